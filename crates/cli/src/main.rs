@@ -1,0 +1,2 @@
+//! The `deft` command.
+fn main() {}

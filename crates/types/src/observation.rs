@@ -1,0 +1,644 @@
+//! The observations: what tools answer.
+#![allow(missing_docs)] // the fields are the wire's; what they mean is told to the model in the tool's schema
+
+use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
+
+use crate::action::*;
+use crate::content::Content;
+use crate::tagged::{Extra, tagged_serde, tagged_union};
+
+tagged_union! {
+    /// What a tool answers.
+    Observation {
+        MCPTool(MCPToolObservation),
+        ClassifyAndSwitchLLM(ClassifyAndSwitchLLMObservation),
+        Finish(FinishObservation),
+        InvokeSkill(InvokeSkillObservation),
+        SwitchLLM(SwitchLLMObservation),
+        Think(ThinkObservation),
+        VisionInspect(VisionInspectObservation),
+        ClientTool(ClientToolObservation),
+        ApplyPatch(ApplyPatchObservation),
+        AskOracle(AskOracleObservation),
+        Browser(BrowserObservation),
+        StartChildConversation(StartChildConversationObservation),
+        Delegate(DelegateObservation),
+        FileEditor(FileEditorObservation),
+        Edit(EditObservation),
+        ListDirectory(ListDirectoryObservation),
+        ReadFile(ReadFileObservation),
+        WriteFile(WriteFileObservation),
+        Glob(GlobObservation),
+        Grep(GrepObservation),
+        PlanningFileEditor(PlanningFileEditorObservation),
+        Task(TaskObservation),
+        TaskTracker(TaskTrackerObservation),
+        Terminal(TerminalObservation),
+        ConsultTom(ConsultTomObservation),
+        SleeptimeCompute(SleeptimeComputeObservation),
+        Workflow(WorkflowObservation),
+    }
+}
+
+tagged_serde!(Observation {
+    MCPTool,
+    ClassifyAndSwitchLLM,
+    Finish,
+    InvokeSkill,
+    SwitchLLM,
+    Think,
+    VisionInspect,
+    ClientTool,
+    ApplyPatch,
+    AskOracle,
+    Browser,
+    StartChildConversation,
+    Delegate,
+    FileEditor,
+    Edit,
+    ListDirectory,
+    ReadFile,
+    WriteFile,
+    Glob,
+    Grep,
+    PlanningFileEditor,
+    Task,
+    TaskTracker,
+    Terminal,
+    ConsultTom,
+    SleeptimeCompute,
+    Workflow
+});
+
+/// What every observation has.
+macro_rules! common_parts {
+    ($($variant:ident),* $(,)?) => {
+        impl Observation {
+            /// What it says, in parts.
+            pub fn content(&self) -> Vec<Content> {
+                match self {
+                    $(Self::$variant(body) => body.content.clone(),)*
+                    Self::Unknown(unknown) => {
+                        unknown.fields.get("content").and_then(|parts| Vec::deserialize(parts).ok()).unwrap_or_default()
+                    }
+                }
+            }
+
+            /// Whether the tool failed at what it was asked.
+            pub fn is_error(&self) -> bool {
+                match self {
+                    $(Self::$variant(body) => body.is_error,)*
+                    Self::Unknown(unknown) => {
+                        unknown.fields.get("is_error").and_then(serde_json::Value::as_bool).unwrap_or(false)
+                    }
+                }
+            }
+        }
+    };
+}
+
+common_parts!(
+    MCPTool,
+    ClassifyAndSwitchLLM,
+    Finish,
+    InvokeSkill,
+    SwitchLLM,
+    Think,
+    VisionInspect,
+    ClientTool,
+    ApplyPatch,
+    AskOracle,
+    Browser,
+    StartChildConversation,
+    Delegate,
+    FileEditor,
+    Edit,
+    ListDirectory,
+    ReadFile,
+    WriteFile,
+    Glob,
+    Grep,
+    PlanningFileEditor,
+    Task,
+    TaskTracker,
+    Terminal,
+    ConsultTom,
+    SleeptimeCompute,
+    Workflow
+);
+
+/// Answers an [`MCPToolAction`].
+#[skip_serializing_none]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MCPToolObservation {
+    #[serde(default)]
+    pub content: Vec<Content>,
+    #[serde(default)]
+    pub is_error: bool,
+    pub tool_name: String,
+    #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
+    pub extra: Extra,
+}
+
+/// Answers a [`ClassifyAndSwitchLLMAction`].
+#[skip_serializing_none]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClassifyAndSwitchLLMObservation {
+    #[serde(default)]
+    pub content: Vec<Content>,
+    #[serde(default)]
+    pub is_error: bool,
+    pub chosen_class: Option<String>,
+    pub model: Option<String>,
+    pub active_model: Option<String>,
+    #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
+    pub extra: Extra,
+}
+
+/// Answers a [`FinishAction`].
+#[skip_serializing_none]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FinishObservation {
+    #[serde(default)]
+    pub content: Vec<Content>,
+    #[serde(default)]
+    pub is_error: bool,
+    #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
+    pub extra: Extra,
+}
+
+/// Answers a [`InvokeSkillAction`].
+#[skip_serializing_none]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct InvokeSkillObservation {
+    #[serde(default)]
+    pub content: Vec<Content>,
+    #[serde(default)]
+    pub is_error: bool,
+    pub skill_name: String,
+    #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
+    pub extra: Extra,
+}
+
+/// Answers a [`SwitchLLMAction`].
+#[skip_serializing_none]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SwitchLLMObservation {
+    #[serde(default)]
+    pub content: Vec<Content>,
+    #[serde(default)]
+    pub is_error: bool,
+    pub profile_name: String,
+    pub reason: Option<String>,
+    pub active_model: Option<String>,
+    #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
+    pub extra: Extra,
+}
+
+/// Answers a [`ThinkAction`].
+#[skip_serializing_none]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ThinkObservation {
+    #[serde(default)]
+    pub content: Vec<Content>,
+    #[serde(default)]
+    pub is_error: bool,
+    #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
+    pub extra: Extra,
+}
+
+/// Answers a [`VisionInspectAction`].
+#[skip_serializing_none]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct VisionInspectObservation {
+    #[serde(default)]
+    pub content: Vec<Content>,
+    #[serde(default)]
+    pub is_error: bool,
+    pub image_index: i64,
+    pub question: String,
+    pub profile_name: Option<String>,
+    pub model: Option<String>,
+    pub base_url: Option<String>,
+    pub answer: Option<String>,
+    #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
+    pub extra: Extra,
+}
+
+/// Answers an action of a tool that the client runs.
+#[skip_serializing_none]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClientToolObservation {
+    #[serde(default)]
+    pub content: Vec<Content>,
+    #[serde(default)]
+    pub is_error: bool,
+    #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
+    pub extra: Extra,
+}
+
+/// Answers a [`ApplyPatchAction`].
+#[skip_serializing_none]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ApplyPatchObservation {
+    #[serde(default)]
+    pub content: Vec<Content>,
+    #[serde(default)]
+    pub is_error: bool,
+    #[serde(default)]
+    pub message: String,
+    #[serde(default)]
+    pub fuzz: i64,
+    pub commit: Option<PatchCommit>,
+    #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
+    pub extra: Extra,
+}
+
+/// Answers a [`AskOracleAction`].
+#[skip_serializing_none]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct AskOracleObservation {
+    #[serde(default)]
+    pub content: Vec<Content>,
+    #[serde(default)]
+    pub is_error: bool,
+    #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
+    pub extra: Extra,
+}
+
+/// Answers any browser action.
+#[skip_serializing_none]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct BrowserObservation {
+    #[serde(default)]
+    pub content: Vec<Content>,
+    #[serde(default)]
+    pub is_error: bool,
+    pub screenshot_data: Option<String>,
+    pub full_output_save_dir: Option<String>,
+    #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
+    pub extra: Extra,
+}
+
+/// Answers a [`StartChildConversationAction`].
+#[skip_serializing_none]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StartChildConversationObservation {
+    #[serde(default)]
+    pub content: Vec<Content>,
+    #[serde(default)]
+    pub is_error: bool,
+    pub conversation_id: Option<String>,
+    pub parent_conversation_id: Option<String>,
+    pub status: Option<String>,
+    pub title: Option<String>,
+    pub url: Option<String>,
+    pub workspace: Option<String>,
+    pub isolation: Option<Isolation>,
+    #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
+    pub extra: Extra,
+}
+
+/// Answers a [`DelegateAction`].
+#[skip_serializing_none]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DelegateObservation {
+    #[serde(default)]
+    pub content: Vec<Content>,
+    #[serde(default)]
+    pub is_error: bool,
+    pub command: DelegateCommand,
+    #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
+    pub extra: Extra,
+}
+
+/// Answers a [`FileEditorAction`].
+#[skip_serializing_none]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FileEditorObservation {
+    #[serde(default)]
+    pub content: Vec<Content>,
+    #[serde(default)]
+    pub is_error: bool,
+    pub command: EditorCommand,
+    pub path: Option<String>,
+    #[serde(default = "yes")]
+    pub prev_exist: bool,
+    pub old_content: Option<String>,
+    pub new_content: Option<String>,
+    #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
+    pub extra: Extra,
+}
+
+/// Answers a [`EditAction`].
+#[skip_serializing_none]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct EditObservation {
+    #[serde(default)]
+    pub content: Vec<Content>,
+    #[serde(default)]
+    pub is_error: bool,
+    pub file_path: Option<String>,
+    #[serde(default)]
+    pub is_new_file: bool,
+    #[serde(default)]
+    pub replacements_made: i64,
+    pub old_content: Option<String>,
+    pub new_content: Option<String>,
+    #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
+    pub extra: Extra,
+}
+
+/// Answers a [`ListDirectoryAction`].
+#[skip_serializing_none]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ListDirectoryObservation {
+    #[serde(default)]
+    pub content: Vec<Content>,
+    #[serde(default)]
+    pub is_error: bool,
+    pub dir_path: Option<String>,
+    #[serde(default)]
+    pub entries: Vec<FileEntry>,
+    #[serde(default)]
+    pub total_count: i64,
+    #[serde(default)]
+    pub is_truncated: bool,
+    #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
+    pub extra: Extra,
+}
+
+/// Answers a [`ReadFileAction`].
+#[skip_serializing_none]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ReadFileObservation {
+    #[serde(default)]
+    pub content: Vec<Content>,
+    #[serde(default)]
+    pub is_error: bool,
+    pub file_path: String,
+    #[serde(default)]
+    pub file_content: String,
+    #[serde(default)]
+    pub is_truncated: bool,
+    pub lines_shown: Option<[i64; 2]>,
+    pub total_lines: Option<i64>,
+    #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
+    pub extra: Extra,
+}
+
+/// Answers a [`WriteFileAction`].
+#[skip_serializing_none]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WriteFileObservation {
+    #[serde(default)]
+    pub content: Vec<Content>,
+    #[serde(default)]
+    pub is_error: bool,
+    pub file_path: Option<String>,
+    #[serde(default)]
+    pub is_new_file: bool,
+    pub old_content: Option<String>,
+    pub new_content: Option<String>,
+    #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
+    pub extra: Extra,
+}
+
+/// Answers a [`GlobAction`].
+#[skip_serializing_none]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlobObservation {
+    #[serde(default)]
+    pub content: Vec<Content>,
+    #[serde(default)]
+    pub is_error: bool,
+    pub files: Vec<String>,
+    pub pattern: String,
+    pub search_path: String,
+    #[serde(default)]
+    pub truncated: bool,
+    #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
+    pub extra: Extra,
+}
+
+/// Answers a [`GrepAction`].
+#[skip_serializing_none]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GrepObservation {
+    #[serde(default)]
+    pub content: Vec<Content>,
+    #[serde(default)]
+    pub is_error: bool,
+    pub matches: Vec<String>,
+    pub pattern: String,
+    pub search_path: String,
+    pub include_pattern: Option<String>,
+    #[serde(default)]
+    pub truncated: bool,
+    #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
+    pub extra: Extra,
+}
+
+/// Answers a [`PlanningFileEditorAction`].
+#[skip_serializing_none]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PlanningFileEditorObservation {
+    #[serde(default)]
+    pub content: Vec<Content>,
+    #[serde(default)]
+    pub is_error: bool,
+    pub command: EditorCommand,
+    pub path: Option<String>,
+    #[serde(default = "yes")]
+    pub prev_exist: bool,
+    pub old_content: Option<String>,
+    pub new_content: Option<String>,
+    #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
+    pub extra: Extra,
+}
+
+/// Answers a [`TaskAction`].
+#[skip_serializing_none]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TaskObservation {
+    #[serde(default)]
+    pub content: Vec<Content>,
+    #[serde(default)]
+    pub is_error: bool,
+    pub task_id: String,
+    pub subagent: String,
+    pub status: String,
+    #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
+    pub extra: Extra,
+}
+
+/// Answers a [`TaskTrackerAction`].
+#[skip_serializing_none]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TaskTrackerObservation {
+    #[serde(default)]
+    pub content: Vec<Content>,
+    #[serde(default)]
+    pub is_error: bool,
+    pub command: TaskTrackerCommand,
+    #[serde(default)]
+    pub task_list: Vec<TaskItem>,
+    #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
+    pub extra: Extra,
+}
+
+/// Answers a [`TerminalAction`].
+#[skip_serializing_none]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TerminalObservation {
+    #[serde(default)]
+    pub content: Vec<Content>,
+    #[serde(default)]
+    pub is_error: bool,
+    pub command: Option<String>,
+    pub exit_code: Option<i64>,
+    #[serde(default)]
+    pub timeout: bool,
+    #[serde(default)]
+    pub metadata: CommandMetadata,
+    pub full_output_save_dir: Option<String>,
+    #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
+    pub extra: Extra,
+}
+
+/// Answers a [`ConsultTomAction`].
+#[skip_serializing_none]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ConsultTomObservation {
+    #[serde(default)]
+    pub content: Vec<Content>,
+    #[serde(default)]
+    pub is_error: bool,
+    #[serde(default)]
+    pub suggestions: String,
+    pub confidence: Option<f64>,
+    pub reasoning: Option<String>,
+    #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
+    pub extra: Extra,
+}
+
+/// Answers a [`SleeptimeComputeAction`].
+#[skip_serializing_none]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SleeptimeComputeObservation {
+    #[serde(default)]
+    pub content: Vec<Content>,
+    #[serde(default)]
+    pub is_error: bool,
+    #[serde(default)]
+    pub message: String,
+    #[serde(default)]
+    pub sessions_processed: i64,
+    #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
+    pub extra: Extra,
+}
+
+/// Answers a [`WorkflowAction`].
+#[skip_serializing_none]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WorkflowObservation {
+    #[serde(default)]
+    pub content: Vec<Content>,
+    #[serde(default)]
+    pub is_error: bool,
+    pub name: String,
+    pub status: String,
+    #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
+    pub extra: Extra,
+}
+
+/// What is known about a command and its shell.
+#[skip_serializing_none]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CommandMetadata {
+    /// -1 while it is not known.
+    #[serde(default = "none_yet")]
+    pub exit_code: i64,
+    /// The last background job of the shell, or -1.
+    #[serde(default = "none_yet")]
+    pub pid: i64,
+    pub username: Option<String>,
+    pub hostname: Option<String>,
+    pub working_dir: Option<String>,
+    pub py_interpreter_path: Option<String>,
+    /// Shown to the model before the output.
+    #[serde(default)]
+    pub prefix: String,
+    /// Shown to the model behind the output.
+    #[serde(default)]
+    pub suffix: String,
+    #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
+    pub extra: Extra,
+}
+
+impl Default for CommandMetadata {
+    fn default() -> Self {
+        Self {
+            exit_code: none_yet(),
+            pid: none_yet(),
+            username: None,
+            hostname: None,
+            working_dir: None,
+            py_interpreter_path: None,
+            prefix: String::new(),
+            suffix: String::new(),
+            extra: Extra::new(),
+        }
+    }
+}
+
+/// One entry of a task list.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TaskItem {
+    pub title: String,
+    #[serde(default)]
+    pub notes: String,
+    #[serde(default)]
+    pub status: TaskStatus,
+    #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
+    pub extra: Extra,
+}
+
+/// How far a task is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskStatus {
+    #[default]
+    Todo,
+    InProgress,
+    Done,
+}
+
+/// One entry of a directory.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FileEntry {
+    pub name: String,
+    pub path: String,
+    pub is_directory: bool,
+    pub size: u64,
+    pub modified_time: String,
+    #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
+    pub extra: Extra,
+}
+
+/// What a patch changed, by path.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PatchCommit {
+    pub changes: Extra,
+    #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
+    pub extra: Extra,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn none_yet() -> i64 {
+    -1
+}
