@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use crate::action::*;
+use crate::action::{DelegateCommand, EditorCommand, Isolation, TaskTrackerCommand};
 use crate::content::Content;
 use crate::tagged::{Extra, tagged_serde, tagged_union};
 
@@ -128,7 +128,7 @@ common_parts!(
     Workflow
 );
 
-/// Answers an [`MCPToolAction`].
+/// Answers an `MCPToolAction`.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MCPToolObservation {
@@ -141,7 +141,7 @@ pub struct MCPToolObservation {
     pub extra: Extra,
 }
 
-/// Answers a [`ClassifyAndSwitchLLMAction`].
+/// Answers a `ClassifyAndSwitchLLMAction`.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClassifyAndSwitchLLMObservation {
@@ -156,7 +156,7 @@ pub struct ClassifyAndSwitchLLMObservation {
     pub extra: Extra,
 }
 
-/// Answers a [`FinishAction`].
+/// Answers a `FinishAction`.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FinishObservation {
@@ -168,7 +168,7 @@ pub struct FinishObservation {
     pub extra: Extra,
 }
 
-/// Answers a [`InvokeSkillAction`].
+/// Answers a `InvokeSkillAction`.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct InvokeSkillObservation {
@@ -181,7 +181,7 @@ pub struct InvokeSkillObservation {
     pub extra: Extra,
 }
 
-/// Answers a [`SwitchLLMAction`].
+/// Answers a `SwitchLLMAction`.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SwitchLLMObservation {
@@ -196,7 +196,7 @@ pub struct SwitchLLMObservation {
     pub extra: Extra,
 }
 
-/// Answers a [`ThinkAction`].
+/// Answers a `ThinkAction`.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ThinkObservation {
@@ -208,7 +208,7 @@ pub struct ThinkObservation {
     pub extra: Extra,
 }
 
-/// Answers a [`VisionInspectAction`].
+/// Answers a `VisionInspectAction`.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct VisionInspectObservation {
@@ -238,7 +238,7 @@ pub struct ClientToolObservation {
     pub extra: Extra,
 }
 
-/// Answers a [`ApplyPatchAction`].
+/// Answers a `ApplyPatchAction`.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ApplyPatchObservation {
@@ -255,7 +255,7 @@ pub struct ApplyPatchObservation {
     pub extra: Extra,
 }
 
-/// Answers a [`AskOracleAction`].
+/// Answers a `AskOracleAction`.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AskOracleObservation {
@@ -281,7 +281,7 @@ pub struct BrowserObservation {
     pub extra: Extra,
 }
 
-/// Answers a [`StartChildConversationAction`].
+/// Answers a `StartChildConversationAction`.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StartChildConversationObservation {
@@ -300,7 +300,7 @@ pub struct StartChildConversationObservation {
     pub extra: Extra,
 }
 
-/// Answers a [`DelegateAction`].
+/// Answers a `DelegateAction`.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DelegateObservation {
@@ -313,7 +313,7 @@ pub struct DelegateObservation {
     pub extra: Extra,
 }
 
-/// Answers a [`FileEditorAction`].
+/// Answers a `FileEditorAction`.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FileEditorObservation {
@@ -331,7 +331,7 @@ pub struct FileEditorObservation {
     pub extra: Extra,
 }
 
-/// Answers a [`EditAction`].
+/// Answers a `EditAction`.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EditObservation {
@@ -350,7 +350,7 @@ pub struct EditObservation {
     pub extra: Extra,
 }
 
-/// Answers a [`ListDirectoryAction`].
+/// Answers a `ListDirectoryAction`.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ListDirectoryObservation {
@@ -369,7 +369,7 @@ pub struct ListDirectoryObservation {
     pub extra: Extra,
 }
 
-/// Answers a [`ReadFileAction`].
+/// Answers a `ReadFileAction`.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReadFileObservation {
@@ -388,7 +388,7 @@ pub struct ReadFileObservation {
     pub extra: Extra,
 }
 
-/// Answers a [`WriteFileAction`].
+/// Answers a `WriteFileAction`.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WriteFileObservation {
@@ -405,7 +405,7 @@ pub struct WriteFileObservation {
     pub extra: Extra,
 }
 
-/// Answers a [`GlobAction`].
+/// Answers a `GlobAction`.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GlobObservation {
@@ -422,7 +422,7 @@ pub struct GlobObservation {
     pub extra: Extra,
 }
 
-/// Answers a [`GrepAction`].
+/// Answers a `GrepAction`.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GrepObservation {
@@ -440,7 +440,7 @@ pub struct GrepObservation {
     pub extra: Extra,
 }
 
-/// Answers a [`PlanningFileEditorAction`].
+/// Answers a `PlanningFileEditorAction`.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PlanningFileEditorObservation {
@@ -458,7 +458,7 @@ pub struct PlanningFileEditorObservation {
     pub extra: Extra,
 }
 
-/// Answers a [`TaskAction`].
+/// Answers a `TaskAction`.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TaskObservation {
@@ -473,7 +473,7 @@ pub struct TaskObservation {
     pub extra: Extra,
 }
 
-/// Answers a [`TaskTrackerAction`].
+/// Answers a `TaskTrackerAction`.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TaskTrackerObservation {
@@ -488,7 +488,7 @@ pub struct TaskTrackerObservation {
     pub extra: Extra,
 }
 
-/// Answers a [`TerminalAction`].
+/// Answers a `TerminalAction`.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TerminalObservation {
@@ -507,7 +507,7 @@ pub struct TerminalObservation {
     pub extra: Extra,
 }
 
-/// Answers a [`ConsultTomAction`].
+/// Answers a `ConsultTomAction`.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ConsultTomObservation {
@@ -523,7 +523,7 @@ pub struct ConsultTomObservation {
     pub extra: Extra,
 }
 
-/// Answers a [`SleeptimeComputeAction`].
+/// Answers a `SleeptimeComputeAction`.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SleeptimeComputeObservation {
@@ -539,7 +539,7 @@ pub struct SleeptimeComputeObservation {
     pub extra: Extra,
 }
 
-/// Answers a [`WorkflowAction`].
+/// Answers a `WorkflowAction`.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkflowObservation {

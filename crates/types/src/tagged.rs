@@ -48,13 +48,9 @@ macro_rules! tagged_union {
 
             /// Reads the fields of a kind; what does not fit is kept as [`Self::Unknown`].
             pub fn from_fields(kind: &str, fields: $crate::Extra) -> Self {
-                match kind {
-                    $(stringify!($body) => match $body::deserialize(&fields) {
-                        Ok(body) => return Self::$variant(Box::new(body)),
-                        Err(_) => {}
-                    },)*
-                    _ => {}
-                }
+                $(if kind == stringify!($body) && let Ok(body) = $body::deserialize(&fields) {
+                    return Self::$variant(Box::new(body));
+                })*
                 Self::Unknown($crate::tagged::Unknown { fields, kind: kind.to_owned() })
             }
         }
@@ -83,9 +79,8 @@ macro_rules! tagged_serde {
         impl<'de> Deserialize<'de> for $union {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let mut fields = $crate::Extra::deserialize(deserializer)?;
-                let kind = match fields.remove("kind") {
-                    Some(serde_json::Value::String(kind)) => kind,
-                    _ => return Err(serde::de::Error::missing_field("kind")),
+                let Some(serde_json::Value::String(kind)) = fields.remove("kind") else {
+                    return Err(serde::de::Error::missing_field("kind"));
                 };
                 Ok(Self::from_fields(&kind, fields))
             }

@@ -1,4 +1,5 @@
 //! Recorded wire data survives a round trip through our types.
+#![allow(clippy::unwrap_used)]
 
 use std::fs;
 use std::path::{Path, PathBuf};
