@@ -1,1 +1,42 @@
-//! Placeholder.
+//! Where an executor lives, and how it gets there.
+//!
+//! Say where, get an executor's byte stream: that is all a [`Workspace`] is to the engine, which cannot
+//! tell one kind from another. This crate knows nothing of agents.
+
+mod local;
+
+use std::path::PathBuf;
+
+use futures::future::BoxFuture;
+use tokio::io::{AsyncRead, AsyncWrite};
+
+pub use local::{LocalWorkspace, PASSED_ON};
+
+/// A byte stream to an executor.
+pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+
+/// A place with files where an executor lives.
+pub trait Workspace: Send + Sync {
+    /// A stream to the executor of this workspace, which is started if it does not run.
+    fn open(&self) -> BoxFuture<'_, Result<Box<dyn Stream>, WorkspaceError>>;
+}
+
+/// Why a workspace cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkspaceError {
+    /// There is no such directory. Name one that exists.
+    #[error("the workspace {} does not exist or is not a directory; create it or name another one", .0.display())]
+    Missing(PathBuf),
+    /// The executor's private directory cannot be used.
+    #[error(transparent)]
+    Directory(#[from] deft_executor::daemon::DaemonError),
+    /// The executor could not be started, or ended before it was ready.
+    #[error("the executor could not be started ({reason}); its log is {}", .log.display())]
+    Start {
+        /// What was seen.
+        reason: String,
+        /// Where it wrote what went wrong.
+        log: PathBuf,
+    },
+}

@@ -1,0 +1,56 @@
+//! What happens between events: pieces of replies and of output. Shown, never stored.
+
+use deft_types::{ActionId, DeltaKind, EventId};
+use tokio::sync::broadcast;
+
+/// Pieces that wait for a slow watcher; beyond it the oldest are left out.
+const BACKLOG: usize = 1024;
+
+/// Something to show at once. The event that follows in the log says it all again.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Live {
+    /// A reply begins; the first event stored from it will have this id.
+    ReplyStarted {
+        /// The id.
+        item: EventId,
+    },
+    /// A piece of a reply.
+    Delta {
+        /// The reply.
+        item: EventId,
+        /// Text or reasoning.
+        kind: DeltaKind,
+        /// The piece.
+        text: String,
+    },
+    /// The reply will not be completed.
+    ReplyAborted {
+        /// The reply.
+        item: EventId,
+    },
+    /// A piece of a tool's output.
+    Output {
+        /// The action.
+        action: ActionId,
+        /// The piece.
+        chunk: String,
+    },
+}
+
+/// Shows pieces to whoever watches.
+#[derive(Clone)]
+pub(crate) struct Broadcast(broadcast::Sender<Live>);
+
+impl Broadcast {
+    pub(crate) fn new() -> Self {
+        Self(broadcast::Sender::new(BACKLOG))
+    }
+
+    pub(crate) fn show(&self, live: Live) {
+        let _ = self.0.send(live); // nobody watching is fine
+    }
+
+    pub(crate) fn subscribe(&self) -> broadcast::Receiver<Live> {
+        self.0.subscribe()
+    }
+}

@@ -1,0 +1,18 @@
+//! The system prompt: first what is the same for every conversation, then what is this one's own, so that
+//! providers can share the cached beginning.
+
+use deft_types::Timestamp;
+
+/// The same for every conversation.
+pub(crate) const STATIC: &str = include_str!("prompt/static.md");
+
+/// This conversation's own; what changes most comes last.
+pub(crate) fn dynamic(workspace: &str, now: &Timestamp) -> String {
+    let minute = now.0.get(..16).unwrap_or(&now.0).replace('T', " ");
+    format!(
+        "<workspace>\nYou work in {workspace} on {} ({}). Paths you pass to tools are absolute.\n</workspace>\n\n\
+         <time>\nThe conversation began on {minute}, local time.\n</time>",
+        std::env::consts::OS,
+        std::env::consts::ARCH,
+    )
+}

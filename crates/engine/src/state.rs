@@ -1,0 +1,143 @@
+//! What is folded from the log.
+
+use deft_types::{
+    ActionEvent, ActionId, ConversationStateUpdateEvent, Event, EventBody, EventId, Source, Stats, Status,
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use uuid::Uuid;
+
+use crate::view::View;
+
+/// A conversation's state: a pure function of its log.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct State {
+    /// What the conversation is doing.
+    pub status: Status,
+    /// What it used and cost.
+    pub stats: Stats,
+    /// The last thing the user said.
+    pub last_user_message_id: Option<EventId>,
+    /// The event that the next one follows.
+    pub leaf: Option<EventId>,
+    /// What the model sees.
+    pub view: View,
+    /// What the agent said last to the user, by `finish` or in plain text.
+    pub answer: Option<String>,
+    pub(crate) has_prompt: bool,
+    pub(crate) open_calls: Vec<OpenCall>,
+    /// The executor that calls go to.
+    pub(crate) executor: Option<Uuid>,
+    /// Replies in a row that neither said nor did anything.
+    pub(crate) silent_replies: u32,
+}
+
+/// An action that has no result yet.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct OpenCall {
+    pub(crate) id: ActionId,
+    pub(crate) event: Arc<ActionEvent>,
+    /// The executors that may have heard of it: none but these ever did.
+    pub(crate) executors: Vec<Uuid>,
+}
+
+/// Keys of state updates that we write and read back.
+pub(crate) mod key {
+    pub(crate) const STATUS: &str = "execution_status";
+    pub(crate) const STATS: &str = "stats";
+    pub(crate) const LAST_USER_MESSAGE: &str = "last_user_message_id";
+    pub(crate) const EXECUTOR: &str = "executor";
+}
+
+impl State {
+    /// Takes the next event of the log in.
+    pub fn apply(&mut self, event: &Event) {
+        self.view.apply(event);
+        match &event.body {
+            EventBody::StateUpdate(update) => return self.apply_update(update), // no node of the tree
+            EventBody::SystemPrompt(_) => self.has_prompt = true,
+            EventBody::Message(said) => match event.source {
+                Source::User => self.silent_replies = 0,
+                Source::Agent => {
+                    let text = said.llm_message.plain_text();
+                    if text.trim().is_empty() {
+                        self.silent_replies += 1;
+                    } else {
+                        self.silent_replies = 0;
+                        self.answer = Some(text);
+                    }
+                }
+                Source::Environment | Source::Hook => {}
+            },
+            EventBody::Action(action) => {
+                self.silent_replies = 0;
+                self.open_calls.push(OpenCall {
+                    id: event.id.clone(),
+                    event: Arc::new(action.as_ref().clone()),
+                    executors: self.executor.into_iter().collect(),
+                });
+            }
+            EventBody::Observation(result) => {
+                if result.observation.kind() == "FinishObservation" {
+                    self.answer = Some(deft_types::text_of(&result.observation.content()));
+                }
+                self.close_call(&result.tool_call_id);
+            }
+            EventBody::AgentError(error) => self.close_call(&error.tool_call_id),
+            EventBody::UserReject(rejection) => self.close_call(&rejection.tool_call_id),
+            EventBody::Pause(_)
+            | EventBody::Interrupt(_)
+            | EventBody::Condensation(_)
+            | EventBody::CondensationRequest(_)
+            | EventBody::CondensationSummary(_)
+            | EventBody::ConversationError(_)
+            | EventBody::ServerError(_)
+            | EventBody::CompletionLog(_)
+            | EventBody::StreamingDelta(_)
+            | EventBody::HookExecution(_)
+            | EventBody::SecurityAnalysis(_)
+            | EventBody::AcpToolCall(_)
+            | EventBody::Token(_)
+            | EventBody::Unknown(_) => {}
+        }
+        self.leaf = Some(event.id.clone());
+    }
+
+    fn apply_update(&mut self, update: &ConversationStateUpdateEvent) {
+        // A value we cannot read is a later version's: what we knew before stays.
+        let value = &update.value;
+        match update.key.as_str() {
+            key::STATUS => self.status = Status::deserialize(value).unwrap_or(self.status),
+            key::STATS => {
+                if let Ok(stats) = Stats::deserialize(value) {
+                    self.stats = stats;
+                }
+            }
+            key::LAST_USER_MESSAGE => self.last_user_message_id = Option::deserialize(value).unwrap_or_default(),
+            key::EXECUTOR => {
+                if let Ok(instance) = Uuid::deserialize(value) {
+                    self.executor = Some(instance);
+                    self.open_calls.iter_mut().for_each(|call| call.executors.push(instance));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn close_call(&mut self, tool_call: &str) {
+        if let Some(position) = self.open_calls.iter().position(|call| call.event.tool_call_id == tool_call) {
+            self.open_calls.remove(position);
+        }
+    }
+}
+
+/// The event that a field of the state has a new value.
+pub(crate) fn update(key: &str, value: Value) -> EventBody {
+    ConversationStateUpdateEvent { key: key.to_owned(), value, extra: deft_types::Extra::new() }.into()
+}
+
+/// The event that the status is another.
+pub(crate) fn status(status: Status) -> EventBody {
+    update(key::STATUS, json!(status))
+}

@@ -1,0 +1,67 @@
+//! The tools of a conversation, as a model is offered them.
+
+use std::sync::Arc;
+
+use deft_llm::ToolSchema;
+use deft_types::{ToolDefinition, ToolSpec};
+use serde_json::{Map, Value, json};
+
+/// The tools an executor has.
+#[derive(Clone, Default)]
+pub(crate) struct Toolset {
+    specs: Vec<ToolSpec>,
+    schemas: Arc<[ToolSchema]>,
+}
+
+impl Toolset {
+    pub(crate) fn new(specs: Vec<ToolSpec>) -> Self {
+        let schemas = specs.iter().map(schema_for_model).collect();
+        Self { specs, schemas }
+    }
+
+    pub(crate) fn find(&self, name: &str) -> Option<&ToolSpec> {
+        self.specs.iter().find(|spec| spec.name() == name)
+    }
+
+    pub(crate) fn names(&self) -> Vec<&str> {
+        self.specs.iter().map(ToolSpec::name).collect()
+    }
+
+    pub(crate) fn schemas(&self) -> Arc<[ToolSchema]> {
+        self.schemas.clone()
+    }
+
+    pub(crate) fn definitions(&self) -> Vec<ToolDefinition> {
+        self.specs.iter().map(|spec| spec.definition.clone()).collect()
+    }
+}
+
+/// The tool's own arguments behind two that every call has. They come first so that a reply that is cut
+/// short does not lose them.
+fn schema_for_model(spec: &ToolSpec) -> ToolSchema {
+    let mut properties = Map::new();
+    if !spec.is_read_only() {
+        properties.insert(
+            "security_risk".into(),
+            json!({
+                "type": "string",
+                "enum": ["UNKNOWN", "LOW", "MEDIUM", "HIGH"],
+                "description": "How much harm this call could do: LOW reads or changes nothing that matters, MEDIUM \
+                                changes the workspace, HIGH reaches beyond it or cannot be undone."
+            }),
+        );
+    }
+    let own = spec.parameters.get("properties").and_then(Value::as_object);
+    if !own.is_some_and(|own| own.contains_key("summary")) {
+        properties.insert(
+            "summary".into(),
+            json!({"type": "string", "description": "What this call does, in at most ten words."}),
+        );
+    }
+    properties.extend(own.cloned().unwrap_or_default());
+    let mut parameters = json!({"type": "object", "properties": properties});
+    if let Some(required) = spec.parameters.get("required") {
+        parameters["required"] = required.clone();
+    }
+    ToolSchema { name: spec.name().to_owned(), description: spec.definition.description.clone(), parameters }
+}

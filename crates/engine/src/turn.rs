@@ -1,0 +1,160 @@
+//! Turns a model's reply into events.
+
+use deft_llm::Reply;
+use deft_types::{
+    Action, ActionEvent, AgentErrorEvent, Classification, Content, EventBody, EventId, Extra, FailureKind, Message,
+    MessageEvent, Role, SecurityRisk, Source, ToolCall,
+};
+use serde_json::json;
+use std::collections::HashSet;
+
+use crate::arguments;
+use crate::toolset::Toolset;
+use crate::world::World;
+
+/// An event to be recorded. The id is chosen when it is, unless somebody knows it already.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    pub(crate) id: Option<EventId>,
+    pub(crate) source: Source,
+    pub(crate) body: EventBody,
+}
+
+impl Draft {
+    pub(crate) fn new(source: Source, body: impl Into<EventBody>) -> Self {
+        Self { id: None, source, body: body.into() }
+    }
+
+    pub(crate) fn with_id(mut self, id: EventId) -> Self {
+        self.id = Some(id);
+        self
+    }
+}
+
+/// What a reply amounts to.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// It calls tools.
+    Acts,
+    /// It is an answer to the user.
+    Answers,
+    /// It neither says nor does anything.
+    Silent,
+}
+
+/// Said to a model whose reply was empty.
+const NUDGE: &str = "Your last reply had neither text nor a tool call. Go on with the task by calling a tool; if it \
+                     is done, call `finish`.";
+/// The result of a call behind `finish` in the same reply.
+const AFTER_FINISH: &str = "Not run: the same reply had already called `finish`.";
+
+/// The events of a reply. `item` is the id under which its pieces were shown; the first event gets it.
+pub(crate) fn events(reply: Reply, item: EventId, tools: &Toolset, world: &dyn World) -> (Turn, Vec<Draft>) {
+    if !reply.tool_calls.is_empty() {
+        return (Turn::Acts, actions(reply, item, tools, world));
+    }
+    let silent = reply.text.trim().is_empty();
+    let content = if silent { Vec::new() } else { vec![Content::text(reply.text)] };
+    let mut message = Message::new(Role::Assistant, content);
+    message.reasoning_content = reply.reasoning;
+    let said = MessageEvent { llm_response_id: Some(reply.response_id), ..MessageEvent::new(message) };
+    let mut drafts = vec![Draft::new(Source::Agent, said).with_id(item)];
+    if !silent {
+        return (Turn::Answers, drafts);
+    }
+    let nudge = MessageEvent::new(Message::text(Role::User, NUDGE));
+    drafts.push(Draft::new(Source::Environment, nudge));
+    (Turn::Silent, drafts)
+}
+
+/// One action event a call, then the results of those that cannot run.
+fn actions(reply: Reply, item: EventId, tools: &Toolset, world: &dyn World) -> Vec<Draft> {
+    let mut thought = if reply.text.trim().is_empty() { Vec::new() } else { vec![Content::text(reply.text)] };
+    let mut reasoning = reply.reasoning;
+    let mut id = Some(item);
+    let mut taken = HashSet::new();
+    let mut finished = false;
+    let mut actions = Vec::with_capacity(reply.tool_calls.len());
+    let mut errors = Vec::new();
+
+    for mut call in reply.tool_calls {
+        // Results are matched by this id, so it must be one, and one of its own.
+        if call.id.is_empty() || !taken.insert(call.id.clone()) {
+            call.id = format!("call_{}", world.new_id().simple());
+            taken.insert(call.id.clone());
+        }
+        let checked = check(&mut call, tools);
+        let error = match &checked {
+            Err(error) => Some(error.clone()),
+            Ok(_) if finished => Some(AFTER_FINISH.to_owned()),
+            Ok(_) => None,
+        };
+        finished |= checked.is_ok() && call.name == "finish";
+        if let Some(error) = error {
+            errors.push(Draft::new(Source::Agent, failure(&call, error, FailureKind::AgentAction)));
+        }
+        let (action, risk, summary) = match checked {
+            Ok(checked) => (Some(checked.action), checked.risk, Some(checked.summary)),
+            Err(_) => (None, SecurityRisk::Unknown, None),
+        };
+        let event = ActionEvent {
+            thought: std::mem::take(&mut thought),
+            reasoning_content: reasoning.take(),
+            thinking_blocks: Vec::new(),
+            responses_reasoning_item: None,
+            action,
+            tool_name: call.name.clone(),
+            tool_call_id: call.id.clone(),
+            tool_call: call,
+            llm_response_id: reply.response_id.clone(),
+            security_risk: risk,
+            critic_result: None,
+            summary,
+            extra: Extra::new(),
+        };
+        actions.push(Draft { id: id.take(), source: Source::Agent, body: event.into() });
+    }
+    actions.extend(errors);
+    actions
+}
+
+struct Checked {
+    action: Action,
+    risk: SecurityRisk,
+    summary: String,
+}
+
+/// Finds the tool and fits the arguments. A call whose arguments are not JSON gets some that are: it will be
+/// sent back to providers, and they refuse what does not parse.
+fn check(call: &mut ToolCall, tools: &Toolset) -> Result<Checked, String> {
+    let parsed = arguments::parse(&call.arguments);
+    if parsed.is_err() {
+        call.arguments = json!({"malformed_arguments": true}).to_string();
+    } else if serde_json::from_str::<serde_json::Value>(&call.arguments).is_err() {
+        call.arguments = json!(parsed.as_ref().ok()).to_string();
+    }
+    let Some(tool) = tools.find(&call.name) else {
+        let names: Vec<_> = tools.names().iter().map(|name| format!("'{name}'")).collect();
+        return Err(format!("Tool '{}' not found. Available: [{}]", call.name, names.join(", ")));
+    };
+    let invalid = |problem: String, given: &str| {
+        format!("Error validating tool '{}': {problem}. Parameters provided: {given}. Correct them and call it again.", call.name)
+    };
+    let fields = parsed.map_err(|error| invalid(error, "unparseable JSON"))?;
+    let given = format!("[{}]", fields.keys().map(String::as_str).collect::<Vec<_>>().join(", "));
+    let fitted = arguments::fit(fields, &tool.parameters).map_err(|problem| invalid(problem, &given))?;
+    let summary = fitted.summary.unwrap_or_else(|| format!("{}: {}", call.name, json!(fitted.fields)));
+    let action = Action::from_fields(&tool.definition.action_type, fitted.fields);
+    Ok(Checked { action, risk: fitted.risk, summary })
+}
+
+/// The result of a call that did not run, or whose tool failed.
+pub(crate) fn failure(call: &ToolCall, error: String, kind: FailureKind) -> AgentErrorEvent {
+    AgentErrorEvent {
+        tool_name: call.name.clone(),
+        tool_call_id: call.id.clone(),
+        error,
+        classification: Some(Classification::of(kind)),
+        extra: Extra::new(),
+    }
+}

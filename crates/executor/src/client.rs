@@ -1,0 +1,219 @@
+//! The engine's end of a connection to an executor.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use deft_types::{Action, ActionId};
+use futures::{SinkExt, StreamExt};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use crate::frame::{self, Hello, Outcome, PROTOCOL_VERSION, Reply, Request};
+
+/// How long an executor may take to introduce itself.
+const HELLO_TIMEOUT: Duration = Duration::from_secs(10);
+/// Requests that wait to be written.
+const MAX_QUEUED_REQUESTS: usize = 256;
+/// Updates of one call that wait to be read; beyond it pieces of output are left out.
+const MAX_QUEUED_UPDATES: usize = 256;
+
+/// Why there is no talking to an executor.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// The stream failed. Connect again.
+    #[error("the connection to the executor failed: {0}")]
+    Io(#[from] io::Error),
+    /// It did not introduce itself. Start a new one.
+    #[error("the executor did not introduce itself within {} seconds", HELLO_TIMEOUT.as_secs())]
+    Silent,
+    /// It is of another version of this program. Stop it and start a new one.
+    #[error("the executor speaks protocol {theirs}, this program speaks {PROTOCOL_VERSION}; stop the old executor and try again")]
+    Version {
+        /// The executor's version.
+        theirs: u32,
+    },
+    /// The first frame was something else. Connect to an executor.
+    #[error("the other end does not speak the executor protocol")]
+    Protocol,
+}
+
+/// What happens to a call.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Update {
+    /// It wrote something.
+    Output(String),
+    /// It ended. The result is kept by the executor until [`Client::acknowledge`].
+    Ended(Outcome),
+    /// The executor never heard of it (only after [`Client::collect`]).
+    Unknown,
+    /// The connection broke; connect again and collect.
+    Lost,
+}
+
+/// A connection to an executor. Cheap to clone.
+#[derive(Clone)]
+pub struct Client {
+    hello: Arc<Hello>,
+    requests: mpsc::Sender<Request>,
+    calls: Arc<Calls>,
+    _tasks: Arc<Tasks>,
+}
+
+/// Calls of this connection that have not ended; `None` once the connection has.
+#[derive(Default)]
+struct Calls(Mutex<Option<HashMap<ActionId, mpsc::Sender<Update>>>>);
+
+/// The two tasks of a connection end with its last client.
+struct Tasks([JoinHandle<()>; 2]);
+
+impl Drop for Tasks {
+    fn drop(&mut self) {
+        self.0.iter().for_each(JoinHandle::abort);
+    }
+}
+
+impl Client {
+    /// Introduces both ends to each other.
+    pub async fn connect(stream: impl AsyncRead + AsyncWrite + Send + 'static) -> Result<Self, ClientError> {
+        let (read, write) = tokio::io::split(stream);
+        let mut replies = frame::reader::<Reply>(Box::pin(read));
+        let mut writer = frame::writer::<Request>(Box::pin(write));
+        writer.send(Request::Hello { version: PROTOCOL_VERSION }).await?;
+        let first = tokio::time::timeout(HELLO_TIMEOUT, replies.next()).await.map_err(|_| ClientError::Silent)?;
+        let hello = match first {
+            Some(Ok(Reply::Hello(hello))) => *hello,
+            Some(Ok(_)) => return Err(ClientError::Protocol),
+            Some(Err(error)) => return Err(error.into()),
+            None => return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
+        };
+        if hello.version != PROTOCOL_VERSION {
+            return Err(ClientError::Version { theirs: hello.version });
+        }
+
+        let calls = Arc::new(Calls(Mutex::new(Some(HashMap::new()))));
+        let (requests, mut queue) = mpsc::channel::<Request>(MAX_QUEUED_REQUESTS);
+        let write = tokio::spawn(async move {
+            while let Some(request) = queue.recv().await {
+                if writer.send(request).await.is_err() {
+                    break; // the reading half sees the end too, and tells
+                }
+            }
+        });
+        let read = tokio::spawn({
+            let calls = calls.clone();
+            async move {
+                while let Some(Ok(reply)) = replies.next().await {
+                    calls.deliver(reply);
+                }
+                calls.close();
+            }
+        });
+        Ok(Self { hello: Arc::new(hello), requests, calls, _tasks: Arc::new(Tasks([write, read])) })
+    }
+
+    /// The executor's introduction.
+    pub fn hello(&self) -> &Hello {
+        &self.hello
+    }
+
+    /// Runs a tool, or joins the run of the same id.
+    pub async fn call(&self, id: ActionId, tool: String, action: Action) -> RunningCall {
+        let call = self.watch(&id);
+        self.send(Request::Call { id, tool, action: Box::new(action), deadline_ms: None }).await;
+        call
+    }
+
+    /// Joins the run of this id, but never starts one.
+    pub async fn collect(&self, id: ActionId) -> RunningCall {
+        let call = self.watch(&id);
+        self.send(Request::Collect { id }).await;
+        call
+    }
+
+    /// Lets the executor forget a result that is stored now.
+    pub async fn acknowledge(&self, id: ActionId) {
+        self.send(Request::Ack { id }).await;
+    }
+
+    /// Stops a call. It still ends with a result.
+    pub async fn cancel(&self, id: ActionId) {
+        self.send(Request::Cancel { id }).await;
+    }
+
+    /// Ends the executor and everything it started, and waits until it is gone.
+    pub async fn shutdown(&self) {
+        self.send(Request::Shutdown).await;
+        let mut gone = self.watch(&ActionId::from("shutdown"));
+        while !matches!(gone.next().await, Update::Lost) {}
+    }
+
+    fn watch(&self, id: &ActionId) -> RunningCall {
+        let (sender, updates) = mpsc::channel(MAX_QUEUED_UPDATES);
+        if let Some(calls) = self.calls.lock().as_mut() {
+            calls.insert(id.clone(), sender);
+        }
+        RunningCall { updates }
+    }
+
+    async fn send(&self, request: Request) {
+        // A failed send means a broken connection, which every open call is told by `Lost`.
+        let _ = self.requests.send(request).await;
+    }
+}
+
+impl Calls {
+    fn deliver(&self, reply: Reply) {
+        match reply {
+            Reply::Hello(_) => {}
+            Reply::Output { id, chunk } => {
+                let calls = self.lock();
+                // The last place is kept for the end of the call, which must not be left out.
+                if let Some(sender) = calls.as_ref().and_then(|calls| calls.get(&id)).filter(|s| s.capacity() > 1) {
+                    let _ = sender.try_send(Update::Output(chunk));
+                }
+            }
+            Reply::Result { id, outcome } => self.end(&id, Update::Ended(outcome)),
+            Reply::Unknown { id } => self.end(&id, Update::Unknown),
+        }
+    }
+
+    fn end(&self, id: &ActionId, update: Update) {
+        if let Some(sender) = self.lock().as_mut().and_then(|calls| calls.remove(id)) {
+            let _ = sender.try_send(update);
+        }
+    }
+
+    /// Dropping the senders is what tells every open call that the connection is lost.
+    fn close(&self) {
+        self.lock().take();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<HashMap<ActionId, mpsc::Sender<Update>>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A call that was made or joined.
+pub struct RunningCall {
+    updates: mpsc::Receiver<Update>,
+}
+
+impl RunningCall {
+    /// What happens next. After anything but `Output` there is no more.
+    pub async fn next(&mut self) -> Update {
+        self.updates.recv().await.unwrap_or(Update::Lost)
+    }
+
+    /// Waits for the end, letting output go by.
+    pub async fn end(mut self) -> Update {
+        loop {
+            match self.next().await {
+                Update::Output(_) => {}
+                end @ (Update::Ended(_) | Update::Unknown | Update::Lost) => return end,
+            }
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Runs calls and keeps their results until they are acknowledged.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use deft_tools::{Call, OutputSink, Toolbox};
+use deft_types::{Action, ActionId};
+use futures::{SinkExt, StreamExt};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::{broadcast, mpsc, watch};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use uuid::Uuid;
+
+use crate::frame::{self, Hello, Outcome, PROTOCOL_VERSION, Reply, Request};
+use crate::journal::{Admission, Entry, Journal};
+
+/// Replies of one connection that wait to be written; beyond it its calls' output waits.
+const MAX_QUEUED_REPLIES: usize = 256;
+
+/// The tools of one workspace, and the calls made to them. Cheap to clone.
+#[derive(Clone)]
+pub struct Executor {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    hello: Hello,
+    tools: Toolbox,
+    journal: Journal,
+    running: TaskTracker,
+    shutdown_requested: CancellationToken,
+    closed: CancellationToken,
+}
+
+impl Executor {
+    /// An executor over these tools. `workspace` is the directory they work in, told to clients.
+    pub fn new(tools: Toolbox, workspace: String) -> Self {
+        let hello = Hello {
+            version: PROTOCOL_VERSION,
+            instance: Uuid::new_v4(),
+            os: std::env::consts::OS.to_owned(),
+            arch: std::env::consts::ARCH.to_owned(),
+            workspace,
+            tools: tools.specs(),
+        };
+        let shared = Shared {
+            hello,
+            tools,
+            journal: Journal::default(),
+            running: TaskTracker::new(),
+            shutdown_requested: CancellationToken::new(),
+            closed: CancellationToken::new(),
+        };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// Serves one connection until it ends or the executor does. Calls go on without it.
+    pub async fn serve(&self, stream: impl AsyncRead + AsyncWrite) {
+        let (read, write) = tokio::io::split(stream);
+        let mut requests = frame::reader::<Request>(Box::pin(read));
+        let mut writer = frame::writer::<Reply>(Box::pin(write));
+        if writer.send(Reply::Hello(Box::new(self.shared.hello.clone()))).await.is_err() {
+            return;
+        }
+        let (replies, mut queue) = mpsc::channel::<Reply>(MAX_QUEUED_REPLIES);
+        let mut forwards = JoinSet::new();
+        loop {
+            tokio::select! {
+                () = self.shared.closed.cancelled() => break,
+                Some(reply) = queue.recv() => if writer.send(reply).await.is_err() { break },
+                Some(_) = forwards.join_next(), if !forwards.is_empty() => {}
+                request = requests.next() => match request {
+                    Some(Ok(request)) => self.handle(request, &replies, &mut forwards),
+                    Some(Err(_)) | None => break,
+                },
+            }
+        }
+    }
+
+    /// Resolves when a client asked for the end.
+    pub async fn shutdown_requested(&self) {
+        self.shared.shutdown_requested.cancelled().await;
+    }
+
+    /// Stops every call and ends everything the tools started; then connections end, which tells their
+    /// clients that nothing is left.
+    pub async fn close(&self) {
+        self.shared.tools.close().await;
+        self.shared.running.close();
+        // Calls whose processes are gone end at once; a tool that does not must not keep us.
+        let _ = tokio::time::timeout(Duration::from_secs(2), self.shared.running.wait()).await;
+        self.shared.closed.cancel();
+    }
+
+    fn handle(&self, request: Request, replies: &mpsc::Sender<Reply>, forwards: &mut JoinSet<()>) {
+        let journal = &self.shared.journal;
+        match request {
+            Request::Hello { .. } => {} // the client checks the version: ours is already on its way
+            Request::Call { id, tool, action, deadline_ms } => match journal.admit(&id) {
+                Admission::Run(entry, outcome) => {
+                    // Joined before it starts, so that no output is missed.
+                    forwards.spawn(forward(id, entry.clone(), replies.clone()));
+                    self.start(&tool, *action, deadline_ms.map(Duration::from_millis), entry, outcome);
+                }
+                Admission::Join(entry) => {
+                    forwards.spawn(forward(id, entry, replies.clone()));
+                }
+                Admission::Refuse(message) => {
+                    let outcome = Outcome::Failed { message };
+                    forwards.spawn(answer(Reply::Result { id, outcome }, replies.clone()));
+                }
+            },
+            Request::Collect { id } => match journal.find(&id) {
+                Some(entry) => {
+                    forwards.spawn(forward(id, entry, replies.clone()));
+                }
+                None => {
+                    forwards.spawn(answer(Reply::Unknown { id }, replies.clone()));
+                }
+            },
+            Request::Ack { id } => journal.acknowledge(&id),
+            Request::Cancel { id } => {
+                if let Some(entry) = journal.find(&id) {
+                    entry.cancel.cancel();
+                }
+            }
+            Request::Shutdown => self.shared.shutdown_requested.cancel(),
+        }
+    }
+
+    fn start(
+        &self,
+        tool: &str,
+        action: Action,
+        deadline: Option<Duration>,
+        entry: Entry,
+        outcome: watch::Sender<Option<Arc<Outcome>>>,
+    ) {
+        let Some(tool) = self.shared.tools.get(tool) else {
+            let message = format!("The executor has no tool named '{tool}'.");
+            outcome.send_replace(Some(Arc::new(Outcome::Failed { message })));
+            return;
+        };
+        let call = Call { action, output: OutputSink::new(entry.output), cancel: entry.cancel.clone() };
+        self.shared.running.spawn(async move {
+            let mut run = tool.run(call);
+            let ended = match deadline {
+                None => run.await,
+                Some(limit) => match tokio::time::timeout(limit, &mut run).await {
+                    Ok(ended) => ended,
+                    Err(_) => {
+                        entry.cancel.cancel();
+                        run.await
+                    }
+                },
+            };
+            let ended = match ended {
+                Ok(observation) => Outcome::Observed { observation: Box::new(observation) },
+                Err(error) => Outcome::Failed { message: error.to_string() },
+            };
+            outcome.send_replace(Some(Arc::new(ended)));
+        });
+    }
+}
+
+async fn answer(reply: Reply, replies: mpsc::Sender<Reply>) {
+    let _ = replies.send(reply).await;
+}
+
+/// Sends a call's output and then its result to one connection.
+async fn forward(id: ActionId, mut entry: Entry, replies: mpsc::Sender<Reply>) {
+    let mut output = entry.output.subscribe();
+    loop {
+        tokio::select! {
+            biased; // what was written before the end is told before it
+            chunk = output.recv() => match chunk {
+                Ok(chunk) => answer(Reply::Output { id: id.clone(), chunk }, replies.clone()).await,
+                Err(broadcast::error::RecvError::Lagged(_)) => {}
+                Err(broadcast::error::RecvError::Closed) => break,
+            },
+            outcome = entry.outcome.wait_for(Option::is_some) => {
+                let message = "The executor ended before the call did.".to_owned();
+                let outcome = match outcome {
+                    Ok(outcome) => outcome.as_deref().cloned(),
+                    Err(_) => None,
+                };
+                let outcome = outcome.unwrap_or(Outcome::Failed { message });
+                return answer(Reply::Result { id, outcome }, replies).await;
+            }
+        }
+    }
+}

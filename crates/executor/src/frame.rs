@@ -1,0 +1,135 @@
+//! The protocol: length-prefixed JSON frames over any byte stream.
+//!
+//! A call's id is the id of the action event that asks for it. Calls are idempotent by that id: a repeated
+//! `call` joins the running one or answers with its result. A result is kept until it is acknowledged.
+
+use std::io;
+
+use bytes::Bytes;
+use deft_types::{Action, ActionId, Observation, ToolSpec};
+use futures::{Sink, SinkExt, Stream, StreamExt};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_util::codec::{FramedRead, FramedWrite, LengthDelimitedCodec};
+use uuid::Uuid;
+
+/// Both ends must speak the same version.
+pub const PROTOCOL_VERSION: u32 = 1;
+
+/// A longer frame ends the connection: nothing we send comes near it.
+pub const MAX_FRAME_BYTES: usize = 64 * 1024 * 1024;
+
+/// What a client says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Request {
+    /// The first frame.
+    Hello {
+        /// The client's [`PROTOCOL_VERSION`].
+        version: u32,
+    },
+    /// Run a tool, or join the run of the same id.
+    Call {
+        /// The action event's id.
+        id: ActionId,
+        /// The tool.
+        tool: String,
+        /// What it is to do.
+        action: Box<Action>,
+        /// Milliseconds after which the call is cancelled.
+        deadline_ms: Option<u64>,
+    },
+    /// Join the run of this id, but never start one.
+    Collect {
+        /// The action event's id.
+        id: ActionId,
+    },
+    /// The result is stored; forget it.
+    Ack {
+        /// The action event's id.
+        id: ActionId,
+    },
+    /// Stop a call. It still answers with a result.
+    Cancel {
+        /// The action event's id.
+        id: ActionId,
+    },
+    /// End the executor and everything it started.
+    Shutdown,
+}
+
+/// What an executor says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Reply {
+    /// The first frame.
+    Hello(Box<Hello>),
+    /// A piece of a call's output, while it runs. May be left out when the reader is slow.
+    Output {
+        /// The call.
+        id: ActionId,
+        /// The piece.
+        chunk: String,
+    },
+    /// A call ended.
+    Result {
+        /// The call.
+        id: ActionId,
+        /// How.
+        outcome: Outcome,
+    },
+    /// The answer to `collect` for a call that was never made here.
+    Unknown {
+        /// The call.
+        id: ActionId,
+    },
+}
+
+/// An executor's introduction.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Hello {
+    /// The executor's [`PROTOCOL_VERSION`].
+    pub version: u32,
+    /// New for each process: an executor with another instance knows nothing of earlier calls.
+    pub instance: Uuid,
+    /// Such as `linux`.
+    pub os: String,
+    /// Such as `x86_64`.
+    pub arch: String,
+    /// The directory that tools work in.
+    pub workspace: String,
+    /// The tools it has.
+    pub tools: Vec<ToolSpec>,
+}
+
+/// How a call ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Outcome {
+    /// The tool answered.
+    Observed {
+        /// The answer.
+        observation: Box<Observation>,
+    },
+    /// The tool could not.
+    Failed {
+        /// Why, in words for the model.
+        message: String,
+    },
+}
+
+/// Reads frames of one kind.
+pub fn reader<T: DeserializeOwned>(stream: impl AsyncRead + Unpin) -> impl Stream<Item = io::Result<T>> + Unpin {
+    FramedRead::new(stream, codec()).map(|frame| Ok(serde_json::from_slice(&frame?)?))
+}
+
+/// Writes frames of one kind.
+pub fn writer<T: Serialize>(stream: impl AsyncWrite + Unpin) -> impl Sink<T, Error = io::Error> + Unpin {
+    let to_bytes = |frame: T| std::future::ready(serde_json::to_vec(&frame).map(Bytes::from).map_err(io::Error::from));
+    FramedWrite::new(stream, codec()).with(to_bytes)
+}
+
+fn codec() -> LengthDelimitedCodec {
+    LengthDelimitedCodec::builder().max_frame_length(MAX_FRAME_BYTES).new_codec()
+}

@@ -1,0 +1,110 @@
+//! A directory of this machine, with the executor as a process of its own beside it.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use deft_executor::daemon::{SOCKET, private_directory};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use rustix::fs::{FlockOperation, flock};
+use tokio::io::AsyncReadExt;
+use tokio::net::UnixStream;
+use tokio::process::Command;
+
+use crate::{Stream, Workspace, WorkspaceError};
+
+/// How long an executor may take until its socket is there.
+const START_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// The only variables of our environment that an executor gets. Whatever may hold a secret is not here.
+pub const PASSED_ON: &[&str] = &[
+    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "CARGO_HOME",
+    "RUSTUP_HOME", "GOPATH", "GOROOT", "JAVA_HOME", "NVM_DIR", "PYENV_ROOT", "VIRTUAL_ENV", "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+];
+
+/// A directory of this machine. Not sandboxed.
+pub struct LocalWorkspace {
+    program: PathBuf,
+    root: PathBuf,
+    directory: PathBuf,
+    linger: Duration,
+}
+
+impl LocalWorkspace {
+    /// `program` is this program (it has the `executor` command), `root` the directory to work in,
+    /// `directory` a private place for the executor's socket and log, one for each conversation.
+    pub fn new(program: PathBuf, root: PathBuf, directory: PathBuf, linger: Duration) -> Self {
+        Self { program, root, directory, linger }
+    }
+
+    async fn connect(&self) -> Result<Box<dyn Stream>, WorkspaceError> {
+        if !self.root.is_dir() {
+            return Err(WorkspaceError::Missing(self.root.clone()));
+        }
+        private_directory(&self.directory)?;
+        let socket = self.directory.join(SOCKET);
+        if let Ok(stream) = UnixStream::connect(&socket).await {
+            return Ok(Box::new(stream));
+        }
+        let log = self.directory.join("log");
+        let failed = |reason: String| WorkspaceError::Start { reason, log: log.clone() };
+        // Two of us must not both start one.
+        let _lock = lock(&self.directory.join("lock")).await.map_err(|error| failed(error.to_string()))?;
+        if let Ok(stream) = UnixStream::connect(&socket).await {
+            return Ok(Box::new(stream));
+        }
+        self.start(&log).await.map_err(failed)?;
+        let stream = UnixStream::connect(&socket).await.map_err(|error| failed(error.to_string()))?;
+        Ok(Box::new(stream))
+    }
+
+    /// Starts the daemon and waits until it says that it listens.
+    async fn start(&self, log: &Path) -> Result<(), String> {
+        let stderr = File::create(log).map_err(|error| error.to_string())?;
+        let environment = PASSED_ON.iter().filter_map(|name| std::env::var_os(name).map(|value| (name, value)));
+        let mut child = Command::new(&self.program)
+            .args(["executor", "serve", "--directory"])
+            .arg(&self.directory)
+            .arg("--workspace")
+            .arg(&self.root)
+            .arg("--linger")
+            .arg(self.linger.as_secs().to_string())
+            .env_clear()
+            .envs(environment)
+            .current_dir(&self.root)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(stderr)
+            .spawn()
+            .map_err(|error| format!("{}: {error}", self.program.display()))?;
+        let mut stdout = child.stdout.take().ok_or("its output is not connected")?;
+        let mut ready = [0; 1];
+        match tokio::time::timeout(START_TIMEOUT, stdout.read(&mut ready)).await {
+            Ok(Ok(1)) => Ok(()),
+            Ok(_) => Err(std::fs::read_to_string(log).ok().filter(|text| !text.is_empty()).map_or_else(
+                || "it ended before it was ready".to_owned(),
+                |text| text.trim().chars().take(500).collect(),
+            )),
+            Err(_) => {
+                let _ = child.kill().await;
+                Err(format!("it was not ready after {} seconds", START_TIMEOUT.as_secs()))
+            }
+        }
+    }
+}
+
+impl Workspace for LocalWorkspace {
+    fn open(&self) -> BoxFuture<'_, Result<Box<dyn Stream>, WorkspaceError>> {
+        self.connect().boxed()
+    }
+}
+
+/// Holds an exclusive lock on a file until it is dropped.
+async fn lock(path: &Path) -> std::io::Result<File> {
+    let file = File::create(path)?;
+    let wait = tokio::task::spawn_blocking(move || flock(&file, FlockOperation::LockExclusive).map(|()| file));
+    Ok(wait.await.map_err(std::io::Error::other)??)
+}
