@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use deft_tools::{Call, OutputSink, Toolbox};
 use deft_types::{Action, ActionId};
 use futures::{SinkExt, StreamExt};
@@ -143,25 +144,45 @@ impl Executor {
             outcome.send_replace(Some(Arc::new(Outcome::Failed { message })));
             return;
         };
-        let call = Call { action, output: OutputSink::new(entry.output), cancel: entry.cancel.clone() };
+        let (sink, chunks) = OutputSink::channel();
+        let call = Call { action, output: sink, cancel: entry.cancel.clone() };
         self.shared.running.spawn(async move {
-            let mut run = tool.run(call);
-            let ended = match deadline {
-                None => run.await,
-                Some(limit) => match tokio::time::timeout(limit, &mut run).await {
+            let run = async {
+                let mut run = tool.run(call);
+                let Some(limit) = deadline else { return run.await };
+                match tokio::time::timeout(limit, &mut run).await {
                     Ok(ended) => ended,
                     Err(_) => {
                         entry.cancel.cancel();
                         run.await
                     }
-                },
+                }
             };
+            // The call holds the sink, so the chunks end with it.
+            let (ended, ()) = tokio::join!(run, publish(chunks, &entry.output));
             let ended = match ended {
                 Ok(observation) => Outcome::Observed { observation: Box::new(observation) },
                 Err(error) => Outcome::Failed { message: error.to_string() },
             };
             outcome.send_replace(Some(Arc::new(ended)));
         });
+    }
+}
+
+/// Makes text of output: a character that is split between two chunks is put together again.
+async fn publish(mut chunks: mpsc::Receiver<Bytes>, output: &broadcast::Sender<String>) {
+    let mut pending = Vec::new();
+    while let Some(chunk) = chunks.recv().await {
+        pending.extend_from_slice(&chunk);
+        let whole = match std::str::from_utf8(&pending) {
+            Err(error) if error.error_len().is_none() => error.valid_up_to(), // the rest is still to come
+            _ => pending.len(),
+        };
+        let text = String::from_utf8_lossy(&pending[..whole]).into_owned();
+        pending.drain(..whole);
+        if !text.is_empty() {
+            let _ = output.send(text); // nobody watching is fine
+        }
     }
 }
 

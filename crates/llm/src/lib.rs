@@ -1,1 +1,21 @@
-//! Placeholder.
+//! Models: what answers prompts.
+//!
+//! One trait, [`Model`], over everything that answers: OpenAI-compatible servers, a written script and
+//! a built-in demo. Replies stream; dropping the stream cancels the call; every provider's failures come
+//! out as the one [`ModelError`].
+//!
+//! This crate knows nothing of conversations and runs no tools. It only turns messages into a reply.
+//!
+//! Begin reading at [`Model`], then [`complete`] and [`open`].
+
+mod delta;
+mod error;
+mod model;
+mod open;
+mod reply;
+
+pub use delta::{Delta, FinishReason, Usage};
+pub use error::ModelError;
+pub use model::{Model, ModelProfile, Prices, Request, ToolSchema};
+pub use open::{ModelSettings, OpenModelError, open};
+pub use reply::{Reply, complete};

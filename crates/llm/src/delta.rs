@@ -1,0 +1,62 @@
+//! The pieces a reply arrives in.
+
+use deft_types::{Money, Tokens};
+
+/// One piece of a reply.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Delta {
+    /// The reply begins.
+    Started {
+        /// The provider's id of the reply.
+        response_id: String,
+    },
+    /// More text for the person.
+    Text(String),
+    /// More of the model's reasoning.
+    Reasoning(String),
+    /// More of a tool call. The first piece of a call carries its id and name.
+    ToolCall {
+        /// Which of the reply's calls, from 0.
+        index: usize,
+        /// The provider's id of the call.
+        id: Option<String>,
+        /// The tool.
+        name: Option<String>,
+        /// The next part of the arguments' JSON text.
+        arguments: String,
+    },
+    /// What the call used; the last one counts.
+    Usage(Usage),
+    /// The reply is whole. Nothing follows.
+    Finished(FinishReason),
+}
+
+/// Why a reply ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FinishReason {
+    /// The model had nothing more to say.
+    Stop,
+    /// It wants tools to be called.
+    ToolCalls,
+    /// It ran into the limit of its output: the reply is cut off.
+    Length,
+    /// The provider withheld the rest.
+    ContentFilter,
+}
+
+/// Tokens that one call used.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Usage {
+    /// What went in, cached or not.
+    pub prompt: Tokens,
+    /// What came out, reasoning included.
+    pub completion: Tokens,
+    /// The share of the prompt that came from the provider's cache.
+    pub cache_read: Tokens,
+    /// The share of the prompt that was put into it.
+    pub cache_write: Tokens,
+    /// The share of the completion that was reasoning.
+    pub reasoning: Tokens,
+    /// What the provider itself says it cost, where it does.
+    pub cost: Option<Money>,
+}
