@@ -1,1 +1,27 @@
-//! Placeholder.
+//! The tools: what an agent can do in a workspace, and nothing about who asks.
+//!
+//! A tool takes an [`deft_types::Action`] and gives an [`deft_types::Observation`]. Expected failures (no such
+//! file, a command that fails or is still running) are observations; a [`ToolError`] means that the tool itself
+//! could not work. This crate knows nothing of models, conversations or servers.
+//!
+//! Begin reading at [`Tool`] and [`Toolbox`]; the two tools with a life of their own are `terminal` (a
+//! persistent shell on a pseudo-terminal) and `file_editor`.
+
+mod file_editor;
+mod finish;
+mod output;
+mod process_tree;
+mod spec;
+mod terminal;
+mod think;
+mod tool;
+mod toolbox;
+
+pub use file_editor::FileEditor;
+pub use finish::Finish;
+pub use output::{OUTPUT_QUEUE, OutputSink};
+pub use process_tree::{become_subreaper, kill_descendants_of};
+pub use terminal::{Terminal, TerminalOptions};
+pub use think::Think;
+pub use tool::{Call, Tool, ToolError};
+pub use toolbox::{ToolContext, Toolbox};

@@ -1,0 +1,55 @@
+//! How our tools describe themselves.
+
+use deft_types::{Extra, ToolAnnotations, ToolDefinition, ToolSpec};
+use serde_json::{Value, json};
+
+/// What a tool may do, in the combinations that exist here.
+#[derive(Clone, Copy)]
+pub(crate) enum Reach {
+    /// Changes nothing.
+    Nothing,
+    /// Changes files of the workspace.
+    Files,
+    /// Can do anything a program can.
+    World,
+}
+
+/// The spec of a tool whose kinds are `{stem}Tool`, `{stem}Action` and `{stem}Observation`.
+pub(crate) fn spec(
+    name: &str,
+    stem: &str,
+    reach: Reach,
+    description: &str,
+    properties: &Value,
+    required: &[&str],
+) -> ToolSpec {
+    let (read_only, open_world) = match reach {
+        Reach::Nothing => (true, false),
+        Reach::Files => (false, false),
+        Reach::World => (false, true),
+    };
+    ToolSpec {
+        definition: ToolDefinition {
+            description: description.to_owned(),
+            action_type: format!("{stem}Action"),
+            observation_type: Some(format!("{stem}Observation")),
+            annotations: Some(ToolAnnotations {
+                title: None,
+                read_only_hint: read_only,
+                destructive_hint: !read_only,
+                idempotent_hint: read_only,
+                open_world_hint: open_world,
+                extra: Extra::new(),
+            }),
+            kind: format!("{stem}Tool"),
+            title: name.to_owned(),
+            extra: Extra::new(),
+        },
+        parameters: json!({
+            "type": "object",
+            "properties": properties,
+            "required": required,
+            "additionalProperties": false,
+        }),
+    }
+}

@@ -1,0 +1,77 @@
+//! What every tool is.
+
+use std::io;
+
+use deft_types::{Action, Observation, ToolSpec};
+use futures::future::BoxFuture;
+use tokio_util::sync::CancellationToken;
+
+use crate::OutputSink;
+
+/// Something an agent can do.
+pub trait Tool: Send + Sync {
+    /// How the tool is shown to a model.
+    fn spec(&self) -> ToolSpec;
+
+    /// Does what the action asks.
+    fn run(&self, call: Call) -> BoxFuture<'_, Result<Observation, ToolError>>;
+}
+
+/// One use of a tool.
+#[derive(Debug)]
+pub struct Call {
+    /// What to do.
+    pub action: Action,
+    /// Where output goes while the tool works.
+    pub output: OutputSink,
+    /// Ends the call early; what was done so far is still reported where the tool can.
+    pub cancel: CancellationToken,
+}
+
+impl Call {
+    /// A call that nobody watches and nobody cancels.
+    pub fn of(action: impl Into<Action>) -> Self {
+        Self {
+            action: action.into(),
+            output: OutputSink::none(),
+            cancel: CancellationToken::new(),
+        }
+    }
+}
+
+/// Why a tool could not work at all. The message goes to the model.
+#[derive(Debug, thiserror::Error)]
+pub enum ToolError {
+    /// The action belongs to another tool, or its arguments did not fit its schema.
+    #[error(
+        "The tool `{tool}` cannot run {kind}: check the tool's name and its arguments, then call it again."
+    )]
+    WrongAction {
+        /// The tool that was asked.
+        tool: &'static str,
+        /// The kind of the action it was given.
+        kind: String,
+    },
+    /// The call was cancelled before it did anything.
+    #[error("The call was cancelled before it started; nothing was changed.")]
+    Cancelled,
+    /// The toolbox is closed.
+    #[error("The tools of this workspace are closed; nothing was run.")]
+    Closed,
+    /// The operating system refused something the tool cannot do without.
+    #[error("Could not {doing}: {source}.")]
+    Io {
+        /// What was tried, as it follows "could not".
+        doing: String,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl ToolError {
+    /// Says what was tried when the system refused.
+    pub(crate) fn io(doing: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        let doing = doing.into();
+        move |source| Self::Io { doing, source }
+    }
+}

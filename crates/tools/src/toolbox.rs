@@ -1,0 +1,81 @@
+//! The tools of one workspace, by name.
+
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use deft_types::ToolSpec;
+
+use crate::{FileEditor, Finish, Terminal, TerminalOptions, Think, Tool, ToolError};
+
+/// What the tools need to know about where they work.
+#[derive(Clone, Debug)]
+pub struct ToolContext {
+    /// The directory the agent works in: an absolute path.
+    pub workspace: PathBuf,
+    /// A directory of ours, outside the workspace: made with mode 0700 if it is not there.
+    pub private_dir: PathBuf,
+    /// The whole environment of the programs that are started: nothing else is inherited.
+    pub env: Vec<(String, String)>,
+}
+
+/// The tools of one workspace. Close it before dropping it: a dropped one kills its shell, but not what the
+/// shell left in the background.
+pub struct Toolbox {
+    tools: Vec<(String, Arc<dyn Tool>)>,
+    terminal: Arc<Terminal>,
+}
+
+impl Toolbox {
+    /// `terminal`, `file_editor`, `finish` and `think`.
+    pub fn standard(context: ToolContext) -> Result<Self, ToolError> {
+        Self::with_terminal(context, TerminalOptions::default())
+    }
+
+    /// The standard tools with a terminal that is set up differently.
+    pub fn with_terminal(context: ToolContext, options: TerminalOptions) -> Result<Self, ToolError> {
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&context.private_dir)
+            .map_err(ToolError::io(format!(
+                "make the directory {}",
+                context.private_dir.display()
+            )))?;
+        let editor = FileEditor::new(context.workspace.clone());
+        let terminal = Arc::new(Terminal::new(context, options));
+        let tools: [Arc<dyn Tool>; 4] = [
+            terminal.clone(),
+            Arc::new(editor),
+            Arc::new(Finish),
+            Arc::new(Think),
+        ];
+        Ok(Self {
+            tools: tools
+                .into_iter()
+                .map(|tool| (tool.spec().name().to_owned(), tool))
+                .collect(),
+            terminal,
+        })
+    }
+
+    /// What to offer to a model, always in the same order.
+    pub fn specs(&self) -> Vec<ToolSpec> {
+        self.tools.iter().map(|(_, tool)| tool.spec()).collect()
+    }
+
+    /// The tool of that name.
+    pub fn get(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        self.tools
+            .iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, tool)| Arc::clone(tool))
+    }
+
+    /// Ends running calls and kills every process the tools have started. Complete only if the process called
+    /// [`crate::become_subreaper`] before: daemons that left their parents are found no other way.
+    pub async fn close(&self) {
+        self.terminal.close().await;
+    }
+}
