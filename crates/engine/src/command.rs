@@ -17,7 +17,7 @@ pub(crate) enum Command {
     Interrupt { done: Done<()> },
     /// A copy of the state.
     Inspect { done: oneshot::Sender<State> },
-    /// Leave memory. `Executor::End` takes everything that still runs in the workspace along.
+    /// Leave memory.
     Close { executor: ExecutorFate, done: oneshot::Sender<()> },
 }
 

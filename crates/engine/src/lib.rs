@@ -19,8 +19,8 @@ mod turn;
 mod view;
 mod world;
 
-pub use conversation::{Conversation, ConversationError, Parts};
-pub use command::CommandError;
+pub use conversation::{Conversation, Limits, Parts, Progress, load};
+pub use command::{CommandError, ExecutorFate};
 pub use live::Live;
 pub use state::State;
 pub use world::{Point, RealWorld, World};

@@ -137,11 +137,11 @@ impl Executor {
         action: Action,
         deadline: Option<Duration>,
         entry: Entry,
-        outcome: watch::Sender<Option<Arc<Outcome>>>,
+        outcome: watch::Sender<Option<Outcome>>,
     ) {
         let Some(tool) = self.shared.tools.get(tool) else {
             let message = format!("The executor has no tool named '{tool}'.");
-            outcome.send_replace(Some(Arc::new(Outcome::Failed { message })));
+            outcome.send_replace(Some(Outcome::Failed { message }));
             return;
         };
         let (sink, chunks) = OutputSink::channel();
@@ -164,7 +164,7 @@ impl Executor {
                 Ok(observation) => Outcome::Observed { observation: Box::new(observation) },
                 Err(error) => Outcome::Failed { message: error.to_string() },
             };
-            outcome.send_replace(Some(Arc::new(ended)));
+            outcome.send_replace(Some(ended));
         });
     }
 }
@@ -193,23 +193,14 @@ async fn answer(reply: Reply, replies: mpsc::Sender<Reply>) {
 /// Sends a call's output and then its result to one connection.
 async fn forward(id: ActionId, mut entry: Entry, replies: mpsc::Sender<Reply>) {
     let mut output = entry.output.subscribe();
-    loop {
+    let outcome = loop {
         tokio::select! {
             biased; // what was written before the end is told before it
-            chunk = output.recv() => match chunk {
-                Ok(chunk) => answer(Reply::Output { id: id.clone(), chunk }, replies.clone()).await,
-                Err(broadcast::error::RecvError::Lagged(_)) => {}
-                Err(broadcast::error::RecvError::Closed) => break,
+            chunk = output.recv() => if let Ok(chunk) = chunk { // otherwise some were left out: we were slow
+                answer(Reply::Output { id: id.clone(), chunk }, replies.clone()).await;
             },
-            outcome = entry.outcome.wait_for(Option::is_some) => {
-                let message = "The executor ended before the call did.".to_owned();
-                let outcome = match outcome {
-                    Ok(outcome) => outcome.as_deref().cloned(),
-                    Err(_) => None,
-                };
-                let outcome = outcome.unwrap_or(Outcome::Failed { message });
-                return answer(Reply::Result { id, outcome }, replies).await;
-            }
+            outcome = entry.ended() => break outcome,
         }
-    }
+    };
+    answer(Reply::Result { id, outcome }, replies).await;
 }

@@ -2,7 +2,7 @@
 //! and, for a while, those that are done with.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use deft_types::ActionId;
 use tokio::sync::{broadcast, watch};
@@ -21,17 +21,25 @@ const OUTPUT_BACKLOG: usize = 256;
 #[derive(Clone)]
 pub(crate) struct Entry {
     /// The result, once there is one.
-    pub(crate) outcome: watch::Receiver<Option<Arc<Outcome>>>,
+    pub(crate) outcome: watch::Receiver<Option<Outcome>>,
     /// Output while it runs.
     pub(crate) output: broadcast::Sender<String>,
     /// Stops it.
     pub(crate) cancel: CancellationToken,
 }
 
+impl Entry {
+    /// Waits for the result.
+    pub(crate) async fn ended(&mut self) -> Outcome {
+        let outcome = self.outcome.wait_for(Option::is_some).await.ok().and_then(|outcome| outcome.clone());
+        outcome.unwrap_or_else(|| Outcome::Failed { message: "The executor ended before the call did.".to_owned() })
+    }
+}
+
 /// What a `call` finds.
 pub(crate) enum Admission {
     /// Nobody asked before: run it, and put the result here.
-    Run(Entry, watch::Sender<Option<Arc<Outcome>>>),
+    Run(Entry, watch::Sender<Option<Outcome>>),
     /// It runs or has run.
     Join(Entry),
     /// It must not run; the text says why.

@@ -1,0 +1,295 @@
+//! The task that owns a conversation. Nobody else changes it, so nobody locks it.
+//!
+//! It waits for two things at once: commands, and the outcome of the one piece of work that is under way (a
+//! model call, a tool call, or reaching the executor). Commands are answered whatever that work is.
+
+mod outcome;
+mod work;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use deft_executor::Client;
+use deft_llm::Model;
+use deft_store::{Lease, Store, StoreError};
+use deft_types::{
+    ActionId, Classification, ConversationErrorEvent, Event, EventBody, EventId, Extra, FailureKind, InterruptEvent,
+    Message, MessageEvent, PauseEvent, Source, Status, SystemPromptEvent, Timestamp,
+};
+use futures::future::OptionFuture;
+use serde_json::json;
+use std::collections::HashSet;
+use tokio::sync::{mpsc, oneshot, watch};
+
+use self::work::{Outcome, Work};
+use crate::command::{Command, CommandError, ExecutorFate};
+use crate::conversation::{Limits, Progress};
+use crate::live::{Broadcast, Live};
+use crate::prompt;
+use crate::state::{self, State, key};
+use crate::toolset::Toolset;
+use crate::turn::{Draft, failure};
+use crate::world::{Point, World};
+
+/// How long a tool that was told to stop may take to say what it had done.
+const STOP_GRACE: Duration = Duration::from_millis(1500);
+/// How long an executor may take to end everything it started.
+const END_GRACE: Duration = Duration::from_secs(5);
+
+/// See the module.
+pub(crate) struct Actor {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) lease: Lease,
+    pub(crate) model: Arc<dyn Model>,
+    pub(crate) workspace: Arc<dyn deft_workspace::Workspace>,
+    pub(crate) directory: String,
+    pub(crate) tools: Toolset,
+    pub(crate) world: Arc<dyn World>,
+    pub(crate) limits: Limits,
+    pub(crate) inbox: mpsc::Receiver<Command>,
+    pub(crate) progress: watch::Sender<Progress>,
+    pub(crate) live: Broadcast,
+    pub(crate) state: State,
+    pub(crate) executor: Option<Client>,
+    pub(crate) work: Option<Work>,
+    /// Actions stored by this actor that no executor has been asked for yet.
+    pub(crate) unsent: HashSet<ActionId>,
+    /// Model calls of this run.
+    pub(crate) steps: u32,
+    /// The user said something that the model has not seen.
+    pub(crate) unseen_message: bool,
+}
+
+impl Actor {
+    /// Works until it is told to close, or nobody holds a handle any more.
+    pub(crate) async fn run(mut self) {
+        let (fate, done) = self.work_until_closed().await;
+        self.end_work(fate).await;
+        // If this fails the lease runs out by itself.
+        let _ = self.store.release(self.lease).await;
+        if let Some(done) = done {
+            let _ = done.send(());
+        }
+    }
+
+    async fn work_until_closed(&mut self) -> (ExecutorFate, Option<oneshot::Sender<()>>) {
+        loop {
+            if let Err(error) = self.advance().await {
+                self.halt(&error);
+            }
+            let outcome = OptionFuture::from(self.work.as_mut().map(Work::outcome));
+            tokio::select! {
+                Some(outcome) = outcome => {
+                    self.work = None;
+                    if let Err(error) = self.take(outcome).await {
+                        self.halt(&error);
+                    }
+                }
+                command = self.inbox.recv() => match command {
+                    Some(Command::Close { executor, done }) => return (executor, Some(done)),
+                    Some(command) => self.handle(command).await,
+                    None => return (ExecutorFate::Keep, None),
+                },
+            }
+        }
+    }
+
+    async fn handle(&mut self, command: Command) {
+        // Whoever asked may have gone; what was done stays done.
+        match command {
+            Command::Send { id, message, done } => drop(done.send(self.admit(id, message).await)),
+            Command::Run { done } => drop(done.send(self.start_run().await.map_err(Into::into))),
+            Command::Pause { done } => drop(done.send(self.pause().await.map_err(Into::into))),
+            Command::Interrupt { done } => drop(done.send(self.interrupt().await.map_err(Into::into))),
+            Command::Inspect { done } => drop(done.send(self.state.clone())),
+            Command::Close { .. } => {} // the loop has taken it
+        }
+    }
+
+    /// Stores a user's message. Sending it again under the same id changes nothing.
+    async fn admit(&mut self, id: EventId, message: Message) -> Result<(), CommandError> {
+        let mut drafts = Vec::new();
+        if !self.state.has_prompt {
+            drafts.push(Draft::new(Source::Agent, self.system_prompt()));
+        }
+        if matches!(self.state.status, Status::Finished | Status::Stuck) {
+            drafts.push(Draft::new(Source::Environment, state::status(Status::Idle)));
+        }
+        drafts.push(Draft::new(Source::User, MessageEvent::new(message)).with_id(id.clone()));
+        drafts.push(Draft::new(Source::Environment, state::update(key::LAST_USER_MESSAGE, json!(id))));
+        match self.record(drafts).await {
+            Ok(()) => {
+                self.unseen_message = true;
+                Ok(())
+            }
+            Err(StoreError::Duplicate { id: taken, seq }) if taken == id => {
+                let there = self.store.read(self.lease.conversation(), seq, 1).await?;
+                match there.first() {
+                    Some((_, Event { source: Source::User, body: EventBody::Message(_), .. })) => Ok(()),
+                    _ => Err(CommandError::IdTaken(id)),
+                }
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn start_run(&mut self) -> Result<(), StoreError> {
+        match self.state.status {
+            Status::Idle | Status::Paused | Status::Error | Status::Stuck => {
+                self.steps = 0;
+                self.change_status(Status::Running).await
+            }
+            // What failed to be stored may be stored now.
+            Status::Running => {
+                self.publish_progress(None);
+                Ok(())
+            }
+            Status::WaitingForConfirmation | Status::Finished | Status::Deleting => Ok(()),
+        }
+    }
+
+    async fn pause(&mut self) -> Result<(), StoreError> {
+        match self.state.status {
+            Status::Idle | Status::Running => {
+                let drafts = vec![
+                    Draft::new(Source::Environment, state::status(Status::Paused)),
+                    Draft::new(Source::User, PauseEvent::default()),
+                ];
+                self.record(drafts).await
+            }
+            Status::Paused
+            | Status::WaitingForConfirmation
+            | Status::Finished
+            | Status::Error
+            | Status::Stuck
+            | Status::Deleting => Ok(()),
+        }
+    }
+
+    /// Stops what is under way, gives every open call its result, and pauses.
+    async fn interrupt(&mut self) -> Result<(), StoreError> {
+        let stopped = self.stop_work().await;
+        if self.state.status != Status::Running && self.state.open_calls.is_empty() && stopped.is_none() {
+            return Ok(());
+        }
+        let (answered, result) = stopped.unzip();
+        let mut drafts: Vec<_> = result.into_iter().collect();
+        for call in self.state.open_calls.iter().filter(|call| Some(&call.id) != answered.as_ref()) {
+            let text = "Interrupted by the user before it was completed.".to_owned();
+            drafts.push(Draft::new(Source::Agent, failure(&call.event.tool_call, text, FailureKind::AgentAction)));
+        }
+        let calls: Vec<_> = self.state.open_calls.iter().map(|call| call.id.clone()).collect();
+        drafts.push(Draft::new(Source::Environment, state::status(Status::Paused)));
+        drafts.push(Draft::new(Source::User, InterruptEvent::default()));
+        self.record(drafts).await?;
+        if let Some(executor) = &self.executor {
+            for call in calls {
+                executor.acknowledge(call).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the work under way. A tool gets a moment to say what it had done by then.
+    async fn stop_work(&mut self) -> Option<(ActionId, Draft)> {
+        let mut work = self.work.take()?;
+        match &work {
+            Work::Model { item, .. } => {
+                self.live.show(Live::ReplyAborted { item: item.clone() });
+                None
+            }
+            Work::Connect { .. } => None,
+            Work::Tool { action, client, .. } => {
+                client.cancel(action.clone()).await;
+                let outcome = tokio::time::timeout(STOP_GRACE, work.outcome()).await.ok()?;
+                let Outcome::Tool { call, update } = outcome else { return None };
+                let result = outcome::result_of(&call, update)?;
+                Some((call.id, result))
+            }
+        }
+    }
+
+    async fn end_work(&mut self, fate: ExecutorFate) {
+        let work = self.work.take();
+        if fate == ExecutorFate::Keep {
+            return;
+        }
+        // An executor that is just being started must be ended too.
+        if let Some(mut connecting @ Work::Connect { .. }) = work
+            && let Ok(Outcome::Connected(Ok(client))) = tokio::time::timeout(STOP_GRACE, connecting.outcome()).await
+        {
+            self.executor = Some(client);
+        }
+        if let Some(client) = self.executor.take() {
+            let _ = tokio::time::timeout(END_GRACE, client.shutdown()).await;
+        }
+    }
+
+    /// Stores events, then takes them into the state. On an error nothing has changed.
+    pub(crate) async fn record(&mut self, drafts: Vec<Draft>) -> Result<(), StoreError> {
+        let mut leaf = self.state.leaf.clone();
+        let mut events = Vec::with_capacity(drafts.len());
+        for draft in drafts {
+            let id = draft.id.unwrap_or_else(|| self.world.new_id().into());
+            let timestamp = Timestamp::at(self.world.now());
+            let parent_id = leaf.clone();
+            if !matches!(draft.body, EventBody::StateUpdate(_)) {
+                leaf = Some(id.clone());
+            }
+            events.push(Event { id, timestamp, source: draft.source, parent_id, body: draft.body });
+        }
+        self.world.reached(Point::BeforeAppend);
+        self.store.append(&self.lease, events.clone()).await?;
+        self.world.reached(Point::AfterAppend);
+        for event in &events {
+            self.state.apply(event);
+        }
+        self.publish_progress(None);
+        Ok(())
+    }
+
+    pub(crate) async fn change_status(&mut self, status: Status) -> Result<(), StoreError> {
+        self.record(vec![Draft::new(Source::Environment, state::status(status))]).await
+    }
+
+    /// The run failed: the status says so, and the event behind it why.
+    pub(crate) async fn fail(&mut self, code: &str, detail: String, kind: Classification) -> Result<(), StoreError> {
+        let event =
+            ConversationErrorEvent { code: code.to_owned(), detail, classification: Some(kind), extra: Extra::new() };
+        self.record(vec![
+            Draft::new(Source::Environment, state::status(Status::Error)),
+            Draft::new(Source::Environment, event),
+        ])
+        .await
+    }
+
+    /// The store failed under the loop: nothing goes on until somebody asks again.
+    fn halt(&mut self, error: &StoreError) {
+        self.work = None;
+        self.publish_progress(Some(error.to_string()));
+    }
+
+    pub(crate) fn halted(&self) -> bool {
+        self.progress.borrow().fault.is_some()
+    }
+
+    pub(crate) fn publish_progress(&self, fault: Option<String>) {
+        let status = self.state.status;
+        self.progress.send_if_modified(|progress| {
+            let new = Progress { status, fault };
+            let changed = *progress != new;
+            *progress = new;
+            changed
+        });
+    }
+
+    fn system_prompt(&self) -> SystemPromptEvent {
+        let now = Timestamp::at(self.world.now());
+        SystemPromptEvent {
+            system_prompt: deft_types::Content::text(prompt::STATIC.trim_end()),
+            tools: self.tools.definitions(),
+            dynamic_context: Some(deft_types::Content::text(prompt::dynamic(&self.directory, &now))),
+            extra: Extra::new(),
+        }
+    }
+}

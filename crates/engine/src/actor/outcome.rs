@@ -1,0 +1,217 @@
+//! The loop: what to do next, and what to make of what came.
+
+use deft_executor::{Outcome as CallOutcome, Update};
+use deft_llm::{ModelError, Reply, Request};
+use deft_store::StoreError;
+use deft_types::{
+    Classification, EventId, Extra, FailureKind, Observation, ObservationEvent, Source, Stats, Status, TokenUsage,
+    Tokens, ToolSpec,
+};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::Actor;
+use super::work::{Ask, Outcome, Work};
+use crate::state::{self, OpenCall, key};
+use crate::turn::{self, Draft, Turn, failure};
+use crate::world::Point;
+
+/// What the agent's model is used for, in the stats.
+const USAGE_ID: &str = "agent";
+/// Empty replies in a row after which the agent counts as stuck.
+const MAX_SILENT_REPLIES: u32 = 3;
+/// The result of a call whose executor is gone.
+const LOST: &str = "The process that ran this call is gone, and its result with it. The call may have done all, some \
+                    or none of its work: look before you repeat it.";
+
+impl Actor {
+    /// Begins the next piece of work, if the conversation runs and nothing is under way: open calls before
+    /// a new model call.
+    pub(crate) async fn advance(&mut self) -> Result<(), StoreError> {
+        if self.state.status != Status::Running || self.work.is_some() || self.halted() {
+            return Ok(());
+        }
+        if let Some(call) = self.state.open_calls.first().cloned() {
+            return self.execute(call).await;
+        }
+        if self.steps >= self.limits.max_steps {
+            let detail = format!(
+                "The limit of {} steps for one run is reached. Run again to go on, or raise the limit.",
+                self.limits.max_steps
+            );
+            return self.fail("MaxIterationsReached", detail, Classification::of(FailureKind::AgentAction)).await;
+        }
+        let spent = self.state.stats.total_cost();
+        if let Some(budget) = self.limits.max_cost.filter(|budget| spent >= *budget) {
+            let detail = format!("The budget of {budget} is spent ({spent}). Raise the budget and run again to go on.");
+            return self.fail("MaxBudgetReached", detail, Classification::of(FailureKind::Quota)).await;
+        }
+        self.steps += 1;
+        self.unseen_message = false;
+        let request = Request {
+            messages: self.state.view.messages(),
+            tools: self.tools.schemas(),
+            cache_key: Some(self.lease.conversation().to_string()),
+        };
+        let item = EventId::from(self.world.new_id());
+        self.work = Some(Work::model(self.model.clone(), request, item, self.live.clone(), self.world.clone()));
+        Ok(())
+    }
+
+    /// Sends a call to the executor, unless nobody can tell any more whether it ran before.
+    async fn execute(&mut self, call: OpenCall) -> Result<(), StoreError> {
+        let Some(client) = self.executor.clone() else {
+            self.work = Some(Work::connect(self.workspace.clone(), self.world.clone()));
+            return Ok(());
+        };
+        let here = client.hello().instance;
+        let ask = if self.unsent.remove(&call.id) || self.may_repeat(&call) {
+            Ask::Call
+        } else if call.executors.contains(&here) {
+            Ask::Collect
+        } else {
+            return self.record(vec![lost(&call)]).await;
+        };
+        self.work = Some(Work::tool(client, call, ask, self.live.clone(), self.world.clone()));
+        Ok(())
+    }
+
+    pub(crate) async fn take(&mut self, outcome: Outcome) -> Result<(), StoreError> {
+        match outcome {
+            Outcome::Replied { item, reply: Ok(reply) } => self.take_reply(item, reply).await,
+            Outcome::Replied { reply: Err(error), .. } => self.take_model_error(&error).await,
+            Outcome::Connected(Ok(client)) => {
+                let instance = client.hello().instance;
+                // Stored before the first call: whoever finds that call open later knows where to ask.
+                if self.state.executor != Some(instance) {
+                    self.record_executor(instance).await?;
+                }
+                self.executor = Some(client);
+                Ok(())
+            }
+            Outcome::Connected(Err(error)) => {
+                self.fail("WorkspaceError", error.to_string(), Classification::of(FailureKind::Config)).await
+            }
+            Outcome::Tool { call, update } => self.take_tool(&call, update).await,
+        }
+    }
+
+    /// Calls that another executor may have run are lost with it.
+    async fn record_executor(&mut self, instance: Uuid) -> Result<(), StoreError> {
+        let mut drafts = vec![Draft::new(Source::Environment, state::update(key::EXECUTOR, json!(instance)))];
+        for call in &self.state.open_calls {
+            if !call.executors.is_empty() && !self.unsent.contains(&call.id) && !self.may_repeat(call) {
+                drafts.push(lost(call));
+            }
+        }
+        self.record(drafts).await
+    }
+
+    fn may_repeat(&self, call: &OpenCall) -> bool {
+        self.tools.find(&call.event.tool_name).is_some_and(ToolSpec::is_idempotent)
+    }
+
+    async fn take_reply(&mut self, item: EventId, reply: Reply) -> Result<(), StoreError> {
+        let stats = add_usage(&self.state.stats, &self.model.profile().name, self.model.profile().context_window, &reply);
+        let (turn, events) = turn::events(reply, item, &self.tools, self.world.as_ref());
+        let mut drafts = vec![Draft::new(Source::Environment, state::update(key::STATS, json!(stats)))];
+        drafts.extend(events);
+        match turn {
+            // A message that came meanwhile has not been answered.
+            Turn::Answers if !self.unseen_message => {
+                drafts.push(Draft::new(Source::Environment, state::status(Status::Finished)));
+            }
+            Turn::Silent if self.state.silent_replies + 1 >= MAX_SILENT_REPLIES => {
+                drafts.push(Draft::new(Source::Environment, state::status(Status::Stuck)));
+            }
+            Turn::Acts | Turn::Answers | Turn::Silent => {}
+        }
+        self.record(drafts).await?;
+        self.unsent = self.state.open_calls.iter().map(|call| call.id.clone()).collect();
+        Ok(())
+    }
+
+    async fn take_model_error(&mut self, error: &ModelError) -> Result<(), StoreError> {
+        self.fail(error.code(), error.to_string(), error.classification()).await
+    }
+
+    async fn take_tool(&mut self, call: &OpenCall, update: Update) -> Result<(), StoreError> {
+        match update {
+            Update::Unknown => {
+                // The only executor that could have heard of it has not: it never ran.
+                if call.executors.iter().all(|executor| Some(*executor) == self.state.executor) {
+                    self.unsent.insert(call.id.clone());
+                    return Ok(());
+                }
+                self.record(vec![lost(call)]).await
+            }
+            Update::Lost => {
+                self.executor = None; // connect again and ask there
+                Ok(())
+            }
+            update @ (Update::Ended(_) | Update::Output(_)) => {
+                let mut drafts: Vec<_> = result_of(call, update).into_iter().collect();
+                if call.event.tool_name == "finish" && !self.unseen_message {
+                    drafts.push(Draft::new(Source::Environment, state::status(Status::Finished)));
+                }
+                self.record(drafts).await?;
+                self.world.reached(Point::BeforeAcknowledge);
+                if let Some(executor) = &self.executor {
+                    executor.acknowledge(call.id.clone()).await;
+                }
+                self.world.reached(Point::AfterAcknowledge);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// The event that answers a call, where there is an answer.
+pub(super) fn result_of(call: &OpenCall, update: Update) -> Option<Draft> {
+    match update {
+        Update::Ended(CallOutcome::Observed { observation }) => {
+            Some(Draft::new(Source::Environment, observed(call, *observation)))
+        }
+        Update::Ended(CallOutcome::Failed { message }) => {
+            let error = format!("Error executing tool '{}': {message}", call.event.tool_name);
+            Some(Draft::new(Source::Agent, failure(&call.event.tool_call, error, FailureKind::AgentAction)))
+        }
+        Update::Output(_) | Update::Unknown | Update::Lost => None,
+    }
+}
+
+fn lost(call: &OpenCall) -> Draft {
+    Draft::new(Source::Agent, failure(&call.event.tool_call, LOST.to_owned(), FailureKind::Internal))
+}
+
+fn observed(call: &OpenCall, observation: Observation) -> ObservationEvent {
+    ObservationEvent {
+        tool_name: call.event.tool_name.clone(),
+        tool_call_id: call.event.tool_call_id.clone(),
+        observation,
+        action_id: call.id.clone(),
+        extended_content: Vec::new(),
+        extra: Extra::new(),
+    }
+}
+
+fn add_usage(stats: &Stats, model: &str, window: Option<Tokens>, reply: &Reply) -> Stats {
+    let mut stats = stats.clone();
+    let metrics = stats.usage_to_metrics.entry(USAGE_ID.to_owned()).or_default();
+    metrics.model_name = model.to_owned();
+    metrics.accumulated_cost += reply.cost;
+    let used = &reply.usage;
+    let total = metrics.accumulated_token_usage.get_or_insert_default();
+    *total = TokenUsage {
+        model: model.to_owned(),
+        prompt_tokens: total.prompt_tokens + used.prompt,
+        completion_tokens: total.completion_tokens + used.completion,
+        cache_read_tokens: total.cache_read_tokens + used.cache_read,
+        cache_write_tokens: total.cache_write_tokens + used.cache_write,
+        reasoning_tokens: total.reasoning_tokens + used.reasoning,
+        context_window: window.unwrap_or(total.context_window),
+        per_turn_token: used.prompt + used.completion,
+        response_id: String::new(),
+    };
+    stats
+}

@@ -1,0 +1,120 @@
+//! The one piece of work that is under way.
+
+use std::sync::Arc;
+
+use deft_executor::{Client, ClientError, Update};
+use deft_llm::{Delta, Model, ModelError, Reply, Request};
+use deft_types::{ActionId, DeltaKind, EventId};
+use deft_workspace::{Workspace, WorkspaceError};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+
+use crate::live::{Broadcast, Live};
+use crate::state::OpenCall;
+use crate::world::{Point, World};
+
+/// A model call, a tool call, or reaching the executor. Dropping it stops the first at once; a tool must be
+/// told.
+pub(crate) enum Work {
+    Model { item: EventId, future: BoxFuture<'static, Outcome> },
+    Connect { future: BoxFuture<'static, Outcome> },
+    Tool { action: ActionId, client: Client, future: BoxFuture<'static, Outcome> },
+}
+
+/// What came of it.
+pub(crate) enum Outcome {
+    Replied { item: EventId, reply: Result<Reply, ModelError> },
+    Connected(Result<Client, ConnectError>),
+    Tool { call: OpenCall, update: Update },
+}
+
+/// Why the executor cannot be reached.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ConnectError {
+    #[error(transparent)]
+    Workspace(#[from] WorkspaceError),
+    #[error(transparent)]
+    Client(#[from] ClientError),
+}
+
+/// How a tool is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ask {
+    /// Run it.
+    Call,
+    /// It may be running: join it, but do not start it.
+    Collect,
+}
+
+impl Work {
+    /// Waits for what comes of it.
+    pub(crate) fn outcome(&mut self) -> &mut BoxFuture<'static, Outcome> {
+        match self {
+            Self::Model { future, .. } | Self::Connect { future } | Self::Tool { future, .. } => future,
+        }
+    }
+
+    pub(crate) fn connect(workspace: Arc<dyn Workspace>, world: Arc<dyn World>) -> Self {
+        let connect = async move {
+            let client = Client::connect(workspace.open().await?).await?;
+            world.reached(Point::ExecutorConnected);
+            Ok(client)
+        };
+        Self::Connect { future: connect.map(Outcome::Connected).boxed() }
+    }
+
+    pub(crate) fn model(model: Arc<dyn Model>, request: Request, item: EventId, live: Broadcast, world: Arc<dyn World>) -> Self {
+        let shown = item.clone();
+        let future = async move {
+            world.reached(Point::BeforeModelCall);
+            live.show(Live::ReplyStarted { item: item.clone() });
+            let mut first = true;
+            let reply = deft_llm::complete(model.as_ref(), request, |delta| {
+                if std::mem::take(&mut first) {
+                    world.reached(Point::FirstDelta);
+                }
+                let (kind, text) = match delta {
+                    Delta::Text(text) => (DeltaKind::Text, text),
+                    Delta::Reasoning(text) => (DeltaKind::Reasoning, text),
+                    Delta::Started { .. } | Delta::ToolCall { .. } | Delta::Usage(_) | Delta::Finished(_) => return,
+                };
+                live.show(Live::Delta { item: item.clone(), kind, text: text.clone() });
+            })
+            .await;
+            world.reached(Point::AfterModelCall);
+            if reply.is_err() {
+                live.show(Live::ReplyAborted { item: item.clone() });
+            }
+            Outcome::Replied { item, reply }
+        };
+        Self::Model { item: shown, future: future.boxed() }
+    }
+
+    pub(crate) fn tool(client: Client, call: OpenCall, ask: Ask, live: Broadcast, world: Arc<dyn World>) -> Self {
+        let (action, asked) = (call.id.clone(), client.clone());
+        let future = async move {
+            world.reached(Point::BeforeToolCall);
+            let id = call.id.clone();
+            let mut running = match (ask, &call.event.action) {
+                (Ask::Call, Some(action)) => asked.call(id.clone(), call.event.tool_name.clone(), action.clone()).await,
+                (Ask::Collect, _) | (_, None) => asked.collect(id.clone()).await,
+            };
+            world.reached(Point::AfterToolCallSent);
+            let mut first = true;
+            let update = loop {
+                match running.next().await {
+                    Update::Output(chunk) => {
+                        if std::mem::take(&mut first) {
+                            world.reached(Point::FirstOutput);
+                        }
+                        live.show(Live::Output { action: id.clone(), chunk });
+                    }
+                    end @ (Update::Ended(_) | Update::Unknown | Update::Lost) => break end,
+                }
+            };
+            world.reached(Point::AfterToolResult);
+            Outcome::Tool { call, update }
+        };
+        Self::Tool { action, client, future: future.boxed() }
+    }
+}
