@@ -1,2 +1,6 @@
 //! The `deft` command.
+#![allow(dead_code, unused_imports)] // until the commands use them
+
+mod settings;
+
 fn main() {}

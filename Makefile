@@ -1,0 +1,22 @@
+# Everything a developer or a machine runs. `make` alone lists it.
+.DEFAULT_GOAL := help
+.PHONY: help setup run build test bench
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' Makefile
+
+setup: ## install what is missing (the others do it too)
+	@scripts/setup
+
+run: setup ## build and run the demonstration
+	cargo run --release --package deft-cli -- demo
+
+build: setup ## the static release binary
+	cargo build --release --package deft-cli
+	@echo "built $${CARGO_TARGET_DIR:-target}/$$(rustc --print host-tuple)/release/deft"
+
+test: setup ## every check: format, lints, tests
+	@scripts/test
+
+bench: setup ## the numbers
+	@scripts/bench

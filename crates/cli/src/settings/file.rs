@@ -1,0 +1,115 @@
+//! Reads `deft.toml`: flat keys, each known, each of the right TOML type.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+
+use toml::de::{DeTable, DeValue};
+
+use super::key::{KEYS, Key};
+use super::value::Shape;
+use super::{FileOwner, SettingsError, Source};
+
+/// The longest file that is read.
+const MAX_BYTES: u64 = 64 * 1024;
+/// How much alike a mistyped key and a known one must be to suggest it; 1 is the same.
+const ALIKE: f64 = 0.8;
+
+/// One line of a file.
+pub(super) struct Entry {
+    pub(super) key: &'static Key,
+    pub(super) text: String,
+    pub(super) line: usize,
+}
+
+/// Reads a file's entries. What they say is not judged yet.
+pub(super) fn read(path: &Path, owner: FileOwner) -> Result<Vec<Entry>, SettingsError> {
+    let text = content(path)?;
+    let line_at = |offset: usize| 1 + text.bytes().take(offset).filter(|byte| *byte == b'\n').count();
+    let place = |line| {
+        Source::File {
+            path: path.to_owned(),
+            line,
+            owner,
+        }
+        .to_string()
+    };
+
+    let table = DeTable::parse(&text).map_err(|error| SettingsError::Syntax {
+        place: place(line_at(error.span().map_or(0, |span| span.start))),
+        reason: error.message().lines().collect::<Vec<_>>().join(", "),
+    })?;
+    let mut entries = Vec::new();
+    for (name, value) in table.get_ref() {
+        let line = line_at(name.span().start);
+        let name: &str = name.get_ref();
+        let Some(key) = KEYS.iter().find(|key| key.name == name) else {
+            return Err(SettingsError::UnknownKey {
+                place: place(line),
+                key: name.to_owned(),
+                hint: hint(name),
+            });
+        };
+        let Some(text) = scalar(value.get_ref(), key.shape) else {
+            return Err(SettingsError::WrongValue {
+                place: place(line),
+                key: key.name,
+                expected: key.expected,
+                found: format!("of type {}", value.get_ref().type_str()),
+            });
+        };
+        entries.push(Entry { key, text, line });
+    }
+    Ok(entries)
+}
+
+/// A repository may hold a pipe or a device under this name, which must not hang or fill the memory.
+fn content(path: &Path) -> Result<String, SettingsError> {
+    let unreadable = |source| SettingsError::Unreadable {
+        path: path.to_owned(),
+        source,
+    };
+    let unfit = || SettingsError::NotASettingsFile {
+        path: path.to_owned(),
+        limit: MAX_BYTES,
+    };
+    if !path.metadata().map_err(unreadable)?.is_file() {
+        return Err(unfit());
+    }
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(unreadable)?;
+    file.take(MAX_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(unreadable)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(unfit());
+    }
+    String::from_utf8(bytes).map_err(|_| unfit())
+}
+
+/// The text of a value of the right shape.
+fn scalar(value: &DeValue<'_>, shape: Shape) -> Option<String> {
+    match (shape, value) {
+        (Shape::Text, DeValue::String(text)) => Some(text.to_string()),
+        (Shape::Number, DeValue::Integer(number)) => i64::from_str_radix(number.as_str(), number.radix())
+            .ok()
+            .map(|number| number.to_string()),
+        (Shape::Number, DeValue::Float(number)) => Some(number.as_str().to_owned()),
+        _ => None,
+    }
+}
+
+fn hint(name: &str) -> String {
+    let nearest = KEYS
+        .iter()
+        .map(|key| (strsim::jaro_winkler(key.name, name), key.name))
+        .filter(|(alike, _)| *alike >= ALIKE)
+        .max_by(|a, b| a.0.total_cmp(&b.0));
+    match nearest {
+        Some((_, known)) => format!("did you mean {known}?"),
+        None => format!(
+            "known are {}",
+            KEYS.iter().map(|key| key.name).collect::<Vec<_>>().join(", ")
+        ),
+    }
+}

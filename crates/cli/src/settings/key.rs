@@ -1,0 +1,142 @@
+//! The table of settings.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use deft_types::{Money, Secret};
+
+use super::value::{BaseUrl, Durability, Place, Secrecy, Shape, Shown, Value};
+use super::{Layers, Setting, SettingsError, Source};
+
+/// What there is to know about one setting.
+pub(super) struct Key {
+    /// Its name in `deft.toml`.
+    pub(super) name: &'static str,
+    /// Its name on the command line, without dashes. A secret has none: other users see command lines.
+    pub(super) flag: Option<&'static str>,
+    /// Its environment variables, the strongest first.
+    pub(super) env: &'static [&'static str],
+    /// What it is, for people.
+    pub(super) about: &'static str,
+    /// Its value where nobody says otherwise.
+    pub(super) default: Option<&'static str>,
+    /// Whether a project's file may set it.
+    pub(super) project: FromProject,
+    /// Whether an error may quote a text that could not be read.
+    pub(super) secrecy: Secrecy,
+    /// What `deft.toml` must hold.
+    pub(super) shape: Shape,
+    /// What a value must be, for people.
+    pub(super) expected: &'static str,
+    /// Whether a text can be read.
+    pub(super) is_valid: fn(&str, &Place) -> bool,
+    /// Its value and where it comes from.
+    pub(super) show: fn(&Settings) -> (Shown, &Source),
+}
+
+/// What a project's `deft.toml` may do to a setting. It comes with the repository, perhaps a hostile one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FromProject {
+    /// Its word stands.
+    Taken,
+    /// Its word stands unless it begins so.
+    TakenUnlessItStartsWith(&'static str),
+    /// It can only be stricter than the user's own file: the lower number of the two stands.
+    Lowers,
+    /// An error.
+    Refused,
+}
+
+/// Declares [`Settings`] and [`KEYS`] together, so that neither can have what the other has not.
+macro_rules! settings {
+    ($(
+        #[doc = $about:literal]
+        $name:ident: $type:ty {
+            flag: $flag:expr, env: $env:expr, default: $default:expr, project: $project:expr $(,)?
+        }
+    )*) => {
+        /// Everything that can be set.
+        #[derive(Clone, Debug)]
+        pub(crate) struct Settings {
+            $(#[doc = $about] pub(crate) $name: Setting<$type>,)*
+        }
+
+        impl Settings {
+            pub(super) fn build(layers: &Layers) -> Result<Self, SettingsError> {
+                Ok(Self { $($name: layers.setting(stringify!($name))?,)* })
+            }
+        }
+
+        /// Every setting, in the order in which they are shown.
+        pub(super) const KEYS: &[Key] = &[$(Key {
+            name: stringify!($name),
+            flag: $flag,
+            env: &$env,
+            about: $about,
+            default: $default,
+            project: $project,
+            secrecy: <$type as Value>::SECRECY,
+            shape: <$type as Value>::SHAPE,
+            expected: <$type as Value>::EXPECTED,
+            is_valid: |text, place| <$type as Value>::read(text, place).is_some(),
+            show: |settings| (settings.$name.value.shown(), &settings.$name.source),
+        },)*];
+    };
+}
+
+settings! {
+    #[doc = "The model, as provider/name"]
+    model: Option<String> {
+        flag: Some("model"), env: ["DEFT_MODEL", "LLM_MODEL"], default: None,
+        // A scripted model says what its author wrote: commands of a stranger.
+        project: FromProject::TakenUnlessItStartsWith("script:"),
+    }
+    #[doc = "The key for the model's provider"]
+    api_key: Option<Secret<String>> {
+        flag: None, env: ["DEFT_API_KEY", "LLM_API_KEY"], default: None, project: FromProject::Refused,
+    }
+    #[doc = "The address of the model's server, where it is not the provider's own"]
+    base_url: Option<BaseUrl> {
+        flag: Some("base-url"), env: ["DEFT_BASE_URL", "LLM_BASE_URL"], default: None,
+        project: FromProject::Refused,
+    }
+    #[doc = "Where conversations are kept"]
+    data_dir: PathBuf {
+        flag: Some("data-dir"), env: ["DEFT_DATA_DIR"], default: Some("~/.deft"),
+        project: FromProject::Refused,
+    }
+    #[doc = "Steps an agent may take in one run"]
+    max_steps: u64 {
+        flag: Some("max-steps"), env: ["DEFT_MAX_STEPS"], default: Some("500"),
+        project: FromProject::Lowers,
+    }
+    #[doc = "US dollars a conversation may cost"]
+    max_cost: Option<Money> {
+        flag: Some("max-cost"), env: ["DEFT_MAX_COST"], default: None, project: FromProject::Lowers,
+    }
+    #[doc = "What a stored event survives: the end of the process, or with fsync a power cut"]
+    durability: Durability {
+        flag: Some("durability"), env: ["DEFT_DURABILITY"], default: Some("process"),
+        project: FromProject::Refused,
+    }
+    #[doc = "Seconds to wait for a connection to the model's server"]
+    connect_timeout: Duration {
+        flag: Some("connect-timeout"), env: ["DEFT_CONNECT_TIMEOUT"], default: Some("10"),
+        project: FromProject::Taken,
+    }
+    #[doc = "Seconds a model may be silent within a reply"]
+    idle_timeout: Duration {
+        flag: Some("idle-timeout"), env: ["DEFT_IDLE_TIMEOUT"], default: Some("120"),
+        project: FromProject::Taken,
+    }
+    #[doc = "Seconds without new output after which a running command is reported to the agent"]
+    terminal_no_change_timeout: Duration {
+        flag: Some("terminal-no-change-timeout"), env: ["DEFT_TERMINAL_NO_CHANGE_TIMEOUT"],
+        default: Some("30"), project: FromProject::Taken,
+    }
+    #[doc = "Seconds an executor outlives its last client"]
+    executor_linger: Duration {
+        flag: Some("executor-linger"), env: ["DEFT_EXECUTOR_LINGER"], default: Some("300"),
+        project: FromProject::Refused,
+    }
+}

@@ -1,0 +1,5 @@
+//! What is tested of `deft` from the outside.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[path = "it/layers.rs"]
+mod layers;

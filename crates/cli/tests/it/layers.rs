@@ -1,0 +1,148 @@
+//! Lower crates know nothing of higher ones. The rules stand here; `cargo metadata` tells what is.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+/// Each crate with those it may depend on, lowest first.
+const LAYERS: &[(&str, &[&str])] = &[
+    ("types", &[]),
+    ("llm", &["types"]),
+    ("tools", &["types"]),
+    ("store", &["types"]),
+    ("executor", &["types", "tools"]),
+    ("workspace", &["types", "executor"]),
+    ("engine", &["types", "llm", "executor", "workspace", "store"]),
+    (
+        "cli",
+        &[
+            "types",
+            "llm",
+            "tools",
+            "store",
+            "executor",
+            "workspace",
+            "engine",
+        ],
+    ),
+];
+
+#[test]
+fn crates_depend_only_on_those_below_them() {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let found = violations(&metadata);
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn the_architecture_page_mentions_every_crate() {
+    let Ok(page) = std::fs::read_to_string(root().join("ARCHITECTURE.md")) else {
+        return; // not written yet
+    };
+    for folder in std::fs::read_dir(root().join("crates")).unwrap() {
+        let name = folder.unwrap().file_name().into_string().unwrap();
+        assert!(
+            mentions(&page, &name),
+            "ARCHITECTURE.md says nothing of crates/{name}"
+        );
+    }
+}
+
+#[test]
+fn a_forbidden_edge_is_reported_with_its_rule() {
+    let found = violations(&json!({"packages": [
+        package("deft-types", &[("serde", Value::Null)]),
+        package("deft-llm", &[("deft-types", Value::Null), ("deft-engine", Value::Null)]),
+    ]}));
+    assert_eq!(found, ["llm → engine is forbidden: llm may depend on types"]);
+}
+
+#[test]
+fn a_test_may_use_every_crate_but_cli() {
+    let dev = |name| package("deft-store", &[(name, json!("dev"))]);
+    assert_eq!(
+        violations(&json!({"packages": [dev("deft-engine")]})),
+        Vec::<String>::new()
+    );
+    assert_eq!(
+        violations(&json!({"packages": [dev("deft-cli")]})),
+        ["store → cli is forbidden: store may depend on types, and its tests on all but cli"]
+    );
+}
+
+#[test]
+fn a_crate_without_a_rule_is_reported() {
+    let found = violations(&json!({"packages": [package("deft-new", &[])]}));
+    assert_eq!(
+        found,
+        ["new has no place in LAYERS (crates/cli/tests/it/layers.rs): add it"]
+    );
+}
+
+/// What of `cargo metadata` breaks the rules, a sentence each.
+fn violations(metadata: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    for package in metadata["packages"].as_array().unwrap() {
+        let name = short(package["name"].as_str().unwrap()).unwrap();
+        let Some((_, allowed)) = LAYERS.iter().find(|(layer, _)| *layer == name) else {
+            found.push(format!(
+                "{name} has no place in LAYERS (crates/cli/tests/it/layers.rs): add it"
+            ));
+            continue;
+        };
+        for dependency in package["dependencies"].as_array().unwrap() {
+            let Some(other) = short(dependency["name"].as_str().unwrap()) else {
+                continue; // not ours
+            };
+            let in_tests = dependency["kind"] == "dev";
+            if allowed.contains(&other) || (in_tests && other != "cli") {
+                continue;
+            }
+            let rule = if allowed.is_empty() {
+                "none of ours".to_owned()
+            } else {
+                allowed.join(", ")
+            };
+            let tests = if in_tests {
+                ", and its tests on all but cli"
+            } else {
+                ""
+            };
+            found.push(format!(
+                "{name} → {other} is forbidden: {name} may depend on {rule}{tests}"
+            ));
+        }
+    }
+    found
+}
+
+fn short(package: &str) -> Option<&str> {
+    package.strip_prefix("deft-")
+}
+
+fn mentions(page: &str, name: &str) -> bool {
+    page.contains(&format!("`{name}`")) || page.contains(&format!("crates/{name}"))
+}
+
+fn package(name: &str, dependencies: &[(&str, Value)]) -> Value {
+    let dependencies: Vec<Value> = dependencies
+        .iter()
+        .map(|(name, kind)| json!({"name": name, "kind": kind}))
+        .collect();
+    json!({"name": name, "dependencies": dependencies})
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
