@@ -3,9 +3,8 @@
 //! It knows tools and nothing of agents, models or servers. The two ends share [`frame`]; begin reading
 //! there, then [`Executor`] (what runs calls and keeps their results) and [`Client`] (what asks for them).
 //! [`daemon`] puts an executor on a private socket, so that it outlives a dropped connection or a
-//! restarted server, and [`attach`] joins any byte stream to it.
+//! restarted server.
 
-pub mod attach;
 mod client;
 pub mod daemon;
 mod executor;
