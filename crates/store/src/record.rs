@@ -1,0 +1,59 @@
+//! What the index says of a conversation.
+
+use std::time::SystemTime;
+
+use deft_types::{ConversationId, Money, Seq, Status};
+use serde_json::Value;
+
+/// A conversation to begin.
+#[derive(Clone, Debug)]
+pub struct NewConversation {
+    /// Its id.
+    pub id: ConversationId,
+    /// When it begins.
+    pub created_at: SystemTime,
+    /// Where its files are, in the words of whoever made the workspace.
+    pub workspace: String,
+    /// The engine's own settings for it, kept as they are.
+    pub settings: Value,
+}
+
+/// A line of the index.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConversationRecord {
+    /// Its id.
+    pub id: ConversationId,
+    /// When it began.
+    pub created_at: SystemTime,
+    /// When its last event came.
+    pub updated_at: SystemTime,
+    /// Where its files are.
+    pub workspace: String,
+    /// How the user's first message begins.
+    pub title: Option<String>,
+    /// What it is doing.
+    pub status: Status,
+    /// What it has cost.
+    pub cost: Money,
+    /// Its last event; none while the log is empty.
+    pub last_seq: Option<Seq>,
+}
+
+impl ConversationRecord {
+    /// Where a list that ended with this record goes on.
+    pub fn cursor(&self) -> Cursor {
+        Cursor {
+            created_at: self.created_at,
+            id: self.id,
+        }
+    }
+}
+
+/// A place in the list of conversations. Stays good when conversations come and go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cursor {
+    /// When the conversation before it began.
+    pub created_at: SystemTime,
+    /// The conversation before it.
+    pub id: ConversationId,
+}

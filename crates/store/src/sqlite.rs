@@ -1,0 +1,240 @@
+//! The store in one SQLite file.
+//!
+//! One thread writes, in batches ([`writer`]); a few connections read beside it ([`readers`]); another thread
+//! carries what was written to the disk ([`flusher`]); followers are told of each commit ([`follow`]). The
+//! statements are in [`conversations`], [`events`] and [`leases`].
+
+mod conversations;
+mod error;
+mod events;
+mod flusher;
+mod follow;
+mod leases;
+mod micros;
+mod open;
+mod readers;
+mod request;
+mod schema;
+mod writer;
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use deft_types::{ConversationId, Event, Seq};
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use rusqlite::Connection;
+use serde_json::Value;
+use tokio::time::MissedTickBehavior;
+
+pub use self::events::{DAMAGED_EVENT, MAX_EVENT_BYTES};
+use self::flusher::Flusher;
+use self::follow::Followers;
+use self::readers::Readers;
+use self::request::Submit;
+use self::writer::Writer;
+use crate::error::StoreError;
+use crate::lease::{Fencing, LEASE_RENEWAL, Lease};
+use crate::owner::Owner;
+use crate::record::{ConversationRecord, Cursor, NewConversation};
+use crate::store::{EventStream, Store};
+
+/// What "committed" promises.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// Survives the death of every process of ours. A power cut may take the last 50 ms.
+    #[default]
+    Process,
+    /// Survives a power cut. Each batch waits for the disk.
+    Fsync,
+}
+
+/// How a store writes.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// What "committed" promises.
+    pub durability: Durability,
+    /// How many events one commit takes at most. An append is never split, so it may be exceeded by one.
+    pub batch_events: usize,
+    /// How long a commit that will be synced waits for others to share the sync.
+    pub batch_delay: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            durability: Durability::default(),
+            batch_events: 4096,
+            batch_delay: Duration::from_millis(1),
+        }
+    }
+}
+
+/// The store in one SQLite file. Dropping it finishes what is queued and closes the file.
+pub struct SqliteStore {
+    followers: Arc<Followers>,
+    readers: Arc<Readers>,
+    writer: Writer,
+}
+
+impl SqliteStore {
+    /// Opens the file, or makes it and its directory. Short, but blocking.
+    pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Self, StoreError> {
+        let path = path.as_ref();
+        let connection = open::writable(path, options.durability)?;
+        let followers = Arc::new(Followers::default());
+        let flusher = Flusher::start(path, options.durability)?;
+        let writer = Writer::start(connection, flusher, Arc::clone(&followers), options)?;
+        Ok(Self {
+            followers,
+            readers: Arc::new(Readers::new(path)),
+            writer,
+        })
+    }
+}
+
+impl Drop for SqliteStore {
+    fn drop(&mut self) {
+        // Before the writer's connection, which tidies the file up if it is the last.
+        self.followers.close();
+        self.readers.close();
+    }
+}
+
+impl Store for SqliteStore {
+    fn create(&self, conversation: NewConversation) -> BoxFuture<'_, Result<(), StoreError>> {
+        let create = move |db: &Connection| conversations::create(db, &conversation);
+        self.writer.submit.run(1, create, |()| {}).boxed()
+    }
+
+    fn conversation(
+        &self,
+        id: ConversationId,
+    ) -> BoxFuture<'_, Result<Option<ConversationRecord>, StoreError>> {
+        self.readers.read(move |db| conversations::get(db, id)).boxed()
+    }
+
+    fn settings(&self, id: ConversationId) -> BoxFuture<'_, Result<Option<Value>, StoreError>> {
+        self.readers
+            .read(move |db| conversations::settings(db, id))
+            .boxed()
+    }
+
+    fn list(
+        &self,
+        behind: Option<Cursor>,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<ConversationRecord>, StoreError>> {
+        self.readers
+            .read(move |db| conversations::list(db, behind, limit))
+            .boxed()
+    }
+
+    fn find<'a>(&'a self, prefix: &'a str) -> BoxFuture<'a, Result<Vec<ConversationId>, StoreError>> {
+        let prefix = prefix.to_owned();
+        self.readers
+            .read(move |db| conversations::find(db, &prefix))
+            .boxed()
+    }
+
+    fn acquire<'a>(
+        &'a self,
+        id: ConversationId,
+        owner: &'a Owner,
+    ) -> BoxFuture<'a, Result<Lease, StoreError>> {
+        let owner = owner.clone();
+        async move {
+            let acquire = move |db: &Connection| leases::acquire(db, id, &owner, SystemTime::now());
+            let submit = &self.writer.submit;
+            let fencing = submit.run(1, acquire, |_| {}).await?;
+            let renewal = tokio::spawn(keep_renewing(submit.clone(), id, fencing));
+            let submit = submit.clone();
+            let release = move || submit.run_unanswered(move |db| leases::release(db, fencing));
+            Ok(Lease::new(id, fencing, renewal, release))
+        }
+        .boxed()
+    }
+
+    fn renew<'a>(&'a self, lease: &'a Lease) -> BoxFuture<'a, Result<(), StoreError>> {
+        renew(&self.writer.submit, lease.conversation(), lease.fencing()).boxed()
+    }
+
+    fn release(&self, lease: Lease) -> BoxFuture<'_, Result<(), StoreError>> {
+        async move {
+            let fencing = lease.fencing();
+            let release = move |db: &Connection| leases::release(db, fencing);
+            self.writer.submit.run(1, release, |()| {}).await?;
+            lease.disarm();
+            Ok(())
+        }
+        .boxed()
+    }
+
+    fn append<'a>(
+        &'a self,
+        lease: &'a Lease,
+        events: Vec<Event>,
+    ) -> BoxFuture<'a, Result<Range<Seq>, StoreError>> {
+        async move {
+            let (id, fencing) = (lease.conversation(), lease.fencing());
+            let batch = events::Batch::new(events)?;
+            let events = batch.events();
+            let followers = Arc::clone(&self.followers);
+            let count = events.len();
+            let append = move |db: &Connection| events::append(db, id, fencing, &batch, SystemTime::now());
+            let publish = move |range: &Range<Seq>| followers.publish(id, range.start, &events);
+            self.writer.submit.run(count, append, publish).await
+        }
+        .boxed()
+    }
+
+    fn read(
+        &self,
+        id: ConversationId,
+        from: Seq,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<(Seq, Event)>, StoreError>> {
+        self.readers
+            .read(move |db| events::read(db, id, from, limit))
+            .boxed()
+    }
+
+    fn follow(&self, id: ConversationId, from: Seq) -> EventStream {
+        follow::follow(&self.followers, Arc::clone(&self.readers), id, from)
+    }
+
+    fn delete(&self, id: ConversationId) -> BoxFuture<'_, Result<(), StoreError>> {
+        let followers = Arc::clone(&self.followers);
+        let delete = move |db: &Connection| conversations::delete(db, id);
+        self.writer
+            .submit
+            .run(1, delete, move |()| followers.deleted(id))
+            .boxed()
+    }
+
+    fn sync(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.readers.sync().boxed()
+    }
+}
+
+async fn renew(submit: &Submit, id: ConversationId, fencing: Fencing) -> Result<(), StoreError> {
+    let renew = move |db: &Connection| leases::renew(db, id, fencing, SystemTime::now());
+    submit.run(1, renew, |()| {}).await
+}
+
+/// Runs until its lease drops it, or until there is nothing left to renew.
+async fn keep_renewing(submit: Submit, id: ConversationId, fencing: Fencing) {
+    let mut ticks = tokio::time::interval(LEASE_RENEWAL);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    ticks.tick().await; // the first comes at once
+    loop {
+        ticks.tick().await;
+        match renew(&submit, id, fencing).await {
+            Ok(()) => {}
+            Err(StoreError::Fenced(_) | StoreError::Closed) => return,
+            Err(error) => tracing::warn!(conversation = %id, %error, "a lease could not be renewed"),
+        }
+    }
+}

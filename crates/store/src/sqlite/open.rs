@@ -1,0 +1,151 @@
+//! Opening the file: first a look that changes nothing, then for real.
+
+use std::fs::{DirBuilder, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use super::{Durability, schema};
+use crate::error::StoreError;
+
+/// How long to wait for another process that is writing.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How many compiled statements a connection keeps: more than there are.
+const STATEMENT_CACHE: usize = 32;
+
+/// The write-ahead log grows to so many pages if the flusher cannot keep up; then the writer itself empties it.
+const WAL_PAGES_LIMIT: i64 = 16 * 1024;
+
+/// The write-ahead log is cut back to so many bytes when it is empty.
+const WAL_BYTES_KEPT: i64 = 16 * 1024 * 1024;
+
+/// The one connection that writes. Makes the file where there is none.
+pub(super) fn writable(path: &Path, durability: Durability) -> Result<Connection, StoreError> {
+    let cannot = |detail: String| StoreError::CannotOpen {
+        path: path.to_owned(),
+        detail,
+    };
+    if path.try_exists().map_err(|error| cannot(error.to_string()))? {
+        inspect(path)?;
+    } else {
+        create(path).map_err(|error| cannot(error.to_string()))?;
+    }
+
+    let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    let found = schema::migrate(&mut connection)?;
+    if found > schema::VERSION {
+        return Err(newer(path, found)); // it came between the look and the opening
+    }
+    let mode: String = connection.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))?;
+    if mode != "wal" {
+        return Err(cannot(
+            "its file system cannot hold a write-ahead log; use a local disk".to_owned(),
+        ));
+    }
+    let synchronous = match durability {
+        // The log is synced by the flusher; what NORMAL syncs keeps the file whole over a power cut.
+        Durability::Process => "NORMAL",
+        Durability::Fsync => "FULL",
+    };
+    connection.pragma_update(None, "synchronous", synchronous)?;
+    connection.pragma_update(None, "wal_autocheckpoint", WAL_PAGES_LIMIT)?;
+    connection.pragma_update(None, "journal_size_limit", WAL_BYTES_KEPT)?;
+    Ok(connection)
+}
+
+/// A connection that only reads.
+pub(super) fn readable(path: &Path) -> Result<Connection, StoreError> {
+    connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
+}
+
+/// A connection that moves the write-ahead log into the file.
+pub(super) fn checkpointing(path: &Path) -> Result<Connection, StoreError> {
+    connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
+}
+
+/// The write-ahead log that belongs to a file.
+pub(super) fn wal(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push("-wal");
+    PathBuf::from(name)
+}
+
+fn connect(path: &Path, mode: OpenFlags) -> Result<Connection, StoreError> {
+    let connection = Connection::open_with_flags(path, mode | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE);
+    Ok(connection)
+}
+
+/// Makes an empty file that nobody else may read.
+fn create(path: &Path) -> io::Result<()> {
+    if let Some(directory) = path.parent() {
+        DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+    }
+    // Never by opening an existing file: closing it again would drop the locks that SQLite holds on it.
+    match OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)
+    {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a file that is not ours to change, without changing it.
+fn inspect(path: &Path) -> Result<(), StoreError> {
+    let not_ours = |detail: String| StoreError::NotAStore {
+        path: path.to_owned(),
+        detail,
+    };
+    let look = || -> rusqlite::Result<(i64, i64, i64)> {
+        // An immutable connection makes no files beside this one, but does not see a write-ahead log either.
+        let immutable = if wal(path).exists() { "" } else { "?immutable=1" };
+        let flags =
+            OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+        let connection = Connection::open_with_flags(format!("{}{immutable}", uri(path)), flags)?;
+        connection.busy_timeout(BUSY_TIMEOUT)?;
+        Ok((
+            schema::version(&connection)?,
+            connection.pragma_query_value(None, "application_id", |row| row.get(0))?,
+            connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?,
+        ))
+    };
+    let (version, application, tables) = look().map_err(|error| match error.sqlite_error_code() {
+        Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => not_ours(error.to_string()),
+        Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => StoreError::CannotOpen {
+            path: path.to_owned(),
+            detail: error.to_string(),
+        },
+        _ => error.into(),
+    })?;
+    let is_empty = version == 0 && tables == 0;
+    if !is_empty && application != schema::APPLICATION_ID {
+        return Err(not_ours("it is the database of another program".to_owned()));
+    }
+    if version > schema::VERSION {
+        return Err(newer(path, version));
+    }
+    Ok(())
+}
+
+fn newer(path: &Path, found: i64) -> StoreError {
+    StoreError::Newer {
+        path: path.to_owned(),
+        found,
+        known: schema::VERSION,
+    }
+}
+
+/// A path as SQLite reads it in a URI.
+fn uri(path: &Path) -> String {
+    let escape = |byte: &u8| format!("%{byte:02x}");
+    let bytes = path.as_os_str().as_encoded_bytes();
+    format!("file:{}", bytes.iter().map(escape).collect::<String>())
+}

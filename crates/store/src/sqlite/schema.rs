@@ -1,0 +1,77 @@
+//! The tables, and how an older file gets them.
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use crate::error::StoreError;
+
+/// Marks a file as ours: "deft" in ASCII.
+pub(super) const APPLICATION_ID: i64 = 0x6465_6674;
+
+/// The steps from an empty file to the present schema. A file's version (`PRAGMA user_version`) is the number
+/// of steps it has taken. Never change a step that was released: add one.
+const MIGRATIONS: &[&str] = &["
+    CREATE TABLE conversations (
+        key INTEGER PRIMARY KEY AUTOINCREMENT,
+        id TEXT NOT NULL UNIQUE, -- without dashes
+        created_at INTEGER NOT NULL, -- microseconds since 1970, as all times here
+        updated_at INTEGER NOT NULL,
+        workspace TEXT NOT NULL,
+        -- Folded from the events:
+        title TEXT,
+        status TEXT NOT NULL DEFAULT 'idle',
+        cost REAL NOT NULL DEFAULT 0,
+        next_seq INTEGER NOT NULL DEFAULT 0
+    ) STRICT;
+    CREATE INDEX conversations_by_age ON conversations (created_at, id);
+
+    -- Apart, because a row is written anew with each append and settings are large.
+    CREATE TABLE settings (
+        conversation INTEGER PRIMARY KEY,
+        settings TEXT NOT NULL
+    ) STRICT;
+
+    CREATE TABLE events (
+        conversation INTEGER NOT NULL,
+        seq INTEGER NOT NULL,
+        id TEXT NOT NULL,
+        event TEXT NOT NULL, -- JSON, as on the wire
+        PRIMARY KEY (conversation, seq)
+    ) WITHOUT ROWID, STRICT;
+    CREATE UNIQUE INDEX events_by_id ON events (conversation, id);
+
+    -- AUTOINCREMENT: a fencing number is never used twice, not even after its row is gone.
+    CREATE TABLE leases (
+        fencing INTEGER PRIMARY KEY AUTOINCREMENT,
+        conversation INTEGER NOT NULL UNIQUE,
+        owner TEXT NOT NULL, -- JSON
+        expires_at INTEGER NOT NULL
+    ) STRICT;
+"];
+
+/// The version that this program writes.
+#[allow(clippy::cast_possible_wrap)] // a handful
+pub(super) const VERSION: i64 = MIGRATIONS.len() as i64;
+
+/// A file's version.
+pub(super) fn version(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.pragma_query_value(None, "user_version", |row| row.get(0))
+}
+
+/// Brings a file to the present version, in one transaction. Gives the version it found: if that is newer
+/// than ours, nothing was done.
+pub(super) fn migrate(connection: &mut Connection) -> Result<i64, StoreError> {
+    // The write lock first: two processes may open a new file at the same moment.
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let found = version(&transaction)?;
+    let taken = usize::try_from(found).unwrap_or(0);
+    let missing = MIGRATIONS.get(taken..).unwrap_or_default();
+    if !missing.is_empty() {
+        for step in missing {
+            transaction.execute_batch(step)?;
+        }
+        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+        transaction.pragma_update(None, "user_version", VERSION)?;
+        transaction.commit()?;
+    }
+    Ok(found)
+}

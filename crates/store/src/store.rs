@@ -1,0 +1,66 @@
+//! The trait that every kind of store offers.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use deft_types::{ConversationId, Event, Seq};
+use futures::future::BoxFuture;
+use futures::stream::BoxStream;
+use serde_json::Value;
+
+use crate::error::StoreError;
+use crate::lease::Lease;
+use crate::owner::Owner;
+use crate::record::{ConversationRecord, Cursor, NewConversation};
+
+/// What a method of a store comes to.
+type Answer<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
+
+/// The events of a conversation as they come. After an error it ends.
+pub type EventStream = BoxStream<'static, Result<(Seq, Arc<Event>), StoreError>>;
+
+/// The logs of all conversations.
+///
+/// Dropping the future of a method that writes does not undo it: once queued, it is carried out.
+pub trait Store: Send + Sync {
+    /// Begins a conversation with an empty log.
+    fn create(&self, conversation: NewConversation) -> Answer<'_, ()>;
+
+    /// What the index says of a conversation.
+    fn conversation(&self, id: ConversationId) -> Answer<'_, Option<ConversationRecord>>;
+
+    /// The settings that a conversation was created with.
+    fn settings(&self, id: ConversationId) -> Answer<'_, Option<Value>>;
+
+    /// The newest conversations first; those behind the cursor, where there is one.
+    fn list(&self, behind: Option<Cursor>, limit: usize) -> Answer<'_, Vec<ConversationRecord>>;
+
+    /// A few ids that begin so, with or without dashes: two are enough to see that it is ambiguous.
+    fn find<'a>(&'a self, prefix: &'a str) -> Answer<'a, Vec<ConversationId>>;
+
+    /// Becomes the one writer of a conversation. The lease renews itself until it is released or dropped.
+    fn acquire<'a>(&'a self, id: ConversationId, owner: &'a Owner) -> Answer<'a, Lease>;
+
+    /// Prolongs a lease now; tells whether its holder is still the writer.
+    fn renew<'a>(&'a self, lease: &'a Lease) -> Answer<'a, ()>;
+
+    /// Gives a lease back, so that another may write at once.
+    fn release(&self, lease: Lease) -> Answer<'_, ()>;
+
+    /// Adds events to the end of the log, all or none. Resolves only when they are committed.
+    fn append<'a>(&'a self, lease: &'a Lease, events: Vec<Event>) -> Answer<'a, Range<Seq>>;
+
+    /// Up to `limit` events from a position on. One that cannot be read any more comes as the kind
+    /// [`DAMAGED_EVENT`](crate::DAMAGED_EVENT), in its place.
+    fn read(&self, id: ConversationId, from: Seq, limit: usize) -> Answer<'_, Vec<(Seq, Event)>>;
+
+    /// Every event from a position on, once, in order, and then each new one as it is committed. Ends when
+    /// the conversation is deleted or the store closed. A slow follower holds nobody up and loses nothing.
+    fn follow(&self, id: ConversationId, from: Seq) -> EventStream;
+
+    /// Removes a conversation and its log.
+    fn delete(&self, id: ConversationId) -> Answer<'_, ()>;
+
+    /// Resolves when everything committed so far would survive a power cut.
+    fn sync(&self) -> Answer<'_, ()>;
+}
