@@ -1,1 +1,22 @@
-//! Placeholder.
+//! Remembers: the event logs of all conversations, their index, and who may write to which.
+//!
+//! Knows nothing of agents, models or HTTP. It does not judge events; it keeps them in order, once, and
+//! hands them out again. What the index says (status, title, cost) is folded from the events themselves.
+//!
+//! Begin reading at [`Store`], the trait everything above uses; [`SqliteStore`] keeps it in one file.
+
+mod error;
+mod fold;
+mod lease;
+mod owner;
+mod record;
+mod sqlite;
+mod store;
+
+pub use error::StoreError;
+pub use fold::{Derived, TITLE_CHARS};
+pub use lease::{Fencing, Lease};
+pub use owner::Owner;
+pub use record::{ConversationRecord, Cursor, NewConversation};
+pub use sqlite::{DAMAGED_EVENT, Durability, MAX_EVENT_BYTES, Options, SqliteStore};
+pub use store::{EventStream, Store};

@@ -115,12 +115,15 @@ pub(super) fn follow(
         let mut next = from;
         loop {
             let page = readers.read(move |db| events::read(db, id, next, PAGE)).await?;
-            let is_last = page.len() < PAGE;
+            let is_full = page.len() == PAGE;
             for (seq, event) in page {
                 next = seq.next();
                 yield (seq, Arc::new(event));
             }
-            while is_last {
+            if is_full {
+                continue;
+            }
+            loop {
                 match subscription.news.recv().await {
                     Ok(News::Event(seq, event)) if seq == next => {
                         next = seq.next();

@@ -145,12 +145,7 @@ fn newer(path: &Path, found: i64) -> StoreError {
 
 /// A path as SQLite reads it in a URI.
 fn uri(path: &Path) -> String {
-    let mut uri = "file:".to_owned();
-    for &byte in path.as_os_str().as_encoded_bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => uri.push(byte.into()),
-            _ => uri.push_str(&format!("%{byte:02x}")),
-        }
-    }
-    uri
+    let escape = |byte: &u8| format!("%{byte:02x}");
+    let bytes = path.as_os_str().as_encoded_bytes();
+    format!("file:{}", bytes.iter().map(escape).collect::<String>())
 }

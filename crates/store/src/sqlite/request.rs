@@ -53,12 +53,17 @@ where
     }
 
     fn finish(self: Box<Self>, outcome: Result<(), StoreError>) {
-        let this = *self;
-        let outcome = outcome.and_then(|()| this.value.ok_or(StoreError::Closed));
+        let Self {
+            value,
+            committed,
+            answer,
+            ..
+        } = *self;
+        let outcome = outcome.and_then(|()| value.ok_or(StoreError::Closed));
         if let Ok(value) = &outcome {
-            (this.committed)(value);
+            committed(value);
         }
-        let _ = this.answer.send(outcome); // the caller may be gone
+        let _ = answer.send(outcome); // the caller may be gone
     }
 }
 

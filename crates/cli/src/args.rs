@@ -1,0 +1,123 @@
+//! What can be typed after `deft`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::settings::Flags;
+
+/// An agent that plans with a model, works with tools in your project, and remembers every step.
+#[derive(Parser)]
+#[command(name = "deft", version, disable_help_subcommand = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Give the agent a task and watch it work
+    Run(Run),
+    /// See it work without a key: a built-in model repairs a small project
+    Demo(Plain),
+    /// The conversations on this machine, newest first
+    List(Listing),
+    /// Every event of a conversation
+    Show(Show),
+    /// The settings in force, and where each comes from
+    Config(Listing),
+    /// The process that runs tools beside the files (started by Deft itself)
+    #[command(subcommand, hide = true)]
+    Executor(Executor),
+}
+
+#[derive(Args)]
+pub(crate) struct Run {
+    #[command(flatten)]
+    pub(crate) task: Task,
+    /// The directory to work in [default: this one]
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) workspace: Option<PathBuf>,
+    /// Print one JSON event a line
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) resume: Resume,
+    #[command(flatten)]
+    pub(crate) flags: Flags,
+}
+
+#[derive(Args)]
+#[group(multiple = false)]
+pub(crate) struct Task {
+    /// The task
+    #[arg(short = 't', long = "task", value_name = "TEXT")]
+    pub(crate) text: Option<String>,
+    /// A file that holds the task
+    #[arg(short = 'f', long = "file", value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// `-`: read the task from standard input
+    #[arg(value_name = "-", value_parser = ["-"])]
+    pub(crate) stdin: Option<String>,
+}
+
+#[derive(Args)]
+#[group(multiple = false)]
+pub(crate) struct Resume {
+    /// Go on with this conversation (the beginning of its id is enough)
+    #[arg(long, value_name = "ID")]
+    pub(crate) resume: Option<String>,
+    /// Go on with the newest conversation
+    #[arg(long)]
+    pub(crate) last: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Plain {
+    #[command(flatten)]
+    pub(crate) flags: Flags,
+}
+
+#[derive(Args)]
+pub(crate) struct Listing {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) flags: Flags,
+}
+
+#[derive(Args)]
+pub(crate) struct Show {
+    /// The conversation (the beginning of its id is enough)
+    pub(crate) id: String,
+    /// Print one JSON event a line
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) flags: Flags,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Executor {
+    /// Serve calls on a socket in a private directory
+    Serve(ExecutorPlace),
+    /// Join standard input and output to the executor of a directory, starting it if need be
+    Attach(ExecutorPlace),
+}
+
+#[derive(Args)]
+pub(crate) struct ExecutorPlace {
+    /// Where the socket and the executor's own files are
+    #[arg(long, value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+    /// The directory that tools work in
+    #[arg(long, value_name = "DIR")]
+    pub(crate) workspace: PathBuf,
+    /// Seconds to live on without a client
+    #[arg(long, default_value_t = 300)]
+    pub(crate) linger: u64,
+    /// Seconds without new output after which a running command is reported
+    #[arg(long, default_value_t = 30)]
+    pub(crate) no_change_timeout: u64,
+}

@@ -1,0 +1,54 @@
+//! `deft executor`: the process that runs tools beside the files.
+
+use std::io::Write;
+use std::time::Duration;
+
+use anyhow::Context;
+use deft_executor::Executor;
+use deft_executor::daemon::Daemon;
+use deft_tools::{TerminalOptions, ToolContext, Toolbox};
+use deft_workspace::{LocalWorkspace, Workspace};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::args::ExecutorPlace;
+
+/// Serves until a client asks for the end, none has been there for long, or it is told to terminate.
+pub(crate) async fn serve(place: ExecutorPlace) -> anyhow::Result<()> {
+    // A session of its own: Ctrl-C and the end of a terminal are the client's business.
+    let _ = rustix::process::setsid();
+    deft_tools::become_subreaper().context("cannot adopt the processes that tools leave behind")?;
+    let daemon = Daemon::bind(&place.directory)?;
+    let context = ToolContext {
+        workspace: place.workspace.clone(),
+        private_dir: place.directory.clone(),
+        env: std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))).collect(),
+    };
+    let options = TerminalOptions { no_change_timeout: Duration::from_secs(place.no_change_timeout), ..TerminalOptions::default() };
+    let tools = Toolbox::with_terminal(context, options)?;
+    let executor = Executor::new(tools, place.workspace.display().to_string());
+
+    let mut terminate = signal(SignalKind::terminate())?;
+    announce_ready()?;
+    tokio::select! {
+        () = daemon.serve(executor.clone(), Duration::from_secs(place.linger)) => {}
+        _ = terminate.recv() => executor.close().await,
+    }
+    Ok(())
+}
+
+/// Whoever started us waits for this byte.
+fn announce_ready() -> std::io::Result<()> {
+    let mut stdout = std::io::stdout().lock();
+    stdout.write_all(b"\n")?;
+    stdout.flush()
+}
+
+/// Carries bytes between our standard streams and the executor.
+pub(crate) async fn attach(place: ExecutorPlace) -> anyhow::Result<()> {
+    let workspace = local_workspace(place.workspace, place.directory, Duration::from_secs(place.linger), Duration::from_secs(place.no_change_timeout))?;
+    let mut executor = workspace.open().await?;
+    let mut ours = tokio::io::join(tokio::io::stdin(), tokio::io::stdout());
+    // An error is the far end going away, which is how a connection ends.
+    let _ = tokio::io::copy_bidirectional(&mut ours, &mut executor).await;
+    Ok(())
+}
