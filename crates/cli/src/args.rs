@@ -119,5 +119,5 @@ pub(crate) struct ExecutorPlace {
     pub(crate) linger: u64,
     /// Seconds without new output after which a running command is reported
     #[arg(long, default_value_t = 30)]
-    pub(crate) no_change_timeout: u64,
+    pub(crate) quiet_limit: u64,
 }

@@ -23,7 +23,7 @@ pub(crate) async fn serve(place: ExecutorPlace) -> anyhow::Result<()> {
         private_dir: place.directory.clone(),
         env: std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))).collect(),
     };
-    let options = TerminalOptions { no_change_timeout: Duration::from_secs(place.no_change_timeout), ..TerminalOptions::default() };
+    let options = TerminalOptions { quiet_limit: Duration::from_secs(place.quiet_limit) };
     let tools = Toolbox::with_terminal(context, options)?;
     let executor = Executor::new(tools, place.workspace.display().to_string());
 
@@ -45,7 +45,13 @@ fn announce_ready() -> std::io::Result<()> {
 
 /// Carries bytes between our standard streams and the executor.
 pub(crate) async fn attach(place: ExecutorPlace) -> anyhow::Result<()> {
-    let workspace = local_workspace(place.workspace, place.directory, Duration::from_secs(place.linger), Duration::from_secs(place.no_change_timeout))?;
+    let workspace = LocalWorkspace {
+        program: std::env::current_exe()?,
+        root: place.workspace,
+        directory: place.directory,
+        linger: Duration::from_secs(place.linger),
+        quiet_limit: Duration::from_secs(place.quiet_limit),
+    };
     let mut executor = workspace.open().await?;
     let mut ours = tokio::io::join(tokio::io::stdin(), tokio::io::stdout());
     // An error is the far end going away, which is how a connection ends.

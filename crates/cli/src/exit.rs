@@ -22,3 +22,8 @@ impl From<Exit> for ExitCode {
         Self::from(exit as u8)
     }
 }
+
+/// The command line makes no sense as it is: the sentence says why, and what would.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct UsageError(pub(crate) String);

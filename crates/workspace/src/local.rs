@@ -26,20 +26,21 @@ pub const PASSED_ON: &[&str] = &[
 ];
 
 /// A directory of this machine. Not sandboxed.
+#[derive(Clone, Debug)]
 pub struct LocalWorkspace {
-    program: PathBuf,
-    root: PathBuf,
-    directory: PathBuf,
-    linger: Duration,
+    /// This program: it has the `executor` command.
+    pub program: PathBuf,
+    /// The directory to work in.
+    pub root: PathBuf,
+    /// A private place for the executor's socket and log, one for each conversation.
+    pub directory: PathBuf,
+    /// How long the executor outlives its last client.
+    pub linger: Duration,
+    /// How long a command may be silent before the agent is told.
+    pub quiet_limit: Duration,
 }
 
 impl LocalWorkspace {
-    /// `program` is this program (it has the `executor` command), `root` the directory to work in,
-    /// `directory` a private place for the executor's socket and log, one for each conversation.
-    pub fn new(program: PathBuf, root: PathBuf, directory: PathBuf, linger: Duration) -> Self {
-        Self { program, root, directory, linger }
-    }
-
     async fn connect(&self) -> Result<Box<dyn Stream>, WorkspaceError> {
         if !self.root.is_dir() {
             return Err(WorkspaceError::Missing(self.root.clone()));
@@ -72,6 +73,8 @@ impl LocalWorkspace {
             .arg(&self.root)
             .arg("--linger")
             .arg(self.linger.as_secs().to_string())
+            .arg("--quiet-limit")
+            .arg(self.quiet_limit.as_secs().to_string())
             .env_clear()
             .envs(environment)
             .current_dir(&self.root)

@@ -1,0 +1,39 @@
+//! `deft demo`: a model that needs no key repairs a small project, through the real engine, executor, shell
+//! and store.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::Context;
+use deft_types::{Message, Role};
+
+use crate::args::Plain;
+use crate::compose;
+use crate::exit::Exit;
+use crate::settings::{Settings, Surroundings};
+use crate::watch::{self, Format};
+
+const TASK: &str = "The test of this project fails. Find out why, repair it, and show that the test passes.";
+
+const PROJECT: [(&str, &str); 3] = [
+    ("README.md", include_str!("demo/project/README.md")),
+    ("greet.sh", include_str!("demo/project/greet.sh")),
+    ("test.sh", include_str!("demo/project/test.sh")),
+];
+
+pub(crate) async fn demo(args: &Plain) -> anyhow::Result<Exit> {
+    let workspace = tempfile::Builder::new().prefix("deft-demo-").tempdir().context("cannot make a directory for the demo")?;
+    write_project(workspace.path()).context("cannot write the demo's project")?;
+    let surroundings = Surroundings::of_this_process()?;
+    let settings = Settings::load(&args.flags, &surroundings, workspace.path())?;
+    let store = compose::open_store(&settings)?;
+    let model = compose::open_model("demo", &settings)?;
+    let record = compose::create(store.as_ref(), model.as_ref(), workspace.path()).await?;
+    let conversation = compose::open(&settings, store.clone(), model, &record).await?;
+    let task = Message::text(Role::User, TASK);
+    watch::run_and_watch(&conversation, store.as_ref(), &record, Some(task), Format::Human).await
+}
+
+fn write_project(directory: &Path) -> std::io::Result<()> {
+    PROJECT.iter().try_for_each(|(name, text)| fs::write(directory.join(name), text))
+}

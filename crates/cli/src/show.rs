@@ -1,0 +1,35 @@
+//! `deft show`: every event of a conversation.
+
+use std::io::Write;
+
+use deft_types::Seq;
+
+use crate::args::Show;
+use crate::exit::Exit;
+use crate::output::one_line;
+use crate::settings::{Settings, Surroundings};
+use crate::compose;
+
+/// Events read at once.
+const PAGE: usize = 500;
+
+pub(crate) async fn show(args: &Show) -> anyhow::Result<Exit> {
+    let surroundings = Surroundings::of_this_process()?;
+    let settings = Settings::load(&args.flags, &surroundings, &surroundings.current_dir)?;
+    let store = compose::open_store(&settings)?;
+    let id = compose::find(store.as_ref(), &args.id).await?.id;
+    let mut out = anstream::AutoStream::auto(std::io::stdout()).lock();
+    let mut from = Seq::FIRST;
+    loop {
+        let page = store.read(id, from, PAGE).await?;
+        let Some((last, _)) = page.last() else { return Ok(Exit::Finished) };
+        from = last.next();
+        for (seq, event) in &page {
+            if args.json {
+                writeln!(out, "{}", serde_json::to_string(event)?)?;
+            } else {
+                writeln!(out, "{}", one_line(*seq, event))?;
+            }
+        }
+    }
+}

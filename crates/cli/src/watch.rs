@@ -1,0 +1,186 @@
+//! Runs a conversation and shows what happens until it stops.
+
+use std::io::{IsTerminal, Write};
+use std::time::Duration;
+
+use deft_engine::{Conversation, ExecutorFate, Live, State};
+use deft_store::{ConversationRecord, Store};
+use deft_types::{ConversationId, Event, EventBody, EventId, Message, Seq, Status};
+use futures::StreamExt;
+use indicatif::ProgressBar;
+use tokio::signal::unix::{SignalKind, signal};
+use uuid::Uuid;
+
+use crate::exit::Exit;
+use crate::output::{Printer, plain_line};
+
+/// For whom to print.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// People.
+    Human,
+    /// Programs: one JSON event a line.
+    Json,
+}
+
+/// Sends the task, if there is one, lets the agent run, and prints every event until it stops. Ctrl-C
+/// interrupts it. Nothing it started is left running.
+pub(crate) async fn run_and_watch(
+    conversation: &Conversation,
+    store: &dyn Store,
+    record: &ConversationRecord,
+    task: Option<Message>,
+    format: Format,
+) -> anyhow::Result<Exit> {
+    let shown = watch(conversation, store, record, task, format).await;
+    conversation.close(ExecutorFate::End).await;
+    shown
+}
+
+async fn watch(
+    conversation: &Conversation,
+    store: &dyn Store,
+    record: &ConversationRecord,
+    task: Option<Message>,
+    format: Format,
+) -> anyhow::Result<Exit> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut events = store.follow(record.id, record.last_seq.map_or(Seq::FIRST, Seq::next));
+    let mut live = conversation.live();
+    let mut screen = Screen::new(format);
+
+    if let Some(task) = task {
+        conversation.send(EventId::from(Uuid::new_v4()), task).await?;
+    }
+    conversation.run().await?;
+
+    let mut settled = std::pin::pin!(conversation.settled());
+    let mut end = End::default();
+    loop {
+        tokio::select! {
+            biased; // what happened before the news that no more will
+            Some(next) = events.next() => {
+                let (seq, event) = next?;
+                screen.event(&event)?;
+                end.saw(seq, &event);
+            }
+            piece = live.recv() => if let Ok(piece) = piece { // otherwise some were left out: we were slow
+                screen.live(&piece);
+            },
+            Some(()) = interrupt.recv() => if end.stop(conversation).await? { break },
+            Some(()) = terminate.recv() => if end.stop(conversation).await? { break },
+            progress = &mut settled, if end.last.is_none() => {
+                if let Some(fault) = progress.fault {
+                    anyhow::bail!(fault);
+                }
+                end.last = store.conversation(record.id).await?.and_then(|record| record.last_seq);
+            }
+        }
+        if end.last.is_some() && end.last <= end.seen {
+            break;
+        }
+    }
+    let state = conversation.inspect().await?;
+    screen.finish(&state, record.id)?;
+    Ok(end.exit(state.status))
+}
+
+/// What is known about how it ends.
+#[derive(Default)]
+struct End {
+    seen: Option<Seq>,
+    /// The last event of the run, once it has settled.
+    last: Option<Seq>,
+    limit_reached: bool,
+    stopped_by_user: bool,
+}
+
+impl End {
+    fn saw(&mut self, seq: Seq, event: &Event) {
+        self.seen = Some(seq);
+        if let EventBody::ConversationError(error) = &event.body {
+            self.limit_reached = matches!(error.code.as_str(), "MaxIterationsReached" | "MaxBudgetReached");
+        }
+    }
+
+    /// Stops the run. Asked a second time it does not wait for that: true means leave at once.
+    async fn stop(&mut self, conversation: &Conversation) -> anyhow::Result<bool> {
+        if std::mem::replace(&mut self.stopped_by_user, true) {
+            return Ok(true);
+        }
+        conversation.interrupt().await?;
+        Ok(false)
+    }
+
+    fn exit(&self, status: Status) -> Exit {
+        match status {
+            Status::Finished => Exit::Finished,
+            _ if self.stopped_by_user => Exit::Interrupted,
+            Status::Stuck | Status::WaitingForConfirmation => Exit::Stopped,
+            Status::Error if self.limit_reached => Exit::Stopped,
+            Status::Idle | Status::Running | Status::Paused | Status::Error | Status::Deleting => Exit::Failed,
+        }
+    }
+}
+
+/// Where it is shown: lines on standard output and, on a terminal, what happens right now below them.
+struct Screen {
+    format: Format,
+    out: anstream::AutoStream<std::io::Stdout>,
+    printer: Printer,
+    spinner: Option<ProgressBar>,
+}
+
+impl Screen {
+    fn new(format: Format) -> Self {
+        let spinner = (format == Format::Human && std::io::stderr().is_terminal()).then(|| {
+            let spinner = ProgressBar::new_spinner();
+            spinner.enable_steady_tick(Duration::from_millis(100));
+            spinner
+        });
+        Self { format, out: anstream::AutoStream::auto(std::io::stdout()), printer: Printer::default(), spinner }
+    }
+
+    fn event(&mut self, event: &Event) -> anyhow::Result<()> {
+        match self.format {
+            Format::Json => writeln!(self.out, "{}", serde_json::to_string(event)?)?,
+            Format::Human => {
+                let (out, printer) = (&mut self.out, &mut self.printer);
+                match &self.spinner {
+                    Some(spinner) => spinner.suspend(|| printer.event(out, event))?,
+                    None => printer.event(out, event)?,
+                }
+                if let (Some(spinner), EventBody::Action(action)) = (&self.spinner, &event.body) {
+                    spinner.set_message(plain_line(action.summary.as_deref().unwrap_or(&action.tool_name)));
+                }
+            }
+        }
+        self.out.flush()?;
+        Ok(())
+    }
+
+    fn live(&self, piece: &Live) {
+        let Some(spinner) = &self.spinner else { return };
+        match piece {
+            Live::ReplyStarted { .. } => spinner.set_message("thinking"),
+            Live::Delta { text, .. } | Live::Output { chunk: text, .. } => {
+                if let Some(line) = text.lines().rfind(|line| !line.trim().is_empty()) {
+                    spinner.set_message(plain_line(line));
+                }
+            }
+            Live::ReplyAborted { .. } => spinner.set_message("stopped"),
+        }
+    }
+
+    fn finish(&mut self, state: &State, id: ConversationId) -> anyhow::Result<()> {
+        if let Some(spinner) = self.spinner.take() {
+            spinner.finish_and_clear();
+        }
+        if self.format == Format::Human {
+            self.printer.totals(&mut self.out, state.status, &state.stats)?;
+            writeln!(self.out, "conversation {id}; go on with: deft run --resume {} -t TASK", &id.hex()[..8])?;
+        }
+        Ok(())
+    }
+}

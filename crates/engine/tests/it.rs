@@ -1,0 +1,11 @@
+//! The engine with a real store, a real executor, a real shell, and scripted models.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[path = "it/desk.rs"]
+mod desk;
+#[path = "it/loop_quality.rs"]
+mod loop_quality;
+#[path = "it/steering.rs"]
+mod steering;
+#[path = "it/truth.rs"]
+mod truth;

@@ -1,0 +1,192 @@
+//! A place to try things: a temporary workspace with its executor, and a store.
+
+use std::collections::HashMap;
+use std::fs;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
+
+use deft_engine::{Conversation, Limits, Parts, Progress, RealWorld, State, load};
+use deft_executor::Executor;
+use deft_llm::{Delta, Model, ModelError, ModelProfile, ModelSettings, Request};
+use deft_store::{NewConversation, Options, Owner, SqliteStore, Store};
+use deft_tools::{ToolContext, Toolbox};
+use deft_types::{ConversationId, Event, EventBody, EventId, Message, Money, Role, Seq, ToolSpec};
+use deft_workspace::{Stream, Workspace, WorkspaceError};
+use futures::future::BoxFuture;
+use futures::stream::BoxStream;
+use futures::FutureExt;
+use tempfile::TempDir;
+use uuid::Uuid;
+
+pub struct Desk {
+    pub root: TempDir,
+    pub store: Arc<dyn Store>,
+    pub id: ConversationId,
+    pub executors: Arc<Executors>,
+    pub model: Arc<Recorder>,
+}
+
+impl Desk {
+    /// A desk whose model follows a script.
+    pub async fn new(script: &str) -> Self {
+        let root = tempfile::tempdir().unwrap();
+        let file = root.path().join("script.yaml");
+        fs::write(&file, script).unwrap();
+        fs::create_dir(root.path().join("work")).unwrap();
+        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(root.path().join("deft.db"), Options::default()).unwrap());
+        let id = ConversationId(Uuid::new_v4());
+        let conversation =
+            NewConversation { id, created_at: SystemTime::now(), workspace: String::new(), settings: serde_json::json!({}) };
+        store.create(conversation).await.unwrap();
+        let model = deft_llm::open(&format!("script:{}", file.display()), &ModelSettings::default()).unwrap();
+        let model = Arc::new(Recorder { model, requests: Mutex::default() });
+        let executors = Arc::new(Executors { work: root.path().join("work"), private: root.path().join("p"), running: Mutex::default() });
+        executors.start();
+        Self { root, store, id, executors, model }
+    }
+
+    pub fn limits() -> Limits {
+        Limits { max_steps: 100, max_cost: None }
+    }
+
+    pub async fn open(&self) -> Conversation {
+        self.open_with(Self::limits()).await
+    }
+
+    pub async fn open_with(&self, limits: Limits) -> Conversation {
+        let parts = Parts {
+            store: self.store.clone(),
+            lease: self.store.acquire(self.id, &Owner::this_process()).await.unwrap(),
+            model: self.model.clone(),
+            workspace: self.executors.clone(),
+            directory: self.executors.work.display().to_string(),
+            tools: self.executors.specs(),
+            world: Arc::new(RealWorld),
+            limits,
+        };
+        Conversation::open(parts).await.unwrap()
+    }
+
+    /// Sends a task, runs it to its end, and gives back how it ended.
+    pub async fn run(&self, conversation: &Conversation) -> Progress {
+        say(conversation, "do it").await;
+        conversation.run().await.unwrap();
+        settled(conversation).await
+    }
+
+    pub async fn events(&self) -> Vec<Event> {
+        let events = self.store.read(self.id, Seq::FIRST, 10_000).await.unwrap();
+        events.into_iter().map(|(_, event)| event).collect()
+    }
+
+    pub async fn rebuilt(&self) -> State {
+        load(self.store.as_ref(), self.id).await.unwrap()
+    }
+
+    pub fn file(&self, name: &str) -> String {
+        fs::read_to_string(self.executors.work.join(name)).unwrap_or_default()
+    }
+
+    pub async fn wait_for_file(&self, name: &str) {
+        while self.file(name).is_empty() {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    }
+}
+
+pub async fn say(conversation: &Conversation, text: &str) {
+    conversation.send(EventId::from(Uuid::new_v4()), Message::text(Role::User, text)).await.unwrap();
+}
+
+pub async fn settled(conversation: &Conversation) -> Progress {
+    tokio::time::timeout(Duration::from_secs(60), conversation.settled()).await.expect("it never settles")
+}
+
+/// Every call has exactly one result, and every result a call before it.
+#[track_caller]
+pub fn assert_paired(events: &[Event]) {
+    let mut results: HashMap<&str, usize> = HashMap::new();
+    for event in events {
+        match &event.body {
+            EventBody::Action(action) => {
+                let before = results.insert(&action.tool_call_id, 0);
+                assert_eq!(before, None, "two actions for call {}", action.tool_call_id);
+            }
+            EventBody::Observation(result) => *results.get_mut(result.tool_call_id.as_str()).unwrap() += 1,
+            EventBody::AgentError(result) => *results.get_mut(result.tool_call_id.as_str()).unwrap() += 1,
+            EventBody::UserReject(result) => *results.get_mut(result.tool_call_id.as_str()).unwrap() += 1,
+            _ => {}
+        }
+    }
+    assert!(results.values().all(|count| *count == 1), "{results:?}");
+}
+
+/// Executors in this process, which can be replaced as if one had died.
+pub struct Executors {
+    pub work: std::path::PathBuf,
+    private: std::path::PathBuf,
+    running: Mutex<Option<Executor>>,
+}
+
+impl Executors {
+    pub fn start(&self) {
+        let context = ToolContext {
+            workspace: self.work.clone(),
+            private_dir: self.private.clone(),
+            env: vec![("PATH".into(), std::env::var("PATH").unwrap())],
+        };
+        let executor = Executor::new(Toolbox::standard(context).unwrap(), self.work.display().to_string());
+        *self.running.lock().unwrap() = Some(executor);
+    }
+
+    /// The executor dies, and all it knew with it; the next connection finds a new one.
+    pub async fn die(&self) {
+        let old = self.running.lock().unwrap().take();
+        self.start();
+        old.unwrap().close().await;
+    }
+
+    pub fn specs(&self) -> Vec<ToolSpec> {
+        let context = ToolContext { workspace: self.work.clone(), private_dir: self.private.clone(), env: Vec::new() };
+        Toolbox::standard(context).unwrap().specs()
+    }
+}
+
+impl Workspace for Executors {
+    fn open(&self) -> BoxFuture<'_, Result<Box<dyn Stream>, WorkspaceError>> {
+        async {
+            let (near, far) = tokio::io::duplex(1 << 16);
+            let executor = self.running.lock().unwrap().clone().unwrap();
+            tokio::spawn(async move { executor.serve(far).await });
+            Ok(Box::new(near) as Box<dyn Stream>)
+        }
+        .boxed()
+    }
+}
+
+/// Keeps what a model was asked.
+pub struct Recorder {
+    model: Arc<dyn Model>,
+    pub requests: Mutex<Vec<Request>>,
+}
+
+impl Recorder {
+    pub fn asked(&self) -> usize {
+        self.requests.lock().unwrap().len()
+    }
+}
+
+impl Model for Recorder {
+    fn profile(&self) -> &ModelProfile {
+        self.model.profile()
+    }
+
+    fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, ModelError>> {
+        self.requests.lock().unwrap().push(request.clone());
+        self.model.stream(request)
+    }
+}
+
+pub fn budget(dollars: f64) -> Limits {
+    Limits { max_cost: Some(Money(dollars)), ..Desk::limits() }
+}

@@ -1,0 +1,159 @@
+//! Messages, pause and interrupt while the agent works, and executors that die.
+
+use std::time::{Duration, Instant};
+
+use deft_engine::ExecutorFate;
+use deft_types::{EventBody, EventId, Message, Role, Status};
+use uuid::Uuid;
+
+use crate::desk::{Desk, assert_paired, say, settled};
+
+const WAITS: &str = r#"
+- tool_calls: [{name: terminal, arguments: {command: "echo begun > begun; until [ -e go ]; do sleep 0.01; done; echo end"}}]
+- tool_calls: [{name: terminal, arguments: {command: echo second > second}}]
+"#;
+
+#[tokio::test]
+async fn a_message_is_stored_at_once_while_a_tool_runs_and_seen_after_its_result() {
+    let desk = Desk::new(WAITS).await;
+    let conversation = desk.open().await;
+    say(&conversation, "do it").await;
+    conversation.run().await.unwrap();
+    desk.wait_for_file("begun").await;
+    say(&conversation, "be quick").await; // returns although the tool never would
+    assert_eq!(desk.model.asked(), 1);
+    std::fs::write(desk.executors.work.join("go"), "").unwrap();
+    assert_eq!(settled(&conversation).await.status, Status::Finished);
+    let second = desk.model.requests.lock().unwrap()[1].messages.clone();
+    let roles: Vec<_> = second.iter().map(|message| message.role).collect();
+    assert_eq!(roles, [Role::System, Role::User, Role::Assistant, Role::Tool, Role::User]);
+}
+
+#[tokio::test]
+async fn a_message_that_comes_while_the_agent_finishes_is_not_overlooked() {
+    let desk = Desk::new("[{text: done, delay_ms: 300}, {text: and the second}]").await;
+    let conversation = desk.open().await;
+    say(&conversation, "first").await;
+    conversation.run().await.unwrap();
+    while desk.model.asked() == 0 {
+        tokio::task::yield_now().await;
+    }
+    say(&conversation, "second").await;
+    assert_eq!(settled(&conversation).await.status, Status::Finished);
+    assert_eq!(conversation.inspect().await.unwrap().answer.as_deref(), Some("and the second"));
+}
+
+#[tokio::test]
+async fn the_same_message_sent_twice_is_there_once() {
+    let desk = Desk::new("[]").await;
+    let conversation = desk.open().await;
+    let id = EventId::from(Uuid::new_v4());
+    for _ in 0..2 {
+        conversation.send(id.clone(), Message::text(Role::User, "once")).await.unwrap();
+    }
+    let messages = desk.events().await.iter().filter(|event| matches!(event.body, EventBody::Message(_))).count();
+    assert_eq!(messages, 1);
+    assert_eq!(conversation.inspect().await.unwrap(), desk.rebuilt().await);
+}
+
+#[tokio::test]
+async fn an_interrupt_stops_a_stalled_model_at_once() {
+    let desk = Desk::new("[{stall: true}, {text: hello}]").await;
+    let conversation = desk.open().await;
+    say(&conversation, "do it").await;
+    conversation.run().await.unwrap();
+    while desk.model.asked() == 0 {
+        tokio::task::yield_now().await;
+    }
+    let start = Instant::now();
+    conversation.interrupt().await.unwrap();
+    assert!(start.elapsed() < Duration::from_millis(300), "took {:?}", start.elapsed());
+    assert_eq!(settled(&conversation).await.status, Status::Paused);
+    conversation.run().await.unwrap();
+    assert_eq!(settled(&conversation).await.status, Status::Finished);
+}
+
+#[tokio::test]
+async fn an_interrupt_stops_a_command_and_every_call_has_its_result() {
+    let script = r#"
+- tool_calls:
+  - {name: terminal, arguments: {command: "echo begun > begun; sleep 600"}}
+  - {name: terminal, arguments: {command: echo never > never}}
+- text: fine
+"#;
+    let desk = Desk::new(script).await;
+    let conversation = desk.open().await;
+    say(&conversation, "do it").await;
+    conversation.run().await.unwrap();
+    desk.wait_for_file("begun").await;
+    let start = Instant::now();
+    conversation.interrupt().await.unwrap();
+    assert!(start.elapsed() < Duration::from_secs(3), "took {:?}", start.elapsed());
+    assert_eq!(settled(&conversation).await.status, Status::Paused);
+    assert_paired(&desk.events().await);
+
+    conversation.run().await.unwrap();
+    assert_eq!(settled(&conversation).await.status, Status::Finished);
+    assert_eq!(desk.file("never"), "");
+    assert_paired(&desk.events().await);
+    assert_eq!(conversation.inspect().await.unwrap(), desk.rebuilt().await);
+}
+
+#[tokio::test]
+async fn a_pause_lets_the_call_finish_and_the_next_run_goes_on_behind_it() {
+    let desk = Desk::new(WAITS).await;
+    let conversation = desk.open().await;
+    say(&conversation, "do it").await;
+    conversation.run().await.unwrap();
+    desk.wait_for_file("begun").await;
+    conversation.pause().await.unwrap();
+    assert_eq!(settled(&conversation).await.status, Status::Paused);
+    std::fs::write(desk.executors.work.join("go"), "").unwrap();
+    while !desk.events().await.iter().any(|event| matches!(event.body, EventBody::Observation(_))) {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert_eq!(desk.file("second"), "");
+    conversation.run().await.unwrap();
+    assert_eq!(settled(&conversation).await.status, Status::Finished);
+    assert_eq!(desk.file("second"), "second\n");
+}
+
+#[tokio::test]
+async fn invariant_3_a_call_whose_executor_dies_is_lost_said_so_and_never_repeated() {
+    let script = r#"
+- tool_calls: [{name: terminal, arguments: {command: "echo begun >> begun; sleep 600"}}]
+- tool_calls: [{name: terminal, arguments: {command: echo alive > alive}}]
+"#;
+    let desk = Desk::new(script).await;
+    let conversation = desk.open().await;
+    say(&conversation, "do it").await;
+    conversation.run().await.unwrap();
+    desk.wait_for_file("begun").await;
+    desk.executors.die().await;
+    assert_eq!(settled(&conversation).await.status, Status::Finished);
+    assert_eq!((desk.file("begun"), desk.file("alive")), ("begun\n".to_owned(), "alive\n".to_owned()));
+    assert_paired(&desk.events().await);
+}
+
+#[tokio::test]
+async fn a_command_goes_on_without_us_and_its_result_is_collected_when_we_are_back() {
+    let desk = Desk::new(WAITS).await;
+    let conversation = desk.open().await;
+    say(&conversation, "do it").await;
+    conversation.run().await.unwrap();
+    desk.wait_for_file("begun").await;
+    conversation.close(ExecutorFate::Keep).await;
+
+    std::fs::write(desk.executors.work.join("go"), "").unwrap();
+    let conversation = desk.open().await;
+    conversation.run().await.unwrap();
+    assert_eq!(settled(&conversation).await.status, Status::Finished);
+    assert_eq!(desk.file("begun"), "begun\n");
+    let events = desk.events().await;
+    assert_paired(&events);
+    let collected = |event: &deft_types::Event| match &event.body {
+        EventBody::Observation(result) => deft_types::text_of(&result.observation.content()) == "end",
+        _ => false,
+    };
+    assert!(events.iter().any(collected), "{events:#?}");
+}

@@ -1,0 +1,215 @@
+//! The executor, its client and its socket, with a real shell.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use deft_executor::daemon::{Daemon, SOCKET, private_directory};
+use deft_executor::{Client, Executor, Outcome, Update};
+use deft_tools::{ToolContext, Toolbox};
+use deft_types::{Action, Observation, TerminalAction, TerminalObservation};
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::UnixStream;
+
+struct Place {
+    root: TempDir,
+    executor: Executor,
+}
+
+impl Place {
+    fn new() -> Self {
+        let root = tempfile::tempdir().unwrap();
+        let context = ToolContext {
+            workspace: root.path().to_owned(),
+            private_dir: root.path().join("private"),
+            env: vec![("PATH".into(), std::env::var("PATH").unwrap())],
+        };
+        let executor = Executor::new(Toolbox::standard(context).unwrap(), root.path().display().to_string());
+        Self { root, executor }
+    }
+
+    async fn connect(&self) -> Client {
+        let (near, far) = tokio::io::duplex(1 << 16);
+        let executor = self.executor.clone();
+        tokio::spawn(async move { executor.serve(far).await });
+        Client::connect(near).await.unwrap()
+    }
+
+    fn file(&self, name: &str) -> String {
+        fs::read_to_string(self.root.path().join(name)).unwrap_or_default()
+    }
+
+    async fn wait_for_file(&self, name: &str) {
+        while !self.root.path().join(name).exists() {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    }
+}
+
+fn command(text: impl Into<String>) -> Action {
+    TerminalAction { command: text.into(), ..TerminalAction::default() }.into()
+}
+
+async fn call(client: &Client, id: &str, text: &str) -> deft_executor::RunningCall {
+    client.call(id.into(), "terminal".into(), command(text)).await
+}
+
+#[track_caller]
+fn terminal(update: Update) -> TerminalObservation {
+    match update {
+        Update::Ended(Outcome::Observed { observation }) => match *observation {
+            Observation::Terminal(observation) => *observation,
+            other => panic!("not a terminal's answer: {other:?}"),
+        },
+        other => panic!("no answer: {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_call_is_answered_with_the_tools_observation() {
+    let place = Place::new();
+    let client = place.connect().await;
+    assert_eq!(client.hello().workspace, place.root.path().display().to_string());
+    assert!(client.hello().tools.iter().any(|tool| tool.name() == "terminal"));
+    let observation = terminal(call(&client, "1", "echo hi; exit_with() { return 7; }; exit_with").await.end().await);
+    assert_eq!(deft_types::text_of(&observation.content), "hi");
+    assert_eq!(observation.exit_code, Some(7));
+}
+
+#[tokio::test]
+async fn a_repeated_call_joins_the_first_and_runs_nothing_twice() {
+    let place = Place::new();
+    let client = place.connect().await;
+    let first = call(&client, "1", "echo run >> runs; sleep 0.3").await;
+    let other = place.connect().await;
+    let again = call(&other, "1", "echo run >> runs; sleep 0.3").await;
+    assert_eq!(terminal(first.end().await), terminal(again.end().await));
+    let after = call(&other, "1", "echo run >> runs; sleep 0.3").await;
+    terminal(after.end().await);
+    assert_eq!(place.file("runs"), "run\n");
+}
+
+#[tokio::test]
+async fn a_result_waits_for_a_client_that_comes_back() {
+    let place = Place::new();
+    let client = place.connect().await;
+    let running = call(&client, "1", "touch begun; sleep 0.2; echo done").await;
+    place.wait_for_file("begun").await;
+    drop((running, client));
+
+    let client = place.connect().await;
+    let observation = terminal(client.collect("1".into()).await.end().await);
+    assert_eq!(deft_types::text_of(&observation.content), "done");
+
+    client.acknowledge("1".into()).await;
+    assert_eq!(client.collect("1".into()).await.end().await, Update::Unknown);
+    let refused = call(&client, "1", "touch begun-again").await.end().await;
+    assert!(matches!(refused, Update::Ended(Outcome::Failed { .. })), "{refused:?}");
+    assert!(!place.root.path().join("begun-again").exists());
+}
+
+#[tokio::test]
+async fn a_call_nobody_made_is_unknown_and_a_tool_nobody_has_is_said_so() {
+    let place = Place::new();
+    let client = place.connect().await;
+    assert_eq!(client.collect("never".into()).await.end().await, Update::Unknown);
+    let update = client.call("1".into(), "teleport".into(), command("x")).await.end().await;
+    assert!(matches!(update, Update::Ended(Outcome::Failed { message }) if message.contains("teleport")));
+}
+
+#[tokio::test]
+async fn output_is_shown_while_the_call_runs() {
+    let place = Place::new();
+    let client = place.connect().await;
+    let mut running = call(&client, "1", "echo grüße; until [ -e go ]; do sleep 0.01; done; echo end").await;
+    let mut seen = String::new();
+    while !seen.contains("grüße") {
+        match running.next().await {
+            Update::Output(chunk) => seen.push_str(&chunk),
+            other => panic!("ended before it was told to: {other:?}"),
+        }
+    }
+    fs::write(place.root.path().join("go"), "").unwrap();
+    let observation = terminal(running.end().await);
+    assert_eq!(deft_types::text_of(&observation.content), "grüße\nend");
+}
+
+#[tokio::test]
+async fn a_cancelled_call_ends_soon_with_a_result_and_the_shell_goes_on() {
+    let place = Place::new();
+    let client = place.connect().await;
+    let running = call(&client, "1", "touch begun; sleep 600").await;
+    place.wait_for_file("begun").await;
+    let start = Instant::now();
+    client.cancel("1".into()).await;
+    terminal(running.end().await);
+    assert!(start.elapsed() < Duration::from_secs(5), "took {:?}", start.elapsed());
+    let observation = terminal(call(&client, "2", "echo alive").await.end().await);
+    assert_eq!(deft_types::text_of(&observation.content), "alive");
+}
+
+async fn daemon(place: &Place, linger: Duration) -> (tokio::task::JoinHandle<()>, std::path::PathBuf) {
+    let directory = place.root.path().join("socket-directory");
+    let daemon = Daemon::bind(&directory).unwrap();
+    let executor = place.executor.clone();
+    (tokio::spawn(daemon.serve(executor, linger)), directory.join(SOCKET))
+}
+
+#[tokio::test]
+async fn the_daemon_ends_when_its_last_client_has_been_gone_for_the_linger_time() {
+    let place = Place::new();
+    let (served, socket) = daemon(&place, Duration::from_millis(200)).await;
+    let client = Client::connect(UnixStream::connect(&socket).await.unwrap()).await.unwrap();
+    terminal(call(&client, "1", "sleep 0.5").await.end().await); // longer than the linger time, with a client
+    drop(client);
+    tokio::time::timeout(Duration::from_secs(20), served).await.unwrap().unwrap();
+    assert!(!socket.exists());
+}
+
+#[tokio::test]
+async fn shutdown_returns_when_the_daemon_and_its_shells_are_gone() {
+    let place = Place::new();
+    let (served, socket) = daemon(&place, Duration::from_secs(600)).await;
+    let client = Client::connect(UnixStream::connect(&socket).await.unwrap()).await.unwrap();
+    let running = call(&client, "1", "echo $$ > pid; sleep 600").await;
+    place.wait_for_file("pid").await;
+    while place.file("pid").is_empty() {
+        tokio::task::yield_now().await;
+    }
+    client.shutdown().await;
+    drop(running);
+    assert!(!Path::new(&format!("/proc/{}", place.file("pid").trim())).exists());
+    tokio::time::timeout(Duration::from_secs(20), served).await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn bytes_that_are_no_frames_end_the_connection_and_nothing_else() {
+    let place = Place::new();
+    let (_served, socket) = daemon(&place, Duration::from_secs(600)).await;
+    for garbage in [&b"\xff\xff\xff\xff garbage"[..], &b"\0\0\0\x02{]"[..], &b"\0\0\0\x11{\"type\":\"dance\"}\n"[..]] {
+        let mut stream = UnixStream::connect(&socket).await.unwrap();
+        stream.write_all(garbage).await.unwrap();
+        let mut rest = Vec::new();
+        let end = tokio::time::timeout(Duration::from_secs(20), stream.read_to_end(&mut rest)).await;
+        assert!(end.is_ok(), "still open after {garbage:?}");
+    }
+    let client = Client::connect(UnixStream::connect(&socket).await.unwrap()).await.unwrap();
+    terminal(call(&client, "1", "true").await.end().await);
+}
+
+#[test]
+fn a_directory_that_others_can_enter_is_refused() {
+    let root = tempfile::tempdir().unwrap();
+    let directory = root.path().join("a/b");
+    private_directory(&directory).unwrap();
+    assert_eq!(fs::metadata(&directory).unwrap().permissions().mode() & 0o777, 0o700);
+    fs::set_permissions(&directory, fs::Permissions::from_mode(0o755)).unwrap();
+    let error = private_directory(&directory).unwrap_err().to_string();
+    assert!(error.contains("0700"), "{error}");
+    let link = root.path().join("link");
+    std::os::unix::fs::symlink(root.path(), &link).unwrap();
+    private_directory(&link).unwrap_err();
+}
