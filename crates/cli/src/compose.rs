@@ -31,7 +31,13 @@ pub(crate) fn open_store(settings: &Settings) -> anyhow::Result<Arc<dyn Store>> 
         settings::Durability::Process => Durability::Process,
         settings::Durability::Fsync => Durability::Fsync,
     };
-    let store = SqliteStore::open(directory.join("deft.db"), Options { durability, ..Options::default() })?;
+    let store = SqliteStore::open(
+        directory.join("deft.db"),
+        Options {
+            durability,
+            ..Options::default()
+        },
+    )?;
     Ok(Arc::new(store))
 }
 
@@ -40,7 +46,10 @@ pub(crate) async fn find(store: &dyn Store, prefix: &str) -> anyhow::Result<Conv
     let found = store.find(prefix).await?;
     match found.as_slice() {
         [] => bail!("no conversation has an id that begins with '{prefix}'; `deft list` shows them all"),
-        [id] => store.conversation(*id).await?.context("the conversation was deleted just now"),
+        [id] => store
+            .conversation(*id)
+            .await?
+            .context("the conversation was deleted just now"),
         _ => bail!("more than one conversation has an id that begins with '{prefix}'; give more of it"),
     }
 }
@@ -58,10 +67,17 @@ pub(crate) async fn model_for(
     conversation: Option<ConversationId>,
 ) -> anyhow::Result<Arc<dyn Model>> {
     let remembered = match conversation {
-        Some(id) => store.settings(id).await?.and_then(|value| Remembered::deserialize(value).ok()),
+        Some(id) => store
+            .settings(id)
+            .await?
+            .and_then(|value| Remembered::deserialize(value).ok()),
         None => None,
     };
-    let name = settings.model.value.clone().or(remembered.map(|remembered| remembered.model));
+    let name = settings
+        .model
+        .value
+        .clone()
+        .or(remembered.map(|remembered| remembered.model));
     let Some(name) = name else {
         bail!(
             "no model is set: pass --model PROVIDER/NAME, or set LLM_MODEL (and LLM_API_KEY or LLM_BASE_URL), \
@@ -74,7 +90,11 @@ pub(crate) async fn model_for(
 pub(crate) fn open_model(name: &str, settings: &Settings) -> anyhow::Result<Arc<dyn Model>> {
     let settings = ModelSettings {
         api_key: settings.api_key.value.clone(),
-        base_url: settings.base_url.value.as_ref().map(|url| url.as_str().to_owned()),
+        base_url: settings
+            .base_url
+            .value
+            .as_ref()
+            .map(|url| url.as_str().to_owned()),
         connect_timeout: settings.connect_timeout.value,
         idle_timeout: settings.idle_timeout.value,
     };
@@ -82,9 +102,15 @@ pub(crate) fn open_model(name: &str, settings: &Settings) -> anyhow::Result<Arc<
 }
 
 /// Begins a conversation in a directory.
-pub(crate) async fn create(store: &dyn Store, model: &dyn Model, workspace: &Path) -> anyhow::Result<ConversationRecord> {
+pub(crate) async fn create(
+    store: &dyn Store,
+    model: &dyn Model,
+    workspace: &Path,
+) -> anyhow::Result<ConversationRecord> {
     let id = ConversationId(RealWorld.new_id());
-    let remembered = Remembered { model: model.profile().name.clone() };
+    let remembered = Remembered {
+        model: model.profile().name.clone(),
+    };
     let conversation = NewConversation {
         id,
         created_at: RealWorld.now(),
@@ -92,7 +118,10 @@ pub(crate) async fn create(store: &dyn Store, model: &dyn Model, workspace: &Pat
         settings: serde_json::to_value(remembered)?,
     };
     store.create(conversation).await?;
-    store.conversation(id).await?.context("the conversation was deleted just now")
+    store
+        .conversation(id)
+        .await?
+        .context("the conversation was deleted just now")
 }
 
 /// Becomes the writer of a conversation and loads it.
@@ -114,7 +143,11 @@ pub(crate) async fn open(
     if !root.is_dir() {
         return Err(deft_workspace::WorkspaceError::Missing(root).into());
     }
-    let context = ToolContext { workspace: root, private_dir: directory, env: Vec::new() };
+    let context = ToolContext {
+        workspace: root,
+        private_dir: directory,
+        env: Vec::new(),
+    };
     let tools = Toolbox::standard(context)?.specs();
     let lease = store.acquire(record.id, &Owner::this_process()).await?;
     let parts = Parts {

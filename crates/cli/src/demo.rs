@@ -22,7 +22,10 @@ const PROJECT: [(&str, &str); 3] = [
 ];
 
 pub(crate) async fn demo(args: &Plain) -> anyhow::Result<Exit> {
-    let workspace = tempfile::Builder::new().prefix("deft-demo-").tempdir().context("cannot make a directory for the demo")?;
+    let workspace = tempfile::Builder::new()
+        .prefix("deft-demo-")
+        .tempdir()
+        .context("cannot make a directory for the demo")?;
     write_project(workspace.path()).context("cannot write the demo's project")?;
     let surroundings = Surroundings::of_this_process()?;
     let settings = Settings::load(&args.flags, &surroundings, workspace.path())?;
@@ -31,9 +34,19 @@ pub(crate) async fn demo(args: &Plain) -> anyhow::Result<Exit> {
     let record = compose::create(store.as_ref(), model.as_ref(), workspace.path()).await?;
     let conversation = compose::open(&settings, store.clone(), model, &record).await?;
     let task = Message::text(Role::User, TASK);
-    watch::run_and_watch(&conversation, store.as_ref(), &record, Some(task), Format::Human).await
+    watch::run_and_watch(
+        &conversation,
+        store.as_ref(),
+        &record,
+        Some(task),
+        Format::Human,
+        &settings.data_dir.value,
+    )
+    .await
 }
 
 fn write_project(directory: &Path) -> std::io::Result<()> {
-    PROJECT.iter().try_for_each(|(name, text)| fs::write(directory.join(name), text))
+    PROJECT
+        .iter()
+        .try_for_each(|(name, text)| fs::write(directory.join(name), text))
 }

@@ -21,9 +21,13 @@ pub(crate) async fn serve(place: ExecutorPlace) -> anyhow::Result<()> {
     let context = ToolContext {
         workspace: place.workspace.clone(),
         private_dir: place.directory.clone(),
-        env: std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))).collect(),
+        env: std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .collect(),
     };
-    let options = TerminalOptions { quiet_limit: Duration::from_secs(place.quiet_limit) };
+    let options = TerminalOptions {
+        quiet_limit: Duration::from_secs(place.quiet_limit),
+    };
     let tools = Toolbox::with_terminal(context, options)?;
     let executor = Executor::new(tools, place.workspace.display().to_string());
 

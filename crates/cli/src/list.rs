@@ -1,13 +1,16 @@
 //! `deft list`: the conversations on this machine.
 
 use std::io::Write;
+use std::time::SystemTime;
 
-use serde_json::json;
+use deft_store::ConversationRecord;
+use deft_types::Timestamp;
+use serde_json::{Value, json};
 
 use crate::args::Listing;
 use crate::compose;
 use crate::exit::Exit;
-use crate::output::conversation_table;
+use crate::output::{ConversationRow, Style, conversation_table};
 use crate::settings::{Settings, Surroundings};
 
 /// Conversations read at once.
@@ -18,7 +21,9 @@ pub(crate) async fn list(args: &Listing) -> anyhow::Result<Exit> {
     let settings = Settings::load(&args.flags, &surroundings, &surroundings.current_dir)?;
     let store = compose::open_store(&settings)?;
     let mut records = Vec::new();
-    while let page = store.list(records.last().map(ConversationRecord::cursor), PAGE).await?
+    while let page = store
+        .list(records.last().map(ConversationRecord::cursor), PAGE)
+        .await?
         && !page.is_empty()
     {
         records.extend(page);
@@ -29,10 +34,35 @@ pub(crate) async fn list(args: &Listing) -> anyhow::Result<Exit> {
             writeln!(out, "{}", as_json(record))?;
         }
     } else {
-        let width = terminal_size();
-        write!(out, "{}", conversation_table(&records, SystemTime::now(), width))?;
+        let rows: Vec<_> = records
+            .into_iter()
+            .map(|record| row(record, SystemTime::now()))
+            .collect();
+        write!(
+            out,
+            "{}",
+            conversation_table(&rows, columns(), &Style::coloured())
+        )?;
     }
     Ok(Exit::Finished)
+}
+
+fn row(record: ConversationRecord, now: SystemTime) -> ConversationRow {
+    ConversationRow {
+        id: record.id,
+        status: record.status,
+        age: now.duration_since(record.updated_at).unwrap_or_default(),
+        cost: record.cost,
+        title: record.title.unwrap_or_default(),
+    }
+}
+
+/// How wide the terminal is, if it is one.
+fn columns() -> Option<usize> {
+    rustix::termios::tcgetwinsize(std::io::stdout())
+        .ok()
+        .map(|size| usize::from(size.ws_col))
+        .filter(|width| *width > 0)
 }
 
 fn as_json(record: &ConversationRecord) -> Value {
@@ -42,8 +72,8 @@ fn as_json(record: &ConversationRecord) -> Value {
         "status": record.status,
         "cost": record.cost,
         "workspace": record.workspace,
-        "created_at": seconds(record.created_at),
-        "updated_at": seconds(record.updated_at),
+        "created_at": Timestamp::at(record.created_at),
+        "updated_at": Timestamp::at(record.updated_at),
         "last_seq": record.last_seq,
     })
 }

@@ -51,5 +51,9 @@ fn complain(error: &anyhow::Error) -> Exit {
         return Exit::Finished; // `deft show … | head` has seen enough
     }
     anstream::eprintln!("deft: {error:#}");
-    if error.is::<UsageError>() { Exit::Usage } else { Exit::Failed }
+    if error.is::<UsageError>() {
+        Exit::Usage
+    } else {
+        Exit::Failed
+    }
 }

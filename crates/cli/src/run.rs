@@ -4,9 +4,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use deft_types::{Message, Role, Status};
 use deft_store::ConversationRecord;
 use deft_store::Store;
+use deft_types::{Message, Role, Status};
 
 use crate::args::{Resume, Run, Task};
 use crate::compose;
@@ -17,23 +17,36 @@ use crate::watch::{self, Format};
 pub(crate) async fn run(args: Run) -> anyhow::Result<Exit> {
     let surroundings = Surroundings::of_this_process()?;
     let task = args.task.read()?;
-    let here = args.workspace.clone().unwrap_or_else(|| surroundings.current_dir.clone());
+    let here = args
+        .workspace
+        .clone()
+        .unwrap_or_else(|| surroundings.current_dir.clone());
     let mut settings = Settings::load(&args.flags, &surroundings, &here)?;
     let store = compose::open_store(&settings)?;
 
     let resumed = args.resume.find(store.as_ref()).await?;
     if let Some(record) = &resumed {
         if args.workspace.is_some() {
-            let sentence = format!("a conversation stays in its workspace ({}); leave out --workspace", record.workspace);
+            let sentence = format!(
+                "a conversation stays in its workspace ({}); leave out --workspace",
+                record.workspace
+            );
             return Err(UsageError(sentence).into());
         }
         // What the project says is said by the one that the conversation is about.
         settings = Settings::load(&args.flags, &surroundings, Path::new(&record.workspace))?;
     } else if task.is_none() {
-        return Err(UsageError("there is nothing to do: give a task with -t TEXT, -f FILE or -".to_owned()).into());
+        return Err(
+            UsageError("there is nothing to do: give a task with -t TEXT, -f FILE or -".to_owned()).into(),
+        );
     }
 
-    let model = compose::model_for(&settings, store.as_ref(), resumed.as_ref().map(|record| record.id)).await?;
+    let model = compose::model_for(
+        &settings,
+        store.as_ref(),
+        resumed.as_ref().map(|record| record.id),
+    )
+    .await?;
     let record = match resumed {
         Some(record) => record,
         None => compose::create(store.as_ref(), model.as_ref(), &directory(&here)?).await?,
@@ -42,15 +55,31 @@ pub(crate) async fn run(args: Run) -> anyhow::Result<Exit> {
     let format = if args.json { Format::Json } else { Format::Human };
     let task = task.map(|task| Message::text(Role::User, task));
     if task.is_none() && record.status == Status::Finished {
-        return Err(UsageError("the conversation is finished; give it a new task with -t TEXT, -f FILE or -".to_owned()).into());
+        return Err(UsageError(
+            "the conversation is finished; give it a new task with -t TEXT, -f FILE or -".to_owned(),
+        )
+        .into());
     }
-    watch::run_and_watch(&conversation, store.as_ref(), &record, task, format).await
+    watch::run_and_watch(
+        &conversation,
+        store.as_ref(),
+        &record,
+        task,
+        format,
+        &settings.data_dir.value,
+    )
+    .await
 }
 
 /// The directory to work in, as one absolute path without links.
 fn directory(path: &Path) -> anyhow::Result<PathBuf> {
     let found = path.canonicalize().ok().filter(|path| path.is_dir());
-    found.with_context(|| format!("the workspace {} does not exist or is not a directory", path.display()))
+    found.with_context(|| {
+        format!(
+            "the workspace {} does not exist or is not a directory",
+            path.display()
+        )
+    })
 }
 
 impl Task {
@@ -59,10 +88,13 @@ impl Task {
         let text = if let Some(text) = &self.text {
             text.clone()
         } else if let Some(file) = &self.file {
-            std::fs::read_to_string(file).with_context(|| format!("cannot read the task from {}", file.display()))?
+            std::fs::read_to_string(file)
+                .with_context(|| format!("cannot read the task from {}", file.display()))?
         } else if self.stdin.is_some() {
             let mut text = String::new();
-            std::io::stdin().read_to_string(&mut text).context("cannot read the task from standard input")?;
+            std::io::stdin()
+                .read_to_string(&mut text)
+                .context("cannot read the task from standard input")?;
             text
         } else {
             return Ok(None);

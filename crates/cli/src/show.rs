@@ -5,10 +5,10 @@ use std::io::Write;
 use deft_types::Seq;
 
 use crate::args::Show;
-use crate::exit::Exit;
-use crate::output::one_line;
-use crate::settings::{Settings, Surroundings};
 use crate::compose;
+use crate::exit::Exit;
+use crate::output::event_line;
+use crate::settings::{Settings, Surroundings};
 
 /// Events read at once.
 const PAGE: usize = 500;
@@ -22,13 +22,15 @@ pub(crate) async fn show(args: &Show) -> anyhow::Result<Exit> {
     let mut from = Seq::FIRST;
     loop {
         let page = store.read(id, from, PAGE).await?;
-        let Some((last, _)) = page.last() else { return Ok(Exit::Finished) };
+        let Some((last, _)) = page.last() else {
+            return Ok(Exit::Finished);
+        };
         from = last.next();
         for (seq, event) in &page {
             if args.json {
                 writeln!(out, "{}", serde_json::to_string(event)?)?;
             } else {
-                writeln!(out, "{}", one_line(*seq, event))?;
+                writeln!(out, "{}", event_line(*seq, event))?;
             }
         }
     }

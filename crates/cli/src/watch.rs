@@ -1,6 +1,7 @@
 //! Runs a conversation and shows what happens until it stops.
 
-use std::io::{IsTerminal, Write};
+use std::io::{IsTerminal, Stdout, Write};
+use std::path::Path;
 use std::time::Duration;
 
 use deft_engine::{Conversation, ExecutorFate, Live, State};
@@ -12,7 +13,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use uuid::Uuid;
 
 use crate::exit::Exit;
-use crate::output::{Printer, plain_line};
+use crate::output::{Printer, Style, one_line, spent_line};
 
 /// For whom to print.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,8 +32,9 @@ pub(crate) async fn run_and_watch(
     record: &ConversationRecord,
     task: Option<Message>,
     format: Format,
+    data_dir: &Path,
 ) -> anyhow::Result<Exit> {
-    let shown = watch(conversation, store, record, task, format).await;
+    let shown = watch(conversation, store, record, task, format, data_dir).await;
     conversation.close(ExecutorFate::End).await;
     shown
 }
@@ -43,6 +45,7 @@ async fn watch(
     record: &ConversationRecord,
     task: Option<Message>,
     format: Format,
+    data_dir: &Path,
 ) -> anyhow::Result<Exit> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
@@ -82,7 +85,7 @@ async fn watch(
         }
     }
     let state = conversation.inspect().await?;
-    screen.finish(&state, record.id)?;
+    screen.finish(&state, record.id, data_dir)?;
     Ok(end.exit(state.status))
 }
 
@@ -119,44 +122,56 @@ impl End {
             _ if self.stopped_by_user => Exit::Interrupted,
             Status::Stuck | Status::WaitingForConfirmation => Exit::Stopped,
             Status::Error if self.limit_reached => Exit::Stopped,
-            Status::Idle | Status::Running | Status::Paused | Status::Error | Status::Deleting => Exit::Failed,
+            Status::Idle | Status::Running | Status::Paused | Status::Error | Status::Deleting => {
+                Exit::Failed
+            }
         }
     }
 }
 
 /// Where it is shown: lines on standard output and, on a terminal, what happens right now below them.
 struct Screen {
-    format: Format,
-    out: anstream::AutoStream<std::io::Stdout>,
-    printer: Printer,
+    paper: Paper,
     spinner: Option<ProgressBar>,
+    /// Replies of the model so far.
+    steps: u64,
+}
+
+enum Paper {
+    Human(Printer<anstream::AutoStream<Stdout>>),
+    Json(Stdout),
 }
 
 impl Screen {
     fn new(format: Format) -> Self {
+        let paper = match format {
+            Format::Human => Paper::Human(Printer::new(anstream::stdout(), Style::coloured())),
+            Format::Json => Paper::Json(std::io::stdout()),
+        };
         let spinner = (format == Format::Human && std::io::stderr().is_terminal()).then(|| {
             let spinner = ProgressBar::new_spinner();
             spinner.enable_steady_tick(Duration::from_millis(100));
             spinner
         });
-        Self { format, out: anstream::AutoStream::auto(std::io::stdout()), printer: Printer::default(), spinner }
+        Self {
+            paper,
+            spinner,
+            steps: 0,
+        }
     }
 
     fn event(&mut self, event: &Event) -> anyhow::Result<()> {
-        match self.format {
-            Format::Json => writeln!(self.out, "{}", serde_json::to_string(event)?)?,
-            Format::Human => {
-                let (out, printer) = (&mut self.out, &mut self.printer);
-                match &self.spinner {
-                    Some(spinner) => spinner.suspend(|| printer.event(out, event))?,
-                    None => printer.event(out, event)?,
-                }
-                if let (Some(spinner), EventBody::Action(action)) = (&self.spinner, &event.body) {
-                    spinner.set_message(plain_line(action.summary.as_deref().unwrap_or(&action.tool_name)));
-                }
-            }
+        if matches!(&event.body, EventBody::StateUpdate(update) if update.key == "stats") {
+            self.steps += 1;
         }
-        self.out.flush()?;
+        match (&mut self.paper, &self.spinner) {
+            (Paper::Json(out), _) => writeln!(out, "{}", serde_json::to_string(event)?)?,
+            (Paper::Human(printer), Some(spinner)) => spinner.suspend(|| printer.print(event))?,
+            (Paper::Human(printer), None) => printer.print(event)?,
+        }
+        if let (Some(spinner), EventBody::Action(action)) = (&self.spinner, &event.body) {
+            spinner.set_message(one_line(action.summary.as_deref().unwrap_or(&action.tool_name)));
+        }
         Ok(())
     }
 
@@ -166,20 +181,23 @@ impl Screen {
             Live::ReplyStarted { .. } => spinner.set_message("thinking"),
             Live::Delta { text, .. } | Live::Output { chunk: text, .. } => {
                 if let Some(line) = text.lines().rfind(|line| !line.trim().is_empty()) {
-                    spinner.set_message(plain_line(line));
+                    spinner.set_message(one_line(line));
                 }
             }
             Live::ReplyAborted { .. } => spinner.set_message("stopped"),
         }
     }
 
-    fn finish(&mut self, state: &State, id: ConversationId) -> anyhow::Result<()> {
+    /// The last lines: what it took, and how to go on.
+    fn finish(&mut self, state: &State, id: ConversationId, store: &Path) -> anyhow::Result<()> {
         if let Some(spinner) = self.spinner.take() {
             spinner.finish_and_clear();
         }
-        if self.format == Format::Human {
-            self.printer.totals(&mut self.out, state.status, &state.stats)?;
-            writeln!(self.out, "conversation {id}; go on with: deft run --resume {} -t TASK", &id.hex()[..8])?;
+        if let Paper::Human(_) = self.paper {
+            let mut out = anstream::stdout();
+            writeln!(out, "{}", spent_line(self.steps, &state.stats))?;
+            writeln!(out, "Conversation {id} is kept in {}.", store.display())?;
+            writeln!(out, "Go on with: deft run --resume {} -t TASK", &id.hex()[..8])?;
         }
         Ok(())
     }

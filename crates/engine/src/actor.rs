@@ -13,8 +13,8 @@ use deft_executor::Client;
 use deft_llm::Model;
 use deft_store::{Lease, Store, StoreError};
 use deft_types::{
-    ActionId, Classification, ConversationErrorEvent, Event, EventBody, EventId, Extra, FailureKind, InterruptEvent,
-    Message, MessageEvent, PauseEvent, Source, Status, SystemPromptEvent, Timestamp,
+    ActionId, Classification, ConversationErrorEvent, Event, EventBody, EventId, Extra, FailureKind,
+    InterruptEvent, Message, MessageEvent, PauseEvent, Source, Status, SystemPromptEvent, Timestamp,
 };
 use futures::future::OptionFuture;
 use serde_json::json;
@@ -116,7 +116,10 @@ impl Actor {
             drafts.push(Draft::new(Source::Environment, state::status(Status::Idle)));
         }
         drafts.push(Draft::new(Source::User, MessageEvent::new(message)).with_id(id.clone()));
-        drafts.push(Draft::new(Source::Environment, state::update(key::LAST_USER_MESSAGE, json!(id))));
+        drafts.push(Draft::new(
+            Source::Environment,
+            state::update(key::LAST_USER_MESSAGE, json!(id)),
+        ));
         match self.record(drafts).await {
             Ok(()) => {
                 self.unseen_message = true;
@@ -125,7 +128,14 @@ impl Actor {
             Err(StoreError::Duplicate { id: taken, seq }) if taken == id => {
                 let there = self.store.read(self.lease.conversation(), seq, 1).await?;
                 match there.first() {
-                    Some((_, Event { source: Source::User, body: EventBody::Message(_), .. })) => Ok(()),
+                    Some((
+                        _,
+                        Event {
+                            source: Source::User,
+                            body: EventBody::Message(_),
+                            ..
+                        },
+                    )) => Ok(()),
                     _ => Err(CommandError::IdTaken(id)),
                 }
             }
@@ -174,9 +184,17 @@ impl Actor {
         }
         let (answered, result) = stopped.unzip();
         let mut drafts: Vec<_> = result.into_iter().collect();
-        for call in self.state.open_calls.iter().filter(|call| Some(&call.id) != answered.as_ref()) {
+        for call in self
+            .state
+            .open_calls
+            .iter()
+            .filter(|call| Some(&call.id) != answered.as_ref())
+        {
             let text = "Interrupted by the user before it was completed.".to_owned();
-            drafts.push(Draft::new(Source::Agent, failure(&call.event.tool_call, text, FailureKind::AgentAction)));
+            drafts.push(Draft::new(
+                Source::Agent,
+                failure(&call.event.tool_call, text, FailureKind::AgentAction),
+            ));
         }
         let calls: Vec<_> = self.state.open_calls.iter().map(|call| call.id.clone()).collect();
         drafts.push(Draft::new(Source::Environment, state::status(Status::Paused)));
@@ -202,7 +220,9 @@ impl Actor {
             Work::Tool { action, client, .. } => {
                 client.cancel(action.clone()).await;
                 let outcome = tokio::time::timeout(STOP_GRACE, work.outcome()).await.ok()?;
-                let Outcome::Tool { call, update } = outcome else { return None };
+                let Outcome::Tool { call, update } = outcome else {
+                    return None;
+                };
                 let result = outcome::result_of(&call, update)?;
                 Some((call.id, result))
             }
@@ -216,7 +236,8 @@ impl Actor {
         }
         // An executor that is just being started must be ended too.
         if let Some(mut connecting @ Work::Connect { .. }) = work
-            && let Ok(Outcome::Connected(Ok(client))) = tokio::time::timeout(STOP_GRACE, connecting.outcome()).await
+            && let Ok(Outcome::Connected(Ok(client))) =
+                tokio::time::timeout(STOP_GRACE, connecting.outcome()).await
         {
             self.executor = Some(client);
         }
@@ -236,7 +257,13 @@ impl Actor {
             if !matches!(draft.body, EventBody::StateUpdate(_)) {
                 leaf = Some(id.clone());
             }
-            events.push(Event { id, timestamp, source: draft.source, parent_id, body: draft.body });
+            events.push(Event {
+                id,
+                timestamp,
+                source: draft.source,
+                parent_id,
+                body: draft.body,
+            });
         }
         self.world.reached(Point::BeforeAppend);
         self.store.append(&self.lease, events.clone()).await?;
@@ -249,13 +276,23 @@ impl Actor {
     }
 
     pub(crate) async fn change_status(&mut self, status: Status) -> Result<(), StoreError> {
-        self.record(vec![Draft::new(Source::Environment, state::status(status))]).await
+        self.record(vec![Draft::new(Source::Environment, state::status(status))])
+            .await
     }
 
     /// The run failed: the status says so, and the event behind it why.
-    pub(crate) async fn fail(&mut self, code: &str, detail: String, kind: Classification) -> Result<(), StoreError> {
-        let event =
-            ConversationErrorEvent { code: code.to_owned(), detail, classification: Some(kind), extra: Extra::new() };
+    pub(crate) async fn fail(
+        &mut self,
+        code: &str,
+        detail: String,
+        kind: Classification,
+    ) -> Result<(), StoreError> {
+        let event = ConversationErrorEvent {
+            code: code.to_owned(),
+            detail,
+            classification: Some(kind),
+            extra: Extra::new(),
+        };
         self.record(vec![
             Draft::new(Source::Environment, state::status(Status::Error)),
             Draft::new(Source::Environment, event),

@@ -52,16 +52,32 @@ pub(crate) fn fit(mut fields: Map<String, Value>, schema: &Value) -> Result<Argu
     let properties = schema.get("properties").and_then(Value::as_object);
     let declares = |name: &str| properties.is_some_and(|properties| properties.contains_key(name));
 
-    let risk = match if declares("security_risk") { None } else { fields.remove("security_risk") } {
+    let risk = match if declares("security_risk") {
+        None
+    } else {
+        fields.remove("security_risk")
+    } {
         None => SecurityRisk::Unknown,
         Some(risk) => serde_json::from_value(risk)
             .map_err(|_| "`security_risk` must be one of UNKNOWN, LOW, MEDIUM, HIGH".to_owned())?,
     };
-    let summary = if declares("summary") { fields.get("summary").cloned() } else { fields.remove("summary") };
-    let summary = summary.and_then(|summary| summary.as_str().map(str::to_owned)).filter(|text| !text.is_empty());
+    let summary = if declares("summary") {
+        fields.get("summary").cloned()
+    } else {
+        fields.remove("summary")
+    };
+    let summary = summary
+        .and_then(|summary| summary.as_str().map(str::to_owned))
+        .filter(|text| !text.is_empty());
 
     let mut problems = Vec::new();
-    for name in schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str) {
+    for name in schema
+        .get("required")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+    {
         if !fields.contains_key(name) {
             problems.push(format!("`{name}` is missing"));
         }
@@ -80,7 +96,15 @@ pub(crate) fn fit(mut fields: Map<String, Value>, schema: &Value) -> Result<Argu
             None => {}
         }
     }
-    if problems.is_empty() { Ok(Arguments { fields, risk, summary }) } else { Err(problems.join("; ")) }
+    if problems.is_empty() {
+        Ok(Arguments {
+            fields,
+            risk,
+            summary,
+        })
+    } else {
+        Err(problems.join("; "))
+    }
 }
 
 /// Mends what models often get wrong: a list or an object written as text, and text written as a list of
@@ -157,7 +181,9 @@ mod tests {
 
     #[track_caller]
     fn check_fit(arguments: Value, expected: Result<Value, &str>) {
-        let Value::Object(fields) = arguments else { panic!("not an object") };
+        let Value::Object(fields) = arguments else {
+            panic!("not an object")
+        };
         let got = fit(fields, &schema()).map(|arguments| Value::Object(arguments.fields));
         assert_eq!(got, expected.map_err(str::to_owned));
     }
@@ -165,27 +191,57 @@ mod tests {
     #[test]
     fn arguments_are_checked_against_the_schema() {
         check_fit(json!({"command": "ls"}), Ok(json!({"command": "ls"})));
-        check_fit(json!({"command": "ls", "timeout": null}), Ok(json!({"command": "ls"})));
-        check_fit(json!({"command": "ls", "timeout": 1.5}), Ok(json!({"command": "ls", "timeout": 1.5})));
+        check_fit(
+            json!({"command": "ls", "timeout": null}),
+            Ok(json!({"command": "ls"})),
+        );
+        check_fit(
+            json!({"command": "ls", "timeout": 1.5}),
+            Ok(json!({"command": "ls", "timeout": 1.5})),
+        );
         check_fit(json!({}), Err("`command` is missing"));
         check_fit(json!({"command": 7}), Err("`command` must be of type string"));
-        check_fit(json!({"command": "ls", "timeout": -1}), Err("`timeout` must be at least 0"));
-        check_fit(json!({"command": "ls", "mode": "c"}), Err("`mode` must be one of a, b"));
-        check_fit(json!({"command": "ls", "cmd": "x"}), Err("`cmd` is not an argument of this tool"));
-        check_fit(json!({"command": "ls", "range": [1, "2"]}), Err("`range` has an item that must be of type integer"));
-        check_fit(json!({"command": "ls", "security_risk": "NONE"}), Err("`security_risk` must be one of UNKNOWN, LOW, MEDIUM, HIGH"));
+        check_fit(
+            json!({"command": "ls", "timeout": -1}),
+            Err("`timeout` must be at least 0"),
+        );
+        check_fit(
+            json!({"command": "ls", "mode": "c"}),
+            Err("`mode` must be one of a, b"),
+        );
+        check_fit(
+            json!({"command": "ls", "cmd": "x"}),
+            Err("`cmd` is not an argument of this tool"),
+        );
+        check_fit(
+            json!({"command": "ls", "range": [1, "2"]}),
+            Err("`range` has an item that must be of type integer"),
+        );
+        check_fit(
+            json!({"command": "ls", "security_risk": "NONE"}),
+            Err("`security_risk` must be one of UNKNOWN, LOW, MEDIUM, HIGH"),
+        );
     }
 
     #[test]
     fn what_models_often_get_wrong_is_mended() {
         check_fit(json!({"command": ["a", "b"]}), Ok(json!({"command": "ab"})));
-        check_fit(json!({"command": "ls", "range": "[1, 2]"}), Ok(json!({"command": "ls", "range": [1, 2]})));
-        check_fit(json!({"command": "ls", "range": "[1, 2]</parameter>"}), Ok(json!({"command": "ls", "range": [1, 2]})));
+        check_fit(
+            json!({"command": "ls", "range": "[1, 2]"}),
+            Ok(json!({"command": "ls", "range": [1, 2]})),
+        );
+        check_fit(
+            json!({"command": "ls", "range": "[1, 2]</parameter>"}),
+            Ok(json!({"command": "ls", "range": [1, 2]})),
+        );
     }
 
     #[test]
     fn risk_and_summary_are_taken_out() {
-        let Value::Object(fields) = json!({"command": "ls", "security_risk": "LOW", "summary": "list"}) else { panic!() };
+        let Value::Object(fields) = json!({"command": "ls", "security_risk": "LOW", "summary": "list"})
+        else {
+            panic!()
+        };
         let arguments = fit(fields, &schema()).unwrap();
         assert_eq!(arguments.risk, SecurityRisk::Low);
         assert_eq!(arguments.summary.as_deref(), Some("list"));
@@ -194,7 +250,10 @@ mod tests {
 
     #[test]
     fn raw_control_characters_are_let_pass() {
-        assert_eq!(parse("{\"command\": \"a\nb\t\\\"c\\\"\"}").unwrap()["command"], "a\nb\t\"c\"");
+        assert_eq!(
+            parse("{\"command\": \"a\nb\t\\\"c\\\"\"}").unwrap()["command"],
+            "a\nb\t\"c\""
+        );
         assert_eq!(parse("{\n\"command\":\n\"x\"}").unwrap()["command"], "x");
         assert_eq!(parse("").unwrap(), Map::new());
         assert_eq!(parse("[1]").unwrap(), Map::new());

@@ -8,7 +8,11 @@ use crate::state::State;
 /// One request to the actor. Each is answered once.
 pub(crate) enum Command {
     /// Store a user's message. What runs picks it up at the next safe boundary.
-    Send { id: EventId, message: Message, done: Done<()> },
+    Send {
+        id: EventId,
+        message: Message,
+        done: Done<()>,
+    },
     /// Go on until the agent is finished or something stops it.
     Run { done: Done<()> },
     /// Stop at the next safe boundary; what runs now is let finish.
@@ -18,7 +22,10 @@ pub(crate) enum Command {
     /// A copy of the state.
     Inspect { done: oneshot::Sender<State> },
     /// Leave memory.
-    Close { executor: ExecutorFate, done: oneshot::Sender<()> },
+    Close {
+        executor: ExecutorFate,
+        done: oneshot::Sender<()>,
+    },
 }
 
 /// What becomes of the executor when a conversation is closed.

@@ -75,7 +75,10 @@ impl Conversation {
         let state = load(parts.store.as_ref(), id).await?;
         parts.world.reached(Point::Loaded);
         let (commands, inbox) = mpsc::channel(MAX_QUEUED_COMMANDS);
-        let (sender, progress) = watch::channel(Progress { status: state.status, fault: None });
+        let (sender, progress) = watch::channel(Progress {
+            status: state.status,
+            fault: None,
+        });
         let live = Broadcast::new();
         let mut actor = Actor {
             store: parts.store,
@@ -101,7 +104,12 @@ impl Conversation {
         }
         // Ends with its last handle, or when it is closed.
         tokio::spawn(actor.run());
-        Ok(Self { id, commands, progress, live })
+        Ok(Self {
+            id,
+            commands,
+            progress,
+            live,
+        })
     }
 
     /// Its id.
@@ -143,7 +151,9 @@ impl Conversation {
     /// Waits until it does not run any more.
     pub async fn settled(&self) -> Progress {
         let mut progress = self.progress.clone();
-        let settled = progress.wait_for(|progress| progress.status != Status::Running || progress.fault.is_some()).await;
+        let settled = progress
+            .wait_for(|progress| progress.status != Status::Running || progress.fault.is_some())
+            .await;
         settled.map_or_else(|_| self.progress.borrow().clone(), |progress| progress.clone())
     }
 
@@ -154,7 +164,10 @@ impl Conversation {
 
     async fn ask<T>(&self, command: impl FnOnce(oneshot::Sender<T>) -> Command) -> Result<T, CommandError> {
         let (done, answer) = oneshot::channel();
-        self.commands.send(command(done)).await.map_err(|_| CommandError::Closed)?;
+        self.commands
+            .send(command(done))
+            .await
+            .map_err(|_| CommandError::Closed)?;
         answer.await.map_err(|_| CommandError::Closed)
     }
 }
@@ -165,7 +178,9 @@ pub async fn load(store: &dyn Store, id: ConversationId) -> Result<State, StoreE
     let mut from = Seq::FIRST;
     loop {
         let page = store.read(id, from, PAGE).await?;
-        let Some((last, _)) = page.last() else { return Ok(state) };
+        let Some((last, _)) = page.last() else {
+            return Ok(state);
+        };
         from = last.next();
         for (_, event) in &page {
             state.apply(event);

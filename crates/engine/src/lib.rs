@@ -19,8 +19,8 @@ mod turn;
 mod view;
 mod world;
 
-pub use conversation::{Conversation, Limits, Parts, Progress, load};
 pub use command::{CommandError, ExecutorFate};
+pub use conversation::{Conversation, Limits, Parts, Progress, load};
 pub use live::Live;
 pub use state::State;
 pub use world::{Point, RealWorld, World};

@@ -114,11 +114,15 @@ impl State {
                     self.stats = stats;
                 }
             }
-            key::LAST_USER_MESSAGE => self.last_user_message_id = Option::deserialize(value).unwrap_or_default(),
+            key::LAST_USER_MESSAGE => {
+                self.last_user_message_id = Option::deserialize(value).unwrap_or_default()
+            }
             key::EXECUTOR => {
                 if let Ok(instance) = Uuid::deserialize(value) {
                     self.executor = Some(instance);
-                    self.open_calls.iter_mut().for_each(|call| call.executors.push(instance));
+                    self.open_calls
+                        .iter_mut()
+                        .for_each(|call| call.executors.push(instance));
                 }
             }
             _ => {}
@@ -126,7 +130,11 @@ impl State {
     }
 
     fn close_call(&mut self, tool_call: &str) {
-        if let Some(position) = self.open_calls.iter().position(|call| call.event.tool_call_id == tool_call) {
+        if let Some(position) = self
+            .open_calls
+            .iter()
+            .position(|call| call.event.tool_call_id == tool_call)
+        {
             self.open_calls.remove(position);
         }
     }
@@ -134,7 +142,12 @@ impl State {
 
 /// The event that a field of the state has a new value.
 pub(crate) fn update(key: &str, value: Value) -> EventBody {
-    ConversationStateUpdateEvent { key: key.to_owned(), value, extra: deft_types::Extra::new() }.into()
+    ConversationStateUpdateEvent {
+        key: key.to_owned(),
+        value,
+        extra: deft_types::Extra::new(),
+    }
+    .into()
 }
 
 /// The event that the status is another.

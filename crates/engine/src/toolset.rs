@@ -63,5 +63,9 @@ fn schema_for_model(spec: &ToolSpec) -> ToolSchema {
     if let Some(required) = spec.parameters.get("required") {
         parameters["required"] = required.clone();
     }
-    ToolSchema { name: spec.name().to_owned(), description: spec.definition.description.clone(), parameters }
+    ToolSchema {
+        name: spec.name().to_owned(),
+        description: spec.definition.description.clone(),
+        parameters,
+    }
 }

@@ -2,8 +2,8 @@
 
 use deft_llm::Reply;
 use deft_types::{
-    Action, ActionEvent, AgentErrorEvent, Classification, Content, EventBody, EventId, Extra, FailureKind, Message,
-    MessageEvent, Role, SecurityRisk, Source, ToolCall,
+    Action, ActionEvent, AgentErrorEvent, Classification, Content, EventBody, EventId, Extra, FailureKind,
+    Message, MessageEvent, Role, SecurityRisk, Source, ToolCall,
 };
 use serde_json::json;
 use std::collections::HashSet;
@@ -22,7 +22,11 @@ pub(crate) struct Draft {
 
 impl Draft {
     pub(crate) fn new(source: Source, body: impl Into<EventBody>) -> Self {
-        Self { id: None, source, body: body.into() }
+        Self {
+            id: None,
+            source,
+            body: body.into(),
+        }
     }
 
     pub(crate) fn with_id(mut self, id: EventId) -> Self {
@@ -54,10 +58,17 @@ pub(crate) fn events(reply: Reply, item: EventId, tools: &Toolset, world: &dyn W
         return (Turn::Acts, actions(reply, item, tools, world));
     }
     let silent = reply.text.trim().is_empty();
-    let content = if silent { Vec::new() } else { vec![Content::text(reply.text)] };
+    let content = if silent {
+        Vec::new()
+    } else {
+        vec![Content::text(reply.text)]
+    };
     let mut message = Message::new(Role::Assistant, content);
     message.reasoning_content = reply.reasoning;
-    let said = MessageEvent { llm_response_id: Some(reply.response_id), ..MessageEvent::new(message) };
+    let said = MessageEvent {
+        llm_response_id: Some(reply.response_id),
+        ..MessageEvent::new(message)
+    };
     let mut drafts = vec![Draft::new(Source::Agent, said).with_id(item)];
     if !silent {
         return (Turn::Answers, drafts);
@@ -69,7 +80,11 @@ pub(crate) fn events(reply: Reply, item: EventId, tools: &Toolset, world: &dyn W
 
 /// One action event a call, then the results of those that cannot run.
 fn actions(reply: Reply, item: EventId, tools: &Toolset, world: &dyn World) -> Vec<Draft> {
-    let mut thought = if reply.text.trim().is_empty() { Vec::new() } else { vec![Content::text(reply.text)] };
+    let mut thought = if reply.text.trim().is_empty() {
+        Vec::new()
+    } else {
+        vec![Content::text(reply.text)]
+    };
     let mut reasoning = reply.reasoning;
     let mut id = Some(item);
     let mut taken = HashSet::new();
@@ -91,7 +106,10 @@ fn actions(reply: Reply, item: EventId, tools: &Toolset, world: &dyn World) -> V
         };
         finished |= checked.is_ok() && call.name == "finish";
         if let Some(error) = error {
-            errors.push(Draft::new(Source::Agent, failure(&call, error, FailureKind::AgentAction)));
+            errors.push(Draft::new(
+                Source::Agent,
+                failure(&call, error, FailureKind::AgentAction),
+            ));
         }
         let (action, risk, summary) = match checked {
             Ok(checked) => (Some(checked.action), checked.risk, Some(checked.summary)),
@@ -112,7 +130,11 @@ fn actions(reply: Reply, item: EventId, tools: &Toolset, world: &dyn World) -> V
             summary,
             extra: Extra::new(),
         };
-        actions.push(Draft { id: id.take(), source: Source::Agent, body: event.into() });
+        actions.push(Draft {
+            id: id.take(),
+            source: Source::Agent,
+            body: event.into(),
+        });
     }
     actions.extend(errors);
     actions
@@ -135,17 +157,33 @@ fn check(call: &mut ToolCall, tools: &Toolset) -> Result<Checked, String> {
     }
     let Some(tool) = tools.find(&call.name) else {
         let names: Vec<_> = tools.names().iter().map(|name| format!("'{name}'")).collect();
-        return Err(format!("Tool '{}' not found. Available: [{}]", call.name, names.join(", ")));
+        return Err(format!(
+            "Tool '{}' not found. Available: [{}]",
+            call.name,
+            names.join(", ")
+        ));
     };
     let invalid = |problem: String, given: &str| {
-        format!("Error validating tool '{}': {problem}. Parameters provided: {given}. Correct them and call it again.", call.name)
+        format!(
+            "Error validating tool '{}': {problem}. Parameters provided: {given}. Correct them and call it again.",
+            call.name
+        )
     };
     let fields = parsed.map_err(|error| invalid(error, "unparseable JSON"))?;
-    let given = format!("[{}]", fields.keys().map(String::as_str).collect::<Vec<_>>().join(", "));
+    let given = format!(
+        "[{}]",
+        fields.keys().map(String::as_str).collect::<Vec<_>>().join(", ")
+    );
     let fitted = arguments::fit(fields, &tool.parameters).map_err(|problem| invalid(problem, &given))?;
-    let summary = fitted.summary.unwrap_or_else(|| format!("{}: {}", call.name, json!(fitted.fields)));
+    let summary = fitted
+        .summary
+        .unwrap_or_else(|| format!("{}: {}", call.name, json!(fitted.fields)));
     let action = Action::from_fields(&tool.definition.action_type, fitted.fields);
-    Ok(Checked { action, risk: fitted.risk, summary })
+    Ok(Checked {
+        action,
+        risk: fitted.risk,
+        summary,
+    })
 }
 
 /// The result of a call that did not run, or whose tool failed.

@@ -44,7 +44,9 @@ impl View {
                 self.say(message, event.source);
             }
             EventBody::Action(action) => self.add_call(action),
-            EventBody::Observation(result) => self.add_result(&result.tool_call_id, |id| observed(id, result)),
+            EventBody::Observation(result) => {
+                self.add_result(&result.tool_call_id, |id| observed(id, result))
+            }
             EventBody::AgentError(error) => self.add_result(&error.tool_call_id, |id| failed(id, error)),
             EventBody::UserReject(rejection) => {
                 self.add_result(&rejection.tool_call_id, |id| rejected(id, rejection));
@@ -80,24 +82,35 @@ impl View {
     }
 
     fn add_call(&mut self, action: &ActionEvent) {
-        if let Some(batch) = self.batch.as_mut().filter(|batch| batch.response == action.llm_response_id)
+        if let Some(batch) = self
+            .batch
+            .as_mut()
+            .filter(|batch| batch.response == action.llm_response_id)
             && let Some(reply) = self.messages.get_mut(batch.index)
         {
             let reply = Arc::make_mut(reply);
             reply.content.extend(action.thought.iter().cloned());
-            reply.tool_calls.get_or_insert_default().push(action.tool_call.clone());
+            reply
+                .tool_calls
+                .get_or_insert_default()
+                .push(action.tool_call.clone());
             batch.open.push(action.tool_call_id.clone());
             return;
         }
         // Only a log that was damaged has calls left open here.
         for id in self.batch.take().map(|batch| batch.open).unwrap_or_default() {
-            self.messages.push(Arc::new(tool_message(&id, vec![Content::text("[The result of this call is lost.]")])));
+            self.messages.push(Arc::new(tool_message(
+                &id,
+                vec![Content::text("[The result of this call is lost.]")],
+            )));
         }
         self.messages.extend(self.waiting.drain(..).map(Arc::new));
         let mut reply = Message::new(Role::Assistant, action.thought.clone());
         reply.reasoning_content.clone_from(&action.reasoning_content);
         reply.thinking_blocks.clone_from(&action.thinking_blocks);
-        reply.responses_reasoning_item.clone_from(&action.responses_reasoning_item);
+        reply
+            .responses_reasoning_item
+            .clone_from(&action.responses_reasoning_item);
         reply.tool_calls = Some(vec![action.tool_call.clone()]);
         self.batch = Some(Batch {
             response: action.llm_response_id.clone(),
@@ -110,7 +123,9 @@ impl View {
     /// The first result of a call counts; any other is ignored.
     fn add_result(&mut self, call: &str, message: impl FnOnce(&str) -> Message) {
         let Some(batch) = self.batch.as_mut() else { return };
-        let Some(position) = batch.open.iter().position(|open| open == call) else { return };
+        let Some(position) = batch.open.iter().position(|open| open == call) else {
+            return;
+        };
         batch.open.remove(position);
         self.messages.push(Arc::new(message(call)));
         if batch.open.is_empty() {
@@ -138,12 +153,18 @@ fn observed(call: &str, result: &ObservationEvent) -> Message {
 }
 
 fn failed(call: &str, error: &AgentErrorEvent) -> Message {
-    named(tool_message(call, vec![Content::text(error.error.clone())]), &error.tool_name)
+    named(
+        tool_message(call, vec![Content::text(error.error.clone())]),
+        &error.tool_name,
+    )
 }
 
 fn rejected(call: &str, rejection: &UserRejectObservation) -> Message {
     let text = format!("The call was not allowed: {}", rejection.rejection_reason);
-    named(tool_message(call, vec![Content::text(text)]), &rejection.tool_name)
+    named(
+        tool_message(call, vec![Content::text(text)]),
+        &rejection.tool_name,
+    )
 }
 
 fn named(mut message: Message, tool: &str) -> Message {

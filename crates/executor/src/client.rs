@@ -30,7 +30,9 @@ pub enum ClientError {
     #[error("the executor did not introduce itself within {} seconds", HELLO_TIMEOUT.as_secs())]
     Silent,
     /// It is of another version of this program. Stop it and start a new one.
-    #[error("the executor speaks protocol {theirs}, this program speaks {PROTOCOL_VERSION}; stop the old executor and try again")]
+    #[error(
+        "the executor speaks protocol {theirs}, this program speaks {PROTOCOL_VERSION}; stop the old executor and try again"
+    )]
     Version {
         /// The executor's version.
         theirs: u32,
@@ -81,8 +83,14 @@ impl Client {
         let (read, write) = tokio::io::split(stream);
         let mut replies = frame::reader::<Reply>(Box::pin(read));
         let mut writer = frame::writer::<Request>(Box::pin(write));
-        writer.send(Request::Hello { version: PROTOCOL_VERSION }).await?;
-        let first = tokio::time::timeout(HELLO_TIMEOUT, replies.next()).await.map_err(|_| ClientError::Silent)?;
+        writer
+            .send(Request::Hello {
+                version: PROTOCOL_VERSION,
+            })
+            .await?;
+        let first = tokio::time::timeout(HELLO_TIMEOUT, replies.next())
+            .await
+            .map_err(|_| ClientError::Silent)?;
         let hello = match first {
             Some(Ok(Reply::Hello(hello))) => *hello,
             Some(Ok(_)) => return Err(ClientError::Protocol),
@@ -90,7 +98,9 @@ impl Client {
             None => return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
         };
         if hello.version != PROTOCOL_VERSION {
-            return Err(ClientError::Version { theirs: hello.version });
+            return Err(ClientError::Version {
+                theirs: hello.version,
+            });
         }
 
         let calls = Arc::new(Calls(Mutex::new(Some(HashMap::new()))));
@@ -111,7 +121,12 @@ impl Client {
                 calls.close();
             }
         });
-        Ok(Self { hello: Arc::new(hello), requests, calls, _tasks: Arc::new(Tasks([write, read])) })
+        Ok(Self {
+            hello: Arc::new(hello),
+            requests,
+            calls,
+            _tasks: Arc::new(Tasks([write, read])),
+        })
     }
 
     /// The executor's introduction.
@@ -122,7 +137,13 @@ impl Client {
     /// Runs a tool, or joins the run of the same id.
     pub async fn call(&self, id: ActionId, tool: String, action: Action) -> RunningCall {
         let call = self.watch(&id);
-        self.send(Request::Call { id, tool, action: Box::new(action), deadline_ms: None }).await;
+        self.send(Request::Call {
+            id,
+            tool,
+            action: Box::new(action),
+            deadline_ms: None,
+        })
+        .await;
         call
     }
 
@@ -171,7 +192,11 @@ impl Calls {
             Reply::Output { id, chunk } => {
                 let calls = self.lock();
                 // The last place is kept for the end of the call, which must not be left out.
-                if let Some(sender) = calls.as_ref().and_then(|calls| calls.get(&id)).filter(|s| s.capacity() > 1) {
+                if let Some(sender) = calls
+                    .as_ref()
+                    .and_then(|calls| calls.get(&id))
+                    .filter(|s| s.capacity() > 1)
+                {
                     let _ = sender.try_send(Update::Output(chunk));
                 }
             }

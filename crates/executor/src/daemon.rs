@@ -41,12 +41,21 @@ pub enum DaemonError {
 /// Makes the directory if it is missing, readable by its owner alone, and refuses one that others own:
 /// whoever controls it could put a socket of theirs in the place of ours.
 pub fn private_directory(path: &Path) -> Result<(), DaemonError> {
-    let refuse = |reason: String| DaemonError::Directory { path: path.to_owned(), reason };
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(|error| refuse(error.to_string()))?;
+    let refuse = |reason: String| DaemonError::Directory {
+        path: path.to_owned(),
+        reason,
+    };
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
+        .map_err(|error| refuse(error.to_string()))?;
     let metadata = fs::symlink_metadata(path).map_err(|error| refuse(error.to_string()))?;
     let me = rustix::process::geteuid().as_raw();
     if !metadata.is_dir() || metadata.uid() != me || metadata.mode() & 0o077 != 0 {
-        return Err(refuse("it must be a directory of your own with mode 0700; remove it or choose another".to_owned()));
+        return Err(refuse(
+            "it must be a directory of your own with mode 0700; remove it or choose another".to_owned(),
+        ));
     }
     Ok(())
 }
@@ -63,8 +72,10 @@ impl Daemon {
         private_directory(directory)?;
         let socket = directory.join(SOCKET);
         let _ = fs::remove_file(&socket);
-        let listener =
-            UnixListener::bind(&socket).map_err(|error| DaemonError::Listen { path: socket.clone(), error })?;
+        let listener = UnixListener::bind(&socket).map_err(|error| DaemonError::Listen {
+            path: socket.clone(),
+            error,
+        })?;
         Ok(Self { listener, socket })
     }
 

@@ -54,7 +54,9 @@ impl Executor {
             shutdown_requested: CancellationToken::new(),
             closed: CancellationToken::new(),
         };
-        Self { shared: Arc::new(shared) }
+        Self {
+            shared: Arc::new(shared),
+        }
     }
 
     /// Serves one connection until it ends or the executor does. Calls go on without it.
@@ -62,7 +64,11 @@ impl Executor {
         let (read, write) = tokio::io::split(stream);
         let mut requests = frame::reader::<Request>(Box::pin(read));
         let mut writer = frame::writer::<Reply>(Box::pin(write));
-        if writer.send(Reply::Hello(Box::new(self.shared.hello.clone()))).await.is_err() {
+        if writer
+            .send(Reply::Hello(Box::new(self.shared.hello.clone())))
+            .await
+            .is_err()
+        {
             return;
         }
         let (replies, mut queue) = mpsc::channel::<Reply>(MAX_QUEUED_REPLIES);
@@ -99,11 +105,22 @@ impl Executor {
         let journal = &self.shared.journal;
         match request {
             Request::Hello { .. } => {} // the client checks the version: ours is already on its way
-            Request::Call { id, tool, action, deadline_ms } => match journal.admit(&id) {
+            Request::Call {
+                id,
+                tool,
+                action,
+                deadline_ms,
+            } => match journal.admit(&id) {
                 Admission::Run(entry, outcome) => {
                     // Joined before it starts, so that no output is missed.
                     forwards.spawn(forward(id, entry.clone(), replies.clone()));
-                    self.start(&tool, *action, deadline_ms.map(Duration::from_millis), entry, outcome);
+                    self.start(
+                        &tool,
+                        *action,
+                        deadline_ms.map(Duration::from_millis),
+                        entry,
+                        outcome,
+                    );
                 }
                 Admission::Join(entry) => {
                     forwards.spawn(forward(id, entry, replies.clone()));
@@ -145,7 +162,11 @@ impl Executor {
             return;
         };
         let (sink, chunks) = OutputSink::channel();
-        let call = Call { action, output: sink, cancel: entry.cancel.clone() };
+        let call = Call {
+            action,
+            output: sink,
+            cancel: entry.cancel.clone(),
+        };
         self.shared.running.spawn(async move {
             let run = async {
                 let mut run = tool.run(call);
@@ -161,8 +182,12 @@ impl Executor {
             // The call holds the sink, so the chunks end with it.
             let (ended, ()) = tokio::join!(run, publish(chunks, &entry.output));
             let ended = match ended {
-                Ok(observation) => Outcome::Observed { observation: Box::new(observation) },
-                Err(error) => Outcome::Failed { message: error.to_string() },
+                Ok(observation) => Outcome::Observed {
+                    observation: Box::new(observation),
+                },
+                Err(error) => Outcome::Failed {
+                    message: error.to_string(),
+                },
             };
             outcome.send_replace(Some(ended));
         });

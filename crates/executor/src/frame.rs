@@ -120,16 +120,26 @@ pub enum Outcome {
 }
 
 /// Reads frames of one kind.
-pub fn reader<T: DeserializeOwned>(stream: impl AsyncRead + Unpin) -> impl Stream<Item = io::Result<T>> + Unpin {
+pub fn reader<T: DeserializeOwned>(
+    stream: impl AsyncRead + Unpin,
+) -> impl Stream<Item = io::Result<T>> + Unpin {
     FramedRead::new(stream, codec()).map(|frame| Ok(serde_json::from_slice(&frame?)?))
 }
 
 /// Writes frames of one kind.
 pub fn writer<T: Serialize>(stream: impl AsyncWrite + Unpin) -> impl Sink<T, Error = io::Error> + Unpin {
-    let to_bytes = |frame: T| std::future::ready(serde_json::to_vec(&frame).map(Bytes::from).map_err(io::Error::from));
+    let to_bytes = |frame: T| {
+        std::future::ready(
+            serde_json::to_vec(&frame)
+                .map(Bytes::from)
+                .map_err(io::Error::from),
+        )
+    };
     FramedWrite::new(stream, codec()).with(to_bytes)
 }
 
 fn codec() -> LengthDelimitedCodec {
-    LengthDelimitedCodec::builder().max_frame_length(MAX_FRAME_BYTES).new_codec()
+    LengthDelimitedCodec::builder()
+        .max_frame_length(MAX_FRAME_BYTES)
+        .new_codec()
 }

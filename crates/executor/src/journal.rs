@@ -31,8 +31,15 @@ pub(crate) struct Entry {
 impl Entry {
     /// Waits for the result.
     pub(crate) async fn ended(&mut self) -> Outcome {
-        let outcome = self.outcome.wait_for(Option::is_some).await.ok().and_then(|outcome| outcome.clone());
-        outcome.unwrap_or_else(|| Outcome::Failed { message: "The executor ended before the call did.".to_owned() })
+        let outcome = self
+            .outcome
+            .wait_for(Option::is_some)
+            .await
+            .ok()
+            .and_then(|outcome| outcome.clone());
+        outcome.unwrap_or_else(|| Outcome::Failed {
+            message: "The executor ended before the call did.".to_owned(),
+        })
     }
 }
 
@@ -66,7 +73,9 @@ impl Journal {
             return Admission::Join(entry.clone());
         }
         if calls.acknowledged.contains(id) {
-            return Admission::Refuse("This call was made before and its result was acknowledged; it is not run again.".into());
+            return Admission::Refuse(
+                "This call was made before and its result was acknowledged; it is not run again.".into(),
+            );
         }
         if calls.entries.len() >= MAX_UNACKNOWLEDGED {
             return Admission::Refuse(format!(
@@ -74,7 +83,11 @@ impl Journal {
             ));
         }
         let (sender, outcome) = watch::channel(None);
-        let entry = Entry { outcome, output: broadcast::Sender::new(OUTPUT_BACKLOG), cancel: CancellationToken::new() };
+        let entry = Entry {
+            outcome,
+            output: broadcast::Sender::new(OUTPUT_BACKLOG),
+            cancel: CancellationToken::new(),
+        };
         calls.entries.insert(id.clone(), entry.clone());
         Admission::Run(entry, sender)
     }
@@ -86,7 +99,11 @@ impl Journal {
     /// Forgets a finished call's result. A call that still runs stays.
     pub(crate) fn acknowledge(&self, id: &ActionId) {
         let mut calls = self.lock();
-        if !calls.entries.get(id).is_some_and(|entry| entry.outcome.borrow().is_some()) {
+        if !calls
+            .entries
+            .get(id)
+            .is_some_and(|entry| entry.outcome.borrow().is_some())
+        {
             return;
         }
         calls.entries.remove(id);

@@ -27,7 +27,10 @@ impl Place {
             private_dir: root.path().join("private"),
             env: vec![("PATH".into(), std::env::var("PATH").unwrap())],
         };
-        let executor = Executor::new(Toolbox::standard(context).unwrap(), root.path().display().to_string());
+        let executor = Executor::new(
+            Toolbox::standard(context).unwrap(),
+            root.path().display().to_string(),
+        );
         Self { root, executor }
     }
 
@@ -50,7 +53,11 @@ impl Place {
 }
 
 fn command(text: impl Into<String>) -> Action {
-    TerminalAction { command: text.into(), ..TerminalAction::default() }.into()
+    TerminalAction {
+        command: text.into(),
+        ..TerminalAction::default()
+    }
+    .into()
 }
 
 async fn call(client: &Client, id: &str, text: &str) -> deft_executor::RunningCall {
@@ -74,7 +81,12 @@ async fn a_call_is_answered_with_the_tools_observation() {
     let client = place.connect().await;
     assert_eq!(client.hello().workspace, place.root.path().display().to_string());
     assert!(client.hello().tools.iter().any(|tool| tool.name() == "terminal"));
-    let observation = terminal(call(&client, "1", "echo hi; exit_with() { return 7; }; exit_with").await.end().await);
+    let observation = terminal(
+        call(&client, "1", "echo hi; exit_with() { return 7; }; exit_with")
+            .await
+            .end()
+            .await,
+    );
     assert_eq!(deft_types::text_of(&observation.content), "hi");
     assert_eq!(observation.exit_code, Some(7));
 }
@@ -107,7 +119,10 @@ async fn a_result_waits_for_a_client_that_comes_back() {
     client.acknowledge("1".into()).await;
     assert_eq!(client.collect("1".into()).await.end().await, Update::Unknown);
     let refused = call(&client, "1", "touch begun-again").await.end().await;
-    assert!(matches!(refused, Update::Ended(Outcome::Failed { .. })), "{refused:?}");
+    assert!(
+        matches!(refused, Update::Ended(Outcome::Failed { .. })),
+        "{refused:?}"
+    );
     assert!(!place.root.path().join("begun-again").exists());
 }
 
@@ -116,7 +131,11 @@ async fn a_call_nobody_made_is_unknown_and_a_tool_nobody_has_is_said_so() {
     let place = Place::new();
     let client = place.connect().await;
     assert_eq!(client.collect("never".into()).await.end().await, Update::Unknown);
-    let update = client.call("1".into(), "teleport".into(), command("x")).await.end().await;
+    let update = client
+        .call("1".into(), "teleport".into(), command("x"))
+        .await
+        .end()
+        .await;
     assert!(matches!(update, Update::Ended(Outcome::Failed { message }) if message.contains("teleport")));
 }
 
@@ -124,7 +143,12 @@ async fn a_call_nobody_made_is_unknown_and_a_tool_nobody_has_is_said_so() {
 async fn output_is_shown_while_the_call_runs() {
     let place = Place::new();
     let client = place.connect().await;
-    let mut running = call(&client, "1", "echo grüße; until [ -e go ]; do sleep 0.01; done; echo end").await;
+    let mut running = call(
+        &client,
+        "1",
+        "echo grüße; until [ -e go ]; do sleep 0.01; done; echo end",
+    )
+    .await;
     let mut seen = String::new();
     while !seen.contains("grüße") {
         match running.next().await {
@@ -146,7 +170,11 @@ async fn a_cancelled_call_ends_soon_with_a_result_and_the_shell_goes_on() {
     let start = Instant::now();
     client.cancel("1".into()).await;
     terminal(running.end().await);
-    assert!(start.elapsed() < Duration::from_secs(5), "took {:?}", start.elapsed());
+    assert!(
+        start.elapsed() < Duration::from_secs(5),
+        "took {:?}",
+        start.elapsed()
+    );
     let observation = terminal(call(&client, "2", "echo alive").await.end().await);
     assert_eq!(deft_types::text_of(&observation.content), "alive");
 }
@@ -155,17 +183,25 @@ async fn daemon(place: &Place, linger: Duration) -> (tokio::task::JoinHandle<()>
     let directory = place.root.path().join("socket-directory");
     let daemon = Daemon::bind(&directory).unwrap();
     let executor = place.executor.clone();
-    (tokio::spawn(daemon.serve(executor, linger)), directory.join(SOCKET))
+    (
+        tokio::spawn(daemon.serve(executor, linger)),
+        directory.join(SOCKET),
+    )
 }
 
 #[tokio::test]
 async fn the_daemon_ends_when_its_last_client_has_been_gone_for_the_linger_time() {
     let place = Place::new();
     let (served, socket) = daemon(&place, Duration::from_millis(200)).await;
-    let client = Client::connect(UnixStream::connect(&socket).await.unwrap()).await.unwrap();
+    let client = Client::connect(UnixStream::connect(&socket).await.unwrap())
+        .await
+        .unwrap();
     terminal(call(&client, "1", "sleep 0.5").await.end().await); // longer than the linger time, with a client
     drop(client);
-    tokio::time::timeout(Duration::from_secs(20), served).await.unwrap().unwrap();
+    tokio::time::timeout(Duration::from_secs(20), served)
+        .await
+        .unwrap()
+        .unwrap();
     assert!(!socket.exists());
 }
 
@@ -173,7 +209,9 @@ async fn the_daemon_ends_when_its_last_client_has_been_gone_for_the_linger_time(
 async fn shutdown_returns_when_the_daemon_and_its_shells_are_gone() {
     let place = Place::new();
     let (served, socket) = daemon(&place, Duration::from_secs(600)).await;
-    let client = Client::connect(UnixStream::connect(&socket).await.unwrap()).await.unwrap();
+    let client = Client::connect(UnixStream::connect(&socket).await.unwrap())
+        .await
+        .unwrap();
     let running = call(&client, "1", "echo $$ > pid; sleep 600").await;
     place.wait_for_file("pid").await;
     while place.file("pid").is_empty() {
@@ -182,21 +220,30 @@ async fn shutdown_returns_when_the_daemon_and_its_shells_are_gone() {
     client.shutdown().await;
     drop(running);
     assert!(!Path::new(&format!("/proc/{}", place.file("pid").trim())).exists());
-    tokio::time::timeout(Duration::from_secs(20), served).await.unwrap().unwrap();
+    tokio::time::timeout(Duration::from_secs(20), served)
+        .await
+        .unwrap()
+        .unwrap();
 }
 
 #[tokio::test]
 async fn bytes_that_are_no_frames_end_the_connection_and_nothing_else() {
     let place = Place::new();
     let (_served, socket) = daemon(&place, Duration::from_secs(600)).await;
-    for garbage in [&b"\xff\xff\xff\xff garbage"[..], &b"\0\0\0\x02{]"[..], &b"\0\0\0\x11{\"type\":\"dance\"}\n"[..]] {
+    for garbage in [
+        &b"\xff\xff\xff\xff garbage"[..],
+        &b"\0\0\0\x02{]"[..],
+        &b"\0\0\0\x11{\"type\":\"dance\"}\n"[..],
+    ] {
         let mut stream = UnixStream::connect(&socket).await.unwrap();
         stream.write_all(garbage).await.unwrap();
         let mut rest = Vec::new();
         let end = tokio::time::timeout(Duration::from_secs(20), stream.read_to_end(&mut rest)).await;
         assert!(end.is_ok(), "still open after {garbage:?}");
     }
-    let client = Client::connect(UnixStream::connect(&socket).await.unwrap()).await.unwrap();
+    let client = Client::connect(UnixStream::connect(&socket).await.unwrap())
+        .await
+        .unwrap();
     terminal(call(&client, "1", "true").await.end().await);
 }
 
@@ -205,7 +252,10 @@ fn a_directory_that_others_can_enter_is_refused() {
     let root = tempfile::tempdir().unwrap();
     let directory = root.path().join("a/b");
     private_directory(&directory).unwrap();
-    assert_eq!(fs::metadata(&directory).unwrap().permissions().mode() & 0o777, 0o700);
+    assert_eq!(
+        fs::metadata(&directory).unwrap().permissions().mode() & 0o777,
+        0o700
+    );
     fs::set_permissions(&directory, fs::Permissions::from_mode(0o755)).unwrap();
     let error = private_directory(&directory).unwrap_err().to_string();
     assert!(error.contains("0700"), "{error}");

@@ -20,8 +20,25 @@ const START_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The only variables of our environment that an executor gets. Whatever may hold a secret is not here.
 pub const PASSED_ON: &[&str] = &[
-    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "CARGO_HOME",
-    "RUSTUP_HOME", "GOPATH", "GOROOT", "JAVA_HOME", "NVM_DIR", "PYENV_ROOT", "VIRTUAL_ENV", "SSL_CERT_FILE",
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "TZ",
+    "TMPDIR",
+    "CARGO_HOME",
+    "RUSTUP_HOME",
+    "GOPATH",
+    "GOROOT",
+    "JAVA_HOME",
+    "NVM_DIR",
+    "PYENV_ROOT",
+    "VIRTUAL_ENV",
+    "SSL_CERT_FILE",
     "SSL_CERT_DIR",
 ];
 
@@ -51,21 +68,30 @@ impl LocalWorkspace {
             return Ok(Box::new(stream));
         }
         let log = self.directory.join("log");
-        let failed = |reason: String| WorkspaceError::Start { reason, log: log.clone() };
+        let failed = |reason: String| WorkspaceError::Start {
+            reason,
+            log: log.clone(),
+        };
         // Two of us must not both start one.
-        let _lock = lock(&self.directory.join("lock")).await.map_err(|error| failed(error.to_string()))?;
+        let _lock = lock(&self.directory.join("lock"))
+            .await
+            .map_err(|error| failed(error.to_string()))?;
         if let Ok(stream) = UnixStream::connect(&socket).await {
             return Ok(Box::new(stream));
         }
         self.start(&log).await.map_err(failed)?;
-        let stream = UnixStream::connect(&socket).await.map_err(|error| failed(error.to_string()))?;
+        let stream = UnixStream::connect(&socket)
+            .await
+            .map_err(|error| failed(error.to_string()))?;
         Ok(Box::new(stream))
     }
 
     /// Starts the daemon and waits until it says that it listens.
     async fn start(&self, log: &Path) -> Result<(), String> {
         let stderr = File::create(log).map_err(|error| error.to_string())?;
-        let environment = PASSED_ON.iter().filter_map(|name| std::env::var_os(name).map(|value| (name, value)));
+        let environment = PASSED_ON
+            .iter()
+            .filter_map(|name| std::env::var_os(name).map(|value| (name, value)));
         let mut child = Command::new(&self.program)
             .args(["executor", "serve", "--directory"])
             .arg(&self.directory)
@@ -87,13 +113,19 @@ impl LocalWorkspace {
         let mut ready = [0; 1];
         match tokio::time::timeout(START_TIMEOUT, stdout.read(&mut ready)).await {
             Ok(Ok(1)) => Ok(()),
-            Ok(_) => Err(std::fs::read_to_string(log).ok().filter(|text| !text.is_empty()).map_or_else(
-                || "it ended before it was ready".to_owned(),
-                |text| text.trim().chars().take(500).collect(),
-            )),
+            Ok(_) => Err(std::fs::read_to_string(log)
+                .ok()
+                .filter(|text| !text.is_empty())
+                .map_or_else(
+                    || "it ended before it was ready".to_owned(),
+                    |text| text.trim().chars().take(500).collect(),
+                )),
             Err(_) => {
                 let _ = child.kill().await;
-                Err(format!("it was not ready after {} seconds", START_TIMEOUT.as_secs()))
+                Err(format!(
+                    "it was not ready after {} seconds",
+                    START_TIMEOUT.as_secs()
+                ))
             }
         }
     }
@@ -108,6 +140,7 @@ impl Workspace for LocalWorkspace {
 /// Holds an exclusive lock on a file until it is dropped.
 async fn lock(path: &Path) -> std::io::Result<File> {
     let file = File::create(path)?;
-    let wait = tokio::task::spawn_blocking(move || flock(&file, FlockOperation::LockExclusive).map(|()| file));
+    let wait =
+        tokio::task::spawn_blocking(move || flock(&file, FlockOperation::LockExclusive).map(|()| file));
     Ok(wait.await.map_err(std::io::Error::other)??)
 }

@@ -72,7 +72,7 @@ macro_rules! settings {
             name: stringify!($name),
             flag: $flag,
             env: &$env,
-            about: $about,
+            about: $about.trim_ascii(),
             default: $default,
             project: $project,
             secrecy: <$type as Value>::SECRECY,
@@ -85,56 +85,56 @@ macro_rules! settings {
 }
 
 settings! {
-    #[doc = "The model, as provider/name"]
+    /// The model, as provider/name
     model: Option<String> {
         flag: Some("model"), env: ["DEFT_MODEL", "LLM_MODEL"], default: None,
         // A scripted model says what its author wrote: commands of a stranger.
         project: FromProject::TakenUnlessItStartsWith("script:"),
     }
-    #[doc = "The key for the model's provider"]
+    /// The key for the model's provider
     api_key: Option<Secret<String>> {
         flag: None, env: ["DEFT_API_KEY", "LLM_API_KEY"], default: None, project: FromProject::Refused,
     }
-    #[doc = "The address of the model's server, where it is not the provider's own"]
+    /// The address of the model's server, where it is not the provider's own
     base_url: Option<BaseUrl> {
         flag: Some("base-url"), env: ["DEFT_BASE_URL", "LLM_BASE_URL"], default: None,
         project: FromProject::Refused,
     }
-    #[doc = "Where conversations are kept"]
+    /// Where conversations are kept
     data_dir: PathBuf {
         flag: Some("data-dir"), env: ["DEFT_DATA_DIR"], default: Some("~/.deft"),
         project: FromProject::Refused,
     }
-    #[doc = "Steps an agent may take in one run"]
+    /// Steps an agent may take in one run
     max_steps: u64 {
         flag: Some("max-steps"), env: ["DEFT_MAX_STEPS"], default: Some("500"),
         project: FromProject::Lowers,
     }
-    #[doc = "US dollars a conversation may cost"]
+    /// US dollars a conversation may cost
     max_cost: Option<Money> {
         flag: Some("max-cost"), env: ["DEFT_MAX_COST"], default: None, project: FromProject::Lowers,
     }
-    #[doc = "What a stored event survives: the end of the process, or with fsync a power cut"]
+    /// What a stored event survives: the end of the process, or with fsync a power cut
     durability: Durability {
         flag: Some("durability"), env: ["DEFT_DURABILITY"], default: Some("process"),
         project: FromProject::Refused,
     }
-    #[doc = "Seconds to wait for a connection to the model's server"]
+    /// Seconds to wait for a connection to the model's server
     connect_timeout: Duration {
         flag: Some("connect-timeout"), env: ["DEFT_CONNECT_TIMEOUT"], default: Some("10"),
         project: FromProject::Taken,
     }
-    #[doc = "Seconds a model may be silent within a reply"]
+    /// Seconds a model may be silent within a reply
     idle_timeout: Duration {
         flag: Some("idle-timeout"), env: ["DEFT_IDLE_TIMEOUT"], default: Some("120"),
         project: FromProject::Taken,
     }
-    #[doc = "Seconds without new output after which a running command is reported to the agent"]
+    /// Seconds without new output after which a running command is reported to the agent
     terminal_no_change_timeout: Duration {
         flag: Some("terminal-no-change-timeout"), env: ["DEFT_TERMINAL_NO_CHANGE_TIMEOUT"],
         default: Some("30"), project: FromProject::Taken,
     }
-    #[doc = "Seconds an executor outlives its last client"]
+    /// Seconds an executor outlives its last client
     executor_linger: Duration {
         flag: Some("executor-linger"), env: ["DEFT_EXECUTOR_LINGER"], default: Some("300"),
         project: FromProject::Refused,

@@ -4,8 +4,8 @@ use deft_executor::{Outcome as CallOutcome, Update};
 use deft_llm::{ModelError, Reply, Request};
 use deft_store::StoreError;
 use deft_types::{
-    Classification, EventId, Extra, FailureKind, Observation, ObservationEvent, Source, Stats, Status, TokenUsage,
-    Tokens, ToolSpec,
+    Classification, EventId, Extra, FailureKind, Observation, ObservationEvent, Source, Stats, Status,
+    TokenUsage, Tokens, ToolSpec,
 };
 use serde_json::json;
 use uuid::Uuid;
@@ -39,12 +39,22 @@ impl Actor {
                 "The limit of {} steps for one run is reached. Run again to go on, or raise the limit.",
                 self.limits.max_steps
             );
-            return self.fail("MaxIterationsReached", detail, Classification::of(FailureKind::AgentAction)).await;
+            return self
+                .fail(
+                    "MaxIterationsReached",
+                    detail,
+                    Classification::of(FailureKind::AgentAction),
+                )
+                .await;
         }
         let spent = self.state.stats.total_cost();
         if let Some(budget) = self.limits.max_cost.filter(|budget| spent >= *budget) {
-            let detail = format!("The budget of {budget} is spent ({spent}). Raise the budget and run again to go on.");
-            return self.fail("MaxBudgetReached", detail, Classification::of(FailureKind::Quota)).await;
+            let detail = format!(
+                "The budget of {budget} is spent ({spent}). Raise the budget and run again to go on."
+            );
+            return self
+                .fail("MaxBudgetReached", detail, Classification::of(FailureKind::Quota))
+                .await;
         }
         self.steps += 1;
         self.unseen_message = false;
@@ -54,7 +64,13 @@ impl Actor {
             cache_key: Some(self.lease.conversation().to_string()),
         };
         let item = EventId::from(self.world.new_id());
-        self.work = Some(Work::model(self.model.clone(), request, item, self.live.clone(), self.world.clone()));
+        self.work = Some(Work::model(
+            self.model.clone(),
+            request,
+            item,
+            self.live.clone(),
+            self.world.clone(),
+        ));
         Ok(())
     }
 
@@ -72,14 +88,25 @@ impl Actor {
         } else {
             return self.record(vec![lost(&call)]).await;
         };
-        self.work = Some(Work::tool(client, call, ask, self.live.clone(), self.world.clone()));
+        self.work = Some(Work::tool(
+            client,
+            call,
+            ask,
+            self.live.clone(),
+            self.world.clone(),
+        ));
         Ok(())
     }
 
     pub(crate) async fn take(&mut self, outcome: Outcome) -> Result<(), StoreError> {
         match outcome {
-            Outcome::Replied { item, reply: Ok(reply) } => self.take_reply(item, reply).await,
-            Outcome::Replied { reply: Err(error), .. } => self.take_model_error(&error).await,
+            Outcome::Replied {
+                item,
+                reply: Ok(reply),
+            } => self.take_reply(item, reply).await,
+            Outcome::Replied {
+                reply: Err(error), ..
+            } => self.take_model_error(&error).await,
             Outcome::Connected(Ok(client)) => {
                 let instance = client.hello().instance;
                 // Stored before the first call: whoever finds that call open later knows where to ask.
@@ -90,7 +117,12 @@ impl Actor {
                 Ok(())
             }
             Outcome::Connected(Err(error)) => {
-                self.fail("WorkspaceError", error.to_string(), Classification::of(FailureKind::Config)).await
+                self.fail(
+                    "WorkspaceError",
+                    error.to_string(),
+                    Classification::of(FailureKind::Config),
+                )
+                .await
             }
             Outcome::Tool { call, update } => self.take_tool(&call, update).await,
         }
@@ -98,7 +130,10 @@ impl Actor {
 
     /// Calls that another executor may have run are lost with it.
     async fn record_executor(&mut self, instance: Uuid) -> Result<(), StoreError> {
-        let mut drafts = vec![Draft::new(Source::Environment, state::update(key::EXECUTOR, json!(instance)))];
+        let mut drafts = vec![Draft::new(
+            Source::Environment,
+            state::update(key::EXECUTOR, json!(instance)),
+        )];
         for call in &self.state.open_calls {
             if !call.executors.is_empty() && !self.unsent.contains(&call.id) && !self.may_repeat(call) {
                 drafts.push(lost(call));
@@ -108,13 +143,23 @@ impl Actor {
     }
 
     fn may_repeat(&self, call: &OpenCall) -> bool {
-        self.tools.find(&call.event.tool_name).is_some_and(ToolSpec::is_idempotent)
+        self.tools
+            .find(&call.event.tool_name)
+            .is_some_and(ToolSpec::is_idempotent)
     }
 
     async fn take_reply(&mut self, item: EventId, reply: Reply) -> Result<(), StoreError> {
-        let stats = add_usage(&self.state.stats, &self.model.profile().name, self.model.profile().context_window, &reply);
+        let stats = add_usage(
+            &self.state.stats,
+            &self.model.profile().name,
+            self.model.profile().context_window,
+            &reply,
+        );
         let (turn, events) = turn::events(reply, item, &self.tools, self.world.as_ref());
-        let mut drafts = vec![Draft::new(Source::Environment, state::update(key::STATS, json!(stats)))];
+        let mut drafts = vec![Draft::new(
+            Source::Environment,
+            state::update(key::STATS, json!(stats)),
+        )];
         drafts.extend(events);
         match turn {
             // A message that came meanwhile has not been answered.
@@ -132,14 +177,19 @@ impl Actor {
     }
 
     async fn take_model_error(&mut self, error: &ModelError) -> Result<(), StoreError> {
-        self.fail(error.code(), error.to_string(), error.classification()).await
+        self.fail(error.code(), error.to_string(), error.classification())
+            .await
     }
 
     async fn take_tool(&mut self, call: &OpenCall, update: Update) -> Result<(), StoreError> {
         match update {
             Update::Unknown => {
                 // The only executor that could have heard of it has not: it never ran.
-                if call.executors.iter().all(|executor| Some(*executor) == self.state.executor) {
+                if call
+                    .executors
+                    .iter()
+                    .all(|executor| Some(*executor) == self.state.executor)
+                {
                     self.unsent.insert(call.id.clone());
                     return Ok(());
                 }
@@ -174,14 +224,20 @@ pub(super) fn result_of(call: &OpenCall, update: Update) -> Option<Draft> {
         }
         Update::Ended(CallOutcome::Failed { message }) => {
             let error = format!("Error executing tool '{}': {message}", call.event.tool_name);
-            Some(Draft::new(Source::Agent, failure(&call.event.tool_call, error, FailureKind::AgentAction)))
+            Some(Draft::new(
+                Source::Agent,
+                failure(&call.event.tool_call, error, FailureKind::AgentAction),
+            ))
         }
         Update::Output(_) | Update::Unknown | Update::Lost => None,
     }
 }
 
 fn lost(call: &OpenCall) -> Draft {
-    Draft::new(Source::Agent, failure(&call.event.tool_call, LOST.to_owned(), FailureKind::Internal))
+    Draft::new(
+        Source::Agent,
+        failure(&call.event.tool_call, LOST.to_owned(), FailureKind::Internal),
+    )
 }
 
 fn observed(call: &OpenCall, observation: Observation) -> ObservationEvent {

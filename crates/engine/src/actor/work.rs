@@ -16,16 +16,31 @@ use crate::world::{Point, World};
 /// A model call, a tool call, or reaching the executor. Dropping it stops the first at once; a tool must be
 /// told.
 pub(crate) enum Work {
-    Model { item: EventId, future: BoxFuture<'static, Outcome> },
-    Connect { future: BoxFuture<'static, Outcome> },
-    Tool { action: ActionId, client: Client, future: BoxFuture<'static, Outcome> },
+    Model {
+        item: EventId,
+        future: BoxFuture<'static, Outcome>,
+    },
+    Connect {
+        future: BoxFuture<'static, Outcome>,
+    },
+    Tool {
+        action: ActionId,
+        client: Client,
+        future: BoxFuture<'static, Outcome>,
+    },
 }
 
 /// What came of it.
 pub(crate) enum Outcome {
-    Replied { item: EventId, reply: Result<Reply, ModelError> },
+    Replied {
+        item: EventId,
+        reply: Result<Reply, ModelError>,
+    },
     Connected(Result<Client, ConnectError>),
-    Tool { call: OpenCall, update: Update },
+    Tool {
+        call: OpenCall,
+        update: Update,
+    },
 }
 
 /// Why the executor cannot be reached.
@@ -60,10 +75,18 @@ impl Work {
             world.reached(Point::ExecutorConnected);
             Ok(client)
         };
-        Self::Connect { future: connect.map(Outcome::Connected).boxed() }
+        Self::Connect {
+            future: connect.map(Outcome::Connected).boxed(),
+        }
     }
 
-    pub(crate) fn model(model: Arc<dyn Model>, request: Request, item: EventId, live: Broadcast, world: Arc<dyn World>) -> Self {
+    pub(crate) fn model(
+        model: Arc<dyn Model>,
+        request: Request,
+        item: EventId,
+        live: Broadcast,
+        world: Arc<dyn World>,
+    ) -> Self {
         let shown = item.clone();
         let future = async move {
             world.reached(Point::BeforeModelCall);
@@ -76,9 +99,15 @@ impl Work {
                 let (kind, text) = match delta {
                     Delta::Text(text) => (DeltaKind::Text, text),
                     Delta::Reasoning(text) => (DeltaKind::Reasoning, text),
-                    Delta::Started { .. } | Delta::ToolCall { .. } | Delta::Usage(_) | Delta::Finished(_) => return,
+                    Delta::Started { .. } | Delta::ToolCall { .. } | Delta::Usage(_) | Delta::Finished(_) => {
+                        return;
+                    }
                 };
-                live.show(Live::Delta { item: item.clone(), kind, text: text.clone() });
+                live.show(Live::Delta {
+                    item: item.clone(),
+                    kind,
+                    text: text.clone(),
+                });
             })
             .await;
             world.reached(Point::AfterModelCall);
@@ -87,16 +116,29 @@ impl Work {
             }
             Outcome::Replied { item, reply }
         };
-        Self::Model { item: shown, future: future.boxed() }
+        Self::Model {
+            item: shown,
+            future: future.boxed(),
+        }
     }
 
-    pub(crate) fn tool(client: Client, call: OpenCall, ask: Ask, live: Broadcast, world: Arc<dyn World>) -> Self {
+    pub(crate) fn tool(
+        client: Client,
+        call: OpenCall,
+        ask: Ask,
+        live: Broadcast,
+        world: Arc<dyn World>,
+    ) -> Self {
         let (action, asked) = (call.id.clone(), client.clone());
         let future = async move {
             world.reached(Point::BeforeToolCall);
             let id = call.id.clone();
             let mut running = match (ask, &call.event.action) {
-                (Ask::Call, Some(action)) => asked.call(id.clone(), call.event.tool_name.clone(), action.clone()).await,
+                (Ask::Call, Some(action)) => {
+                    asked
+                        .call(id.clone(), call.event.tool_name.clone(), action.clone())
+                        .await
+                }
                 (Ask::Collect, _) | (_, None) => asked.collect(id.clone()).await,
             };
             world.reached(Point::AfterToolCallSent);
@@ -107,7 +149,10 @@ impl Work {
                         if std::mem::take(&mut first) {
                             world.reached(Point::FirstOutput);
                         }
-                        live.show(Live::Output { action: id.clone(), chunk });
+                        live.show(Live::Output {
+                            action: id.clone(),
+                            chunk,
+                        });
                     }
                     end @ (Update::Ended(_) | Update::Unknown | Update::Lost) => break end,
                 }
@@ -115,6 +160,10 @@ impl Work {
             world.reached(Point::AfterToolResult);
             Outcome::Tool { call, update }
         };
-        Self::Tool { action, client, future: future.boxed() }
+        Self::Tool {
+            action,
+            client,
+            future: future.boxed(),
+        }
     }
 }

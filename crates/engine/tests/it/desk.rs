@@ -12,9 +12,9 @@ use deft_store::{NewConversation, Options, Owner, SqliteStore, Store};
 use deft_tools::{ToolContext, Toolbox};
 use deft_types::{ConversationId, Event, EventBody, EventId, Message, Money, Role, Seq, ToolSpec};
 use deft_workspace::{Stream, Workspace, WorkspaceError};
+use futures::FutureExt;
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
-use futures::FutureExt;
 use tempfile::TempDir;
 use uuid::Uuid;
 
@@ -33,20 +33,41 @@ impl Desk {
         let file = root.path().join("script.yaml");
         fs::write(&file, script).unwrap();
         fs::create_dir(root.path().join("work")).unwrap();
-        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(root.path().join("deft.db"), Options::default()).unwrap());
+        let store: Arc<dyn Store> =
+            Arc::new(SqliteStore::open(root.path().join("deft.db"), Options::default()).unwrap());
         let id = ConversationId(Uuid::new_v4());
-        let conversation =
-            NewConversation { id, created_at: SystemTime::now(), workspace: String::new(), settings: serde_json::json!({}) };
+        let conversation = NewConversation {
+            id,
+            created_at: SystemTime::now(),
+            workspace: String::new(),
+            settings: serde_json::json!({}),
+        };
         store.create(conversation).await.unwrap();
         let model = deft_llm::open(&format!("script:{}", file.display()), &ModelSettings::default()).unwrap();
-        let model = Arc::new(Recorder { model, requests: Mutex::default() });
-        let executors = Arc::new(Executors { work: root.path().join("work"), private: root.path().join("p"), running: Mutex::default() });
+        let model = Arc::new(Recorder {
+            model,
+            requests: Mutex::default(),
+        });
+        let executors = Arc::new(Executors {
+            work: root.path().join("work"),
+            private: root.path().join("p"),
+            running: Mutex::default(),
+        });
         executors.start();
-        Self { root, store, id, executors, model }
+        Self {
+            root,
+            store,
+            id,
+            executors,
+            model,
+        }
     }
 
     pub fn limits() -> Limits {
-        Limits { max_steps: 100, max_cost: None }
+        Limits {
+            max_steps: 100,
+            max_cost: None,
+        }
     }
 
     pub async fn open(&self) -> Conversation {
@@ -95,11 +116,16 @@ impl Desk {
 }
 
 pub async fn say(conversation: &Conversation, text: &str) {
-    conversation.send(EventId::from(Uuid::new_v4()), Message::text(Role::User, text)).await.unwrap();
+    conversation
+        .send(EventId::from(Uuid::new_v4()), Message::text(Role::User, text))
+        .await
+        .unwrap();
 }
 
 pub async fn settled(conversation: &Conversation) -> Progress {
-    tokio::time::timeout(Duration::from_secs(60), conversation.settled()).await.expect("it never settles")
+    tokio::time::timeout(Duration::from_secs(60), conversation.settled())
+        .await
+        .expect("it never settles")
 }
 
 /// Every call has exactly one result, and every result a call before it.
@@ -135,7 +161,10 @@ impl Executors {
             private_dir: self.private.clone(),
             env: vec![("PATH".into(), std::env::var("PATH").unwrap())],
         };
-        let executor = Executor::new(Toolbox::standard(context).unwrap(), self.work.display().to_string());
+        let executor = Executor::new(
+            Toolbox::standard(context).unwrap(),
+            self.work.display().to_string(),
+        );
         *self.running.lock().unwrap() = Some(executor);
     }
 
@@ -147,7 +176,11 @@ impl Executors {
     }
 
     pub fn specs(&self) -> Vec<ToolSpec> {
-        let context = ToolContext { workspace: self.work.clone(), private_dir: self.private.clone(), env: Vec::new() };
+        let context = ToolContext {
+            workspace: self.work.clone(),
+            private_dir: self.private.clone(),
+            env: Vec::new(),
+        };
         Toolbox::standard(context).unwrap().specs()
     }
 }
@@ -188,5 +221,8 @@ impl Model for Recorder {
 }
 
 pub fn budget(dollars: f64) -> Limits {
-    Limits { max_cost: Some(Money(dollars)), ..Desk::limits() }
+    Limits {
+        max_cost: Some(Money(dollars)),
+        ..Desk::limits()
+    }
 }

@@ -29,24 +29,42 @@ async fn finishes(script: &str) -> (Desk, Vec<Event>) {
 async fn an_unknown_tool_is_answered_with_the_tools_there_are() {
     let (_, events) = finishes(r#"[{tool_calls: [{name: teleport, arguments: {x: 1}}]}]"#).await;
     let errors = errors(&events);
-    assert!(errors[0].starts_with("Tool 'teleport' not found. Available: ['terminal'"), "{errors:?}");
-    let EventBody::Action(action) = &events.iter().find(|event| event.kind() == "ActionEvent").unwrap().body else { panic!() };
+    assert!(
+        errors[0].starts_with("Tool 'teleport' not found. Available: ['terminal'"),
+        "{errors:?}"
+    );
+    let EventBody::Action(action) = &events
+        .iter()
+        .find(|event| event.kind() == "ActionEvent")
+        .unwrap()
+        .body
+    else {
+        panic!()
+    };
     assert_eq!(action.action, None);
 }
 
 #[tokio::test]
 async fn invalid_json_is_answered_and_never_sent_back_to_a_provider() {
-    let (desk, events) = finishes(r#"[{tool_calls: [{name: terminal, arguments: "{\"command\": \"ls"}]}]"#).await;
+    let (desk, events) =
+        finishes(r#"[{tool_calls: [{name: terminal, arguments: "{\"command\": \"ls"}]}]"#).await;
     assert!(errors(&events)[0].contains("unparseable JSON"));
     let requests = desk.model.requests.lock().unwrap();
-    for call in requests.iter().flat_map(|request| &request.messages).flat_map(|message| message.tool_calls.iter().flatten()) {
+    for call in requests
+        .iter()
+        .flat_map(|request| &request.messages)
+        .flat_map(|message| message.tool_calls.iter().flatten())
+    {
         serde_json::from_str::<serde_json::Value>(&call.arguments).unwrap();
     }
 }
 
 #[tokio::test]
 async fn raw_control_characters_in_arguments_do_no_harm() {
-    let (desk, _) = finishes("- tool_calls: [{name: terminal, arguments: \"{\\\"command\\\": \\\"printf 'a\\tb' > out\\\"}\"}]").await;
+    let (desk, _) = finishes(
+        "- tool_calls: [{name: terminal, arguments: \"{\\\"command\\\": \\\"printf 'a\\tb' > out\\\"}\"}]",
+    )
+    .await;
     assert_eq!(desk.file("out"), "a\tb");
 }
 
@@ -54,18 +72,28 @@ async fn raw_control_characters_in_arguments_do_no_harm() {
 async fn wrong_arguments_are_named_but_their_values_are_not() {
     let (_, events) = finishes(r#"[{tool_calls: [{name: terminal, arguments: {cmd: s3cret}}]}]"#).await;
     let errors = errors(&events);
-    assert!(errors[0].contains("`command` is missing") && errors[0].contains("[cmd]"), "{errors:?}");
+    assert!(
+        errors[0].contains("`command` is missing") && errors[0].contains("[cmd]"),
+        "{errors:?}"
+    );
     assert!(!errors[0].contains("s3cret"));
 }
 
 #[tokio::test]
 async fn fifty_calls_at_once_all_run_in_their_order() {
-    let calls: Vec<_> =
-        (0..50).map(|n| format!("{{name: terminal, arguments: {{command: \"echo {n} >> out\"}}}}")).collect();
+    let calls: Vec<_> = (0..50)
+        .map(|n| format!("{{name: terminal, arguments: {{command: \"echo {n} >> out\"}}}}"))
+        .collect();
     let (desk, events) = finishes(&format!("- tool_calls: [{}]", calls.join(", "))).await;
     let expected: String = (0..50).map(|n| format!("{n}\n")).collect();
     assert_eq!(desk.file("out"), expected);
-    assert_eq!(events.iter().filter(|event| event.kind() == "ObservationEvent").count(), 51);
+    assert_eq!(
+        events
+            .iter()
+            .filter(|event| event.kind() == "ObservationEvent")
+            .count(),
+        51
+    );
 }
 
 #[tokio::test]
@@ -96,26 +124,46 @@ async fn calls_behind_finish_are_answered_and_never_run() {
 #[tokio::test]
 async fn an_empty_reply_is_nudged_and_three_in_a_row_are_stuck_but_not_the_end() {
     let (_, events) = finishes("[{text: ''}, {tool_calls: [{name: think, arguments: {thought: hm}}]}]").await;
-    assert_eq!(events.iter().filter(|event| event.kind() == "MessageEvent").count(), 3);
+    assert_eq!(
+        events
+            .iter()
+            .filter(|event| event.kind() == "MessageEvent")
+            .count(),
+        3
+    );
 
     let desk = Desk::new("[{text: ''}, {text: ''}, {reasoning: only thinking}, {text: an answer}]").await;
     let conversation = desk.open().await;
     assert_eq!(desk.run(&conversation).await.status, Status::Stuck);
     assert_eq!(desk.run(&conversation).await.status, Status::Finished);
-    assert_eq!(conversation.inspect().await.unwrap().answer.as_deref(), Some("an answer"));
+    assert_eq!(
+        conversation.inspect().await.unwrap().answer.as_deref(),
+        Some("an answer")
+    );
 }
 
 #[tokio::test]
 async fn a_text_reply_ends_the_turn() {
     let (_, events) = finishes("[{text: What colour?}]").await;
-    assert_eq!(events.iter().filter(|event| event.kind() == "ActionEvent").count(), 0);
+    assert_eq!(
+        events
+            .iter()
+            .filter(|event| event.kind() == "ActionEvent")
+            .count(),
+        0
+    );
 }
 
 #[tokio::test]
 async fn invariant_11_the_limit_of_steps_and_the_budget_are_checked_before_the_call() {
     let script = "[{repeat: 20, cost: 0.4, tool_calls: [{name: think, arguments: {thought: more}}]}]";
     let desk = Desk::new(script).await;
-    let conversation = desk.open_with(Limits { max_steps: 3, max_cost: None }).await;
+    let conversation = desk
+        .open_with(Limits {
+            max_steps: 3,
+            max_cost: None,
+        })
+        .await;
     assert_eq!(desk.run(&conversation).await.status, Status::Error);
     assert_eq!(desk.model.asked(), 3);
     // It is not the end: the next run has steps again.
@@ -123,14 +171,21 @@ async fn invariant_11_the_limit_of_steps_and_the_budget_are_checked_before_the_c
     assert_eq!(settled(&conversation).await.status, Status::Error);
     assert_eq!(desk.model.asked(), 6);
     let codes = |events: &[Event], code: &str| {
-        events.iter().filter(|event| matches!(&event.body, EventBody::ConversationError(error) if error.code == code)).count()
+        events
+            .iter()
+            .filter(|event| matches!(&event.body, EventBody::ConversationError(error) if error.code == code))
+            .count()
     };
     assert_eq!(codes(&desk.events().await, "MaxIterationsReached"), 2);
 
     let desk = Desk::new(script).await;
     let conversation = desk.open_with(budget(1.0)).await;
     assert_eq!(desk.run(&conversation).await.status, Status::Error);
-    assert_eq!(desk.model.asked(), 3, "0.4 + 0.4 + 0.4 passes 1.0 after the third call");
+    assert_eq!(
+        desk.model.asked(),
+        3,
+        "0.4 + 0.4 + 0.4 passes 1.0 after the third call"
+    );
     assert_eq!(codes(&desk.events().await, "MaxBudgetReached"), 1);
 }
 
@@ -151,10 +206,15 @@ async fn a_failing_model_ends_the_run_with_its_reason_and_the_next_run_goes_on()
     conversation.run().await.unwrap();
     assert_eq!(settled(&conversation).await.status, Status::Finished);
     assert_eq!(desk.file("out"), "x\n");
-    let codes: Vec<_> = desk.events().await.iter().filter_map(|event| match &event.body {
-        EventBody::ConversationError(error) => Some(error.code.clone()),
-        _ => None,
-    }).collect();
+    let codes: Vec<_> = desk
+        .events()
+        .await
+        .iter()
+        .filter_map(|event| match &event.body {
+            EventBody::ConversationError(error) => Some(error.code.clone()),
+            _ => None,
+        })
+        .collect();
     assert_eq!(codes[0], "LLMAuthenticationError");
     assert_eq!(codes.len(), 2);
 }

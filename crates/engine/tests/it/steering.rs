@@ -26,7 +26,10 @@ async fn a_message_is_stored_at_once_while_a_tool_runs_and_seen_after_its_result
     assert_eq!(settled(&conversation).await.status, Status::Finished);
     let second = desk.model.requests.lock().unwrap()[1].messages.clone();
     let roles: Vec<_> = second.iter().map(|message| message.role).collect();
-    assert_eq!(roles, [Role::System, Role::User, Role::Assistant, Role::Tool, Role::User]);
+    assert_eq!(
+        roles,
+        [Role::System, Role::User, Role::Assistant, Role::Tool, Role::User]
+    );
 }
 
 #[tokio::test]
@@ -40,7 +43,10 @@ async fn a_message_that_comes_while_the_agent_finishes_is_not_overlooked() {
     }
     say(&conversation, "second").await;
     assert_eq!(settled(&conversation).await.status, Status::Finished);
-    assert_eq!(conversation.inspect().await.unwrap().answer.as_deref(), Some("and the second"));
+    assert_eq!(
+        conversation.inspect().await.unwrap().answer.as_deref(),
+        Some("and the second")
+    );
 }
 
 #[tokio::test]
@@ -49,9 +55,17 @@ async fn the_same_message_sent_twice_is_there_once() {
     let conversation = desk.open().await;
     let id = EventId::from(Uuid::new_v4());
     for _ in 0..2 {
-        conversation.send(id.clone(), Message::text(Role::User, "once")).await.unwrap();
+        conversation
+            .send(id.clone(), Message::text(Role::User, "once"))
+            .await
+            .unwrap();
     }
-    let messages = desk.events().await.iter().filter(|event| matches!(event.body, EventBody::Message(_))).count();
+    let messages = desk
+        .events()
+        .await
+        .iter()
+        .filter(|event| matches!(event.body, EventBody::Message(_)))
+        .count();
     assert_eq!(messages, 1);
     assert_eq!(conversation.inspect().await.unwrap(), desk.rebuilt().await);
 }
@@ -67,7 +81,11 @@ async fn an_interrupt_stops_a_stalled_model_at_once() {
     }
     let start = Instant::now();
     conversation.interrupt().await.unwrap();
-    assert!(start.elapsed() < Duration::from_millis(300), "took {:?}", start.elapsed());
+    assert!(
+        start.elapsed() < Duration::from_millis(300),
+        "took {:?}",
+        start.elapsed()
+    );
     assert_eq!(settled(&conversation).await.status, Status::Paused);
     conversation.run().await.unwrap();
     assert_eq!(settled(&conversation).await.status, Status::Finished);
@@ -88,7 +106,11 @@ async fn an_interrupt_stops_a_command_and_every_call_has_its_result() {
     desk.wait_for_file("begun").await;
     let start = Instant::now();
     conversation.interrupt().await.unwrap();
-    assert!(start.elapsed() < Duration::from_secs(3), "took {:?}", start.elapsed());
+    assert!(
+        start.elapsed() < Duration::from_secs(3),
+        "took {:?}",
+        start.elapsed()
+    );
     assert_eq!(settled(&conversation).await.status, Status::Paused);
     assert_paired(&desk.events().await);
 
@@ -109,7 +131,12 @@ async fn a_pause_lets_the_call_finish_and_the_next_run_goes_on_behind_it() {
     conversation.pause().await.unwrap();
     assert_eq!(settled(&conversation).await.status, Status::Paused);
     std::fs::write(desk.executors.work.join("go"), "").unwrap();
-    while !desk.events().await.iter().any(|event| matches!(event.body, EventBody::Observation(_))) {
+    while !desk
+        .events()
+        .await
+        .iter()
+        .any(|event| matches!(event.body, EventBody::Observation(_)))
+    {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     assert_eq!(desk.file("second"), "");
@@ -131,7 +158,10 @@ async fn invariant_3_a_call_whose_executor_dies_is_lost_said_so_and_never_repeat
     desk.wait_for_file("begun").await;
     desk.executors.die().await;
     assert_eq!(settled(&conversation).await.status, Status::Finished);
-    assert_eq!((desk.file("begun"), desk.file("alive")), ("begun\n".to_owned(), "alive\n".to_owned()));
+    assert_eq!(
+        (desk.file("begun"), desk.file("alive")),
+        ("begun\n".to_owned(), "alive\n".to_owned())
+    );
     assert_paired(&desk.events().await);
 }
 

@@ -13,10 +13,12 @@ const TWO_STEPS: &str = r#"
 
 fn kinds(events: &[Event]) -> Vec<String> {
     let name = |event: &Event| match &event.body {
-        EventBody::StateUpdate(update) => match update.value.as_str().filter(|_| update.key == "execution_status") {
-            Some(status) => format!("status={status}"),
-            None => update.key.clone(),
-        },
+        EventBody::StateUpdate(update) => {
+            match update.value.as_str().filter(|_| update.key == "execution_status") {
+                Some(status) => format!("status={status}"),
+                None => update.key.clone(),
+            }
+        }
         _ => event.kind().to_owned(),
     };
     events.iter().map(name).collect()
@@ -33,8 +35,18 @@ async fn a_task_is_a_row_of_events_from_the_prompt_to_the_finish() {
     assert_eq!(
         kinds(&events),
         [
-            "SystemPromptEvent", "MessageEvent", "last_user_message_id", "status=running", "stats", "ActionEvent",
-            "executor", "ObservationEvent", "stats", "ActionEvent", "ObservationEvent", "status=finished",
+            "SystemPromptEvent",
+            "MessageEvent",
+            "last_user_message_id",
+            "status=running",
+            "stats",
+            "ActionEvent",
+            "executor",
+            "ObservationEvent",
+            "stats",
+            "ActionEvent",
+            "ObservationEvent",
+            "status=finished",
         ]
     );
     assert_paired(&events);
@@ -106,6 +118,12 @@ async fn a_conversation_goes_on_where_it_was_when_it_is_opened_again() {
     let events = desk.events().await;
     let said = |event: &&Event| event.source == Source::User && matches!(event.body, EventBody::Message(_));
     assert_eq!(events.iter().filter(said).count(), 2);
-    assert_eq!(events.iter().filter(|event| matches!(event.body, EventBody::SystemPrompt(_))).count(), 1);
+    assert_eq!(
+        events
+            .iter()
+            .filter(|event| matches!(event.body, EventBody::SystemPrompt(_)))
+            .count(),
+        1
+    );
     assert_paired(&events);
 }

@@ -1,0 +1,71 @@
+//! An event in one line.
+
+use deft_types::{Event, EventBody, Seq, Source, text_of};
+
+use super::neutral::without_escapes;
+
+/// Characters shown of what an event says.
+const MAX_CHARS: usize = 200;
+
+/// Position, time, source, kind, and the point of it.
+pub(crate) fn event_line(seq: Seq, event: &Event) -> String {
+    let time = event.timestamp.0.get(11..19).unwrap_or(&event.timestamp.0);
+    let source = match event.source {
+        Source::Agent => "agent",
+        Source::User => "user",
+        Source::Environment => "environment",
+        Source::Hook => "hook",
+    };
+    let line = format!(
+        "{seq:>5}  {time}  {source:<11}  {:<28}  {}",
+        event.kind(),
+        point(event)
+    );
+    one_line(&line).trim_end().to_owned()
+}
+
+/// The text on one line, with nothing in it that could control the terminal, cut where it gets long.
+pub(crate) fn one_line(text: &str) -> String {
+    let flat = without_escapes(text).replace(['\n', '\r', '\t'], " ");
+    match flat.char_indices().nth(MAX_CHARS) {
+        Some((end, _)) => format!("{}…", &flat[..end]),
+        None => flat,
+    }
+}
+
+fn point(event: &Event) -> String {
+    match &event.body {
+        EventBody::Message(message) => message.llm_message.plain_text(),
+        EventBody::Action(action) => {
+            let summary = action
+                .summary
+                .clone()
+                .unwrap_or_else(|| action.tool_call.arguments.clone());
+            format!("{}: {summary}", action.tool_name)
+        }
+        EventBody::Observation(result) => text_of(&result.observation.content()),
+        EventBody::AgentError(error) => error.error.clone(),
+        EventBody::UserReject(rejection) => rejection.rejection_reason.clone(),
+        EventBody::StateUpdate(update) => format!("{} = {}", update.key, update.value),
+        EventBody::ConversationError(error) => format!("{}: {}", error.code, error.detail),
+        EventBody::ServerError(error) => format!("{}: {}", error.code, error.detail),
+        EventBody::Condensation(condensation) => condensation.summary.clone().unwrap_or_default(),
+        EventBody::HookExecution(hook) => hook.hook_command.clone(),
+        EventBody::AcpToolCall(call) => call.title.clone(),
+        EventBody::SystemPrompt(prompt) => prompt
+            .tools
+            .iter()
+            .map(|tool| tool.title.as_str())
+            .collect::<Vec<_>>()
+            .join(", "),
+        EventBody::Pause(_)
+        | EventBody::Interrupt(_)
+        | EventBody::CondensationRequest(_)
+        | EventBody::CondensationSummary(_)
+        | EventBody::CompletionLog(_)
+        | EventBody::StreamingDelta(_)
+        | EventBody::SecurityAnalysis(_)
+        | EventBody::Token(_)
+        | EventBody::Unknown(_) => String::new(),
+    }
+}

@@ -1,0 +1,47 @@
+//! What a conversation took so far.
+
+use deft_types::{Stats, TokenUsage, Tokens};
+
+/// `· 12 steps · 4.3k in, 512 out tokens · $0.0012`
+pub(crate) fn spent_line(steps: u64, stats: &Stats) -> String {
+    let total = |tokens: fn(&TokenUsage) -> Tokens| {
+        let used = stats
+            .usage_to_metrics
+            .values()
+            .filter_map(|metrics| metrics.accumulated_token_usage.as_ref());
+        used.map(tokens).fold(Tokens::ZERO, |sum, tokens| sum + tokens)
+    };
+    let plural = if steps == 1 { "" } else { "s" };
+    let (input, output) = (
+        total(|usage| usage.prompt_tokens),
+        total(|usage| usage.completion_tokens),
+    );
+    format!(
+        "· {steps} step{plural} · {input} in, {output} out tokens · {}",
+        stats.total_cost()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn all_uses_of_models_are_added_up() {
+        let stats: Stats = serde_json::from_value(json!({"usage_to_metrics": {
+            "agent": {"accumulated_cost": 0.001, "accumulated_token_usage": {"prompt_tokens": 4000, "completion_tokens": 500}},
+            "condenser": {"accumulated_cost": 0.0002, "accumulated_token_usage": {"prompt_tokens": 300, "completion_tokens": 12}},
+            "unused": {},
+        }}))
+        .unwrap();
+        assert_eq!(
+            spent_line(12, &stats),
+            "· 12 steps · 4.3k in, 512 out tokens · $0.0012"
+        );
+        assert_eq!(
+            spent_line(1, &Stats::default()),
+            "· 1 step · 0 in, 0 out tokens · $0.00"
+        );
+    }
+}
