@@ -1,5 +1,7 @@
 //! What is tested of `deft` from the outside.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "it/crash.rs"]
+mod crash;
 #[path = "it/layers.rs"]
 mod layers;
