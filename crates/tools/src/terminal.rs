@@ -32,7 +32,7 @@ use setup::Setup;
 const QUIET_LIMIT: Duration = Duration::from_secs(30);
 
 /// How a terminal behaves.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct TerminalOptions {
     /// How long a command without `timeout` may be silent before the call returns.
     pub quiet_limit: Duration,

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::fs::OpenOptions;
 use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use uuid::Uuid;
 
@@ -84,7 +84,7 @@ pub(super) struct Capture {
 
 impl Capture {
     /// An empty one, whose file will be made in a directory once it is needed.
-    pub(super) fn new(directory: PathBuf) -> Self {
+    pub(super) fn new(directory: &Path) -> Self {
         let file = directory.join(format!("{}.txt", Uuid::new_v4().simple()));
         Self {
             kept: HeadTail::default(),
@@ -116,8 +116,8 @@ impl Capture {
 
     /// Takes everything and leaves an empty capture.
     pub(super) fn take(&mut self) -> Self {
-        let directory = self.file.parent().map(PathBuf::from).unwrap_or_default();
-        std::mem::replace(self, Self::new(directory))
+        let next = Self::new(self.file.parent().unwrap_or(Path::new("")));
+        std::mem::replace(self, next)
     }
 
     /// The file the whole output is in once [`Capture::batch`] is written.
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn half_a_character_waits_for_its_other_half() {
-        let mut capture = Capture::new(PathBuf::new());
+        let mut capture = Capture::new(Path::new(""));
         capture.push("häß".as_bytes().split_last().unwrap().1);
         let first = capture.take_unfinished();
         capture.push(&"ß".as_bytes()[1..]);

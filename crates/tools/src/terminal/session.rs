@@ -21,7 +21,7 @@ use crate::{OutputSink, ToolError};
 /// A `timeout` below this is taken for it: a quick command shall be able to end.
 const SHORTEST_TIMEOUT: Duration = Duration::from_millis(50);
 /// A `timeout` above this is taken for it.
-const LONGEST_TIMEOUT: Duration = Duration::from_secs(7 * 24 * 3600);
+const LONGEST_TIMEOUT: Duration = Duration::from_hours(7 * 24);
 /// How long an interrupted command has to end before it is killed, and how long the shell has after that.
 const INTERRUPT_GRACE: Duration = Duration::from_millis(300);
 /// How long output of a dead shell may take to come through.

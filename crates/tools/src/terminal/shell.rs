@@ -188,7 +188,7 @@ impl Shell {
         let screen = Arc::new(Screen {
             state: Mutex::new(State {
                 scanner: Scanner::new(prompt_token),
-                capture: Capture::new(setup.outputs()),
+                capture: Capture::new(&setup.outputs()),
                 progress: Progress::Starting,
                 line: 0,
                 last_output: Instant::now(),
