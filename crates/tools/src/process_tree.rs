@@ -1,5 +1,214 @@
-//! Placeholder.
-pub fn become_subreaper() -> std::io::Result<()> {
-    Ok(())
+//! Finds and kills what was started here, wherever it hid.
+//!
+//! A process group or a session can be left by any program with `setsid`; being a descendant cannot, as long as
+//! this process is the *subreaper* of its tree: orphans then become its children instead of init's. So a walk
+//! over `/proc` finds everything.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, WaitOptions, getpgrp, getpid, kill_process, set_child_subreaper,
+    waitid, waitpid,
+};
+
+/// Names, in the environment of all that a toolbox starts, the toolbox.
+pub(crate) const TOOLBOX_VARIABLE: &str = "DEFT_TOOLBOX";
+
+/// How often the tree is walked again for processes that were born during the last walk.
+const KILL_ROUNDS: u32 = 250;
+/// How long killed processes get to go away between two walks.
+const KILL_PAUSE: Duration = Duration::from_millis(2);
+
+/// Makes this process the new parent of orphaned descendants. To be called once, early, by the process that
+/// owns a [`crate::Toolbox`].
+pub fn become_subreaper() -> io::Result<()> {
+    Ok(set_child_subreaper(Some(getpid()))?)
 }
-pub fn kill_descendants_of() {}
+
+/// Kills all descendants of a process, again and again until none is left, but not the process itself.
+pub async fn kill_descendants_of(pid: u32) {
+    kill_all(move |table| table.descendants_of(pid)).await;
+}
+
+/// What one toolbox has started: its shell and all below, and orphans that came to this process.
+#[derive(Clone, Debug)]
+pub(crate) struct Family {
+    /// The value of [`TOOLBOX_VARIABLE`].
+    pub(crate) toolbox: String,
+    /// The shell, if one runs.
+    pub(crate) shell: Option<u32>,
+}
+
+impl Family {
+    /// Kills everything, the shell too.
+    pub(crate) async fn kill(&self) {
+        let family = self.clone();
+        kill_all(move |table| {
+            let mut members = family.members(table);
+            members.extend(family.shell.filter(|shell| table.is_alive(*shell)));
+            members
+        })
+        .await;
+    }
+
+    /// Kills what was started at or after a moment (see [`now`]); the shell stays.
+    pub(crate) async fn kill_younger_than(&self, start: u64) {
+        let family = self.clone();
+        kill_all(move |table| {
+            let mut members = family.members(table);
+            members.retain(|pid| table.0.get(pid).is_some_and(|process| process.start >= start));
+            members
+        })
+        .await;
+    }
+
+    /// Collects orphans that have ended. Costs one system call when there are none.
+    pub(crate) async fn reap(&self) {
+        let zombies = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        if !matches!(waitid(WaitId::All, zombies), Ok(Some(_))) {
+            return;
+        }
+        let family = self.clone();
+        // It cannot panic, and if the runtime is going down nothing needs to be collected.
+        let _ = tokio::task::spawn_blocking(move || family.reap_in(&Table::read())).await;
+    }
+
+    fn members(&self, table: &Table) -> Vec<u32> {
+        self.reap_in(table);
+        let mut members = self
+            .shell
+            .map_or_else(Vec::new, |shell| table.descendants_of(shell));
+        for orphan in self.orphans(table).filter(|orphan| !orphan.ended) {
+            members.push(orphan.pid);
+            members.extend(table.descendants_of(orphan.pid));
+        }
+        members
+    }
+
+    fn reap_in(&self, table: &Table) {
+        for orphan in self.orphans(table).filter(|orphan| orphan.ended) {
+            // Another walk may have been quicker.
+            let _ = waitpid(pid_of(orphan.pid), WaitOptions::NOHANG);
+        }
+    }
+
+    /// Children of this process that it did not start: those it starts itself stay in its process group, but
+    /// for the shells, and the shells of other toolboxes say whose they are.
+    fn orphans<'a>(&'a self, table: &'a Table) -> impl Iterator<Item = &'a Process> {
+        let (me, group) = (
+            getpid().as_raw_pid().cast_unsigned(),
+            getpgrp().as_raw_pid().cast_unsigned(),
+        );
+        table.0.values().filter(move |process| {
+            process.parent == me
+                && process.group != group
+                && Some(process.pid) != self.shell
+                && toolbox_of(process.pid).is_none_or(|toolbox| toolbox == self.toolbox)
+        })
+    }
+}
+
+/// The present, on the clock that says when processes started: hundredths of a second since boot.
+pub(crate) fn now() -> u64 {
+    fs::read_to_string("/proc/uptime")
+        .ok()
+        .and_then(|text| text.split(' ').next()?.replace('.', "").parse().ok())
+        .unwrap_or(0)
+}
+
+async fn kill_all(select: impl Fn(&Table) -> Vec<u32> + Send + 'static) {
+    // It cannot panic, and a runtime that is going down has no use for the outcome.
+    let _ = tokio::task::spawn_blocking(move || {
+        for _ in 0..KILL_ROUNDS {
+            let targets = select(&Table::read());
+            if targets.is_empty() {
+                return;
+            }
+            for target in targets.into_iter().filter_map(pid_of) {
+                // Gone already, or not ours to kill: the next walk tells.
+                let _ = kill_process(target, Signal::KILL);
+            }
+            thread::sleep(KILL_PAUSE);
+        }
+        tracing::warn!("some processes could not be killed");
+    })
+    .await;
+}
+
+#[derive(Debug)]
+struct Process {
+    pid: u32,
+    parent: u32,
+    group: u32,
+    start: u64,
+    ended: bool,
+}
+
+/// All processes of the system at one moment.
+struct Table(HashMap<u32, Process>);
+
+impl Table {
+    fn read() -> Self {
+        let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+        Self(
+            entries
+                .filter_map(|entry| {
+                    let pid = entry.file_name().to_str()?.parse().ok()?;
+                    let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
+                    Some((pid, parse_stat(pid, &stat)?))
+                })
+                .collect(),
+        )
+    }
+
+    fn is_alive(&self, pid: u32) -> bool {
+        self.0.get(&pid).is_some_and(|process| !process.ended)
+    }
+
+    fn descendants_of(&self, root: u32) -> Vec<u32> {
+        let mut children: HashMap<u32, Vec<&Process>> = HashMap::new();
+        for process in self.0.values() {
+            children.entry(process.parent).or_default().push(process);
+        }
+        let (mut found, mut open) = (Vec::new(), vec![root]);
+        while let Some(parent) = open.pop() {
+            for child in children.remove(&parent).into_iter().flatten() {
+                open.push(child.pid);
+                if !child.ended {
+                    found.push(child.pid);
+                }
+            }
+        }
+        found
+    }
+}
+
+/// Reads `pid (name) state parent group …`; the name may contain anything.
+fn parse_stat(pid: u32, stat: &str) -> Option<Process> {
+    let fields: Vec<&str> = stat.get(stat.rfind(')')? + 2..)?.split(' ').collect();
+    Some(Process {
+        pid,
+        ended: matches!(*fields.first()?, "Z" | "X"),
+        parent: fields.get(1)?.parse().ok()?,
+        group: fields.get(2)?.parse().ok()?,
+        start: fields.get(19)?.parse().ok()?,
+    })
+}
+
+fn toolbox_of(pid: u32) -> Option<String> {
+    let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
+    environment.split(|byte| *byte == 0).find_map(|entry| {
+        let value = entry
+            .strip_prefix(TOOLBOX_VARIABLE.as_bytes())?
+            .strip_prefix(b"=")?;
+        Some(String::from_utf8_lossy(value).into_owned())
+    })
+}
+
+fn pid_of(pid: u32) -> Option<Pid> {
+    Pid::from_raw(pid.cast_signed())
+}

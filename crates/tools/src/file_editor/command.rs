@@ -1,0 +1,359 @@
+//! What the five commands do.
+
+use std::fs::{self, Metadata};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use deft_types::{Content, EditorCommand, FileEditorAction, FileEditorObservation, ImageContent};
+
+use super::history::{Before, History};
+use super::image::{IMAGE_LIMIT, data_url, media_type};
+use super::listing::list;
+use super::numbered::{lines, number};
+use super::problem::Problem;
+use super::save::save;
+use super::text::Text;
+
+/// How large a file may be to be viewed or edited, in megabytes.
+const FILE_LIMIT_MB: u64 = 10;
+/// How many lines are shown before and behind an edit.
+const CONTEXT: usize = 4;
+/// How many places of an ambiguous text are listed.
+const LISTED_MATCHES: usize = 20;
+
+type Seen = Result<FileEditorObservation, Problem>;
+
+/// Works on files, one command after the other.
+#[derive(Debug)]
+pub(super) struct Editor {
+    workspace: PathBuf,
+    /// Locked for a whole edit, so that two edits of a file do not overtake each other.
+    history: Mutex<History>,
+}
+
+impl Editor {
+    pub(super) fn new(workspace: PathBuf) -> Self {
+        Self {
+            workspace,
+            history: Mutex::default(),
+        }
+    }
+
+    pub(super) fn workspace(&self) -> &Path {
+        &self.workspace
+    }
+
+    /// Does what the action asks.
+    pub(super) fn run(&self, action: &FileEditorAction) -> Seen {
+        let path = self.checked_path(&action.path)?;
+        match action.command {
+            EditorCommand::View => view(&path, action.view_range.as_deref().unwrap_or_default()),
+            EditorCommand::Create => {
+                let text = required(action.file_text.as_deref(), "create", "file_text")?;
+                self.create(&path, text)
+            }
+            EditorCommand::StrReplace => {
+                let old = required(action.old_str.as_deref(), "str_replace", "old_str")?;
+                self.replace(&path, old, action.new_str.as_deref().unwrap_or_default())
+            }
+            EditorCommand::Insert => {
+                let line = required(action.insert_line, "insert", "insert_line")?;
+                let new = required(action.new_str.as_deref(), "insert", "new_str")?;
+                self.insert(&path, line, new)
+            }
+            EditorCommand::UndoEdit => self.undo(&path),
+        }
+    }
+
+    fn checked_path(&self, given: &str) -> Result<PathBuf, Problem> {
+        let path = Path::new(given);
+        if path.is_absolute() {
+            // Without the slash that a directory's path may end with.
+            return Ok(path.components().collect());
+        }
+        if given.starts_with('~') {
+            return Err(Problem::Tilde(given.to_owned()));
+        }
+        let meant = self.workspace.join(path);
+        let hint = if meant.exists() {
+            format!(" Do you mean {}?", meant.display())
+        } else {
+            String::new()
+        };
+        Err(Problem::Relative(given.to_owned(), hint))
+    }
+
+    fn create(&self, path: &Path, text: &str) -> Seen {
+        let mut history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
+        if path.exists() {
+            return Err(Problem::Exists(path.to_owned()));
+        }
+        save(path, text.as_bytes()).map_err(Problem::io("write", path))?;
+        history.push(canonical(path), Before::Absent);
+        let note = format!("Created {}.", path.display());
+        Ok(FileEditorObservation {
+            prev_exist: false,
+            new_content: Some(Text::of_new_file(text).plain().to_owned()),
+            ..observation(EditorCommand::Create, path, note)
+        })
+    }
+
+    fn replace(&self, path: &Path, old: &str, new: &str) -> Seen {
+        let mut history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
+        let (bytes, text) = read_text(path)?;
+        let (old, new) = (text.as_plain(old), text.as_plain(new));
+        if old.is_empty() {
+            return Err(Problem::EmptyOld);
+        }
+        if old == new {
+            return Err(Problem::SameStrings);
+        }
+        // Blanks around the text are what models get wrong most often.
+        let candidates = [old.as_str(), old.trim()];
+        let found = candidates
+            .iter()
+            .find(|old| !old.is_empty() && text.plain().contains(**old));
+        let Some(old) = found else {
+            return Err(Problem::NoMatch {
+                path: path.to_owned(),
+                old,
+            });
+        };
+        let places: Vec<usize> = text.plain().match_indices(old).map(|(at, _)| at).collect();
+        let line_of = |at: usize| text.plain()[..at].matches('\n').count() + 1;
+        let [at] = places[..] else {
+            return Err(Problem::ManyMatches {
+                path: path.to_owned(),
+                count: places.len(),
+                lines: places
+                    .iter()
+                    .take(LISTED_MATCHES)
+                    .map(|at| line_of(*at))
+                    .collect(),
+            });
+        };
+        let edited = text.replaced(at, at + old.len(), &new);
+        let line = line_of(at);
+        let shown = line.saturating_sub(CONTEXT - 1)..=line + CONTEXT + new.matches('\n').count();
+        save_edit(&mut history, path, bytes, &edited)?;
+        Ok(edit_seen(EditorCommand::StrReplace, path, &text, &edited, shown))
+    }
+
+    fn insert(&self, path: &Path, line: i64, new: &str) -> Seen {
+        let mut history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
+        let (bytes, text) = read_text(path)?;
+        let plain = text.plain();
+        let count = lines(plain).len();
+        let index =
+            usize::try_from(line)
+                .ok()
+                .filter(|index| *index <= count)
+                .ok_or(Problem::InsertLine {
+                    given: line,
+                    lines: count,
+                })?;
+        let new = text.as_plain(new);
+        let at = plain.split_inclusive('\n').take(index).map(str::len).sum();
+        // A last line without its line break gets one, or the new line would be joined to it.
+        let joint = if plain[..at].ends_with('\n') || at == 0 {
+            ""
+        } else {
+            "\n"
+        };
+        let edited = text.replaced(at, at, &format!("{joint}{new}\n"));
+        let inserted = new.matches('\n').count() + 1;
+        let shown = index.saturating_sub(CONTEXT - 1)..=index + CONTEXT + inserted;
+        save_edit(&mut history, path, bytes, &edited)?;
+        Ok(edit_seen(EditorCommand::Insert, path, &text, &edited, shown))
+    }
+
+    fn undo(&self, path: &Path) -> Seen {
+        let mut history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
+        let (_, text) = read_text(path)?;
+        let key = canonical(path);
+        let seen = match history.last(&key) {
+            None => return Err(Problem::NothingToUndo(path.to_owned())),
+            Some(Before::Absent) => {
+                fs::remove_file(path).map_err(Problem::io("remove", path))?;
+                let note = format!("Undone: {} was new, so it is removed.", path.display());
+                observation(EditorCommand::UndoEdit, path, note)
+            }
+            Some(Before::Bytes(before)) => {
+                save(path, before).map_err(Problem::io("write", path))?;
+                let restored = Text::decode(before).unwrap_or_else(|| text.clone());
+                let plain = restored.plain();
+                let note = format!("The last edit of {} is undone; it reads now:\n", path.display());
+                FileEditorObservation {
+                    new_content: Some(plain.to_owned()),
+                    ..observation(EditorCommand::UndoEdit, path, note + &number(&lines(plain), 1))
+                }
+            }
+        };
+        history.forget_last(&key);
+        Ok(FileEditorObservation {
+            old_content: Some(text.plain().to_owned()),
+            ..seen
+        })
+    }
+}
+
+fn save_edit(history: &mut History, path: &Path, before: Vec<u8>, edited: &Text) -> Result<(), Problem> {
+    save(path, &edited.encode()).map_err(Problem::io("write", path))?;
+    history.push(canonical(path), Before::Bytes(before));
+    Ok(())
+}
+
+fn edit_seen(
+    command: EditorCommand,
+    path: &Path,
+    before: &Text,
+    after: &Text,
+    shown: std::ops::RangeInclusive<usize>,
+) -> FileEditorObservation {
+    let all = lines(after.plain());
+    let first = (*shown.start()).clamp(1, all.len().max(1));
+    let last = (*shown.end()).min(all.len());
+    let snippet = number(all.get(first - 1..last).unwrap_or_default(), first);
+    let note = format!(
+        "Edited {}; around the change it reads now:\n{snippet}",
+        path.display()
+    );
+    FileEditorObservation {
+        old_content: Some(before.plain().to_owned()),
+        new_content: Some(after.plain().to_owned()),
+        ..observation(command, path, note)
+    }
+}
+
+fn view(path: &Path, range: &[i64]) -> Seen {
+    let data = existing(path)?;
+    if data.is_dir() {
+        if !range.is_empty() {
+            return Err(Problem::RangeOfDirectory(path.to_owned()));
+        }
+        let listing = list(path).map_err(Problem::io("list", path))?;
+        let note = format!(
+            "Two levels of {}, without hidden entries:\n{listing}",
+            path.display()
+        );
+        return Ok(observation(EditorCommand::View, path, note));
+    }
+    let bytes = read_bytes(path)?;
+    if let Some(media_type) = media_type(&bytes) {
+        return view_image(path, media_type, &bytes);
+    }
+    let text = Text::decode(&bytes).ok_or_else(|| Problem::Binary(path.to_owned()))?;
+    let all = lines(text.plain());
+    let (first, last) = checked_range(range, all.len())?;
+    let mut note = format!("{}, with line numbers:\n", path.display());
+    if all.is_empty() {
+        note = format!("{} is empty.", path.display());
+    } else if range
+        .get(1)
+        .is_some_and(|end| *end > i64::try_from(last).unwrap_or(i64::MAX))
+    {
+        note = format!("[The file has only {last} lines.]\n{note}");
+    }
+    note.push_str(&number(all.get(first - 1..last).unwrap_or_default(), first));
+    Ok(observation(EditorCommand::View, path, note))
+}
+
+fn view_image(path: &Path, media_type: &str, bytes: &[u8]) -> Seen {
+    if bytes.len() as u64 > IMAGE_LIMIT {
+        return Err(too_large(path, bytes.len() as u64, IMAGE_LIMIT / 1024 / 1024));
+    }
+    let mut seen = observation(
+        EditorCommand::View,
+        path,
+        format!("The image {}:", path.display()),
+    );
+    seen.content.push(Content::Image(ImageContent {
+        image_urls: vec![data_url(media_type, bytes)],
+        ..ImageContent::default()
+    }));
+    Ok(seen)
+}
+
+/// The first and the last line to show.
+fn checked_range(range: &[i64], lines: usize) -> Result<(usize, usize), Problem> {
+    let problem = |why: String| Problem::Range {
+        given: range.to_vec(),
+        why,
+    };
+    let (first, last) = match *range {
+        [] => return Ok((1, lines)),
+        [first, last] => (first, last),
+        _ => {
+            return Err(problem(
+                "it must be two numbers, the first and the last line".to_owned(),
+            ));
+        }
+    };
+    let start = usize::try_from(first)
+        .ok()
+        .filter(|start| (1..=lines).contains(start))
+        .ok_or_else(|| problem(format!("the first line must be from 1 to {lines}")))?;
+    match usize::try_from(last) {
+        Ok(end) if end >= start => Ok((start, end.min(lines))),
+        Err(_) if last == -1 => Ok((start, lines)),
+        Ok(_) | Err(_) => Err(problem(format!(
+            "the last line must be {start} or more, or -1 for the end"
+        ))),
+    }
+}
+
+fn read_text(path: &Path) -> Result<(Vec<u8>, Text), Problem> {
+    if existing(path)?.is_dir() {
+        return Err(Problem::Directory(path.to_owned()));
+    }
+    let bytes = read_bytes(path)?;
+    let text = Text::decode(&bytes).ok_or_else(|| Problem::Binary(path.to_owned()))?;
+    Ok((bytes, text))
+}
+
+fn read_bytes(path: &Path) -> Result<Vec<u8>, Problem> {
+    let data = existing(path)?;
+    if !data.is_file() {
+        return Err(Problem::Special(path.to_owned()));
+    }
+    if data.len() > FILE_LIMIT_MB * 1024 * 1024 {
+        return Err(too_large(path, data.len(), FILE_LIMIT_MB));
+    }
+    fs::read(path).map_err(Problem::io("read", path))
+}
+
+fn existing(path: &Path) -> Result<Metadata, Problem> {
+    fs::metadata(path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => Problem::Missing(path.to_owned()),
+        _ => Problem::io("read", path)(error),
+    })
+}
+
+fn too_large(path: &Path, bytes: u64, limit: u64) -> Problem {
+    #[allow(clippy::cast_precision_loss)] // a rounded number for a sentence
+    let size = bytes as f64 / 1024.0 / 1024.0;
+    Problem::TooLarge {
+        path: path.to_owned(),
+        size,
+        limit,
+    }
+}
+
+/// What a file is known by, whichever way a path leads to it.
+fn canonical(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+fn required<T>(value: Option<T>, command: &'static str, parameter: &'static str) -> Result<T, Problem> {
+    value.ok_or(Problem::Required { command, parameter })
+}
+
+fn observation(command: EditorCommand, path: &Path, text: String) -> FileEditorObservation {
+    FileEditorObservation {
+        content: vec![Content::text(text)],
+        command,
+        path: Some(path.to_string_lossy().into_owned()),
+        prev_exist: true,
+        ..FileEditorObservation::default()
+    }
+}

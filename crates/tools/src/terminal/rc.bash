@@ -1,0 +1,20 @@
+# Read by the shell at its start. Functions are parsed here, before any alias exists, and speak to /dev/tty, so
+# that redirections, options, prompts and aliases of the user's commands change nothing.
+set +H +o history
+unset HISTFILE MAILCHECK
+__deft_begin() {
+  local status=$?
+  __deft_line=$1
+  case $- in *e*) return 0 ;; esac
+  return "$status"
+}
+__deft_end() {
+  builtin printf '\033]7770;%s;%s;%s;%s\007' "$1" "$2" "${!-}" "${PATH-}" >/dev/tty
+  PS1= PS2= PROMPT_COMMAND='{ __deft_prompt; } >/dev/null 2>&1'
+  case $- in *e*) return 0 ;; esac
+  return "$2"
+}
+__deft_prompt() {
+  builtin printf '\033]7770;%s;%s\007' @TOKEN@ "${__deft_line-0}" >/dev/tty
+}
+PS1= PS2= PROMPT_COMMAND='{ __deft_prompt; } >/dev/null 2>&1'

@@ -1,0 +1,139 @@
+//! What the model is shown of an output.
+
+use std::path::{Path, PathBuf};
+
+use super::capture::Capture;
+
+/// How many characters of one output are shown.
+pub(super) const SHOWN_LIMIT: usize = 30_000;
+/// How many characters are shown of what came before the output it is about.
+pub(super) const ASIDE_LIMIT: usize = 4_000;
+
+/// What is shown of an output, and where all of it is if that is not all.
+pub(super) struct Shown {
+    pub(super) text: String,
+    pub(super) file: Option<PathBuf>,
+}
+
+/// Decodes an output, removes what is ours in it, and cuts out its middle if it is long. All of it is in a file
+/// then, which the text names.
+pub(super) async fn show(mut capture: Capture, limit: usize, command_file: &Path) -> Shown {
+    let (file, rest) = (capture.file(), capture.batch());
+    let total = capture.kept.total();
+    let (head, tail) = capture.kept.parts();
+    let head = clean(&head, command_file);
+    let tail = tail.map(|tail| clean(&tail, command_file));
+    if tail.is_none() && head.chars().count() <= limit {
+        return Shown {
+            text: head,
+            file: None,
+        };
+    }
+    let saved = match rest.write().await {
+        Ok(()) => format!("the whole output is in {}", file.display()),
+        Err(error) => format!("the whole output could not be saved: {error}"),
+    };
+    let text = clip(&head, tail.as_deref().unwrap_or(&head), limit, total, &saved);
+    Shown {
+        text,
+        file: Some(file),
+    }
+}
+
+/// The beginning of one text and the end of another, with a notice between them, all within the limit.
+fn clip(head: &str, tail: &str, limit: usize, total: u64, saved: &str) -> String {
+    let notice = format!("\n[… the middle of {total} bytes is left out here; {saved} …]\n");
+    let room = limit.saturating_sub(notice.chars().count());
+    let from_tail = room / 2;
+    let head_end = nth_character(head, room - from_tail);
+    let tail_start = nth_character(tail, tail.chars().count().saturating_sub(from_tail));
+    format!("{}{notice}{}", &head[..head_end], &tail[tail_start..])
+}
+
+/// Where in a text a character begins, or its end.
+fn nth_character(text: &str, index: usize) -> usize {
+    text.char_indices().nth(index).map_or(text.len(), |(at, _)| at)
+}
+
+/// Decodes and removes what is not the command's: the name of the file it was read from, and questions to the
+/// terminal, which nobody is going to answer.
+fn clean(bytes: &[u8], command_file: &Path) -> String {
+    let mut text = String::from_utf8_lossy(bytes).into_owned();
+    let file = command_file.to_string_lossy();
+    if text.contains(&*file) {
+        // `set -x` and traps show the line that reads the file, errors of the shell begin with its name.
+        while let Some(line) = text.split('\n').next().filter(|line| line.ends_with(&*file)) {
+            text.drain(..text.len().min(line.len() + 1));
+        }
+        text = text.replace(&format!("{file}: "), "");
+    }
+    let text = without_queries(&text);
+    text.trim_end_matches(['\n', '\r']).to_owned()
+}
+
+/// Removes the sequences by which programs ask a terminal something; colours and the like stay.
+fn without_queries(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('\x1b') {
+        kept.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let length = query_length(rest);
+        if length == 0 {
+            kept.push('\x1b');
+        }
+        rest = &rest[length.max(1)..];
+    }
+    kept + rest
+}
+
+/// The length of the query a text begins with, or 0.
+fn query_length(text: &str) -> usize {
+    const FIXED: [&str; 9] = [
+        "\x1b[6n", "\x1b[5n", "\x1b[?6n", "\x1b[c", "\x1b[0c", "\x1b[>c", "\x1b[>0c", "\x1b[=c", "\x1b[>q",
+    ];
+    if let Some(query) = FIXED.iter().find(|query| text.starts_with(**query)) {
+        return query.len();
+    }
+    let is_osc = text.starts_with("\x1b]");
+    if !is_osc && !text.starts_with("\x1bP$q") {
+        return 0;
+    }
+    let end = ["\x07", "\x1b\\"]
+        .iter()
+        .filter_map(|end| text[2..].find(end).map(|at| (2 + at, end.len())))
+        .min();
+    match end {
+        Some((at, length)) if !is_osc || text[..at].ends_with(";?") => at + length,
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queries_go_and_colours_stay() {
+        let text = "A\x1b]11;?\x07B\x1b[6nC\x1b[31mred\x1b[0m\x1b]0;title\x07\x1bP$qm\x1b\\D\x1b";
+        assert_eq!(
+            without_queries(text),
+            "ABC\x1b[31mred\x1b[0m\x1b]0;title\x07D\x1b"
+        );
+    }
+
+    #[test]
+    fn a_clipped_text_keeps_to_the_limit_in_characters() {
+        let text = "é".repeat(50_000);
+        let clipped = clip(&text, &text, SHOWN_LIMIT, 100_000, "nowhere");
+        assert_eq!(clipped.chars().count(), SHOWN_LIMIT);
+        assert!(clipped.starts_with('é') && clipped.ends_with('é') && clipped.contains("100000 bytes"));
+    }
+
+    #[test]
+    fn the_command_file_is_not_shown() {
+        let file = Path::new("/private/command");
+        let text = b"+ . /private/command\n++ nosuch\nbash: /private/command: line 1: oops\n";
+        assert_eq!(clean(text, file), "++ nosuch\nbash: line 1: oops");
+    }
+}

@@ -1,0 +1,7 @@
+//! The tools as the executor uses them: through a toolbox, with a real shell and real files.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod it {
+    mod bench;
+    mod smoke;
+}

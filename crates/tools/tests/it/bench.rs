@@ -1,0 +1,123 @@
+//! A toolbox in a directory of its own.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use deft_tools::{Call, OutputSink, TerminalOptions, ToolContext, Toolbox, become_subreaper};
+use deft_types::{Observation, TerminalAction, TerminalObservation, text_of};
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+pub(crate) struct Bench {
+    pub(crate) toolbox: Toolbox,
+    directory: TempDir,
+}
+
+impl Bench {
+    pub(crate) fn new() -> Self {
+        Self::with_quiet_limit(Duration::from_secs(30))
+    }
+
+    pub(crate) fn with_quiet_limit(quiet_limit: Duration) -> Self {
+        become_subreaper().unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = directory.path().join("workspace");
+        std::fs::create_dir(&workspace).unwrap();
+        let context = ToolContext {
+            workspace,
+            private_dir: directory.path().join("private"),
+            env: vec![
+                ("PATH".to_owned(), std::env::var("PATH").unwrap()),
+                ("HOME".to_owned(), directory.path().to_str().unwrap().to_owned()),
+            ],
+        };
+        let toolbox = Toolbox::with_terminal(context, TerminalOptions { quiet_limit }).unwrap();
+        Self { toolbox, directory }
+    }
+
+    pub(crate) fn workspace(&self) -> PathBuf {
+        self.directory.path().join("workspace").canonicalize().unwrap()
+    }
+
+    pub(crate) fn private_dir(&self) -> PathBuf {
+        self.directory.path().join("private")
+    }
+
+    /// Runs a command to its end.
+    pub(crate) async fn sh(&self, command: &str) -> TerminalObservation {
+        self.terminal(TerminalAction {
+            command: command.to_owned(),
+            ..TerminalAction::default()
+        })
+        .await
+    }
+
+    /// Runs a command and waits for it only so long.
+    pub(crate) async fn sh_for(&self, command: &str, seconds: f64) -> TerminalObservation {
+        self.terminal(TerminalAction {
+            command: command.to_owned(),
+            timeout: Some(seconds),
+            ..TerminalAction::default()
+        })
+        .await
+    }
+
+    /// Talks to the running command.
+    pub(crate) async fn input(&self, text: &str) -> TerminalObservation {
+        self.terminal(TerminalAction {
+            command: text.to_owned(),
+            is_input: true,
+            ..TerminalAction::default()
+        })
+        .await
+    }
+
+    pub(crate) async fn terminal(&self, action: TerminalAction) -> TerminalObservation {
+        self.terminal_call(action, OutputSink::none(), CancellationToken::new())
+            .await
+    }
+
+    pub(crate) async fn terminal_call(
+        &self,
+        action: TerminalAction,
+        output: OutputSink,
+        cancel: CancellationToken,
+    ) -> TerminalObservation {
+        let call = Call {
+            action: action.into(),
+            output,
+            cancel,
+        };
+        match self.toolbox.get("terminal").unwrap().run(call).await.unwrap() {
+            Observation::Terminal(seen) => *seen,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+pub(crate) fn text(seen: &TerminalObservation) -> String {
+    text_of(&seen.content)
+}
+
+/// Waits, however long a loaded machine takes, until something is so.
+pub(crate) async fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+    let until = std::time::Instant::now() + Duration::from_secs(60);
+    while !holds() {
+        assert!(std::time::Instant::now() < until, "never: {what}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// The processes whose command line contains a text.
+pub(crate) fn processes_with(text: &str) -> Vec<u32> {
+    std::fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(|entry| {
+            let pid = entry.ok()?.file_name().to_str()?.parse().ok()?;
+            let line = std::fs::read(Path::new("/proc").join(format!("{pid}/cmdline"))).ok()?;
+            let line = String::from_utf8_lossy(&line).replace('\0', " ");
+            line.contains(text).then_some(pid)
+        })
+        .filter(|pid| *pid != std::process::id())
+        .collect()
+}
