@@ -36,6 +36,9 @@ pub(super) fn writable(path: &Path, durability: Durability) -> Result<Connection
     }
 
     let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    if connection.is_readonly("main")? {
+        return Err(StoreError::ReadOnly); // SQLite does with that where it must
+    }
     let found = schema::migrate(&mut connection)?;
     if found > schema::VERSION {
         return Err(newer(path, found)); // it came between the look and the opening
