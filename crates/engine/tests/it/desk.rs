@@ -171,8 +171,8 @@ impl Executors {
     /// The executor dies, and all it knew with it; the next connection finds a new one.
     pub async fn die(&self) {
         let old = self.running.lock().unwrap().take();
-        self.start();
         old.unwrap().close().await;
+        self.start();
     }
 
     pub fn specs(&self) -> Vec<ToolSpec> {
@@ -189,7 +189,11 @@ impl Workspace for Executors {
     fn open(&self) -> BoxFuture<'_, Result<Box<dyn Stream>, WorkspaceError>> {
         async {
             let (near, far) = tokio::io::duplex(1 << 16);
-            let executor = self.running.lock().unwrap().clone().unwrap();
+            let running = || self.running.lock().unwrap().clone();
+            while running().is_none() {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            let executor = running().unwrap();
             tokio::spawn(async move { executor.serve(far).await });
             Ok(Box::new(near) as Box<dyn Stream>)
         }

@@ -1,6 +1,6 @@
 //! Whatever a model replies, the run goes on and every call has its result.
 
-use deft_engine::Limits;
+use deft_engine::{ExecutorFate, Limits};
 use deft_types::{Event, EventBody, Status};
 
 use crate::desk::{Desk, assert_paired, budget, say, settled};
@@ -22,6 +22,7 @@ async fn finishes(script: &str) -> (Desk, Vec<Event>) {
     assert_eq!(progress.status, Status::Finished, "{events:#?}");
     assert_paired(&events);
     assert_eq!(conversation.inspect().await.unwrap(), desk.rebuilt().await);
+    conversation.close(ExecutorFate::Keep).await;
     (desk, events)
 }
 
