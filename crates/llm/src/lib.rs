@@ -8,14 +8,18 @@
 //!
 //! Begin reading at [`Model`], then [`complete`] and [`open`].
 
+mod catalog;
+mod chat;
 mod delta;
 mod error;
 mod model;
 mod open;
+mod provider;
 mod reply;
+mod sse;
 
 pub use delta::{Delta, FinishReason, Usage};
 pub use error::ModelError;
 pub use model::{Model, ModelProfile, Prices, Request, ToolSchema};
-pub use open::{ModelSettings, OpenModelError, open};
+pub use open::{ModelSettings, OpenModelError, key_variable, open};
 pub use reply::{Reply, complete};
