@@ -15,7 +15,8 @@ use reqwest::{Client, Response, Url, header};
 use tokio::time::timeout;
 
 pub(crate) use self::client::{address, new_client};
-use self::failure::{MAX_FAILURE_BYTES, failure_of, retry_after};
+pub(crate) use self::failure::failure_of;
+use self::failure::{MAX_FAILURE_BYTES, retry_after};
 use self::reader::ReplyReader;
 use crate::provider::Dialect;
 use crate::{Delta, Model, ModelError, ModelProfile, Request};

@@ -8,6 +8,7 @@
 //!
 //! Begin reading at [`Model`], then [`complete`] and [`open`].
 
+mod canned;
 mod catalog;
 mod chat;
 mod delta;
@@ -16,6 +17,7 @@ mod model;
 mod open;
 mod provider;
 mod reply;
+mod script;
 mod sse;
 
 pub use delta::{Delta, FinishReason, Usage};
@@ -23,3 +25,4 @@ pub use error::ModelError;
 pub use model::{Model, ModelProfile, Prices, Request, ToolSchema};
 pub use open::{ModelSettings, OpenModelError, key_variable, open};
 pub use reply::{Reply, complete};
+pub use script::ScriptError;

@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod tests;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use deft_types::{Secret, Tokens};
 use crate::catalog;
 use crate::chat::{self, ChatModel};
 use crate::provider::{PROVIDERS, Provider};
+use crate::script::{ScriptError, ScriptModel};
 use crate::{Model, ModelProfile};
 
 /// What a server at an address of the user's choice is asked to write at most: it may well be a smaller one
@@ -74,6 +76,9 @@ pub enum OpenModelError {
         /// What is wrong with it.
         reason: String,
     },
+    /// The script cannot be read.
+    #[error(transparent)]
+    Script(#[from] ScriptError),
     /// No HTTP client could be made on this machine.
     #[error("no HTTP client could be made: {reason}")]
     Client {
@@ -85,6 +90,9 @@ pub enum OpenModelError {
 /// Opens a model by name: `demo`, `script:FILE`, or PROVIDER/NAME such as `openai/gpt-4o`. A known model of a
 /// known provider may go without the PROVIDER.
 pub fn open(name: &str, settings: &ModelSettings) -> Result<Arc<dyn Model>, OpenModelError> {
+    if let Some(file) = name.strip_prefix("script:") {
+        return Ok(Arc::new(ScriptModel::read(Path::new(file))?));
+    }
     let (provider, wire_name) = provider_of(name).ok_or_else(|| OpenModelError::UnknownName {
         name: name.to_owned(),
         guess: guess(name),
