@@ -12,6 +12,7 @@ mod canned;
 mod catalog;
 mod chat;
 mod delta;
+mod demo;
 mod error;
 mod model;
 mod open;

@@ -11,6 +11,7 @@ use deft_types::{Secret, Tokens};
 
 use crate::catalog;
 use crate::chat::{self, ChatModel};
+use crate::demo::DemoModel;
 use crate::provider::{PROVIDERS, Provider};
 use crate::script::{ScriptError, ScriptModel};
 use crate::{Model, ModelProfile};
@@ -90,6 +91,9 @@ pub enum OpenModelError {
 /// Opens a model by name: `demo`, `script:FILE`, or PROVIDER/NAME such as `openai/gpt-4o`. A known model of a
 /// known provider may go without the PROVIDER.
 pub fn open(name: &str, settings: &ModelSettings) -> Result<Arc<dyn Model>, OpenModelError> {
+    if name == "demo" {
+        return Ok(Arc::new(DemoModel::new()));
+    }
     if let Some(file) = name.strip_prefix("script:") {
         return Ok(Arc::new(ScriptModel::read(Path::new(file))?));
     }
