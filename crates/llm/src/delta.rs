@@ -1,11 +1,12 @@
 //! The pieces a reply arrives in.
 
 use deft_types::{Money, Tokens};
+use serde::Deserialize;
 
 /// One piece of a reply.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Delta {
-    /// The reply begins.
+    /// The reply begins; left out where the provider gives it no id.
     Started {
         /// The provider's id of the reply.
         response_id: String,
@@ -32,7 +33,8 @@ pub enum Delta {
 }
 
 /// Why a reply ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum FinishReason {
     /// The model had nothing more to say.
     Stop,
@@ -45,7 +47,8 @@ pub enum FinishReason {
 }
 
 /// Tokens that one call used.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Usage {
     /// What went in, cached or not.
     pub prompt: Tokens,

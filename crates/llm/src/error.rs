@@ -152,4 +152,96 @@ impl ModelError {
             | Self::Protocol { .. } => None,
         }
     }
+
+    pub(crate) fn detail_mut(&mut self) -> &mut String {
+        match self {
+            Self::ContextWindowExceeded { detail }
+            | Self::MalformedHistory { detail }
+            | Self::Authentication { detail }
+            | Self::Permission { detail }
+            | Self::Quota { detail }
+            | Self::RateLimit { detail, .. }
+            | Self::Overloaded { detail, .. }
+            | Self::Timeout { detail }
+            | Self::ContentPolicy { detail }
+            | Self::BadRequest { detail }
+            | Self::Unavailable { detail }
+            | Self::Network { detail }
+            | Self::Protocol { detail } => detail,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use deft_types::UserAction;
+
+    use super::*;
+
+    #[test]
+    fn each_failure_has_its_code_and_what_the_person_can_do() {
+        let detail = || "x".to_owned();
+        let window = ModelError::ContextWindowExceeded { detail: detail() };
+        let key = ModelError::Authentication { detail: detail() };
+        let quota = ModelError::Quota { detail: detail() };
+        let limit = ModelError::RateLimit {
+            retry_after: None,
+            detail: detail(),
+        };
+        let bad = ModelError::BadRequest { detail: detail() };
+        let network = ModelError::Network { detail: detail() };
+        let cases = [
+            (
+                &window,
+                "LLMContextWindowExceedError",
+                FailureKind::AgentAction,
+                UserAction::Retry,
+                false,
+            ),
+            (
+                &key,
+                "LLMAuthenticationError",
+                FailureKind::Auth,
+                UserAction::Settings,
+                false,
+            ),
+            (
+                &quota,
+                "LLMRateLimitError",
+                FailureKind::Quota,
+                UserAction::Settings,
+                false,
+            ),
+            (
+                &limit,
+                "LLMRateLimitError",
+                FailureKind::RateLimit,
+                UserAction::Retry,
+                true,
+            ),
+            (
+                &bad,
+                "LLMBadRequestError",
+                FailureKind::Config,
+                UserAction::Settings,
+                false,
+            ),
+            (
+                &network,
+                "LLMServiceUnavailableError",
+                FailureKind::Transient,
+                UserAction::Retry,
+                true,
+            ),
+        ];
+        for (error, code, kind, user_action, transient) in cases {
+            let class = error.classification();
+            assert_eq!(
+                (error.code(), class.kind, class.user_action),
+                (code, kind, user_action),
+                "{error:?}"
+            );
+            assert_eq!(error.is_transient(), transient, "{error:?}");
+        }
+    }
 }

@@ -8,14 +8,22 @@
 //!
 //! Begin reading at [`Model`], then [`complete`] and [`open`].
 
+mod canned;
+mod catalog;
+mod chat;
 mod delta;
+mod demo;
 mod error;
 mod model;
 mod open;
+mod provider;
 mod reply;
+mod script;
+mod sse;
 
 pub use delta::{Delta, FinishReason, Usage};
 pub use error::ModelError;
 pub use model::{Model, ModelProfile, Prices, Request, ToolSchema};
-pub use open::{ModelSettings, OpenModelError, open};
+pub use open::{ModelSettings, OpenModelError, key_variable, open};
 pub use reply::{Reply, complete};
+pub use script::ScriptError;

@@ -1,5 +1,8 @@
 //! A whole reply, put together from its pieces.
 
+#[cfg(test)]
+mod tests;
+
 use std::time::{Duration, Instant};
 
 use deft_types::{Extra, Money, ToolCall, ToolCallOrigin};

@@ -1,0 +1,238 @@
+//! The body of a request.
+
+#[cfg(test)]
+mod tests;
+
+use std::iter;
+
+use deft_types::{Content, Message, Role, ToolCall};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::ChatModel;
+use crate::provider::Dialect;
+use crate::{ModelError, Request, ToolSchema};
+
+/// Models that must be sent their own reasoning back, or refuse the next turn.
+const TAKE_REASONING_BACK: &[&str] = &[
+    "kimi-k2-thinking",
+    "kimi-k2.5",
+    "kimi-k2.6",
+    "kimi-k3",
+    "minimax-m2",
+    "deepseek-reasoner",
+    "deepseek-v4",
+];
+
+const NO_IMAGES: &str = "[An image was left out: this model does not take images.]";
+
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    messages: Vec<WireMessage<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<WireTool<'a>>,
+    stream: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stream_options: Option<StreamOptions>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_completion_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt_cache_key: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct StreamOptions {
+    include_usage: bool,
+}
+
+#[derive(Serialize)]
+struct WireMessage<'a> {
+    role: Role,
+    content: WireContent<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_content: Option<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_calls: Vec<WireCall<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_call_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+}
+
+/// Text alone goes as a string, which every server takes; not all take a list.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum WireContent<'a> {
+    Nothing,
+    Text(String),
+    Parts(Vec<WirePart<'a>>),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum WirePart<'a> {
+    Text { text: &'a str },
+    ImageUrl { image_url: ImageUrl<'a> },
+}
+
+#[derive(Serialize)]
+struct ImageUrl<'a> {
+    url: &'a str,
+}
+
+#[derive(Serialize)]
+struct WireCall<'a> {
+    id: &'a str,
+    r#type: &'static str,
+    function: WireFunction<'a>,
+}
+
+#[derive(Serialize)]
+struct WireFunction<'a> {
+    name: &'a str,
+    arguments: &'a str,
+}
+
+#[derive(Serialize)]
+struct WireTool<'a> {
+    r#type: &'static str,
+    function: WireSchema<'a>,
+}
+
+#[derive(Serialize)]
+struct WireSchema<'a> {
+    name: &'a str,
+    description: &'a str,
+    parameters: &'a Value,
+}
+
+/// The body of a request, as JSON.
+pub(super) fn of(model: &ChatModel, request: &Request) -> Result<Vec<u8>, ModelError> {
+    let max_output = model.profile.max_output.map(|tokens| tokens.0);
+    let body = Body {
+        model: &model.wire_name,
+        messages: messages(model, request),
+        tools: request.tools.iter().map(tool).collect(),
+        stream: true,
+        stream_options: match model.dialect {
+            Dialect::OpenAi | Dialect::Compatible => Some(StreamOptions { include_usage: true }),
+            Dialect::Strict => None,
+        },
+        max_completion_tokens: max_output.filter(|_| model.dialect == Dialect::OpenAi),
+        max_tokens: max_output.filter(|_| model.dialect != Dialect::OpenAi),
+        prompt_cache_key: request
+            .cache_key
+            .as_deref()
+            .filter(|_| model.dialect == Dialect::OpenAi),
+    };
+    serde_json::to_vec(&body).map_err(|error| ModelError::BadRequest {
+        detail: format!("the request could not be written as JSON: {error}"),
+    })
+}
+
+fn tool(schema: &ToolSchema) -> WireTool<'_> {
+    WireTool {
+        r#type: "function",
+        function: WireSchema {
+            name: &schema.name,
+            description: &schema.description,
+            parameters: &schema.parameters,
+        },
+    }
+}
+
+fn messages<'a>(model: &ChatModel, request: &'a Request) -> Vec<WireMessage<'a>> {
+    let name = model.wire_name.to_lowercase();
+    let takes_reasoning = TAKE_REASONING_BACK.iter().any(|part| name.contains(part));
+
+    let mut wire = Vec::with_capacity(request.messages.len());
+    // Images in tool results: the API takes them only from the user, and only after the last result of a turn.
+    let mut held = Vec::new();
+    for message in &request.messages {
+        if message.role != Role::Tool && !held.is_empty() {
+            wire.push(images_of_tools(std::mem::take(&mut held)));
+        }
+        let calls: Vec<_> = message.tool_calls.iter().flatten().map(call).collect();
+        let text = message.plain_text();
+        let content = match message.role {
+            // A model that only calls tools says nothing, which to some servers is not an empty text.
+            Role::Assistant if text.is_empty() && !calls.is_empty() => WireContent::Nothing,
+            Role::Assistant => WireContent::Text(text),
+            Role::System | Role::User | Role::Tool if !model.profile.accepts_images => {
+                let notes = images(message).map(|_| NO_IMAGES);
+                WireContent::Text(
+                    iter::once(text.as_str())
+                        .chain(notes)
+                        .collect::<Vec<_>>()
+                        .join("\n"),
+                )
+            }
+            Role::Tool => {
+                held.extend(images(message));
+                WireContent::Text(text)
+            }
+            Role::System | Role::User if images(message).next().is_none() => WireContent::Text(text),
+            Role::System | Role::User => WireContent::Parts(parts(message)),
+        };
+        wire.push(WireMessage {
+            role: message.role,
+            content,
+            reasoning_content: message.reasoning_content.as_deref().filter(|_| takes_reasoning),
+            tool_calls: calls,
+            tool_call_id: message.tool_call_id.as_deref(),
+            name: message.name.as_deref(),
+        });
+    }
+    if !held.is_empty() {
+        wire.push(images_of_tools(held));
+    }
+    wire
+}
+
+fn parts(message: &Message) -> Vec<WirePart<'_>> {
+    let mut parts = Vec::new();
+    for part in &message.content {
+        match part {
+            Content::Text(body) => parts.push(WirePart::Text { text: &body.text }),
+            Content::Image(body) => parts.extend(body.image_urls.iter().map(|url| WirePart::ImageUrl {
+                image_url: ImageUrl { url },
+            })),
+        }
+    }
+    parts
+}
+
+fn images(message: &Message) -> impl Iterator<Item = WirePart<'_>> {
+    parts(message)
+        .into_iter()
+        .filter(|part| matches!(part, WirePart::ImageUrl { .. }))
+}
+
+fn images_of_tools(images: Vec<WirePart<'_>>) -> WireMessage<'_> {
+    let mut parts = vec![WirePart::Text {
+        text: "The images of the tool results above:",
+    }];
+    parts.extend(images);
+    WireMessage {
+        role: Role::User,
+        content: WireContent::Parts(parts),
+        reasoning_content: None,
+        tool_calls: Vec::new(),
+        tool_call_id: None,
+        name: None,
+    }
+}
+
+fn call(call: &ToolCall) -> WireCall<'_> {
+    WireCall {
+        id: &call.id,
+        r#type: "function",
+        function: WireFunction {
+            name: &call.name,
+            arguments: &call.arguments,
+        },
+    }
+}

@@ -1,0 +1,219 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use deft_types::{Extra, ImageContent, Tokens, ToolCallOrigin};
+use serde_json::json;
+
+use super::super::{address, new_client};
+use super::*;
+use crate::ModelProfile;
+
+fn model(name: &str, dialect: Dialect) -> ChatModel {
+    ChatModel {
+        profile: ModelProfile {
+            name: name.to_owned(),
+            context_window: None,
+            max_output: Some(Tokens(500)),
+            prices: None,
+            accepts_images: true,
+        },
+        wire_name: name.to_owned(),
+        dialect,
+        client: new_client(Duration::from_secs(1)).unwrap(),
+        url: address("http://localhost").unwrap(),
+        api_key: None,
+        idle_timeout: Duration::from_secs(1),
+    }
+}
+
+fn body(model: &ChatModel, messages: Vec<Message>) -> Value {
+    let request = Request {
+        messages: messages.into_iter().map(Arc::new).collect(),
+        tools: Arc::new([]),
+        cache_key: Some("conversation-1".to_owned()),
+    };
+    serde_json::from_slice(&of(model, &request).unwrap()).unwrap()
+}
+
+fn called(text: &str, ids: &[&str]) -> Message {
+    let calls = ids.iter().map(|id| ToolCall {
+        id: (*id).to_owned(),
+        responses_item_id: None,
+        name: "ls".to_owned(),
+        arguments: "{\"path\": 1".to_owned(),
+        origin: ToolCallOrigin::Completion,
+        extra: Extra::new(),
+    });
+    Message {
+        content: if text.is_empty() {
+            vec![]
+        } else {
+            vec![Content::text(text)]
+        },
+        tool_calls: Some(calls.collect()),
+        reasoning_content: Some("hm".to_owned()),
+        ..Message::text(Role::Assistant, "")
+    }
+}
+
+fn answered(id: &str, content: Vec<Content>) -> Message {
+    Message {
+        tool_call_id: Some(id.to_owned()),
+        name: Some("ls".to_owned()),
+        ..Message::new(Role::Tool, content)
+    }
+}
+
+fn image(url: &str) -> Content {
+    Content::Image(ImageContent {
+        image_urls: vec![url.to_owned()],
+        ..ImageContent::default()
+    })
+}
+
+#[test]
+fn a_conversation_with_calls_keeps_its_shape() {
+    let wire = body(
+        &model("gpt-4o", Dialect::OpenAi),
+        vec![
+            Message::new(
+                Role::System,
+                vec![Content::text("Be good."), Content::text("Be quick.")],
+            ),
+            Message::text(Role::User, "List."),
+            called("", &["a"]),
+            answered("a", vec![Content::text("file")]),
+            called("Again.", &["b"]),
+        ],
+    );
+    // Arguments go back as the model wrote them, valid or not.
+    let calls = |id: &str| json!([{ "id": id, "type": "function", "function": { "name": "ls", "arguments": "{\"path\": 1" } }]);
+    assert_eq!(
+        wire["messages"],
+        json!([
+            { "role": "system", "content": "Be good.\nBe quick." },
+            { "role": "user", "content": "List." },
+            { "role": "assistant", "content": null, "tool_calls": calls("a") },
+            { "role": "tool", "content": "file", "tool_call_id": "a", "name": "ls" },
+            { "role": "assistant", "content": "Again.", "tool_calls": calls("b") },
+        ])
+    );
+}
+
+#[test]
+fn each_dialect_gets_the_fields_it_takes() {
+    let fields = |dialect| {
+        let mut wire = body(&model("m", dialect), vec![]);
+        let fields = wire.as_object_mut().unwrap();
+        fields.remove("messages");
+        wire
+    };
+    assert_eq!(
+        fields(Dialect::OpenAi),
+        json!({
+            "model": "m", "stream": true, "stream_options": { "include_usage": true },
+            "max_completion_tokens": 500, "prompt_cache_key": "conversation-1",
+        })
+    );
+    assert_eq!(
+        fields(Dialect::Compatible),
+        json!({ "model": "m", "stream": true, "stream_options": { "include_usage": true }, "max_tokens": 500 })
+    );
+    assert_eq!(
+        fields(Dialect::Strict),
+        json!({ "model": "m", "stream": true, "max_tokens": 500 })
+    );
+}
+
+#[test]
+fn tools_are_sent_with_their_schemas() {
+    let request = Request {
+        tools: Arc::new([ToolSchema {
+            name: "ls".to_owned(),
+            description: "Lists.".to_owned(),
+            parameters: json!({ "type": "object" }),
+        }]),
+        ..Request::default()
+    };
+    let wire: Value = serde_json::from_slice(&of(&model("m", Dialect::OpenAi), &request).unwrap()).unwrap();
+    let schema = json!({ "name": "ls", "description": "Lists.", "parameters": { "type": "object" } });
+    assert_eq!(wire["tools"], json!([{ "type": "function", "function": schema }]));
+}
+
+#[test]
+fn images_of_tool_results_follow_the_last_result_of_the_turn() {
+    let url = |url: &str| json!({ "type": "image_url", "image_url": { "url": url } });
+    let wire = body(
+        &model("gpt-4o", Dialect::OpenAi),
+        vec![
+            Message::new(Role::User, vec![Content::text("See"), image("data:u")]),
+            called("", &["a", "b"]),
+            answered("a", vec![Content::text("one"), image("data:a")]),
+            answered("b", vec![image("data:b")]),
+            Message::text(Role::Assistant, "Seen."),
+        ],
+    );
+    let messages = wire["messages"].as_array().unwrap();
+    assert_eq!(
+        messages[0]["content"],
+        json!([{ "type": "text", "text": "See" }, url("data:u")])
+    );
+    assert_eq!(messages[2]["content"], "one");
+    assert_eq!(messages[3]["content"], "");
+    assert_eq!(messages[4]["role"], "user");
+    assert_eq!(
+        messages[4]["content"].as_array().unwrap()[1..],
+        [url("data:a"), url("data:b")]
+    );
+    assert_eq!(messages[5]["content"], "Seen.");
+    assert_eq!(messages.len(), 6);
+}
+
+#[test]
+fn a_model_that_takes_no_images_is_told_that_there_was_one() {
+    let mut model = model("blind", Dialect::OpenAi);
+    model.profile.accepts_images = false;
+    let wire = body(
+        &model,
+        vec![Message::new(
+            Role::User,
+            vec![Content::text("See"), image("data:u")],
+        )],
+    );
+    assert_eq!(wire["messages"][0]["content"], format!("See\n{NO_IMAGES}"));
+}
+
+#[test]
+fn reasoning_goes_back_only_to_models_that_want_it() {
+    for (name, sent) in [
+        ("gpt-4o", false),
+        ("DeepSeek-Reasoner", true),
+        ("moonshotai/Kimi-K2-Thinking", true),
+    ] {
+        let wire = body(&model(name, Dialect::Compatible), vec![called("", &["a"])]);
+        assert_eq!(
+            wire["messages"][0].get("reasoning_content").is_some(),
+            sent,
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn a_longer_conversation_begins_with_the_bytes_of_the_shorter_one() {
+    let model = model("gpt-4o", Dialect::OpenAi);
+    let mut request = Request {
+        messages: vec![
+            Arc::new(Message::text(Role::User, "One.")),
+            Arc::new(called("", &["a"])),
+        ],
+        ..Request::default()
+    };
+    let short = of(&model, &request).unwrap();
+    request
+        .messages
+        .push(Arc::new(answered("a", vec![Content::text("file")])));
+    let long = of(&model, &request).unwrap();
+    let end_of_messages = short.windows(2).rposition(|pair| pair == b"}]").unwrap();
+    assert_eq!(long[..=end_of_messages], short[..=end_of_messages]);
+}

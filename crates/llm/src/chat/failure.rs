@@ -1,0 +1,201 @@
+//! Sorts a server's refusal into a [`ModelError`].
+//!
+//! The status alone says too little: a history that is too long and a model that does not exist are both
+//! `400`, and each server has its own words for it. So the text decides first and the status after it.
+
+#[cfg(test)]
+mod tests;
+
+use std::time::{Duration, SystemTime};
+
+use reqwest::header::{self, HeaderMap};
+use serde_json::Value;
+
+use crate::ModelError;
+
+/// How much of a failure's body is read.
+pub(super) const MAX_FAILURE_BYTES: usize = 64 * 1024;
+
+/// How much of it is shown.
+const MAX_EXCERPT_CHARS: usize = 2_000;
+
+/// All phrases are looked for in lower case.
+const CONTEXT_WINDOW: &[&str] = &[
+    "context_length_exceeded",
+    "exceed_context_size",
+    "maximum context length",
+    "maximum prompt length",
+    "exceeds the context window",
+    "exceed context limit",
+    "context window exceeded",
+    "exceeded model token limit",
+    "exceeds the available context size",
+    "exceeds the maximum number of tokens",
+    "reduce the length of the messages",
+    "context length of only",
+    "prompt is too long",
+    "input is too long",
+];
+
+const MALFORMED_HISTORY: &[&str] = &[
+    "must be followed by tool messages",
+    "must be a response to a prec", // OpenAI misspells the next word
+    "without `tool_result`",
+    "`tool_use_id` found in `tool_result`",
+    "each `tool_use` block must have",
+    "no tool call found for function call output",
+    "no tool output found for function call",
+    "number of function response parts",
+    "function call turn comes immediately after",
+    "not the same number of function calls and responses",
+    "roles must alternate",
+    "unexpected role",
+    "unexpected tool call id",
+];
+
+const QUOTA: &[&str] = &[
+    "insufficient_quota",
+    "exceeded your current quota",
+    "insufficient balance",
+    "insufficient credits",
+    "credit balance is too low",
+    "billing_hard_limit_reached",
+    "usage_limit_reached",
+    "budget has been exceeded",
+];
+
+const AUTHENTICATION: &[&str] = &[
+    "invalid_api_key",
+    "incorrect api key",
+    "invalid api key",
+    "api key not valid",
+];
+
+const CONTENT_POLICY: &[&str] = &[
+    "content_policy",
+    "content_filter",
+    "content management policy",
+    "usage policy",
+    "usage policies",
+    "requires moderation",
+    "safety system",
+];
+
+const OVERLOADED: &[&str] = &["overloaded", "at capacity", "server is busy"];
+
+const RATE_LIMIT: &[&str] = &["rate_limit", "rate limit", "too many requests"];
+
+/// The failure that an answer means. `status` is `None` where an error came within a stream.
+pub(crate) fn failure_of(status: Option<u16>, retry_after: Option<Duration>, body: &str) -> ModelError {
+    let answer = Answer::read(body);
+    let status = status.or(answer.status);
+    let detail = match status {
+        Some(status) => format!("HTTP {status}: {}", answer.message),
+        None => answer.message.clone(),
+    };
+    let says = |phrases: &[&str]| phrases.iter().any(|phrase| answer.searched.contains(phrase));
+
+    match status {
+        Some(401) => ModelError::Authentication { detail },
+        Some(402) => ModelError::Quota { detail },
+        _ if says(QUOTA) => ModelError::Quota { detail },
+        Some(429) => ModelError::RateLimit { retry_after, detail },
+        // Too large for the server, whatever it counts: a shorter history helps.
+        Some(413) => ModelError::ContextWindowExceeded { detail },
+        _ if says(CONTEXT_WINDOW) => ModelError::ContextWindowExceeded { detail },
+        _ if says(MALFORMED_HISTORY) => ModelError::MalformedHistory { detail },
+        _ if says(AUTHENTICATION) => ModelError::Authentication { detail },
+        _ if says(CONTENT_POLICY) => ModelError::ContentPolicy { detail },
+        Some(403) => ModelError::Permission { detail },
+        Some(408 | 504) => ModelError::Timeout { detail },
+        Some(503 | 529) => ModelError::Overloaded { retry_after, detail },
+        None | Some(500..) if says(OVERLOADED) => ModelError::Overloaded { retry_after, detail },
+        None if says(RATE_LIMIT) => ModelError::RateLimit { retry_after, detail },
+        None if says(&["invalid_request"]) => ModelError::BadRequest { detail },
+        // A conflict passes, as a failure of the server does.
+        None | Some(409 | 500..) => ModelError::Unavailable { detail },
+        Some(_) => ModelError::BadRequest { detail },
+    }
+}
+
+/// What a failure's body says.
+struct Answer {
+    message: String,
+    /// A status that the body names.
+    status: Option<u16>,
+    /// Message, code and type in lower case.
+    searched: String,
+}
+
+impl Answer {
+    fn read(body: &str) -> Self {
+        let json: Value = serde_json::from_str(body).unwrap_or_default();
+        let error = match json.get("error") {
+            Some(error) if !error.is_null() => error,
+            _ => &json,
+        };
+        let message = [error, &error["message"], &error["detail"]]
+            .into_iter()
+            .find_map(Value::as_str)
+            .unwrap_or(body);
+        let code = &error["code"];
+        let word = |value: &Value| value.as_str().unwrap_or_default().to_lowercase();
+        Self {
+            message: excerpt(message),
+            status: code
+                .as_u64()
+                .or_else(|| code.as_str()?.parse().ok())
+                .and_then(|code| u16::try_from(code).ok())
+                .filter(|code| (400..600).contains(code)),
+            searched: format!(
+                "{} {} {}",
+                message.to_lowercase(),
+                word(code),
+                word(&error["type"])
+            ),
+        }
+    }
+}
+
+/// The beginning of a text that a server sent; of a web page only its title.
+pub(super) fn excerpt(text: &str) -> String {
+    let text = text.trim();
+    if text.is_empty() {
+        return "the server said nothing more".to_owned();
+    }
+    if text.starts_with('<') {
+        let title = text
+            .split_once("<title>")
+            .and_then(|(_, rest)| rest.split_once("</title>"))
+            .map_or("no title", |(title, _)| title.trim());
+        return format!("a web page ({})", beginning(title));
+    }
+    beginning(text)
+}
+
+fn beginning(text: &str) -> String {
+    match text.char_indices().nth(MAX_EXCERPT_CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// How long the server wants us to wait: milliseconds, seconds, or a date, which is compared to the
+/// server's own clock where it tells the time.
+pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
+    let number = |name: &str| text(name)?.parse::<f64>().ok();
+    if let Some(milliseconds) = number("retry-after-ms") {
+        return Duration::try_from_secs_f64(milliseconds / 1000.0).ok();
+    }
+    if let Some(seconds) = number(header::RETRY_AFTER.as_str()) {
+        return Duration::try_from_secs_f64(seconds).ok();
+    }
+    let date = |name: &str| {
+        let date = jiff::fmt::rfc2822::parse(text(name)?).ok()?;
+        Some(SystemTime::from(date.timestamp()))
+    };
+    let then = date(header::RETRY_AFTER.as_str())?;
+    let now = date(header::DATE.as_str()).unwrap_or_else(SystemTime::now);
+    Some(then.duration_since(now).unwrap_or_default())
+}

@@ -1,0 +1,200 @@
+//! Makes deltas of the bytes of an answer.
+
+#[cfg(test)]
+mod tests;
+
+use super::chunk::{CallPiece, Chunk, finish_reason};
+use super::failure::{excerpt, failure_of};
+use crate::sse::{EventTooLong, MAX_EVENT_BYTES, SseParser};
+use crate::{Delta, FinishReason, ModelError, Usage};
+
+/// Reads an answer cut anywhere: a stream of events, or one JSON object from a server that does not stream.
+#[derive(Default)]
+pub(super) struct ReplyReader {
+    form: Form,
+    started: bool,
+    /// A choice has come: there is something of a reply.
+    answered: bool,
+    /// The calls so far, as the server numbers and names them.
+    calls: Vec<(Option<usize>, Option<String>)>,
+    usage: Option<Usage>,
+    finish: Option<FinishReason>,
+    done: bool,
+}
+
+/// What the first byte says the answer is.
+#[derive(Default)]
+enum Form {
+    #[default]
+    Unknown,
+    Events(SseParser),
+    Whole(Vec<u8>),
+}
+
+impl ReplyReader {
+    /// Takes the next bytes; returns the deltas that they complete.
+    pub(super) fn feed(&mut self, mut bytes: &[u8]) -> Result<Vec<Delta>, ModelError> {
+        if let Form::Unknown = self.form {
+            bytes = bytes.trim_ascii_start();
+            match bytes.first() {
+                None => {}
+                Some(b'{' | b'[' | b'<') => self.form = Form::Whole(Vec::new()),
+                Some(_) => self.form = Form::Events(SseParser::default()),
+            }
+        }
+        let mut deltas = Vec::new();
+        match &mut self.form {
+            Form::Unknown => {}
+            Form::Whole(body) if body.len() + bytes.len() > MAX_EVENT_BYTES => return Err(too_long()),
+            Form::Whole(body) => body.extend_from_slice(bytes),
+            Form::Events(parser) => {
+                for data in parser.feed(bytes).map_err(|EventTooLong| too_long())? {
+                    self.event(&data, &mut deltas)?;
+                }
+            }
+        }
+        Ok(deltas)
+    }
+
+    /// The last deltas, once there are no more bytes.
+    pub(super) fn finish(mut self) -> Result<Vec<Delta>, ModelError> {
+        let mut deltas = Vec::new();
+        match std::mem::take(&mut self.form) {
+            Form::Unknown => {}
+            Form::Whole(body) => {
+                self.chunk(&String::from_utf8_lossy(&body), &mut deltas)?;
+                self.done = true;
+            }
+            Form::Events(mut parser) => {
+                let last = parser
+                    .finish()
+                    .map_or(Ok(()), |data| self.event(&data, &mut deltas));
+                // What does not parse was cut off: whether that matters is decided below.
+                if let Err(error) = last
+                    && !matches!(error, ModelError::Protocol { .. })
+                {
+                    return Err(error);
+                }
+            }
+        }
+        let finish = match self.finish {
+            // Some servers say `stop` after calls too.
+            Some(FinishReason::Stop) | None if !self.calls.is_empty() && self.is_whole() => {
+                FinishReason::ToolCalls
+            }
+            Some(finish) => finish,
+            None if self.done && self.answered => FinishReason::Stop,
+            None if self.done => {
+                return Err(ModelError::Protocol {
+                    detail: "it holds no reply".to_owned(),
+                });
+            }
+            None => {
+                return Err(ModelError::Network {
+                    detail: "the answer broke off before its end".to_owned(),
+                });
+            }
+        };
+        deltas.extend(self.usage.map(Delta::Usage));
+        deltas.push(Delta::Finished(finish));
+        Ok(deltas)
+    }
+
+    /// Whether the reply itself has come to its end; token counts may follow.
+    pub(super) fn is_whole(&self) -> bool {
+        self.finish.is_some() || self.done
+    }
+
+    /// Whether nothing follows any more.
+    pub(super) fn is_done(&self) -> bool {
+        self.done
+    }
+
+    fn event(&mut self, data: &str, deltas: &mut Vec<Delta>) -> Result<(), ModelError> {
+        match data.trim() {
+            "" => Ok(()),
+            "[DONE]" => {
+                self.done = true;
+                Ok(())
+            }
+            data => self.chunk(data, deltas),
+        }
+    }
+
+    fn chunk(&mut self, json: &str, deltas: &mut Vec<Delta>) -> Result<(), ModelError> {
+        let chunk: Chunk = serde_json::from_str(json).map_err(|error| ModelError::Protocol {
+            detail: format!("expected a chat completion ({error}), got: {}", excerpt(json)),
+        })?;
+        if chunk.error.is_some_and(|error| !error.is_null()) || chunk.object.as_deref() == Some("error") {
+            return Err(failure_of(None, None, json));
+        }
+        if !self.started
+            && let Some(response_id) = chunk.id.filter(|id| !id.is_empty())
+        {
+            self.started = true;
+            deltas.push(Delta::Started { response_id });
+        }
+        if let Some(usage) = chunk.usage {
+            self.usage = Some(usage.into());
+        }
+        // We ask for one choice; there is no other.
+        let Some(choice) = chunk.choices.into_iter().flatten().next() else {
+            return Ok(());
+        };
+        self.answered = true;
+        if let Some(piece) = choice.delta.or(choice.message) {
+            let (text, reasoning) = piece.words();
+            if !reasoning.is_empty() {
+                deltas.push(Delta::Reasoning(reasoning));
+            }
+            if !text.is_empty() {
+                deltas.push(Delta::Text(text));
+            }
+            for call in piece.tool_calls.into_iter().flatten() {
+                deltas.push(self.call(call));
+            }
+        }
+        if let Some(word) = choice.finish_reason.filter(|word| !word.is_empty()) {
+            self.finish = Some(finish_reason(&word));
+        }
+        Ok(())
+    }
+
+    /// Finds which call a piece belongs to. Servers leave out the index, or repeat it for another call with
+    /// another id; both begin a new call.
+    fn call(&mut self, piece: CallPiece) -> Delta {
+        let id = piece.id.filter(|id| !id.is_empty());
+        let function = piece.function.unwrap_or_default();
+        let arguments = function.arguments();
+        let name = function.name.filter(|name| !name.is_empty());
+        let known = match piece.index {
+            Some(_) => self.calls.iter().rposition(|(index, _)| *index == piece.index),
+            None => self
+                .calls
+                .len()
+                .checked_sub(1)
+                .filter(|_| name.is_none() || id.is_some()),
+        };
+        let same = known
+            .filter(|known| id.is_none() || self.calls[*known].1.is_none() || self.calls[*known].1 == id);
+        let index = same.unwrap_or_else(|| {
+            self.calls.push((piece.index, None));
+            self.calls.len() - 1
+        });
+        if id.is_some() {
+            self.calls[index].1.clone_from(&id);
+        }
+        Delta::ToolCall {
+            index,
+            id,
+            name,
+            arguments,
+        }
+    }
+}
+
+fn too_long() -> ModelError {
+    ModelError::Protocol {
+        detail: format!("an event of more than {MAX_EVENT_BYTES} bytes"),
+    }
+}

@@ -1,0 +1,127 @@
+use deft_types::Money;
+
+use super::*;
+
+fn with_key() -> ModelSettings {
+    ModelSettings {
+        api_key: Some(Secret::new("sk-test".to_owned())),
+        ..ModelSettings::default()
+    }
+}
+
+fn at(base_url: &str) -> ModelSettings {
+    ModelSettings {
+        base_url: Some(base_url.to_owned()),
+        ..ModelSettings::default()
+    }
+}
+
+fn refusal(name: &str, settings: &ModelSettings) -> String {
+    match open(name, settings) {
+        Ok(_) => panic!("`{name}` opened"),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn every_provider_opens_and_keeps_the_name_as_it_was_written() {
+    for provider in PROVIDERS {
+        let name = format!("{}/some/model:7b", provider.name);
+        let model = open(&name, &with_key()).unwrap();
+        assert_eq!(model.profile().name, name);
+    }
+}
+
+#[test]
+fn the_server_gets_the_name_without_the_provider() {
+    let wire_name = |name| provider_of(name).map(|(provider, wire)| (provider.name, wire));
+    assert_eq!(
+        wire_name("openrouter/openai/gpt-4o"),
+        Some(("openrouter", "openai/gpt-4o"))
+    );
+    assert_eq!(wire_name("gpt-4o"), Some(("openai", "gpt-4o")));
+    assert_eq!(wire_name("openai/"), None);
+}
+
+#[test]
+fn a_known_model_comes_with_limits_and_prices() {
+    let model = open("openai/gpt-4o", &with_key()).unwrap();
+    let profile = model.profile();
+    assert_eq!(profile.context_window, Some(Tokens(128_000)));
+    assert_eq!(profile.max_output, Some(Tokens(16_384)));
+    assert_eq!(profile.prices.unwrap().output, Money(1e-5));
+    assert!(profile.accepts_images);
+}
+
+#[test]
+fn an_unknown_model_is_asked_without_limits_or_prices() {
+    let model = open("openai/my-own", &with_key()).unwrap();
+    let profile = model.profile();
+    assert_eq!(
+        (profile.context_window, profile.max_output, profile.prices),
+        (None, None, None)
+    );
+    assert!(profile.accepts_images);
+}
+
+#[test]
+fn the_output_leaves_room_for_a_prompt_and_is_modest_on_other_servers() {
+    let output = |settings: &ModelSettings| {
+        open("mistral/mistral-large-latest", settings)
+            .unwrap()
+            .profile()
+            .max_output
+    };
+    assert_eq!(output(&with_key()), Some(Tokens(131_072)));
+    assert_eq!(output(&at("http://localhost:1/v1")), Some(Tokens(16_384)));
+}
+
+#[test]
+fn a_missing_key_is_named_by_its_setting() {
+    let message = refusal("groq/some-model", &ModelSettings::default());
+    assert!(
+        message.contains("`LLM_API_KEY`") && message.contains("`GROQ_API_KEY`"),
+        "{message}"
+    );
+    assert_eq!(key_variable("groq/some-model"), Some("GROQ_API_KEY"));
+
+    let empty = ModelSettings {
+        api_key: Some(Secret::new(" \n".to_owned())),
+        ..ModelSettings::default()
+    };
+    assert!(refusal("openai/gpt-4o", &empty).contains("`LLM_API_KEY`"));
+}
+
+#[test]
+fn a_local_server_and_one_of_the_users_own_need_no_key() {
+    assert!(open("ollama/qwen3", &ModelSettings::default()).is_ok());
+    assert!(open("openai/qwen3", &at("http://localhost:8000/v1")).is_ok());
+}
+
+#[test]
+fn an_unknown_name_is_answered_with_what_is_understood() {
+    let cases = [
+        ("opnai/gpt-4o", Some("Did you mean `openai/gpt-4o`?")),
+        ("OpenRouter/x/y", Some("Did you mean `openrouter/x/y`?")),
+        ("deom", Some("Did you mean `demo`?")),
+        ("anthropic/claude", None),
+        ("openai/", None),
+        ("", None),
+    ];
+    for (name, guess) in cases {
+        let message = refusal(name, &with_key());
+        assert!(
+            message.contains("script:FILE") && message.contains("deepseek"),
+            "{message}"
+        );
+        match guess {
+            Some(guess) => assert!(message.contains(guess), "{message}"),
+            None => assert!(!message.contains("Did you mean"), "{message}"),
+        }
+    }
+}
+
+#[test]
+fn a_bad_address_is_named_by_its_setting() {
+    assert!(refusal("openai/x", &at("localhost:8000")).contains("`LLM_BASE_URL`"));
+}

@@ -1,0 +1,65 @@
+//! Who offers models over the OpenAI chat API.
+
+/// One provider of models.
+pub(crate) struct Provider {
+    /// What stands before the slash of a model's name.
+    pub(crate) name: &'static str,
+    /// Where its server is, unless the settings say otherwise.
+    pub(crate) base_url: &'static str,
+    /// The environment variable that its own tools read the key from; `None`: it takes no key.
+    pub(crate) key_variable: Option<&'static str>,
+    /// How its server differs from others.
+    pub(crate) dialect: Dialect,
+}
+
+/// Which optional fields a server takes. A few refuse requests with fields they do not know.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Dialect {
+    /// All of OpenAI's: `max_completion_tokens`, `prompt_cache_key`, `stream_options`.
+    OpenAi,
+    /// The older `max_tokens`, and `stream_options`.
+    Compatible,
+    /// `max_tokens` alone; usage is reported unasked.
+    Strict,
+}
+
+/// All providers, the one to suggest first at the top.
+#[rustfmt::skip]
+pub(crate) const PROVIDERS: &[Provider] = &[
+    provider("openai", "https://api.openai.com/v1", Some("OPENAI_API_KEY"), Dialect::OpenAi),
+    provider("openrouter", "https://openrouter.ai/api/v1", Some("OPENROUTER_API_KEY"), Dialect::Compatible),
+    provider("deepseek", "https://api.deepseek.com/v1", Some("DEEPSEEK_API_KEY"), Dialect::Compatible),
+    provider("mistral", "https://api.mistral.ai/v1", Some("MISTRAL_API_KEY"), Dialect::Strict),
+    provider("groq", "https://api.groq.com/openai/v1", Some("GROQ_API_KEY"), Dialect::Compatible),
+    provider("xai", "https://api.x.ai/v1", Some("XAI_API_KEY"), Dialect::Compatible),
+    provider("together_ai", "https://api.together.xyz/v1", Some("TOGETHERAI_API_KEY"), Dialect::Compatible),
+    provider("fireworks_ai", "https://api.fireworks.ai/inference/v1", Some("FIREWORKS_AI_API_KEY"), Dialect::Compatible),
+    provider("moonshot", "https://api.moonshot.ai/v1", Some("MOONSHOT_API_KEY"), Dialect::Compatible),
+    provider("ollama", "http://localhost:11434/v1", None, Dialect::Compatible),
+    provider("lm_studio", "http://localhost:1234/v1", None, Dialect::Compatible),
+    provider("vllm", "http://localhost:8000/v1", None, Dialect::Compatible),
+    provider("hosted_vllm", "http://localhost:8000/v1", None, Dialect::Compatible),
+    provider("llamacpp", "http://localhost:8080/v1", None, Dialect::Compatible),
+    provider("litellm_proxy", "http://localhost:4000/v1", None, Dialect::OpenAi),
+];
+
+const fn provider(
+    name: &'static str,
+    base_url: &'static str,
+    key_variable: Option<&'static str>,
+    dialect: Dialect,
+) -> Provider {
+    Provider {
+        name,
+        base_url,
+        key_variable,
+        dialect,
+    }
+}
+
+impl Provider {
+    /// The provider of that name.
+    pub(crate) fn named(name: &str) -> Option<&'static Self> {
+        PROVIDERS.iter().find(|provider| provider.name == name)
+    }
+}
