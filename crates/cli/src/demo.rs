@@ -11,7 +11,7 @@ use crate::args::Plain;
 use crate::compose;
 use crate::exit::Exit;
 use crate::settings::{Settings, Surroundings};
-use crate::watch::{self, Format};
+use crate::watch::{Format, Watched};
 
 const TASK: &str = "The test of this project fails. Find out why, repair it, and show that the test passes.";
 
@@ -34,14 +34,13 @@ pub(crate) async fn demo(args: &Plain) -> anyhow::Result<Exit> {
     let record = compose::create(store.as_ref(), model.as_ref(), workspace.path()).await?;
     let conversation = compose::open(&settings, store.clone(), model, &record).await?;
     let task = Message::text(Role::User, TASK);
-    watch::run_and_watch(
-        &conversation,
-        store.as_ref(),
-        &record,
-        Some(task),
-        Format::Human,
-        &settings.data_dir.value,
-    )
+    Watched {
+        conversation: &conversation,
+        store: store.as_ref(),
+        record: &record,
+        data_dir: &settings.data_dir.value,
+    }
+    .run(Some(task), Format::Human)
     .await
 }
 

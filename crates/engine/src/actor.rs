@@ -97,7 +97,7 @@ impl Actor {
     async fn handle(&mut self, command: Command) {
         // Whoever asked may have gone; what was done stays done.
         match command {
-            Command::Send { id, message, done } => drop(done.send(self.admit(id, message).await)),
+            Command::Send { id, message, done } => drop(done.send(self.admit(id, *message).await)),
             Command::Run { done } => drop(done.send(self.start_run().await.map_err(Into::into))),
             Command::Pause { done } => drop(done.send(self.pause().await.map_err(Into::into))),
             Command::Interrupt { done } => drop(done.send(self.interrupt().await.map_err(Into::into))),

@@ -120,7 +120,12 @@ impl Conversation {
     /// Stores a user's message; resolves when it is committed, whatever the agent is doing. The same id again
     /// changes nothing.
     pub async fn send(&self, id: EventId, message: Message) -> Result<(), CommandError> {
-        self.ask(|done| Command::Send { id, message, done }).await?
+        self.ask(|done| Command::Send {
+            id,
+            message: Box::new(message),
+            done,
+        })
+        .await?
     }
 
     /// Lets the agent go on; resolves when it has begun. [`Conversation::settled`] waits for the end.

@@ -254,7 +254,7 @@ fn observed(call: &OpenCall, observation: Observation) -> ObservationEvent {
 fn add_usage(stats: &Stats, model: &str, window: Option<Tokens>, reply: &Reply) -> Stats {
     let mut stats = stats.clone();
     let metrics = stats.usage_to_metrics.entry(USAGE_ID.to_owned()).or_default();
-    metrics.model_name = model.to_owned();
+    model.clone_into(&mut metrics.model_name);
     metrics.accumulated_cost += reply.cost;
     let used = &reply.usage;
     let total = metrics.accumulated_token_usage.get_or_insert_default();
