@@ -24,6 +24,8 @@ const SHORTEST_TIMEOUT: Duration = Duration::from_millis(50);
 const LONGEST_TIMEOUT: Duration = Duration::from_hours(7 * 24);
 /// How long an interrupted command has to end before it is killed, and how long the shell has after that.
 const INTERRUPT_GRACE: Duration = Duration::from_millis(300);
+/// How often within that time it is looked for jobs to interrupt.
+const INTERRUPT_ROUNDS: u32 = 6;
 /// How long output of a dead shell may take to come through.
 const DRAIN_LIMIT: Duration = Duration::from_millis(200);
 /// How many files with long outputs are kept; the oldest go first.
@@ -281,18 +283,25 @@ impl Session {
     /// Ends the running command by force, first gently, and says how far it came.
     async fn interrupt(&mut self, command: &str) -> Result<TerminalObservation, ToolError> {
         let nobody = CancellationToken::new();
-        let grace = || Limit::At(Instant::now() + INTERRUPT_GRACE, INTERRUPT_GRACE);
-        if let Some(shell) = &self.shell {
-            shell.interrupt();
+        let soon = |span| Limit::At(Instant::now() + span, span);
+        let (mut outcome, mut interrupted) = (Outcome::StillRunning, None);
+        for _ in 0..INTERRUPT_ROUNDS {
+            // Again and again: the job may have given way to the next one just before the signal.
+            interrupted = self.shell.as_ref().and_then(|shell| shell.interrupt(interrupted));
+            outcome = self
+                .wait(soon(INTERRUPT_GRACE / INTERRUPT_ROUNDS), &nobody)
+                .await?;
+            if !matches!(outcome, Outcome::StillRunning) {
+                break;
+            }
         }
-        let mut outcome = self.wait(grace(), &nobody).await?;
         // Also after a quick end: what it has put in the background was started by it too.
         let family = self.family();
         let since = self.running_since.unwrap_or(0);
         // A process that cannot be killed is not waited for.
         let _ = timeout(INTERRUPT_GRACE, family.kill_younger_than(since)).await;
         if matches!(outcome, Outcome::StillRunning) {
-            outcome = self.wait(grace(), &nobody).await?;
+            outcome = self.wait(soon(INTERRUPT_GRACE), &nobody).await?;
         }
         let (text, status, note) = match outcome {
             Outcome::Done(end) => (self.finish(&end).await, end.status, String::new()),
