@@ -24,7 +24,8 @@ const KILL_ROUNDS: u32 = 250;
 const KILL_PAUSE: Duration = Duration::from_millis(2);
 
 /// Makes this process the new parent of orphaned descendants. To be called once, early, by the process that
-/// owns a [`crate::Toolbox`].
+/// owns a [`crate::Toolbox`]. That process must start no sessions of its own: a child in another session is held
+/// for an orphan, and killed when the toolbox is closed.
 pub fn become_subreaper() -> io::Result<()> {
     Ok(set_child_subreaper(Some(getpid()))?)
 }

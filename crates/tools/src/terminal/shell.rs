@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use pty_process::{OwnedReadPty, OwnedWritePty, Size};
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Signal, kill_process_group};
 use rustix::termios::{
     ControlModes, InputModes, LocalModes, OptionalActions, OutputModes, Termios, tcgetattr, tcgetpgrp,
     tcsetattr,
@@ -352,20 +352,19 @@ impl Shell {
         state.capture.take()
     }
 
-    /// Takes the output so far.
+    /// Takes the output so far. Its watcher sees no more: the call it belongs to is over.
     pub(super) fn take(&self) -> Capture {
-        self.screen.state().capture.take_unfinished()
+        let mut state = self.screen.state();
+        state.sink = OutputSink::none();
+        state.capture.take_unfinished()
     }
 
-    /// Interrupts the foreground job, as Ctrl-C does, whatever the terminal's mode, unless it is the one that
-    /// was interrupted before.
-    pub(super) fn interrupt(&self, before: Option<Pid>) -> Option<Pid> {
-        let group = tcgetpgrp(&self.control).ok();
-        if let Some(group) = group.filter(|group| Some(*group) != before) {
+    /// Interrupts the foreground job, as Ctrl-C does, whatever the terminal's mode.
+    pub(super) fn interrupt(&self) {
+        if let Ok(group) = tcgetpgrp(&self.control) {
             // A job that ended just now needs no signal.
             let _ = kill_process_group(group, Signal::INT);
         }
-        group
     }
 
     /// The shell's working directory, exactly.

@@ -155,3 +155,18 @@ async fn output_is_seen_while_the_command_runs() {
     let (seen, ()) = tokio::join!(run, watch);
     assert_eq!(text(&seen), "early");
 }
+
+#[tokio::test]
+async fn the_watcher_is_let_go_when_the_call_returns() {
+    let bench = Bench::new();
+    let (sink, mut chunks) = OutputSink::channel();
+    let action = TerminalAction {
+        command: "sleep 4901".to_owned(),
+        timeout: Some(0.1),
+        ..TerminalAction::default()
+    };
+    let seen = bench.terminal_call(action, sink, CancellationToken::new()).await;
+    assert!(seen.timeout);
+    assert_eq!(chunks.recv().await, None);
+    bench.toolbox.close().await;
+}

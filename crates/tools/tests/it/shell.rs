@@ -123,6 +123,23 @@ async fn the_end_of_the_shell_is_told_and_a_new_one_is_there_at_once() {
 }
 
 #[tokio::test]
+async fn a_shell_that_dies_after_a_time_out_is_replaced_with_the_next_command() {
+    let bench = Bench::new();
+    bench
+        .sh_for("until [ -e go ]; do sleep 0.01; done; exit 6", 0.1)
+        .await;
+    std::fs::write(bench.workspace().join("go"), "").unwrap();
+    let seen = loop {
+        let seen = bench.sh("echo alive").await;
+        if !seen.is_error {
+            break seen;
+        }
+    };
+    assert_eq!(text(&seen), "alive");
+    assert!(seen.metadata.prefix.contains("exit code 6"), "{seen:?}");
+}
+
+#[tokio::test]
 async fn a_shell_that_dies_between_two_calls_is_replaced() {
     let bench = Bench::new();
     let pid: u32 = text(&bench.sh("echo $$").await).parse().unwrap();
