@@ -385,3 +385,27 @@ fn the_data_directory_is_private() {
 fn version_says_its_name() {
     assert!(stdout(&Home::new().run(&["--version"])).starts_with("deft 0."));
 }
+
+/// The binary needs nothing but itself: no loader, no library, no file.
+#[test]
+fn it_runs_in_an_empty_root_directory() {
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: only root may change the root directory");
+        return;
+    }
+    let root = tempfile::tempdir().unwrap();
+    fs::copy(env!("CARGO_BIN_EXE_deft"), root.path().join("deft")).unwrap();
+    let chroot = |args: &[&str]| {
+        Command::new("chroot")
+            .arg(root.path())
+            .arg("/deft")
+            .args(args)
+            .env_clear()
+            .env("PATH", "/usr/sbin:/usr/bin")
+            .output()
+            .unwrap()
+    };
+    assert!(stdout(&chroot(&["--version"])).starts_with("deft "));
+    let listed = chroot(&["list", "--data-dir", "/state"]);
+    assert!(listed.status.success(), "{}", stderr(&listed));
+}
