@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::capture::Capture;
+use super::capture::{Capture, FILE_LIMIT};
 
 /// How many characters of one output are shown.
 pub(super) const SHOWN_LIMIT: usize = 30_000;
@@ -30,6 +30,7 @@ pub(super) async fn show(mut capture: Capture, limit: usize, command_file: &Path
         };
     }
     let saved = match rest.write().await {
+        Ok(()) if total > FILE_LIMIT => format!("the first GiB is in {}", file.display()),
         Ok(()) => format!("the whole output is in {}", file.display()),
         Err(error) => format!("the whole output could not be saved: {error}"),
     };
