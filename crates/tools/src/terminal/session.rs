@@ -15,6 +15,7 @@ use super::setup::{Setup, host_name, python_in, user_name};
 use super::shell::{Progress, Shell};
 use super::shown::{ASIDE_LIMIT, SHOWN_LIMIT, show};
 use super::{guard, keys, notes};
+use crate::cgroup::ControlGroup;
 use crate::process_tree::{self, Family};
 use crate::{OutputSink, ToolError};
 
@@ -37,6 +38,8 @@ pub(super) struct Session {
     setup: Setup,
     quiet_limit: Duration,
     shell: Option<Shell>,
+    /// Holds all that the shells start, where there may be one.
+    group: Option<ControlGroup>,
     /// When the running command began, on the clock of [`process_tree::now`].
     running_since: Option<u64>,
     /// Where the shell was last seen.
@@ -77,6 +80,7 @@ impl Session {
             setup,
             quiet_limit,
             shell: None,
+            group: None,
             running_since: None,
             user: user_name(),
             host: host_name(),
@@ -147,7 +151,11 @@ impl Session {
 
     /// Ends the shell and everything that was started here.
     pub(super) async fn close(&mut self) {
+        if let Some(group) = &self.group {
+            group.kill();
+        }
         self.family().kill().await;
+        self.group = None;
         self.shell = None;
         self.running_since = None;
         // Made again with the next command.
@@ -355,7 +363,15 @@ impl Session {
                 self.directory.clone_from(&self.setup.workspace);
             }
             self.background = -1;
-            self.shell = Some(Shell::start(&self.setup, &self.directory).await?);
+            let shell = Shell::start(&self.setup, &self.directory).await?;
+            self.group = self
+                .group
+                .take()
+                .or_else(|| ControlGroup::create(&self.setup.toolbox));
+            if let Some(group) = &self.group {
+                group.add(shell.pid);
+            }
+            self.shell = Some(shell);
         }
         self.shell.as_mut().ok_or(ToolError::Closed)
     }

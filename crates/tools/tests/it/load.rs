@@ -1,10 +1,10 @@
 //! Nothing is lost, mixed up or guessed, however busy the machine is.
 
 use std::process::{Child, Command};
-use std::time::{Duration, Instant};
 
-use super::bench::{Bench, in_full, text};
+use super::bench::{Bench, text};
 
+const COMMANDS: usize = 20_000;
 const SHELLS: usize = 4;
 const BUSY_PROCESSES: usize = 4;
 
@@ -35,27 +35,20 @@ impl Drop for Load {
 #[tokio::test(flavor = "multi_thread")]
 async fn twenty_thousand_commands_under_load_give_their_own_output_and_exit_code() {
     let _load = Load::start();
-    let commands = in_full(20_000, 2_000);
     let shells = (0..SHELLS).map(|shell| {
         tokio::spawn(async move {
             let bench = Bench::new();
-            let mut times = Vec::new();
-            for number in 0..commands / SHELLS {
+            for number in 0..COMMANDS / SHELLS {
                 let status = number % 256;
-                let start = Instant::now();
                 let seen = bench.sh(&format!("echo {shell}-{number}; (exit {status})")).await;
-                times.push(start.elapsed());
                 assert_eq!(text(&seen), format!("{shell}-{number}"));
                 assert_eq!(seen.exit_code, Some(i64::try_from(status).unwrap()));
                 assert_eq!(seen.metadata.prefix, "");
             }
             bench.toolbox.close().await;
-            times
         })
     });
-    let mut times: Vec<Duration> = Vec::new();
     for shell in shells.collect::<Vec<_>>() {
-        times.extend(shell.await.unwrap());
+        shell.await.unwrap();
     }
-    assert_eq!(times.len(), commands);
 }
