@@ -45,7 +45,7 @@ pub(super) fn writable(path: &Path, durability: Durability) -> Result<Connection
 
     let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     if connection.is_readonly("main")? {
-        return Err(StoreError::ReadOnly); // SQLite does with that where it must
+        return Err(StoreError::ReadOnly); // where SQLite cannot write, it opens the file for reading
     }
     let found = schema::migrate(&mut connection)?;
     if found > schema::VERSION {
