@@ -11,6 +11,7 @@ use deft_tools::{ToolContext, Toolbox};
 use deft_types::{ConversationId, Secret};
 use deft_workspace::LocalWorkspace;
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
 use crate::settings::{self, ModelTable, Settings, prepare_data_dir};
 
@@ -165,7 +166,7 @@ pub(crate) async fn create(
     model: &dyn Model,
     workspace: &Path,
 ) -> anyhow::Result<ConversationRecord> {
-    let id = ConversationId(RealWorld.new_id());
+    let id = ConversationId(Uuid::new_v4()); // told apart by how they begin
     let remembered = Remembered {
         model: model.profile().name.clone(),
     };
@@ -190,7 +191,7 @@ pub(crate) async fn open(
     record: &ConversationRecord,
 ) -> anyhow::Result<Conversation> {
     let root = PathBuf::from(&record.workspace);
-    let directory = executor_directory(&settings.data_dir.value, record.id);
+    let directory = executor_directory(&settings.data_dir.value, record.id)?;
     let workspace = LocalWorkspace {
         program: PathBuf::from("/proc/self/exe"), // stays right when the file is replaced by an update
         root: root.clone(),
@@ -226,12 +227,14 @@ pub(crate) async fn open(
 
 /// Where a conversation's executor has its socket: in the data directory, unless that makes the socket's path
 /// longer than the system allows.
-fn executor_directory(data_dir: &Path, id: ConversationId) -> PathBuf {
+fn executor_directory(data_dir: &Path, id: ConversationId) -> anyhow::Result<PathBuf> {
     let hex = id.hex();
     let directory = data_dir.join("executors").join(&hex);
     if directory.as_os_str().len() + 1 + deft_executor::daemon::SOCKET.len() <= MAX_SOCKET_PATH {
-        return directory;
+        return Ok(directory);
     }
     let user = rustix::process::geteuid().as_raw();
-    std::env::temp_dir().join(format!("deft-{user}")).join(hex)
+    let ours = std::env::temp_dir().join(format!("deft-{user}"));
+    deft_executor::daemon::private_directory(&ours)?; // others can write beside it
+    Ok(ours.join(hex))
 }

@@ -10,8 +10,9 @@ use deft_types::{Message, Role};
 use crate::args::Plain;
 use crate::compose;
 use crate::exit::Exit;
+use crate::screen::Format;
 use crate::settings::{Settings, Surroundings};
-use crate::watch::{Format, Watched};
+use crate::watch::Watched;
 
 const TASK: &str = "The test of this project fails. Find out why, repair it, and show that the test passes.";
 

@@ -44,7 +44,7 @@ pub(crate) type Done<T> = oneshot::Sender<Result<T, CommandError>>;
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
     /// Nothing was stored and nothing has changed. Mend what the message names and ask again.
-    #[error("{0}")]
+    #[error(transparent)]
     Store(#[from] deft_store::StoreError),
     /// The conversation is not in memory any more. Open it again.
     #[error("the conversation was closed; open it again")]

@@ -98,7 +98,8 @@ impl Conversation {
             work: None,
             unsent: HashSet::new(),
             steps: 0,
-            unseen_message: false,
+            unseen: Vec::new(),
+            losses: 0,
         };
         let cut_off = actor.status_after(Trigger::Load).into_iter().collect();
         actor.record(cut_off).await?;

@@ -71,7 +71,11 @@ impl Work {
 
     pub(crate) fn connect(workspace: Arc<dyn Workspace>, world: Arc<dyn World>) -> Self {
         let connect = async move {
-            let client = Client::connect(workspace.open().await?).await?;
+            let client = match Client::connect(workspace.open().await?).await {
+                // One that was just about to end itself; the next one will not.
+                Err(ClientError::Io(_)) => Client::connect(workspace.open().await?).await?,
+                connected => connected?,
+            };
             world.reached(Point::ExecutorConnected);
             Ok(client)
         };

@@ -200,6 +200,10 @@ impl Executors {
 }
 
 impl Workspace for Executors {
+    fn find(&self) -> BoxFuture<'_, Option<Box<dyn Stream>>> {
+        self.open().map(Result::ok).boxed()
+    }
+
     fn open(&self) -> BoxFuture<'_, Result<Box<dyn Stream>, WorkspaceError>> {
         async {
             let (near, far) = tokio::io::duplex(1 << 16);

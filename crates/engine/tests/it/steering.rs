@@ -217,3 +217,111 @@ async fn a_wait_for_the_next_attempt_is_shown_and_the_half_reply_leaves_no_trace
         "{retries:?}"
     );
 }
+
+#[tokio::test]
+async fn a_message_said_while_a_reply_is_written_stands_behind_that_reply() {
+    let script = r#"
+- delay_ms: 200
+  tool_calls: [{name: terminal, arguments: {command: echo hi}}]
+- text: seen
+"#;
+    let desk = Desk::new(script).await;
+    let conversation = desk.open().await;
+    say(&conversation, "first").await;
+    conversation.run().await.unwrap();
+    while desk.model.asked() == 0 {
+        tokio::task::yield_now().await;
+    }
+    say(&conversation, "second").await;
+    assert_eq!(settled(&conversation).await.status, Status::Finished);
+    let roles = |request: usize| -> Vec<_> {
+        desk.model.requests.lock().unwrap()[request]
+            .messages
+            .iter()
+            .map(|message| message.role)
+            .collect()
+    };
+    assert_eq!(
+        roles(1),
+        [Role::System, Role::User, Role::Assistant, Role::Tool, Role::User]
+    );
+    assert_eq!(conversation.inspect().await.unwrap(), desk.rebuilt().await);
+}
+
+#[tokio::test]
+async fn a_message_that_came_before_a_crash_is_not_overlooked_after_it() {
+    let script = r#"
+- tool_calls:
+  - {name: terminal, arguments: {command: "echo begun > begun; until [ -e go ]; do sleep 0.01; done"}}
+  - {name: finish, arguments: {message: done}}
+- text: and the second
+"#;
+    let desk = Desk::new(script).await;
+    let conversation = desk.open().await;
+    say(&conversation, "first").await;
+    conversation.run().await.unwrap();
+    desk.wait_for_file("begun").await;
+    say(&conversation, "second").await;
+    conversation.close(ExecutorFate::Keep).await;
+    std::fs::write(desk.executors.work.join("go"), "").unwrap();
+
+    let conversation = desk.open().await;
+    conversation.run().await.unwrap();
+    assert_eq!(settled(&conversation).await.status, Status::Finished);
+    assert_eq!(
+        conversation.inspect().await.unwrap().answer.as_deref(),
+        Some("and the second")
+    );
+}
+
+#[tokio::test]
+async fn a_call_that_was_interrupted_before_it_began_does_not_begin_later() {
+    for _ in 0..12 {
+        let script =
+            r#"[{tool_calls: [{name: terminal, arguments: {command: "sleep 0.4; echo ran > ran"}}]}]"#;
+        let desk = Desk::new(script).await;
+        let conversation = desk.open().await;
+        say(&conversation, "do it").await;
+        conversation.run().await.unwrap();
+        while !desk
+            .events()
+            .await
+            .iter()
+            .any(|event| event.kind() == "ActionEvent")
+        {
+            tokio::task::yield_now().await;
+        }
+        conversation.interrupt().await.unwrap();
+        assert_paired(&desk.events().await);
+        tokio::time::sleep(Duration::from_millis(600)).await; // longer than the command would take
+        assert_eq!(desk.file("ran"), "");
+    }
+}
+
+#[tokio::test]
+async fn an_executor_that_died_between_two_calls_costs_nothing() {
+    let script = r#"
+- tool_calls: [{name: terminal, arguments: {command: echo one >> out}}]
+- delay_ms: 200
+  tool_calls: [{name: terminal, arguments: {command: echo two >> out}}]
+"#;
+    let desk = Desk::new(script).await;
+    let conversation = desk.open().await;
+    say(&conversation, "do it").await;
+    conversation.run().await.unwrap();
+    while desk.model.asked() < 2 {
+        tokio::task::yield_now().await;
+    }
+    desk.executors.die();
+    assert_eq!(settled(&conversation).await.status, Status::Finished);
+    assert_eq!(desk.file("out"), "one\ntwo\n");
+}
+
+#[tokio::test]
+async fn running_a_conversation_in_which_nothing_was_said_asks_nobody() {
+    let desk = Desk::new("[]").await;
+    let conversation = desk.open().await;
+    conversation.run().await.unwrap();
+    assert_eq!(settled(&conversation).await.status, Status::Idle);
+    assert_eq!(desk.model.asked(), 0);
+}
