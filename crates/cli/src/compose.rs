@@ -8,7 +8,7 @@ use deft_engine::{Conversation, Limits, Parts, RealWorld, World};
 use deft_llm::{Model, ModelSettings};
 use deft_store::{ConversationRecord, Durability, NewConversation, Options, Owner, SqliteStore, Store};
 use deft_tools::{ToolContext, Toolbox};
-use deft_types::ConversationId;
+use deft_types::{ConversationId, Secret};
 use deft_workspace::LocalWorkspace;
 use serde::{Deserialize, Serialize};
 
@@ -87,9 +87,15 @@ pub(crate) async fn model_for(
     open_model(&name, settings)
 }
 
+/// Opens a model with the key that is set, else with the one its provider's own tools would use.
 pub(crate) fn open_model(name: &str, settings: &Settings) -> anyhow::Result<Arc<dyn Model>> {
+    let providers_own = || {
+        deft_llm::key_variable(name)
+            .and_then(|variable| std::env::var(variable).ok())
+            .map(Secret::new)
+    };
     let settings = ModelSettings {
-        api_key: settings.api_key.value.clone(),
+        api_key: settings.api_key.value.clone().or_else(providers_own),
         base_url: settings
             .base_url
             .value

@@ -11,7 +11,7 @@ use crate::args::Plain;
 use crate::compose;
 use crate::exit::Exit;
 use crate::settings::{Settings, Surroundings};
-use crate::watch::{self, Format};
+use crate::watch::{Format, Watched};
 
 const TASK: &str = "The test of this project fails. Find out why, repair it, and show that the test passes.";
 
@@ -26,22 +26,23 @@ pub(crate) async fn demo(args: &Plain) -> anyhow::Result<Exit> {
         .prefix("deft-demo-")
         .tempdir()
         .context("cannot make a directory for the demo")?;
-    write_project(workspace.path()).context("cannot write the demo's project")?;
+    // Kept for whoever wants to look at the result or go on; the system clears it away some day.
+    let workspace = workspace.keep();
+    write_project(&workspace).context("cannot write the demo's project")?;
     let surroundings = Surroundings::of_this_process()?;
-    let settings = Settings::load(&args.flags, &surroundings, workspace.path())?;
+    let settings = Settings::load(&args.flags, &surroundings, &workspace)?;
     let store = compose::open_store(&settings)?;
     let model = compose::open_model("demo", &settings)?;
-    let record = compose::create(store.as_ref(), model.as_ref(), workspace.path()).await?;
+    let record = compose::create(store.as_ref(), model.as_ref(), &workspace).await?;
     let conversation = compose::open(&settings, store.clone(), model, &record).await?;
     let task = Message::text(Role::User, TASK);
-    watch::run_and_watch(
-        &conversation,
-        store.as_ref(),
-        &record,
-        Some(task),
-        Format::Human,
-        &settings.data_dir.value,
-    )
+    Watched {
+        conversation: &conversation,
+        store: store.as_ref(),
+        record: &record,
+        data_dir: &settings.data_dir.value,
+    }
+    .run(Some(task), Format::Human)
     .await
 }
 

@@ -12,7 +12,7 @@ use crate::args::{Resume, Run, Task};
 use crate::compose;
 use crate::exit::{Exit, UsageError};
 use crate::settings::{Settings, Surroundings};
-use crate::watch::{self, Format};
+use crate::watch::{Format, Watched};
 
 pub(crate) async fn run(args: Run) -> anyhow::Result<Exit> {
     let surroundings = Surroundings::of_this_process()?;
@@ -60,14 +60,13 @@ pub(crate) async fn run(args: Run) -> anyhow::Result<Exit> {
         )
         .into());
     }
-    watch::run_and_watch(
-        &conversation,
-        store.as_ref(),
-        &record,
-        task,
-        format,
-        &settings.data_dir.value,
-    )
+    Watched {
+        conversation: &conversation,
+        store: store.as_ref(),
+        record: &record,
+        data_dir: &settings.data_dir.value,
+    }
+    .run(task, format)
     .await
 }
 

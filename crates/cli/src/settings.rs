@@ -18,13 +18,13 @@ use std::collections::BTreeMap;
 use std::env;
 use std::path::{Path, PathBuf};
 
-pub(crate) use self::data_dir::{DataDirError, prepare_data_dir};
+pub(crate) use self::data_dir::prepare_data_dir;
 pub(crate) use self::error::SettingsError;
 pub(crate) use self::flags::Flags;
 pub(crate) use self::key::Settings;
 use self::key::{FromProject, KEYS, Key};
 pub(crate) use self::source::{FileOwner, Setting, Source};
-pub(crate) use self::value::{BaseUrl, Durability};
+pub(crate) use self::value::Durability;
 use self::value::{Place, Value};
 
 /// The file's name in a project and in the user's directory.

@@ -24,69 +24,72 @@ pub(crate) enum Format {
     Json,
 }
 
-/// Sends the task, if there is one, lets the agent run, and prints every event until it stops. Ctrl-C
-/// interrupts it. Nothing it started is left running.
-pub(crate) async fn run_and_watch(
-    conversation: &Conversation,
-    store: &dyn Store,
-    record: &ConversationRecord,
-    task: Option<Message>,
-    format: Format,
-    data_dir: &Path,
-) -> anyhow::Result<Exit> {
-    let shown = watch(conversation, store, record, task, format, data_dir).await;
-    conversation.close(ExecutorFate::End).await;
-    shown
+/// A loaded conversation with what is needed to show it.
+pub(crate) struct Watched<'a> {
+    pub(crate) conversation: &'a Conversation,
+    pub(crate) store: &'a dyn Store,
+    /// What the index said of it before it was loaded.
+    pub(crate) record: &'a ConversationRecord,
+    pub(crate) data_dir: &'a Path,
 }
 
-async fn watch(
-    conversation: &Conversation,
-    store: &dyn Store,
-    record: &ConversationRecord,
-    task: Option<Message>,
-    format: Format,
-    data_dir: &Path,
-) -> anyhow::Result<Exit> {
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut events = store.follow(record.id, record.last_seq.map_or(Seq::FIRST, Seq::next));
-    let mut live = conversation.live();
-    let mut screen = Screen::new(format);
-
-    if let Some(task) = task {
-        conversation.send(EventId::from(Uuid::new_v4()), task).await?;
+impl Watched<'_> {
+    /// Sends the task, if there is one, lets the agent run, and prints every event until it stops. Ctrl-C
+    /// interrupts it. Nothing it started is left running.
+    pub(crate) async fn run(&self, task: Option<Message>, format: Format) -> anyhow::Result<Exit> {
+        let shown = self.run_and_print(task, format).await;
+        self.conversation.close(ExecutorFate::End).await;
+        shown
     }
-    conversation.run().await?;
 
-    let mut settled = std::pin::pin!(conversation.settled());
-    let mut end = End::default();
-    loop {
-        tokio::select! {
-            biased; // what happened before the news that no more will
-            Some(next) = events.next() => {
-                let (seq, event) = next?;
-                screen.event(&event)?;
-                end.saw(seq, &event);
-            }
-            piece = live.recv() => if let Ok(piece) = piece { // otherwise some were left out: we were slow
-                screen.live(&piece);
-            },
-            Some(()) = interrupt.recv() => if end.stop(conversation).await? { break },
-            Some(()) = terminate.recv() => if end.stop(conversation).await? { break },
-            progress = &mut settled, if end.last.is_none() => {
-                if let Some(fault) = progress.fault {
-                    anyhow::bail!(fault);
+    async fn run_and_print(&self, task: Option<Message>, format: Format) -> anyhow::Result<Exit> {
+        let Self {
+            conversation,
+            store,
+            record,
+            data_dir,
+        } = *self;
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut events = store.follow(record.id, record.last_seq.map_or(Seq::FIRST, Seq::next));
+        let mut live = conversation.live();
+        let mut screen = Screen::new(format);
+
+        if let Some(task) = task {
+            conversation.send(EventId::from(Uuid::new_v4()), task).await?;
+        }
+        conversation.run().await?;
+
+        let mut settled = std::pin::pin!(conversation.settled());
+        let mut end = End::default();
+        loop {
+            tokio::select! {
+                biased; // what happened before the news that no more will
+                Some(next) = events.next() => {
+                    let (seq, event) = next?;
+                    screen.event(&event)?;
+                    end.saw(seq, &event);
                 }
-                end.last = store.conversation(record.id).await?.and_then(|record| record.last_seq);
+                piece = live.recv() => if let Ok(piece) = piece { // otherwise some were left out: we were slow
+                    screen.live(&piece);
+                },
+                Some(()) = interrupt.recv() => if end.stop(conversation).await? { break },
+                Some(()) = terminate.recv() => if end.stop(conversation).await? { break },
+                progress = &mut settled, if end.last.is_none() => {
+                    if let Some(fault) = progress.fault {
+                        anyhow::bail!(fault);
+                    }
+                    end.last = store.conversation(record.id).await?.and_then(|record| record.last_seq);
+                }
+            }
+            if end.last.is_some() && end.last <= end.seen {
+                break;
             }
         }
-        if end.last.is_some() && end.last <= end.seen {
-            break;
-        }
+        let state = conversation.inspect().await?;
+        screen.finish(&state, record.id, data_dir)?;
+        Ok(end.exit(state.status))
     }
-    let state = conversation.inspect().await?;
-    screen.finish(&state, record.id, data_dir)?;
-    Ok(end.exit(state.status))
 }
 
 /// What is known about how it ends.

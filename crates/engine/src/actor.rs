@@ -27,6 +27,7 @@ use crate::conversation::{Limits, Progress};
 use crate::live::{Broadcast, Live};
 use crate::prompt;
 use crate::state::{self, State, key};
+use crate::status::{self, Trigger};
 use crate::toolset::Toolset;
 use crate::turn::{Draft, failure};
 use crate::world::{Point, World};
@@ -97,7 +98,7 @@ impl Actor {
     async fn handle(&mut self, command: Command) {
         // Whoever asked may have gone; what was done stays done.
         match command {
-            Command::Send { id, message, done } => drop(done.send(self.admit(id, message).await)),
+            Command::Send { id, message, done } => drop(done.send(self.admit(id, *message).await)),
             Command::Run { done } => drop(done.send(self.start_run().await.map_err(Into::into))),
             Command::Pause { done } => drop(done.send(self.pause().await.map_err(Into::into))),
             Command::Interrupt { done } => drop(done.send(self.interrupt().await.map_err(Into::into))),
@@ -112,9 +113,7 @@ impl Actor {
         if !self.state.has_prompt {
             drafts.push(Draft::new(Source::Agent, self.system_prompt()));
         }
-        if matches!(self.state.status, Status::Finished | Status::Stuck) {
-            drafts.push(Draft::new(Source::Environment, state::status(Status::Idle)));
-        }
+        drafts.extend(self.status_after(Trigger::Message));
         drafts.push(Draft::new(Source::User, MessageEvent::new(message)).with_id(id.clone()));
         drafts.push(Draft::new(
             Source::Environment,
@@ -144,42 +143,28 @@ impl Actor {
     }
 
     async fn start_run(&mut self) -> Result<(), StoreError> {
-        match self.state.status {
-            Status::Idle | Status::Paused | Status::Error | Status::Stuck => {
-                self.steps = 0;
-                self.change_status(Status::Running).await
-            }
-            // What failed to be stored may be stored now.
-            Status::Running => {
-                self.publish_progress(None);
-                Ok(())
-            }
-            Status::WaitingForConfirmation | Status::Finished | Status::Deleting => Ok(()),
+        // What could not be stored before may be stored now.
+        self.publish_progress(None);
+        if self.state.status != Status::Running {
+            self.steps = 0;
         }
+        let begin = self.status_after(Trigger::Run).into_iter().collect();
+        self.record(begin).await
     }
 
     async fn pause(&mut self) -> Result<(), StoreError> {
-        match self.state.status {
-            Status::Idle | Status::Running => {
-                let drafts = vec![
-                    Draft::new(Source::Environment, state::status(Status::Paused)),
-                    Draft::new(Source::User, PauseEvent::default()),
-                ];
-                self.record(drafts).await
-            }
-            Status::Paused
-            | Status::WaitingForConfirmation
-            | Status::Finished
-            | Status::Error
-            | Status::Stuck
-            | Status::Deleting => Ok(()),
-        }
+        let Some(paused) = self.status_after(Trigger::Pause) else {
+            return Ok(());
+        };
+        self.record(vec![paused, Draft::new(Source::User, PauseEvent::default())])
+            .await
     }
 
     /// Stops what is under way, gives every open call its result, and pauses.
     async fn interrupt(&mut self) -> Result<(), StoreError> {
         let stopped = self.stop_work().await;
-        if self.state.status != Status::Running && self.state.open_calls.is_empty() && stopped.is_none() {
+        let paused = self.status_after(Trigger::Interrupt);
+        if paused.is_none() && self.state.open_calls.is_empty() {
             return Ok(());
         }
         let (answered, result) = stopped.unzip();
@@ -197,7 +182,7 @@ impl Actor {
             ));
         }
         let calls: Vec<_> = self.state.open_calls.iter().map(|call| call.id.clone()).collect();
-        drafts.push(Draft::new(Source::Environment, state::status(Status::Paused)));
+        drafts.extend(paused);
         drafts.push(Draft::new(Source::User, InterruptEvent::default()));
         self.record(drafts).await?;
         if let Some(executor) = &self.executor {
@@ -248,6 +233,9 @@ impl Actor {
 
     /// Stores events, then takes them into the state. On an error nothing has changed.
     pub(crate) async fn record(&mut self, drafts: Vec<Draft>) -> Result<(), StoreError> {
+        if drafts.is_empty() {
+            return Ok(());
+        }
         let mut leaf = self.state.leaf.clone();
         let mut events = Vec::with_capacity(drafts.len());
         for draft in drafts {
@@ -275,9 +263,10 @@ impl Actor {
         Ok(())
     }
 
-    pub(crate) async fn change_status(&mut self, status: Status) -> Result<(), StoreError> {
-        self.record(vec![Draft::new(Source::Environment, state::status(status))])
-            .await
+    /// The event that the status is another, if it is.
+    pub(crate) fn status_after(&self, trigger: Trigger) -> Option<Draft> {
+        let next = status::after(self.state.status, trigger)?;
+        Some(Draft::new(Source::Environment, state::status(next)))
     }
 
     /// The run failed: the status says so, and the event behind it why.
@@ -293,11 +282,9 @@ impl Actor {
             classification: Some(kind),
             extra: Extra::new(),
         };
-        self.record(vec![
-            Draft::new(Source::Environment, state::status(Status::Error)),
-            Draft::new(Source::Environment, event),
-        ])
-        .await
+        let mut drafts: Vec<_> = self.status_after(Trigger::Fail).into_iter().collect();
+        drafts.push(Draft::new(Source::Environment, event));
+        self.record(drafts).await
     }
 
     /// The store failed under the loop: nothing goes on until somebody asks again.

@@ -1,5 +1,7 @@
 //! A model's arguments: read, repaired and checked against the tool's schema.
 
+use std::fmt::Write;
+
 use deft_types::SecurityRisk;
 use serde_json::{Map, Value};
 
@@ -34,7 +36,7 @@ fn escape_control_characters(text: &str) -> String {
         match c {
             '"' if !escaped => in_string = !in_string,
             _ if in_string && c.is_control() && (c as u32) < 0x20 => {
-                out.push_str(&format!("\\u{:04x}", c as u32));
+                let _ = write!(out, "\\u{:04x}", c as u32); // a string takes everything
                 escaped = false;
                 continue;
             }

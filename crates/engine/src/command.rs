@@ -10,7 +10,7 @@ pub(crate) enum Command {
     /// Store a user's message. What runs picks it up at the next safe boundary.
     Send {
         id: EventId,
-        message: Message,
+        message: Box<Message>,
         done: Done<()>,
     },
     /// Go on until the agent is finished or something stops it.

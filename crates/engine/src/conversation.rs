@@ -13,6 +13,7 @@ use crate::actor::Actor;
 use crate::command::{Command, CommandError, ExecutorFate};
 use crate::live::{Broadcast, Live};
 use crate::state::State;
+use crate::status::Trigger;
 use crate::toolset::Toolset;
 use crate::world::{Point, World};
 
@@ -99,9 +100,8 @@ impl Conversation {
             steps: 0,
             unseen_message: false,
         };
-        if actor.state.status == Status::Running {
-            actor.change_status(Status::Paused).await?;
-        }
+        let cut_off = actor.status_after(Trigger::Load).into_iter().collect();
+        actor.record(cut_off).await?;
         // Ends with its last handle, or when it is closed.
         tokio::spawn(actor.run());
         Ok(Self {
@@ -120,7 +120,12 @@ impl Conversation {
     /// Stores a user's message; resolves when it is committed, whatever the agent is doing. The same id again
     /// changes nothing.
     pub async fn send(&self, id: EventId, message: Message) -> Result<(), CommandError> {
-        self.ask(|done| Command::Send { id, message, done }).await?
+        self.ask(|done| Command::Send {
+            id,
+            message: Box::new(message),
+            done,
+        })
+        .await?
     }
 
     /// Lets the agent go on; resolves when it has begun. [`Conversation::settled`] waits for the end.

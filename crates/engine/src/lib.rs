@@ -14,6 +14,7 @@ mod live;
 mod observation;
 mod prompt;
 mod state;
+mod status;
 mod toolset;
 mod turn;
 mod view;

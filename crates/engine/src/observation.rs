@@ -16,17 +16,21 @@ pub(crate) fn for_model(observation: &Observation) -> Vec<Content> {
 
 fn terminal_text(terminal: &TerminalObservation) -> String {
     let metadata = &terminal.metadata;
-    let mut text = metadata.prefix.clone();
-    text.push_str(&deft_types::text_of(&terminal.content));
-    text.push_str(&metadata.suffix);
-    if let Some(directory) = &metadata.working_dir {
-        text.push_str(&format!("\n[Working directory: {directory}]"));
-    }
-    if let Some(python) = &metadata.py_interpreter_path {
-        text.push_str(&format!("\n[Python: {python}]"));
-    }
-    if let Some(code) = terminal.exit_code.filter(|code| *code != -1) {
-        text.push_str(&format!("\n[Exit code: {code}]"));
-    }
-    text
+    let exit_code = terminal.exit_code.filter(|code| *code != -1);
+    let notes = [
+        metadata
+            .working_dir
+            .as_ref()
+            .map(|directory| format!("\n[Working directory: {directory}]")),
+        metadata
+            .py_interpreter_path
+            .as_ref()
+            .map(|python| format!("\n[Python: {python}]")),
+        exit_code.map(|code| format!("\n[Exit code: {code}]")),
+    ];
+    let output = deft_types::text_of(&terminal.content);
+    [metadata.prefix.clone(), output, metadata.suffix.clone()]
+        .into_iter()
+        .chain(notes.into_iter().flatten())
+        .collect()
 }

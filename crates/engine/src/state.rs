@@ -115,7 +115,7 @@ impl State {
                 }
             }
             key::LAST_USER_MESSAGE => {
-                self.last_user_message_id = Option::deserialize(value).unwrap_or_default()
+                self.last_user_message_id = Option::deserialize(value).unwrap_or_default();
             }
             key::EXECUTOR => {
                 if let Ok(instance) = Uuid::deserialize(value) {

@@ -45,7 +45,7 @@ impl View {
             }
             EventBody::Action(action) => self.add_call(action),
             EventBody::Observation(result) => {
-                self.add_result(&result.tool_call_id, |id| observed(id, result))
+                self.add_result(&result.tool_call_id, |id| observed(id, result));
             }
             EventBody::AgentError(error) => self.add_result(&error.tool_call_id, |id| failed(id, error)),
             EventBody::UserReject(rejection) => {

@@ -171,13 +171,11 @@ impl Executor {
             let run = async {
                 let mut run = tool.run(call);
                 let Some(limit) = deadline else { return run.await };
-                match tokio::time::timeout(limit, &mut run).await {
-                    Ok(ended) => ended,
-                    Err(_) => {
-                        entry.cancel.cancel();
-                        run.await
-                    }
+                if let Ok(ended) = tokio::time::timeout(limit, &mut run).await {
+                    return ended;
                 }
+                entry.cancel.cancel();
+                run.await
             };
             // The call holds the sink, so the chunks end with it.
             let (ended, ()) = tokio::join!(run, publish(chunks, &entry.output));

@@ -179,7 +179,7 @@ async fn a_cancelled_call_ends_soon_with_a_result_and_the_shell_goes_on() {
     assert_eq!(deft_types::text_of(&observation.content), "alive");
 }
 
-async fn daemon(place: &Place, linger: Duration) -> (tokio::task::JoinHandle<()>, std::path::PathBuf) {
+fn daemon(place: &Place, linger: Duration) -> (tokio::task::JoinHandle<()>, std::path::PathBuf) {
     let directory = place.root.path().join("socket-directory");
     let daemon = Daemon::bind(&directory).unwrap();
     let executor = place.executor.clone();
@@ -192,7 +192,7 @@ async fn daemon(place: &Place, linger: Duration) -> (tokio::task::JoinHandle<()>
 #[tokio::test]
 async fn the_daemon_ends_when_its_last_client_has_been_gone_for_the_linger_time() {
     let place = Place::new();
-    let (served, socket) = daemon(&place, Duration::from_millis(200)).await;
+    let (served, socket) = daemon(&place, Duration::from_millis(200));
     let client = Client::connect(UnixStream::connect(&socket).await.unwrap())
         .await
         .unwrap();
@@ -208,7 +208,7 @@ async fn the_daemon_ends_when_its_last_client_has_been_gone_for_the_linger_time(
 #[tokio::test]
 async fn shutdown_returns_when_the_daemon_and_its_shells_are_gone() {
     let place = Place::new();
-    let (served, socket) = daemon(&place, Duration::from_secs(600)).await;
+    let (served, socket) = daemon(&place, Duration::from_mins(10));
     let client = Client::connect(UnixStream::connect(&socket).await.unwrap())
         .await
         .unwrap();
@@ -229,7 +229,7 @@ async fn shutdown_returns_when_the_daemon_and_its_shells_are_gone() {
 #[tokio::test]
 async fn bytes_that_are_no_frames_end_the_connection_and_nothing_else() {
     let place = Place::new();
-    let (_served, socket) = daemon(&place, Duration::from_secs(600)).await;
+    let (_served, socket) = daemon(&place, Duration::from_mins(10));
     for garbage in [
         &b"\xff\xff\xff\xff garbage"[..],
         &b"\0\0\0\x02{]"[..],

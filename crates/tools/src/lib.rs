@@ -7,6 +7,7 @@
 //! Begin reading at [`Tool`] and [`Toolbox`]; the two tools with a life of their own are `terminal` (a
 //! persistent shell on a pseudo-terminal) and `file_editor`.
 
+mod cgroup;
 mod file_editor;
 mod finish;
 mod output;

@@ -11,8 +11,8 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::process::{
-    Pid, Signal, WaitId, WaitIdOptions, WaitOptions, getpgrp, getpid, kill_process, set_child_subreaper,
-    waitid, waitpid,
+    Pid, Signal, WaitId, WaitIdOptions, WaitOptions, getpid, kill_process, set_child_subreaper, waitid,
+    waitpid,
 };
 
 /// Names, in the environment of all that a toolbox starts, the toolbox.
@@ -24,7 +24,8 @@ const KILL_ROUNDS: u32 = 250;
 const KILL_PAUSE: Duration = Duration::from_millis(2);
 
 /// Makes this process the new parent of orphaned descendants. To be called once, early, by the process that
-/// owns a [`crate::Toolbox`].
+/// owns a [`crate::Toolbox`]. That process must start no sessions of its own: a child in another session is held
+/// for an orphan, and killed when the toolbox is closed.
 pub fn become_subreaper() -> io::Result<()> {
     Ok(set_child_subreaper(Some(getpid()))?)
 }
@@ -96,16 +97,14 @@ impl Family {
         }
     }
 
-    /// Children of this process that it did not start: those it starts itself stay in its process group, but
-    /// for the shells, and the shells of other toolboxes say whose they are.
+    /// Children of this process that it did not start: those it starts itself stay in its session, but for the
+    /// shells, and the shells of other toolboxes say whose they are.
     fn orphans<'a>(&'a self, table: &'a Table) -> impl Iterator<Item = &'a Process> {
-        let (me, group) = (
-            getpid().as_raw_pid().cast_unsigned(),
-            getpgrp().as_raw_pid().cast_unsigned(),
-        );
+        let me = getpid().as_raw_pid().cast_unsigned();
+        let session = table.0.get(&me).map(|process| process.session);
         table.0.values().filter(move |process| {
             process.parent == me
-                && process.group != group
+                && Some(process.session) != session
                 && Some(process.pid) != self.shell
                 && toolbox_of(process.pid).is_none_or(|toolbox| toolbox == self.toolbox)
         })
@@ -143,7 +142,7 @@ async fn kill_all(select: impl Fn(&Table) -> Vec<u32> + Send + 'static) {
 struct Process {
     pid: u32,
     parent: u32,
-    group: u32,
+    session: u32,
     start: u64,
     ended: bool,
 }
@@ -187,14 +186,14 @@ impl Table {
     }
 }
 
-/// Reads `pid (name) state parent group …`; the name may contain anything.
+/// Reads `pid (name) state parent group session …`; the name may contain anything.
 fn parse_stat(pid: u32, stat: &str) -> Option<Process> {
     let fields: Vec<&str> = stat.get(stat.rfind(')')? + 2..)?.split(' ').collect();
     Some(Process {
         pid,
         ended: matches!(*fields.first()?, "Z" | "X"),
         parent: fields.get(1)?.parse().ok()?,
-        group: fields.get(2)?.parse().ok()?,
+        session: fields.get(3)?.parse().ok()?,
         start: fields.get(19)?.parse().ok()?,
     })
 }

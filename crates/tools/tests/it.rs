@@ -3,5 +3,12 @@
 
 mod it {
     mod bench;
-    mod smoke;
+    mod commands;
+    mod editor;
+    mod load;
+    mod output;
+    mod processes;
+    mod recorded;
+    mod running;
+    mod shell;
 }

@@ -179,14 +179,14 @@ mod tests {
             ),
         ];
         assert_eq!(
-            conversation_table(&rows, Some(54), &Style::plain()),
+            conversation_table(&rows, Some(54), &Style::default()),
             "ID        STATUS   AGE     COST  TITLE\n\
              0a1b2c3d  running   5s  $0.0123  Fix the failing test…\n\
              11111111  waiting   2h   $12.50  漢字漢字漢字漢字漢字…\n\
              22222222  error    10d    $0.00  xy\n"
         );
-        assert!(conversation_table(&rows, None, &Style::plain()).contains("of the parser\n"));
-        assert!(conversation_table(&rows, Some(1), &Style::plain()).contains("  Fix the…\n"));
+        assert!(conversation_table(&rows, None, &Style::default()).contains("of the parser\n"));
+        assert!(conversation_table(&rows, Some(1), &Style::default()).contains("  Fix the…\n"));
     }
 
     #[test]
@@ -195,7 +195,7 @@ mod tests {
             row("018f0000-1110-7000-8000-000000000000", Status::Idle, 1, 0.0, ""),
             row("018f0000-1120-7000-8000-000000000000", Status::Idle, 1, 0.0, ""),
         ];
-        let table = conversation_table(&rows, None, &Style::plain());
+        let table = conversation_table(&rows, None, &Style::default());
         assert!(
             table.contains("018f0000111  ") && table.contains("018f0000112  "),
             "{table}"
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn an_empty_list_says_so() {
         assert_eq!(
-            conversation_table(&[], Some(80), &Style::plain()),
+            conversation_table(&[], Some(80), &Style::default()),
             "There are no conversations yet.\n"
         );
     }

@@ -18,11 +18,6 @@ pub(crate) struct Style {
 }
 
 impl Style {
-    /// Nothing but text.
-    pub(crate) fn plain() -> Self {
-        Self::default()
-    }
-
     /// With colours, from the sixteen that every terminal theme sets.
     pub(crate) fn coloured() -> Self {
         let colour = |colour: AnsiColor| colour.on_default();

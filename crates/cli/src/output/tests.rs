@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 /// Prints events without colour.
 fn shown(events: &[Value]) -> String {
-    printed(events, Style::plain())
+    printed(events, Style::default())
 }
 
 fn printed(events: &[Value], style: Style) -> String {
@@ -276,7 +276,7 @@ fn a_tool_without_a_form_of_its_own_is_shown_as_its_call() {
     let answer = json!({"kind": "MCPToolObservation", "tool_name": "fetch", "content": [{"type": "text", "text": "ok"}]});
     assert_eq!(
         shown(&[call, result("1", answer)]),
-        "fetch {\"data\":{\"url\":\"https://x\"},\"kind\":\"MCPToolAction\"}\n  ok\n"
+        "fetch {\"kind\":\"MCPToolAction\",\"data\":{\"url\":\"https://x\"}}\n  ok\n"
     );
 }
 

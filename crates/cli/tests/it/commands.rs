@@ -58,7 +58,10 @@ fn stderr(output: &Output) -> String {
 
 /// One JSON value a line.
 fn lines(output: &Output) -> Vec<Value> {
-    stdout(output).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    stdout(output)
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
 }
 
 /// The command fails with one sentence on standard error that has these words in it.
@@ -66,7 +69,10 @@ fn lines(output: &Output) -> Vec<Value> {
 fn fails(output: &Output, code: i32, words: &[&str]) {
     let complaint = stderr(output);
     assert_eq!(output.status.code(), Some(code), "{complaint}");
-    assert!(complaint.starts_with("deft: ") && complaint.trim_end().lines().count() == 1, "{complaint}");
+    assert!(
+        complaint.starts_with("deft: ") && complaint.trim_end().lines().count() == 1,
+        "{complaint}"
+    );
     for word in words {
         assert!(complaint.contains(word), "no {word:?} in {complaint}");
     }
@@ -75,7 +81,11 @@ fn fails(output: &Output, code: i32, words: &[&str]) {
 fn wait_for(path: &Path) {
     let start = Instant::now();
     while !path.exists() {
-        assert!(start.elapsed() < Duration::from_secs(30), "{} never came", path.display());
+        assert!(
+            start.elapsed() < Duration::from_secs(30),
+            "{} never came",
+            path.display()
+        );
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -86,7 +96,14 @@ fn the_demo_repairs_its_project_without_a_key() {
     let output = home.run(&["demo"]);
     let shown = stdout(&output);
     assert_eq!(output.status.code(), Some(0), "{shown}{}", stderr(&output));
-    for words in ["FAIL greet.sh:3", "-    echo \"Helo", "+    echo \"Hello", "ok", "steps", "is kept in"] {
+    for words in [
+        "FAIL greet.sh:3",
+        "-    echo \"Helo",
+        "+    echo \"Hello",
+        "ok",
+        "steps",
+        "is kept in",
+    ] {
         assert!(shown.contains(words), "no {words:?} in {shown}");
     }
     let list = home.run(&["list", "--json"]);
@@ -98,7 +115,8 @@ fn the_demo_repairs_its_project_without_a_key() {
 #[test]
 fn a_task_runs_to_its_end_and_can_be_looked_at_afterwards() {
     let home = Home::new();
-    let model = home.script("[{text: Well., tool_calls: [{name: terminal, arguments: {command: echo hi > made}}]}]");
+    let model =
+        home.script("[{text: Well., tool_calls: [{name: terminal, arguments: {command: echo hi > made}}]}]");
     let output = home.run(&["run", "-t", "make it", "--model", &model, "--json"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!(fs::read_to_string(home.work().join("made")).unwrap(), "hi\n");
@@ -106,7 +124,10 @@ fn a_task_runs_to_its_end_and_can_be_looked_at_afterwards() {
     assert_eq!(events[0]["kind"], "SystemPromptEvent");
     assert_eq!(events.last().unwrap()["value"], "finished");
 
-    let id = lines(&home.run(&["list", "--json"]))[0]["id"].as_str().unwrap().to_owned();
+    let id = lines(&home.run(&["list", "--json"]))[0]["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     assert_eq!(lines(&home.run(&["show", &id[..6], "--json"])), events);
     let shown = stdout(&home.run(&["show", &id]));
     assert_eq!(shown.lines().count(), events.len(), "one line an event: {shown}");
@@ -118,11 +139,28 @@ fn the_task_may_come_from_a_file_or_from_standard_input() {
     let home = Home::new();
     let model = home.script("[{text: yes}]");
     fs::write(home.root.path().join("task"), "from a file").unwrap();
-    assert!(home.run(&["run", "-f", "../task", "--model", &model]).status.success());
-    let mut child = home.deft(&["run", "-", "--model", &model]).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(b"from standard input").unwrap();
+    assert!(
+        home.run(&["run", "-f", "../task", "--model", &model])
+            .status
+            .success()
+    );
+    let mut child = home
+        .deft(&["run", "-", "--model", &model])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(b"from standard input")
+        .unwrap();
     assert!(child.wait().unwrap().success());
-    let titles: Vec<_> = lines(&home.run(&["list", "--json"])).iter().map(|row| row["title"].clone()).collect();
+    let titles: Vec<_> = lines(&home.run(&["list", "--json"]))
+        .iter()
+        .map(|row| row["title"].clone())
+        .collect();
     assert_eq!(titles, ["from standard input", "from a file"]);
 }
 
@@ -130,11 +168,18 @@ fn the_task_may_come_from_a_file_or_from_standard_input() {
 fn a_finished_conversation_takes_the_next_task() {
     let home = Home::new();
     let model = home.script("[{text: one}, {text: two}]");
-    assert!(home.run(&["run", "-t", "first", "--model", &model]).status.success());
+    assert!(
+        home.run(&["run", "-t", "first", "--model", &model])
+            .status
+            .success()
+    );
     let output = home.run(&["run", "-t", "second", "--last", "--json"]); // the model is remembered
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let said = |event: &&Value| event["source"] == "agent" && event["kind"] == "MessageEvent";
-    assert_eq!(lines(&output).iter().find(said).unwrap()["llm_message"]["content"][0]["text"], "two");
+    assert_eq!(
+        lines(&output).iter().find(said).unwrap()["llm_message"]["content"][0]["text"],
+        "two"
+    );
     fails(&home.run(&["run", "--last"]), 2, &["finished", "-t"]);
 }
 
@@ -143,8 +188,14 @@ fn limits_and_loops_end_with_3_and_errors_with_1() {
     let home = Home::new();
     let model = home.script("[{repeat: 9, cost: 1, tool_calls: [{name: think, arguments: {thought: hm}}]}]");
     let code = |args: &[&str]| home.run(args).status.code();
-    assert_eq!(code(&["run", "-t", "x", "--model", &model, "--max-steps", "2"]), Some(3));
-    assert_eq!(code(&["run", "-t", "x", "--model", &model, "--max-cost", "2.5"]), Some(3));
+    assert_eq!(
+        code(&["run", "-t", "x", "--model", &model, "--max-steps", "2"]),
+        Some(3)
+    );
+    assert_eq!(
+        code(&["run", "-t", "x", "--model", &model, "--max-cost", "2.5"]),
+        Some(3)
+    );
     let empty = home.script("[{text: ''}, {text: ''}, {text: ''}]");
     assert_eq!(code(&["run", "-t", "x", "--model", &empty]), Some(3));
     let failing = home.script("[{error: {status: 500, message: oh no}}]");
@@ -158,7 +209,11 @@ fn ctrl_c_stops_everything_within_a_second_and_leaves_a_conversation_to_go_on_wi
     let model = home.script(
         r#"[{tool_calls: [{name: terminal, arguments: {command: "setsid sleep 601 & (sleep 602 &) ; touch begun; sleep 603"}}]}, {text: fine}]"#,
     );
-    let child = home.deft(&["run", "-t", "x", "--model", &model]).stdout(Stdio::piped()).spawn().unwrap();
+    let child = home
+        .deft(&["run", "-t", "x", "--model", &model])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
     wait_for(&home.work().join("begun"));
     let start = Instant::now();
     let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
@@ -176,31 +231,56 @@ fn ctrl_c_stops_everything_within_a_second_and_leaves_a_conversation_to_go_on_wi
 /// Processes that work in the workspace.
 fn still_running(home: &Home) -> Vec<String> {
     let work = home.work().canonicalize().unwrap();
-    let processes = fs::read_dir("/proc").unwrap().filter_map(|entry| Some(entry.ok()?.path()));
+    let processes = fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(|entry| Some(entry.ok()?.path()));
     let here = |path: &PathBuf| fs::read_link(path.join("cwd")).is_ok_and(|cwd| cwd == work);
-    processes.filter(here).map(|path| fs::read_to_string(path.join("cmdline")).unwrap_or_default()).collect()
+    processes
+        .filter(here)
+        .map(|path| fs::read_to_string(path.join("cmdline")).unwrap_or_default())
+        .collect()
 }
 
 #[test]
 fn invariant_7_the_executor_sees_nothing_of_our_environment_but_a_short_list() {
     let home = Home::new();
     let model = home.script("[{tool_calls: [{name: terminal, arguments: {command: env > environment}}]}]");
-    let output = home.deft(&["run", "-t", "x", "--model", &model]).env("AWS_SECRET_ACCESS_KEY", "hidden").output().unwrap();
+    let output = home
+        .deft(&["run", "-t", "x", "--model", &model])
+        .env("AWS_SECRET_ACCESS_KEY", "hidden")
+        .output()
+        .unwrap();
     assert!(output.status.success());
     let seen = fs::read_to_string(home.work().join("environment")).unwrap();
     assert!(seen.contains("HOME="));
-    assert!(!seen.contains("sk-of-the-test") && !seen.contains("hidden"), "{seen}");
-    let log = stdout(&home.run(&["show", "--json", lines(&home.run(&["list", "--json"]))[0]["id"].as_str().unwrap()]));
+    assert!(
+        !seen.contains("sk-of-the-test") && !seen.contains("hidden"),
+        "{seen}"
+    );
+    let log = stdout(&home.run(&[
+        "show",
+        "--json",
+        lines(&home.run(&["list", "--json"]))[0]["id"].as_str().unwrap(),
+    ]));
     assert!(!log.contains("sk-of-the-test"));
 }
 
 #[test]
 fn a_second_process_on_the_same_conversation_is_turned_away() {
     let home = Home::new();
-    let model = home.script("[{tool_calls: [{name: terminal, arguments: {command: touch begun; sleep 600}}]}]");
-    let mut child = home.deft(&["run", "-t", "x", "--model", &model]).stdout(Stdio::null()).spawn().unwrap();
+    let model =
+        home.script("[{tool_calls: [{name: terminal, arguments: {command: touch begun; sleep 600}}]}]");
+    let mut child = home
+        .deft(&["run", "-t", "x", "--model", &model])
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
     wait_for(&home.work().join("begun"));
-    fails(&home.run(&["run", "--last", "-t", "me too"]), 1, &["process", "stop"]);
+    fails(
+        &home.run(&["run", "--last", "-t", "me too"]),
+        1,
+        &["process", "stop"],
+    );
     let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));
@@ -216,9 +296,21 @@ fn bad_input_gets_one_clear_sentence_and_loses_nothing() {
     fails(&run(&["--model", "nonsense"]), 1, &["nonsense"]);
     fails(&run(&["--model", "script:none.yaml"]), 1, &["none.yaml"]);
     fs::write(home.work().join("broken.yaml"), "- text: [").unwrap();
-    fails(&run(&["--model", "script:broken.yaml"]), 1, &["broken.yaml", "line"]);
-    fails(&run(&["--model", "demo", "--workspace", "/no/such/place"]), 1, &["/no/such/place", "does not exist"]);
-    fails(&run(&["--model", "demo", "--data-dir", "/proc/none"]), 1, &["/proc/none"]);
+    fails(
+        &run(&["--model", "script:broken.yaml"]),
+        1,
+        &["broken.yaml", "line"],
+    );
+    fails(
+        &run(&["--model", "demo", "--workspace", "/no/such/place"]),
+        1,
+        &["/no/such/place", "does not exist"],
+    );
+    fails(
+        &run(&["--model", "demo", "--data-dir", "/proc/none"]),
+        1,
+        &["/proc/none"],
+    );
     fails(&home.run(&["run", "--resume", "ffff"]), 1, &["ffff", "deft list"]);
     fails(&home.run(&["run", "-f", "no-such-file"]), 1, &["no-such-file"]);
     fs::write(home.work().join("deft.toml"), "max_steps = \n").unwrap();
@@ -226,14 +318,30 @@ fn bad_input_gets_one_clear_sentence_and_loses_nothing() {
     fs::remove_file(home.work().join("deft.toml")).unwrap();
 
     let mut unset = home.deft(&["run", "-t", "x", "--model", "openai/gpt-4o"]);
-    fails(&unset.env_remove("LLM_API_KEY").output().unwrap(), 1, &["LLM_API_KEY"]);
-    assert_eq!(lines(&home.run(&["list", "--json"])).len(), 0, "nothing was begun");
+    fails(
+        &unset.env_remove("LLM_API_KEY").output().unwrap(),
+        1,
+        &["LLM_API_KEY"],
+    );
+    assert_eq!(
+        lines(&home.run(&["list", "--json"])).len(),
+        0,
+        "nothing was begun"
+    );
 }
 
 #[test]
 fn an_endpoint_that_cannot_be_reached_is_an_error_to_go_on_from() {
     let home = Home::new();
-    let args = ["run", "-t", "x", "--model", "openai/any", "--base-url", "http://127.0.0.1:9"];
+    let args = [
+        "run",
+        "-t",
+        "x",
+        "--model",
+        "openai/any",
+        "--base-url",
+        "http://127.0.0.1:9",
+    ];
     let output = home.run(&args);
     assert_eq!(output.status.code(), Some(1));
     assert!(stdout(&output).contains("127.0.0.1:9"), "{}", stdout(&output));
@@ -244,9 +352,21 @@ fn an_endpoint_that_cannot_be_reached_is_an_error_to_go_on_from() {
 #[test]
 fn settings_are_shown_with_their_sources_and_without_secrets() {
     let home = Home::new();
-    let shown = stdout(&home.deft(&["config", "--max-steps", "7"]).env("LLM_MODEL", "openai/x").output().unwrap());
-    assert!(shown.contains("max_steps = 7") && shown.contains("--max-steps"), "{shown}");
-    assert!(shown.contains("LLM_MODEL") && shown.contains("LLM_API_KEY"), "{shown}");
+    let shown = stdout(
+        &home
+            .deft(&["config", "--max-steps", "7"])
+            .env("LLM_MODEL", "openai/x")
+            .output()
+            .unwrap(),
+    );
+    assert!(
+        shown.contains("max_steps = 7") && shown.contains("--max-steps"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("LLM_MODEL") && shown.contains("LLM_API_KEY"),
+        "{shown}"
+    );
     assert!(!shown.contains("sk-of-the-test"), "{shown}");
 }
 
@@ -254,11 +374,38 @@ fn settings_are_shown_with_their_sources_and_without_secrets() {
 fn the_data_directory_is_private() {
     let home = Home::new();
     assert!(home.run(&["list"]).status.success());
-    let mode = fs::metadata(home.root.path().join(".deft")).unwrap().permissions().mode();
+    let mode = fs::metadata(home.root.path().join(".deft"))
+        .unwrap()
+        .permissions()
+        .mode();
     assert_eq!(mode & 0o777, 0o700);
 }
 
 #[test]
 fn version_says_its_name() {
     assert!(stdout(&Home::new().run(&["--version"])).starts_with("deft 0."));
+}
+
+/// The binary needs nothing but itself: no loader, no library, no file.
+#[test]
+fn it_runs_in_an_empty_root_directory() {
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: only root may change the root directory");
+        return;
+    }
+    let root = tempfile::tempdir().unwrap();
+    fs::copy(env!("CARGO_BIN_EXE_deft"), root.path().join("deft")).unwrap();
+    let chroot = |args: &[&str]| {
+        Command::new("chroot")
+            .arg(root.path())
+            .arg("/deft")
+            .args(args)
+            .env_clear()
+            .env("PATH", "/usr/sbin:/usr/bin")
+            .output()
+            .unwrap()
+    };
+    assert!(stdout(&chroot(&["--version"])).starts_with("deft "));
+    let listed = chroot(&["list", "--data-dir", "/state"]);
+    assert!(listed.status.success(), "{}", stderr(&listed));
 }

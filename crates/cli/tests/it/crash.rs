@@ -73,13 +73,24 @@ fn store(case: &Path) -> Arc<dyn Store> {
 async fn live(case: &Path, die_at: Option<usize>) {
     let store = store(case);
     let work = case.join("work");
-    let world =
-        Arc::new(Mortal { reached: AtomicUsize::new(0), die_at, journal: case.join("died-at") });
-    let context = ToolContext { workspace: work.clone(), private_dir: case.join("x"), env: Vec::new() };
+    let world = Arc::new(Mortal {
+        reached: AtomicUsize::new(0),
+        die_at,
+        journal: case.join("died-at"),
+    });
+    let context = ToolContext {
+        workspace: work.clone(),
+        private_dir: case.join("x"),
+        env: Vec::new(),
+    };
     let parts = Parts {
         store: store.clone(),
         lease: store.acquire(ID, &Owner::this_process()).await.unwrap(),
-        model: deft_llm::open(&format!("script:{}", case.join("script.yaml").display()), &ModelSettings::default()).unwrap(),
+        model: deft_llm::open(
+            &format!("script:{}", case.join("script.yaml").display()),
+            &ModelSettings::default(),
+        )
+        .unwrap(),
         workspace: Arc::new(LocalWorkspace {
             program: env!("CARGO_BIN_EXE_deft").into(),
             root: work.clone(),
@@ -90,7 +101,10 @@ async fn live(case: &Path, die_at: Option<usize>) {
         directory: work.display().to_string(),
         tools: Toolbox::standard(context).unwrap().specs(),
         world: world.clone(),
-        limits: Limits { max_steps: 50, max_cost: None },
+        limits: Limits {
+            max_steps: 50,
+            max_cost: None,
+        },
     };
     let conversation = Conversation::open(parts).await.unwrap();
     let task = Message::text(Role::User, "do it");
@@ -99,23 +113,40 @@ async fn live(case: &Path, die_at: Option<usize>) {
     conversation.run().await.unwrap();
     let progress = conversation.settled().await;
     assert_eq!(progress.status, Status::Finished, "{progress:?}");
-    fs::write(case.join("points"), world.reached.load(Ordering::SeqCst).to_string()).unwrap();
+    fs::write(
+        case.join("points"),
+        world.reached.load(Ordering::SeqCst).to_string(),
+    )
+    .unwrap();
     conversation.close(ExecutorFate::End).await;
 }
 
 fn prepare(case: &Path) {
     let work = case.join("work");
     fs::create_dir_all(&work).unwrap();
-    fs::write(case.join("script.yaml"), SCRIPT.replace("WORK", &work.display().to_string())).unwrap();
-    let conversation =
-        NewConversation { id: ID, created_at: SystemTime::now(), workspace: String::new(), settings: serde_json::json!({}) };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    fs::write(
+        case.join("script.yaml"),
+        SCRIPT.replace("WORK", &work.display().to_string()),
+    )
+    .unwrap();
+    let conversation = NewConversation {
+        id: ID,
+        created_at: SystemTime::now(),
+        workspace: String::new(),
+        settings: serde_json::json!({}),
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
     runtime.block_on(async { store(case).create(conversation).await.unwrap() });
 }
 
 fn spawn(case: &Path, die_at: Option<usize>) -> ExitStatus {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "crash::child", "--nocapture", "--ignored"]).env(CHILD, case);
+    command
+        .args(["--exact", "crash::child", "--nocapture", "--ignored"])
+        .env(CHILD, case);
     if let Some(point) = die_at {
         command.env(DIE_AT, point.to_string());
     }
@@ -126,12 +157,18 @@ fn spawn(case: &Path, die_at: Option<usize>) -> ExitStatus {
 #[ignore = "run by the test below, in a process of its own"]
 fn child() {
     if let Ok(case) = std::env::var(CHILD) {
-        live(Path::new(&case), std::env::var(DIE_AT).ok().map(|point| point.parse().unwrap()));
+        live(
+            Path::new(&case),
+            std::env::var(DIE_AT).ok().map(|point| point.parse().unwrap()),
+        );
     }
 }
 
 fn events(case: &Path) -> Vec<(Seq, Event)> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
     runtime.block_on(async { store(case).read(ID, Seq::FIRST, 10_000).await.unwrap() })
 }
 
@@ -155,16 +192,26 @@ fn invariants_2_3_and_4_hold_wherever_the_process_is_killed() {
 
         assert!(spawn(&case, None).success(), "it did not go on after {place}");
         let after = events(&case);
-        assert_eq!(after[..before.len()], before[..], "the log was rewritten after {place}");
+        assert_eq!(
+            after[..before.len()],
+            before[..],
+            "the log was rewritten after {place}"
+        );
         check_log(&after, &place);
         check_effects(&case, &after, &place);
     }
 }
 
 fn check_nothing_acknowledged_is_lost(case: &Path, events: &[(Seq, Event)], place: &str) {
-    let stored = events.iter().filter(|(_, event)| event.id == EventId::from(MESSAGE_ID)).count();
+    let stored = events
+        .iter()
+        .filter(|(_, event)| event.id == EventId::from(MESSAGE_ID))
+        .count();
     assert!(stored <= 1, "{place}");
-    assert!(stored == 1 || !case.join("acknowledged").exists(), "an acknowledged message is lost: {place}");
+    assert!(
+        stored == 1 || !case.join("acknowledged").exists(),
+        "an acknowledged message is lost: {place}"
+    );
 }
 
 fn check_log(events: &[(Seq, Event)], place: &str) {
@@ -186,8 +233,19 @@ fn check_log(events: &[(Seq, Event)], place: &str) {
 
 /// The executor survives, so nothing is lost: each effect is there exactly once.
 fn check_effects(case: &Path, events: &[(Seq, Event)], place: &str) {
-    assert_eq!(fs::read_to_string(case.join("work/effects")).unwrap(), "one\ntwo\n", "{place}");
-    assert_eq!(fs::read_to_string(case.join("work/new")).unwrap(), "three\n", "{place}");
-    let observed = events.iter().filter(|(_, event)| matches!(event.body, EventBody::Observation(_))).count();
+    assert_eq!(
+        fs::read_to_string(case.join("work/effects")).unwrap(),
+        "one\ntwo\n",
+        "{place}"
+    );
+    assert_eq!(
+        fs::read_to_string(case.join("work/new")).unwrap(),
+        "three\n",
+        "{place}"
+    );
+    let observed = events
+        .iter()
+        .filter(|(_, event)| matches!(event.body, EventBody::Observation(_)))
+        .count();
     assert_eq!(observed, 5, "{place}");
 }

@@ -13,6 +13,7 @@ use uuid::Uuid;
 use super::Actor;
 use super::work::{Ask, Outcome, Work};
 use crate::state::{self, OpenCall, key};
+use crate::status::Trigger;
 use crate::turn::{self, Draft, Turn, failure};
 use crate::world::Point;
 
@@ -164,10 +165,10 @@ impl Actor {
         match turn {
             // A message that came meanwhile has not been answered.
             Turn::Answers if !self.unseen_message => {
-                drafts.push(Draft::new(Source::Environment, state::status(Status::Finished)));
+                drafts.extend(self.status_after(Trigger::Finish));
             }
             Turn::Silent if self.state.silent_replies + 1 >= MAX_SILENT_REPLIES => {
-                drafts.push(Draft::new(Source::Environment, state::status(Status::Stuck)));
+                drafts.extend(self.status_after(Trigger::Stick));
             }
             Turn::Acts | Turn::Answers | Turn::Silent => {}
         }
@@ -200,9 +201,11 @@ impl Actor {
                 Ok(())
             }
             update @ (Update::Ended(_) | Update::Output(_)) => {
+                let observed = matches!(update, Update::Ended(CallOutcome::Observed { .. }));
                 let mut drafts: Vec<_> = result_of(call, update).into_iter().collect();
-                if call.event.tool_name == "finish" && !self.unseen_message {
-                    drafts.push(Draft::new(Source::Environment, state::status(Status::Finished)));
+                // A message that came meanwhile has not been answered.
+                if call.event.tool_name == "finish" && observed && !self.unseen_message {
+                    drafts.extend(self.status_after(Trigger::Finish));
                 }
                 self.record(drafts).await?;
                 self.world.reached(Point::BeforeAcknowledge);
@@ -254,7 +257,7 @@ fn observed(call: &OpenCall, observation: Observation) -> ObservationEvent {
 fn add_usage(stats: &Stats, model: &str, window: Option<Tokens>, reply: &Reply) -> Stats {
     let mut stats = stats.clone();
     let metrics = stats.usage_to_metrics.entry(USAGE_ID.to_owned()).or_default();
-    metrics.model_name = model.to_owned();
+    model.clone_into(&mut metrics.model_name);
     metrics.accumulated_cost += reply.cost;
     let used = &reply.usage;
     let total = metrics.accumulated_token_usage.get_or_insert_default();

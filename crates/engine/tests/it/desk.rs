@@ -18,17 +18,17 @@ use futures::stream::BoxStream;
 use tempfile::TempDir;
 use uuid::Uuid;
 
-pub struct Desk {
-    pub root: TempDir,
-    pub store: Arc<dyn Store>,
-    pub id: ConversationId,
-    pub executors: Arc<Executors>,
-    pub model: Arc<Recorder>,
+pub(crate) struct Desk {
+    _root: TempDir,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) id: ConversationId,
+    pub(crate) executors: Arc<Executors>,
+    pub(crate) model: Arc<Recorder>,
 }
 
 impl Desk {
     /// A desk whose model follows a script.
-    pub async fn new(script: &str) -> Self {
+    pub(crate) async fn new(script: &str) -> Self {
         let root = tempfile::tempdir().unwrap();
         let file = root.path().join("script.yaml");
         fs::write(&file, script).unwrap();
@@ -52,10 +52,11 @@ impl Desk {
             work: root.path().join("work"),
             private: root.path().join("p"),
             running: Mutex::default(),
+            connections: Mutex::default(),
         });
         executors.start();
         Self {
-            root,
+            _root: root,
             store,
             id,
             executors,
@@ -63,18 +64,18 @@ impl Desk {
         }
     }
 
-    pub fn limits() -> Limits {
+    pub(crate) fn limits() -> Limits {
         Limits {
             max_steps: 100,
             max_cost: None,
         }
     }
 
-    pub async fn open(&self) -> Conversation {
+    pub(crate) async fn open(&self) -> Conversation {
         self.open_with(Self::limits()).await
     }
 
-    pub async fn open_with(&self, limits: Limits) -> Conversation {
+    pub(crate) async fn open_with(&self, limits: Limits) -> Conversation {
         let parts = Parts {
             store: self.store.clone(),
             lease: self.store.acquire(self.id, &Owner::this_process()).await.unwrap(),
@@ -89,40 +90,40 @@ impl Desk {
     }
 
     /// Sends a task, runs it to its end, and gives back how it ended.
-    pub async fn run(&self, conversation: &Conversation) -> Progress {
+    pub(crate) async fn run(&self, conversation: &Conversation) -> Progress {
         say(conversation, "do it").await;
         conversation.run().await.unwrap();
         settled(conversation).await
     }
 
-    pub async fn events(&self) -> Vec<Event> {
+    pub(crate) async fn events(&self) -> Vec<Event> {
         let events = self.store.read(self.id, Seq::FIRST, 10_000).await.unwrap();
         events.into_iter().map(|(_, event)| event).collect()
     }
 
-    pub async fn rebuilt(&self) -> State {
+    pub(crate) async fn rebuilt(&self) -> State {
         load(self.store.as_ref(), self.id).await.unwrap()
     }
 
-    pub fn file(&self, name: &str) -> String {
+    pub(crate) fn file(&self, name: &str) -> String {
         fs::read_to_string(self.executors.work.join(name)).unwrap_or_default()
     }
 
-    pub async fn wait_for_file(&self, name: &str) {
+    pub(crate) async fn wait_for_file(&self, name: &str) {
         while self.file(name).is_empty() {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     }
 }
 
-pub async fn say(conversation: &Conversation, text: &str) {
+pub(crate) async fn say(conversation: &Conversation, text: &str) {
     conversation
         .send(EventId::from(Uuid::new_v4()), Message::text(Role::User, text))
         .await
         .unwrap();
 }
 
-pub async fn settled(conversation: &Conversation) -> Progress {
+pub(crate) async fn settled(conversation: &Conversation) -> Progress {
     tokio::time::timeout(Duration::from_secs(60), conversation.settled())
         .await
         .expect("it never settles")
@@ -130,7 +131,7 @@ pub async fn settled(conversation: &Conversation) -> Progress {
 
 /// Every call has exactly one result, and every result a call before it.
 #[track_caller]
-pub fn assert_paired(events: &[Event]) {
+pub(crate) fn assert_paired(events: &[Event]) {
     let mut results: HashMap<&str, usize> = HashMap::new();
     for event in events {
         match &event.body {
@@ -148,14 +149,15 @@ pub fn assert_paired(events: &[Event]) {
 }
 
 /// Executors in this process, which can be replaced as if one had died.
-pub struct Executors {
-    pub work: std::path::PathBuf,
+pub(crate) struct Executors {
+    pub(crate) work: std::path::PathBuf,
     private: std::path::PathBuf,
     running: Mutex<Option<Executor>>,
+    connections: Mutex<Vec<tokio::task::AbortHandle>>,
 }
 
 impl Executors {
-    pub fn start(&self) {
+    pub(crate) fn start(&self) {
         let context = ToolContext {
             workspace: self.work.clone(),
             private_dir: self.private.clone(),
@@ -168,14 +170,17 @@ impl Executors {
         *self.running.lock().unwrap() = Some(executor);
     }
 
-    /// The executor dies, and all it knew with it; the next connection finds a new one.
-    pub async fn die(&self) {
-        let old = self.running.lock().unwrap().take();
-        old.unwrap().close().await;
+    /// The executor is gone at once, and all it knew with it; the next connection finds a new one.
+    pub(crate) fn die(&self) {
+        self.connections
+            .lock()
+            .unwrap()
+            .drain(..)
+            .for_each(|connection| connection.abort());
         self.start();
     }
 
-    pub fn specs(&self) -> Vec<ToolSpec> {
+    pub(crate) fn specs(&self) -> Vec<ToolSpec> {
         let context = ToolContext {
             workspace: self.work.clone(),
             private_dir: self.private.clone(),
@@ -189,12 +194,9 @@ impl Workspace for Executors {
     fn open(&self) -> BoxFuture<'_, Result<Box<dyn Stream>, WorkspaceError>> {
         async {
             let (near, far) = tokio::io::duplex(1 << 16);
-            let running = || self.running.lock().unwrap().clone();
-            while running().is_none() {
-                tokio::time::sleep(Duration::from_millis(1)).await;
-            }
-            let executor = running().unwrap();
-            tokio::spawn(async move { executor.serve(far).await });
+            let executor = self.running.lock().unwrap().clone().unwrap();
+            let connection = tokio::spawn(async move { executor.serve(far).await });
+            self.connections.lock().unwrap().push(connection.abort_handle());
             Ok(Box::new(near) as Box<dyn Stream>)
         }
         .boxed()
@@ -202,13 +204,13 @@ impl Workspace for Executors {
 }
 
 /// Keeps what a model was asked.
-pub struct Recorder {
+pub(crate) struct Recorder {
     model: Arc<dyn Model>,
-    pub requests: Mutex<Vec<Request>>,
+    pub(crate) requests: Mutex<Vec<Request>>,
 }
 
 impl Recorder {
-    pub fn asked(&self) -> usize {
+    pub(crate) fn asked(&self) -> usize {
         self.requests.lock().unwrap().len()
     }
 }
@@ -224,7 +226,7 @@ impl Model for Recorder {
     }
 }
 
-pub fn budget(dollars: f64) -> Limits {
+pub(crate) fn budget(dollars: f64) -> Limits {
     Limits {
         max_cost: Some(Money(dollars)),
         ..Desk::limits()

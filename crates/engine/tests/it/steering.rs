@@ -156,13 +156,19 @@ async fn invariant_3_a_call_whose_executor_dies_is_lost_said_so_and_never_repeat
     say(&conversation, "do it").await;
     conversation.run().await.unwrap();
     desk.wait_for_file("begun").await;
-    desk.executors.die().await;
+    desk.executors.die();
     assert_eq!(settled(&conversation).await.status, Status::Finished);
     assert_eq!(
         (desk.file("begun"), desk.file("alive")),
         ("begun\n".to_owned(), "alive\n".to_owned())
     );
-    assert_paired(&desk.events().await);
+    let events = desk.events().await;
+    assert_paired(&events);
+    assert!(
+        events
+            .iter()
+            .any(|event| matches!(&event.body, EventBody::AgentError(lost) if lost.error.contains("gone")))
+    );
 }
 
 #[tokio::test]

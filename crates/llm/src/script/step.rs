@@ -85,9 +85,10 @@ impl Step {
         }
     }
 
-    /// Whether it leaves no turn of the assistant behind.
+    /// Whether it leaves no turn of the assistant behind. An empty reply does not: nobody sends it back.
     pub(super) fn is_fault(&self) -> bool {
-        self.stall || self.error.is_some() || self.cut_after.is_some()
+        let is_empty = self.text.trim().is_empty() && self.tool_calls.is_empty();
+        self.stall || self.error.is_some() || self.cut_after.is_some() || is_empty
     }
 
     /// What is wrong with it, if anything is.

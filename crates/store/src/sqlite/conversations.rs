@@ -106,7 +106,7 @@ pub(super) fn find(connection: &Connection, prefix: &str) -> Result<Vec<Conversa
 pub(super) fn delete(connection: &Connection, id: ConversationId) -> Result<(), StoreError> {
     let key = key(connection, id)?;
     for sql in [
-        "DELETE FROM events WHERE conversation = ?1",
+        "DELETE FROM events WHERE place >= ?1 << 36 AND place < (?1 + 1) << 36",
         "DELETE FROM leases WHERE conversation = ?1",
         "DELETE FROM settings WHERE conversation = ?1",
         "DELETE FROM conversations WHERE key = ?1",

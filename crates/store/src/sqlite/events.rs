@@ -18,6 +18,9 @@ pub const MAX_EVENT_BYTES: usize = 64 * 1024 * 1024;
 /// The kind of an event that cannot be read any more. Its `detail` says why.
 pub const DAMAGED_EVENT: &str = "DamagedEvent";
 
+/// The last position there is room for, see the schema: more than a disk holds.
+const LAST_SEQ: i64 = (1 << 36) - 1;
+
 /// Events ready to be written: all that can be done without the database is done, in the caller's time.
 pub(super) struct Batch {
     events: Arc<[Arc<Event>]>,
@@ -79,8 +82,8 @@ pub(super) fn append(
         return Err(StoreError::Fenced(id));
     }
 
-    let mut insert = connection
-        .prepare_cached("INSERT INTO events (conversation, seq, id, event) VALUES (?1, ?2, ?3, ?4)")?;
+    let mut insert =
+        connection.prepare_cached("INSERT INTO events (place, id, event) VALUES (?1 << 36 | ?2, ?3, ?4)")?;
     let mut next = first;
     for (event, json) in batch.events.iter().zip(&batch.json) {
         if let Err(error) = insert.execute(params![key, next, event.id.0, json]) {
@@ -113,7 +116,7 @@ fn duplicate(connection: &Connection, key: i64, id: &EventId, error: &rusqlite::
         return None;
     }
     let found = connection
-        .prepare_cached("SELECT seq FROM events WHERE conversation = ?1 AND id = ?2")
+        .prepare_cached("SELECT place & 0xfffffffff FROM events WHERE place >> 36 = ?1 AND id = ?2")
         .and_then(|mut select| select.query_row(params![key, id.0], |row| row.get(0)));
     Some(StoreError::Duplicate {
         id: id.clone(),
@@ -129,11 +132,13 @@ pub(super) fn read(
     limit: usize,
 ) -> Result<Vec<(Seq, Event)>, StoreError> {
     let key = conversations::key(connection, id)?;
-    let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+    let from = i64::try_from(from.0).unwrap_or(LAST_SEQ).min(LAST_SEQ);
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let mut select = connection.prepare_cached(
-        "SELECT seq, id, event FROM events WHERE conversation = ?1 AND seq >= ?2 ORDER BY seq LIMIT ?3",
+        "SELECT place & 0xfffffffff, id, event FROM events
+         WHERE place >= ?1 << 36 | ?2 AND place < (?1 + 1) << 36 ORDER BY place LIMIT ?3",
     )?;
-    let mut rows = select.query(params![key, number(from.0), number(limit as u64)])?;
+    let mut rows = select.query(params![key, from, limit])?;
     let mut events: Vec<(Seq, Event)> = Vec::new();
     while let Some(row) = rows.next()? {
         let seq = seq(row.get(0)?);

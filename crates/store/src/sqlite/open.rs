@@ -4,8 +4,10 @@ use std::fs::{DirBuilder, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::{Durability, schema};
@@ -14,14 +16,20 @@ use crate::error::StoreError;
 /// How long to wait for another process that is writing.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// How long to wait before asking again, where SQLite does not wait.
+const BUSY_PAUSE: Duration = Duration::from_millis(5);
+
 /// How many compiled statements a connection keeps: more than there are.
 const STATEMENT_CACHE: usize = 32;
 
 /// The write-ahead log grows to so many pages if the flusher cannot keep up; then the writer itself empties it.
-const WAL_PAGES_LIMIT: i64 = 16 * 1024;
+const WAL_PAGES_LIMIT: i64 = 4 * 1024;
 
 /// The write-ahead log is cut back to so many bytes when it is empty.
 const WAL_BYTES_KEPT: i64 = 16 * 1024 * 1024;
+
+/// What the writer keeps in memory of the file.
+const CACHE_KIBIBYTES: i64 = 16 * 1024;
 
 /// The one connection that writes. Makes the file where there is none.
 pub(super) fn writable(path: &Path, durability: Durability) -> Result<Connection, StoreError> {
@@ -37,14 +45,13 @@ pub(super) fn writable(path: &Path, durability: Durability) -> Result<Connection
 
     let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     if connection.is_readonly("main")? {
-        return Err(StoreError::ReadOnly); // SQLite does with that where it must
+        return Err(StoreError::ReadOnly); // where SQLite cannot write, it opens the file for reading
     }
     let found = schema::migrate(&mut connection)?;
     if found > schema::VERSION {
         return Err(newer(path, found)); // it came between the look and the opening
     }
-    let mode: String = connection.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))?;
-    if mode != "wal" {
+    if enter_wal(&connection)? != "wal" {
         return Err(cannot(
             "its file system cannot hold a write-ahead log; use a local disk".to_owned(),
         ));
@@ -55,9 +62,24 @@ pub(super) fn writable(path: &Path, durability: Durability) -> Result<Connection
         Durability::Fsync => "FULL",
     };
     connection.pragma_update(None, "synchronous", synchronous)?;
+    connection.pragma_update(None, "cache_size", -CACHE_KIBIBYTES)?;
+    connection.pragma_update(None, "temp_store", "memory")?;
     connection.pragma_update(None, "wal_autocheckpoint", WAL_PAGES_LIMIT)?;
     connection.pragma_update(None, "journal_size_limit", WAL_BYTES_KEPT)?;
     Ok(connection)
+}
+
+/// Has the file use a write-ahead log; gives the mode it is in. That needs the file for oneself once, and SQLite
+/// does not wait for it.
+fn enter_wal(connection: &Connection) -> Result<String, StoreError> {
+    let deadline = Instant::now() + BUSY_TIMEOUT;
+    loop {
+        let mode = connection.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0));
+        match mode.map_err(StoreError::from) {
+            Err(StoreError::Locked) if Instant::now() < deadline => thread::sleep(BUSY_PAUSE),
+            result => return result,
+        }
+    }
 }
 
 /// A connection that only reads.
@@ -81,6 +103,8 @@ fn connect(path: &Path, mode: OpenFlags) -> Result<Connection, StoreError> {
     let connection = Connection::open_with_flags(path, mode | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE);
+    // Or else SQLite compiles statements anew whenever their parameters change, in search of a better plan.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(connection)
 }
 
@@ -103,16 +127,26 @@ fn create(path: &Path) -> io::Result<()> {
 
 /// Refuses a file that is not ours to change, without changing it.
 fn inspect(path: &Path) -> Result<(), StoreError> {
+    // A connection that takes the file for immutable makes no files beside it, but sees no write-ahead log.
+    if wal(path).exists() {
+        return look(path, "");
+    }
+    match look(path, "?immutable=1") {
+        // It takes no locks either: another process may be just making the file.
+        Err(StoreError::NotAStore { .. }) => look(path, ""),
+        found => found,
+    }
+}
+
+fn look(path: &Path, parameters: &str) -> Result<(), StoreError> {
     let not_ours = |detail: String| StoreError::NotAStore {
         path: path.to_owned(),
         detail,
     };
-    let look = || -> rusqlite::Result<(i64, i64, i64)> {
-        // An immutable connection makes no files beside this one, but does not see a write-ahead log either.
-        let immutable = if wal(path).exists() { "" } else { "?immutable=1" };
+    let facts = || -> rusqlite::Result<(i64, i64, i64)> {
         let flags =
             OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
-        let connection = Connection::open_with_flags(format!("{}{immutable}", uri(path)), flags)?;
+        let connection = Connection::open_with_flags(uri(path) + parameters, flags)?;
         connection.busy_timeout(BUSY_TIMEOUT)?;
         Ok((
             schema::version(&connection)?,
@@ -120,7 +154,7 @@ fn inspect(path: &Path) -> Result<(), StoreError> {
             connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?,
         ))
     };
-    let (version, application, tables) = look().map_err(|error| match error.sqlite_error_code() {
+    let (version, application, tables) = facts().map_err(|error| match error.sqlite_error_code() {
         Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => not_ours(error.to_string()),
         Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => StoreError::CannotOpen {
             path: path.to_owned(),

@@ -38,6 +38,7 @@ impl Writer {
             options,
             stopped: false,
             last_batch: 0,
+            last_commit: Duration::ZERO,
             data_version: 0,
             looked: Instant::now(),
         };
@@ -68,8 +69,9 @@ struct Work {
     followers: Arc<Followers>,
     options: Options,
     stopped: bool,
-    /// How many requests the last batch had.
+    /// How many requests the last batch had, and how long it took.
     last_batch: usize,
+    last_commit: Duration,
     /// Changes when another connection commits; only ours does so in this process.
     data_version: i64,
     /// When that was last read.
@@ -82,7 +84,9 @@ impl Work {
             let batch = self.gather();
             if !batch.is_empty() {
                 self.last_batch = batch.len();
+                let began = Instant::now();
                 self.carry_out(batch);
+                self.last_commit = began.elapsed();
             }
             if self.looked.elapsed() >= FOREIGN_COMMITS_EVERY {
                 self.look_for_foreign_commits();
@@ -108,12 +112,12 @@ impl Work {
                 }
                 Err(RecvTimeoutError::Timeout) => break,
             }
-            // Waiting pays only where it saves a sync, and only for as many as came together last time: whoever
-            // writes alone does not wait.
+            // Waiting pays only where it saves a sync, for less than a sync takes, and for as many as came
+            // together last time: whoever writes alone does not wait.
             if self.options.durability == Durability::Process || batch.len() >= self.last_batch {
                 deadline = Instant::now();
             } else if batch.len() == 1 {
-                deadline = Instant::now() + self.options.batch_delay;
+                deadline = Instant::now() + self.options.batch_delay.min(self.last_commit / 2);
             }
         }
         batch

@@ -63,7 +63,7 @@ async fn child() {
     let mut words = task.splitn(3, ' ');
     let round: u64 = words.next().unwrap().parse().unwrap();
     let id: ConversationId = words.next().unwrap().parse().unwrap();
-    let durability = if round % 2 == 0 {
+    let durability = if round.is_multiple_of(2) {
         Durability::Process
     } else {
         Durability::Fsync

@@ -40,6 +40,19 @@ async fn a_new_store_and_what_belongs_to_it_is_for_its_owner_alone() {
     assert_eq!(mode(path.parent().unwrap()), 0o700);
 }
 
+#[test]
+fn many_may_open_a_new_store_at_the_same_moment() {
+    for _ in 0..10 {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("deft.db");
+        std::thread::scope(|scope| {
+            for _ in 0..6 {
+                scope.spawn(|| open(&path));
+            }
+        });
+    }
+}
+
 #[tokio::test]
 async fn a_newer_store_is_refused_and_not_touched() {
     // Once closed properly, and once as a killed process leaves it, with everything still in the log.

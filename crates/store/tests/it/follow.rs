@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::sample::{Sample, message};
 
 /// Far more than any of this takes.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 async fn next(stream: &mut EventStream) -> Option<(Seq, Arc<Event>)> {
     timeout(PATIENCE, stream.next())

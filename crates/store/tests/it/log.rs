@@ -124,8 +124,9 @@ async fn a_request_that_fails_fails_alone_though_it_shares_a_commit() {
     let raw = sample.raw();
     raw.execute_batch("BEGIN IMMEDIATE").unwrap();
     let taken = new(good.conversation());
-    let (one, two, three, four, five, ()) = futures::join!(
+    let (one, again, two, three, four, five, ()) = futures::join!(
         sample.store.append(&good, vec![message("1")]),
+        sample.store.append(&bad, vec![message("there")]),
         sample.store.append(&bad, vec![message("new"), message("there")]),
         sample.store.append(&gone, vec![message("2")]),
         sample.store.create(taken),
@@ -133,13 +134,11 @@ async fn a_request_that_fails_fails_alone_though_it_shares_a_commit() {
         async { raw.execute_batch("COMMIT").unwrap() },
     );
     assert_eq!(one, Ok(Seq(0)..Seq(1)));
-    assert_eq!(
-        two,
-        Err(StoreError::Duplicate {
-            id: EventId::from("there"),
-            seq: Seq(0)
-        })
-    );
+    let duplicate = StoreError::Duplicate {
+        id: EventId::from("there"),
+        seq: Seq(0),
+    };
+    assert_eq!((again, two), (Err(duplicate.clone()), Err(duplicate)));
     assert_eq!(three, Err(StoreError::NotFound(gone.conversation())));
     assert_eq!(four, Err(StoreError::Exists(good.conversation())));
     assert_eq!(five, Ok(Seq(1)..Seq(2)));

@@ -66,10 +66,8 @@ mod tests {
 
     #[test]
     fn numbers_are_true_behind_the_gap() {
-        let text: String = (1..=5000)
-            .map(|number| format!("line number {number}\n"))
-            .collect();
-        let shown = number(&lines(&text), 1);
+        let text: Vec<String> = (1..=5000).map(|number| format!("line number {number}")).collect();
+        let shown = number(&lines(&text.join("\n")), 1);
         assert!(shown.chars().count() <= SHOWN_LIMIT);
         for line in shown.lines().filter(|line| !line.starts_with('[')) {
             let (number, content) = line.trim().split_once('\t').unwrap();

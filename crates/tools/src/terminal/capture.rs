@@ -15,7 +15,7 @@ const TAIL_LIMIT: usize = 64 * 1024;
 /// How many bytes are collected before they are written to the file.
 const BATCH: usize = 256 * 1024;
 /// How large the file of one output may become; the rest is dropped.
-const FILE_LIMIT: u64 = 1 << 30;
+pub(super) const FILE_LIMIT: u64 = 1 << 30;
 
 /// The beginning and the end of a stream of any length.
 #[derive(Debug, Default)]

@@ -15,6 +15,7 @@ use super::setup::{Setup, host_name, python_in, user_name};
 use super::shell::{Progress, Shell};
 use super::shown::{ASIDE_LIMIT, SHOWN_LIMIT, show};
 use super::{guard, keys, notes};
+use crate::cgroup::ControlGroup;
 use crate::process_tree::{self, Family};
 use crate::{OutputSink, ToolError};
 
@@ -24,6 +25,8 @@ const SHORTEST_TIMEOUT: Duration = Duration::from_millis(50);
 const LONGEST_TIMEOUT: Duration = Duration::from_hours(7 * 24);
 /// How long an interrupted command has to end before it is killed, and how long the shell has after that.
 const INTERRUPT_GRACE: Duration = Duration::from_millis(300);
+/// How often it is interrupted within that time.
+const INTERRUPT_ROUNDS: u32 = 3;
 /// How long output of a dead shell may take to come through.
 const DRAIN_LIMIT: Duration = Duration::from_millis(200);
 /// How many files with long outputs are kept; the oldest go first.
@@ -35,6 +38,8 @@ pub(super) struct Session {
     setup: Setup,
     quiet_limit: Duration,
     shell: Option<Shell>,
+    /// Holds all that the shells start, where there may be one.
+    group: Option<ControlGroup>,
     /// When the running command began, on the clock of [`process_tree::now`].
     running_since: Option<u64>,
     /// Where the shell was last seen.
@@ -75,6 +80,7 @@ impl Session {
             setup,
             quiet_limit,
             shell: None,
+            group: None,
             running_since: None,
             user: user_name(),
             host: host_name(),
@@ -100,7 +106,8 @@ impl Session {
             self.close().await;
             self.directory.clone_from(&self.setup.workspace);
             if command.is_empty() {
-                return self.reset_done().await;
+                self.ready_shell().await?;
+                return Ok(self.observation("[RESET]", notes::WAS_RESET.to_owned(), 0));
             }
             let mut seen = self.run(command, limit, output, cancel).await?;
             seen.content.insert(0, Content::text(notes::WAS_RESET));
@@ -108,7 +115,7 @@ impl Session {
             return Ok(seen);
         }
         if self.running_since.is_none() {
-            return if action.command.is_empty() {
+            return if command.is_empty() {
                 Ok(refusal(command, notes::NOTHING_TO_READ))
             } else if action.is_input {
                 Ok(refusal(command, notes::NOTHING_TO_TALK_TO))
@@ -120,8 +127,8 @@ impl Session {
             return self.follow(command, limit, output, cancel).await;
         }
         if action.is_input || keys::is_stop_key(command) {
-            let typed =
-                keys::bytes_of(command).unwrap_or_else(|| format!("{}\r", action.command).into_bytes());
+            let line = action.command.strip_suffix('\n').unwrap_or(&action.command);
+            let typed = keys::bytes_of(command).unwrap_or_else(|| format!("{line}\r").into_bytes());
             if let Some(shell) = &mut self.shell
                 && let Err(error) = shell.type_in(&typed).await
             {
@@ -129,21 +136,26 @@ impl Session {
             }
             return self.follow(command, limit, output, cancel).await;
         }
-        match self.shell.as_ref().map(|shell| shell.progress().0) {
-            Some(Progress::Done(end)) => {
-                let earlier = self.finish(&end).await;
-                let mut seen = self.run(command, limit, output, cancel).await?;
-                let note = notes::earlier_end(&earlier, end.status);
-                seen.metadata.prefix.insert_str(0, &note);
-                Ok(seen)
+        let note = match self.wait(soon(SHORTEST_TIMEOUT), cancel).await? {
+            Outcome::Done(end) => notes::earlier_end(&self.finish(&end).await, end.status),
+            Outcome::ShellEnded(status) => {
+                let note = notes::earlier_end(&self.replace_shell().await?, notes::code(status));
+                note + notes::shell_ended(status, &self.directory).trim_start() + "\n"
             }
-            _ => self.refuse(command).await,
-        }
+            Outcome::StillRunning | Outcome::Cancelled => return Ok(self.refuse(command).await),
+        };
+        let mut seen = self.run(command, limit, output, cancel).await?;
+        seen.metadata.prefix.insert_str(0, &note);
+        Ok(seen)
     }
 
     /// Ends the shell and everything that was started here.
     pub(super) async fn close(&mut self) {
+        if let Some(group) = &self.group {
+            group.kill();
+        }
         self.family().kill().await;
+        self.group = None;
         self.shell = None;
         self.running_since = None;
         // Made again with the next command.
@@ -195,20 +207,13 @@ impl Session {
     }
 
     /// Says no to a command while another one runs.
-    async fn refuse(&mut self, command: &str) -> Result<TerminalObservation, ToolError> {
+    async fn refuse(&mut self, command: &str) -> TerminalObservation {
         let text = self.output_so_far().await;
         let mut seen = self.observation(command, text, -1);
         seen.is_error = true;
         notes::EARLIER_OUTPUT.clone_into(&mut seen.metadata.prefix);
         seen.metadata.suffix = notes::refused(command);
-        Ok(seen)
-    }
-
-    async fn reset_done(&mut self) -> Result<TerminalObservation, ToolError> {
-        self.ready_shell().await?;
-        let mut seen = self.observation("[RESET]", notes::WAS_RESET.to_owned(), 0);
-        seen.metadata.exit_code = 0;
-        Ok(seen)
+        seen
     }
 
     async fn wait_and_report(
@@ -217,11 +222,8 @@ impl Session {
         limit: Limit,
         cancel: &CancellationToken,
     ) -> Result<TerminalObservation, ToolError> {
-        let outcome = match self.wait(limit, cancel).await? {
+        let (text, status, suffix) = match self.wait(limit, cancel).await? {
             Outcome::Cancelled => return self.interrupt(command).await,
-            outcome => outcome,
-        };
-        let (text, status, suffix) = match outcome {
             Outcome::Done(end) => {
                 let text = self.finish(&end).await;
                 (text, end.status, notes::ended(end.status, command))
@@ -231,7 +233,7 @@ impl Session {
                 let note = notes::shell_ended(status, &self.directory);
                 (text, notes::code(status), note)
             }
-            Outcome::StillRunning | Outcome::Cancelled => {
+            Outcome::StillRunning => {
                 let text = self.output_so_far().await;
                 let note = match limit {
                     Limit::Quiet(limit) => notes::quiet(limit),
@@ -281,18 +283,26 @@ impl Session {
     /// Ends the running command by force, first gently, and says how far it came.
     async fn interrupt(&mut self, command: &str) -> Result<TerminalObservation, ToolError> {
         let nobody = CancellationToken::new();
-        let grace = || Limit::At(Instant::now() + INTERRUPT_GRACE, INTERRUPT_GRACE);
-        if let Some(shell) = &self.shell {
-            shell.interrupt();
+        let mut outcome = Outcome::StillRunning;
+        for _ in 0..INTERRUPT_ROUNDS {
+            // Not only once: a job that starts just now may not have heard it.
+            if let Some(shell) = &self.shell {
+                shell.interrupt();
+            }
+            outcome = self
+                .wait(soon(INTERRUPT_GRACE / INTERRUPT_ROUNDS), &nobody)
+                .await?;
+            if !matches!(outcome, Outcome::StillRunning) {
+                break;
+            }
         }
-        let mut outcome = self.wait(grace(), &nobody).await?;
         // Also after a quick end: what it has put in the background was started by it too.
         let family = self.family();
         let since = self.running_since.unwrap_or(0);
         // A process that cannot be killed is not waited for.
         let _ = timeout(INTERRUPT_GRACE, family.kill_younger_than(since)).await;
         if matches!(outcome, Outcome::StillRunning) {
-            outcome = self.wait(grace(), &nobody).await?;
+            outcome = self.wait(soon(INTERRUPT_GRACE), &nobody).await?;
         }
         let (text, status, note) = match outcome {
             Outcome::Done(end) => (self.finish(&end).await, end.status, String::new()),
@@ -353,7 +363,15 @@ impl Session {
                 self.directory.clone_from(&self.setup.workspace);
             }
             self.background = -1;
-            self.shell = Some(Shell::start(&self.setup, &self.directory).await?);
+            let shell = Shell::start(&self.setup, &self.directory).await?;
+            self.group = self
+                .group
+                .take()
+                .or_else(|| ControlGroup::create(&self.setup.toolbox));
+            if let Some(group) = &self.group {
+                group.add(shell.pid);
+            }
+            self.shell = Some(shell);
         }
         self.shell.as_mut().ok_or(ToolError::Closed)
     }
@@ -406,6 +424,11 @@ impl Session {
             ..TerminalObservation::default()
         }
     }
+}
+
+/// Waits for a short time, whatever is printed.
+fn soon(span: Duration) -> Limit {
+    Limit::At(Instant::now() + span, span)
 }
 
 /// An answer that nothing was run for.

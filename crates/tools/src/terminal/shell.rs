@@ -352,9 +352,11 @@ impl Shell {
         state.capture.take()
     }
 
-    /// Takes the output so far.
+    /// Takes the output so far. Its watcher sees no more: the call it belongs to is over.
     pub(super) fn take(&self) -> Capture {
-        self.screen.state().capture.take_unfinished()
+        let mut state = self.screen.state();
+        state.sink = OutputSink::none();
+        state.capture.take_unfinished()
     }
 
     /// Interrupts the foreground job, as Ctrl-C does, whatever the terminal's mode.

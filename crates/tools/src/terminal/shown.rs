@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::capture::Capture;
+use super::capture::{Capture, FILE_LIMIT};
 
 /// How many characters of one output are shown.
 pub(super) const SHOWN_LIMIT: usize = 30_000;
@@ -30,6 +30,7 @@ pub(super) async fn show(mut capture: Capture, limit: usize, command_file: &Path
         };
     }
     let saved = match rest.write().await {
+        Ok(()) if total > FILE_LIMIT => format!("the first GiB is in {}", file.display()),
         Ok(()) => format!("the whole output is in {}", file.display()),
         Err(error) => format!("the whole output could not be saved: {error}"),
     };
@@ -60,15 +61,22 @@ fn nth_character(text: &str, index: usize) -> usize {
 fn clean(bytes: &[u8], command_file: &Path) -> String {
     let mut text = String::from_utf8_lossy(bytes).into_owned();
     let file = command_file.to_string_lossy();
-    if text.contains(&*file) {
-        // `set -x` and traps show the line that reads the file, errors of the shell begin with its name.
-        while let Some(line) = text.split('\n').next().filter(|line| line.ends_with(&*file)) {
-            text.drain(..text.len().min(line.len() + 1));
-        }
+    if text.contains(&*file) || text.contains("__deft_") {
+        let trace = format!(". {file}");
+        text = text
+            .split_inclusive('\n')
+            .filter(|line| !is_ours(line.trim_end(), &trace))
+            .collect();
+        // Errors of the shell begin with the name of the file it reads.
         text = text.replace(&format!("{file}: "), "");
     }
     let text = without_queries(&text);
     text.trim_end_matches(['\n', '\r']).to_owned()
+}
+
+/// Whether a line is one that `set -x` or `set -v` print about what we typed.
+fn is_ours(line: &str, trace: &str) -> bool {
+    line.ends_with(trace) || line.starts_with("{ \\__deft_") || line == "{ __deft_prompt; } >/dev/null 2>&1"
 }
 
 /// Removes the sequences by which programs ask a terminal something; colours and the like stay.

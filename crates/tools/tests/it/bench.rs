@@ -101,7 +101,7 @@ pub(crate) fn text(seen: &TerminalObservation) -> String {
 
 /// Waits, however long a loaded machine takes, until something is so.
 pub(crate) async fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let until = std::time::Instant::now() + Duration::from_secs(60);
+    let until = std::time::Instant::now() + Duration::from_mins(1);
     while !holds() {
         assert!(std::time::Instant::now() < until, "never: {what}");
         tokio::time::sleep(Duration::from_millis(5)).await;
@@ -120,4 +120,23 @@ pub(crate) fn processes_with(text: &str) -> Vec<u32> {
         })
         .filter(|pid| *pid != std::process::id())
         .collect()
+}
+
+/// Lines with their numbers behind a text.
+pub(crate) fn numbered_lines(text: &str, count: u32) -> String {
+    let mut all = (1..=count)
+        .map(|number| format!("{text}{number}"))
+        .collect::<Vec<_>>()
+        .join("\n");
+    all.push('\n');
+    all
+}
+
+/// The size of a test: the large one only if `DEFT_FULL_TESTS` is set, because it takes a minute.
+pub(crate) fn in_full<T>(full: T, quick: T) -> T {
+    if std::env::var_os("DEFT_FULL_TESTS").is_some() {
+        full
+    } else {
+        quick
+    }
 }
