@@ -47,9 +47,10 @@ pub(crate) fn measure(_: &Path) -> anyhow::Result<Section> {
     let milliseconds = |what, time, goal| Figure::new(what, time, Unit::Milliseconds, goal);
     Ok(Section {
         title: "Append",
-        method: "Events of about a kilobyte, in a SQLite store of its own for each line; from asking until the \
-                 append is committed. With 16 conversations each waits for its own appends only. The disk's own \
-                 time is that of appending 4 KiB to a file and `fdatasync`.",
+        method: "Events of about a kilobyte, in a SQLite store of its own for each line; from asking until the append \
+                 is committed. With 16 conversations each waits for its own appends only. The disk's own time is that \
+                 of appending 4 KiB to a file and `fdatasync`, just before. An append writes three pages and more, and \
+                 its own work is about 0.1 ms: where a sync takes no longer than that, this shows.",
         figures: vec![
             milliseconds("append, one conversation, p50", one.percentile(50), Goal::None),
             milliseconds(
@@ -63,17 +64,20 @@ pub(crate) fn measure(_: &Path) -> anyhow::Result<Section> {
                 Goal::None,
             ),
             milliseconds("`fdatasync` of this disk, p50", disk_for_one, Goal::None),
-            Figure::new(
-                "append with `fsync`, one conversation, p50 in `fdatasync`s",
-                one_synced.percentile(50) / disk_for_one,
-                Unit::Times,
-                Goal::AtMost(1.5),
+            milliseconds(
+                "append with `fsync`, one conversation, p50 (goal: 1.5 `fdatasync`s)",
+                one_synced.percentile(50),
+                Goal::AtMost(1.5 * disk_for_one),
             ),
-            Figure::new(
-                "append with `fsync`, 16 conversations at once, p50 in `fdatasync`s",
-                many_synced.percentile(50) / disk_for_many,
-                Unit::Times,
-                Goal::AtMost(1.5),
+            milliseconds(
+                "`fdatasync` of this disk a little later, p50",
+                disk_for_many,
+                Goal::None,
+            ),
+            milliseconds(
+                "append with `fsync`, 16 conversations at once, p50 (goal: the same)",
+                many_synced.percentile(50),
+                Goal::AtMost(1.5 * disk_for_many),
             ),
             Figure::new(
                 "append with `fsync`, 16 conversations at once, in batches of 100",

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::ensure;
-use deft_engine::{Conversation, ExecutorFate, Limits, Parts, Point, World};
+use deft_engine::{Conversation, ExecutorFate, Limits, Parts, Point, RealWorld, World};
 use deft_llm::ModelSettings;
 use deft_store::{NewConversation, Options, Owner, SqliteStore, Store};
 use deft_tools::{ToolContext, Toolbox};
@@ -22,9 +22,10 @@ const STEPS: usize = 500;
 const END: usize = 100;
 const RUNS: usize = 5;
 
-/// What the scripted model does.
+/// What the scripted model does. It is told its usage, as a provider would know it: else it counts the whole history.
 pub(crate) const SCRIPT: &str = r#"
 - repeat: 500
+  usage: {prompt: 1000, completion: 20}
   tool_calls: [{name: terminal, arguments: {command: "echo {{n}}"}}]
 "#;
 
@@ -44,10 +45,10 @@ pub(crate) fn measure(deft: &Path) -> anyhow::Result<Section> {
         title: "Steps",
         method: "A scripted model calls the terminal 500 times with one `echo`: engine, SQLite store with the default \
                  durability, executor and shell as in `deft run`. Overhead is the time from one model call to the \
-                 next without the time from handing the call to the executor's connection until its result is back \
-                 (that is the figure above). It includes the scripted model, which reads the whole history. The step that starts \
-                 the executor is not counted. Five runs; the growth is the mean of the last 100 steps over that of \
-                 the first 100, the median of the runs.",
+                 next, less the time from handing the call to the executor's connection until its result is back, \
+                 which is the figure above. It includes the scripted model, which finds its place by reading the \
+                 history. The step that starts the executor is not counted. Five runs; the growth is the mean of the \
+                 last 100 steps over that of the first 100, the median of the runs.",
         figures: vec![
             Figure::new(
                 "overhead of a step, p50",
@@ -134,11 +135,11 @@ impl Stopwatch {
 
 impl World for Stopwatch {
     fn now(&self) -> SystemTime {
-        SystemTime::now()
+        RealWorld.now()
     }
 
     fn new_id(&self) -> Uuid {
-        Uuid::new_v4()
+        RealWorld.new_id()
     }
 
     fn reached(&self, point: Point) {
