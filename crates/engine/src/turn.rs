@@ -65,6 +65,8 @@ pub(crate) fn events(reply: Reply, item: EventId, tools: &Toolset, world: &dyn W
     };
     let mut message = Message::new(Role::Assistant, content);
     message.reasoning_content = reply.reasoning;
+    message.thinking_blocks = reply.thinking_blocks;
+    message.responses_reasoning_item = reply.reasoning_item;
     let said = MessageEvent {
         llm_response_id: Some(reply.response_id),
         ..MessageEvent::new(message)
@@ -86,6 +88,8 @@ fn actions(reply: Reply, item: EventId, tools: &Toolset, world: &dyn World) -> V
         vec![Content::text(reply.text)]
     };
     let mut reasoning = reply.reasoning;
+    let mut thinking_blocks = reply.thinking_blocks;
+    let mut reasoning_item = reply.reasoning_item;
     let mut id = Some(item);
     let mut taken = HashSet::new();
     let mut finished = false;
@@ -118,8 +122,8 @@ fn actions(reply: Reply, item: EventId, tools: &Toolset, world: &dyn World) -> V
         let event = ActionEvent {
             thought: std::mem::take(&mut thought),
             reasoning_content: reasoning.take(),
-            thinking_blocks: Vec::new(),
-            responses_reasoning_item: None,
+            thinking_blocks: std::mem::take(&mut thinking_blocks),
+            responses_reasoning_item: reasoning_item.take(),
             action,
             tool_name: call.name.clone(),
             tool_call_id: call.id.clone(),

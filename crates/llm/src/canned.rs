@@ -72,9 +72,9 @@ impl Canned {
                 [..] => FinishReason::ToolCalls,
             });
             for (index, call) in self.calls.into_iter().enumerate() {
-                yield Delta::ToolCall { index, id: Some(call.id), name: Some(call.name), arguments: String::new() };
+                yield Delta::ToolCall { index, id: Some(call.id), name: Some(call.name), arguments: String::new(), item_id: None };
                 for arguments in chunks(&call.arguments) {
-                    yield Delta::ToolCall { index, id: None, name: None, arguments };
+                    yield Delta::ToolCall { index, id: None, name: None, arguments, item_id: None };
                 }
             }
             yield Delta::Usage(self.usage);

@@ -1,6 +1,6 @@
 //! The pieces a reply arrives in.
 
-use deft_types::{Money, Tokens};
+use deft_types::{Money, ReasoningItem, ThinkingBlock, Tokens};
 use serde::Deserialize;
 
 /// One piece of a reply.
@@ -25,7 +25,13 @@ pub enum Delta {
         name: Option<String>,
         /// The next part of the arguments' JSON text.
         arguments: String,
+        /// The id of the item in the Responses API, which names items and calls apart.
+        item_id: Option<String>,
     },
+    /// A whole block of signed reasoning, to be sent back unaltered. Its text came as [`Delta::Reasoning`].
+    Thinking(ThinkingBlock),
+    /// A whole reasoning item of the Responses API, to be sent back unaltered.
+    ReasoningItem(ReasoningItem),
     /// What the call used; the last one counts.
     Usage(Usage),
     /// The reply is whole. Nothing follows.

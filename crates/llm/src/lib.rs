@@ -8,12 +8,14 @@
 //!
 //! Begin reading at [`Model`], then [`complete`] and [`open`].
 
+mod api;
 mod canned;
 mod catalog;
 mod chat;
 mod delta;
 mod demo;
 mod error;
+mod http;
 mod model;
 mod open;
 mod provider;

@@ -10,8 +10,9 @@ use std::time::Duration;
 use deft_types::{Secret, Tokens};
 
 use crate::catalog;
-use crate::chat::{self, ChatModel};
+use crate::chat::{self, ChatApi};
 use crate::demo::DemoModel;
+use crate::http::{self, HttpModel};
 use crate::provider::{PROVIDERS, Provider};
 use crate::script::{ScriptError, ScriptModel};
 use crate::{Model, ModelProfile};
@@ -112,19 +113,30 @@ pub fn open(name: &str, settings: &ModelSettings) -> Result<Arc<dyn Model>, Open
             variable,
         });
     }
-    let base_url = settings.base_url.as_deref().unwrap_or(provider.base_url);
-    Ok(Arc::new(ChatModel {
-        profile: profile(name, settings),
+    let profile = profile(name, settings);
+    let base =
+        http::base_address(settings.base_url.as_deref().unwrap_or(provider.base_url)).map_err(|error| {
+            OpenModelError::BadBaseUrl {
+                reason: error.to_string(),
+            }
+        })?;
+    let api = ChatApi {
         wire_name: wire_name.to_owned(),
         dialect: provider.dialect,
-        client: chat::new_client(settings.connect_timeout).map_err(|error| OpenModelError::Client {
-            reason: error.to_string(),
-        })?,
-        url: chat::address(base_url).map_err(|error| OpenModelError::BadBaseUrl {
-            reason: error.to_string(),
-        })?,
-        api_key,
+        url: chat::address(&base),
+        api_key: api_key.clone(),
+        max_output: profile.max_output,
+        accepts_images: profile.accepts_images,
+    };
+    let client = http::new_client(settings.connect_timeout).map_err(|error| OpenModelError::Client {
+        reason: error.to_string(),
+    })?;
+    Ok(Arc::new(HttpModel {
+        profile,
+        api: Arc::new(api),
+        client,
         idle_timeout: settings.idle_timeout,
+        secrets: api_key.into_iter().collect(),
     }))
 }
 

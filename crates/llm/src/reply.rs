@@ -5,7 +5,7 @@ mod tests;
 
 use std::time::{Duration, Instant};
 
-use deft_types::{Extra, Money, ToolCall, ToolCallOrigin};
+use deft_types::{Extra, Money, ReasoningItem, ThinkingBlock, ToolCall, ToolCallOrigin};
 use futures::StreamExt;
 use uuid::Uuid;
 
@@ -26,6 +26,10 @@ pub struct Reply {
     pub text: String,
     /// Its reasoning, where it shows it.
     pub reasoning: Option<String>,
+    /// Signed reasoning, to be sent back unaltered.
+    pub thinking_blocks: Vec<ThinkingBlock>,
+    /// The reasoning item of the Responses API, to be sent back unaltered.
+    pub reasoning_item: Option<ReasoningItem>,
     /// The calls it makes, in its order. Each has an id; the arguments may not be valid JSON.
     pub tool_calls: Vec<ToolCall>,
     /// What it used.
@@ -65,6 +69,8 @@ struct Draft {
     response_id: String,
     text: String,
     reasoning: String,
+    thinking_blocks: Vec<ThinkingBlock>,
+    reasoning_item: Option<ReasoningItem>,
     calls: Vec<ToolCall>,
     usage: Usage,
     size: usize,
@@ -87,6 +93,7 @@ impl Draft {
                 id,
                 name,
                 arguments,
+                item_id,
             } => {
                 self.grow(&arguments)?;
                 let call = self.call(index)?;
@@ -96,8 +103,14 @@ impl Draft {
                 if let Some(name) = name {
                     call.name = name;
                 }
+                if item_id.is_some() {
+                    call.responses_item_id = item_id;
+                    call.origin = ToolCallOrigin::Responses;
+                }
                 call.arguments.push_str(&arguments);
             }
+            Delta::Thinking(block) => self.thinking_blocks.push(block),
+            Delta::ReasoningItem(item) => self.reasoning_item = Some(item),
             Delta::Usage(usage) => self.usage = usage,
             Delta::Finished(finish) => return Ok(Some(finish)),
         }
@@ -149,6 +162,8 @@ impl Draft {
             response_id: self.response_id,
             text: self.text,
             reasoning: Some(self.reasoning).filter(|reasoning| !reasoning.is_empty()),
+            thinking_blocks: self.thinking_blocks,
+            reasoning_item: self.reasoning_item,
             tool_calls: self.calls,
             cost: model.profile().cost(&self.usage),
             usage: self.usage,

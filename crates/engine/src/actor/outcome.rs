@@ -104,7 +104,7 @@ impl Actor {
             Outcome::Replied {
                 item,
                 reply: Ok(reply),
-            } => self.take_reply(item, reply).await,
+            } => self.take_reply(item, *reply).await,
             Outcome::Replied {
                 reply: Err(error), ..
             } => self.take_model_error(&error).await,

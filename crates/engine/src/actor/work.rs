@@ -34,7 +34,7 @@ pub(crate) enum Work {
 pub(crate) enum Outcome {
     Replied {
         item: EventId,
-        reply: Result<Reply, ModelError>,
+        reply: Result<Box<Reply>, ModelError>,
     },
     Connected(Result<Client, ConnectError>),
     Tool {
@@ -99,7 +99,12 @@ impl Work {
                 let (kind, text) = match delta {
                     Delta::Text(text) => (DeltaKind::Text, text),
                     Delta::Reasoning(text) => (DeltaKind::Reasoning, text),
-                    Delta::Started { .. } | Delta::ToolCall { .. } | Delta::Usage(_) | Delta::Finished(_) => {
+                    Delta::Started { .. }
+                    | Delta::ToolCall { .. }
+                    | Delta::Thinking(_)
+                    | Delta::ReasoningItem(_)
+                    | Delta::Usage(_)
+                    | Delta::Finished(_) => {
                         return;
                     }
                 };
@@ -114,7 +119,10 @@ impl Work {
             if reply.is_err() {
                 live.show(Live::ReplyAborted { item: item.clone() });
             }
-            Outcome::Replied { item, reply }
+            Outcome::Replied {
+                item,
+                reply: reply.map(Box::new),
+            }
         };
         Self::Model {
             item: shown,

@@ -9,7 +9,7 @@ use deft_types::{Content, Message, Role, ToolCall};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::ChatModel;
+use super::ChatApi;
 use crate::provider::Dialect;
 use crate::{ModelError, Request, ToolSchema};
 
@@ -110,8 +110,8 @@ struct WireSchema<'a> {
 }
 
 /// The body of a request, as JSON.
-pub(super) fn of(model: &ChatModel, request: &Request) -> Result<Vec<u8>, ModelError> {
-    let max_output = model.profile.max_output.map(|tokens| tokens.0);
+pub(super) fn of(model: &ChatApi, request: &Request) -> Result<Vec<u8>, ModelError> {
+    let max_output = model.max_output.map(|tokens| tokens.0);
     let body = Body {
         model: &model.wire_name,
         messages: messages(model, request),
@@ -144,7 +144,7 @@ fn tool(schema: &ToolSchema) -> WireTool<'_> {
     }
 }
 
-fn messages<'a>(model: &ChatModel, request: &'a Request) -> Vec<WireMessage<'a>> {
+fn messages<'a>(model: &ChatApi, request: &'a Request) -> Vec<WireMessage<'a>> {
     let name = model.wire_name.to_lowercase();
     let takes_reasoning = TAKE_REASONING_BACK.iter().any(|part| name.contains(part));
 
@@ -161,7 +161,7 @@ fn messages<'a>(model: &ChatModel, request: &'a Request) -> Vec<WireMessage<'a>>
             // A model that only calls tools says nothing, which to some servers is not an empty text.
             Role::Assistant if text.is_empty() && !calls.is_empty() => WireContent::Nothing,
             Role::Assistant => WireContent::Text(text),
-            Role::System | Role::User | Role::Tool if !model.profile.accepts_images => {
+            Role::System | Role::User | Role::Tool if !model.accepts_images => {
                 let notes = images(message).map(|_| NO_IMAGES);
                 WireContent::Text(
                     iter::once(text.as_str())

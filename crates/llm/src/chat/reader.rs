@@ -4,7 +4,8 @@
 mod tests;
 
 use super::chunk::{CallPiece, Chunk, finish_reason};
-use super::failure::{excerpt, failure_of};
+use crate::api::AnswerReader;
+use crate::http::{excerpt, failure_of};
 use crate::sse::{EventTooLong, MAX_EVENT_BYTES, SseParser};
 use crate::{Delta, FinishReason, ModelError, Usage};
 
@@ -31,9 +32,8 @@ enum Form {
     Whole(Vec<u8>),
 }
 
-impl ReplyReader {
-    /// Takes the next bytes; returns the deltas that they complete.
-    pub(super) fn feed(&mut self, mut bytes: &[u8]) -> Result<Vec<Delta>, ModelError> {
+impl AnswerReader for ReplyReader {
+    fn feed(&mut self, mut bytes: &[u8]) -> Result<Vec<Delta>, ModelError> {
         if let Form::Unknown = self.form {
             bytes = bytes.trim_ascii_start();
             match bytes.first() {
@@ -56,8 +56,7 @@ impl ReplyReader {
         Ok(deltas)
     }
 
-    /// The last deltas, once there are no more bytes.
-    pub(super) fn finish(mut self) -> Result<Vec<Delta>, ModelError> {
+    fn finish(&mut self) -> Result<Vec<Delta>, ModelError> {
         let mut deltas = Vec::new();
         match std::mem::take(&mut self.form) {
             Form::Unknown => {}
@@ -100,16 +99,16 @@ impl ReplyReader {
         Ok(deltas)
     }
 
-    /// Whether the reply itself has come to its end; token counts may follow.
-    pub(super) fn is_whole(&self) -> bool {
+    fn is_whole(&self) -> bool {
         self.finish.is_some() || self.done
     }
 
-    /// Whether nothing follows any more.
-    pub(super) fn is_done(&self) -> bool {
+    fn is_done(&self) -> bool {
         self.done
     }
+}
 
+impl ReplyReader {
     fn event(&mut self, data: &str, deltas: &mut Vec<Delta>) -> Result<(), ModelError> {
         match data.trim() {
             "" => Ok(()),
@@ -189,6 +188,7 @@ impl ReplyReader {
             id,
             name,
             arguments,
+            item_id: None,
         }
     }
 }

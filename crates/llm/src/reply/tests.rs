@@ -36,6 +36,7 @@ fn call(index: usize, name: &str) -> Delta {
         id: None,
         name: Some(name.to_owned()),
         arguments: "{}".to_owned(),
+        item_id: None,
     }
 }
 

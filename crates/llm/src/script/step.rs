@@ -6,7 +6,7 @@ use deft_types::Money;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::chat::failure_of;
+use crate::http::failure_of;
 use crate::{FinishReason, ModelError, Usage};
 
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -1,32 +1,23 @@
 use std::sync::Arc;
-use std::time::Duration;
 
 use deft_types::{Extra, ImageContent, Tokens, ToolCallOrigin};
+use reqwest::Url;
 use serde_json::json;
 
-use super::super::{address, new_client};
 use super::*;
-use crate::ModelProfile;
 
-fn model(name: &str, dialect: Dialect) -> ChatModel {
-    ChatModel {
-        profile: ModelProfile {
-            name: name.to_owned(),
-            context_window: None,
-            max_output: Some(Tokens(500)),
-            prices: None,
-            accepts_images: true,
-        },
+fn model(name: &str, dialect: Dialect) -> ChatApi {
+    ChatApi {
         wire_name: name.to_owned(),
         dialect,
-        client: new_client(Duration::from_secs(1)).unwrap(),
-        url: address("http://localhost").unwrap(),
+        url: Url::parse("http://localhost").unwrap(),
         api_key: None,
-        idle_timeout: Duration::from_secs(1),
+        max_output: Some(Tokens(500)),
+        accepts_images: true,
     }
 }
 
-fn body(model: &ChatModel, messages: Vec<Message>) -> Value {
+fn body(model: &ChatApi, messages: Vec<Message>) -> Value {
     let request = Request {
         messages: messages.into_iter().map(Arc::new).collect(),
         tools: Arc::new([]),
@@ -172,7 +163,7 @@ fn images_of_tool_results_follow_the_last_result_of_the_turn() {
 #[test]
 fn a_model_that_takes_no_images_is_told_that_there_was_one() {
     let mut model = model("blind", Dialect::OpenAi);
-    model.profile.accepts_images = false;
+    model.accepts_images = false;
     let wire = body(
         &model,
         vec![Message::new(

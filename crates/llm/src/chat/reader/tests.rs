@@ -45,6 +45,7 @@ fn call(index: usize, id: Option<&str>, name: Option<&str>, arguments: &str) -> 
         id: id.map(str::to_owned),
         name: name.map(str::to_owned),
         arguments: arguments.to_owned(),
+        item_id: None,
     }
 }
 

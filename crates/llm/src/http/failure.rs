@@ -158,7 +158,7 @@ impl Answer {
 }
 
 /// The beginning of a text that a server sent; of a web page only its title.
-pub(super) fn excerpt(text: &str) -> String {
+pub(crate) fn excerpt(text: &str) -> String {
     let text = text.trim();
     if text.is_empty() {
         return "the server said nothing more".to_owned();

@@ -11,12 +11,9 @@ use rustls::{ClientConfig, RootCertStore};
 #[error("{0}")]
 pub(crate) struct BadAddress(String);
 
-/// The address of chat completions under a server's base address.
-pub(crate) fn address(base_url: &str) -> Result<Url, BadAddress> {
-    let mut url = Url::parse(base_url.trim()).map_err(|error| BadAddress(error.to_string()))?;
-    let path = url.path().trim_end_matches('/');
-    let path = path.strip_suffix("/chat/completions").unwrap_or(path);
-    url.set_path(&format!("{path}/chat/completions"));
+/// A server's base address.
+pub(crate) fn base_address(text: &str) -> Result<Url, BadAddress> {
+    let url = Url::parse(text.trim()).map_err(|error| BadAddress(error.to_string()))?;
     match url.scheme() {
         "http" | "https" => Ok(url),
         other => Err(BadAddress(format!("`{other}` is neither `http` nor `https`"))),
@@ -57,30 +54,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_go_to_chat_completions_under_the_base_address() {
-        let cases = [
-            (
-                "https://api.openai.com/v1",
-                "https://api.openai.com/v1/chat/completions",
-            ),
-            (
-                "http://localhost:8000/v1/",
-                "http://localhost:8000/v1/chat/completions",
-            ),
-            (
-                " http://host/v1/chat/completions ",
-                "http://host/v1/chat/completions",
-            ),
-        ];
-        for (base, expected) in cases {
-            assert_eq!(address(base).unwrap().as_str(), expected, "{base}");
-        }
-    }
-
-    #[test]
     fn an_address_that_is_none_is_refused() {
         for base in ["", "localhost:8000", "ftp://host/v1", "http://"] {
-            assert!(address(base).is_err(), "{base}");
+            assert!(base_address(base).is_err(), "{base}");
         }
     }
 

@@ -1,0 +1,37 @@
+//! What a provider's wire format is to the rest of the crate: a request to send, and a reader for the answer.
+
+use reqwest::Url;
+use reqwest::header::HeaderMap;
+
+use crate::{Delta, ModelError, Request};
+
+/// One wire format, set up for one model. Everything about connections is the transport's.
+pub(crate) trait Api: Send + Sync {
+    /// The HTTP request that asks this. Secret headers are marked as sensitive.
+    fn post(&self, request: &Request) -> Result<Post, ModelError>;
+
+    /// A reader for the answer.
+    fn reader(&self) -> Box<dyn AnswerReader>;
+}
+
+/// An HTTP request with a JSON body.
+pub(crate) struct Post {
+    pub(crate) url: Url,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Vec<u8>,
+}
+
+/// Makes deltas of the bytes of an answer, which may be cut anywhere.
+pub(crate) trait AnswerReader: Send {
+    /// Takes the next bytes; returns the deltas that they complete.
+    fn feed(&mut self, bytes: &[u8]) -> Result<Vec<Delta>, ModelError>;
+
+    /// The last deltas, once there are no more bytes. The very last is [`Delta::Finished`].
+    fn finish(&mut self) -> Result<Vec<Delta>, ModelError>;
+
+    /// Whether the reply itself has come to its end; bookkeeping may follow.
+    fn is_whole(&self) -> bool;
+
+    /// Whether nothing follows any more.
+    fn is_done(&self) -> bool;
+}

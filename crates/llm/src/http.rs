@@ -1,0 +1,161 @@
+//! Sends requests to providers and reads their answers: the part that is the same for all of them.
+
+mod client;
+mod failure;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use deft_types::Secret;
+use futures::stream::BoxStream;
+use reqwest::{Client, Response, header};
+use tokio::time::timeout;
+
+pub(crate) use self::client::{base_address, new_client};
+use self::failure::{MAX_FAILURE_BYTES, retry_after};
+pub(crate) use self::failure::{excerpt, failure_of};
+use crate::api::Api;
+use crate::{Delta, Model, ModelError, ModelProfile, Request};
+
+/// How long to wait for what is nice to have: token counts after a whole reply, the text of a failure.
+const AFTERMATH_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A model behind HTTP.
+#[derive(Clone)]
+pub(crate) struct HttpModel {
+    pub(crate) profile: ModelProfile,
+    pub(crate) api: Arc<dyn Api>,
+    pub(crate) client: Client,
+    /// How long a server may be silent, before or within its answer.
+    pub(crate) idle_timeout: Duration,
+    /// Taken out of whatever a server echoes.
+    pub(crate) secrets: Vec<Secret<String>>,
+}
+
+impl Model for HttpModel {
+    fn profile(&self) -> &ModelProfile {
+        &self.profile
+    }
+
+    fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, ModelError>> {
+        let model = self.clone();
+        Box::pin(async_stream::try_stream! {
+            let (mut response, server) = model.send(&request).await?;
+            let mut reader = model.api.reader();
+            while !reader.is_done() {
+                let patience = if reader.is_whole() { AFTERMATH_TIMEOUT } else { model.idle_timeout };
+                let bytes = match next_bytes(&mut response, patience, &server).await {
+                    Ok(Some(bytes)) => bytes,
+                    Ok(None) => break,
+                    // What is missing is only the bookkeeping.
+                    Err(_) if reader.is_whole() => break,
+                    Err(error) => Err(error)?,
+                };
+                for delta in reader.feed(&bytes).map_err(|error| model.redact(error))? {
+                    yield delta;
+                }
+            }
+            for delta in reader.finish().map_err(|error| model.redact(error))? {
+                yield delta;
+            }
+        })
+    }
+}
+
+impl HttpModel {
+    /// Sends the request and waits for the answer's head. Gives back the server's name too, for messages.
+    async fn send(&self, request: &Request) -> Result<(Response, Server), ModelError> {
+        let post = self.api.post(request)?;
+        let server = Server::of(&post.url);
+        let sending = self
+            .client
+            .post(post.url)
+            .header(header::CONTENT_TYPE, "application/json")
+            .headers(post.headers)
+            .body(post.body)
+            .send();
+        let response = timeout(self.idle_timeout, sending)
+            .await
+            .map_err(|_| silent(self.idle_timeout))?
+            .map_err(|error| server.failure(error))?;
+        if response.status().is_success() {
+            return Ok((response, server));
+        }
+        let status = response.status().as_u16();
+        let wait = retry_after(response.headers());
+        let text = failure_text(response, &server).await;
+        Err(self.redact(failure_of(Some(status), wait, &text)))
+    }
+
+    /// Takes secrets out, should the server have echoed one.
+    fn redact(&self, mut error: ModelError) -> ModelError {
+        for secret in &self.secrets {
+            let detail = error.detail_mut();
+            *detail = detail.replace(secret.expose(), "**********");
+        }
+        error
+    }
+}
+
+/// The next bytes of the answer; `None` at its end.
+async fn next_bytes(
+    response: &mut Response,
+    patience: Duration,
+    server: &Server,
+) -> Result<Option<Bytes>, ModelError> {
+    timeout(patience, response.chunk())
+        .await
+        .map_err(|_| silent(patience))?
+        .map_err(|error| server.failure(error))
+}
+
+/// The body of a failure, as far as it comes.
+async fn failure_text(mut response: Response, server: &Server) -> String {
+    let mut body = Vec::new();
+    while body.len() < MAX_FAILURE_BYTES
+        && let Ok(Some(bytes)) = next_bytes(&mut response, AFTERMATH_TIMEOUT, server).await
+    {
+        body.extend_from_slice(&bytes);
+    }
+    body.truncate(MAX_FAILURE_BYTES);
+    String::from_utf8_lossy(&body).into_owned()
+}
+
+/// A server as messages name it: host and port. The rest of an address may hold a secret.
+struct Server(String);
+
+impl Server {
+    fn of(url: &reqwest::Url) -> Self {
+        let host = url.host_str().unwrap_or_default();
+        let port = url.port_or_known_default().unwrap_or_default();
+        Self(format!("{host}:{port}"))
+    }
+
+    /// A failure of the connection.
+    fn failure(&self, error: reqwest::Error) -> ModelError {
+        let timed_out = error.is_timeout();
+        let mut detail = format!("{}: {}", self.0, root_cause(&error.without_url()));
+        if timed_out {
+            return ModelError::Timeout { detail };
+        }
+        if self.0.starts_with("localhost:") || self.0.starts_with("127.0.0.1:") {
+            detail.push_str(". Is the server running?");
+        }
+        ModelError::Network { detail }
+    }
+}
+
+fn silent(patience: Duration) -> ModelError {
+    ModelError::Timeout {
+        detail: format!("nothing came for {} s", patience.as_secs_f32()),
+    }
+}
+
+/// The innermost error says what happened; those around it only where.
+fn root_cause(error: &dyn std::error::Error) -> String {
+    match error.source() {
+        Some(source) => root_cause(source),
+        None => error.to_string(),
+    }
+}
