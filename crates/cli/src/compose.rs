@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use deft_engine::{Conversation, Limits, Parts, RealWorld, World};
-use deft_llm::{Model, ModelSettings};
+use deft_llm::{Condition, Model, ModelSettings, NamedModel, Registry, RetryPolicy};
 use deft_store::{ConversationRecord, Durability, NewConversation, Options, Owner, SqliteStore, Store};
 use deft_tools::{ToolContext, Toolbox};
 use deft_types::{ConversationId, Secret};
 use deft_workspace::LocalWorkspace;
 use serde::{Deserialize, Serialize};
 
-use crate::settings::{self, Settings, prepare_data_dir};
+use crate::settings::{self, ModelTable, Settings, prepare_data_dir};
 
 /// A Unix socket's path has at most 108 bytes with its end mark.
 const MAX_SOCKET_PATH: usize = 107;
@@ -87,15 +87,24 @@ pub(crate) async fn model_for(
     open_model(&name, settings)
 }
 
-/// Opens a model with the key that is set, else with the one its provider's own tools would use.
+/// Opens a model by its name or by one of the user's own.
 pub(crate) fn open_model(name: &str, settings: &Settings) -> anyhow::Result<Arc<dyn Model>> {
-    let providers_own = || {
-        deft_llm::key_variable(name)
-            .and_then(|variable| std::env::var(variable).ok())
-            .map(Secret::new)
+    let named = settings
+        .models
+        .iter()
+        .map(|(name, table)| (name.clone(), named_model(table, settings)));
+    let mut registry = Registry {
+        named: named.collect(),
+        settings: model_settings(settings),
     };
-    let settings = ModelSettings {
-        api_key: settings.api_key.value.clone().or_else(providers_own),
+    registry.settings.api_key = settings.api_key.value.clone().or_else(|| providers_key(name));
+    Ok(registry.open(name)?)
+}
+
+/// What is common to all models.
+fn model_settings(settings: &Settings) -> ModelSettings {
+    ModelSettings {
+        api_key: None,
         base_url: settings
             .base_url
             .value
@@ -103,8 +112,51 @@ pub(crate) fn open_model(name: &str, settings: &Settings) -> anyhow::Result<Arc<
             .map(|url| url.as_str().to_owned()),
         connect_timeout: settings.connect_timeout.value,
         idle_timeout: settings.idle_timeout.value,
+        retry: RetryPolicy {
+            attempts: u32::try_from(settings.model_attempts.value).unwrap_or(u32::MAX),
+            ..RetryPolicy::default()
+        },
+    }
+}
+
+/// A model with a table of its own. Neither the common key nor the common address is meant for it.
+fn named_model(table: &ModelTable, settings: &Settings) -> NamedModel {
+    let from_variable = || {
+        table
+            .api_key_env
+            .as_ref()
+            .and_then(|name| std::env::var(name).ok())
+            .map(Secret::new)
     };
-    Ok(deft_llm::open(name, &settings)?)
+    let api_key = table
+        .api_key
+        .clone()
+        .or_else(from_variable)
+        .or_else(|| providers_key(&table.model));
+    let images = table
+        .images
+        .iter()
+        .map(|name| (Condition::HasImage, name.clone()));
+    let long = table
+        .long
+        .iter()
+        .map(|route| (Condition::AtLeast(route.tokens), route.model.clone()));
+    NamedModel {
+        model: table.model.clone(),
+        settings: ModelSettings {
+            api_key,
+            base_url: table.base_url.as_ref().map(|url| url.as_str().to_owned()),
+            ..model_settings(settings)
+        },
+        fallback: table.fallback.clone(),
+        routes: images.chain(long).collect(),
+    }
+}
+
+/// The key that the provider's own tools would use.
+fn providers_key(model: &str) -> Option<Secret<String>> {
+    let variable = deft_llm::key_variable(model)?;
+    std::env::var(variable).ok().map(Secret::new)
 }
 
 /// Begins a conversation in a directory.

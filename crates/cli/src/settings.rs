@@ -10,6 +10,7 @@ mod error;
 mod file;
 mod flags;
 mod key;
+mod models;
 mod show;
 mod source;
 mod value;
@@ -23,6 +24,7 @@ pub(crate) use self::error::SettingsError;
 pub(crate) use self::flags::Flags;
 pub(crate) use self::key::Settings;
 use self::key::{FromProject, KEYS, Key};
+pub(crate) use self::models::{ModelTable, ModelTables};
 pub(crate) use self::source::{FileOwner, Setting, Source};
 pub(crate) use self::value::Durability;
 use self::value::{Place, Value};
@@ -67,6 +69,7 @@ impl Settings {
         let mut layers = Layers {
             surroundings,
             chosen: BTreeMap::new(),
+            models: ModelTables::new(),
         };
         layers.add_defaults();
         if let Some(path) = &flags.config {
@@ -95,6 +98,7 @@ impl Settings {
 struct Layers<'a> {
     surroundings: &'a Surroundings,
     chosen: BTreeMap<&'static str, Chosen>,
+    models: ModelTables,
 }
 
 struct Chosen {
@@ -120,7 +124,9 @@ impl Layers<'_> {
 
     fn add_file(&mut self, path: &Path, owner: FileOwner) -> Result<(), SettingsError> {
         let base = path.parent().unwrap_or(path).to_owned();
-        for entry in file::read(path, owner)? {
+        let content = file::read(path, owner)?;
+        self.models.extend(content.models);
+        for entry in content.entries {
             let source = Source::File {
                 path: path.to_owned(),
                 line: entry.line,

@@ -71,7 +71,7 @@ impl Watched<'_> {
                     end.saw(seq, &event);
                 }
                 piece = live.recv() => if let Ok(piece) = piece { // otherwise some were left out: we were slow
-                    screen.live(&piece);
+                    screen.live(&piece)?;
                 },
                 Some(()) = interrupt.recv() => if end.stop(conversation).await? { break },
                 Some(()) = terminate.recv() => if end.stop(conversation).await? { break },
@@ -178,8 +178,23 @@ impl Screen {
         Ok(())
     }
 
-    fn live(&self, piece: &Live) {
-        let Some(spinner) = &self.spinner else { return };
+    fn live(&mut self, piece: &Live) -> anyhow::Result<()> {
+        if let (
+            Live::Retry {
+                attempt,
+                wait,
+                reason,
+                ..
+            },
+            Paper::Human(_),
+        ) = (piece, &self.paper)
+        {
+            let line = format!("{reason}. Attempt {attempt} follows in {} s.", wait.as_secs());
+            self.note(&one_line(&line))?;
+        }
+        let Some(spinner) = &self.spinner else {
+            return Ok(());
+        };
         match piece {
             Live::ReplyStarted { .. } => spinner.set_message("thinking"),
             Live::Delta { text, .. } | Live::Output { chunk: text, .. } => {
@@ -187,7 +202,18 @@ impl Screen {
                     spinner.set_message(one_line(line));
                 }
             }
+            Live::Retry { .. } => spinner.set_message("waiting"),
             Live::ReplyAborted { .. } => spinner.set_message("stopped"),
+        }
+        Ok(())
+    }
+
+    /// A line about what is going on, which is no event.
+    fn note(&self, line: &str) -> std::io::Result<()> {
+        let print = || writeln!(anstream::stderr(), "{line}");
+        match &self.spinner {
+            Some(spinner) => spinner.suspend(print),
+            None => print(),
         }
     }
 

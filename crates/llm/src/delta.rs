@@ -1,5 +1,7 @@
 //! The pieces a reply arrives in.
 
+use std::time::Duration;
+
 use deft_types::{Money, ReasoningItem, ThinkingBlock, Tokens};
 use serde::Deserialize;
 
@@ -34,6 +36,16 @@ pub enum Delta {
     ReasoningItem(ReasoningItem),
     /// What the call used; the last one counts.
     Usage(Usage),
+    /// The attempt failed and another follows: forget every piece so far. Whoever watches is told how long it
+    /// takes until then.
+    Retry {
+        /// Which attempt follows, from 2.
+        attempt: u32,
+        /// How long it is waited for.
+        wait: Duration,
+        /// Why the last one failed.
+        reason: String,
+    },
     /// The reply is whole. Nothing follows.
     Finished(FinishReason),
 }

@@ -34,6 +34,25 @@ pub struct ModelProfile {
 }
 
 impl ModelProfile {
+    /// What is known about a model of which only the name is.
+    pub fn unknown(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            context_window: None,
+            max_output: None,
+            prices: None,
+            accepts_images: true,
+        }
+    }
+
+    /// The same use with its cost, as far as it is known.
+    pub(crate) fn priced(&self, usage: Usage) -> Usage {
+        let cost = usage
+            .cost
+            .or_else(|| self.prices.map(|prices| prices.cost(&usage)));
+        Usage { cost, ..usage }
+    }
+
     /// What a reply cost: what the provider says, else what the prices make it, else zero.
     pub fn cost(&self, usage: &Usage) -> Money {
         match (usage.cost, &self.prices) {

@@ -14,6 +14,7 @@ use crate::chat::{self, ChatApi};
 use crate::demo::DemoModel;
 use crate::http::{self, HttpModel};
 use crate::provider::{PROVIDERS, Provider};
+use crate::retry::{RetryPolicy, with_retries};
 use crate::script::{ScriptError, ScriptModel};
 use crate::{Model, ModelProfile};
 
@@ -35,6 +36,8 @@ pub struct ModelSettings {
     pub connect_timeout: Duration,
     /// How long a server may be silent, before or within its answer.
     pub idle_timeout: Duration,
+    /// When and how often to ask again.
+    pub retry: RetryPolicy,
 }
 
 impl Default for ModelSettings {
@@ -44,6 +47,7 @@ impl Default for ModelSettings {
             base_url: None,
             connect_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_mins(2),
+            retry: RetryPolicy::default(),
         }
     }
 }
@@ -92,6 +96,17 @@ pub enum OpenModelError {
 /// Opens a model by name: `demo`, `script:FILE`, or PROVIDER/NAME such as `openai/gpt-4o`. A known model of a
 /// known provider may go without the PROVIDER.
 pub fn open(name: &str, settings: &ModelSettings) -> Result<Arc<dyn Model>, OpenModelError> {
+    let model = open_once(name, settings)?;
+    // Scripted failures are there to be seen.
+    let is_remote = name != "demo" && !name.starts_with("script:");
+    Ok(if is_remote {
+        with_retries(model, settings.retry.clone())
+    } else {
+        model
+    })
+}
+
+fn open_once(name: &str, settings: &ModelSettings) -> Result<Arc<dyn Model>, OpenModelError> {
     if name == "demo" {
         return Ok(Arc::new(DemoModel::new()));
     }

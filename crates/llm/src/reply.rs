@@ -111,6 +111,7 @@ impl Draft {
             }
             Delta::Thinking(block) => self.thinking_blocks.push(block),
             Delta::ReasoningItem(item) => self.reasoning_item = Some(item),
+            Delta::Retry { .. } => *self = Self::default(),
             Delta::Usage(usage) => self.usage = usage,
             Delta::Finished(finish) => return Ok(Some(finish)),
         }

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deft_llm::{
-    Delta, FinishReason, Model, ModelError, ModelSettings, Reply, Request, ToolSchema, complete, open,
+    Delta, FinishReason, Model, ModelError, ModelSettings, Reply, Request, RetryPolicy, ToolSchema, complete,
+    open,
 };
 use deft_types::{Message, Money, Role, Secret, Tokens};
 use futures::StreamExt;
@@ -22,6 +23,10 @@ fn settings(base_url: String) -> ModelSettings {
     ModelSettings {
         api_key: Some(Secret::new(KEY.to_owned())),
         base_url: Some(base_url),
+        retry: RetryPolicy {
+            attempts: 1,
+            ..RetryPolicy::default()
+        },
         ..ModelSettings::default()
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use deft_types::{Money, Secret};
 
 use super::value::{BaseUrl, Durability, Place, Secrecy, Shape, Shown, Value};
-use super::{Layers, Setting, SettingsError, Source};
+use super::{Layers, ModelTables, Setting, SettingsError, Source};
 
 /// What there is to know about one setting.
 pub(super) struct Key {
@@ -59,11 +59,13 @@ macro_rules! settings {
         #[derive(Clone, Debug)]
         pub(crate) struct Settings {
             $(#[doc = $about] pub(crate) $name: Setting<$type>,)*
+            /// Models under names of the user's own.
+            pub(crate) models: ModelTables,
         }
 
         impl Settings {
             pub(super) fn build(layers: &Layers) -> Result<Self, SettingsError> {
-                Ok(Self { $($name: layers.setting(stringify!($name))?,)* })
+                Ok(Self { $($name: layers.setting(stringify!($name))?,)* models: layers.models.clone() })
             }
         }
 
@@ -127,6 +129,11 @@ settings! {
     /// Seconds a model may be silent within a reply
     idle_timeout: Duration {
         flag: Some("idle-timeout"), env: ["DEFT_IDLE_TIMEOUT"], default: Some("120"),
+        project: FromProject::Taken,
+    }
+    /// How often a model that fails for the moment is asked in all
+    model_attempts: u64 {
+        flag: Some("model-attempts"), env: ["DEFT_MODEL_ATTEMPTS"], default: Some("5"),
         project: FromProject::Taken,
     }
     /// Seconds without new output after which a running command is reported to the agent

@@ -118,6 +118,18 @@ impl BaseUrl {
     }
 }
 
+impl<'de> serde::Deserialize<'de> for BaseUrl {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let nowhere = Place {
+            home: None,
+            base: Path::new(""),
+        };
+        Self::read(&text, &nowhere)
+            .ok_or_else(|| serde::de::Error::custom(format!("base_url must be {}", Self::EXPECTED)))
+    }
+}
+
 impl Value for BaseUrl {
     const SHAPE: Shape = Shape::Text;
     const EXPECTED: &'static str =

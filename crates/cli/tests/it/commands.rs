@@ -341,9 +341,16 @@ fn an_endpoint_that_cannot_be_reached_is_an_error_to_go_on_from() {
         "openai/any",
         "--base-url",
         "http://127.0.0.1:9",
+        "--model-attempts",
+        "2",
     ];
     let output = home.run(&args);
     assert_eq!(output.status.code(), Some(1));
+    assert!(
+        stderr(&output).contains("Attempt 2 follows in"),
+        "{}",
+        stderr(&output)
+    );
     assert!(stdout(&output).contains("127.0.0.1:9"), "{}", stdout(&output));
     let model = home.script("[{text: here}]");
     assert!(home.run(&["run", "--last", "--model", &model]).status.success());
@@ -408,4 +415,46 @@ fn it_runs_in_an_empty_root_directory() {
     assert!(stdout(&chroot(&["--version"])).starts_with("deft "));
     let listed = chroot(&["list", "--data-dir", "/state"]);
     assert!(listed.status.success(), "{}", stderr(&listed));
+}
+
+#[test]
+fn models_have_names_of_the_users_own_and_others_stand_in_for_them() {
+    let home = Home::new();
+    let failing = home.script("[{error: {status: 503}}]");
+    fs::rename(
+        home.root.path().join("script.yaml"),
+        home.root.path().join("failing.yaml"),
+    )
+    .unwrap();
+    let failing = failing.replace("script.yaml", "failing.yaml");
+    let steady = home.script("[{text: I stood in}]");
+    fs::create_dir(home.root.path().join(".deft")).unwrap();
+    let tables = format!(
+        "[models.strong]\nmodel = {failing:?}\nfallback = [\"fast\"]\n[models.fast]\nmodel = {steady:?}\n"
+    );
+    fs::write(home.root.path().join(".deft/deft.toml"), &tables).unwrap();
+    let output = home.run(&["run", "-t", "x", "--model", "strong"]);
+    assert!(
+        output.status.success() && stdout(&output).contains("I stood in"),
+        "{}",
+        stderr(&output)
+    );
+
+    fs::write(home.work().join("deft.toml"), tables).unwrap();
+    fails(
+        &home.run(&["run", "-t", "x", "--model", "strong"]),
+        1,
+        &["project", "models"],
+    );
+    fs::remove_file(home.work().join("deft.toml")).unwrap();
+    fs::write(
+        home.root.path().join(".deft/deft.toml"),
+        "[models.strong]\nmodle = 1\n",
+    )
+    .unwrap();
+    fails(
+        &home.run(&["run", "-t", "x", "--model", "strong"]),
+        1,
+        &["deft.toml:2", "modle"],
+    );
 }

@@ -96,22 +96,34 @@ impl Work {
                 if std::mem::take(&mut first) {
                     world.reached(Point::FirstDelta);
                 }
-                let (kind, text) = match delta {
-                    Delta::Text(text) => (DeltaKind::Text, text),
-                    Delta::Reasoning(text) => (DeltaKind::Reasoning, text),
+                let item = item.clone();
+                live.show(match delta {
+                    Delta::Text(text) => Live::Delta {
+                        item,
+                        kind: DeltaKind::Text,
+                        text: text.clone(),
+                    },
+                    Delta::Reasoning(text) => Live::Delta {
+                        item,
+                        kind: DeltaKind::Reasoning,
+                        text: text.clone(),
+                    },
+                    Delta::Retry {
+                        attempt,
+                        wait,
+                        reason,
+                    } => Live::Retry {
+                        item,
+                        attempt: *attempt,
+                        wait: *wait,
+                        reason: reason.clone(),
+                    },
                     Delta::Started { .. }
                     | Delta::ToolCall { .. }
                     | Delta::Thinking(_)
                     | Delta::ReasoningItem(_)
                     | Delta::Usage(_)
-                    | Delta::Finished(_) => {
-                        return;
-                    }
-                };
-                live.show(Live::Delta {
-                    item: item.clone(),
-                    kind,
-                    text: text.clone(),
+                    | Delta::Finished(_) => return,
                 });
             })
             .await;

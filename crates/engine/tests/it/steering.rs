@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use deft_engine::ExecutorFate;
+use deft_engine::{ExecutorFate, Live};
 use deft_types::{EventBody, EventId, Message, Role, Status};
 use uuid::Uuid;
 
@@ -192,4 +192,28 @@ async fn a_command_goes_on_without_us_and_its_result_is_collected_when_we_are_ba
         _ => false,
     };
     assert!(events.iter().any(collected), "{events:#?}");
+}
+
+#[tokio::test]
+async fn a_wait_for_the_next_attempt_is_shown_and_the_half_reply_leaves_no_trace() {
+    let desk =
+        Desk::new("# retried\n[{text: a reply that breaks off, cut_after: 7}, {text: a whole reply}]").await;
+    let conversation = desk.open().await;
+    let mut live = conversation.live();
+    assert_eq!(desk.run(&conversation).await.status, Status::Finished);
+    assert_eq!(
+        conversation.inspect().await.unwrap().answer.as_deref(),
+        Some("a whole reply")
+    );
+    let mut retries = Vec::new();
+    while let Ok(piece) = live.try_recv() {
+        if let Live::Retry { attempt, reason, .. } = piece {
+            retries.push((attempt, reason));
+        }
+    }
+    assert_eq!(retries.len(), 1);
+    assert!(
+        retries[0].0 == 2 && retries[0].1.contains("broke off"),
+        "{retries:?}"
+    );
 }
