@@ -85,8 +85,8 @@ impl Watched<'_> {
                     screen.live(piece);
                 },
                 () = signals.next() => {
-                    end.in_a_hurry = std::mem::replace(&mut end.stopped_by_user, true);
-                    if end.in_a_hurry {
+                    end.stop_requests += 1;
+                    if end.is_in_a_hurry() {
                         break;
                     }
                     stopping = OptionFuture::from(Some(Box::pin(conversation.interrupt())));
@@ -102,7 +102,7 @@ impl Watched<'_> {
         }
         let state = conversation.inspect().await?;
         let exit = end.exit(state.status);
-        if !end.in_a_hurry {
+        if !end.is_in_a_hurry() {
             tokio::select! {
                 printed = screen.finish(&state, record.id, data_dir) => printed?,
                 () = signals.next() => {} // whoever reads is asleep
@@ -144,9 +144,8 @@ struct End {
     /// The last event of the log, once it has settled.
     last: Option<Seq>,
     limit_reached: bool,
-    stopped_by_user: bool,
-    /// Asked to stop a second time.
-    in_a_hurry: bool,
+    /// How often the user has asked to stop.
+    stop_requests: u32,
 }
 
 impl End {
@@ -157,6 +156,10 @@ impl End {
         }
     }
 
+    fn is_in_a_hurry(&self) -> bool {
+        self.stop_requests > 1
+    }
+
     fn is_reached(&self) -> bool {
         self.settled && self.last <= self.seen
     }
@@ -164,7 +167,7 @@ impl End {
     fn exit(&self, status: Status) -> Exit {
         match status {
             Status::Finished => Exit::Finished,
-            _ if self.stopped_by_user => Exit::Interrupted,
+            _ if self.stop_requests > 0 => Exit::Interrupted,
             Status::Stuck | Status::WaitingForConfirmation => Exit::Stopped,
             Status::Error if self.limit_reached => Exit::Stopped,
             Status::Idle | Status::Running | Status::Paused | Status::Error | Status::Deleting => {
