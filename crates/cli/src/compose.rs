@@ -10,19 +10,12 @@ use deft_store::{ConversationRecord, Durability, NewConversation, Options, Owner
 use deft_tools::{ToolContext, Toolbox};
 use deft_types::{ConversationId, Secret};
 use deft_workspace::LocalWorkspace;
-use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::settings::{self, ModelTable, Settings, prepare_data_dir};
 
 /// A Unix socket's path has at most 108 bytes with its end mark.
 const MAX_SOCKET_PATH: usize = 107;
-
-/// What a conversation remembers of how it was started.
-#[derive(Debug, Serialize, Deserialize)]
-struct Remembered {
-    model: String,
-}
 
 /// Opens the store in the data directory, which is made if it is missing.
 pub(crate) fn open_store(settings: &Settings) -> anyhow::Result<Arc<dyn Store>> {
@@ -61,24 +54,17 @@ pub(crate) async fn newest(store: &dyn Store) -> anyhow::Result<ConversationReco
     newest.context("there is no conversation to go on with; start one with `deft run -t TASK`")
 }
 
-/// Which model to use: the one that is set, else the one the conversation had.
+/// Which model to use: the one that is set, else the one that answered last.
 pub(crate) async fn model_for(
     settings: &Settings,
     store: &dyn Store,
     conversation: Option<ConversationId>,
 ) -> anyhow::Result<Arc<dyn Model>> {
-    let remembered = match conversation {
-        Some(id) => store
-            .settings(id)
-            .await?
-            .and_then(|value| Remembered::deserialize(value).ok()),
-        None => None,
+    let name = match (&settings.model.value, conversation) {
+        (Some(name), _) => Some(name.clone()),
+        (None, Some(id)) => deft_engine::load(store, id).await?.model,
+        (None, None) => None,
     };
-    let name = settings
-        .model
-        .value
-        .clone()
-        .or(remembered.map(|remembered| remembered.model));
     let Some(name) = name else {
         bail!(
             "no model is set: pass --model PROVIDER/NAME, or set LLM_MODEL (and LLM_API_KEY or LLM_BASE_URL), \
@@ -161,20 +147,13 @@ fn providers_key(model: &str) -> Option<Secret<String>> {
 }
 
 /// Begins a conversation in a directory.
-pub(crate) async fn create(
-    store: &dyn Store,
-    model: &dyn Model,
-    workspace: &Path,
-) -> anyhow::Result<ConversationRecord> {
+pub(crate) async fn create(store: &dyn Store, workspace: &Path) -> anyhow::Result<ConversationRecord> {
     let id = ConversationId(Uuid::new_v4()); // told apart by how they begin
-    let remembered = Remembered {
-        model: model.profile().name.clone(),
-    };
     let conversation = NewConversation {
         id,
         created_at: RealWorld.now(),
         workspace: workspace.display().to_string(),
-        settings: serde_json::to_value(remembered)?,
+        settings: serde_json::Value::Null,
     };
     store.create(conversation).await?;
     store

@@ -70,7 +70,7 @@ fn while_read(result: anyhow::Result<Exit>) -> anyhow::Result<Exit> {
 
 #[allow(clippy::print_stderr)] // this is the command line
 fn complain(error: &anyhow::Error) -> Exit {
-    anstream::eprintln!("deft: {error:#}");
+    anstream::eprintln!("deft: {}", output::one_sentence(error));
     if error.is::<UsageError>() {
         Exit::Usage
     } else {

@@ -57,7 +57,7 @@ pub(crate) async fn run(args: Run) -> anyhow::Result<Exit> {
     .await?;
     let record = match resumed {
         Some(record) => record,
-        None => compose::create(store.as_ref(), model.as_ref(), &directory(&here)?).await?,
+        None => compose::create(store.as_ref(), &directory(&here)?).await?,
     };
     let conversation = compose::open(&settings, store.clone(), model, &record).await?;
     let format = if args.json { Format::Json } else { Format::Human };

@@ -13,7 +13,7 @@ use deft_types::{ConversationId, Event, EventBody, Stats};
 use indicatif::ProgressBar;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::output::{Printer, Style, one_line, spent_line};
+use crate::output::{Printer, Style, json_line, one_line, spent_line};
 
 /// Things to show that wait for the screen. Events wait their turn; what only decorates is left out.
 const BACKLOG: usize = 256;
@@ -142,7 +142,7 @@ impl Paper {
             self.steps += 1;
         }
         match (&mut self.pen, &self.spinner) {
-            (Pen::Json(out), _) => writeln!(out, "{}", serde_json::to_string(event)?)?,
+            (Pen::Json(out), _) => writeln!(out, "{}", json_line(event)?)?,
             (Pen::Human(printer), Some(spinner)) => spinner.suspend(|| printer.print(event))?,
             (Pen::Human(printer), None) => printer.print(event)?,
         }

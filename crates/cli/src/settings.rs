@@ -19,6 +19,8 @@ use std::collections::BTreeMap;
 use std::env;
 use std::path::{Path, PathBuf};
 
+use anyhow::Context;
+
 pub(crate) use self::data_dir::prepare_data_dir;
 pub(crate) use self::error::SettingsError;
 pub(crate) use self::flags::Flags;
@@ -47,13 +49,15 @@ pub(crate) struct Surroundings {
 
 impl Surroundings {
     /// Those of this process. A variable that is not UTF-8 counts as not set.
-    pub(crate) fn of_this_process() -> std::io::Result<Self> {
+    pub(crate) fn of_this_process() -> anyhow::Result<Self> {
         Ok(Self {
             env: env::vars_os()
                 .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
                 .collect(),
             home: env::home_dir().filter(|home| home.is_absolute()),
-            current_dir: env::current_dir()?,
+            current_dir: env::current_dir().context(
+                "the current directory cannot be used; it may have been deleted: go to another one",
+            )?,
         })
     }
 }

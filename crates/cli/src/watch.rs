@@ -113,25 +113,27 @@ impl Watched<'_> {
 }
 
 /// Everything that asks us to end: Ctrl-C, a supervisor, a closed terminal.
-struct StopSignals([Signal; 3]);
+struct StopSignals([Signal; 4]);
 
 impl StopSignals {
     fn new() -> std::io::Result<Self> {
-        let [interrupt, terminate, hangup] = [
+        let kinds = [
             SignalKind::interrupt(),
             SignalKind::terminate(),
             SignalKind::hangup(),
-        ]
-        .map(signal);
-        Ok(Self([interrupt?, terminate?, hangup?]))
+            SignalKind::quit(),
+        ];
+        let [interrupt, terminate, hangup, quit] = kinds.map(signal);
+        Ok(Self([interrupt?, terminate?, hangup?, quit?]))
     }
 
     async fn next(&mut self) {
-        let [interrupt, terminate, hangup] = &mut self.0;
+        let [interrupt, terminate, hangup, quit] = &mut self.0;
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
             _ = hangup.recv() => {}
+            _ = quit.recv() => {}
         }
     }
 }

@@ -107,6 +107,9 @@ impl Actor {
             Command::Run { done } => drop(done.send(self.start_run().await.map_err(Into::into))),
             Command::Pause { done } => drop(done.send(self.pause().await.map_err(Into::into))),
             Command::Interrupt { done } => drop(done.send(self.interrupt().await.map_err(Into::into))),
+            Command::SwitchModel { model, done } => {
+                drop(done.send(self.switch_model(model).await.map_err(Into::into)));
+            }
             Command::Inspect { done } => drop(done.send(self.state.clone())),
             Command::Close { .. } => {} // the loop has taken it
         }
@@ -158,8 +161,29 @@ impl Actor {
         if self.state.status != Status::Running {
             self.steps = 0;
         }
-        let begin = self.status_after(Trigger::Run).into_iter().collect();
+        let begin = self
+            .model_in_use()
+            .into_iter()
+            .chain(self.status_after(Trigger::Run))
+            .collect();
         self.record(begin).await
+    }
+
+    async fn switch_model(&mut self, model: Arc<dyn Model>) -> Result<(), StoreError> {
+        let before = std::mem::replace(&mut self.model, model);
+        let told = self.record(self.model_in_use().into_iter().collect()).await;
+        if told.is_err() {
+            self.model = before;
+        }
+        told
+    }
+
+    /// The event that the model is another than the log says, if it is.
+    fn model_in_use(&self) -> Option<Draft> {
+        let name = &self.model.profile().name;
+        let agent = json!({"kind": "Agent", "llm": {"model": name}});
+        (self.state.model.as_ref() != Some(name))
+            .then(|| Draft::new(Source::Environment, state::update(key::AGENT, agent)))
     }
 
     async fn pause(&mut self) -> Result<(), StoreError> {

@@ -144,6 +144,11 @@ impl Conversation {
         self.ask(|done| Command::Interrupt { done }).await?
     }
 
+    /// Lets another model answer from the next call on.
+    pub async fn switch_model(&self, model: Arc<dyn Model>) -> Result<(), CommandError> {
+        self.ask(|done| Command::SwitchModel { model, done }).await?
+    }
+
     /// A copy of the state.
     pub async fn inspect(&self) -> Result<State, CommandError> {
         self.ask(|done| Command::Inspect { done }).await

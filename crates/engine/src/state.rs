@@ -23,6 +23,8 @@ pub struct State {
     pub leaf: Option<EventId>,
     /// What the model sees.
     pub view: View,
+    /// The model that answers, by its name; none before the first run.
+    pub model: Option<String>,
     /// What the agent said last to the user, by `finish` or in plain text.
     pub answer: Option<String>,
     pub(crate) has_prompt: bool,
@@ -48,6 +50,7 @@ pub(crate) mod key {
     pub(crate) const STATS: &str = "stats";
     pub(crate) const LAST_USER_MESSAGE: &str = "last_user_message_id";
     pub(crate) const EXECUTOR: &str = "executor";
+    pub(crate) const AGENT: &str = "agent";
     /// Messages that came while the model wrote the reply that follows.
     pub(crate) const UNSEEN: &str = "unseen_message_ids";
 }
@@ -127,6 +130,11 @@ impl State {
                     self.open_calls
                         .iter_mut()
                         .for_each(|call| call.executors.push(instance));
+                }
+            }
+            key::AGENT => {
+                if let Some(model) = value.pointer("/llm/model").and_then(Value::as_str) {
+                    self.model = Some(model.to_owned());
                 }
             }
             key::UNSEEN => {

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use deft_engine::{ExecutorFate, Live};
+use deft_llm::Model;
 use deft_types::{EventBody, EventId, Message, Role, Status};
 use uuid::Uuid;
 
@@ -324,4 +325,25 @@ async fn running_a_conversation_in_which_nothing_was_said_asks_nobody() {
     conversation.run().await.unwrap();
     assert_eq!(settled(&conversation).await.status, Status::Idle);
     assert_eq!(desk.model.asked(), 0);
+}
+
+#[tokio::test]
+async fn another_model_answers_from_the_next_call_on_and_the_log_says_so() {
+    let desk = Desk::new(
+        "[{delay_ms: 100, tool_calls: [{name: think, arguments: {thought: hm}}]}, {text: not mine}]",
+    )
+    .await;
+    let other = Desk::new("[{text: first turn}, {text: from the other}]").await;
+    let conversation = desk.open().await;
+    say(&conversation, "do it").await;
+    conversation.run().await.unwrap();
+    while desk.model.asked() == 0 {
+        tokio::task::yield_now().await;
+    }
+    conversation.switch_model(other.model.clone()).await.unwrap();
+    assert_eq!(settled(&conversation).await.status, Status::Finished);
+    let state = conversation.inspect().await.unwrap();
+    assert_eq!(state.answer.as_deref(), Some("from the other"));
+    assert_eq!(state.model.as_deref(), Some(other.model.profile().name.as_str()));
+    assert_eq!(state, desk.rebuilt().await);
 }
