@@ -18,6 +18,7 @@ mod error;
 mod http;
 mod model;
 mod open;
+mod prices;
 mod provider;
 mod reply;
 mod script;
@@ -25,7 +26,8 @@ mod sse;
 
 pub use delta::{Delta, FinishReason, Usage};
 pub use error::ModelError;
-pub use model::{Model, ModelProfile, Prices, Request, ToolSchema};
+pub use model::{Model, ModelProfile, Request, ToolSchema};
 pub use open::{ModelSettings, OpenModelError, key_variable, open};
+pub use prices::{LongPrompt, Prices, Rates};
 pub use reply::{Reply, complete};
 pub use script::ScriptError;
