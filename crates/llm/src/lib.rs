@@ -26,6 +26,7 @@ mod sse;
 
 pub use delta::{Delta, FinishReason, Usage};
 pub use error::ModelError;
+pub use http::Proxies;
 pub use model::{Model, ModelProfile, Request, ToolSchema};
 pub use open::{ModelSettings, OpenModelError, key_variable, open};
 pub use prices::{LongPrompt, Prices, Rates};

@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::demo::DemoModel;
 use crate::http::{self, HttpModel};
 use crate::provider::{PROVIDERS, Provider};
 use crate::script::{ScriptError, ScriptModel};
-use crate::{Model, ModelProfile};
+use crate::{Model, ModelProfile, Prices, Proxies};
 
 /// What a server at an address of the user's choice is asked to write at most: it may well be a smaller one
 /// than the model's name promises.
@@ -23,6 +23,9 @@ const MAX_OUTPUT_ELSEWHERE: Tokens = Tokens(16_384);
 
 /// A name with more wrong letters than this is not a misspelling.
 const MAX_TYPOS: usize = 2;
+
+/// A shorter value is no secret.
+const MIN_SECRET_BYTES: usize = 8;
 
 /// What opening a model takes besides its name.
 #[derive(Clone, Debug)]
@@ -35,6 +38,14 @@ pub struct ModelSettings {
     pub connect_timeout: Duration,
     /// How long a server may be silent, before or within its answer.
     pub idle_timeout: Duration,
+    /// What its tokens cost, where the user knows better than the built-in table.
+    pub prices: Option<Prices>,
+    /// The proxies between this machine and the server.
+    pub proxies: Proxies,
+    /// A file with certificates, in PEM form, to trust beside the built-in ones.
+    pub ca_file: Option<PathBuf>,
+    /// Headers to send with each request.
+    pub extra_headers: Vec<(String, Secret<String>)>,
 }
 
 impl Default for ModelSettings {
@@ -44,6 +55,10 @@ impl Default for ModelSettings {
             base_url: None,
             connect_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_mins(2),
+            prices: None,
+            proxies: Proxies::default(),
+            ca_file: None,
+            extra_headers: Vec::new(),
         }
     }
 }
@@ -128,7 +143,7 @@ pub fn open(name: &str, settings: &ModelSettings) -> Result<Arc<dyn Model>, Open
         max_output: profile.max_output,
         accepts_images: profile.accepts_images,
     };
-    let client = http::new_client(settings.connect_timeout).map_err(|error| OpenModelError::Client {
+    let client = http::new_client(settings).map_err(|error| OpenModelError::Client {
         reason: error.to_string(),
     })?;
     Ok(Arc::new(HttpModel {
@@ -136,13 +151,22 @@ pub fn open(name: &str, settings: &ModelSettings) -> Result<Arc<dyn Model>, Open
         api: Arc::new(api),
         client,
         idle_timeout: settings.idle_timeout,
-        secrets: api_key.into_iter().collect(),
+        secrets: secrets(api_key, settings),
     }))
 }
 
 /// The environment variable that a model's provider has its key in, for who reads the environment.
 pub fn key_variable(name: &str) -> Option<&'static str> {
     provider_of(name)?.0.key_variable
+}
+
+/// What must not be shown. A short value of a header is no secret, and would blot out half a message.
+fn secrets(api_key: Option<Secret<String>>, settings: &ModelSettings) -> Vec<Secret<String>> {
+    let headers = settings.extra_headers.iter().map(|(_, value)| value.clone());
+    api_key
+        .into_iter()
+        .chain(headers.filter(|value| value.expose().len() >= MIN_SECRET_BYTES))
+        .collect()
 }
 
 fn provider_of(name: &str) -> Option<(&'static Provider, &str)> {
@@ -171,7 +195,9 @@ fn profile(name: &str, settings: &ModelSettings) -> ModelProfile {
         name: name.to_owned(),
         context_window,
         max_output,
-        prices: known.as_ref().and_then(|entry| entry.prices),
+        prices: settings
+            .prices
+            .or_else(|| known.as_ref().and_then(|entry| entry.prices)),
         // A model nobody knows is given the images: the user who sends them should know.
         accepts_images: known.as_ref().is_none_or(|entry| entry.accepts_images),
     }

@@ -1,6 +1,8 @@
 //! The chat adapter against a real server on a real socket.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "it/network.rs"]
+mod network;
 #[path = "it/server.rs"]
 mod server;
 

@@ -190,6 +190,7 @@ fn a_project_may_not_set_what_decides_over_keys_and_data() {
     for (key, variable, line) in [
         ("api_key", "DEFT_API_KEY", "api_key = \"k\""),
         ("base_url", "DEFT_BASE_URL", "base_url = \"https://evil.example\""),
+        ("ca_file", "DEFT_CA_FILE", "ca_file = \"evil.pem\""),
         ("data_dir", "DEFT_DATA_DIR", "data_dir = \"/tmp\""),
         ("durability", "DEFT_DURABILITY", "durability = \"fsync\""),
         ("executor_linger", "DEFT_EXECUTOR_LINGER", "executor_linger = 9"),
@@ -197,6 +198,16 @@ fn a_project_may_not_set_what_decides_over_keys_and_data() {
             "a model that starts with script:",
             "DEFT_MODEL",
             "model = \" Script:evil.toml\"",
+        ),
+        (
+            "a model that starts with replay:",
+            "DEFT_MODEL",
+            "model = \"replay:evil.jsonl\"",
+        ),
+        (
+            "a model that starts with record:",
+            "DEFT_MODEL",
+            "model = \"record:.bashrc:demo\"",
         ),
     ] {
         // Not even where a stronger layer would hide it.
@@ -257,7 +268,7 @@ fn mistakes_in_a_file_are_told_with_file_line_and_remedy() {
         ),
         (
             "[llm]\nmodel = \"x\"",
-            "1: there is no setting \"llm\"; known are model, api_key, base_url, data_dir, max_steps, max_cost, \
+            "1: there is no setting \"llm\"; known are model, api_key, base_url, ca_file, data_dir, max_steps, max_cost, \
              durability, connect_timeout, idle_timeout, terminal_no_change_timeout, executor_linger",
         ),
         (
@@ -389,6 +400,7 @@ fn the_settings_are_shown_as_a_file_with_sources() {
             "model = \"a/b\" # --model",
             "api_key = \"**********\" # environment variable LLM_API_KEY",
             "# base_url is not set",
+            "# ca_file is not set",
             "data_dir = \"home/d\" # home/.deft/deft.toml:1",
             "max_steps = 500 # default",
             "# max_cost is not set",
