@@ -1,10 +1,13 @@
 //! The pieces a reply arrives in.
 
 use deft_types::{Money, ReasoningItem, ThinkingBlock, Tokens};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 /// One piece of a reply.
-#[derive(Clone, Debug, PartialEq)]
+#[skip_serializing_none]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Delta {
     /// The reply begins; left out where the provider gives it no id.
     Started {
@@ -39,7 +42,7 @@ pub enum Delta {
 }
 
 /// Why a reply ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FinishReason {
     /// The model had nothing more to say.
@@ -53,7 +56,7 @@ pub enum FinishReason {
 }
 
 /// Tokens that one call used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Usage {
     /// What went in, cached or not.

@@ -10,6 +10,7 @@
 
 mod api;
 mod canned;
+mod cassette;
 mod catalog;
 mod chat;
 mod delta;
@@ -24,6 +25,7 @@ mod reply;
 mod script;
 mod sse;
 
+pub use cassette::CassetteError;
 pub use delta::{Delta, FinishReason, Usage};
 pub use error::ModelError;
 pub use http::Proxies;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use deft_types::{Message, Money, Tokens, ToolSpec};
 use futures::stream::BoxStream;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{Delta, ModelError, Prices, Usage};
@@ -19,7 +20,7 @@ pub trait Model: Send + Sync {
 }
 
 /// What is known about a model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModelProfile {
     /// Its name as the user wrote it, such as `openai/gpt-4o`.
     pub name: String,
@@ -54,7 +55,7 @@ pub struct Request {
 }
 
 /// A tool as a model sees it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ToolSchema {
     /// The name it is called by.
     pub name: String,

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use deft_types::{Secret, Tokens};
 
+use crate::cassette::{CassetteError, RecordModel, ReplayModel};
 use crate::catalog;
 use crate::chat::{self, ChatApi};
 use crate::demo::DemoModel;
@@ -68,7 +69,7 @@ impl Default for ModelSettings {
 pub enum OpenModelError {
     /// The name means nothing to us.
     #[error(
-        "unknown model `{name}`.{} A model is `demo`, `script:FILE`, or PROVIDER/NAME where PROVIDER is one of {}. \
+        "unknown model `{name}`.{} A model is `demo`, `script:FILE`, `replay:FILE`, `record:FILE:MODEL`, or PROVIDER/NAME where PROVIDER is one of {}. \
          For any other OpenAI-compatible server set `LLM_BASE_URL` and write `openai/NAME`",
         guess.as_ref().map(|guess| format!(" Did you mean `{guess}`?")).unwrap_or_default(),
         provider_names(),
@@ -96,6 +97,9 @@ pub enum OpenModelError {
     /// The script cannot be read.
     #[error(transparent)]
     Script(#[from] ScriptError),
+    /// The cassette cannot be used.
+    #[error(transparent)]
+    Cassette(#[from] CassetteError),
     /// No HTTP client could be made on this machine.
     #[error("no HTTP client could be made: {reason}")]
     Client {
@@ -104,14 +108,30 @@ pub enum OpenModelError {
     },
 }
 
-/// Opens a model by name: `demo`, `script:FILE`, or PROVIDER/NAME such as `openai/gpt-4o`. A known model of a
-/// known provider may go without the PROVIDER.
+/// Opens a model by name: `demo`, `script:FILE`, `replay:FILE`, `record:FILE:MODEL`, or PROVIDER/NAME such as
+/// `openai/gpt-4o`. A known model of a known provider may go without the PROVIDER.
 pub fn open(name: &str, settings: &ModelSettings) -> Result<Arc<dyn Model>, OpenModelError> {
     if name == "demo" {
         return Ok(Arc::new(DemoModel::new()));
     }
     if let Some(file) = name.strip_prefix("script:") {
         return Ok(Arc::new(ScriptModel::read(Path::new(file))?));
+    }
+    if let Some(file) = name.strip_prefix("replay:") {
+        return Ok(Arc::new(ReplayModel::open(name, Path::new(file))?));
+    }
+    if let Some(rest) = name.strip_prefix("record:") {
+        let (file, inner) = rest.split_once(':').ok_or_else(|| CassetteError::Name {
+            name: name.to_owned(),
+        })?;
+        let inner = open(inner, settings)?;
+        let secrets = secrets(settings.api_key.clone(), settings);
+        return Ok(Arc::new(RecordModel::open(
+            name,
+            Path::new(file),
+            inner,
+            secrets,
+        )?));
     }
     let (provider, wire_name) = provider_of(name).ok_or_else(|| OpenModelError::UnknownName {
         name: name.to_owned(),
@@ -157,6 +177,9 @@ pub fn open(name: &str, settings: &ModelSettings) -> Result<Arc<dyn Model>, Open
 
 /// The environment variable that a model's provider has its key in, for who reads the environment.
 pub fn key_variable(name: &str) -> Option<&'static str> {
+    if let Some(recorded) = name.strip_prefix("record:") {
+        return key_variable(recorded.split_once(':')?.1);
+    }
     provider_of(name)?.0.key_variable
 }
 
