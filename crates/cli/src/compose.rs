@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use deft_engine::{Conversation, Limits, Parts, RealWorld, World};
-use deft_llm::{Condition, Model, ModelSettings, NamedModel, Registry, RetryPolicy};
+use deft_llm::{Condition, Model, ModelSettings, NamedModel, Proxies, Registry, RetryPolicy};
 use deft_store::{ConversationRecord, Durability, NewConversation, Options, Owner, SqliteStore, Store};
 use deft_tools::{ToolContext, Toolbox};
 use deft_types::{ConversationId, Secret};
@@ -103,6 +103,9 @@ fn model_settings(settings: &Settings) -> ModelSettings {
             attempts: u32::try_from(settings.model_attempts.value).unwrap_or(u32::MAX),
             ..RetryPolicy::default()
         },
+        proxies: Proxies::from_variables(|name| std::env::var(name).ok()),
+        ca_file: settings.ca_file.value.clone(),
+        ..ModelSettings::default()
     }
 }
 

@@ -158,15 +158,16 @@ impl Layers<'_> {
         };
         match key.project {
             FromProject::Refused => return Err(refused(key.name.to_owned())),
-            FromProject::TakenUnlessItStartsWith(prefix)
-                if chosen.text.trim().to_lowercase().starts_with(prefix) =>
-            {
-                return Err(refused(format!("a {} that starts with {prefix}", key.name)));
+            FromProject::TakenUnlessItStartsWith(prefixes) => {
+                let text = chosen.text.trim().to_lowercase();
+                if let Some(prefix) = prefixes.iter().find(|prefix| text.starts_with(**prefix)) {
+                    return Err(refused(format!("a {} that starts with {prefix}", key.name)));
+                }
             }
             FromProject::Lowers if self.users_own_is_lower(key, &chosen) => {
                 return check(key, &chosen, self.surroundings);
             }
-            FromProject::Taken | FromProject::TakenUnlessItStartsWith(_) | FromProject::Lowers => {}
+            FromProject::Taken | FromProject::Lowers => {}
         }
         self.add(key, chosen)
     }

@@ -1,15 +1,17 @@
 """Makes models.json out of a price table in LiteLLM's form: python3 trim.py < table.json > models.json
 
 Each model is a row: [provider, context window, max output, price of an input token, of an output token, of a
-token read from the cache, of one written to it, capabilities: v(ision) f(unction calling) r(easoning)].
+token read from the cache, of one written to it, capabilities: v(ision) f(unction calling) r(easoning) n(o
+function calling, where the table says so)], and where a long prompt costs more: [longest prompt at those prices,
+the four prices above it].
 """
 
 import json
+import re
 import sys
 
-NUMBERS = [
-    "max_input_tokens",
-    "max_output_tokens",
+LIMITS = ["max_input_tokens", "max_output_tokens"]
+PRICES = [
     "input_cost_per_token",
     "output_cost_per_token",
     "cache_read_input_token_cost",
@@ -17,11 +19,30 @@ NUMBERS = [
 ]
 CAPABILITIES = {"v": "supports_vision", "f": "supports_function_calling", "r": "supports_reasoning"}
 
+
+def price(model, field):
+    """Prices have at most 12 decimals; what is beyond is noise of somebody's arithmetic."""
+    value = model.get(field)
+    return value if value is None else round(value, 12)
+
+
+def long_prices(model):
+    """The prices above a size: no model has more than one such size."""
+    for field in model:
+        if size := re.fullmatch(r"input_cost_per_token_above_(\d+)k_tokens", field):
+            suffix = f"_above_{size[1]}k_tokens"
+            return [[int(size[1]) * 1000, *(price(model, name + suffix) for name in PRICES)]]
+    return []
+
+
 rows = []
 for name, model in sorted(json.load(sys.stdin).items()):
     if model.get("mode") in ("chat", "responses", "completion"):
         provider = model.get("provider") or model.get("litellm_provider")
         capabilities = "".join(letter for letter, field in CAPABILITIES.items() if model.get(field))
-        row = [provider, *(model.get(field) for field in NUMBERS), capabilities]
+        if model.get("supports_function_calling") is False:
+            capabilities += "n"
+        row = [provider, *(model.get(field) for field in LIMITS), *(price(model, field) for field in PRICES)]
+        row += [capabilities, *long_prices(model)]
         rows.append(json.dumps(name) + ":" + json.dumps(row, separators=(",", ":")))
 print("{" + ",\n".join(rows) + "}")

@@ -3,10 +3,13 @@
 use std::time::Duration;
 
 use deft_types::{Money, ReasoningItem, ThinkingBlock, Tokens};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 /// One piece of a reply.
-#[derive(Clone, Debug, PartialEq)]
+#[skip_serializing_none]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Delta {
     /// The reply begins; left out where the provider gives it no id.
     Started {
@@ -51,7 +54,7 @@ pub enum Delta {
 }
 
 /// Why a reply ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FinishReason {
     /// The model had nothing more to say.
@@ -65,7 +68,7 @@ pub enum FinishReason {
 }
 
 /// Tokens that one call used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Usage {
     /// What went in, cached or not.

@@ -2,6 +2,7 @@
 
 mod client;
 mod failure;
+mod proxies;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +16,7 @@ use tokio::time::timeout;
 pub(crate) use self::client::{base_address, new_client};
 use self::failure::{MAX_FAILURE_BYTES, retry_after};
 pub(crate) use self::failure::{excerpt, failure_of};
+pub use self::proxies::Proxies;
 use crate::api::Api;
 use crate::{Delta, Model, ModelError, ModelProfile, Request};
 

@@ -10,6 +10,7 @@
 
 mod api;
 mod canned;
+mod cassette;
 mod catalog;
 mod chat;
 mod delta;
@@ -19,6 +20,7 @@ mod fallback;
 mod http;
 mod model;
 mod open;
+mod prices;
 mod provider;
 mod registry;
 mod reply;
@@ -27,10 +29,13 @@ mod router;
 mod script;
 mod sse;
 
+pub use cassette::CassetteError;
 pub use delta::{Delta, FinishReason, Usage};
 pub use error::ModelError;
-pub use model::{Model, ModelProfile, Prices, Request, ToolSchema};
+pub use http::Proxies;
+pub use model::{Model, ModelProfile, Request, ToolSchema};
 pub use open::{ModelSettings, OpenModelError, key_variable, open};
+pub use prices::{LongPrompt, Prices, Rates};
 pub use registry::{NamedModel, Registry};
 pub use reply::{Reply, complete};
 pub use retry::{RetryPolicy, with_retries};

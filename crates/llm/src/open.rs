@@ -3,12 +3,13 @@
 #[cfg(test)]
 mod tests;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use deft_types::{Secret, Tokens};
 
+use crate::cassette::{CassetteError, RecordModel, ReplayModel};
 use crate::catalog;
 use crate::chat::{self, ChatApi};
 use crate::demo::DemoModel;
@@ -16,7 +17,7 @@ use crate::http::{self, HttpModel};
 use crate::provider::{PROVIDERS, Provider};
 use crate::retry::{RetryPolicy, with_retries};
 use crate::script::{ScriptError, ScriptModel};
-use crate::{Model, ModelProfile};
+use crate::{Model, ModelProfile, Prices, Proxies};
 
 /// What a server at an address of the user's choice is asked to write at most: it may well be a smaller one
 /// than the model's name promises.
@@ -24,6 +25,9 @@ const MAX_OUTPUT_ELSEWHERE: Tokens = Tokens(16_384);
 
 /// A name with more wrong letters than this is not a misspelling.
 const MAX_TYPOS: usize = 2;
+
+/// A shorter value is no secret.
+const MIN_SECRET_BYTES: usize = 8;
 
 /// What opening a model takes besides its name.
 #[derive(Clone, Debug)]
@@ -38,6 +42,14 @@ pub struct ModelSettings {
     pub idle_timeout: Duration,
     /// When and how often to ask again.
     pub retry: RetryPolicy,
+    /// What its tokens cost, where the user knows better than the built-in table.
+    pub prices: Option<Prices>,
+    /// The proxies between this machine and the server.
+    pub proxies: Proxies,
+    /// A file with certificates, in PEM form, to trust beside the built-in ones.
+    pub ca_file: Option<PathBuf>,
+    /// Headers to send with each request.
+    pub extra_headers: Vec<(String, Secret<String>)>,
 }
 
 impl Default for ModelSettings {
@@ -48,6 +60,10 @@ impl Default for ModelSettings {
             connect_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_mins(2),
             retry: RetryPolicy::default(),
+            prices: None,
+            proxies: Proxies::default(),
+            ca_file: None,
+            extra_headers: Vec::new(),
         }
     }
 }
@@ -57,7 +73,7 @@ impl Default for ModelSettings {
 pub enum OpenModelError {
     /// The name means nothing to us.
     #[error(
-        "unknown model `{name}`.{} A model is `demo`, `script:FILE`, or PROVIDER/NAME where PROVIDER is one of {}. \
+        "unknown model `{name}`.{} A model is `demo`, `script:FILE`, `replay:FILE`, `record:FILE:MODEL`, or PROVIDER/NAME where PROVIDER is one of {}. \
          For any other OpenAI-compatible server set `LLM_BASE_URL` and write `openai/NAME`",
         guess.as_ref().map(|guess| format!(" Did you mean `{guess}`?")).unwrap_or_default(),
         provider_names(),
@@ -85,6 +101,9 @@ pub enum OpenModelError {
     /// The script cannot be read.
     #[error(transparent)]
     Script(#[from] ScriptError),
+    /// The cassette cannot be used.
+    #[error(transparent)]
+    Cassette(#[from] CassetteError),
     /// No HTTP client could be made on this machine.
     #[error("no HTTP client could be made: {reason}")]
     Client {
@@ -93,8 +112,8 @@ pub enum OpenModelError {
     },
 }
 
-/// Opens a model by name: `demo`, `script:FILE`, or PROVIDER/NAME such as `openai/gpt-4o`. A known model of a
-/// known provider may go without the PROVIDER.
+/// Opens a model by name: `demo`, `script:FILE`, `replay:FILE`, `record:FILE:MODEL`, or PROVIDER/NAME such as
+/// `openai/gpt-4o`. A known model of a known provider may go without the PROVIDER.
 pub fn open(name: &str, settings: &ModelSettings) -> Result<Arc<dyn Model>, OpenModelError> {
     let model = open_once(name, settings)?;
     // Scripted failures are there to be seen.
@@ -112,6 +131,22 @@ fn open_once(name: &str, settings: &ModelSettings) -> Result<Arc<dyn Model>, Ope
     }
     if let Some(file) = name.strip_prefix("script:") {
         return Ok(Arc::new(ScriptModel::read(Path::new(file))?));
+    }
+    if let Some(file) = name.strip_prefix("replay:") {
+        return Ok(Arc::new(ReplayModel::open(name, Path::new(file))?));
+    }
+    if let Some(rest) = name.strip_prefix("record:") {
+        let (file, inner) = rest.split_once(':').ok_or_else(|| CassetteError::Name {
+            name: name.to_owned(),
+        })?;
+        let inner = open(inner, settings)?;
+        let secrets = secrets(settings.api_key.clone(), settings);
+        return Ok(Arc::new(RecordModel::open(
+            name,
+            Path::new(file),
+            inner,
+            secrets,
+        )?));
     }
     let (provider, wire_name) = provider_of(name).ok_or_else(|| OpenModelError::UnknownName {
         name: name.to_owned(),
@@ -143,7 +178,7 @@ fn open_once(name: &str, settings: &ModelSettings) -> Result<Arc<dyn Model>, Ope
         max_output: profile.max_output,
         accepts_images: profile.accepts_images,
     };
-    let client = http::new_client(settings.connect_timeout).map_err(|error| OpenModelError::Client {
+    let client = http::new_client(settings).map_err(|error| OpenModelError::Client {
         reason: error.to_string(),
     })?;
     Ok(Arc::new(HttpModel {
@@ -151,13 +186,25 @@ fn open_once(name: &str, settings: &ModelSettings) -> Result<Arc<dyn Model>, Ope
         api: Arc::new(api),
         client,
         idle_timeout: settings.idle_timeout,
-        secrets: api_key.into_iter().collect(),
+        secrets: secrets(api_key, settings),
     }))
 }
 
 /// The environment variable that a model's provider has its key in, for who reads the environment.
 pub fn key_variable(name: &str) -> Option<&'static str> {
+    if let Some(recorded) = name.strip_prefix("record:") {
+        return key_variable(recorded.split_once(':')?.1);
+    }
     provider_of(name)?.0.key_variable
+}
+
+/// What must not be shown. A short value of a header is no secret, and would blot out half a message.
+fn secrets(api_key: Option<Secret<String>>, settings: &ModelSettings) -> Vec<Secret<String>> {
+    let headers = settings.extra_headers.iter().map(|(_, value)| value.clone());
+    api_key
+        .into_iter()
+        .chain(headers.filter(|value| value.expose().len() >= MIN_SECRET_BYTES))
+        .collect()
 }
 
 fn provider_of(name: &str) -> Option<(&'static Provider, &str)> {
@@ -186,7 +233,9 @@ fn profile(name: &str, settings: &ModelSettings) -> ModelProfile {
         name: name.to_owned(),
         context_window,
         max_output,
-        prices: known.as_ref().and_then(|entry| entry.prices),
+        prices: settings
+            .prices
+            .or_else(|| known.as_ref().and_then(|entry| entry.prices)),
         // A model nobody knows is given the images: the user who sends them should know.
         accepts_images: known.as_ref().is_none_or(|entry| entry.accepts_images),
     }

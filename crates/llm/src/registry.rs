@@ -73,7 +73,7 @@ impl Registry {
 mod tests {
     use super::*;
     use crate::{Delta, Request, complete};
-    use deft_types::{Content, ImageContent, Message, Role};
+    use deft_types::{Content, ImageContent, Message, Money, Role};
 
     fn script(directory: &tempfile::TempDir, name: &str, text: &str) -> String {
         let file = directory.path().join(name);
@@ -90,7 +90,11 @@ mod tests {
         }
     }
 
-    async fn answer(registry: &Registry, name: &str, message: Message) -> (String, f64, Vec<String>) {
+    async fn answer(
+        registry: &Registry,
+        name: &str,
+        message: Message,
+    ) -> (String, Option<Money>, Vec<String>) {
         let model = registry.open(name).unwrap();
         let request = Request {
             messages: vec![Arc::new(message)],
@@ -103,7 +107,7 @@ mod tests {
             }
         });
         let reply = reply.await.unwrap();
-        (reply.text, reply.cost.0, reasons)
+        (reply.text, reply.cost, reasons)
     }
 
     #[tokio::test]
@@ -131,7 +135,10 @@ mod tests {
             settings: ModelSettings::default(),
         };
         let (text, cost, reasons) = answer(&registry, "strong", Message::text(Role::User, "hi")).await;
-        assert_eq!((text.as_str(), cost), ("from fast", 0.25));
+        assert_eq!(
+            (text.as_str(), cost),
+            ("from fast", Some(Money::from_picodollars(250_000_000_000)))
+        );
         assert!(
             reasons.len() == 1 && reasons[0].contains("going on with script:"),
             "{reasons:?}"

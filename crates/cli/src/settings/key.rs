@@ -39,8 +39,8 @@ pub(super) struct Key {
 pub(super) enum FromProject {
     /// Its word stands.
     Taken,
-    /// Its word stands unless it begins so.
-    TakenUnlessItStartsWith(&'static str),
+    /// Its word stands unless it begins with one of these.
+    TakenUnlessItStartsWith(&'static [&'static str]),
     /// It can only be stricter than the user's own file: the lower number of the two stands.
     Lowers,
     /// An error.
@@ -90,8 +90,9 @@ settings! {
     /// The model, as provider/name
     model: Option<String> {
         flag: Some("model"), env: ["DEFT_MODEL", "LLM_MODEL"], default: None,
-        // A scripted model says what its author wrote: commands of a stranger.
-        project: FromProject::TakenUnlessItStartsWith("script:"),
+        // A scripted or replayed model says what its author wrote: commands of a stranger. A recorded one
+        // writes a file of his choice.
+        project: FromProject::TakenUnlessItStartsWith(&["script:", "replay:", "record:"]),
     }
     /// The key for the model's provider
     api_key: Option<Secret<String>> {
@@ -101,6 +102,10 @@ settings! {
     base_url: Option<BaseUrl> {
         flag: Some("base-url"), env: ["DEFT_BASE_URL", "LLM_BASE_URL"], default: None,
         project: FromProject::Refused,
+    }
+    /// A file of certificates to trust beside the built-in ones, for a server or proxy of your company
+    ca_file: Option<PathBuf> {
+        flag: Some("ca-file"), env: ["DEFT_CA_FILE"], default: None, project: FromProject::Refused,
     }
     /// Where conversations are kept
     data_dir: PathBuf {

@@ -192,12 +192,11 @@ impl Value for Money {
     const EXPECTED: &'static str = "US dollars above 0, such as 2.50";
 
     fn read(text: &str, _: &Place) -> Option<Self> {
-        let dollars: f64 = text.trim().parse().ok()?;
-        (dollars.is_finite() && dollars > 0.0).then_some(Self(dollars))
+        text.trim().parse().ok().filter(|dollars| *dollars > Self::ZERO)
     }
 
     fn shown(&self) -> Shown {
-        json!(self.0)
+        json!(self)
     }
 }
 

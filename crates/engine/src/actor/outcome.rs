@@ -281,7 +281,10 @@ fn add_usage(stats: &Stats, model: &str, window: Option<Tokens>, reply: &Reply) 
     let mut stats = stats.clone();
     let metrics = stats.usage_to_metrics.entry(USAGE_ID.to_owned()).or_default();
     model.clone_into(&mut metrics.model_name);
-    metrics.accumulated_cost += reply.cost;
+    match reply.cost {
+        Some(cost) => metrics.accumulated_cost += cost,
+        None => metrics.cost_unknown = true,
+    }
     let used = &reply.usage;
     let total = metrics.accumulated_token_usage.get_or_insert_default();
     *total = TokenUsage {

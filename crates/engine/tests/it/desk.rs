@@ -241,7 +241,7 @@ impl Model for Recorder {
 
 pub(crate) fn budget(dollars: f64) -> Limits {
     Limits {
-        max_cost: Some(Money(dollars)),
+        max_cost: Money::try_from(dollars).ok(),
         ..Desk::limits()
     }
 }

@@ -1,5 +1,3 @@
-use deft_types::Money;
-
 use super::*;
 
 fn with_key() -> ModelSettings {
@@ -49,7 +47,7 @@ fn a_known_model_comes_with_limits_and_prices() {
     let profile = model.profile();
     assert_eq!(profile.context_window, Some(Tokens(128_000)));
     assert_eq!(profile.max_output, Some(Tokens(16_384)));
-    assert_eq!(profile.prices.unwrap().output, Money(1e-5));
+    assert_eq!(profile.prices.unwrap().base.output, "1e-5".parse().unwrap());
     assert!(profile.accepts_images);
 }
 
