@@ -16,6 +16,7 @@ mod delta;
 mod demo;
 mod error;
 mod http;
+mod json_events;
 mod model;
 mod open;
 mod provider;
