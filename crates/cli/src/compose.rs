@@ -103,6 +103,7 @@ pub(crate) fn open_model(name: &str, settings: &Settings) -> anyhow::Result<Arc<
             .map(|url| url.as_str().to_owned()),
         connect_timeout: settings.connect_timeout.value,
         idle_timeout: settings.idle_timeout.value,
+        ..ModelSettings::default()
     };
     Ok(deft_llm::open(name, &settings)?)
 }

@@ -1,7 +1,9 @@
 """Makes models.json out of a price table in LiteLLM's form: python3 trim.py < table.json > models.json
 
 Each model is a row: [provider, context window, max output, price of an input token, of an output token, of a
-token read from the cache, of one written to it, capabilities: v(ision) f(unction calling) r(easoning)].
+token read from the cache, of one written to it, capabilities]. A capability is a letter, in upper case where the
+table says that the model lacks it: v(ision) f(unction calling) r(easoning) p(arallel calls) a(daptive thinking)
+s(ystem messages) t(emperature and the like) e(ndpoint of the Responses API) c(hat endpoint).
 """
 
 import json
@@ -15,13 +17,33 @@ NUMBERS = [
     "cache_read_input_token_cost",
     "cache_creation_input_token_cost",
 ]
-CAPABILITIES = {"v": "supports_vision", "f": "supports_function_calling", "r": "supports_reasoning"}
+CAPABILITIES = {
+    "v": "supports_vision",
+    "f": "supports_function_calling",
+    "r": "supports_reasoning",
+    "p": "supports_parallel_function_calling",
+    "a": "supports_adaptive_thinking",
+    "s": "supports_system_messages",
+    "t": "supports_sampling_params",
+}
+
+
+def capabilities(model):
+    known = {letter: model.get(field) for letter, field in CAPABILITIES.items()}
+    endpoints = model.get("supported_endpoints")
+    if endpoints:
+        known["e"] = "/v1/responses" in endpoints
+        known["c"] = "/v1/chat/completions" in endpoints
+    elif model["mode"] == "responses":
+        known["e"], known["c"] = True, False
+    letters = ((letter, known[letter]) for letter in known if known[letter] is not None)
+    return "".join(letter if has else letter.upper() for letter, has in letters)
+
 
 rows = []
 for name, model in sorted(json.load(sys.stdin).items()):
     if model.get("mode") in ("chat", "responses", "completion"):
         provider = model.get("provider") or model.get("litellm_provider")
-        capabilities = "".join(letter for letter, field in CAPABILITIES.items() if model.get(field))
-        row = [provider, *(model.get(field) for field in NUMBERS), capabilities]
+        row = [provider, *(model.get(field) for field in NUMBERS), capabilities(model)]
         rows.append(json.dumps(name) + ":" + json.dumps(row, separators=(",", ":")))
 print("{" + ",\n".join(rows) + "}")

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use deft_types::{Money, Tokens};
 use serde_json::value::RawValue;
 
-use crate::Prices;
+use crate::{KnownCapabilities, Prices, ThinkingMode};
 
 /// Rows as `data/trim.py` writes them.
 const TABLE: &str = include_str!("../data/models.json");
@@ -17,7 +17,9 @@ pub(crate) struct Entry {
     pub(crate) context_window: Option<Tokens>,
     pub(crate) max_output: Option<Tokens>,
     pub(crate) prices: Option<Prices>,
-    pub(crate) accepts_images: bool,
+    pub(crate) capabilities: KnownCapabilities,
+    /// Whether it is reached by the chat API, if the table says.
+    pub(crate) chat: Option<bool>,
 }
 
 /// Provider, context window, max output, prices (input, output, cache read, cache write), capabilities.
@@ -56,8 +58,29 @@ fn read(row: &str) -> Option<Entry> {
         context_window: context_window.map(Tokens),
         max_output: max_output.map(Tokens),
         prices,
-        accepts_images: capabilities.contains('v'),
+        capabilities: KnownCapabilities {
+            // The table names every model that sees.
+            vision: Some(capabilities.contains('v')),
+            native_tool_calls: says(capabilities, 'f'),
+            parallel_tool_calls: says(capabilities, 'p'),
+            reasoning_effort: says(capabilities, 'r'),
+            thinking: capabilities.contains('a').then_some(ThinkingMode::Adaptive),
+            sampling: says(capabilities, 't'),
+            system_messages: says(capabilities, 's'),
+            responses_api: says(capabilities, 'e'),
+            ..KnownCapabilities::default()
+        },
+        chat: says(capabilities, 'c'),
     })
+}
+
+/// A letter in lower case is a yes, in upper case a no.
+fn says(letters: &str, letter: char) -> Option<bool> {
+    let no = letter.to_ascii_uppercase();
+    letters
+        .chars()
+        .find(|known| *known == letter || *known == no)
+        .map(|known| known == letter)
 }
 
 #[cfg(test)]
@@ -79,13 +102,26 @@ mod tests {
         assert_eq!(known.provider, "openai");
         assert_eq!(known.context_window, Some(Tokens(128_000)));
         assert_eq!(known.max_output, Some(Tokens(16_384)));
-        assert!(known.accepts_images);
+        assert_eq!(known.capabilities.vision, Some(true));
         let prices = known.prices.unwrap();
         assert_eq!(
             (prices.input, prices.output, prices.cache_read, prices.cache_write),
             (Money(2.5e-6), Money(1e-5), Money(1.25e-6), Money(2.5e-6))
         );
         assert_eq!(look_up("openai/gpt-4o"), Some(known));
+    }
+
+    #[test]
+    fn a_capability_is_there_or_not_or_unknown() {
+        let of = |name: &str| look_up(name).unwrap();
+        assert_eq!(of("gpt-5").capabilities.responses_api, Some(true));
+        assert_eq!(of("gpt-4o").capabilities.responses_api, None);
+        assert_eq!(of("o3").capabilities.parallel_tool_calls, Some(false));
+        assert_eq!(of("azure/gpt-5-codex").chat, Some(false));
+        assert_eq!(
+            of("claude-opus-4-8").capabilities.thinking,
+            Some(ThinkingMode::Adaptive)
+        );
     }
 
     #[test]

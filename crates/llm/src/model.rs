@@ -6,7 +6,7 @@ use deft_types::{Message, Money, Tokens, ToolSpec};
 use futures::stream::BoxStream;
 use serde_json::Value;
 
-use crate::{Delta, ModelError, Usage};
+use crate::{Capabilities, Delta, ModelError, Usage};
 
 /// What answers prompts.
 pub trait Model: Send + Sync {
@@ -29,8 +29,8 @@ pub struct ModelProfile {
     pub max_output: Option<Tokens>,
     /// What it costs. `None`: unknown, so that every cost is reported as zero unless the provider names it.
     pub prices: Option<Prices>,
-    /// Whether images are sent to it. Where not, a line of text stands in for them.
-    pub accepts_images: bool,
+    /// What it can do.
+    pub capabilities: Capabilities,
 }
 
 impl ModelProfile {
@@ -123,7 +123,7 @@ mod tests {
             context_window: None,
             max_output: None,
             prices,
-            accepts_images: false,
+            capabilities: Capabilities::default(),
         }
     }
 

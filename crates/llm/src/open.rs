@@ -8,14 +8,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deft_types::{Secret, Tokens};
+use reqwest::Url;
+use serde::Deserialize;
 
+use crate::api::Api;
+use crate::azure;
+use crate::capabilities::{Home, Subject};
 use crate::catalog;
-use crate::chat::{self, ChatApi};
+use crate::chat::ChatApi;
 use crate::demo::DemoModel;
 use crate::http::{self, HttpModel};
-use crate::provider::{PROVIDERS, Provider};
+use crate::openai::{self, Endpoint};
+use crate::provider::{Dialect, PROVIDERS, Provider};
+use crate::responses::ResponsesApi;
 use crate::script::{ScriptError, ScriptModel};
-use crate::{Model, ModelProfile};
+use crate::{KnownCapabilities, Model, ModelProfile, Tuning};
 
 /// What a server at an address of the user's choice is asked to write at most: it may well be a smaller one
 /// than the model's name promises.
@@ -35,6 +42,29 @@ pub struct ModelSettings {
     pub connect_timeout: Duration,
     /// How long a server may be silent, before or within its answer.
     pub idle_timeout: Duration,
+    /// Which of OpenAI's APIs a model is asked by.
+    pub api_mode: ApiMode,
+    /// The version of Azure's API, if not the usual one.
+    pub api_version: Option<String>,
+    /// How the model is asked to answer.
+    pub tuning: Tuning,
+    /// What the user says the model can do.
+    pub capability_overrides: KnownCapabilities,
+    /// What the model's server says it can do, where it was asked.
+    pub discovered: KnownCapabilities,
+}
+
+/// Which of OpenAI's APIs a model is asked by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ApiMode {
+    /// The one that suits the model.
+    #[default]
+    Auto,
+    /// The chat API.
+    Chat,
+    /// The Responses API.
+    Responses,
 }
 
 impl Default for ModelSettings {
@@ -44,6 +74,11 @@ impl Default for ModelSettings {
             base_url: None,
             connect_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_mins(2),
+            api_mode: ApiMode::default(),
+            api_version: None,
+            tuning: Tuning::default(),
+            capability_overrides: KnownCapabilities::default(),
+            discovered: KnownCapabilities::default(),
         }
     }
 }
@@ -77,6 +112,14 @@ pub enum OpenModelError {
     BadBaseUrl {
         /// What is wrong with it.
         reason: String,
+    },
+    /// The provider has no address that serves everybody.
+    #[error(
+        "`{name}` needs the address of your own resource: set `LLM_BASE_URL`, such as `https://RESOURCE.openai.azure.com`"
+    )]
+    MissingBaseUrl {
+        /// What was asked for.
+        name: String,
     },
     /// The script cannot be read.
     #[error(transparent)]
@@ -113,27 +156,36 @@ pub fn open(name: &str, settings: &ModelSettings) -> Result<Arc<dyn Model>, Open
             variable,
         });
     }
-    let profile = profile(name, settings);
-    let base =
-        http::base_address(settings.base_url.as_deref().unwrap_or(provider.base_url)).map_err(|error| {
-            OpenModelError::BadBaseUrl {
-                reason: error.to_string(),
-            }
-        })?;
-    let api = ChatApi {
+    let profile = profile(name, wire_name, provider, settings);
+    let base_url = settings.base_url.as_deref().unwrap_or(provider.base_url);
+    if base_url.is_empty() {
+        return Err(OpenModelError::MissingBaseUrl {
+            name: name.to_owned(),
+        });
+    }
+    let base = http::base_address(base_url).map_err(|error| OpenModelError::BadBaseUrl {
+        reason: error.to_string(),
+    })?;
+    let endpoint = Endpoint {
         wire_name: wire_name.to_owned(),
         dialect: provider.dialect,
-        url: chat::address(&base),
+        url: address(&base, wire_name, provider, &profile, settings),
         api_key: api_key.clone(),
         max_output: profile.max_output,
-        accepts_images: profile.accepts_images,
+        capabilities: profile.capabilities,
+        tuning: settings.tuning.clone().for_model(&profile.capabilities),
+    };
+    let api: Arc<dyn Api> = if profile.capabilities.responses_api {
+        Arc::new(ResponsesApi(endpoint))
+    } else {
+        Arc::new(ChatApi(endpoint))
     };
     let client = http::new_client(settings.connect_timeout).map_err(|error| OpenModelError::Client {
         reason: error.to_string(),
     })?;
     Ok(Arc::new(HttpModel {
         profile,
-        api: Arc::new(api),
+        api,
         client,
         idle_timeout: settings.idle_timeout,
         secrets: api_key.into_iter().collect(),
@@ -153,27 +205,61 @@ fn provider_of(name: &str) -> Option<(&'static Provider, &str)> {
     }
 }
 
-fn profile(name: &str, settings: &ModelSettings) -> ModelProfile {
+/// Where requests go.
+fn address(
+    base: &Url,
+    wire_name: &str,
+    provider: &Provider,
+    profile: &ModelProfile,
+    settings: &ModelSettings,
+) -> Url {
+    let version = settings.api_version.as_deref();
+    match (provider.dialect, profile.capabilities.responses_api) {
+        (Dialect::Azure, false) => azure::chat_address(base, wire_name, version),
+        (Dialect::Azure, true) => azure::responses_address(base, version),
+        (_, false) => openai::address(base, "chat/completions"),
+        (_, true) => openai::address(base, "responses"),
+    }
+}
+
+fn profile(name: &str, wire_name: &str, provider: &Provider, settings: &ModelSettings) -> ModelProfile {
     let known = catalog::look_up(name);
+    let home = match settings.base_url {
+        Some(_) if !provider.base_url.is_empty() => Home::Elsewhere,
+        _ => Home::Provider,
+    };
     let context_window = known.as_ref().and_then(|entry| entry.context_window);
-    let max_output = known.as_ref().and_then(|entry| entry.max_output).map(|limit| {
+    let known_output = known.as_ref().and_then(|entry| entry.max_output).map(|limit| {
         // Some rows give the whole window as the limit of the output: that leaves no room for a prompt.
         let limit = match context_window {
             Some(window) if limit >= window => Tokens(window.0 / 2),
             _ => limit,
         };
-        match settings.base_url {
-            Some(_) => limit.min(MAX_OUTPUT_ELSEWHERE),
-            None => limit,
+        match home {
+            Home::Elsewhere => limit.min(MAX_OUTPUT_ELSEWHERE),
+            Home::Provider => limit,
         }
     });
+    let mut overrides = settings.capability_overrides;
+    match settings.api_mode {
+        ApiMode::Auto => {}
+        ApiMode::Chat => overrides.responses_api = Some(false),
+        ApiMode::Responses => overrides.responses_api = Some(true),
+    }
+    let subject = Subject {
+        provider,
+        wire_name,
+        home,
+        overrides,
+        discovered: settings.discovered,
+        entry: known.as_ref(),
+    };
     ModelProfile {
         name: name.to_owned(),
         context_window,
-        max_output,
+        max_output: settings.tuning.max_output.or(known_output),
         prices: known.as_ref().and_then(|entry| entry.prices),
-        // A model nobody knows is given the images: the user who sends them should know.
-        accepts_images: known.as_ref().is_none_or(|entry| entry.accepts_images),
+        capabilities: subject.capabilities(),
     }
 }
 
