@@ -6,7 +6,7 @@ use deft_types::{Money, Tokens};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::{LongPrompt, Prices, Rates};
+use crate::{KnownCapabilities, LongPrompt, Prices, Rates, ThinkingMode};
 
 /// Rows as `data/trim.py` writes them.
 const TABLE: &str = include_str!("../data/models.json");
@@ -18,9 +18,9 @@ pub(crate) struct Entry {
     pub(crate) context_window: Option<Tokens>,
     pub(crate) max_output: Option<Tokens>,
     pub(crate) prices: Option<Prices>,
-    pub(crate) accepts_images: bool,
-    /// False only where the table says so: it often says nothing of models that do.
-    pub(crate) calls_tools: bool,
+    pub(crate) capabilities: KnownCapabilities,
+    /// Whether it is reached by the chat API, if the table says.
+    pub(crate) chat: Option<bool>,
 }
 
 /// One row. The last column is left out where it does not apply.
@@ -67,9 +67,29 @@ fn read(row: &str) -> Option<Entry> {
         context_window: context_window.map(Tokens),
         max_output: max_output.map(Tokens),
         prices,
-        accepts_images: capabilities.contains('v'),
-        calls_tools: !capabilities.contains('n'),
+        capabilities: KnownCapabilities {
+            // The table names every model that sees.
+            vision: Some(capabilities.contains('v')),
+            native_tool_calls: says(capabilities, 'f'),
+            parallel_tool_calls: says(capabilities, 'p'),
+            reasoning_effort: says(capabilities, 'r'),
+            thinking: capabilities.contains('a').then_some(ThinkingMode::Adaptive),
+            sampling: says(capabilities, 't'),
+            system_messages: says(capabilities, 's'),
+            responses_api: says(capabilities, 'e'),
+            ..KnownCapabilities::default()
+        },
+        chat: says(capabilities, 'c'),
     })
+}
+
+/// A letter in lower case is a yes, in upper case a no.
+fn says(letters: &str, letter: char) -> Option<bool> {
+    let no = letter.to_ascii_uppercase();
+    letters
+        .chars()
+        .find(|known| *known == letter || *known == no)
+        .map(|known| known == letter)
 }
 
 /// Where the table names no price for the cache, the provider charges as for any other token.
@@ -105,7 +125,7 @@ mod tests {
         assert_eq!(known.provider, "openai");
         assert_eq!(known.context_window, Some(Tokens(128_000)));
         assert_eq!(known.max_output, Some(Tokens(16_384)));
-        assert!(known.accepts_images);
+        assert_eq!(known.capabilities.vision, Some(true));
         let prices = known.prices.unwrap();
         assert_eq!(
             (prices.base, prices.long),
@@ -136,13 +156,16 @@ mod tests {
     }
 
     #[test]
-    fn a_model_counts_as_unable_to_call_tools_only_where_the_table_says_so() {
-        assert!(look_up("gpt-4o").unwrap().calls_tools);
-        assert!(
-            look_up("gpt-5.5-cyber").unwrap().calls_tools,
-            "the table says nothing"
+    fn a_capability_is_there_or_not_or_unknown() {
+        let of = |name: &str| look_up(name).unwrap();
+        assert_eq!(of("gpt-5").capabilities.responses_api, Some(true));
+        assert_eq!(of("gpt-4o").capabilities.responses_api, None);
+        assert_eq!(of("o3").capabilities.parallel_tool_calls, Some(false));
+        assert_eq!(of("azure/gpt-5-codex").chat, Some(false));
+        assert_eq!(
+            of("claude-opus-4-8").capabilities.thinking,
+            Some(ThinkingMode::Adaptive)
         );
-        assert!(!look_up("gpt-5-chat").unwrap().calls_tools);
     }
 
     #[test]

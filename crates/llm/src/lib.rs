@@ -1,7 +1,7 @@
 //! Models: what answers prompts.
 //!
-//! One trait, [`Model`], over everything that answers: OpenAI-compatible servers, a written script and
-//! a built-in demo. Replies stream; dropping the stream cancels the call; every provider's failures come
+//! One trait, [`Model`], over everything that answers: OpenAI and Azure, the servers that speak like them, a
+//! written script and a built-in demo. Replies stream; dropping the stream cancels the call; every provider's failures come
 //! out as the one [`ModelError`].
 //!
 //! This crate knows nothing of conversations and runs no tools. It only turns messages into a reply.
@@ -9,7 +9,9 @@
 //! Begin reading at [`Model`], then [`complete`] and [`open`].
 
 mod api;
+mod azure;
 mod canned;
+mod capabilities;
 mod cassette;
 mod catalog;
 mod chat;
@@ -18,26 +20,32 @@ mod demo;
 mod error;
 mod fallback;
 mod http;
+mod json_events;
 mod model;
 mod open;
+mod openai;
 mod prices;
 mod provider;
 mod registry;
 mod reply;
+mod responses;
 mod retry;
 mod router;
 mod script;
 mod sse;
+mod tuning;
 
+pub use capabilities::{Capabilities, KnownCapabilities, ThinkingMode};
 pub use cassette::CassetteError;
 pub use delta::{Delta, FinishReason, Usage};
 pub use error::ModelError;
 pub use http::Proxies;
 pub use model::{Model, ModelProfile, Request, ToolSchema};
-pub use open::{ModelSettings, OpenModelError, key_variable, open};
+pub use open::{ApiMode, ModelSettings, OpenModelError, key_variable, open};
 pub use prices::{LongPrompt, Prices, Rates};
 pub use registry::{NamedModel, Registry};
 pub use reply::{Reply, complete};
 pub use retry::{RetryPolicy, with_retries};
 pub use router::Condition;
 pub use script::ScriptError;
+pub use tuning::Tuning;

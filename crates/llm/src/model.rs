@@ -7,7 +7,7 @@ use futures::stream::BoxStream;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Delta, ModelError, Prices, Usage};
+use crate::{Capabilities, Delta, ModelError, Prices, Usage};
 
 /// What answers prompts.
 pub trait Model: Send + Sync {
@@ -30,8 +30,8 @@ pub struct ModelProfile {
     pub max_output: Option<Tokens>,
     /// What it costs. `None`: unknown, and so is the cost of each call unless the provider names it.
     pub prices: Option<Prices>,
-    /// Whether images are sent to it. Where not, a line of text stands in for them.
-    pub accepts_images: bool,
+    /// What it can do.
+    pub capabilities: Capabilities,
 }
 
 impl ModelProfile {
@@ -42,7 +42,7 @@ impl ModelProfile {
             context_window: None,
             max_output: None,
             prices: None,
-            accepts_images: true,
+            capabilities: Capabilities::default(),
         }
     }
 
@@ -104,7 +104,7 @@ mod tests {
             context_window: None,
             max_output: None,
             prices,
-            accepts_images: false,
+            capabilities: Capabilities::default(),
         }
     }
 

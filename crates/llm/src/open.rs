@@ -8,16 +8,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deft_types::{Secret, Tokens};
+use reqwest::Url;
+use serde::Deserialize;
 
+use crate::api::Api;
+use crate::azure;
+use crate::capabilities::{Home, Subject};
 use crate::cassette::{CassetteError, RecordModel, ReplayModel};
 use crate::catalog;
-use crate::chat::{self, ChatApi};
+use crate::chat::ChatApi;
 use crate::demo::DemoModel;
 use crate::http::{self, HttpModel};
-use crate::provider::{PROVIDERS, Provider};
+use crate::openai::{self, Endpoint};
+use crate::provider::{Dialect, PROVIDERS, Provider};
+use crate::responses::ResponsesApi;
 use crate::retry::{RetryPolicy, with_retries};
 use crate::script::{ScriptError, ScriptModel};
-use crate::{Model, ModelProfile, Prices, Proxies};
+use crate::{KnownCapabilities, Model, ModelProfile, Prices, Proxies, Tuning};
 
 /// What a server at an address of the user's choice is asked to write at most: it may well be a smaller one
 /// than the model's name promises.
@@ -50,6 +57,29 @@ pub struct ModelSettings {
     pub ca_file: Option<PathBuf>,
     /// Headers to send with each request.
     pub extra_headers: Vec<(String, Secret<String>)>,
+    /// Which of OpenAI's APIs a model is asked by.
+    pub api_mode: ApiMode,
+    /// The version of Azure's API, if not the usual one.
+    pub api_version: Option<String>,
+    /// How the model is asked to answer.
+    pub tuning: Tuning,
+    /// What the user says the model can do.
+    pub capability_overrides: KnownCapabilities,
+    /// What the model's server says it can do, where it was asked.
+    pub discovered: KnownCapabilities,
+}
+
+/// Which of OpenAI's APIs a model is asked by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ApiMode {
+    /// The one that suits the model.
+    #[default]
+    Auto,
+    /// The chat API.
+    Chat,
+    /// The Responses API.
+    Responses,
 }
 
 impl Default for ModelSettings {
@@ -64,6 +94,11 @@ impl Default for ModelSettings {
             proxies: Proxies::default(),
             ca_file: None,
             extra_headers: Vec::new(),
+            api_mode: ApiMode::default(),
+            api_version: None,
+            tuning: Tuning::default(),
+            capability_overrides: KnownCapabilities::default(),
+            discovered: KnownCapabilities::default(),
         }
     }
 }
@@ -98,6 +133,14 @@ pub enum OpenModelError {
         /// What is wrong with it.
         reason: String,
     },
+    /// The provider has no address that serves everybody.
+    #[error(
+        "`{name}` needs the address of your own resource: set `LLM_BASE_URL`, such as `https://RESOURCE.openai.azure.com`"
+    )]
+    MissingBaseUrl {
+        /// What was asked for.
+        name: String,
+    },
     /// The script cannot be read.
     #[error(transparent)]
     Script(#[from] ScriptError),
@@ -116,8 +159,11 @@ pub enum OpenModelError {
 /// `openai/gpt-4o`. A known model of a known provider may go without the PROVIDER.
 pub fn open(name: &str, settings: &ModelSettings) -> Result<Arc<dyn Model>, OpenModelError> {
     let model = open_once(name, settings)?;
-    // Scripted failures are there to be seen.
-    let is_remote = name != "demo" && !name.starts_with("script:");
+    // Scripted failures are there to be seen, and what is recorded has had its retries.
+    let is_remote = name != "demo"
+        && !["script:", "record:", "replay:"]
+            .iter()
+            .any(|kind| name.starts_with(kind));
     Ok(if is_remote {
         with_retries(model, settings.retry.clone())
     } else {
@@ -163,27 +209,36 @@ fn open_once(name: &str, settings: &ModelSettings) -> Result<Arc<dyn Model>, Ope
             variable,
         });
     }
-    let profile = profile(name, settings);
-    let base =
-        http::base_address(settings.base_url.as_deref().unwrap_or(provider.base_url)).map_err(|error| {
-            OpenModelError::BadBaseUrl {
-                reason: error.to_string(),
-            }
-        })?;
-    let api = ChatApi {
+    let profile = profile(name, wire_name, provider, settings);
+    let base_url = settings.base_url.as_deref().unwrap_or(provider.base_url);
+    if base_url.is_empty() {
+        return Err(OpenModelError::MissingBaseUrl {
+            name: name.to_owned(),
+        });
+    }
+    let base = http::base_address(base_url).map_err(|error| OpenModelError::BadBaseUrl {
+        reason: error.to_string(),
+    })?;
+    let endpoint = Endpoint {
         wire_name: wire_name.to_owned(),
         dialect: provider.dialect,
-        url: chat::address(&base),
+        url: address(&base, wire_name, provider, &profile, settings),
         api_key: api_key.clone(),
         max_output: profile.max_output,
-        accepts_images: profile.accepts_images,
+        capabilities: profile.capabilities,
+        tuning: settings.tuning.clone().for_model(&profile.capabilities),
+    };
+    let api: Arc<dyn Api> = if profile.capabilities.responses_api {
+        Arc::new(ResponsesApi(endpoint))
+    } else {
+        Arc::new(ChatApi(endpoint))
     };
     let client = http::new_client(settings).map_err(|error| OpenModelError::Client {
         reason: error.to_string(),
     })?;
     Ok(Arc::new(HttpModel {
         profile,
-        api: Arc::new(api),
+        api,
         client,
         idle_timeout: settings.idle_timeout,
         secrets: secrets(api_key, settings),
@@ -215,29 +270,63 @@ fn provider_of(name: &str) -> Option<(&'static Provider, &str)> {
     }
 }
 
-fn profile(name: &str, settings: &ModelSettings) -> ModelProfile {
+/// Where requests go.
+fn address(
+    base: &Url,
+    wire_name: &str,
+    provider: &Provider,
+    profile: &ModelProfile,
+    settings: &ModelSettings,
+) -> Url {
+    let version = settings.api_version.as_deref();
+    match (provider.dialect, profile.capabilities.responses_api) {
+        (Dialect::Azure, false) => azure::chat_address(base, wire_name, version),
+        (Dialect::Azure, true) => azure::responses_address(base, version),
+        (_, false) => openai::address(base, "chat/completions"),
+        (_, true) => openai::address(base, "responses"),
+    }
+}
+
+fn profile(name: &str, wire_name: &str, provider: &Provider, settings: &ModelSettings) -> ModelProfile {
     let known = catalog::look_up(name);
+    let home = match settings.base_url {
+        Some(_) if !provider.base_url.is_empty() => Home::Elsewhere,
+        _ => Home::Provider,
+    };
     let context_window = known.as_ref().and_then(|entry| entry.context_window);
-    let max_output = known.as_ref().and_then(|entry| entry.max_output).map(|limit| {
+    let known_output = known.as_ref().and_then(|entry| entry.max_output).map(|limit| {
         // Some rows give the whole window as the limit of the output: that leaves no room for a prompt.
         let limit = match context_window {
             Some(window) if limit >= window => Tokens(window.0 / 2),
             _ => limit,
         };
-        match settings.base_url {
-            Some(_) => limit.min(MAX_OUTPUT_ELSEWHERE),
-            None => limit,
+        match home {
+            Home::Elsewhere => limit.min(MAX_OUTPUT_ELSEWHERE),
+            Home::Provider => limit,
         }
     });
+    let mut overrides = settings.capability_overrides;
+    match settings.api_mode {
+        ApiMode::Auto => {}
+        ApiMode::Chat => overrides.responses_api = Some(false),
+        ApiMode::Responses => overrides.responses_api = Some(true),
+    }
+    let subject = Subject {
+        provider,
+        wire_name,
+        home,
+        overrides,
+        discovered: settings.discovered,
+        entry: known.as_ref(),
+    };
     ModelProfile {
         name: name.to_owned(),
         context_window,
-        max_output,
+        max_output: settings.tuning.max_output.or(known_output),
         prices: settings
             .prices
             .or_else(|| known.as_ref().and_then(|entry| entry.prices)),
-        // A model nobody knows is given the images: the user who sends them should know.
-        accepts_images: known.as_ref().is_none_or(|entry| entry.accepts_images),
+        capabilities: subject.capabilities(),
     }
 }
 

@@ -1,8 +1,14 @@
 //! The chat adapter against a real server on a real socket.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "it/aimock.rs"]
+mod aimock;
+#[path = "it/azure.rs"]
+mod azure;
 #[path = "it/network.rs"]
 mod network;
+#[path = "it/responses.rs"]
+mod responses;
 #[path = "it/server.rs"]
 mod server;
 

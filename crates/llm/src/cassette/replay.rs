@@ -52,7 +52,7 @@ impl Model for ReplayModel {
         let reply = async move {
             let exchange = tape.play(&question(&request)?)?;
             let deltas = exchange.deltas.into_iter().map(Ok);
-            Ok(stream::iter(deltas.chain(exchange.error.map(Err))))
+            Ok::<_, ModelError>(stream::iter(deltas.chain(exchange.error.map(Err))))
         };
         stream::once(reply).try_flatten().boxed()
     }

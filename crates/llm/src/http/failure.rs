@@ -51,6 +51,9 @@ const MALFORMED_HISTORY: &[&str] = &[
     "roles must alternate",
     "unexpected role",
     "unexpected tool call id",
+    "without its required",
+    "items are not persisted",
+    "invalid_encrypted_content",
 ];
 
 const QUOTA: &[&str] = &[
@@ -79,6 +82,7 @@ const CONTENT_POLICY: &[&str] = &[
     "usage policies",
     "requires moderation",
     "safety system",
+    "limited access to this content",
 ];
 
 const OVERLOADED: &[&str] = &["overloaded", "at capacity", "server is busy"];

@@ -25,7 +25,11 @@ fn refusal(name: &str, settings: &ModelSettings) -> String {
 fn every_provider_opens_and_keeps_the_name_as_it_was_written() {
     for provider in PROVIDERS {
         let name = format!("{}/some/model:7b", provider.name);
-        let model = open(&name, &with_key()).unwrap();
+        let settings = match provider.base_url {
+            "" => at("https://resource.example"),
+            _ => with_key(),
+        };
+        let model = open(&name, &settings).unwrap();
         assert_eq!(model.profile().name, name);
     }
 }
@@ -48,7 +52,7 @@ fn a_known_model_comes_with_limits_and_prices() {
     assert_eq!(profile.context_window, Some(Tokens(128_000)));
     assert_eq!(profile.max_output, Some(Tokens(16_384)));
     assert_eq!(profile.prices.unwrap().base.output, "1e-5".parse().unwrap());
-    assert!(profile.accepts_images);
+    assert!(profile.capabilities.vision);
 }
 
 #[test]
@@ -59,7 +63,7 @@ fn an_unknown_model_is_asked_without_limits_or_prices() {
         (profile.context_window, profile.max_output, profile.prices),
         (None, None, None)
     );
-    assert!(profile.accepts_images);
+    assert!(profile.capabilities.vision);
 }
 
 #[test]
@@ -72,6 +76,51 @@ fn the_output_leaves_room_for_a_prompt_and_is_modest_on_other_servers() {
     };
     assert_eq!(output(&with_key()), Some(Tokens(131_072)));
     assert_eq!(output(&at("http://localhost:1/v1")), Some(Tokens(16_384)));
+}
+
+#[test]
+fn what_the_user_says_of_a_model_counts() {
+    let settings = ModelSettings {
+        tuning: Tuning {
+            max_output: Some(Tokens(77)),
+            ..Tuning::default()
+        },
+        capability_overrides: KnownCapabilities {
+            vision: Some(false),
+            ..KnownCapabilities::default()
+        },
+        ..with_key()
+    };
+    let model = open("openai/gpt-4o", &settings).unwrap();
+    assert_eq!(model.profile().max_output, Some(Tokens(77)));
+    assert!(!model.profile().capabilities.vision);
+}
+
+#[test]
+fn the_api_is_the_one_that_suits_the_model_or_the_one_asked_for() {
+    let responses = |name: &str, api_mode| {
+        let settings = ModelSettings {
+            api_mode,
+            ..with_key()
+        };
+        open(name, &settings)
+            .unwrap()
+            .profile()
+            .capabilities
+            .responses_api
+    };
+    assert!(responses("openai/gpt-5", ApiMode::Auto));
+    assert!(!responses("openai/gpt-5", ApiMode::Chat));
+    assert!(!responses("openai/gpt-4o", ApiMode::Auto));
+    assert!(responses("openai/gpt-4o", ApiMode::Responses));
+}
+
+#[test]
+fn azure_needs_an_address_and_is_no_smaller_for_having_one() {
+    let message = refusal("azure/gpt-5", &with_key());
+    assert!(message.contains("openai.azure.com"), "{message}");
+    let model = open("azure/gpt-5", &at("https://resource.openai.azure.com")).unwrap();
+    assert_eq!(model.profile().max_output, Some(Tokens(128_000)));
 }
 
 #[test]

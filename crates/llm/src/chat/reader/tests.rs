@@ -2,6 +2,7 @@ use deft_types::Tokens;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::sse::MAX_EVENT_BYTES;
 
 /// The deltas of a stream whose chunks are these, with `[DONE]` behind them.
 fn deltas(chunks: &[Value]) -> Result<Vec<Delta>, ModelError> {
