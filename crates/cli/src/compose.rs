@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use deft_engine::{Conversation, Limits, Parts, RealWorld, World};
-use deft_llm::{Model, ModelSettings};
+use deft_llm::{AwsSettings, Model, ModelSettings};
 use deft_store::{ConversationRecord, Durability, NewConversation, Options, Owner, SqliteStore, Store};
 use deft_tools::{ToolContext, Toolbox};
 use deft_types::{ConversationId, Secret};
@@ -103,6 +103,8 @@ pub(crate) fn open_model(name: &str, settings: &Settings) -> anyhow::Result<Arc<
             .map(|url| url.as_str().to_owned()),
         connect_timeout: settings.connect_timeout.value,
         idle_timeout: settings.idle_timeout.value,
+        aws: Some(AwsSettings::from_variables(|name| std::env::var(name).ok())),
+        ..ModelSettings::default()
     };
     Ok(deft_llm::open(name, &settings)?)
 }

@@ -9,11 +9,15 @@ use std::time::Duration;
 
 use deft_types::{Secret, Tokens};
 
+use crate::anthropic::{self, AnthropicApi};
+use crate::api::Api;
+use crate::bedrock::{AwsSettings, BedrockApi};
 use crate::catalog;
 use crate::chat::{self, ChatApi};
+use crate::claude::Thinking;
 use crate::demo::DemoModel;
 use crate::http::{self, HttpModel};
-use crate::provider::{PROVIDERS, Provider};
+use crate::provider::{PROVIDERS, Provider, Wire};
 use crate::script::{ScriptError, ScriptModel};
 use crate::{Model, ModelProfile};
 
@@ -35,6 +39,11 @@ pub struct ModelSettings {
     pub connect_timeout: Duration,
     /// How long a server may be silent, before or within its answer.
     pub idle_timeout: Duration,
+    /// Region and keys for models on AWS Bedrock.
+    pub aws: Option<AwsSettings>,
+    /// How many tokens a Claude model with a fixed budget may reason before it answers; zero: any Claude model
+    /// answers at once. `None`: half of its output.
+    pub extended_thinking_budget: Option<Tokens>,
 }
 
 impl Default for ModelSettings {
@@ -44,6 +53,8 @@ impl Default for ModelSettings {
             base_url: None,
             connect_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_mins(2),
+            aws: None,
+            extended_thinking_budget: None,
         }
     }
 }
@@ -71,6 +82,14 @@ pub enum OpenModelError {
         name: String,
         /// The provider's own name for the setting.
         variable: &'static str,
+    },
+    /// A model on AWS lacks something.
+    #[error("`{name}` needs {what}")]
+    MissingAws {
+        /// What was asked for.
+        name: String,
+        /// What is missing, and how it is set.
+        what: &'static str,
     },
     /// The base address is none.
     #[error("`LLM_BASE_URL` must be an address such as `http://localhost:8000/v1`: {reason}")]
@@ -107,36 +126,62 @@ pub fn open(name: &str, settings: &ModelSettings) -> Result<Arc<dyn Model>, Open
     let api_key = api_key
         .filter(|key| !key.is_empty())
         .map(|key| Secret::new(key.to_owned()));
-    if let (None, None, Some(variable)) = (&api_key, &settings.base_url, provider.key_variable) {
+    if let (None, None, Some(variable)) = (&api_key, &settings.base_url, provider.key_variable)
+        && provider.wire != Wire::Bedrock
+    {
         return Err(OpenModelError::MissingKey {
             name: name.to_owned(),
             variable,
         });
     }
     let profile = profile(name, settings);
-    let base =
+    let base = || {
         http::base_address(settings.base_url.as_deref().unwrap_or(provider.base_url)).map_err(|error| {
             OpenModelError::BadBaseUrl {
                 reason: error.to_string(),
             }
-        })?;
-    let api = ChatApi {
-        wire_name: wire_name.to_owned(),
-        dialect: provider.dialect,
-        url: chat::address(&base),
-        api_key: api_key.clone(),
-        max_output: profile.max_output,
-        accepts_images: profile.accepts_images,
+        })
+    };
+    let api: Arc<dyn Api> = match provider.wire {
+        Wire::Chat(dialect) => Arc::new(ChatApi {
+            wire_name: wire_name.to_owned(),
+            dialect,
+            url: chat::address(&base()?),
+            api_key: api_key.clone(),
+            max_output: profile.max_output,
+            accepts_images: profile.accepts_images,
+        }),
+        Wire::Anthropic => {
+            let max_output = profile.max_output.unwrap_or(anthropic::DEFAULT_MAX_OUTPUT);
+            Arc::new(AnthropicApi {
+                wire_name: wire_name.to_owned(),
+                url: anthropic::address(&base()?),
+                api_key: api_key.clone(),
+                max_output,
+                accepts_images: profile.accepts_images,
+                thinking: Thinking::of(wire_name, settings.extended_thinking_budget, max_output),
+            })
+        }
+        Wire::Bedrock => Arc::new(BedrockApi::new(
+            wire_name,
+            provider.base_url,
+            api_key.clone(),
+            settings,
+            &profile,
+        )?),
     };
     let client = http::new_client(settings.connect_timeout).map_err(|error| OpenModelError::Client {
         reason: error.to_string(),
     })?;
     Ok(Arc::new(HttpModel {
         profile,
-        api: Arc::new(api),
+        api,
         client,
         idle_timeout: settings.idle_timeout,
-        secrets: api_key.into_iter().collect(),
+        secrets: api_key
+            .into_iter()
+            .chain(settings.aws.iter().flat_map(AwsSettings::secrets))
+            .collect(),
     }))
 }
 
