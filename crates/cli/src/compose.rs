@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use deft_engine::{Conversation, Limits, Parts, RealWorld, World};
-use deft_llm::{Condition, Model, ModelSettings, NamedModel, Proxies, Registry, RetryPolicy};
+use deft_llm::{AwsSettings, Condition, Model, ModelSettings, NamedModel, Proxies, Registry, RetryPolicy};
 use deft_store::{ConversationRecord, Durability, NewConversation, Options, Owner, SqliteStore, Store};
 use deft_tools::{ToolContext, Toolbox};
 use deft_types::{ConversationId, Secret};
@@ -105,6 +105,7 @@ fn model_settings(settings: &Settings) -> ModelSettings {
         },
         proxies: Proxies::from_variables(|name| std::env::var(name).ok()),
         ca_file: settings.ca_file.value.clone(),
+        aws: Some(AwsSettings::from_variables(|name| std::env::var(name).ok())),
         ..ModelSettings::default()
     }
 }

@@ -7,7 +7,7 @@ mod tests;
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::Entry;
-use crate::provider::{Dialect, Provider};
+use crate::provider::{Dialect, Provider, Wire};
 
 /// How a model is made to think before it answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -138,14 +138,17 @@ impl Subject<'_> {
     /// What the server takes, whatever the model.
     fn limits(&self) -> KnownCapabilities {
         let only_responses = self.entry.is_some_and(|entry| entry.chat == Some(false));
-        let (cache_key, retention, responses) = match (self.provider.dialect, self.home) {
-            (Dialect::OpenAi, Home::Provider) => (true, None, None),
-            (Dialect::OpenAi, Home::Elsewhere) => (true, Some(false), None),
+        let (cache_key, retention, responses) = match (self.provider.wire, self.home) {
+            (Wire::Chat(Dialect::OpenAi), Home::Provider) => (true, None, None),
+            (Wire::Chat(Dialect::OpenAi), Home::Elsewhere) => (true, Some(false), None),
             // Its chat API serves every model that has one, and at more versions.
-            (Dialect::Azure, _) => (false, Some(false), Some(only_responses)),
-            (Dialect::OpenRouter | Dialect::Compatible | Dialect::Strict, _) => {
-                (false, Some(false), Some(false))
-            }
+            (Wire::Chat(Dialect::Azure), _) => (false, Some(false), Some(only_responses)),
+            (
+                Wire::Chat(Dialect::OpenRouter | Dialect::Compatible | Dialect::Strict)
+                | Wire::Anthropic
+                | Wire::Bedrock,
+                _,
+            ) => (false, Some(false), Some(false)),
         };
         KnownCapabilities {
             prompt_cache_key: Some(cache_key),

@@ -1,20 +1,25 @@
 //! Models: what answers prompts.
 //!
-//! One trait, [`Model`], over everything that answers: OpenAI and Azure, the servers that speak like them, a
-//! written script and a built-in demo. Replies stream; dropping the stream cancels the call; every provider's failures come
-//! out as the one [`ModelError`].
+//! One trait, [`Model`], over everything that answers: OpenAI, Azure, Anthropic, AWS Bedrock, the many servers that
+//! speak like OpenAI, a written script and a built-in demo. Replies stream; dropping the stream cancels the call;
+//! every provider's failures come out as the one [`ModelError`].
 //!
 //! This crate knows nothing of conversations and runs no tools. It only turns messages into a reply.
 //!
 //! Begin reading at [`Model`], then [`complete`] and [`open`].
 
+mod anthropic;
 mod api;
+mod attachment;
 mod azure;
+mod bedrock;
+mod blocks;
 mod canned;
 mod capabilities;
 mod cassette;
 mod catalog;
 mod chat;
+mod claude;
 mod delta;
 mod demo;
 mod error;
@@ -33,8 +38,11 @@ mod retry;
 mod router;
 mod script;
 mod sse;
+mod stop;
+mod tool_use;
 mod tuning;
 
+pub use bedrock::{AwsKeys, AwsSettings};
 pub use capabilities::{Capabilities, KnownCapabilities, ThinkingMode};
 pub use cassette::CassetteError;
 pub use delta::{Delta, FinishReason, Usage};

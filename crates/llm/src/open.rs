@@ -11,16 +11,19 @@ use deft_types::{Secret, Tokens};
 use reqwest::Url;
 use serde::Deserialize;
 
+use crate::anthropic::{self, AnthropicApi};
 use crate::api::Api;
 use crate::azure;
+use crate::bedrock::{AwsSettings, BedrockApi};
 use crate::capabilities::{Home, Subject};
 use crate::cassette::{CassetteError, RecordModel, ReplayModel};
 use crate::catalog;
 use crate::chat::ChatApi;
+use crate::claude::Thinking;
 use crate::demo::DemoModel;
 use crate::http::{self, HttpModel};
 use crate::openai::{self, Endpoint};
-use crate::provider::{Dialect, PROVIDERS, Provider};
+use crate::provider::{Dialect, PROVIDERS, Provider, Wire};
 use crate::responses::ResponsesApi;
 use crate::retry::{RetryPolicy, with_retries};
 use crate::script::{ScriptError, ScriptModel};
@@ -67,6 +70,11 @@ pub struct ModelSettings {
     pub capability_overrides: KnownCapabilities,
     /// What the model's server says it can do, where it was asked.
     pub discovered: KnownCapabilities,
+    /// Region and keys for models on AWS Bedrock.
+    pub aws: Option<AwsSettings>,
+    /// How many tokens a Claude model with a fixed budget may reason before it answers; zero: any Claude model
+    /// answers at once. `None`: half of its output.
+    pub extended_thinking_budget: Option<Tokens>,
 }
 
 /// Which of OpenAI's APIs a model is asked by.
@@ -99,6 +107,8 @@ impl Default for ModelSettings {
             tuning: Tuning::default(),
             capability_overrides: KnownCapabilities::default(),
             discovered: KnownCapabilities::default(),
+            aws: None,
+            extended_thinking_budget: None,
         }
     }
 }
@@ -126,6 +136,14 @@ pub enum OpenModelError {
         name: String,
         /// The provider's own name for the setting.
         variable: &'static str,
+    },
+    /// A model on AWS lacks something.
+    #[error("`{name}` needs {what}")]
+    MissingAws {
+        /// What was asked for.
+        name: String,
+        /// What is missing, and how it is set.
+        what: &'static str,
     },
     /// The base address is none.
     #[error("`LLM_BASE_URL` must be an address such as `http://localhost:8000/v1`: {reason}")]
@@ -203,36 +221,16 @@ fn open_once(name: &str, settings: &ModelSettings) -> Result<Arc<dyn Model>, Ope
     let api_key = api_key
         .filter(|key| !key.is_empty())
         .map(|key| Secret::new(key.to_owned()));
-    if let (None, None, Some(variable)) = (&api_key, &settings.base_url, provider.key_variable) {
+    if let (None, None, Some(variable)) = (&api_key, &settings.base_url, provider.key_variable)
+        && provider.wire != Wire::Bedrock
+    {
         return Err(OpenModelError::MissingKey {
             name: name.to_owned(),
             variable,
         });
     }
     let profile = profile(name, wire_name, provider, settings);
-    let base_url = settings.base_url.as_deref().unwrap_or(provider.base_url);
-    if base_url.is_empty() {
-        return Err(OpenModelError::MissingBaseUrl {
-            name: name.to_owned(),
-        });
-    }
-    let base = http::base_address(base_url).map_err(|error| OpenModelError::BadBaseUrl {
-        reason: error.to_string(),
-    })?;
-    let endpoint = Endpoint {
-        wire_name: wire_name.to_owned(),
-        dialect: provider.dialect,
-        url: address(&base, wire_name, provider, &profile, settings),
-        api_key: api_key.clone(),
-        max_output: profile.max_output,
-        capabilities: profile.capabilities,
-        tuning: settings.tuning.clone().for_model(&profile.capabilities),
-    };
-    let api: Arc<dyn Api> = if profile.capabilities.responses_api {
-        Arc::new(ResponsesApi(endpoint))
-    } else {
-        Arc::new(ChatApi(endpoint))
-    };
+    let api = adapter(name, wire_name, provider, &profile, api_key.clone(), settings)?;
     let client = http::new_client(settings).map_err(|error| OpenModelError::Client {
         reason: error.to_string(),
     })?;
@@ -243,6 +241,68 @@ fn open_once(name: &str, settings: &ModelSettings) -> Result<Arc<dyn Model>, Ope
         idle_timeout: settings.idle_timeout,
         secrets: secrets(api_key, settings),
     }))
+}
+
+/// The wire format of a provider, set up for one model.
+fn adapter(
+    name: &str,
+    wire_name: &str,
+    provider: &Provider,
+    profile: &ModelProfile,
+    api_key: Option<Secret<String>>,
+    settings: &ModelSettings,
+) -> Result<Arc<dyn Api>, OpenModelError> {
+    let base = || {
+        let base_url = settings.base_url.as_deref().unwrap_or(provider.base_url);
+        if base_url.is_empty() {
+            return Err(OpenModelError::MissingBaseUrl {
+                name: name.to_owned(),
+            });
+        }
+        http::base_address(base_url).map_err(|error| OpenModelError::BadBaseUrl {
+            reason: error.to_string(),
+        })
+    };
+    Ok(match provider.wire {
+        Wire::Chat(dialect) => {
+            let endpoint = Endpoint {
+                wire_name: wire_name.to_owned(),
+                dialect,
+                url: address(&base()?, wire_name, dialect, profile, settings),
+                api_key,
+                max_output: profile.max_output,
+                capabilities: profile.capabilities,
+                tuning: settings.tuning.clone().for_model(&profile.capabilities),
+            };
+            if profile.capabilities.responses_api {
+                Arc::new(ResponsesApi(endpoint))
+            } else {
+                Arc::new(ChatApi(endpoint))
+            }
+        }
+        Wire::Anthropic => {
+            let max_output = profile.max_output.unwrap_or(anthropic::DEFAULT_MAX_OUTPUT);
+            Arc::new(AnthropicApi {
+                wire_name: wire_name.to_owned(),
+                url: anthropic::address(&base()?),
+                api_key,
+                max_output,
+                accepts_images: profile.capabilities.vision,
+                thinking: Thinking::of(
+                    profile.capabilities.thinking,
+                    settings.extended_thinking_budget,
+                    max_output,
+                ),
+            })
+        }
+        Wire::Bedrock => Arc::new(BedrockApi::new(
+            wire_name,
+            provider.base_url,
+            api_key,
+            settings,
+            profile,
+        )?),
+    })
 }
 
 /// The environment variable that a model's provider has its key in, for who reads the environment.
@@ -259,6 +319,7 @@ fn secrets(api_key: Option<Secret<String>>, settings: &ModelSettings) -> Vec<Sec
     api_key
         .into_iter()
         .chain(headers.filter(|value| value.expose().len() >= MIN_SECRET_BYTES))
+        .chain(settings.aws.iter().flat_map(AwsSettings::secrets))
         .collect()
 }
 
@@ -274,12 +335,12 @@ fn provider_of(name: &str) -> Option<(&'static Provider, &str)> {
 fn address(
     base: &Url,
     wire_name: &str,
-    provider: &Provider,
+    dialect: Dialect,
     profile: &ModelProfile,
     settings: &ModelSettings,
 ) -> Url {
     let version = settings.api_version.as_deref();
-    match (provider.dialect, profile.capabilities.responses_api) {
+    match (dialect, profile.capabilities.responses_api) {
         (Dialect::Azure, false) => azure::chat_address(base, wire_name, version),
         (Dialect::Azure, true) => azure::responses_address(base, version),
         (_, false) => openai::address(base, "chat/completions"),

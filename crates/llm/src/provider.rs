@@ -1,4 +1,4 @@
-//! Who offers models over the OpenAI chat API.
+//! Who offers models.
 
 /// One provider of models.
 pub(crate) struct Provider {
@@ -8,8 +8,19 @@ pub(crate) struct Provider {
     pub(crate) base_url: &'static str,
     /// The environment variable that its own tools read the key from; `None`: it takes no key.
     pub(crate) key_variable: Option<&'static str>,
-    /// How its server differs from others.
-    pub(crate) dialect: Dialect,
+    /// What its server speaks.
+    pub(crate) wire: Wire,
+}
+
+/// A wire format.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Wire {
+    /// The OpenAI chat API, in one of its dialects.
+    Chat(Dialect),
+    /// The Anthropic Messages API.
+    Anthropic,
+    /// The Converse API of AWS Bedrock.
+    Bedrock,
 }
 
 /// Which optional fields a server takes. A few refuse requests with fields they do not know.
@@ -31,6 +42,8 @@ pub(crate) enum Dialect {
 #[rustfmt::skip]
 pub(crate) const PROVIDERS: &[Provider] = &[
     provider("openai", "https://api.openai.com/v1", Some("OPENAI_API_KEY"), Dialect::OpenAi),
+    native("anthropic", "https://api.anthropic.com", Some("ANTHROPIC_API_KEY"), Wire::Anthropic),
+    native("bedrock", "https://bedrock-runtime.{region}.amazonaws.com", Some("AWS_BEARER_TOKEN_BEDROCK"), Wire::Bedrock),
     provider("openrouter", "https://openrouter.ai/api/v1", Some("OPENROUTER_API_KEY"), Dialect::OpenRouter),
     provider("azure", "", Some("AZURE_API_KEY"), Dialect::Azure),
     provider("deepseek", "https://api.deepseek.com/v1", Some("DEEPSEEK_API_KEY"), Dialect::Compatible),
@@ -54,11 +67,20 @@ const fn provider(
     key_variable: Option<&'static str>,
     dialect: Dialect,
 ) -> Provider {
+    native(name, base_url, key_variable, Wire::Chat(dialect))
+}
+
+const fn native(
+    name: &'static str,
+    base_url: &'static str,
+    key_variable: Option<&'static str>,
+    wire: Wire,
+) -> Provider {
     Provider {
         name,
         base_url,
         key_variable,
-        dialect,
+        wire,
     }
 }
 

@@ -1,10 +1,14 @@
-//! The chat adapter against a real server on a real socket.
+//! The adapters against real servers on real sockets; the chat adapter stands for all where they are alike.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 #[path = "it/aimock.rs"]
 mod aimock;
+#[path = "it/anthropic.rs"]
+mod anthropic;
 #[path = "it/azure.rs"]
 mod azure;
+#[path = "it/bedrock.rs"]
+mod bedrock;
 #[path = "it/network.rs"]
 mod network;
 #[path = "it/responses.rs"]
@@ -60,12 +64,16 @@ async fn ask(acts: Vec<Act>) -> Result<Reply, ModelError> {
     complete(&*model(&server), request(), |_| ()).await
 }
 
-async fn refusal(status_line: &str, headers: &str, body: &str) -> ModelError {
-    let answer = format!(
+/// A refusal as a server sends it.
+fn refused(status_line: &str, headers: &str, body: &str) -> Act {
+    Act::Send(format!(
         "HTTP/1.1 {status_line}\r\n{headers}content-length: {}\r\n\r\n{body}",
         body.len()
-    );
-    ask(vec![Act::Send(answer)]).await.unwrap_err()
+    ))
+}
+
+async fn refusal(status_line: &str, headers: &str, body: &str) -> ModelError {
+    ask(vec![refused(status_line, headers, body)]).await.unwrap_err()
 }
 
 fn event(delta: &Value, finish: Option<&str>) -> String {

@@ -19,22 +19,33 @@ const REASONING_EFFORT: &[&str] = &[
     "!gpt-5-chat",
 ];
 
-const MANUAL_THINKING: &[&str] = &[
-    "claude-3-7",
-    "claude-3.7",
-    "claude-sonnet-4",
-    "claude-opus-4",
-    "claude-haiku-4",
+/// How Claude models reason; the last part that is in the name decides. Those to come are expected to be like the
+/// latest.
+const THINKING: &[(&str, ThinkingMode)] = &[
+    ("claude", ThinkingMode::Adaptive),
+    ("claude-v", ThinkingMode::None),
+    ("claude-2", ThinkingMode::None),
+    ("claude-instant", ThinkingMode::None),
+    ("claude-3", ThinkingMode::None),
+    ("claude-opus-4", ThinkingMode::Manual),
+    ("claude-sonnet-4", ThinkingMode::Manual),
+    ("claude-haiku-4", ThinkingMode::Manual),
+    ("claude-opus-4-6", ThinkingMode::Adaptive),
+    ("claude-opus-4-7", ThinkingMode::Adaptive),
+    ("claude-opus-4-8", ThinkingMode::Adaptive),
+    ("claude-sonnet-4-6", ThinkingMode::Adaptive),
 ];
 
 /// Gemini is left out: marks would freeze what it caches by itself.
 const EXPLICIT_CACHE_MARKERS: &[&str] = &[
     "claude",
-    "!claude-v1",
-    "!claude-v2",
+    "!claude-v",
     "!claude-2",
     "!claude-instant",
+    "!claude-3-opus",
     "!claude-3-sonnet",
+    "!claude-3-haiku",
+    "!claude-3-5-sonnet-20240620",
     "!openai/claude",
 ];
 
@@ -77,7 +88,10 @@ pub(super) fn capabilities(name: &str) -> KnownCapabilities {
     let says = |rules| verdict(rules, name);
     KnownCapabilities {
         reasoning_effort: says(REASONING_EFFORT),
-        thinking: says(MANUAL_THINKING).map(|_| ThinkingMode::Manual),
+        thinking: THINKING
+            .iter()
+            .rfind(|(part, _)| name.contains(part))
+            .map(|(_, mode)| *mode),
         explicit_cache_markers: says(EXPLICIT_CACHE_MARKERS),
         prompt_cache_retention: says(PROMPT_CACHE_RETENTION),
         stop_words: says(STOP_WORDS),

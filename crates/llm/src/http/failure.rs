@@ -65,6 +65,7 @@ const QUOTA: &[&str] = &[
     "billing_hard_limit_reached",
     "usage_limit_reached",
     "budget has been exceeded",
+    "billing_error",
 ];
 
 const AUTHENTICATION: &[&str] = &[
@@ -72,6 +73,10 @@ const AUTHENTICATION: &[&str] = &[
     "incorrect api key",
     "invalid api key",
     "api key not valid",
+    "authentication_error",
+    // AWS, with a status that says no more than that something is forbidden
+    "security token included in the request is",
+    "signature we calculated does not match",
 ];
 
 const CONTENT_POLICY: &[&str] = &[
@@ -110,14 +115,16 @@ pub(crate) fn failure_of(status: Option<u16>, retry_after: Option<Duration>, bod
         _ if says(MALFORMED_HISTORY) => ModelError::MalformedHistory { detail },
         _ if says(AUTHENTICATION) => ModelError::Authentication { detail },
         _ if says(CONTENT_POLICY) => ModelError::ContentPolicy { detail },
+        None if says(&["permission_error"]) => ModelError::Permission { detail },
         Some(403) => ModelError::Permission { detail },
+        None if says(&["timeout_error"]) => ModelError::Timeout { detail },
         Some(408 | 504) => ModelError::Timeout { detail },
         Some(503 | 529) => ModelError::Overloaded { retry_after, detail },
         None | Some(500..) if says(OVERLOADED) => ModelError::Overloaded { retry_after, detail },
         None if says(RATE_LIMIT) => ModelError::RateLimit { retry_after, detail },
         None if says(&["invalid_request"]) => ModelError::BadRequest { detail },
-        // A conflict passes, as a failure of the server does.
-        None | Some(409 | 500..) => ModelError::Unavailable { detail },
+        // A conflict passes, as a failure of the server does, or of the model behind it.
+        None | Some(409 | 424 | 500..) => ModelError::Unavailable { detail },
         Some(_) => ModelError::BadRequest { detail },
     }
 }

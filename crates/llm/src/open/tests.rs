@@ -3,6 +3,10 @@ use super::*;
 fn with_key() -> ModelSettings {
     ModelSettings {
         api_key: Some(Secret::new("sk-test".to_owned())),
+        aws: Some(AwsSettings {
+            region: Some("eu-west-1".to_owned()),
+            keys: None,
+        }),
         ..ModelSettings::default()
     }
 }
@@ -42,6 +46,10 @@ fn the_server_gets_the_name_without_the_provider() {
         Some(("openrouter", "openai/gpt-4o"))
     );
     assert_eq!(wire_name("gpt-4o"), Some(("openai", "gpt-4o")));
+    assert_eq!(
+        wire_name("claude-sonnet-4-5"),
+        Some(("anthropic", "claude-sonnet-4-5"))
+    );
     assert_eq!(wire_name("openai/"), None);
 }
 
@@ -151,7 +159,7 @@ fn an_unknown_name_is_answered_with_what_is_understood() {
         ("opnai/gpt-4o", Some("Did you mean `openai/gpt-4o`?")),
         ("OpenRouter/x/y", Some("Did you mean `openrouter/x/y`?")),
         ("deom", Some("Did you mean `demo`?")),
-        ("anthropic/claude", None),
+        ("nobody/claude", None),
         ("openai/", None),
         ("", None),
     ];
@@ -171,4 +179,27 @@ fn an_unknown_name_is_answered_with_what_is_understood() {
 #[test]
 fn a_bad_address_is_named_by_its_setting() {
     assert!(refusal("openai/x", &at("localhost:8000")).contains("`LLM_BASE_URL`"));
+}
+
+#[test]
+fn a_model_on_aws_says_what_it_lacks() {
+    let region = refusal(
+        "bedrock/amazon.nova-pro-v1:0",
+        &ModelSettings {
+            aws: None,
+            ..with_key()
+        },
+    );
+    assert!(region.contains("`AWS_REGION`"), "{region}");
+    let keys = refusal(
+        "bedrock/amazon.nova-pro-v1:0",
+        &ModelSettings {
+            api_key: None,
+            ..with_key()
+        },
+    );
+    assert!(
+        keys.contains("`AWS_ACCESS_KEY_ID`") && keys.contains("`AWS_BEARER_TOKEN_BEDROCK`"),
+        "{keys}"
+    );
 }
