@@ -12,6 +12,7 @@ mod place;
 mod report;
 mod start;
 mod steps;
+mod streams;
 mod times;
 
 use std::path::{Path, PathBuf};
@@ -39,12 +40,13 @@ fn main() -> anyhow::Result<()> {
         .canonicalize()
         .with_context(|| format!("there is no {}; build it with `make build`", deft.display()))?;
     let machine = Machine::look();
-    let measures: [Measure; 5] = [
+    let measures: [Measure; 6] = [
         start::measure,
         commands::measure,
         steps::measure,
         append::measure,
         memory::measure,
+        streams::measure,
     ];
     let mut sections = Vec::with_capacity(measures.len());
     for measure in measures {

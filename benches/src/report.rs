@@ -23,6 +23,7 @@ pub(crate) struct Figure {
 #[derive(Clone, Copy)]
 pub(crate) enum Unit {
     Milliseconds,
+    Microseconds,
     Megabytes,
     EventsPerSecond,
     /// So many times something else.
@@ -83,6 +84,7 @@ impl fmt::Display for Amount {
         write!(f, "{:.decimals$}", self.0)?;
         f.write_str(match self.1 {
             Unit::Milliseconds => " ms",
+            Unit::Microseconds => " µs",
             Unit::Megabytes => " MB",
             Unit::EventsPerSecond => " events/s",
             Unit::Times => " ×",
