@@ -1,9 +1,9 @@
 """Makes models.json out of a price table in LiteLLM's form: python3 trim.py < table.json > models.json
 
 Each model is a row: [provider, context window, max output, price of an input token, of an output token, of a
-token read from the cache, of one written to it, capabilities: v(ision) f(unction calling) r(easoning) n(o
-function calling, where the table says so)], and where a long prompt costs more: [longest prompt at those prices,
-the four prices above it].
+token read from the cache, of one written to it, capabilities: v(ision) f(unction calling) r(easoning),
+F where the table says that there is no function calling], and where a long prompt costs more: [longest prompt at
+those prices, the four prices above it].
 """
 
 import json
@@ -41,7 +41,7 @@ for name, model in sorted(json.load(sys.stdin).items()):
         provider = model.get("provider") or model.get("litellm_provider")
         capabilities = "".join(letter for letter, field in CAPABILITIES.items() if model.get(field))
         if model.get("supports_function_calling") is False:
-            capabilities += "n"
+            capabilities += "F"
         row = [provider, *(model.get(field) for field in LIMITS), *(price(model, field) for field in PRICES)]
         row += [capabilities, *long_prices(model)]
         rows.append(json.dumps(name) + ":" + json.dumps(row, separators=(",", ":")))

@@ -68,7 +68,7 @@ fn read(row: &str) -> Option<Entry> {
         max_output: max_output.map(Tokens),
         prices,
         accepts_images: capabilities.contains('v'),
-        calls_tools: !capabilities.contains('n'),
+        calls_tools: !capabilities.contains('F'),
     })
 }
 

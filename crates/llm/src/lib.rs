@@ -20,10 +20,12 @@ mod http;
 mod model;
 mod open;
 mod prices;
+mod prompted;
 mod provider;
 mod reply;
 mod script;
 mod sse;
+mod tokens;
 
 pub use cassette::CassetteError;
 pub use delta::{Delta, FinishReason, Usage};
@@ -34,3 +36,4 @@ pub use open::{ModelSettings, OpenModelError, key_variable, open};
 pub use prices::{LongPrompt, Prices, Rates};
 pub use reply::{Reply, complete};
 pub use script::ScriptError;
+pub use tokens::TokenMeter;

@@ -14,6 +14,7 @@ use crate::catalog;
 use crate::chat::{self, ChatApi};
 use crate::demo::DemoModel;
 use crate::http::{self, HttpModel};
+use crate::prompted::PromptedModel;
 use crate::provider::{PROVIDERS, Provider};
 use crate::script::{ScriptError, ScriptModel};
 use crate::{Model, ModelProfile, Prices, Proxies};
@@ -39,6 +40,9 @@ pub struct ModelSettings {
     pub connect_timeout: Duration,
     /// How long a server may be silent, before or within its answer.
     pub idle_timeout: Duration,
+    /// Whether it calls tools by itself, or has to be asked for calls in words. `None`: as the built-in table
+    /// says, and by itself where that says nothing.
+    pub native_tool_calling: Option<bool>,
     /// What its tokens cost, where the user knows better than the built-in table.
     pub prices: Option<Prices>,
     /// The proxies between this machine and the server.
@@ -56,6 +60,7 @@ impl Default for ModelSettings {
             base_url: None,
             connect_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_mins(2),
+            native_tool_calling: None,
             prices: None,
             proxies: Proxies::default(),
             ca_file: None,
@@ -166,13 +171,20 @@ pub fn open(name: &str, settings: &ModelSettings) -> Result<Arc<dyn Model>, Open
     let client = http::new_client(settings).map_err(|error| OpenModelError::Client {
         reason: error.to_string(),
     })?;
-    Ok(Arc::new(HttpModel {
+    let calls_tools = settings
+        .native_tool_calling
+        .or_else(|| Some(catalog::look_up(name)?.calls_tools));
+    let model = Arc::new(HttpModel {
         profile,
         api: Arc::new(api),
         client,
         idle_timeout: settings.idle_timeout,
         secrets: secrets(api_key, settings),
-    }))
+    });
+    Ok(match calls_tools {
+        Some(false) => Arc::new(PromptedModel(model)),
+        Some(true) | None => model,
+    })
 }
 
 /// The environment variable that a model's provider has its key in, for who reads the environment.
