@@ -16,6 +16,8 @@ mod chat;
 mod delta;
 mod demo;
 mod error;
+#[cfg(test)]
+mod fuzz;
 mod http;
 mod model;
 mod open;

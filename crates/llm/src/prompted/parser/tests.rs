@@ -1,6 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::fuzz::{ROUNDS, Random};
 use crate::prompted::form;
 
 fn tools() -> Arc<[ToolSchema]> {
@@ -312,5 +313,65 @@ fn a_call_that_is_written_out_is_read_as_the_same() {
             [call("terminal", &arguments)],
             "{written}"
         );
+    }
+}
+
+#[test]
+fn any_text_gives_the_same_pieces_however_it_is_cut() {
+    let fragments = [
+        "<function=",
+        "terminal",
+        ">",
+        "\n",
+        "<parameter=",
+        "command",
+        "=",
+        "</parameter>",
+        "</function>",
+        "</func",
+        "<think>",
+        "</think>",
+        "<tool_call>",
+        "</tool_call>",
+        "{\"a\": ",
+        "\"b c\"}",
+        " ",
+        "ż🐢",
+        "<",
+        "word",
+    ];
+    let spaces = " ".repeat(300);
+    for seed in 0..ROUNDS {
+        let mut random = Random::new(seed);
+        let text = random.text(&[&fragments[..], &[&spaces]].concat());
+        let text = String::from_utf8_lossy(&text);
+        let letters: Vec<&str> = text.split_inclusive(|_| random.below(4) == 0).collect();
+        for ending in [Ending::Whole, Ending::CutOff] {
+            assert_eq!(
+                parse(&letters, ending),
+                parse(&[&text], ending),
+                "seed {seed}: {text:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_long_text_takes_time_in_proportion() {
+    // Each of these would take minutes if a parser went over what it has seen again and again.
+    for text in [
+        "<",
+        " ",
+        "<function=",
+        "<function=a><parameter=b>",
+        "</parameter",
+        "<think>",
+    ] {
+        let mut parser = CallParser::new(tools());
+        parser.feed("<function=x>");
+        for _ in 0..100_000 {
+            parser.feed(text);
+        }
+        parser.finish(Ending::Whole);
     }
 }
