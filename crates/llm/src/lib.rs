@@ -19,6 +19,7 @@ mod error;
 #[cfg(test)]
 mod fuzz;
 mod http;
+mod images;
 mod model;
 mod open;
 mod prices;

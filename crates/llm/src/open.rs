@@ -14,6 +14,7 @@ use crate::catalog;
 use crate::chat::{self, ChatApi};
 use crate::demo::DemoModel;
 use crate::http::{self, HttpModel};
+use crate::images::{Fetcher, ImagesModel};
 use crate::prompted::PromptedModel;
 use crate::provider::{PROVIDERS, Provider};
 use crate::script::{ScriptError, ScriptModel};
@@ -43,6 +44,8 @@ pub struct ModelSettings {
     /// Whether it calls tools by itself, or has to be asked for calls in words. `None`: as the built-in table
     /// says, and by itself where that says nothing.
     pub native_tool_calling: Option<bool>,
+    /// Whether images on the web are fetched here and sent along, for a server that fetches none itself.
+    pub inline_images: bool,
     /// What its tokens cost, where the user knows better than the built-in table.
     pub prices: Option<Prices>,
     /// The proxies between this machine and the server.
@@ -61,6 +64,7 @@ impl Default for ModelSettings {
             connect_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_mins(2),
             native_tool_calling: None,
+            inline_images: false,
             prices: None,
             proxies: Proxies::default(),
             ca_file: None,
@@ -168,19 +172,29 @@ pub fn open(name: &str, settings: &ModelSettings) -> Result<Arc<dyn Model>, Open
         max_output: profile.max_output,
         accepts_images: profile.accepts_images,
     };
-    let client = http::new_client(settings).map_err(|error| OpenModelError::Client {
+    let client_error = |error: &dyn std::error::Error| OpenModelError::Client {
         reason: error.to_string(),
-    })?;
+    };
+    let client = http::new_client(settings).map_err(|error| client_error(&error))?;
+    let fetcher = if settings.inline_images {
+        let tls = http::tls(settings.ca_file.as_deref()).map_err(|error| client_error(&error))?;
+        Some(Fetcher::new(tls).map_err(|error| client_error(&error))?)
+    } else {
+        None
+    };
     let calls_tools = settings
         .native_tool_calling
         .or_else(|| Some(catalog::look_up(name)?.calls_tools));
-    let model = Arc::new(HttpModel {
-        profile,
-        api: Arc::new(api),
-        client,
-        idle_timeout: settings.idle_timeout,
-        secrets: secrets(api_key, settings),
-    });
+    let model = Arc::new(ImagesModel::new(
+        Arc::new(HttpModel {
+            profile,
+            api: Arc::new(api),
+            client,
+            idle_timeout: settings.idle_timeout,
+            secrets: secrets(api_key, settings),
+        }),
+        fetcher,
+    ));
     Ok(match calls_tools {
         Some(false) => Arc::new(PromptedModel(model)),
         Some(true) | None => model,
