@@ -1,7 +1,7 @@
 //! Models: what answers prompts.
 //!
-//! One trait, [`Model`], over everything that answers: OpenAI-compatible servers, a written script and
-//! a built-in demo. Replies stream; dropping the stream cancels the call; every provider's failures come
+//! One trait, [`Model`], over everything that answers: OpenAI-compatible servers, a written script, a recording
+//! and a built-in demo. Replies stream; dropping the stream cancels the call; every provider's failures come
 //! out as the one [`ModelError`].
 //!
 //! This crate knows nothing of conversations and runs no tools. It only turns messages into a reply.

@@ -1,8 +1,14 @@
 //! The chat adapter against a real server on a real socket.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "it/aimock.rs"]
+mod aimock;
+#[path = "it/cassette.rs"]
+mod cassette;
 #[path = "it/network.rs"]
 mod network;
+#[path = "it/prompted.rs"]
+mod prompted;
 #[path = "it/server.rs"]
 mod server;
 

@@ -123,3 +123,23 @@ fn an_unknown_name_is_answered_with_what_is_understood() {
 fn a_bad_address_is_named_by_its_setting() {
     assert!(refusal("openai/x", &at("localhost:8000")).contains("`LLM_BASE_URL`"));
 }
+
+#[test]
+fn a_price_of_the_users_own_beats_the_table() {
+    let settings = ModelSettings {
+        prices: Some(Prices::FREE),
+        ..with_key()
+    };
+    let model = open("openai/gpt-4o", &settings).unwrap();
+    assert_eq!(model.profile().prices, Some(Prices::FREE));
+}
+
+#[test]
+fn a_recorded_model_needs_the_key_of_the_model_within() {
+    assert_eq!(
+        key_variable("record:run.jsonl:groq/llama:8b"),
+        Some("GROQ_API_KEY")
+    );
+    assert_eq!(key_variable("record:run.jsonl"), None);
+    assert!(refusal("record:/dev/null:groq/x", &ModelSettings::default()).contains("`GROQ_API_KEY`"));
+}
