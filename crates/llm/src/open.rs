@@ -133,24 +133,14 @@ pub fn open(name: &str, settings: &ModelSettings) -> Result<Arc<dyn Model>, Open
         let (file, inner) = rest.split_once(':').ok_or_else(|| CassetteError::Name {
             name: name.to_owned(),
         })?;
-        let inner = open(inner, settings)?;
-        let secrets = secrets(settings.api_key.clone(), settings);
-        return Ok(Arc::new(RecordModel::open(
-            name,
-            Path::new(file),
-            inner,
-            secrets,
-        )?));
+        let recorded = RecordModel::open(name, Path::new(file), open(inner, settings)?, secrets(settings))?;
+        return Ok(Arc::new(recorded));
     }
     let (provider, wire_name) = provider_of(name).ok_or_else(|| OpenModelError::UnknownName {
         name: name.to_owned(),
         guess: guess(name),
     })?;
-    // A key read from a file often ends with a line break.
-    let api_key = settings.api_key.as_ref().map(|key| key.expose().trim());
-    let api_key = api_key
-        .filter(|key| !key.is_empty())
-        .map(|key| Secret::new(key.to_owned()));
+    let api_key = api_key(settings);
     if let (None, None, Some(variable)) = (&api_key, &settings.base_url, provider.key_variable) {
         return Err(OpenModelError::MissingKey {
             name: name.to_owned(),
@@ -168,37 +158,44 @@ pub fn open(name: &str, settings: &ModelSettings) -> Result<Arc<dyn Model>, Open
         wire_name: wire_name.to_owned(),
         dialect: provider.dialect,
         url: chat::address(&base),
-        api_key: api_key.clone(),
+        api_key,
         max_output: profile.max_output,
         accepts_images: profile.accepts_images,
     };
-    let client_error = |error: &dyn std::error::Error| OpenModelError::Client {
-        reason: error.to_string(),
+    let client = http::new_client(settings).map_err(|error| no_client(&error))?;
+    let model = HttpModel {
+        profile,
+        api: Arc::new(api),
+        client,
+        idle_timeout: settings.idle_timeout,
+        secrets: secrets(settings),
     };
-    let client = http::new_client(settings).map_err(|error| client_error(&error))?;
+    dressed(Arc::new(model), settings)
+}
+
+/// The model with what it lacks: images of the right size, and tool calls in words.
+fn dressed(model: Arc<dyn Model>, settings: &ModelSettings) -> Result<Arc<dyn Model>, OpenModelError> {
+    let known = || catalog::look_up(&model.profile().name);
+    let calls_tools = settings
+        .native_tool_calling
+        .or_else(|| Some(known()?.calls_tools));
     let fetcher = if settings.inline_images {
-        let tls = http::tls(settings.ca_file.as_deref()).map_err(|error| client_error(&error))?;
-        Some(Fetcher::new(tls).map_err(|error| client_error(&error))?)
+        let tls = http::tls(settings.ca_file.as_deref()).map_err(|error| no_client(&error))?;
+        Some(Fetcher::new(tls).map_err(|error| no_client(&error))?)
     } else {
         None
     };
-    let calls_tools = settings
-        .native_tool_calling
-        .or_else(|| Some(catalog::look_up(name)?.calls_tools));
-    let model = Arc::new(ImagesModel::new(
-        Arc::new(HttpModel {
-            profile,
-            api: Arc::new(api),
-            client,
-            idle_timeout: settings.idle_timeout,
-            secrets: secrets(api_key, settings),
-        }),
-        fetcher,
-    ));
+    let model = Arc::new(ImagesModel::new(model, fetcher));
     Ok(match calls_tools {
         Some(false) => Arc::new(PromptedModel(model)),
         Some(true) | None => model,
     })
+}
+
+fn no_client(error: &dyn std::error::Error) -> OpenModelError {
+    OpenModelError::Client {
+        reason: error.to_string(),
+    }
 }
 
 /// The environment variable that a model's provider has its key in, for who reads the environment.
@@ -209,10 +206,16 @@ pub fn key_variable(name: &str) -> Option<&'static str> {
     provider_of(name)?.0.key_variable
 }
 
+/// The key, if there is one. A key read from a file often ends with a line break.
+fn api_key(settings: &ModelSettings) -> Option<Secret<String>> {
+    let key = settings.api_key.as_ref()?.expose().trim();
+    (!key.is_empty()).then(|| Secret::new(key.to_owned()))
+}
+
 /// What must not be shown. A short value of a header is no secret, and would blot out half a message.
-fn secrets(api_key: Option<Secret<String>>, settings: &ModelSettings) -> Vec<Secret<String>> {
+fn secrets(settings: &ModelSettings) -> Vec<Secret<String>> {
     let headers = settings.extra_headers.iter().map(|(_, value)| value.clone());
-    api_key
+    api_key(settings)
         .into_iter()
         .chain(headers.filter(|value| value.expose().len() >= MIN_SECRET_BYTES))
         .collect()

@@ -1,12 +1,7 @@
 //! Models that cannot call tools by themselves: calls are asked for, and come back, as text.
 //!
-//! The tools are described in the system message together with a form to write calls in:
-//!
-//! ```text
-//! <function=terminal>
-//! <parameter=command>ls</parameter>
-//! </function>
-//! ```
+//! The tools are described in the system message together with a form to write calls in, such as
+//! `<function=terminal> <parameter=command>ls</parameter> </function>`.
 //!
 //! Earlier calls are shown to the model in that form, their results as messages of the user, and what it
 //! writes in that form becomes tool calls again. A call that cannot be read, or that the limit of the output cut
