@@ -13,7 +13,7 @@ use futures::stream::BoxStream;
 use reqwest::{Client, Response, header};
 use tokio::time::timeout;
 
-pub(crate) use self::client::{base_address, new_client};
+pub(crate) use self::client::{base_address, new_client, tls};
 use self::failure::{MAX_FAILURE_BYTES, retry_after};
 pub(crate) use self::failure::{excerpt, failure_of};
 pub use self::proxies::Proxies;

@@ -1,8 +1,8 @@
 //! Models: what answers prompts.
 //!
 //! One trait, [`Model`], over everything that answers: OpenAI, Azure, Anthropic, AWS Bedrock, the many servers that
-//! speak like OpenAI, a written script and a built-in demo. Replies stream; dropping the stream cancels the call;
-//! every provider's failures come out as the one [`ModelError`].
+//! speak like OpenAI, a written script, a recording and a built-in demo. Replies stream; dropping the stream cancels
+//! the call; every provider's failures come out as the one [`ModelError`].
 //!
 //! This crate knows nothing of conversations and runs no tools. It only turns messages into a reply.
 //!
@@ -24,12 +24,16 @@ mod delta;
 mod demo;
 mod error;
 mod fallback;
+#[cfg(test)]
+mod fuzz;
 mod http;
+mod images;
 mod json_events;
 mod model;
 mod open;
 mod openai;
 mod prices;
+mod prompted;
 mod provider;
 mod registry;
 mod reply;
@@ -39,6 +43,7 @@ mod router;
 mod script;
 mod sse;
 mod stop;
+mod tokens;
 mod tool_use;
 mod tuning;
 
@@ -56,4 +61,5 @@ pub use reply::{Reply, complete};
 pub use retry::{RetryPolicy, with_retries};
 pub use router::Condition;
 pub use script::ScriptError;
+pub use tokens::TokenMeter;
 pub use tuning::Tuning;

@@ -22,7 +22,9 @@ use crate::chat::ChatApi;
 use crate::claude::Thinking;
 use crate::demo::DemoModel;
 use crate::http::{self, HttpModel};
+use crate::images::{Fetcher, ImagesModel};
 use crate::openai::{self, Endpoint};
+use crate::prompted::PromptedModel;
 use crate::provider::{Dialect, PROVIDERS, Provider, Wire};
 use crate::responses::ResponsesApi;
 use crate::retry::{RetryPolicy, with_retries};
@@ -203,24 +205,14 @@ fn open_once(name: &str, settings: &ModelSettings) -> Result<Arc<dyn Model>, Ope
         let (file, inner) = rest.split_once(':').ok_or_else(|| CassetteError::Name {
             name: name.to_owned(),
         })?;
-        let inner = open(inner, settings)?;
-        let secrets = secrets(settings.api_key.clone(), settings);
-        return Ok(Arc::new(RecordModel::open(
-            name,
-            Path::new(file),
-            inner,
-            secrets,
-        )?));
+        let recorded = RecordModel::open(name, Path::new(file), open(inner, settings)?, secrets(settings))?;
+        return Ok(Arc::new(recorded));
     }
     let (provider, wire_name) = provider_of(name).ok_or_else(|| OpenModelError::UnknownName {
         name: name.to_owned(),
         guess: guess(name),
     })?;
-    // A key read from a file often ends with a line break.
-    let api_key = settings.api_key.as_ref().map(|key| key.expose().trim());
-    let api_key = api_key
-        .filter(|key| !key.is_empty())
-        .map(|key| Secret::new(key.to_owned()));
+    let api_key = api_key(settings);
     if let (None, None, Some(variable)) = (&api_key, &settings.base_url, provider.key_variable)
         && provider.wire != Wire::Bedrock
     {
@@ -230,17 +222,39 @@ fn open_once(name: &str, settings: &ModelSettings) -> Result<Arc<dyn Model>, Ope
         });
     }
     let profile = profile(name, wire_name, provider, settings);
-    let api = adapter(name, wire_name, provider, &profile, api_key.clone(), settings)?;
-    let client = http::new_client(settings).map_err(|error| OpenModelError::Client {
-        reason: error.to_string(),
-    })?;
-    Ok(Arc::new(HttpModel {
+    let api = adapter(name, wire_name, provider, &profile, api_key, settings)?;
+    let client = http::new_client(settings).map_err(|error| no_client(&error))?;
+    let model = HttpModel {
         profile,
         api,
         client,
         idle_timeout: settings.idle_timeout,
-        secrets: secrets(api_key, settings),
-    }))
+        secrets: secrets(settings),
+    };
+    dressed(Arc::new(model), settings)
+}
+
+/// The model with what it lacks: images of the right size, and tool calls in words.
+fn dressed(model: Arc<dyn Model>, settings: &ModelSettings) -> Result<Arc<dyn Model>, OpenModelError> {
+    let can = model.profile().capabilities;
+    let fetcher = if can.inline_images {
+        let tls = http::tls(settings.ca_file.as_deref()).map_err(|error| no_client(&error))?;
+        Some(Fetcher::new(tls).map_err(|error| no_client(&error))?)
+    } else {
+        None
+    };
+    let model = Arc::new(ImagesModel::new(model, fetcher));
+    Ok(if can.native_tool_calls {
+        model
+    } else {
+        Arc::new(PromptedModel(model))
+    })
+}
+
+fn no_client(error: &dyn std::error::Error) -> OpenModelError {
+    OpenModelError::Client {
+        reason: error.to_string(),
+    }
 }
 
 /// The wire format of a provider, set up for one model.
@@ -313,10 +327,16 @@ pub fn key_variable(name: &str) -> Option<&'static str> {
     provider_of(name)?.0.key_variable
 }
 
+/// The key, if there is one. A key read from a file often ends with a line break.
+fn api_key(settings: &ModelSettings) -> Option<Secret<String>> {
+    let key = settings.api_key.as_ref()?.expose().trim();
+    (!key.is_empty()).then(|| Secret::new(key.to_owned()))
+}
+
 /// What must not be shown. A short value of a header is no secret, and would blot out half a message.
-fn secrets(api_key: Option<Secret<String>>, settings: &ModelSettings) -> Vec<Secret<String>> {
+fn secrets(settings: &ModelSettings) -> Vec<Secret<String>> {
     let headers = settings.extra_headers.iter().map(|(_, value)| value.clone());
-    api_key
+    api_key(settings)
         .into_iter()
         .chain(headers.filter(|value| value.expose().len() >= MIN_SECRET_BYTES))
         .chain(settings.aws.iter().flat_map(AwsSettings::secrets))

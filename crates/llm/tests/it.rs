@@ -9,8 +9,12 @@ mod anthropic;
 mod azure;
 #[path = "it/bedrock.rs"]
 mod bedrock;
+#[path = "it/cassette.rs"]
+mod cassette;
 #[path = "it/network.rs"]
 mod network;
+#[path = "it/prompted.rs"]
+mod prompted;
 #[path = "it/responses.rs"]
 mod responses;
 #[path = "it/server.rs"]

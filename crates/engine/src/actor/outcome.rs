@@ -300,3 +300,41 @@ fn add_usage(stats: &Stats, model: &str, window: Option<Tokens>, reply: &Reply) 
     };
     stats
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use deft_llm::{FinishReason, Usage};
+    use deft_types::Money;
+
+    use super::*;
+
+    fn reply(cost: Option<Money>) -> Reply {
+        Reply {
+            response_id: "reply".to_owned(),
+            text: String::new(),
+            reasoning: None,
+            thinking_blocks: Vec::new(),
+            reasoning_item: None,
+            tool_calls: Vec::new(),
+            usage: Usage::default(),
+            cost,
+            finish: FinishReason::Stop,
+            latency: Duration::ZERO,
+        }
+    }
+
+    #[test]
+    fn an_unknown_cost_is_noted_and_adds_nothing() {
+        let known = add_usage(&Stats::default(), "m", None, &reply("0.5".parse().ok()));
+        assert!(!known.cost_unknown());
+        assert!(
+            !json!(known).to_string().contains("cost_unknown"),
+            "the wire stays as it was"
+        );
+        let mixed = add_usage(&known, "m", None, &reply(None));
+        assert!(mixed.cost_unknown());
+        assert_eq!(mixed.total_cost(), known.total_cost());
+    }
+}

@@ -164,6 +164,18 @@ async fn a_recording_goes_on_where_it_ended() {
 }
 
 #[test]
+fn an_empty_key_spoils_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("run.jsonl");
+    let settings = ModelSettings {
+        api_key: Some(Secret::new("\n".to_owned())),
+        ..ModelSettings::default()
+    };
+    open(&format!("record:{}:demo", file.display()), &settings).unwrap();
+    assert!(!std::fs::read_to_string(&file).unwrap().contains('*'));
+}
+
+#[test]
 fn a_file_that_is_no_cassette_is_left_alone_and_named() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("notes.txt");

@@ -203,3 +203,23 @@ fn a_model_on_aws_says_what_it_lacks() {
         "{keys}"
     );
 }
+
+#[test]
+fn a_price_of_the_users_own_beats_the_table() {
+    let settings = ModelSettings {
+        prices: Some(Prices::FREE),
+        ..with_key()
+    };
+    let model = open("openai/gpt-4o", &settings).unwrap();
+    assert_eq!(model.profile().prices, Some(Prices::FREE));
+}
+
+#[test]
+fn a_recorded_model_needs_the_key_of_the_model_within() {
+    assert_eq!(
+        key_variable("record:run.jsonl:groq/llama:8b"),
+        Some("GROQ_API_KEY")
+    );
+    assert_eq!(key_variable("record:run.jsonl"), None);
+    assert!(refusal("record:/dev/null:groq/x", &ModelSettings::default()).contains("`GROQ_API_KEY`"));
+}

@@ -1,4 +1,5 @@
 use super::*;
+use crate::fuzz::{ROUNDS, Random};
 
 /// All events of a stream, the unfinished last one included.
 fn events(pieces: &[&[u8]]) -> Vec<String> {
@@ -86,4 +87,22 @@ fn an_endless_event_is_refused() {
     let mut parser = SseParser::default();
     assert_eq!(parser.feed(&vec![b'x'; MAX_EVENT_BYTES]), Ok(vec![]));
     assert_eq!(parser.feed(b"x"), Err(EventTooLong));
+}
+
+#[test]
+fn any_bytes_give_the_same_events_however_they_are_cut() {
+    let fragments = [
+        "data: ", "data:", "\n", "\r", "\r\n", "\n\n", ": c", "x", "ż🐢", "event: e", "\u{feff}", "data",
+    ];
+    for seed in 0..ROUNDS {
+        let mut random = Random::new(seed);
+        let bytes = random.text(&fragments);
+        let pieces = random.cut(&bytes);
+        assert_eq!(
+            events(&pieces),
+            events(&[&bytes]),
+            "seed {seed}: {:?}",
+            bytes.escape_ascii().to_string()
+        );
+    }
 }

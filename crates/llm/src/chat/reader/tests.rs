@@ -2,6 +2,7 @@ use deft_types::Tokens;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::fuzz::{ROUNDS, Random};
 use crate::sse::MAX_EVENT_BYTES;
 
 /// The deltas of a stream whose chunks are these, with `[DONE]` behind them.
@@ -11,11 +12,15 @@ fn deltas(chunks: &[Value]) -> Result<Vec<Delta>, ModelError> {
     read(&events.concat())
 }
 
+/// In small pieces: the form of the answer must not depend on where it is cut.
 fn read(answer: &str) -> Result<Vec<Delta>, ModelError> {
+    read_pieces(answer.as_bytes().chunks(7))
+}
+
+fn read_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<Delta>, ModelError> {
     let mut reader = ReplyReader::default();
     let mut deltas = Vec::new();
-    // In small pieces: the form of the answer must not depend on where it is cut.
-    for piece in answer.as_bytes().chunks(7) {
+    for piece in pieces {
         deltas.extend(reader.feed(piece)?);
     }
     deltas.extend(reader.finish()?);
@@ -324,4 +329,37 @@ fn an_endless_body_is_refused() {
     assert_eq!(reader.feed(b"{"), Ok(vec![]));
     let error = reader.feed(&vec![b' '; MAX_EVENT_BYTES]).unwrap_err();
     assert!(matches!(error, ModelError::Protocol { .. }), "{error:?}");
+}
+
+#[test]
+fn any_answer_means_the_same_however_it_is_cut() {
+    let fragments = [
+        "data: ",
+        "\n\n",
+        "\n",
+        "data: [DONE]\n\n",
+        "data: {\"id\":\"a\",\"choices\":[{\"delta\":{\"content\":\"ż\"}}]}\n\n",
+        "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"name\":\"t\",\"arguments\":\"{\"}}]}}]}\n\n",
+        "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n",
+        "data: {\"error\":{\"message\":\"overloaded\"}}\n\n",
+        "{\"choices\":[{\"message\":{\"content\":\"hi\"},\"finish_reason\":\"stop\"}]}",
+        "{",
+        "}",
+        "null",
+        "\"",
+        " ",
+        "<html>",
+    ];
+    for seed in 0..ROUNDS {
+        let mut random = Random::new(seed);
+        let bytes = random.text(&fragments);
+        let pieces = random.cut(&bytes);
+        let whole = read_pieces([bytes.as_slice()]);
+        assert_eq!(
+            read_pieces(pieces),
+            whole,
+            "seed {seed}: {}",
+            bytes.escape_ascii()
+        );
+    }
 }

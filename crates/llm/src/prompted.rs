@@ -1,0 +1,123 @@
+//! Models that cannot call tools by themselves: calls are asked for, and come back, as text.
+//!
+//! The tools are described in the system message together with a form to write calls in, such as
+//! `<function=terminal> <parameter=command>ls</parameter> </function>`.
+//!
+//! Earlier calls are shown to the model in that form, their results as messages of the user, and what it
+//! writes in that form becomes tool calls again. A call that cannot be read, or that the limit of the output cut
+//! off, becomes a call whose arguments are its text as it stands. That is not JSON, so who runs tools rejects it
+//! with the usual answer to such arguments, and the model tries again. Nothing half-read runs.
+
+mod form;
+mod history;
+mod instructions;
+mod parser;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use deft_types::Tokens;
+use futures::StreamExt;
+use futures::stream::BoxStream;
+
+use self::parser::{CallParser, Ending, Piece};
+use crate::{Delta, FinishReason, Model, ModelError, ModelProfile, Request, Usage, tokens};
+
+/// A model goes on after its call only to imagine the result. Past this many bytes of it, it is stopped.
+const MAX_STRAY_BYTES: usize = 2_000;
+
+/// A model that is asked for tool calls in words.
+pub(crate) struct PromptedModel(pub(crate) Arc<dyn Model>);
+
+impl Model for PromptedModel {
+    fn profile(&self) -> &ModelProfile {
+        self.0.profile()
+    }
+
+    fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, ModelError>> {
+        let inner = Arc::clone(&self.0);
+        Box::pin(async_stream::try_stream! {
+            let mut reader = Reader { parser: CallParser::new(Arc::clone(&request.tools)), calls: 0 };
+            let request = history::as_text(&request);
+            let asked = tokens::estimate(&request);
+            let mut said = 0;
+            let mut reply = inner.stream(request);
+            while let Some(delta) = reply.next().await {
+                match delta? {
+                    Delta::Text(text) => {
+                        said += tokens::of_text(&text);
+                        for delta in reader.text(&text) {
+                            yield delta;
+                        }
+                        if reader.parser.stray_bytes() > MAX_STRAY_BYTES {
+                            // The provider's counts would come at the end, which is not waited for.
+                            yield Delta::Usage(Usage { prompt: asked, completion: Tokens(said), ..Usage::default() });
+                            yield Delta::Finished(FinishReason::ToolCalls);
+                            return;
+                        }
+                    }
+                    Delta::Finished(finish) => {
+                        for delta in reader.finish(finish) {
+                            yield delta;
+                        }
+                        return;
+                    }
+                    delta => {
+                        if let Delta::ToolCall { index, .. } = &delta {
+                            reader.calls = reader.calls.max(index + 1);
+                        }
+                        yield delta;
+                    }
+                }
+            }
+        })
+    }
+}
+
+/// Makes deltas of what the parser finds.
+struct Reader {
+    parser: CallParser,
+    /// How many calls there were.
+    calls: usize,
+}
+
+impl Reader {
+    fn text(&mut self, text: &str) -> Vec<Delta> {
+        let pieces = self.parser.feed(text);
+        self.deltas(pieces)
+    }
+
+    fn finish(&mut self, finish: FinishReason) -> Vec<Delta> {
+        let ending = match finish {
+            FinishReason::Stop | FinishReason::ToolCalls => Ending::Whole,
+            FinishReason::Length | FinishReason::ContentFilter => Ending::CutOff,
+        };
+        let pieces = self.parser.finish(ending);
+        let mut deltas = self.deltas(pieces);
+        deltas.push(Delta::Finished(match finish {
+            FinishReason::Stop if self.parser.has_called() => FinishReason::ToolCalls,
+            finish => finish,
+        }));
+        deltas
+    }
+
+    fn deltas(&mut self, pieces: Vec<Piece>) -> Vec<Delta> {
+        let deltas = pieces.into_iter().map(|piece| match piece {
+            Piece::Text(text) => Delta::Text(text),
+            Piece::Reasoning(text) => Delta::Reasoning(text),
+            Piece::Call { name, arguments } => {
+                self.calls += 1;
+                Delta::ToolCall {
+                    index: self.calls - 1,
+                    id: None,
+                    name: Some(name),
+                    arguments,
+                    item_id: None,
+                }
+            }
+        });
+        deltas.collect()
+    }
+}
