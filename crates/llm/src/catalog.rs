@@ -18,6 +18,8 @@ pub(crate) struct Entry {
     pub(crate) max_output: Option<Tokens>,
     pub(crate) prices: Option<Prices>,
     pub(crate) accepts_images: bool,
+    pub(crate) calls_tools: bool,
+    pub(crate) reasons: bool,
 }
 
 /// Provider, context window, max output, prices (input, output, cache read, cache write), capabilities.
@@ -57,6 +59,8 @@ fn read(row: &str) -> Option<Entry> {
         max_output: max_output.map(Tokens),
         prices,
         accepts_images: capabilities.contains('v'),
+        calls_tools: capabilities.contains('f'),
+        reasons: capabilities.contains('r'),
     })
 }
 

@@ -4,18 +4,22 @@
 mod tests;
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use deft_types::{Secret, Tokens};
+use reqwest::Url;
 
+use crate::api::Api;
 use crate::catalog;
 use crate::chat::{self, ChatApi};
 use crate::demo::DemoModel;
+use crate::gemini::{self, GeminiApi, Generation};
 use crate::http::{self, HttpModel};
-use crate::provider::{PROVIDERS, Provider};
+use crate::ollama::{self, OllamaModel};
+use crate::provider::{PROVIDERS, Provider, Wire};
 use crate::script::{ScriptError, ScriptModel};
-use crate::{Model, ModelProfile};
+use crate::{Model, ModelProfile, Prices};
 
 /// What a server at an address of the user's choice is asked to write at most: it may well be a smaller one
 /// than the model's name promises.
@@ -114,30 +118,70 @@ pub fn open(name: &str, settings: &ModelSettings) -> Result<Arc<dyn Model>, Open
         });
     }
     let profile = profile(name, settings);
-    let base =
-        http::base_address(settings.base_url.as_deref().unwrap_or(provider.base_url)).map_err(|error| {
-            OpenModelError::BadBaseUrl {
-                reason: error.to_string(),
-            }
-        })?;
-    let api = ChatApi {
-        wire_name: wire_name.to_owned(),
-        dialect: provider.dialect,
-        url: chat::address(&base),
-        api_key: api_key.clone(),
-        max_output: profile.max_output,
-        accepts_images: profile.accepts_images,
-    };
+    let base = address_of(provider, settings)?;
     let client = http::new_client(settings.connect_timeout).map_err(|error| OpenModelError::Client {
         reason: error.to_string(),
     })?;
+    let api: Arc<dyn Api> = match provider.wire {
+        Wire::Chat => Arc::new(ChatApi {
+            wire_name: wire_name.to_owned(),
+            dialect: provider.dialect,
+            url: chat::address(&base),
+            api_key: api_key.clone(),
+            max_output: profile.max_output,
+            accepts_images: profile.accepts_images,
+        }),
+        Wire::Gemini => Arc::new(GeminiApi {
+            url: gemini::address(&base, wire_name),
+            api_key: api_key.clone(),
+            max_output: profile.max_output,
+            accepts_images: profile.accepts_images,
+            generation: Generation::of(wire_name),
+        }),
+        Wire::Ollama => {
+            return Ok(Arc::new(OllamaModel {
+                setup: Arc::new(ollama::Setup {
+                    wire_name: wire_name.to_owned(),
+                    base,
+                    api_key,
+                    client,
+                    idle_timeout: settings.idle_timeout,
+                    profile: ModelProfile {
+                        prices: profile.prices.or(Some(Prices::FREE)),
+                        ..profile
+                    },
+                    learned: OnceLock::new(),
+                }),
+            }));
+        }
+    };
     Ok(Arc::new(HttpModel {
         profile,
-        api: Arc::new(api),
+        api,
         client,
         idle_timeout: settings.idle_timeout,
         secrets: api_key.into_iter().collect(),
     }))
+}
+
+/// Where a provider's server is.
+pub(crate) fn address_of(provider: &Provider, settings: &ModelSettings) -> Result<Url, OpenModelError> {
+    let text = settings.base_url.as_deref().unwrap_or(provider.base_url);
+    let address = match provider.wire {
+        Wire::Ollama => ollama::address(text),
+        Wire::Chat | Wire::Gemini => text.to_owned(),
+    };
+    http::base_address(&address).map_err(|error| OpenModelError::BadBaseUrl {
+        reason: error.to_string(),
+    })
+}
+
+/// The environment variable that a model's provider has its server's address in, for who reads the environment.
+pub fn address_variable(name: &str) -> Option<&'static str> {
+    match provider_of(name)?.0.wire {
+        Wire::Ollama => Some("OLLAMA_HOST"),
+        Wire::Chat | Wire::Gemini => None,
+    }
 }
 
 /// The environment variable that a model's provider has its key in, for who reads the environment.
@@ -145,7 +189,8 @@ pub fn key_variable(name: &str) -> Option<&'static str> {
     provider_of(name)?.0.key_variable
 }
 
-fn provider_of(name: &str) -> Option<(&'static Provider, &str)> {
+/// Who offers the model, and the name it goes by there.
+pub(crate) fn provider_of(name: &str) -> Option<(&'static Provider, &str)> {
     match name.split_once('/') {
         Some((provider, rest)) if !rest.is_empty() => Some((Provider::named(provider)?, rest)),
         Some(_) => None,

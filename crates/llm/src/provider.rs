@@ -1,4 +1,4 @@
-//! Who offers models over the OpenAI chat API.
+//! Who offers models, and how they are asked.
 
 /// One provider of models.
 pub(crate) struct Provider {
@@ -8,8 +8,21 @@ pub(crate) struct Provider {
     pub(crate) base_url: &'static str,
     /// The environment variable that its own tools read the key from; `None`: it takes no key.
     pub(crate) key_variable: Option<&'static str>,
-    /// How its server differs from others.
+    /// The wire format it speaks.
+    pub(crate) wire: Wire,
+    /// How its server differs from others that speak the OpenAI chat API.
     pub(crate) dialect: Dialect,
+}
+
+/// A wire format.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Wire {
+    /// The OpenAI chat API.
+    Chat,
+    /// Google's.
+    Gemini,
+    /// Ollama's own.
+    Ollama,
 }
 
 /// Which optional fields a server takes. A few refuse requests with fields they do not know.
@@ -27,6 +40,7 @@ pub(crate) enum Dialect {
 #[rustfmt::skip]
 pub(crate) const PROVIDERS: &[Provider] = &[
     provider("openai", "https://api.openai.com/v1", Some("OPENAI_API_KEY"), Dialect::OpenAi),
+    native("gemini", "https://generativelanguage.googleapis.com/v1beta", Some("GEMINI_API_KEY"), Wire::Gemini),
     provider("openrouter", "https://openrouter.ai/api/v1", Some("OPENROUTER_API_KEY"), Dialect::Compatible),
     provider("deepseek", "https://api.deepseek.com/v1", Some("DEEPSEEK_API_KEY"), Dialect::Compatible),
     provider("mistral", "https://api.mistral.ai/v1", Some("MISTRAL_API_KEY"), Dialect::Strict),
@@ -35,7 +49,7 @@ pub(crate) const PROVIDERS: &[Provider] = &[
     provider("together_ai", "https://api.together.xyz/v1", Some("TOGETHERAI_API_KEY"), Dialect::Compatible),
     provider("fireworks_ai", "https://api.fireworks.ai/inference/v1", Some("FIREWORKS_AI_API_KEY"), Dialect::Compatible),
     provider("moonshot", "https://api.moonshot.ai/v1", Some("MOONSHOT_API_KEY"), Dialect::Compatible),
-    provider("ollama", "http://localhost:11434/v1", None, Dialect::Compatible),
+    native("ollama", "http://localhost:11434", None, Wire::Ollama),
     provider("lm_studio", "http://localhost:1234/v1", None, Dialect::Compatible),
     provider("vllm", "http://localhost:8000/v1", None, Dialect::Compatible),
     provider("hosted_vllm", "http://localhost:8000/v1", None, Dialect::Compatible),
@@ -53,7 +67,24 @@ const fn provider(
         name,
         base_url,
         key_variable,
+        wire: Wire::Chat,
         dialect,
+    }
+}
+
+/// A provider with a wire format of its own.
+const fn native(
+    name: &'static str,
+    base_url: &'static str,
+    key_variable: Option<&'static str>,
+    wire: Wire,
+) -> Provider {
+    Provider {
+        name,
+        base_url,
+        key_variable,
+        wire,
+        dialect: Dialect::Strict,
     }
 }
 
