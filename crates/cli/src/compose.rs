@@ -89,22 +89,22 @@ pub(crate) async fn model_for(
 
 /// Opens a model with the key that is set, else with the one its provider's own tools would use.
 pub(crate) fn open_model(name: &str, settings: &Settings) -> anyhow::Result<Arc<dyn Model>> {
-    let providers_own = || {
-        deft_llm::key_variable(name)
-            .and_then(|variable| std::env::var(variable).ok())
-            .map(Secret::new)
-    };
-    let settings = ModelSettings {
-        api_key: settings.api_key.value.clone().or_else(providers_own),
-        base_url: settings
-            .base_url
-            .value
-            .as_ref()
-            .map(|url| url.as_str().to_owned()),
+    Ok(deft_llm::open(name, &model_settings(name, settings))?)
+}
+
+/// What a model is opened with: what is set, else what its provider's own tools would use.
+pub(crate) fn model_settings(name: &str, settings: &Settings) -> ModelSettings {
+    let variable = |name: Option<&str>| name.and_then(|name| std::env::var(name).ok());
+    let providers_key = || variable(deft_llm::key_variable(name)).map(Secret::new);
+    let base_url = settings.base_url.value.as_ref();
+    ModelSettings {
+        api_key: settings.api_key.value.clone().or_else(providers_key),
+        base_url: base_url
+            .map(|url| url.as_str().to_owned())
+            .or_else(|| variable(deft_llm::address_variable(name))),
         connect_timeout: settings.connect_timeout.value,
         idle_timeout: settings.idle_timeout.value,
-    };
-    Ok(deft_llm::open(name, &settings)?)
+    }
 }
 
 /// Begins a conversation in a directory.

@@ -9,6 +9,7 @@ mod demo;
 mod executor;
 mod exit;
 mod list;
+mod models;
 mod output;
 mod run;
 mod settings;
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
         Command::Demo(args) => wait(demo::demo(&args)),
         Command::List(args) => wait(list::list(&args)),
         Command::Show(args) => wait(show::show(&args)),
+        Command::Models(args) => wait(models::models(args)),
         Command::Config(args) => config::config(&args),
         Command::Executor(Executor::Serve(place)) => wait(executor::serve(place)).map(|()| Exit::Finished),
         Command::Executor(Executor::Attach(place)) => wait(executor::attach(place)).map(|()| Exit::Finished),

@@ -10,7 +10,10 @@ pub(crate) struct DataUrl<'a> {
 impl<'a> DataUrl<'a> {
     pub(crate) fn read(url: &'a str) -> Option<Self> {
         let (head, base64) = url.strip_prefix("data:")?.split_once(',')?;
-        let media_type = head.strip_suffix(";base64")?.split(';').next()?;
+        let media_type = match head.strip_suffix(";base64")?.split(';').next()? {
+            "image/jpg" => "image/jpeg", // a common mistake that servers do not forgive
+            media_type => media_type,
+        };
         Some(Self { media_type, base64 })
     }
 }

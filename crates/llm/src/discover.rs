@@ -17,7 +17,7 @@ use crate::ollama::{self, Shown};
 use crate::{Ability, ModelFacts, Prices};
 
 /// How long a server on this machine may take for each answer.
-const PATIENCE: Duration = Duration::from_millis(300);
+pub const LOCAL_PATIENCE: Duration = Duration::from_millis(300);
 /// How many models of one server are asked about at once.
 const MAX_CONCURRENT_QUESTIONS: usize = 8;
 /// How many models of one server are told.
@@ -93,9 +93,9 @@ pub fn usual_places(ollama_host: Option<&str>) -> Vec<Place> {
     ]
 }
 
-/// Looks at all places at once. One that does not answer at once counts as empty.
-pub async fn discover(places: Vec<Place>) -> Vec<Found> {
-    let client = http::new_client(PATIENCE).ok();
+/// Looks at all places at once. A server that takes longer than `patience` for an answer counts as absent.
+pub async fn discover(places: Vec<Place>, patience: Duration) -> Vec<Found> {
+    let client = http::new_client(patience).ok();
     join_all(places.into_iter().map(async |place| {
         let server = client.as_ref().zip(Url::parse(&place.address).ok());
         let models = match server {
@@ -104,6 +104,7 @@ pub async fn discover(places: Vec<Place>) -> Vec<Found> {
                     client,
                     base,
                     kind: place.kind,
+                    patience,
                 }
                 .models()
                 .await
@@ -119,6 +120,7 @@ struct Server<'a> {
     client: &'a Client,
     base: Url,
     kind: LocalKind,
+    patience: Duration,
 }
 
 impl Server<'_> {
@@ -184,7 +186,7 @@ impl Server<'_> {
     }
 
     async fn ask(&self, request: RequestBuilder) -> Option<Value> {
-        fetch(request, PATIENCE).await.ok()
+        fetch(request, self.patience).await.ok()
     }
 
     fn url(&self, path: &str) -> Url {

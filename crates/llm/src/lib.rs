@@ -32,7 +32,7 @@ mod sse;
 
 pub use check::{Finding, Layer, Verdict, check};
 pub use delta::{Delta, FinishReason, Usage};
-pub use discover::{Found, LocalKind, Place, discover, usual_places};
+pub use discover::{Found, LOCAL_PATIENCE, LocalKind, Place, discover, usual_places};
 pub use error::ModelError;
 pub use facts::{Ability, ModelFacts, ProviderFacts, facts, providers};
 pub use model::{Model, ModelProfile, Prices, Request, ToolSchema};

@@ -123,9 +123,9 @@ pub fn open(name: &str, settings: &ModelSettings) -> Result<Arc<dyn Model>, Open
         reason: error.to_string(),
     })?;
     let api: Arc<dyn Api> = match provider.wire {
-        Wire::Chat => Arc::new(ChatApi {
+        Wire::Chat(dialect) => Arc::new(ChatApi {
             wire_name: wire_name.to_owned(),
-            dialect: provider.dialect,
+            dialect,
             url: chat::address(&base),
             api_key: api_key.clone(),
             max_output: profile.max_output,
@@ -169,7 +169,7 @@ pub(crate) fn address_of(provider: &Provider, settings: &ModelSettings) -> Resul
     let text = settings.base_url.as_deref().unwrap_or(provider.base_url);
     let address = match provider.wire {
         Wire::Ollama => ollama::address(text),
-        Wire::Chat | Wire::Gemini => text.to_owned(),
+        Wire::Chat(_) | Wire::Gemini => text.to_owned(),
     };
     http::base_address(&address).map_err(|error| OpenModelError::BadBaseUrl {
         reason: error.to_string(),
@@ -180,7 +180,7 @@ pub(crate) fn address_of(provider: &Provider, settings: &ModelSettings) -> Resul
 pub fn address_variable(name: &str) -> Option<&'static str> {
     match provider_of(name)?.0.wire {
         Wire::Ollama => Some("OLLAMA_HOST"),
-        Wire::Chat | Wire::Gemini => None,
+        Wire::Chat(_) | Wire::Gemini => None,
     }
 }
 

@@ -1,4 +1,4 @@
-//! Who offers models, and how they are asked.
+//! Who offers models.
 
 /// One provider of models.
 pub(crate) struct Provider {
@@ -8,20 +8,18 @@ pub(crate) struct Provider {
     pub(crate) base_url: &'static str,
     /// The environment variable that its own tools read the key from; `None`: it takes no key.
     pub(crate) key_variable: Option<&'static str>,
-    /// The wire format it speaks.
+    /// What its server speaks.
     pub(crate) wire: Wire,
-    /// How its server differs from others that speak the OpenAI chat API.
-    pub(crate) dialect: Dialect,
 }
 
 /// A wire format.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Wire {
-    /// The OpenAI chat API.
-    Chat,
-    /// Google's.
+    /// The OpenAI chat API, in one of its dialects.
+    Chat(Dialect),
+    /// The Gemini API of Google.
     Gemini,
-    /// Ollama's own.
+    /// Ollama's own API.
     Ollama,
 }
 
@@ -63,16 +61,9 @@ const fn provider(
     key_variable: Option<&'static str>,
     dialect: Dialect,
 ) -> Provider {
-    Provider {
-        name,
-        base_url,
-        key_variable,
-        wire: Wire::Chat,
-        dialect,
-    }
+    native(name, base_url, key_variable, Wire::Chat(dialect))
 }
 
-/// A provider with a wire format of its own.
 const fn native(
     name: &'static str,
     base_url: &'static str,
@@ -84,7 +75,6 @@ const fn native(
         base_url,
         key_variable,
         wire,
-        dialect: Dialect::Strict,
     }
 }
 

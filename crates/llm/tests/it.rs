@@ -1,6 +1,18 @@
 //! The chat adapter against a real server on a real socket.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "it/aimock.rs"]
+mod aimock;
+#[path = "it/check.rs"]
+mod check;
+#[path = "it/discover.rs"]
+mod discover;
+#[path = "it/gemini.rs"]
+mod gemini;
+#[path = "it/ollama.rs"]
+mod ollama;
+#[path = "it/routes.rs"]
+mod routes;
 #[path = "it/server.rs"]
 mod server;
 

@@ -18,6 +18,16 @@ use crate::{ModelError, Request, ToolSchema};
 /// Google's own stand-in for the signature of a call that another model made.
 const FOREIGN_SIGNATURE: &str = "skip_thought_signature_validator";
 
+/// What it reads besides text; it refuses a request with anything else in it.
+const MEDIA_TYPES: &[&str] = &[
+    "image/png",
+    "image/jpeg",
+    "image/webp",
+    "image/heic",
+    "image/heif",
+    "application/pdf",
+];
+
 const LOST_RESULT: &str = "[The result of this call is lost.]";
 
 #[derive(Serialize)]
@@ -222,7 +232,8 @@ fn text<'a>(text: impl Into<Cow<'a, str>>) -> Part<'a> {
 }
 
 fn image<'a>(api: &GeminiApi, url: &'a str) -> Part<'a> {
-    match DataUrl::read(url) {
+    let image = DataUrl::read(url).filter(|image| MEDIA_TYPES.contains(&image.media_type));
+    match image {
         _ if !api.accepts_images => text("[An image was left out: this model does not take images.]"),
         Some(image) => Part::Image {
             inline_data: Blob {
@@ -230,9 +241,9 @@ fn image<'a>(api: &GeminiApi, url: &'a str) -> Part<'a> {
                 data: image.base64,
             },
         },
-        None => text(format!(
-            "[The image at {url} was left out: this provider reads only images that are sent along.]"
-        )),
+        None => text(
+            "[An image was left out: this provider reads only PNG, JPEG and WebP images that are sent along.]",
+        ),
     }
 }
 

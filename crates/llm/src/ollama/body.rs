@@ -15,6 +15,9 @@ use crate::{ModelError, Request, ToolSchema};
 /// How long the server keeps the model in memory after a request: longer than most commands of an agent take.
 const KEEP_ALIVE: &str = "30m";
 
+/// What it reads besides text.
+const MEDIA_TYPES: &[&str] = &["image/png", "image/jpeg", "image/webp"];
+
 const NO_IMAGES: &str = "[An image was left out: this model does not take it.]";
 
 #[derive(Serialize)]
@@ -123,7 +126,8 @@ fn wire_message<'a>(api: &ChatApi, message: &'a Message) -> WireMessage<'a> {
     let mut content = message.plain_text();
     let mut images = Vec::new();
     for url in image_urls(message) {
-        if let Some(image) = DataUrl::read(url).filter(|_| api.accepts_images) {
+        let image = DataUrl::read(url).filter(|image| MEDIA_TYPES.contains(&image.media_type));
+        if let Some(image) = image.filter(|_| api.accepts_images) {
             images.push(image.base64);
         } else {
             content.push('\n');

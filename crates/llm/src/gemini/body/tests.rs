@@ -212,7 +212,9 @@ fn an_image_that_cannot_be_sent_is_told() {
         let contents = contents_of(model, vec![Message::new(Role::User, vec![image(url)])]);
         contents[0]["parts"][0]["text"].as_str().unwrap().to_owned()
     };
-    assert!(said(&model("gemini-2.5-pro"), "https://host/a.png").contains("https://host/a.png"));
+    for url in ["https://host/a.png", "data:image/svg+xml;base64,aGk="] {
+        assert!(said(&model("gemini-2.5-pro"), url).contains("PNG"), "{url}");
+    }
     let mut blind = model("gemma");
     blind.accepts_images = false;
     assert!(said(&blind, "data:image/png;base64,aGk=").contains("does not take images"));

@@ -1,0 +1,135 @@
+//! `deft models`: what is set up, and what runs on this machine.
+
+mod trial;
+
+use std::io::Write;
+
+use deft_llm::{
+    Ability, Found, LOCAL_PATIENCE, ModelFacts, ProviderFacts, discover, facts, providers, usual_places,
+};
+use deft_types::Money;
+use serde_json::{Value, json};
+
+use crate::args::{Listing, Models, ModelsAction};
+use crate::exit::Exit;
+use crate::output::{Style, model_list};
+use crate::settings::{Settings, Surroundings};
+
+/// The variable that says where Ollama is.
+const OLLAMA_HOST: &str = "OLLAMA_HOST";
+/// Prices are told for so many tokens.
+const MILLION: f64 = 1e6;
+
+/// Everything that `deft models` tells.
+pub(crate) struct ModelList {
+    /// The model that is set, and where.
+    pub(crate) configured: Option<(ModelFacts, String)>,
+    /// Where the key for any provider comes from, if one is set.
+    pub(crate) key_source: Option<String>,
+    /// The providers, and whether the variable with their own key is set.
+    pub(crate) providers: Vec<(ProviderFacts, bool)>,
+    /// The servers that were looked for on this machine.
+    pub(crate) local: Vec<Found>,
+}
+
+pub(crate) async fn models(args: Models) -> anyhow::Result<Exit> {
+    match args.action {
+        Some(ModelsAction::Test(args)) => trial::test(args).await,
+        None => list(&args.listing).await,
+    }
+}
+
+async fn list(args: &Listing) -> anyhow::Result<Exit> {
+    let surroundings = Surroundings::of_this_process()?;
+    let settings = Settings::load(&args.flags, &surroundings, &surroundings.current_dir)?;
+    let list = gather(&settings, &surroundings).await;
+    let mut out = anstream::AutoStream::auto(std::io::stdout()).lock();
+    if args.json {
+        writeln!(out, "{:#}", as_json(&list))?;
+    } else {
+        write!(out, "{}", model_list(&list, &Style::coloured()))?;
+    }
+    Ok(Exit::Finished)
+}
+
+async fn gather(settings: &Settings, surroundings: &Surroundings) -> ModelList {
+    let variable = |name: &str| surroundings.env.get(name).filter(|value| !value.is_empty());
+    let places = usual_places(variable(OLLAMA_HOST).map(String::as_str));
+    let local = discover(places, LOCAL_PATIENCE).await;
+    let found = |name: &str| {
+        let mut models = local.iter().flat_map(|found| found.models.iter().flatten());
+        models.find(|model| model.name == name).cloned()
+    };
+    let configured = settings.model.value.as_ref().map(|name| {
+        let nothing_known = || ModelFacts {
+            name: name.clone(),
+            context_window: None,
+            prices: None,
+            abilities: None,
+        };
+        let facts = found(name).or_else(|| facts(name)).unwrap_or_else(nothing_known);
+        (facts, settings.model.source.to_string())
+    });
+    ModelList {
+        configured,
+        key_source: settings
+            .api_key
+            .value
+            .as_ref()
+            .map(|_| settings.api_key.source.to_string()),
+        providers: providers()
+            .map(|provider| {
+                let is_set = provider.key_variable.and_then(variable).is_some();
+                (provider, is_set)
+            })
+            .collect(),
+        local,
+    }
+}
+
+/// The price of a million tokens.
+pub(crate) fn per_million(price: Money) -> Money {
+    Money(price.0 * MILLION)
+}
+
+/// An address without a user's name and password.
+pub(crate) fn public_address(found: &Found) -> String {
+    let address = &found.place.address;
+    match address.split_once("://").zip(address.rsplit_once('@')) {
+        Some(((scheme, _), (_, host))) => format!("{scheme}://{host}"),
+        None => address.clone(),
+    }
+}
+
+fn as_json(list: &ModelList) -> Value {
+    json!({
+        "configured": list.configured.as_ref().map(|(facts, source)| {
+            let mut model = facts_as_json(facts);
+            model["source"] = source.as_str().into();
+            model
+        }),
+        "api_key_source": list.key_source,
+        "providers": list.providers.iter().map(|(provider, is_set)| json!({
+            "name": provider.name,
+            "key_variable": provider.key_variable,
+            "key_is_set": is_set,
+        })).collect::<Vec<_>>(),
+        "local": list.local.iter().map(|found| json!({
+            "server": found.place.kind.title(),
+            "address": public_address(found),
+            "running": found.models.is_some(),
+            "models": found.models.iter().flatten().map(facts_as_json).collect::<Vec<_>>(),
+        })).collect::<Vec<_>>(),
+    })
+}
+
+fn facts_as_json(facts: &ModelFacts) -> Value {
+    let abilities = facts.abilities.as_ref();
+    json!({
+        "name": facts.name,
+        "context_window": facts.context_window,
+        "input_price_per_million": facts.prices.map(|prices| per_million(prices.input)),
+        "output_price_per_million": facts.prices.map(|prices| per_million(prices.output)),
+        "abilities": abilities.map(|abilities| abilities.iter().copied().map(Ability::as_str).collect::<Vec<_>>()),
+    })
+}
