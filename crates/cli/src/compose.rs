@@ -5,23 +5,17 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use deft_engine::{Conversation, Limits, Parts, RealWorld, World};
-use deft_llm::{Model, ModelSettings};
+use deft_llm::{AwsSettings, Condition, Model, ModelSettings, NamedModel, Proxies, Registry, RetryPolicy};
 use deft_store::{ConversationRecord, Durability, NewConversation, Options, Owner, SqliteStore, Store};
 use deft_tools::{ToolContext, Toolbox};
 use deft_types::{ConversationId, Secret};
 use deft_workspace::LocalWorkspace;
-use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
-use crate::settings::{self, Settings, prepare_data_dir};
+use crate::settings::{self, ModelTable, Settings, prepare_data_dir};
 
 /// A Unix socket's path has at most 108 bytes with its end mark.
 const MAX_SOCKET_PATH: usize = 107;
-
-/// What a conversation remembers of how it was started.
-#[derive(Debug, Serialize, Deserialize)]
-struct Remembered {
-    model: String,
-}
 
 /// Opens the store in the data directory, which is made if it is missing.
 pub(crate) fn open_store(settings: &Settings) -> anyhow::Result<Arc<dyn Store>> {
@@ -60,24 +54,17 @@ pub(crate) async fn newest(store: &dyn Store) -> anyhow::Result<ConversationReco
     newest.context("there is no conversation to go on with; start one with `deft run -t TASK`")
 }
 
-/// Which model to use: the one that is set, else the one the conversation had.
+/// Which model to use: the one that is set, else the one that answered last.
 pub(crate) async fn model_for(
     settings: &Settings,
     store: &dyn Store,
     conversation: Option<ConversationId>,
 ) -> anyhow::Result<Arc<dyn Model>> {
-    let remembered = match conversation {
-        Some(id) => store
-            .settings(id)
-            .await?
-            .and_then(|value| Remembered::deserialize(value).ok()),
-        None => None,
+    let name = match (&settings.model.value, conversation) {
+        (Some(name), _) => Some(name.clone()),
+        (None, Some(id)) => deft_engine::load(store, id).await?.model,
+        (None, None) => None,
     };
-    let name = settings
-        .model
-        .value
-        .clone()
-        .or(remembered.map(|remembered| remembered.model));
     let Some(name) = name else {
         bail!(
             "no model is set: pass --model PROVIDER/NAME, or set LLM_MODEL (and LLM_API_KEY or LLM_BASE_URL), \
@@ -87,41 +74,120 @@ pub(crate) async fn model_for(
     open_model(&name, settings)
 }
 
-/// Opens a model with the key that is set, else with the one its provider's own tools would use.
+/// Opens a model by its name or by one of the user's own.
 pub(crate) fn open_model(name: &str, settings: &Settings) -> anyhow::Result<Arc<dyn Model>> {
-    Ok(deft_llm::open(name, &model_settings(name, settings))?)
+    let named = settings
+        .models
+        .iter()
+        .map(|(name, table)| (name.clone(), named_model(table, settings)));
+    let registry = Registry {
+        named: named.collect(),
+        settings: settings_for(name, settings),
+    };
+    Ok(registry.open(name)?)
 }
 
-/// What a model is opened with: what is set, else what its provider's own tools would use.
-pub(crate) fn model_settings(name: &str, settings: &Settings) -> ModelSettings {
-    let variable = |name: Option<&str>| name.and_then(|name| std::env::var(name).ok());
-    let providers_key = || variable(deft_llm::key_variable(name)).map(Secret::new);
-    let base_url = settings.base_url.value.as_ref();
-    ModelSettings {
-        api_key: settings.api_key.value.clone().or_else(providers_key),
-        base_url: base_url
-            .map(|url| url.as_str().to_owned())
-            .or_else(|| variable(deft_llm::address_variable(name))),
-        connect_timeout: settings.connect_timeout.value,
-        idle_timeout: settings.idle_timeout.value,
+/// What a model's name, or one of the user's own, stands for, and how it is reached.
+pub(crate) fn reached(name: &str, settings: &Settings) -> (String, ModelSettings) {
+    match settings.models.get(name) {
+        Some(table) => {
+            let named = named_model(table, settings);
+            (named.model, named.settings)
+        }
+        None => (name.to_owned(), settings_for(name, settings)),
     }
 }
 
-/// Begins a conversation in a directory.
-pub(crate) async fn create(
-    store: &dyn Store,
-    model: &dyn Model,
-    workspace: &Path,
-) -> anyhow::Result<ConversationRecord> {
-    let id = ConversationId(RealWorld.new_id());
-    let remembered = Remembered {
-        model: model.profile().name.clone(),
+/// How a model without a table of its own is reached.
+fn settings_for(name: &str, settings: &Settings) -> ModelSettings {
+    let common = model_settings(settings);
+    ModelSettings {
+        api_key: settings.api_key.value.clone().or_else(|| providers_key(name)),
+        base_url: common.base_url.clone().or_else(|| providers_address(name)),
+        ..common
+    }
+}
+
+/// What is common to all models.
+fn model_settings(settings: &Settings) -> ModelSettings {
+    ModelSettings {
+        api_key: None,
+        base_url: settings
+            .base_url
+            .value
+            .as_ref()
+            .map(|url| url.as_str().to_owned()),
+        connect_timeout: settings.connect_timeout.value,
+        idle_timeout: settings.idle_timeout.value,
+        retry: RetryPolicy {
+            attempts: u32::try_from(settings.model_attempts.value).unwrap_or(u32::MAX),
+            ..RetryPolicy::default()
+        },
+        proxies: Proxies::from_variables(|name| std::env::var(name).ok()),
+        ca_file: settings.ca_file.value.clone(),
+        aws: Some(AwsSettings::from_variables(|name| std::env::var(name).ok())),
+        ..ModelSettings::default()
+    }
+}
+
+/// A model with a table of its own. Neither the common key nor the common address is meant for it.
+fn named_model(table: &ModelTable, settings: &Settings) -> NamedModel {
+    let from_variable = || {
+        table
+            .api_key_env
+            .as_ref()
+            .and_then(|name| std::env::var(name).ok())
+            .map(Secret::new)
     };
+    let api_key = table
+        .api_key
+        .clone()
+        .or_else(from_variable)
+        .or_else(|| providers_key(&table.model));
+    let images = table
+        .images
+        .iter()
+        .map(|name| (Condition::HasImage, name.clone()));
+    let long = table
+        .long
+        .iter()
+        .map(|route| (Condition::AtLeast(route.tokens), route.model.clone()));
+    NamedModel {
+        model: table.model.clone(),
+        settings: ModelSettings {
+            api_key,
+            base_url: table
+                .base_url
+                .as_ref()
+                .map(|url| url.as_str().to_owned())
+                .or_else(|| providers_address(&table.model)),
+            ..model_settings(settings)
+        },
+        fallback: table.fallback.clone(),
+        routes: images.chain(long).collect(),
+    }
+}
+
+/// The key that the provider's own tools would use.
+fn providers_key(model: &str) -> Option<Secret<String>> {
+    let variable = deft_llm::key_variable(model)?;
+    std::env::var(variable).ok().map(Secret::new)
+}
+
+/// The address that the provider's own tools would use.
+fn providers_address(model: &str) -> Option<String> {
+    let variable = deft_llm::address_variable(model)?;
+    std::env::var(variable).ok().filter(|address| !address.is_empty())
+}
+
+/// Begins a conversation in a directory.
+pub(crate) async fn create(store: &dyn Store, workspace: &Path) -> anyhow::Result<ConversationRecord> {
+    let id = ConversationId(Uuid::new_v4()); // told apart by how they begin
     let conversation = NewConversation {
         id,
         created_at: RealWorld.now(),
         workspace: workspace.display().to_string(),
-        settings: serde_json::to_value(remembered)?,
+        settings: serde_json::Value::Null,
     };
     store.create(conversation).await?;
     store
@@ -138,7 +204,7 @@ pub(crate) async fn open(
     record: &ConversationRecord,
 ) -> anyhow::Result<Conversation> {
     let root = PathBuf::from(&record.workspace);
-    let directory = executor_directory(&settings.data_dir.value, record.id);
+    let directory = executor_directory(&settings.data_dir.value, record.id)?;
     let workspace = LocalWorkspace {
         program: PathBuf::from("/proc/self/exe"), // stays right when the file is replaced by an update
         root: root.clone(),
@@ -174,12 +240,14 @@ pub(crate) async fn open(
 
 /// Where a conversation's executor has its socket: in the data directory, unless that makes the socket's path
 /// longer than the system allows.
-fn executor_directory(data_dir: &Path, id: ConversationId) -> PathBuf {
+fn executor_directory(data_dir: &Path, id: ConversationId) -> anyhow::Result<PathBuf> {
     let hex = id.hex();
     let directory = data_dir.join("executors").join(&hex);
     if directory.as_os_str().len() + 1 + deft_executor::daemon::SOCKET.len() <= MAX_SOCKET_PATH {
-        return directory;
+        return Ok(directory);
     }
     let user = rustix::process::geteuid().as_raw();
-    std::env::temp_dir().join(format!("deft-{user}")).join(hex)
+    let ours = std::env::temp_dir().join(format!("deft-{user}"));
+    deft_executor::daemon::private_directory(&ours)?; // others can write beside it
+    Ok(ours.join(hex))
 }

@@ -10,8 +10,9 @@ use deft_types::{Message, Role};
 use crate::args::Plain;
 use crate::compose;
 use crate::exit::Exit;
+use crate::screen::Format;
 use crate::settings::{Settings, Surroundings};
-use crate::watch::{Format, Watched};
+use crate::watch::Watched;
 
 const TASK: &str = "The test of this project fails. Find out why, repair it, and show that the test passes.";
 
@@ -33,7 +34,7 @@ pub(crate) async fn demo(args: &Plain) -> anyhow::Result<Exit> {
     let settings = Settings::load(&args.flags, &surroundings, &workspace)?;
     let store = compose::open_store(&settings)?;
     let model = compose::open_model("demo", &settings)?;
-    let record = compose::create(store.as_ref(), model.as_ref(), &workspace).await?;
+    let record = compose::create(store.as_ref(), &workspace).await?;
     let conversation = compose::open(&settings, store.clone(), model, &record).await?;
     let task = Message::text(Role::User, TASK);
     Watched {

@@ -8,6 +8,7 @@ use deft_executor::Executor;
 use deft_executor::daemon::Daemon;
 use deft_tools::{TerminalOptions, ToolContext, Toolbox};
 use deft_workspace::{LocalWorkspace, Workspace};
+use tokio::io::AsyncWriteExt;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::args::ExecutorPlace;
@@ -56,9 +57,17 @@ pub(crate) async fn attach(place: ExecutorPlace) -> anyhow::Result<()> {
         linger: Duration::from_secs(place.linger),
         quiet_limit: Duration::from_secs(place.quiet_limit),
     };
-    let mut executor = workspace.open().await?;
-    let mut ours = tokio::io::join(tokio::io::stdin(), tokio::io::stdout());
-    // An error is the far end going away, which is how a connection ends.
-    let _ = tokio::io::copy_bidirectional(&mut ours, &mut executor).await;
+    let (mut from_executor, mut to_executor) = tokio::io::split(workspace.open().await?);
+    let (mut stdin, mut stdout) = (tokio::io::stdin(), tokio::io::stdout());
+    let talk = async {
+        let _ = tokio::io::copy(&mut stdin, &mut to_executor).await;
+        let _ = to_executor.shutdown().await;
+        std::future::pending::<()>().await; // the last answers are still to come
+    };
+    // The end of the executor's side is the end, however it comes about.
+    tokio::select! {
+        _ = tokio::io::copy(&mut from_executor, &mut stdout) => {}
+        () = talk => {}
+    }
     Ok(())
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::args::Listing;
 use crate::compose;
 use crate::exit::Exit;
-use crate::output::{ConversationRow, Style, conversation_table};
+use crate::output::{ConversationRow, Style, conversation_table, json_line};
 use crate::settings::{Settings, Surroundings};
 
 /// Conversations read at once.
@@ -31,7 +31,7 @@ pub(crate) async fn list(args: &Listing) -> anyhow::Result<Exit> {
     let mut out = anstream::AutoStream::auto(std::io::stdout()).lock();
     if args.json {
         for record in &records {
-            writeln!(out, "{}", as_json(record))?;
+            writeln!(out, "{}", json_line(&as_json(record))?)?;
         }
     } else {
         let rows: Vec<_> = records

@@ -12,6 +12,7 @@ mod list;
 mod models;
 mod output;
 mod run;
+mod screen;
 mod settings;
 mod show;
 mod watch;
@@ -27,32 +28,51 @@ use args::{Cli, Command, Executor};
 use exit::{Exit, UsageError};
 
 fn main() -> ExitCode {
-    let result = match Cli::parse().command {
+    let command = Cli::parse().command;
+    if !matches!(command, Command::Executor(_)) {
+        keep_memory_private();
+    }
+    let result = match command {
         Command::Run(args) => wait(run::run(args)),
         Command::Demo(args) => wait(demo::demo(&args)),
-        Command::List(args) => wait(list::list(&args)),
-        Command::Show(args) => wait(show::show(&args)),
-        Command::Models(args) => wait(models::models(args)),
-        Command::Config(args) => config::config(&args),
+        Command::List(args) => while_read(wait(list::list(&args))),
+        Command::Show(args) => while_read(wait(show::show(&args))),
+        Command::Models(args) => while_read(wait(models::models(args))),
+        Command::Config(args) => while_read(config::config(&args)),
         Command::Executor(Executor::Serve(place)) => wait(executor::serve(place)).map(|()| Exit::Finished),
         Command::Executor(Executor::Attach(place)) => wait(executor::attach(place)).map(|()| Exit::Finished),
     };
     result.unwrap_or_else(|error| complain(&error)).into()
 }
 
+/// Our environment may hold keys, and tools run as the same user: they shall not read them from `/proc`.
+fn keep_memory_private() {
+    use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+    let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable); // where it cannot be had it is not had
+}
+
 /// One thread is enough: what is slow waits for others, or runs in the executor.
 fn wait<T>(command: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.context("cannot start the runtime")?.block_on(command)
+    let runtime = runtime.context("cannot start the runtime")?;
+    let result = runtime.block_on(command);
+    // A thread that still waits for standard input must not keep us.
+    runtime.shutdown_background();
+    result
+}
+
+/// `deft show … | head` has seen enough; that is no failure.
+fn while_read(result: anyhow::Result<Exit>) -> anyhow::Result<Exit> {
+    let is_closed_pipe = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
+    match result {
+        Err(error) if error.downcast_ref().is_some_and(is_closed_pipe) => Ok(Exit::Finished),
+        result => result,
+    }
 }
 
 #[allow(clippy::print_stderr)] // this is the command line
 fn complain(error: &anyhow::Error) -> Exit {
-    let is_closed_pipe = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
-    if error.downcast_ref().is_some_and(is_closed_pipe) {
-        return Exit::Finished; // `deft show … | head` has seen enough
-    }
-    anstream::eprintln!("deft: {error:#}");
+    anstream::eprintln!("deft: {}", output::one_sentence(error));
     if error.is::<UsageError>() {
         Exit::Usage
     } else {

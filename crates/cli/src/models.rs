@@ -7,7 +7,7 @@ use std::io::Write;
 use deft_llm::{
     Ability, Found, LOCAL_PATIENCE, ModelFacts, ProviderFacts, discover, facts, providers, usual_places,
 };
-use deft_types::Money;
+use deft_types::{Money, Tokens};
 use serde_json::{Value, json};
 
 use crate::args::{Listing, Models, ModelsAction};
@@ -18,7 +18,7 @@ use crate::settings::{Settings, Surroundings};
 /// The variable that says where Ollama is.
 const OLLAMA_HOST: &str = "OLLAMA_HOST";
 /// Prices are told for so many tokens.
-const MILLION: f64 = 1e6;
+const MILLION: Tokens = Tokens(1_000_000);
 
 /// Everything that `deft models` tells.
 pub(crate) struct ModelList {
@@ -89,7 +89,7 @@ async fn gather(settings: &Settings, surroundings: &Surroundings) -> ModelList {
 
 /// The price of a million tokens.
 pub(crate) fn per_million(price: Money) -> Money {
-    Money(price.0 * MILLION)
+    price * MILLION
 }
 
 /// An address without a user's name and password.
@@ -128,8 +128,8 @@ fn facts_as_json(facts: &ModelFacts) -> Value {
     json!({
         "name": facts.name,
         "context_window": facts.context_window,
-        "input_price_per_million": facts.prices.map(|prices| per_million(prices.input)),
-        "output_price_per_million": facts.prices.map(|prices| per_million(prices.output)),
+        "input_price_per_million": facts.prices.map(|prices| per_million(prices.base.input)),
+        "output_price_per_million": facts.prices.map(|prices| per_million(prices.base.output)),
         "abilities": abilities.map(|abilities| abilities.iter().copied().map(Ability::as_str).collect::<Vec<_>>()),
     })
 }

@@ -11,8 +11,9 @@ use deft_types::{Message, Role, Status};
 use crate::args::{Resume, Run, Task};
 use crate::compose;
 use crate::exit::{Exit, UsageError};
+use crate::screen::Format;
 use crate::settings::{Settings, Surroundings};
-use crate::watch::{Format, Watched};
+use crate::watch::Watched;
 
 pub(crate) async fn run(args: Run) -> anyhow::Result<Exit> {
     let surroundings = Surroundings::of_this_process()?;
@@ -41,6 +42,13 @@ pub(crate) async fn run(args: Run) -> anyhow::Result<Exit> {
         );
     }
 
+    if let (None, Some(record)) = (&task, &resumed)
+        && (record.status == Status::Finished || record.last_seq.is_none())
+    {
+        let sentence = "the conversation waits for a task; give it one with -t TEXT, -f FILE or -";
+        return Err(UsageError(sentence.to_owned()).into());
+    }
+
     let model = compose::model_for(
         &settings,
         store.as_ref(),
@@ -49,17 +57,11 @@ pub(crate) async fn run(args: Run) -> anyhow::Result<Exit> {
     .await?;
     let record = match resumed {
         Some(record) => record,
-        None => compose::create(store.as_ref(), model.as_ref(), &directory(&here)?).await?,
+        None => compose::create(store.as_ref(), &directory(&here)?).await?,
     };
     let conversation = compose::open(&settings, store.clone(), model, &record).await?;
     let format = if args.json { Format::Json } else { Format::Human };
     let task = task.map(|task| Message::text(Role::User, task));
-    if task.is_none() && record.status == Status::Finished {
-        return Err(UsageError(
-            "the conversation is finished; give it a new task with -t TEXT, -f FILE or -".to_owned(),
-        )
-        .into());
-    }
     Watched {
         conversation: &conversation,
         store: store.as_ref(),

@@ -10,6 +10,7 @@ mod error;
 mod file;
 mod flags;
 mod key;
+mod models;
 mod show;
 mod source;
 mod value;
@@ -18,11 +19,14 @@ use std::collections::BTreeMap;
 use std::env;
 use std::path::{Path, PathBuf};
 
+use anyhow::Context;
+
 pub(crate) use self::data_dir::prepare_data_dir;
 pub(crate) use self::error::SettingsError;
 pub(crate) use self::flags::Flags;
 pub(crate) use self::key::Settings;
 use self::key::{FromProject, KEYS, Key};
+pub(crate) use self::models::{ModelTable, ModelTables};
 pub(crate) use self::source::{FileOwner, Setting, Source};
 pub(crate) use self::value::Durability;
 use self::value::{Place, Value};
@@ -45,13 +49,15 @@ pub(crate) struct Surroundings {
 
 impl Surroundings {
     /// Those of this process. A variable that is not UTF-8 counts as not set.
-    pub(crate) fn of_this_process() -> std::io::Result<Self> {
+    pub(crate) fn of_this_process() -> anyhow::Result<Self> {
         Ok(Self {
             env: env::vars_os()
                 .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
                 .collect(),
             home: env::home_dir().filter(|home| home.is_absolute()),
-            current_dir: env::current_dir()?,
+            current_dir: env::current_dir().context(
+                "the current directory cannot be used; it may have been deleted: go to another one",
+            )?,
         })
     }
 }
@@ -67,6 +73,7 @@ impl Settings {
         let mut layers = Layers {
             surroundings,
             chosen: BTreeMap::new(),
+            models: ModelTables::new(),
         };
         layers.add_defaults();
         if let Some(path) = &flags.config {
@@ -95,6 +102,7 @@ impl Settings {
 struct Layers<'a> {
     surroundings: &'a Surroundings,
     chosen: BTreeMap<&'static str, Chosen>,
+    models: ModelTables,
 }
 
 struct Chosen {
@@ -120,7 +128,9 @@ impl Layers<'_> {
 
     fn add_file(&mut self, path: &Path, owner: FileOwner) -> Result<(), SettingsError> {
         let base = path.parent().unwrap_or(path).to_owned();
-        for entry in file::read(path, owner)? {
+        let content = file::read(path, owner)?;
+        self.models.extend(content.models);
+        for entry in content.entries {
             let source = Source::File {
                 path: path.to_owned(),
                 line: entry.line,
@@ -148,15 +158,16 @@ impl Layers<'_> {
         };
         match key.project {
             FromProject::Refused => return Err(refused(key.name.to_owned())),
-            FromProject::TakenUnlessItStartsWith(prefix)
-                if chosen.text.trim().to_lowercase().starts_with(prefix) =>
-            {
-                return Err(refused(format!("a {} that starts with {prefix}", key.name)));
+            FromProject::TakenUnlessItStartsWith(prefixes) => {
+                let text = chosen.text.trim().to_lowercase();
+                if let Some(prefix) = prefixes.iter().find(|prefix| text.starts_with(**prefix)) {
+                    return Err(refused(format!("a {} that starts with {prefix}", key.name)));
+                }
             }
             FromProject::Lowers if self.users_own_is_lower(key, &chosen) => {
                 return check(key, &chosen, self.surroundings);
             }
-            FromProject::Taken | FromProject::TakenUnlessItStartsWith(_) | FromProject::Lowers => {}
+            FromProject::Taken | FromProject::Lowers => {}
         }
         self.add(key, chosen)
     }

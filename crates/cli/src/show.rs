@@ -7,7 +7,7 @@ use deft_types::Seq;
 use crate::args::Show;
 use crate::compose;
 use crate::exit::Exit;
-use crate::output::event_line;
+use crate::output::{event_line, json_line};
 use crate::settings::{Settings, Surroundings};
 
 /// Events read at once.
@@ -28,7 +28,7 @@ pub(crate) async fn show(args: &Show) -> anyhow::Result<Exit> {
         from = last.next();
         for (seq, event) in &page {
             if args.json {
-                writeln!(out, "{}", serde_json::to_string(event)?)?;
+                writeln!(out, "{}", json_line(event)?)?;
             } else {
                 writeln!(out, "{}", event_line(*seq, event))?;
             }

@@ -1,28 +1,18 @@
 //! Runs a conversation and shows what happens until it stops.
 
-use std::io::{IsTerminal, Stdout, Write};
 use std::path::Path;
-use std::time::Duration;
+use std::sync::Arc;
 
-use deft_engine::{Conversation, ExecutorFate, Live, State};
+use deft_engine::{Conversation, ExecutorFate};
 use deft_store::{ConversationRecord, Store};
-use deft_types::{ConversationId, Event, EventBody, EventId, Message, Seq, Status};
+use deft_types::{Event, EventBody, EventId, Message, Seq, Status};
 use futures::StreamExt;
-use indicatif::ProgressBar;
-use tokio::signal::unix::{SignalKind, signal};
+use futures::future::OptionFuture;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use uuid::Uuid;
 
 use crate::exit::Exit;
-use crate::output::{Printer, Style, one_line, spent_line};
-
-/// For whom to print.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Format {
-    /// People.
-    Human,
-    /// Programs: one JSON event a line.
-    Json,
-}
+use crate::screen::{Format, Screen};
 
 /// A loaded conversation with what is needed to show it.
 pub(crate) struct Watched<'a> {
@@ -35,25 +25,35 @@ pub(crate) struct Watched<'a> {
 
 impl Watched<'_> {
     /// Sends the task, if there is one, lets the agent run, and prints every event until it stops. Ctrl-C
-    /// interrupts it. Nothing it started is left running.
+    /// interrupts it; asked a second time it does not wait. Nothing it started is left running.
     pub(crate) async fn run(&self, task: Option<Message>, format: Format) -> anyhow::Result<Exit> {
-        let shown = self.run_and_print(task, format).await;
-        self.conversation.close(ExecutorFate::End).await;
+        let mut signals = StopSignals::new()?;
+        let shown = self.run_and_print(task, format, &mut signals).await;
+        if shown.is_err() {
+            let _ = self.conversation.interrupt().await; // nobody watches any more
+        }
+        tokio::select! {
+            () = self.conversation.close(ExecutorFate::End) => {}
+            () = signals.next() => {}
+        }
         shown
     }
 
-    async fn run_and_print(&self, task: Option<Message>, format: Format) -> anyhow::Result<Exit> {
+    async fn run_and_print(
+        &self,
+        task: Option<Message>,
+        format: Format,
+        signals: &mut StopSignals,
+    ) -> anyhow::Result<Exit> {
         let Self {
             conversation,
             store,
             record,
             data_dir,
         } = *self;
-        let mut interrupt = signal(SignalKind::interrupt())?;
-        let mut terminate = signal(SignalKind::terminate())?;
         let mut events = store.follow(record.id, record.last_seq.map_or(Seq::FIRST, Seq::next));
         let mut live = conversation.live();
-        let mut screen = Screen::new(format);
+        let screen = Screen::start(format);
 
         if let Some(task) = task {
             conversation.send(EventId::from(Uuid::new_v4()), task).await?;
@@ -61,34 +61,80 @@ impl Watched<'_> {
         conversation.run().await?;
 
         let mut settled = std::pin::pin!(conversation.settled());
+        let mut stopping = OptionFuture::from(None);
         let mut end = End::default();
-        loop {
+        // An event that waits for the screen: a slow one must not keep us from anything else.
+        let mut next: Option<(Seq, Arc<Event>)> = None;
+        while !end.is_reached() {
             tokio::select! {
                 biased; // what happened before the news that no more will
-                Some(next) = events.next() => {
-                    let (seq, event) = next?;
-                    screen.event(&event)?;
-                    end.saw(seq, &event);
+                Some(stopped) = &mut stopping => {
+                    stopping = OptionFuture::from(None);
+                    stopped?;
                 }
+                room = screen.room(), if next.is_some() => {
+                    let Some((seq, event)) = next.take() else { continue };
+                    end.saw(seq, &event);
+                    match room {
+                        Some(room) => room.event(event),
+                        None => break, // it is gone; its own error says why
+                    }
+                }
+                Some(event) = events.next(), if next.is_none() => next = Some(event?),
                 piece = live.recv() => if let Ok(piece) = piece { // otherwise some were left out: we were slow
-                    screen.live(&piece);
+                    screen.live(piece);
                 },
-                Some(()) = interrupt.recv() => if end.stop(conversation).await? { break },
-                Some(()) = terminate.recv() => if end.stop(conversation).await? { break },
-                progress = &mut settled, if end.last.is_none() => {
+                () = signals.next() => {
+                    end.stop_requests += 1;
+                    if end.is_in_a_hurry() {
+                        break;
+                    }
+                    stopping = OptionFuture::from(Some(Box::pin(conversation.interrupt())));
+                }
+                progress = &mut settled, if !end.settled => {
                     if let Some(fault) = progress.fault {
                         anyhow::bail!(fault);
                     }
+                    end.settled = true;
                     end.last = store.conversation(record.id).await?.and_then(|record| record.last_seq);
                 }
             }
-            if end.last.is_some() && end.last <= end.seen {
-                break;
-            }
         }
         let state = conversation.inspect().await?;
-        screen.finish(&state, record.id, data_dir)?;
-        Ok(end.exit(state.status))
+        let exit = end.exit(state.status);
+        if !end.is_in_a_hurry() {
+            tokio::select! {
+                printed = screen.finish(&state, record.id, data_dir) => printed?,
+                () = signals.next() => {} // whoever reads is asleep
+            }
+        }
+        Ok(exit)
+    }
+}
+
+/// Everything that asks us to end: Ctrl-C, a supervisor, a closed terminal.
+struct StopSignals([Signal; 4]);
+
+impl StopSignals {
+    fn new() -> std::io::Result<Self> {
+        let kinds = [
+            SignalKind::interrupt(),
+            SignalKind::terminate(),
+            SignalKind::hangup(),
+            SignalKind::quit(),
+        ];
+        let [interrupt, terminate, hangup, quit] = kinds.map(signal);
+        Ok(Self([interrupt?, terminate?, hangup?, quit?]))
+    }
+
+    async fn next(&mut self) {
+        let [interrupt, terminate, hangup, quit] = &mut self.0;
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
+            _ = quit.recv() => {}
+        }
     }
 }
 
@@ -96,10 +142,12 @@ impl Watched<'_> {
 #[derive(Default)]
 struct End {
     seen: Option<Seq>,
-    /// The last event of the run, once it has settled.
+    settled: bool,
+    /// The last event of the log, once it has settled.
     last: Option<Seq>,
     limit_reached: bool,
-    stopped_by_user: bool,
+    /// How often the user has asked to stop.
+    stop_requests: u32,
 }
 
 impl End {
@@ -110,98 +158,23 @@ impl End {
         }
     }
 
-    /// Stops the run. Asked a second time it does not wait for that: true means leave at once.
-    async fn stop(&mut self, conversation: &Conversation) -> anyhow::Result<bool> {
-        if std::mem::replace(&mut self.stopped_by_user, true) {
-            return Ok(true);
-        }
-        conversation.interrupt().await?;
-        Ok(false)
+    fn is_in_a_hurry(&self) -> bool {
+        self.stop_requests > 1
+    }
+
+    fn is_reached(&self) -> bool {
+        self.settled && self.last <= self.seen
     }
 
     fn exit(&self, status: Status) -> Exit {
         match status {
             Status::Finished => Exit::Finished,
-            _ if self.stopped_by_user => Exit::Interrupted,
+            _ if self.stop_requests > 0 => Exit::Interrupted,
             Status::Stuck | Status::WaitingForConfirmation => Exit::Stopped,
             Status::Error if self.limit_reached => Exit::Stopped,
             Status::Idle | Status::Running | Status::Paused | Status::Error | Status::Deleting => {
                 Exit::Failed
             }
         }
-    }
-}
-
-/// Where it is shown: lines on standard output and, on a terminal, what happens right now below them.
-struct Screen {
-    paper: Paper,
-    spinner: Option<ProgressBar>,
-    /// Replies of the model so far.
-    steps: u64,
-}
-
-enum Paper {
-    Human(Printer<anstream::AutoStream<Stdout>>),
-    Json(Stdout),
-}
-
-impl Screen {
-    fn new(format: Format) -> Self {
-        let paper = match format {
-            Format::Human => Paper::Human(Printer::new(anstream::stdout(), Style::coloured())),
-            Format::Json => Paper::Json(std::io::stdout()),
-        };
-        let spinner = (format == Format::Human && std::io::stderr().is_terminal()).then(|| {
-            let spinner = ProgressBar::new_spinner();
-            spinner.enable_steady_tick(Duration::from_millis(100));
-            spinner
-        });
-        Self {
-            paper,
-            spinner,
-            steps: 0,
-        }
-    }
-
-    fn event(&mut self, event: &Event) -> anyhow::Result<()> {
-        if matches!(&event.body, EventBody::StateUpdate(update) if update.key == "stats") {
-            self.steps += 1;
-        }
-        match (&mut self.paper, &self.spinner) {
-            (Paper::Json(out), _) => writeln!(out, "{}", serde_json::to_string(event)?)?,
-            (Paper::Human(printer), Some(spinner)) => spinner.suspend(|| printer.print(event))?,
-            (Paper::Human(printer), None) => printer.print(event)?,
-        }
-        if let (Some(spinner), EventBody::Action(action)) = (&self.spinner, &event.body) {
-            spinner.set_message(one_line(action.summary.as_deref().unwrap_or(&action.tool_name)));
-        }
-        Ok(())
-    }
-
-    fn live(&self, piece: &Live) {
-        let Some(spinner) = &self.spinner else { return };
-        match piece {
-            Live::ReplyStarted { .. } => spinner.set_message("thinking"),
-            Live::Delta { text, .. } | Live::Output { chunk: text, .. } => {
-                if let Some(line) = text.lines().rfind(|line| !line.trim().is_empty()) {
-                    spinner.set_message(one_line(line));
-                }
-            }
-            Live::ReplyAborted { .. } => spinner.set_message("stopped"),
-        }
-    }
-
-    /// The last lines: what it took, and how to go on.
-    fn finish(&mut self, state: &State, id: ConversationId, store: &Path) -> anyhow::Result<()> {
-        if let Some(spinner) = self.spinner.take() {
-            spinner.finish_and_clear();
-        }
-        if let Paper::Human(_) = self.paper {
-            let mut out = anstream::stdout();
-            writeln!(out, "{}", spent_line(self.steps, &state.stats))?;
-            writeln!(out, "Conversation {id} is kept in {}.", store.display())?;
-            writeln!(out, "Go on with: deft run --resume {} -t TASK", &id.hex()[..8])?;
-        }
-        Ok(())
     }
 }

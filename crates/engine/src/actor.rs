@@ -9,7 +9,7 @@ mod work;
 use std::sync::Arc;
 use std::time::Duration;
 
-use deft_executor::Client;
+use deft_executor::{Client, Update};
 use deft_llm::Model;
 use deft_store::{Lease, Store, StoreError};
 use deft_types::{
@@ -33,7 +33,7 @@ use crate::turn::{Draft, failure};
 use crate::world::{Point, World};
 
 /// How long a tool that was told to stop may take to say what it had done.
-const STOP_GRACE: Duration = Duration::from_millis(1500);
+const STOP_GRACE: Duration = Duration::from_millis(700);
 /// How long an executor may take to end everything it started.
 const END_GRACE: Duration = Duration::from_secs(5);
 
@@ -57,8 +57,10 @@ pub(crate) struct Actor {
     pub(crate) unsent: HashSet<ActionId>,
     /// Model calls of this run.
     pub(crate) steps: u32,
-    /// The user said something that the model has not seen.
-    pub(crate) unseen_message: bool,
+    /// What the user said since the model was asked.
+    pub(crate) unseen: Vec<EventId>,
+    /// How often in a row the executor was lost in the middle of a call.
+    pub(crate) losses: u32,
 }
 
 impl Actor {
@@ -75,11 +77,14 @@ impl Actor {
 
     async fn work_until_closed(&mut self) -> (ExecutorFate, Option<oneshot::Sender<()>>) {
         loop {
-            if let Err(error) = self.advance().await {
-                self.halt(&error);
+            while self.may_advance() {
+                if let Err(error) = self.advance().await {
+                    self.halt(&error);
+                }
             }
             let outcome = OptionFuture::from(self.work.as_mut().map(Work::outcome));
             tokio::select! {
+                biased; // a call that was begun is sent before a command may want it stopped
                 Some(outcome) = outcome => {
                     self.work = None;
                     if let Err(error) = self.take(outcome).await {
@@ -102,6 +107,9 @@ impl Actor {
             Command::Run { done } => drop(done.send(self.start_run().await.map_err(Into::into))),
             Command::Pause { done } => drop(done.send(self.pause().await.map_err(Into::into))),
             Command::Interrupt { done } => drop(done.send(self.interrupt().await.map_err(Into::into))),
+            Command::SwitchModel { model, done } => {
+                drop(done.send(self.switch_model(model).await.map_err(Into::into)));
+            }
             Command::Inspect { done } => drop(done.send(self.state.clone())),
             Command::Close { .. } => {} // the loop has taken it
         }
@@ -121,7 +129,9 @@ impl Actor {
         ));
         match self.record(drafts).await {
             Ok(()) => {
-                self.unseen_message = true;
+                if matches!(self.work, Some(Work::Model { .. })) {
+                    self.unseen.push(id);
+                }
                 Ok(())
             }
             Err(StoreError::Duplicate { id: taken, seq }) if taken == id => {
@@ -145,11 +155,35 @@ impl Actor {
     async fn start_run(&mut self) -> Result<(), StoreError> {
         // What could not be stored before may be stored now.
         self.publish_progress(None);
+        if !self.state.has_prompt {
+            return Ok(()); // nobody has said anything
+        }
         if self.state.status != Status::Running {
             self.steps = 0;
         }
-        let begin = self.status_after(Trigger::Run).into_iter().collect();
+        let begin = self
+            .model_in_use()
+            .into_iter()
+            .chain(self.status_after(Trigger::Run))
+            .collect();
         self.record(begin).await
+    }
+
+    async fn switch_model(&mut self, model: Arc<dyn Model>) -> Result<(), StoreError> {
+        let before = std::mem::replace(&mut self.model, model);
+        let told = self.record(self.model_in_use().into_iter().collect()).await;
+        if told.is_err() {
+            self.model = before;
+        }
+        told
+    }
+
+    /// The event that the model is another than the log says, if it is.
+    fn model_in_use(&self) -> Option<Draft> {
+        let name = &self.model.profile().name;
+        let agent = json!({"kind": "Agent", "llm": {"model": name}});
+        (self.state.model.as_ref() != Some(name))
+            .then(|| Draft::new(Source::Environment, state::update(key::AGENT, agent)))
     }
 
     async fn pause(&mut self) -> Result<(), StoreError> {
@@ -195,19 +229,31 @@ impl Actor {
 
     /// Ends the work under way. A tool gets a moment to say what it had done by then.
     async fn stop_work(&mut self) -> Option<(ActionId, Draft)> {
-        let mut work = self.work.take()?;
-        match &work {
+        match self.work.take()? {
             Work::Model { item, .. } => {
-                self.live.show(Live::ReplyAborted { item: item.clone() });
+                self.live.show(Live::ReplyAborted { item });
                 None
             }
-            Work::Connect { .. } => None,
-            Work::Tool { action, client, .. } => {
-                client.cancel(action.clone()).await;
-                let outcome = tokio::time::timeout(STOP_GRACE, work.outcome()).await.ok()?;
+            connecting @ Work::Connect { .. } => {
+                self.work = Some(connecting); // an executor that is being started must be known, to be ended
+                None
+            }
+            Work::Tool {
+                action,
+                client,
+                future,
+            } => {
+                if !self.is_writer().await {
+                    return None;
+                }
+                client.cancel(action).await;
+                let outcome = tokio::time::timeout(STOP_GRACE, future).await.ok()?;
                 let Outcome::Tool { call, update } = outcome else {
                     return None;
                 };
+                if update == Update::Lost {
+                    self.executor = None;
+                }
                 let result = outcome::result_of(&call, update)?;
                 Some((call.id, result))
             }
@@ -216,19 +262,36 @@ impl Actor {
 
     async fn end_work(&mut self, fate: ExecutorFate) {
         let work = self.work.take();
-        if fate == ExecutorFate::Keep {
+        // Whoever took the conversation over has the executor too.
+        if fate == ExecutorFate::Keep || !self.is_writer().await {
             return;
         }
-        // An executor that is just being started must be ended too.
-        if let Some(mut connecting @ Work::Connect { .. }) = work
-            && let Ok(Outcome::Connected(Ok(client))) =
-                tokio::time::timeout(STOP_GRACE, connecting.outcome()).await
-        {
-            self.executor = Some(client);
-        }
-        if let Some(client) = self.executor.take() {
+        let client = match (self.executor.take(), work) {
+            (Some(client), _) => Some(client),
+            (None, Some(mut connecting @ Work::Connect { .. })) => {
+                match tokio::time::timeout(END_GRACE, connecting.outcome()).await {
+                    Ok(Outcome::Connected(Ok(client))) => Some(client),
+                    _ => None,
+                }
+            }
+            // None was needed by us, but one of before may still be there.
+            (None, _) => match self.workspace.find().await {
+                Some(stream) => Client::connect(stream).await.ok(),
+                None => None,
+            },
+        };
+        if let Some(client) = client {
             let _ = tokio::time::timeout(END_GRACE, client.shutdown()).await;
         }
+    }
+
+    /// Whether the conversation is still ours. Another process takes it over when this one was stopped for long.
+    async fn is_writer(&mut self) -> bool {
+        !matches!(self.store.renew(&self.lease).await, Err(StoreError::Fenced(_)))
+    }
+
+    fn may_advance(&self) -> bool {
+        self.state.status == Status::Running && self.work.is_none() && !self.halted()
     }
 
     /// Stores events, then takes them into the state. On an error nothing has changed.
@@ -293,7 +356,7 @@ impl Actor {
         self.publish_progress(Some(error.to_string()));
     }
 
-    pub(crate) fn halted(&self) -> bool {
+    fn halted(&self) -> bool {
         self.progress.borrow().fault.is_some()
     }
 

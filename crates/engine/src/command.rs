@@ -1,5 +1,8 @@
 //! What a conversation can be asked to do.
 
+use std::sync::Arc;
+
+use deft_llm::Model;
 use deft_types::{EventId, Message};
 use tokio::sync::oneshot;
 
@@ -19,6 +22,8 @@ pub(crate) enum Command {
     Pause { done: Done<()> },
     /// Stop now: the model call and every process.
     Interrupt { done: Done<()> },
+    /// Let another model answer from the next call on.
+    SwitchModel { model: Arc<dyn Model>, done: Done<()> },
     /// A copy of the state.
     Inspect { done: oneshot::Sender<State> },
     /// Leave memory.
@@ -44,7 +49,7 @@ pub(crate) type Done<T> = oneshot::Sender<Result<T, CommandError>>;
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
     /// Nothing was stored and nothing has changed. Mend what the message names and ask again.
-    #[error("{0}")]
+    #[error(transparent)]
     Store(#[from] deft_store::StoreError),
     /// The conversation is not in memory any more. Open it again.
     #[error("the conversation was closed; open it again")]

@@ -98,7 +98,8 @@ impl Conversation {
             work: None,
             unsent: HashSet::new(),
             steps: 0,
-            unseen_message: false,
+            unseen: Vec::new(),
+            losses: 0,
         };
         let cut_off = actor.status_after(Trigger::Load).into_iter().collect();
         actor.record(cut_off).await?;
@@ -141,6 +142,11 @@ impl Conversation {
     /// Stops now: the model call and every process of the call under way.
     pub async fn interrupt(&self) -> Result<(), CommandError> {
         self.ask(|done| Command::Interrupt { done }).await?
+    }
+
+    /// Lets another model answer from the next call on.
+    pub async fn switch_model(&self, model: Arc<dyn Model>) -> Result<(), CommandError> {
+        self.ask(|done| Command::SwitchModel { model, done }).await?
     }
 
     /// A copy of the state.

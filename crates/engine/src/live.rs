@@ -1,5 +1,7 @@
 //! What happens between events: pieces of replies and of output. Shown, never stored.
 
+use std::time::Duration;
+
 use deft_types::{ActionId, DeltaKind, EventId};
 use tokio::sync::broadcast;
 
@@ -22,6 +24,17 @@ pub enum Live {
         kind: DeltaKind,
         /// The piece.
         text: String,
+    },
+    /// The attempt failed; what was shown of it is void, and another follows after a wait.
+    Retry {
+        /// The reply.
+        item: EventId,
+        /// Which attempt follows, from 2.
+        attempt: u32,
+        /// How long it is waited for.
+        wait: Duration,
+        /// Why the last one failed.
+        reason: String,
     },
     /// The reply will not be completed.
     ReplyAborted {

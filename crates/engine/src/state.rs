@@ -23,6 +23,8 @@ pub struct State {
     pub leaf: Option<EventId>,
     /// What the model sees.
     pub view: View,
+    /// The model that answers, by its name; none before the first run.
+    pub model: Option<String>,
     /// What the agent said last to the user, by `finish` or in plain text.
     pub answer: Option<String>,
     pub(crate) has_prompt: bool,
@@ -48,6 +50,9 @@ pub(crate) mod key {
     pub(crate) const STATS: &str = "stats";
     pub(crate) const LAST_USER_MESSAGE: &str = "last_user_message_id";
     pub(crate) const EXECUTOR: &str = "executor";
+    pub(crate) const AGENT: &str = "agent";
+    /// Messages that came while the model wrote the reply that follows.
+    pub(crate) const UNSEEN: &str = "unseen_message_ids";
 }
 
 impl State {
@@ -82,10 +87,12 @@ impl State {
                 if result.observation.kind() == "FinishObservation" {
                     self.answer = Some(deft_types::text_of(&result.observation.content()));
                 }
-                self.close_call(&result.tool_call_id);
+                self.close_call(|call| call.id == result.action_id);
             }
-            EventBody::AgentError(error) => self.close_call(&error.tool_call_id),
-            EventBody::UserReject(rejection) => self.close_call(&rejection.tool_call_id),
+            EventBody::AgentError(error) => {
+                self.close_call(|call| call.event.tool_call_id == error.tool_call_id);
+            }
+            EventBody::UserReject(rejection) => self.close_call(|call| call.id == rejection.action_id),
             EventBody::Pause(_)
             | EventBody::Interrupt(_)
             | EventBody::Condensation(_)
@@ -125,16 +132,22 @@ impl State {
                         .for_each(|call| call.executors.push(instance));
                 }
             }
+            key::AGENT => {
+                if let Some(model) = value.pointer("/llm/model").and_then(Value::as_str) {
+                    self.model = Some(model.to_owned());
+                }
+            }
+            key::UNSEEN => {
+                if let Ok(ids) = Vec::<EventId>::deserialize(value) {
+                    self.view.postpone(&ids);
+                }
+            }
             _ => {}
         }
     }
 
-    fn close_call(&mut self, tool_call: &str) {
-        if let Some(position) = self
-            .open_calls
-            .iter()
-            .position(|call| call.event.tool_call_id == tool_call)
-        {
+    fn close_call(&mut self, answers: impl Fn(&OpenCall) -> bool) {
+        if let Some(position) = self.open_calls.iter().position(answers) {
             self.open_calls.remove(position);
         }
     }

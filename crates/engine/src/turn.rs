@@ -5,7 +5,7 @@ use deft_types::{
     Action, ActionEvent, AgentErrorEvent, Classification, Content, EventBody, EventId, Extra, FailureKind,
     Message, MessageEvent, Role, SecurityRisk, Source, ToolCall,
 };
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use std::collections::HashSet;
 
 use crate::arguments;
@@ -49,6 +49,8 @@ pub(crate) enum Turn {
 /// Said to a model whose reply was empty.
 const NUDGE: &str = "Your last reply had neither text nor a tool call. Go on with the task by calling a tool; if it \
                      is done, call `finish`.";
+/// How long a tool's name may be for every provider.
+const MAX_NAME_CHARS: usize = 64;
 /// The result of a call behind `finish` in the same reply.
 const AFTER_FINISH: &str = "Not run: the same reply had already called `finish`.";
 
@@ -150,15 +152,19 @@ struct Checked {
     summary: String,
 }
 
-/// Finds the tool and fits the arguments. A call whose arguments are not JSON gets some that are: it will be
-/// sent back to providers, and they refuse what does not parse.
+/// Finds the tool and fits the arguments. The call will be sent back to providers with every request, and they
+/// refuse arguments that are no JSON object and names of other characters than these: so both are mended.
 fn check(call: &mut ToolCall, tools: &Toolset) -> Result<Checked, String> {
     let parsed = arguments::parse(&call.arguments);
-    if parsed.is_err() {
-        call.arguments = json!({"malformed_arguments": true}).to_string();
-    } else if serde_json::from_str::<serde_json::Value>(&call.arguments).is_err() {
-        call.arguments = json!(parsed.as_ref().ok()).to_string();
+    match &parsed {
+        Err(_) => call.arguments = json!({"malformed_arguments": true}).to_string(),
+        Ok(fields) => {
+            if serde_json::from_str::<Map<String, Value>>(&call.arguments).is_err() {
+                call.arguments = json!(fields).to_string();
+            }
+        }
     }
+    call.name = presentable_name(&call.name);
     let Some(tool) = tools.find(&call.name) else {
         let names: Vec<_> = tools.names().iter().map(|name| format!("'{name}'")).collect();
         return Err(format!(
@@ -188,6 +194,22 @@ fn check(call: &mut ToolCall, tools: &Toolset) -> Result<Checked, String> {
         risk: fitted.risk,
         summary,
     })
+}
+
+fn presentable_name(name: &str) -> String {
+    let allowed = |c: char| {
+        if c.is_ascii_alphanumeric() || c == '_' || c == '-' {
+            c
+        } else {
+            '_'
+        }
+    };
+    let name: String = name.trim().chars().take(MAX_NAME_CHARS).map(allowed).collect();
+    if name.is_empty() {
+        "unnamed".to_owned()
+    } else {
+        name
+    }
 }
 
 /// The result of a call that did not run, or whose tool failed.

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use deft_types::{
-    ActionEvent, AgentErrorEvent, Content, Event, EventBody, Message, ObservationEvent, Role, Source,
-    SystemPromptEvent, UserRejectObservation,
+    ActionEvent, AgentErrorEvent, Content, Event, EventBody, EventId, Message, ObservationEvent, Role,
+    Source, SystemPromptEvent, UserRejectObservation,
 };
 
 use crate::observation::for_model;
@@ -17,7 +17,9 @@ use crate::observation::for_model;
 pub struct View {
     messages: Vec<Arc<Message>>,
     batch: Option<Batch>,
-    waiting: Vec<Message>,
+    waiting: Vec<Arc<Message>>,
+    /// The user's messages since the last reply, and where they stand.
+    fresh: Vec<(EventId, usize)>,
 }
 
 /// The calls of the last reply, as long as one of them has no result.
@@ -35,13 +37,30 @@ impl View {
         self.messages.clone()
     }
 
+    /// Whether something was said that the model can only see after the results that are still to come.
+    pub(crate) fn has_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// These came while the reply that follows was written: they belong behind it. No request has had them yet.
+    pub(crate) fn postpone(&mut self, ids: &[EventId]) {
+        let late = self
+            .fresh
+            .iter()
+            .filter(|(id, _)| ids.contains(id))
+            .map(|(_, index)| *index);
+        if let Some(first) = late.min() {
+            self.waiting.extend(self.messages.drain(first..));
+        }
+    }
+
     pub(crate) fn apply(&mut self, event: &Event) {
         match &event.body {
             EventBody::SystemPrompt(prompt) => self.messages.push(Arc::new(system_message(prompt))),
             EventBody::Message(said) => {
                 let mut message = said.llm_message.clone();
                 message.content.extend(said.extended_content.iter().cloned());
-                self.say(message, event.source);
+                self.say(message, event);
             }
             EventBody::Action(action) => self.add_call(action),
             EventBody::Observation(result) => {
@@ -69,19 +88,29 @@ impl View {
         }
     }
 
-    fn say(&mut self, message: Message, source: Source) {
+    fn say(&mut self, message: Message, event: &Event) {
+        let is_reply = event.source == Source::Agent;
         // An empty reply is in the log, but providers refuse to read it.
-        if source == Source::Agent && message.plain_text().trim().is_empty() {
+        let is_empty = is_reply && message.plain_text().trim().is_empty();
+        if self.batch.is_some() && !is_empty {
+            self.waiting.push(Arc::new(message));
             return;
         }
-        if self.batch.is_some() {
-            self.waiting.push(message);
+        if is_reply {
+            self.fresh.clear();
         } else {
+            self.fresh.push((event.id.clone(), self.messages.len()));
+        }
+        if !is_empty {
             self.messages.push(Arc::new(message));
+        }
+        if is_reply && self.batch.is_none() {
+            self.messages.append(&mut self.waiting);
         }
     }
 
     fn add_call(&mut self, action: &ActionEvent) {
+        self.fresh.clear();
         if let Some(batch) = self
             .batch
             .as_mut()
@@ -98,13 +127,12 @@ impl View {
             return;
         }
         // Only a log that was damaged has calls left open here.
-        for id in self.batch.take().map(|batch| batch.open).unwrap_or_default() {
-            self.messages.push(Arc::new(tool_message(
-                &id,
-                vec![Content::text("[The result of this call is lost.]")],
-            )));
+        if let Some(batch) = self.batch.take() {
+            let lost = || vec![Content::text("[The result of this call is lost.]")];
+            self.messages
+                .extend(batch.open.iter().map(|id| Arc::new(tool_message(id, lost()))));
+            self.messages.append(&mut self.waiting);
         }
-        self.messages.extend(self.waiting.drain(..).map(Arc::new));
         let mut reply = Message::new(Role::Assistant, action.thought.clone());
         reply.reasoning_content.clone_from(&action.reasoning_content);
         reply.thinking_blocks.clone_from(&action.thinking_blocks);
@@ -130,7 +158,7 @@ impl View {
         self.messages.push(Arc::new(message(call)));
         if batch.open.is_empty() {
             self.batch = None;
-            self.messages.extend(self.waiting.drain(..).map(Arc::new));
+            self.messages.append(&mut self.waiting);
         }
     }
 }

@@ -105,10 +105,13 @@ impl Client {
 
         let calls = Arc::new(Calls(Mutex::new(Some(HashMap::new()))));
         let (requests, mut queue) = mpsc::channel::<Request>(MAX_QUEUED_REQUESTS);
-        let write = tokio::spawn(async move {
-            while let Some(request) = queue.recv().await {
-                if writer.send(request).await.is_err() {
-                    break; // the reading half sees the end too, and tells
+        let write = tokio::spawn({
+            let calls = calls.clone();
+            async move {
+                while let Some(request) = queue.recv().await {
+                    if writer.send(request).await.is_err() {
+                        return calls.close();
+                    }
                 }
             }
         });
@@ -127,6 +130,11 @@ impl Client {
             calls,
             _tasks: Arc::new(Tasks([write, read])),
         })
+    }
+
+    /// Whether the connection has ended: connect again.
+    pub fn is_closed(&self) -> bool {
+        self.calls.lock().is_none()
     }
 
     /// The executor's introduction.

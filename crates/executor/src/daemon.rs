@@ -16,6 +16,8 @@ pub const SOCKET: &str = "socket";
 
 /// Connections at the same time; beyond it new ones are turned away.
 const MAX_CONNECTIONS: usize = 32;
+/// How long to wait when the system cannot give us another connection.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Why a daemon cannot run.
 #[derive(Debug, thiserror::Error)]
@@ -86,12 +88,15 @@ impl Daemon {
         loop {
             tokio::select! {
                 () = executor.shutdown_requested() => break,
-                accepted = self.listener.accept() => {
-                    if let Ok((stream, _)) = accepted && connections.len() < MAX_CONNECTIONS {
+                accepted = self.listener.accept() => match accepted {
+                    Ok((stream, _)) if connections.len() < MAX_CONNECTIONS => {
                         let executor = executor.clone();
                         connections.spawn(async move { executor.serve(stream).await });
                     }
-                }
+                    Ok(_) => {}
+                    // Too many open files, mostly: it passes.
+                    Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
+                },
                 Some(_) = connections.join_next(), if !connections.is_empty() => {}
                 () = tokio::time::sleep(linger), if connections.is_empty() => break,
             }

@@ -19,6 +19,8 @@ use crate::journal::{Admission, Entry, Journal};
 
 /// Replies of one connection that wait to be written; beyond it its calls' output waits.
 const MAX_QUEUED_REPLIES: usize = 256;
+/// A longer answer is not passed on. Well below what a frame and a stored event may have.
+const MAX_OUTCOME_BYTES: usize = 32 * 1024 * 1024;
 
 /// The tools of one workspace, and the calls made to them. Cheap to clone.
 #[derive(Clone)]
@@ -113,8 +115,9 @@ impl Executor {
             } => match journal.admit(&id) {
                 Admission::Run(entry, outcome) => {
                     // Joined before it starts, so that no output is missed.
-                    forwards.spawn(forward(id, entry.clone(), replies.clone()));
+                    forwards.spawn(forward(id.clone(), entry.clone(), replies.clone()));
                     self.start(
+                        id,
                         &tool,
                         *action,
                         deadline_ms.map(Duration::from_millis),
@@ -150,6 +153,7 @@ impl Executor {
 
     fn start(
         &self,
+        id: ActionId,
         tool: &str,
         action: Action,
         deadline: Option<Duration>,
@@ -167,6 +171,7 @@ impl Executor {
             output: sink,
             cancel: entry.cancel.clone(),
         };
+        let shared = self.shared.clone();
         self.shared.running.spawn(async move {
             let run = async {
                 let mut run = tool.run(call);
@@ -180,16 +185,30 @@ impl Executor {
             // The call holds the sink, so the chunks end with it.
             let (ended, ()) = tokio::join!(run, publish(chunks, &entry.output));
             let ended = match ended {
-                Ok(observation) => Outcome::Observed {
+                Ok(observation) => within_limit(Outcome::Observed {
                     observation: Box::new(observation),
-                },
+                }),
                 Err(error) => Outcome::Failed {
                     message: error.to_string(),
                 },
             };
             outcome.send_replace(Some(ended));
+            shared.journal.ended(&id);
         });
     }
+}
+
+/// An answer that would not fit into a frame or an event is replaced by one that says so.
+fn within_limit(outcome: Outcome) -> Outcome {
+    let size = serde_json::to_vec(&outcome).map_or(usize::MAX, |json| json.len());
+    if size <= MAX_OUTCOME_BYTES {
+        return outcome;
+    }
+    let message = format!(
+        "The tool has done its work, but its answer of {size} bytes is longer than the {MAX_OUTCOME_BYTES} that can be \
+         passed on. Look at the result in parts."
+    );
+    Outcome::Failed { message }
 }
 
 /// Makes text of output: a character that is split between two chunks is put together again.

@@ -29,6 +29,11 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
+    /// Whether there is a result, or never will be because the tool broke.
+    fn has_ended(&self) -> bool {
+        self.outcome.borrow().is_some() || self.outcome.has_changed().is_err()
+    }
+
     /// Waits for the result.
     pub(crate) async fn ended(&mut self) -> Outcome {
         let outcome = self
@@ -62,6 +67,8 @@ pub(crate) struct Journal {
 #[derive(Default)]
 struct Calls {
     entries: HashMap<ActionId, Entry>,
+    /// Calls that still run, but whose results nobody wants.
+    unwanted: HashSet<ActionId>,
     acknowledged: HashSet<ActionId>,
     acknowledged_order: VecDeque<ActionId>,
 }
@@ -96,27 +103,40 @@ impl Journal {
         self.lock().entries.get(id).cloned()
     }
 
-    /// Forgets a finished call's result. A call that still runs stays.
+    /// Forgets a call's result: now, or as soon as there is one.
     pub(crate) fn acknowledge(&self, id: &ActionId) {
         let mut calls = self.lock();
-        if !calls
-            .entries
-            .get(id)
-            .is_some_and(|entry| entry.outcome.borrow().is_some())
-        {
-            return;
+        match calls.entries.get(id) {
+            None => {}
+            Some(entry) if entry.has_ended() => calls.forget(id),
+            Some(_) => {
+                calls.unwanted.insert(id.clone());
+            }
         }
-        calls.entries.remove(id);
-        calls.acknowledged.insert(id.clone());
-        calls.acknowledged_order.push_back(id.clone());
-        if calls.acknowledged_order.len() > MAX_REMEMBERED
-            && let Some(oldest) = calls.acknowledged_order.pop_front()
-        {
-            calls.acknowledged.remove(&oldest);
+    }
+
+    /// The call has its result.
+    pub(crate) fn ended(&self, id: &ActionId) {
+        let mut calls = self.lock();
+        if calls.unwanted.remove(id) {
+            calls.forget(id);
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, Calls> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Calls {
+    fn forget(&mut self, id: &ActionId) {
+        self.entries.remove(id);
+        self.acknowledged.insert(id.clone());
+        self.acknowledged_order.push_back(id.clone());
+        if self.acknowledged_order.len() > MAX_REMEMBERED
+            && let Some(oldest) = self.acknowledged_order.pop_front()
+        {
+            self.acknowledged.remove(&oldest);
+        }
     }
 }

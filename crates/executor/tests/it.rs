@@ -263,3 +263,42 @@ fn a_directory_that_others_can_enter_is_refused() {
     std::os::unix::fs::symlink(root.path(), &link).unwrap();
     private_directory(&link).unwrap_err();
 }
+
+#[tokio::test]
+async fn an_answer_that_is_too_long_to_pass_on_is_replaced_by_one_that_says_so() {
+    let place = Place::new();
+    let client = place.connect().await;
+    let path = place.root.path().join("large");
+    fs::write(&path, "\u{1b}".repeat(7_000_000) + "end").unwrap();
+    let edit = deft_types::FileEditorAction {
+        command: deft_types::EditorCommand::StrReplace,
+        path: path.display().to_string(),
+        old_str: Some("end".to_owned()),
+        new_str: Some("END".to_owned()),
+        ..deft_types::FileEditorAction::default()
+    };
+    let update = client
+        .call("1".into(), "file_editor".into(), edit.into())
+        .await
+        .end()
+        .await;
+    assert!(
+        matches!(update, Update::Ended(Outcome::Failed { message }) if message.contains("done its work"))
+    );
+    assert!(fs::read_to_string(path).unwrap().ends_with("END"));
+    assert!(!client.is_closed());
+}
+
+#[tokio::test]
+async fn a_result_that_nobody_wants_is_forgotten_as_soon_as_it_is_there() {
+    let place = Place::new();
+    let client = place.connect().await;
+    let running = call(&client, "1", "touch begun; until [ -e go ]; do sleep 0.01; done").await;
+    place.wait_for_file("begun").await;
+    client.acknowledge("1".into()).await;
+    fs::write(place.root.path().join("go"), "").unwrap();
+    terminal(running.end().await);
+    while client.collect("1".into()).await.end().await != Update::Unknown {
+        tokio::task::yield_now().await;
+    }
+}

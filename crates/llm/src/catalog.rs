@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 
 use deft_types::{Money, Tokens};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::Prices;
+use crate::{KnownCapabilities, LongPrompt, Prices, Rates, ThinkingMode};
 
 /// Rows as `data/trim.py` writes them.
 const TABLE: &str = include_str!("../data/models.json");
@@ -17,22 +18,28 @@ pub(crate) struct Entry {
     pub(crate) context_window: Option<Tokens>,
     pub(crate) max_output: Option<Tokens>,
     pub(crate) prices: Option<Prices>,
-    pub(crate) accepts_images: bool,
-    pub(crate) calls_tools: bool,
-    pub(crate) reasons: bool,
+    pub(crate) capabilities: KnownCapabilities,
+    /// Whether it is reached by the chat API, if the table says.
+    pub(crate) chat: Option<bool>,
 }
 
-/// Provider, context window, max output, prices (input, output, cache read, cache write), capabilities.
-type Row<'a> = (
-    &'a str,
-    Option<u64>,
-    Option<u64>,
-    Option<f64>,
-    Option<f64>,
-    Option<f64>,
-    Option<f64>,
-    &'a str,
+/// One row. The last column is left out where it does not apply.
+#[derive(Deserialize)]
+struct Row<'a>(
+    &'a str,                           // provider
+    Option<u64>,                       // context window
+    Option<u64>,                       // longest output
+    Option<Money>,                     // price of a token: input
+    Option<Money>,                     // output
+    Option<Money>,                     // read from the cache
+    Option<Money>,                     // written to it
+    &'a str,                           // capabilities
+    #[serde(default)] Option<LongRow>, // prices for long prompts
 );
+
+/// The longest prompt at the usual prices, then the prices of a longer one in the order above.
+#[derive(Deserialize)]
+struct LongRow(u64, Money, Money, Option<Money>, Option<Money>);
 
 /// Looks a model up by its name as written, then without the provider before the first slash.
 pub(crate) fn look_up(name: &str) -> Option<Entry> {
@@ -44,29 +51,64 @@ pub(crate) fn look_up(name: &str) -> Option<Entry> {
 }
 
 fn read(row: &str) -> Option<Entry> {
-    let (provider, context_window, max_output, input, output, cache_read, cache_write, capabilities): Row =
+    let Row(provider, context_window, max_output, input, output, cache_read, cache_write, capabilities, long) =
         serde_json::from_str(row).ok()?;
     let prices = input.zip(output).map(|(input, output)| Prices {
-        input: Money(input),
-        output: Money(output),
-        // Where the table names no price for the cache, the provider charges as for any other token.
-        cache_read: Money(cache_read.unwrap_or(input)),
-        cache_write: Money(cache_write.unwrap_or(input)),
+        base: rates(input, output, cache_read, cache_write),
+        long: long.map(
+            |LongRow(above, input, output, cache_read, cache_write)| LongPrompt {
+                above: Tokens(above),
+                rates: rates(input, output, cache_read, cache_write),
+            },
+        ),
     });
     Some(Entry {
         provider: provider.to_owned(),
         context_window: context_window.map(Tokens),
         max_output: max_output.map(Tokens),
         prices,
-        accepts_images: capabilities.contains('v'),
-        calls_tools: capabilities.contains('f'),
-        reasons: capabilities.contains('r'),
+        capabilities: KnownCapabilities {
+            // The table names every model that sees.
+            vision: Some(capabilities.contains('v')),
+            native_tool_calls: says(capabilities, 'f'),
+            parallel_tool_calls: says(capabilities, 'p'),
+            reasoning_effort: says(capabilities, 'r'),
+            thinking: capabilities.contains('a').then_some(ThinkingMode::Adaptive),
+            sampling: says(capabilities, 't'),
+            system_messages: says(capabilities, 's'),
+            responses_api: says(capabilities, 'e'),
+            ..KnownCapabilities::default()
+        },
+        chat: says(capabilities, 'c'),
     })
+}
+
+/// A letter in lower case is a yes, in upper case a no.
+fn says(letters: &str, letter: char) -> Option<bool> {
+    let no = letter.to_ascii_uppercase();
+    letters
+        .chars()
+        .find(|known| *known == letter || *known == no)
+        .map(|known| known == letter)
+}
+
+/// Where the table names no price for the cache, the provider charges as for any other token.
+fn rates(input: Money, output: Money, cache_read: Option<Money>, cache_write: Option<Money>) -> Rates {
+    Rates {
+        input,
+        output,
+        cache_read: cache_read.unwrap_or(input),
+        cache_write: cache_write.unwrap_or(input),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn dollars(text: &str) -> Money {
+        text.parse().unwrap()
+    }
 
     #[test]
     fn every_row_can_be_read() {
@@ -83,13 +125,47 @@ mod tests {
         assert_eq!(known.provider, "openai");
         assert_eq!(known.context_window, Some(Tokens(128_000)));
         assert_eq!(known.max_output, Some(Tokens(16_384)));
-        assert!(known.accepts_images);
+        assert_eq!(known.capabilities.vision, Some(true));
         let prices = known.prices.unwrap();
         assert_eq!(
-            (prices.input, prices.output, prices.cache_read, prices.cache_write),
-            (Money(2.5e-6), Money(1e-5), Money(1.25e-6), Money(2.5e-6))
+            (prices.base, prices.long),
+            (
+                rates(dollars("2.5e-6"), dollars("1e-5"), Some(dollars("1.25e-6")), None),
+                None
+            )
         );
         assert_eq!(look_up("openai/gpt-4o"), Some(known));
+    }
+
+    #[test]
+    fn long_prompts_have_prices_of_their_own_where_the_table_says_so() {
+        let prices = look_up("gemini/gemini-2.5-pro").unwrap().prices.unwrap();
+        assert_eq!(prices.base.input, dollars("1.25e-6"));
+        assert_eq!(
+            prices.long,
+            Some(LongPrompt {
+                above: Tokens(200_000),
+                rates: rates(
+                    dollars("2.5e-6"),
+                    dollars("1.5e-5"),
+                    Some(dollars("2.5e-7")),
+                    None
+                ),
+            })
+        );
+    }
+
+    #[test]
+    fn a_capability_is_there_or_not_or_unknown() {
+        let of = |name: &str| look_up(name).unwrap();
+        assert_eq!(of("gpt-5").capabilities.responses_api, Some(true));
+        assert_eq!(of("gpt-4o").capabilities.responses_api, None);
+        assert_eq!(of("o3").capabilities.parallel_tool_calls, Some(false));
+        assert_eq!(of("azure/gpt-5-codex").chat, Some(false));
+        assert_eq!(
+            of("claude-opus-4-8").capabilities.thinking,
+            Some(ThinkingMode::Adaptive)
+        );
     }
 
     #[test]

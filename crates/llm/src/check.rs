@@ -10,7 +10,10 @@ use reqwest::Url;
 use serde_json::json;
 use tokio::time::timeout;
 
-use crate::{Delta, Model, ModelError, ModelSettings, Reply, Request, ToolSchema, complete, http, open};
+use crate::provider::Provider;
+use crate::{
+    Delta, Model, ModelError, ModelSettings, Reply, Request, RetryPolicy, ToolSchema, complete, http, open,
+};
 
 /// How long one question may take. A local model may have to be loaded first.
 const PATIENCE: Duration = Duration::from_mins(5);
@@ -94,6 +97,14 @@ pub async fn check(name: &str, settings: &ModelSettings, mut tell: impl FnMut(&F
         good &= passed;
         passed
     };
+    // Who tries a model out wants to see it fail.
+    let settings = &ModelSettings {
+        retry: RetryPolicy {
+            attempts: 1,
+            ..RetryPolicy::default()
+        },
+        ..settings.clone()
+    };
     let model = match open::open(name, settings) {
         Ok(model) => model,
         Err(error) => {
@@ -104,8 +115,9 @@ pub async fn check(name: &str, settings: &ModelSettings, mut tell: impl FnMut(&F
             return false;
         }
     };
-    let server = open::provider_of(name).and_then(|(provider, _)| open::address_of(provider, settings).ok());
-    told(Layer::Name, Verdict::Good(place(server.as_ref())));
+    let provider = open::provider_of(open::without_recorder(name)).map(|(provider, _)| provider);
+    let server = provider.and_then(|provider| open::address_of(name, provider, settings).ok());
+    told(Layer::Name, Verdict::Good(place(provider, server.as_ref())));
     if let Some(server) = &server {
         for (layer, verdict) in reach(server, settings).await {
             if !told(layer, verdict) {
@@ -124,14 +136,14 @@ pub async fn check(name: &str, settings: &ModelSettings, mut tell: impl FnMut(&F
                 error,
                 ModelError::BadRequest { .. } | ModelError::RateLimit { .. }
             );
-            if past_the_key && server.is_some() {
+            if past_the_key && provider.is_some() {
                 told(Layer::Authentication, accepted());
             }
             told(layer, verdict);
             return false;
         }
         Ok(reply) => {
-            if server.is_some() {
+            if provider.is_some() {
                 told(Layer::Authentication, accepted());
             }
             told(Layer::Model, Verdict::Good(answered(&reply)));
@@ -142,10 +154,11 @@ pub async fn check(name: &str, settings: &ModelSettings, mut tell: impl FnMut(&F
     good
 }
 
-fn place(server: Option<&Url>) -> String {
-    match server {
-        Some(server) => format!("served at {}", shown(server)),
-        None => "built in, no server needed".to_owned(),
+fn place(provider: Option<&Provider>, server: Option<&Url>) -> String {
+    match (provider, server) {
+        (_, Some(server)) => format!("served at {}", shown(server)),
+        (Some(provider), None) => format!("served by {}", provider.name),
+        (None, None) => "no server needed".to_owned(),
     }
 }
 
@@ -165,7 +178,7 @@ fn key_in_words(settings: &ModelSettings) -> &'static str {
 
 /// Whether the server answers at all: any answer will do.
 async fn reach(server: &Url, settings: &ModelSettings) -> Vec<(Layer, Verdict)> {
-    let outcome = match http::new_client(settings.connect_timeout) {
+    let outcome = match http::new_client(settings) {
         Ok(client) => timeout(settings.idle_timeout, client.get(server.clone()).send()).await,
         Err(error) => {
             let remedy = "report this as a fault of Deft";

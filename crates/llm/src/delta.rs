@@ -1,10 +1,15 @@
 //! The pieces a reply arrives in.
 
+use std::time::Duration;
+
 use deft_types::{Money, ReasoningItem, ThinkingBlock, Tokens};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 /// One piece of a reply.
-#[derive(Clone, Debug, PartialEq)]
+#[skip_serializing_none]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Delta {
     /// The reply begins; left out where the provider gives it no id.
     Started {
@@ -34,12 +39,22 @@ pub enum Delta {
     ReasoningItem(ReasoningItem),
     /// What the call used; the last one counts.
     Usage(Usage),
+    /// The attempt failed and another follows: forget every piece so far. Whoever watches is told how long it
+    /// takes until then.
+    Retry {
+        /// Which attempt follows, from 2.
+        attempt: u32,
+        /// How long it is waited for.
+        wait: Duration,
+        /// Why the last one failed.
+        reason: String,
+    },
     /// The reply is whole. Nothing follows.
     Finished(FinishReason),
 }
 
 /// Why a reply ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FinishReason {
     /// The model had nothing more to say.
@@ -53,7 +68,7 @@ pub enum FinishReason {
 }
 
 /// Tokens that one call used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Usage {
     /// What went in, cached or not.

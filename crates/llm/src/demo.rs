@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use self::sight::{Sight, TestFailure, source_lines};
 use crate::canned::{Canned, CannedCall, Pace};
-use crate::{Delta, Model, ModelError, ModelProfile, Prices, Request};
+use crate::{Capabilities, Delta, Model, ModelError, ModelProfile, Prices, Request};
 
 /// Looks around; the first line of the answer is the working directory.
 const LOOK: &str = "pwd && ls";
@@ -48,7 +48,10 @@ impl DemoModel {
                 context_window: Some(Tokens(128_000)),
                 max_output: None,
                 prices: Some(Prices::FREE),
-                accepts_images: false,
+                capabilities: Capabilities {
+                    vision: false,
+                    ..Capabilities::default()
+                },
             },
         }
     }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::http::{self, fetch};
 use crate::ollama::{self, Shown};
-use crate::{Ability, ModelFacts, Prices};
+use crate::{Ability, ModelFacts, ModelSettings, Prices};
 
 /// How long a server on this machine may take for each answer.
 pub const LOCAL_PATIENCE: Duration = Duration::from_millis(300);
@@ -95,7 +95,12 @@ pub fn usual_places(ollama_host: Option<&str>) -> Vec<Place> {
 
 /// Looks at all places at once. A server that takes longer than `patience` for an answer counts as absent.
 pub async fn discover(places: Vec<Place>, patience: Duration) -> Vec<Found> {
-    let client = http::new_client(patience).ok();
+    // Without proxies: these servers are near.
+    let settings = ModelSettings {
+        connect_timeout: patience,
+        ..ModelSettings::default()
+    };
+    let client = http::new_client(&settings).ok();
     join_all(places.into_iter().map(async |place| {
         let server = client.as_ref().zip(Url::parse(&place.address).ok());
         let models = match server {

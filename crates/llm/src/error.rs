@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use deft_types::{Classification, FailureKind};
+use serde::{Deserialize, Serialize};
 
 /// Why a model did not answer. Texts never hold the key, and echo only the beginning of a server's answer.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
 pub enum ModelError {
     /// The messages do not fit. The caller condenses the history and asks again.
     #[error("the conversation no longer fits into the model's context window: {detail}")]

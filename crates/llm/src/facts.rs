@@ -77,10 +77,11 @@ pub fn facts(name: &str) -> Option<ModelFacts> {
 }
 
 fn abilities(entry: &Entry) -> Vec<Ability> {
+    let capabilities = &entry.capabilities;
     Ability::among(&[
-        (Ability::Tools, entry.calls_tools),
-        (Ability::Vision, entry.accepts_images),
-        (Ability::Thinking, entry.reasons),
+        (Ability::Tools, capabilities.native_tool_calls == Some(true)),
+        (Ability::Vision, capabilities.vision == Some(true)),
+        (Ability::Thinking, capabilities.reasoning_effort == Some(true)),
     ])
 }
 

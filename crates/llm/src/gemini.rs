@@ -13,7 +13,7 @@ use reqwest::header::HeaderMap;
 use self::reader::ReplyReader;
 use crate::api::{AnswerReader, Api, Post};
 use crate::chat::secret_header;
-use crate::{ModelError, Request};
+use crate::{ModelError, ModelProfile, Request, Tuning};
 
 /// The first generation that shows its thoughts.
 const FIRST_WITH_THOUGHTS: f32 = 2.5;
@@ -23,11 +23,32 @@ const FIRST_WITH_SIGNATURES: f32 = 3.0;
 /// The Gemini API, set up for one model.
 pub(crate) struct GeminiApi {
     /// Where requests go.
-    pub(crate) url: Url,
-    pub(crate) api_key: Option<Secret<String>>,
-    pub(crate) max_output: Option<Tokens>,
-    pub(crate) accepts_images: bool,
-    pub(crate) generation: Generation,
+    url: Url,
+    api_key: Option<Secret<String>>,
+    max_output: Option<Tokens>,
+    accepts_images: bool,
+    generation: Generation,
+    /// Only what the model takes.
+    tuning: Tuning,
+}
+
+impl GeminiApi {
+    pub(crate) fn new(
+        base: &Url,
+        wire_name: &str,
+        api_key: Option<Secret<String>>,
+        tuning: Tuning,
+        profile: &ModelProfile,
+    ) -> Self {
+        Self {
+            url: address(base, wire_name),
+            api_key,
+            max_output: profile.max_output,
+            accepts_images: profile.capabilities.vision,
+            generation: Generation::of(wire_name),
+            tuning,
+        }
+    }
 }
 
 impl Api for GeminiApi {
@@ -51,10 +72,10 @@ impl Api for GeminiApi {
 /// Which generation of Gemini a model is of, as its name says: 2.5, 3 … An alias such as `gemini-pro-latest` is
 /// of the newest; another family of models (`gemma`) is of none.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Generation(f32);
+struct Generation(f32);
 
 impl Generation {
-    pub(crate) fn of(name: &str) -> Self {
+    fn of(name: &str) -> Self {
         let Some((_, rest)) = name.split_once("gemini-") else {
             return Self(0.0);
         };
@@ -72,7 +93,7 @@ impl Generation {
 }
 
 /// Where a model's streamed replies are asked for, under a server's base address.
-pub(crate) fn address(base: &Url, model: &str) -> Url {
+fn address(base: &Url, model: &str) -> Url {
     let mut url = base.clone();
     let path = match url.path().trim_end_matches('/') {
         "" => "/v1beta",

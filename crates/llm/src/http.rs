@@ -3,6 +3,7 @@
 mod client;
 mod failure;
 mod fetch;
+mod proxies;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,6 +18,7 @@ pub(crate) use self::client::{base_address, new_client};
 use self::failure::{MAX_FAILURE_BYTES, retry_after};
 pub(crate) use self::failure::{excerpt, failure_of};
 pub(crate) use self::fetch::fetch;
+pub use self::proxies::Proxies;
 use crate::api::Api;
 use crate::{Delta, Model, ModelError, ModelProfile, Request};
 

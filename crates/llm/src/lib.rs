@@ -1,41 +1,67 @@
 //! Models: what answers prompts.
 //!
-//! One trait, [`Model`], over everything that answers: OpenAI-compatible servers, a written script and
-//! a built-in demo. Replies stream; dropping the stream cancels the call; every provider's failures come
-//! out as the one [`ModelError`].
+//! One trait, [`Model`], over everything that answers: OpenAI, Azure, Anthropic, AWS Bedrock, the many servers that
+//! speak like OpenAI, a written script and a built-in demo. Replies stream; dropping the stream cancels the call;
+//! every provider's failures come out as the one [`ModelError`].
 //!
 //! This crate knows nothing of conversations and runs no tools. It only turns messages into a reply.
 //!
 //! Begin reading at [`Model`], then [`complete`] and [`open`].
 
+mod anthropic;
 mod api;
-mod arguments;
+mod attachment;
+mod azure;
+mod bedrock;
+mod blocks;
 mod canned;
+mod capabilities;
+mod cassette;
 mod catalog;
 mod chat;
 mod check;
-mod data_url;
+mod claude;
 mod delta;
 mod demo;
 mod discover;
 mod error;
 mod facts;
+mod fallback;
 mod gemini;
 mod http;
+mod json_events;
 mod model;
 mod ollama;
 mod open;
+mod openai;
+mod prices;
 mod provider;
+mod registry;
 mod reply;
+mod responses;
+mod retry;
+mod router;
 mod script;
 mod sse;
+mod stop;
+mod tool_use;
+mod tuning;
 
+pub use bedrock::{AwsKeys, AwsSettings};
+pub use capabilities::{Capabilities, KnownCapabilities, ThinkingMode};
+pub use cassette::CassetteError;
 pub use check::{Finding, Layer, Verdict, check};
 pub use delta::{Delta, FinishReason, Usage};
 pub use discover::{Found, LOCAL_PATIENCE, LocalKind, Place, discover, usual_places};
 pub use error::ModelError;
 pub use facts::{Ability, ModelFacts, ProviderFacts, facts, providers};
-pub use model::{Model, ModelProfile, Prices, Request, ToolSchema};
-pub use open::{ModelSettings, OpenModelError, address_variable, key_variable, open};
+pub use http::Proxies;
+pub use model::{Model, ModelProfile, Request, ToolSchema};
+pub use open::{ApiMode, ModelSettings, OpenModelError, address_variable, key_variable, open};
+pub use prices::{LongPrompt, Prices, Rates};
+pub use registry::{NamedModel, Registry};
 pub use reply::{Reply, complete};
+pub use retry::{RetryPolicy, with_retries};
+pub use router::Condition;
 pub use script::ScriptError;
+pub use tuning::Tuning;

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use deft_types::{Message, Money, Tokens, ToolSpec};
 use futures::stream::BoxStream;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Delta, ModelError, Usage};
+use crate::{Capabilities, Delta, ModelError, Prices, Usage};
 
 /// What answers prompts.
 pub trait Model: Send + Sync {
@@ -19,7 +20,7 @@ pub trait Model: Send + Sync {
 }
 
 /// What is known about a model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModelProfile {
     /// Its name as the user wrote it, such as `openai/gpt-4o`.
     pub name: String,
@@ -27,57 +28,37 @@ pub struct ModelProfile {
     pub context_window: Option<Tokens>,
     /// How much it is asked to write at most, if known.
     pub max_output: Option<Tokens>,
-    /// What it costs. `None`: unknown, so that every cost is reported as zero unless the provider names it.
+    /// What it costs. `None`: unknown, and so is the cost of each call unless the provider names it.
     pub prices: Option<Prices>,
-    /// Whether images are sent to it. Where not, a line of text stands in for them.
-    pub accepts_images: bool,
+    /// What it can do.
+    pub capabilities: Capabilities,
 }
 
 impl ModelProfile {
-    /// What a reply cost: what the provider says, else what the prices make it, else zero.
-    pub fn cost(&self, usage: &Usage) -> Money {
-        match (usage.cost, &self.prices) {
-            (Some(cost), _) => cost,
-            (None, Some(prices)) => prices.cost(usage),
-            (None, None) => Money::ZERO,
+    /// What is known about a model of which only the name is.
+    pub fn unknown(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            context_window: None,
+            max_output: None,
+            prices: None,
+            capabilities: Capabilities::default(),
         }
     }
-}
 
-/// Prices of one token.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Prices {
-    /// Of the prompt.
-    pub input: Money,
-    /// Of the completion, reasoning included.
-    pub output: Money,
-    /// Of the part of the prompt that the provider had in its cache.
-    pub cache_read: Money,
-    /// Of the part of the prompt that the provider put into its cache.
-    pub cache_write: Money,
-}
+    /// The same use with its cost, as far as it is known.
+    pub(crate) fn priced(&self, usage: Usage) -> Usage {
+        Usage {
+            cost: self.cost(&usage),
+            ..usage
+        }
+    }
 
-impl Prices {
-    /// The price of a model that costs nothing.
-    pub const FREE: Self = Self {
-        input: Money::ZERO,
-        output: Money::ZERO,
-        cache_read: Money::ZERO,
-        cache_write: Money::ZERO,
-    };
-
-    fn cost(&self, usage: &Usage) -> Money {
-        #[allow(clippy::cast_precision_loss)] // token counts are far below 2^52
-        let of = |tokens: u64, price: Money| Money(tokens as f64 * price.0);
-        let plain = usage
-            .prompt
-            .0
-            .saturating_sub(usage.cache_read.0)
-            .saturating_sub(usage.cache_write.0);
-        of(plain, self.input)
-            + of(usage.cache_read.0, self.cache_read)
-            + of(usage.cache_write.0, self.cache_write)
-            + of(usage.completion.0, self.output)
+    /// What a reply cost: what the provider says, else what the prices make it. `None`: nobody knows.
+    pub fn cost(&self, usage: &Usage) -> Option<Money> {
+        usage
+            .cost
+            .or_else(|| self.prices.as_ref().map(|prices| prices.cost(usage)))
     }
 }
 
@@ -93,7 +74,7 @@ pub struct Request {
 }
 
 /// A tool as a model sees it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ToolSchema {
     /// The name it is called by.
     pub name: String,
@@ -123,43 +104,27 @@ mod tests {
             context_window: None,
             max_output: None,
             prices,
-            accepts_images: false,
+            capabilities: Capabilities::default(),
         }
     }
 
     fn usage(cost: Option<Money>) -> Usage {
         Usage {
             prompt: Tokens(100),
-            completion: Tokens(10),
-            cache_read: Tokens(60),
-            cache_write: Tokens(30),
-            reasoning: Tokens(4),
             cost,
+            ..Usage::default()
         }
     }
 
     #[test]
-    fn cached_tokens_are_part_of_the_prompt_and_counted_once() {
-        let prices = Prices {
-            input: Money(1.0),
-            output: Money(1000.0),
-            cache_read: Money(0.5),
-            cache_write: Money(2.0),
-        };
-        let cost = profile(Some(prices)).cost(&usage(None));
-        assert_eq!(cost, Money(10.0 + 30.0 + 60.0 + 10_000.0));
-    }
-
-    #[test]
     fn the_providers_own_figure_beats_the_price_table() {
-        assert_eq!(
-            profile(Some(Prices::FREE)).cost(&usage(Some(Money(0.25)))),
-            Money(0.25)
-        );
+        let cost = "0.25".parse().ok();
+        assert_eq!(profile(Some(Prices::FREE)).cost(&usage(cost)), cost);
+        assert_eq!(profile(Some(Prices::FREE)).cost(&usage(None)), Some(Money::ZERO));
     }
 
     #[test]
-    fn an_unknown_price_costs_nothing() {
-        assert_eq!(profile(None).cost(&usage(None)), Money::ZERO);
+    fn without_a_price_the_cost_is_unknown_and_not_zero() {
+        assert_eq!(profile(None).cost(&usage(None)), None);
     }
 }

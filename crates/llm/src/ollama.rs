@@ -20,7 +20,7 @@ pub(crate) use self::show::Shown;
 use crate::api::{AnswerReader, Api, Post};
 use crate::chat::secret_header;
 use crate::http::{HttpModel, fetch};
-use crate::{Delta, Model, ModelError, ModelProfile, Request};
+use crate::{Delta, KnownCapabilities, Model, ModelError, ModelProfile, Prices, Request, Tuning};
 
 /// The largest context that is asked for: a larger one takes more memory than most machines have. Who has it says
 /// so in the model's Modelfile.
@@ -29,12 +29,16 @@ const MAX_CONTEXT: Tokens = Tokens(131_072);
 const MAX_OUTPUT: Tokens = Tokens(16_384);
 
 /// A model that Ollama serves. What the server knows about it is asked for with the first request.
-#[derive(Clone)]
-pub(crate) struct OllamaModel {
-    pub(crate) setup: Arc<Setup>,
-}
+pub(crate) struct OllamaModel(Arc<Known>);
 
 /// What is known before the server is asked, and what it said.
+struct Known {
+    setup: Setup,
+    guessed: ModelProfile,
+    learned: OnceLock<(ModelProfile, Shown)>,
+}
+
+/// How the model is reached.
 pub(crate) struct Setup {
     /// The name that the server knows the model by.
     pub(crate) wire_name: String,
@@ -42,22 +46,37 @@ pub(crate) struct Setup {
     pub(crate) api_key: Option<Secret<String>>,
     pub(crate) client: Client,
     pub(crate) idle_timeout: Duration,
-    pub(crate) profile: ModelProfile,
-    pub(crate) learned: OnceLock<(ModelProfile, Shown)>,
+    /// Taken out of whatever the server echoes.
+    pub(crate) secrets: Vec<Secret<String>>,
+    /// Only what the model takes.
+    pub(crate) tuning: Tuning,
+    /// What the user says the model can do.
+    pub(crate) overrides: KnownCapabilities,
+}
+
+impl OllamaModel {
+    pub(crate) fn new(setup: Setup, profile: ModelProfile) -> Self {
+        Self(Arc::new(Known {
+            setup,
+            guessed: ModelProfile {
+                prices: profile.prices.or(Some(Prices::FREE)),
+                ..profile
+            },
+            learned: OnceLock::new(),
+        }))
+    }
 }
 
 impl Model for OllamaModel {
     fn profile(&self) -> &ModelProfile {
-        self.setup
-            .learned
-            .get()
-            .map_or(&self.setup.profile, |(profile, _)| profile)
+        let learned = self.0.learned.get();
+        learned.map_or(&self.0.guessed, |(profile, _)| profile)
     }
 
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, ModelError>> {
-        let setup = Arc::clone(&self.setup);
+        let known = Arc::clone(&self.0);
         Box::pin(async_stream::try_stream! {
-            let model = setup.http_model().await?;
+            let model = known.http_model().await?;
             let mut deltas = model.stream(request);
             while let Some(delta) = deltas.next().await {
                 yield delta?;
@@ -66,24 +85,26 @@ impl Model for OllamaModel {
     }
 }
 
-impl Setup {
+impl Known {
     async fn http_model(&self) -> Result<HttpModel, ModelError> {
         let (profile, shown) = self.learned().await?;
+        let setup = &self.setup;
         let api = ChatApi {
-            wire_name: self.wire_name.clone(),
-            url: endpoint(&self.base, "chat"),
-            api_key: self.api_key.clone(),
+            wire_name: setup.wire_name.clone(),
+            url: endpoint(&setup.base, "chat"),
+            api_key: setup.api_key.clone(),
             context: shown.context_to_ask_for(MAX_CONTEXT),
             max_output: profile.max_output,
-            accepts_images: profile.accepts_images,
+            accepts_images: profile.capabilities.vision,
             thinks: shown.can("thinking").unwrap_or(false),
+            tuning: setup.tuning.clone(),
         };
         Ok(HttpModel {
             profile: profile.clone(),
             api: Arc::new(api),
-            client: self.client.clone(),
-            idle_timeout: self.idle_timeout,
-            secrets: self.api_key.iter().cloned().collect(),
+            client: setup.client.clone(),
+            idle_timeout: setup.idle_timeout,
+            secrets: setup.secrets.clone(),
         })
     }
 
@@ -92,10 +113,30 @@ impl Setup {
         if let Some(learned) = self.learned.get() {
             return Ok(learned);
         }
-        let learned = self.learn(self.show().await?);
-        Ok(self.learned.get_or_init(|| learned))
+        let shown = self.setup.show().await?;
+        Ok(self.learned.get_or_init(|| (self.learn(&shown), shown)))
     }
 
+    fn learn(&self, shown: &Shown) -> ModelProfile {
+        let (overrides, tuning) = (&self.setup.overrides, &self.setup.tuning);
+        let mut profile = self.guessed.clone();
+        if let Some(window) = shown.context_in_force(MAX_CONTEXT) {
+            let output = MAX_OUTPUT.min(Tokens(window.0 / 2));
+            profile.context_window = Some(window);
+            profile.max_output = tuning.max_output.or(Some(output));
+        }
+        let capabilities = &mut profile.capabilities;
+        if let Some(sees) = overrides.vision.or(shown.can("vision")) {
+            capabilities.vision = sees;
+        }
+        if let Some(calls) = overrides.native_tool_calls.or(shown.can("tools")) {
+            capabilities.native_tool_calls = calls;
+        }
+        profile
+    }
+}
+
+impl Setup {
     async fn show(&self) -> Result<Shown, ModelError> {
         let request = self
             .client
@@ -114,18 +155,6 @@ impl Setup {
             Err(error) => Err(error),
         }
     }
-
-    fn learn(&self, shown: Shown) -> (ModelProfile, Shown) {
-        let mut profile = self.profile.clone();
-        if let Some(window) = shown.context_in_force(MAX_CONTEXT) {
-            profile.context_window = Some(window);
-            profile.max_output = Some(MAX_OUTPUT.min(Tokens(window.0 / 2)));
-        }
-        if let Some(sees) = shown.can("vision") {
-            profile.accepts_images = sees;
-        }
-        (profile, shown)
-    }
 }
 
 /// The chat API, set up for one model.
@@ -137,6 +166,7 @@ struct ChatApi {
     max_output: Option<Tokens>,
     accepts_images: bool,
     thinks: bool,
+    tuning: Tuning,
 }
 
 impl Api for ChatApi {

@@ -3,23 +3,33 @@
 #[cfg(test)]
 mod tests;
 
-use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use deft_types::{Secret, Tokens};
 use reqwest::Url;
+use serde::Deserialize;
 
+use crate::anthropic::{self, AnthropicApi};
 use crate::api::Api;
+use crate::azure;
+use crate::bedrock::{AwsSettings, BedrockApi};
+use crate::capabilities::{Home, Subject};
+use crate::cassette::{CassetteError, RecordModel, ReplayModel};
 use crate::catalog;
-use crate::chat::{self, ChatApi};
+use crate::chat::ChatApi;
+use crate::claude::Thinking;
 use crate::demo::DemoModel;
-use crate::gemini::{self, GeminiApi, Generation};
+use crate::gemini::GeminiApi;
 use crate::http::{self, HttpModel};
 use crate::ollama::{self, OllamaModel};
-use crate::provider::{PROVIDERS, Provider, Wire};
+use crate::openai::{self, Endpoint};
+use crate::provider::{Dialect, PROVIDERS, Provider, Wire};
+use crate::responses::ResponsesApi;
+use crate::retry::{RetryPolicy, with_retries};
 use crate::script::{ScriptError, ScriptModel};
-use crate::{Model, ModelProfile, Prices};
+use crate::{KnownCapabilities, Model, ModelProfile, Prices, Proxies, Tuning};
 
 /// What a server at an address of the user's choice is asked to write at most: it may well be a smaller one
 /// than the model's name promises.
@@ -27,6 +37,9 @@ const MAX_OUTPUT_ELSEWHERE: Tokens = Tokens(16_384);
 
 /// A name with more wrong letters than this is not a misspelling.
 const MAX_TYPOS: usize = 2;
+
+/// A shorter value is no secret.
+const MIN_SECRET_BYTES: usize = 8;
 
 /// What opening a model takes besides its name.
 #[derive(Clone, Debug)]
@@ -39,6 +52,44 @@ pub struct ModelSettings {
     pub connect_timeout: Duration,
     /// How long a server may be silent, before or within its answer.
     pub idle_timeout: Duration,
+    /// When and how often to ask again.
+    pub retry: RetryPolicy,
+    /// What its tokens cost, where the user knows better than the built-in table.
+    pub prices: Option<Prices>,
+    /// The proxies between this machine and the server.
+    pub proxies: Proxies,
+    /// A file with certificates, in PEM form, to trust beside the built-in ones.
+    pub ca_file: Option<PathBuf>,
+    /// Headers to send with each request.
+    pub extra_headers: Vec<(String, Secret<String>)>,
+    /// Which of OpenAI's APIs a model is asked by.
+    pub api_mode: ApiMode,
+    /// The version of Azure's API, if not the usual one.
+    pub api_version: Option<String>,
+    /// How the model is asked to answer.
+    pub tuning: Tuning,
+    /// What the user says the model can do.
+    pub capability_overrides: KnownCapabilities,
+    /// What the model's server says it can do, where it was asked.
+    pub discovered: KnownCapabilities,
+    /// Region and keys for models on AWS Bedrock.
+    pub aws: Option<AwsSettings>,
+    /// How many tokens a Claude model with a fixed budget may reason before it answers; zero: any Claude model
+    /// answers at once. `None`: half of its output.
+    pub extended_thinking_budget: Option<Tokens>,
+}
+
+/// Which of OpenAI's APIs a model is asked by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ApiMode {
+    /// The one that suits the model.
+    #[default]
+    Auto,
+    /// The chat API.
+    Chat,
+    /// The Responses API.
+    Responses,
 }
 
 impl Default for ModelSettings {
@@ -48,6 +99,18 @@ impl Default for ModelSettings {
             base_url: None,
             connect_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_mins(2),
+            retry: RetryPolicy::default(),
+            prices: None,
+            proxies: Proxies::default(),
+            ca_file: None,
+            extra_headers: Vec::new(),
+            api_mode: ApiMode::default(),
+            api_version: None,
+            tuning: Tuning::default(),
+            capability_overrides: KnownCapabilities::default(),
+            discovered: KnownCapabilities::default(),
+            aws: None,
+            extended_thinking_budget: None,
         }
     }
 }
@@ -57,7 +120,7 @@ impl Default for ModelSettings {
 pub enum OpenModelError {
     /// The name means nothing to us.
     #[error(
-        "unknown model `{name}`.{} A model is `demo`, `script:FILE`, or PROVIDER/NAME where PROVIDER is one of {}. \
+        "unknown model `{name}`.{} A model is `demo`, `script:FILE`, `replay:FILE`, `record:FILE:MODEL`, or PROVIDER/NAME where PROVIDER is one of {}. \
          For any other OpenAI-compatible server set `LLM_BASE_URL` and write `openai/NAME`",
         guess.as_ref().map(|guess| format!(" Did you mean `{guess}`?")).unwrap_or_default(),
         provider_names(),
@@ -76,15 +139,34 @@ pub enum OpenModelError {
         /// The provider's own name for the setting.
         variable: &'static str,
     },
+    /// A model on AWS lacks something.
+    #[error("`{name}` needs {what}")]
+    MissingAws {
+        /// What was asked for.
+        name: String,
+        /// What is missing, and how it is set.
+        what: &'static str,
+    },
     /// The base address is none.
     #[error("`LLM_BASE_URL` must be an address such as `http://localhost:8000/v1`: {reason}")]
     BadBaseUrl {
         /// What is wrong with it.
         reason: String,
     },
+    /// The provider has no address that serves everybody.
+    #[error(
+        "`{name}` needs the address of your own resource: set `LLM_BASE_URL`, such as `https://RESOURCE.openai.azure.com`"
+    )]
+    MissingBaseUrl {
+        /// What was asked for.
+        name: String,
+    },
     /// The script cannot be read.
     #[error(transparent)]
     Script(#[from] ScriptError),
+    /// The cassette cannot be used.
+    #[error(transparent)]
+    Cassette(#[from] CassetteError),
     /// No HTTP client could be made on this machine.
     #[error("no HTTP client could be made: {reason}")]
     Client {
@@ -93,14 +175,44 @@ pub enum OpenModelError {
     },
 }
 
-/// Opens a model by name: `demo`, `script:FILE`, or PROVIDER/NAME such as `openai/gpt-4o`. A known model of a
-/// known provider may go without the PROVIDER.
+/// Opens a model by name: `demo`, `script:FILE`, `replay:FILE`, `record:FILE:MODEL`, or PROVIDER/NAME such as
+/// `openai/gpt-4o`. A known model of a known provider may go without the PROVIDER.
 pub fn open(name: &str, settings: &ModelSettings) -> Result<Arc<dyn Model>, OpenModelError> {
+    let model = open_once(name, settings)?;
+    // Scripted failures are there to be seen, and what is recorded has had its retries.
+    let is_remote = name != "demo"
+        && !["script:", "record:", "replay:"]
+            .iter()
+            .any(|kind| name.starts_with(kind));
+    Ok(if is_remote {
+        with_retries(model, settings.retry.clone())
+    } else {
+        model
+    })
+}
+
+fn open_once(name: &str, settings: &ModelSettings) -> Result<Arc<dyn Model>, OpenModelError> {
     if name == "demo" {
         return Ok(Arc::new(DemoModel::new()));
     }
     if let Some(file) = name.strip_prefix("script:") {
         return Ok(Arc::new(ScriptModel::read(Path::new(file))?));
+    }
+    if let Some(file) = name.strip_prefix("replay:") {
+        return Ok(Arc::new(ReplayModel::open(name, Path::new(file))?));
+    }
+    if let Some(rest) = name.strip_prefix("record:") {
+        let (file, inner) = rest.split_once(':').ok_or_else(|| CassetteError::Name {
+            name: name.to_owned(),
+        })?;
+        let inner = open(inner, settings)?;
+        let secrets = secrets(settings.api_key.clone(), settings);
+        return Ok(Arc::new(RecordModel::open(
+            name,
+            Path::new(file),
+            inner,
+            secrets,
+        )?));
     }
     let (provider, wire_name) = provider_of(name).ok_or_else(|| OpenModelError::UnknownName {
         name: name.to_owned(),
@@ -111,48 +223,85 @@ pub fn open(name: &str, settings: &ModelSettings) -> Result<Arc<dyn Model>, Open
     let api_key = api_key
         .filter(|key| !key.is_empty())
         .map(|key| Secret::new(key.to_owned()));
-    if let (None, None, Some(variable)) = (&api_key, &settings.base_url, provider.key_variable) {
+    if let (None, None, Some(variable)) = (&api_key, &settings.base_url, provider.key_variable)
+        && provider.wire != Wire::Bedrock
+    {
         return Err(OpenModelError::MissingKey {
             name: name.to_owned(),
             variable,
         });
     }
-    let profile = profile(name, settings);
-    let base = address_of(provider, settings)?;
-    let client = http::new_client(settings.connect_timeout).map_err(|error| OpenModelError::Client {
+    let profile = profile(name, wire_name, provider, settings);
+    set_up(name, wire_name, provider, profile, api_key, settings)
+}
+
+/// The model behind its provider's wire format.
+fn set_up(
+    name: &str,
+    wire_name: &str,
+    provider: &Provider,
+    profile: ModelProfile,
+    api_key: Option<Secret<String>>,
+    settings: &ModelSettings,
+) -> Result<Arc<dyn Model>, OpenModelError> {
+    let client = http::new_client(settings).map_err(|error| OpenModelError::Client {
         reason: error.to_string(),
     })?;
+    let secrets = secrets(api_key.clone(), settings);
+    let base = || address_of(name, provider, settings);
+    let tuning = || settings.tuning.clone().for_model(&profile.capabilities);
     let api: Arc<dyn Api> = match provider.wire {
-        Wire::Chat(dialect) => Arc::new(ChatApi {
-            wire_name: wire_name.to_owned(),
-            dialect,
-            url: chat::address(&base),
-            api_key: api_key.clone(),
-            max_output: profile.max_output,
-            accepts_images: profile.accepts_images,
-        }),
-        Wire::Gemini => Arc::new(GeminiApi {
-            url: gemini::address(&base, wire_name),
-            api_key: api_key.clone(),
-            max_output: profile.max_output,
-            accepts_images: profile.accepts_images,
-            generation: Generation::of(wire_name),
-        }),
+        Wire::Chat(dialect) => {
+            let endpoint = Endpoint {
+                wire_name: wire_name.to_owned(),
+                dialect,
+                url: address(&base()?, wire_name, dialect, &profile, settings),
+                api_key,
+                max_output: profile.max_output,
+                capabilities: profile.capabilities,
+                tuning: tuning(),
+            };
+            if profile.capabilities.responses_api {
+                Arc::new(ResponsesApi(endpoint))
+            } else {
+                Arc::new(ChatApi(endpoint))
+            }
+        }
+        Wire::Anthropic => {
+            let max_output = profile.max_output.unwrap_or(anthropic::DEFAULT_MAX_OUTPUT);
+            Arc::new(AnthropicApi {
+                wire_name: wire_name.to_owned(),
+                url: anthropic::address(&base()?),
+                api_key,
+                max_output,
+                accepts_images: profile.capabilities.vision,
+                thinking: Thinking::of(
+                    profile.capabilities.thinking,
+                    settings.extended_thinking_budget,
+                    max_output,
+                ),
+            })
+        }
+        Wire::Bedrock => Arc::new(BedrockApi::new(
+            wire_name,
+            provider.base_url,
+            api_key,
+            settings,
+            &profile,
+        )?),
+        Wire::Gemini => Arc::new(GeminiApi::new(&base()?, wire_name, api_key, tuning(), &profile)),
         Wire::Ollama => {
-            return Ok(Arc::new(OllamaModel {
-                setup: Arc::new(ollama::Setup {
-                    wire_name: wire_name.to_owned(),
-                    base,
-                    api_key,
-                    client,
-                    idle_timeout: settings.idle_timeout,
-                    profile: ModelProfile {
-                        prices: profile.prices.or(Some(Prices::FREE)),
-                        ..profile
-                    },
-                    learned: OnceLock::new(),
-                }),
-            }));
+            let setup = ollama::Setup {
+                wire_name: wire_name.to_owned(),
+                base: base()?,
+                api_key,
+                client,
+                idle_timeout: settings.idle_timeout,
+                secrets,
+                tuning: tuning(),
+                overrides: settings.capability_overrides,
+            };
+            return Ok(Arc::new(OllamaModel::new(setup, profile)));
         }
     };
     Ok(Arc::new(HttpModel {
@@ -160,16 +309,25 @@ pub fn open(name: &str, settings: &ModelSettings) -> Result<Arc<dyn Model>, Open
         api,
         client,
         idle_timeout: settings.idle_timeout,
-        secrets: api_key.into_iter().collect(),
+        secrets,
     }))
 }
 
 /// Where a provider's server is.
-pub(crate) fn address_of(provider: &Provider, settings: &ModelSettings) -> Result<Url, OpenModelError> {
+pub(crate) fn address_of(
+    name: &str,
+    provider: &Provider,
+    settings: &ModelSettings,
+) -> Result<Url, OpenModelError> {
     let text = settings.base_url.as_deref().unwrap_or(provider.base_url);
+    if text.is_empty() {
+        return Err(OpenModelError::MissingBaseUrl {
+            name: name.to_owned(),
+        });
+    }
     let address = match provider.wire {
         Wire::Ollama => ollama::address(text),
-        Wire::Chat(_) | Wire::Gemini => text.to_owned(),
+        Wire::Chat(_) | Wire::Anthropic | Wire::Bedrock | Wire::Gemini => text.to_owned(),
     };
     http::base_address(&address).map_err(|error| OpenModelError::BadBaseUrl {
         reason: error.to_string(),
@@ -178,15 +336,31 @@ pub(crate) fn address_of(provider: &Provider, settings: &ModelSettings) -> Resul
 
 /// The environment variable that a model's provider has its server's address in, for who reads the environment.
 pub fn address_variable(name: &str) -> Option<&'static str> {
-    match provider_of(name)?.0.wire {
+    match provider_of(without_recorder(name))?.0.wire {
         Wire::Ollama => Some("OLLAMA_HOST"),
-        Wire::Chat(_) | Wire::Gemini => None,
+        Wire::Chat(_) | Wire::Anthropic | Wire::Bedrock | Wire::Gemini => None,
     }
 }
 
 /// The environment variable that a model's provider has its key in, for who reads the environment.
 pub fn key_variable(name: &str) -> Option<&'static str> {
-    provider_of(name)?.0.key_variable
+    provider_of(without_recorder(name))?.0.key_variable
+}
+
+/// The model that a recorder asks.
+pub(crate) fn without_recorder(name: &str) -> &str {
+    let recorded = name.strip_prefix("record:").and_then(|rest| rest.split_once(':'));
+    recorded.map_or(name, |(_, model)| without_recorder(model))
+}
+
+/// What must not be shown. A short value of a header is no secret, and would blot out half a message.
+fn secrets(api_key: Option<Secret<String>>, settings: &ModelSettings) -> Vec<Secret<String>> {
+    let headers = settings.extra_headers.iter().map(|(_, value)| value.clone());
+    api_key
+        .into_iter()
+        .chain(headers.filter(|value| value.expose().len() >= MIN_SECRET_BYTES))
+        .chain(settings.aws.iter().flat_map(AwsSettings::secrets))
+        .collect()
 }
 
 /// Who offers the model, and the name it goes by there.
@@ -198,27 +372,63 @@ pub(crate) fn provider_of(name: &str) -> Option<(&'static Provider, &str)> {
     }
 }
 
-fn profile(name: &str, settings: &ModelSettings) -> ModelProfile {
+/// Where requests go.
+fn address(
+    base: &Url,
+    wire_name: &str,
+    dialect: Dialect,
+    profile: &ModelProfile,
+    settings: &ModelSettings,
+) -> Url {
+    let version = settings.api_version.as_deref();
+    match (dialect, profile.capabilities.responses_api) {
+        (Dialect::Azure, false) => azure::chat_address(base, wire_name, version),
+        (Dialect::Azure, true) => azure::responses_address(base, version),
+        (_, false) => openai::address(base, "chat/completions"),
+        (_, true) => openai::address(base, "responses"),
+    }
+}
+
+fn profile(name: &str, wire_name: &str, provider: &Provider, settings: &ModelSettings) -> ModelProfile {
     let known = catalog::look_up(name);
+    let home = match settings.base_url {
+        Some(_) if !provider.base_url.is_empty() => Home::Elsewhere,
+        _ => Home::Provider,
+    };
     let context_window = known.as_ref().and_then(|entry| entry.context_window);
-    let max_output = known.as_ref().and_then(|entry| entry.max_output).map(|limit| {
+    let known_output = known.as_ref().and_then(|entry| entry.max_output).map(|limit| {
         // Some rows give the whole window as the limit of the output: that leaves no room for a prompt.
         let limit = match context_window {
             Some(window) if limit >= window => Tokens(window.0 / 2),
             _ => limit,
         };
-        match settings.base_url {
-            Some(_) => limit.min(MAX_OUTPUT_ELSEWHERE),
-            None => limit,
+        match home {
+            Home::Elsewhere => limit.min(MAX_OUTPUT_ELSEWHERE),
+            Home::Provider => limit,
         }
     });
+    let mut overrides = settings.capability_overrides;
+    match settings.api_mode {
+        ApiMode::Auto => {}
+        ApiMode::Chat => overrides.responses_api = Some(false),
+        ApiMode::Responses => overrides.responses_api = Some(true),
+    }
+    let subject = Subject {
+        provider,
+        wire_name,
+        home,
+        overrides,
+        discovered: settings.discovered,
+        entry: known.as_ref(),
+    };
     ModelProfile {
         name: name.to_owned(),
         context_window,
-        max_output,
-        prices: known.as_ref().and_then(|entry| entry.prices),
-        // A model nobody knows is given the images: the user who sends them should know.
-        accepts_images: known.as_ref().is_none_or(|entry| entry.accepts_images),
+        max_output: settings.tuning.max_output.or(known_output),
+        prices: settings
+            .prices
+            .or_else(|| known.as_ref().and_then(|entry| entry.prices)),
+        capabilities: subject.capabilities(),
     }
 }
 

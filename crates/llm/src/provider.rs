@@ -4,7 +4,7 @@
 pub(crate) struct Provider {
     /// What stands before the slash of a model's name.
     pub(crate) name: &'static str,
-    /// Where its server is, unless the settings say otherwise.
+    /// Where its server is, unless the settings say otherwise; empty: only they can say.
     pub(crate) base_url: &'static str,
     /// The environment variable that its own tools read the key from; `None`: it takes no key.
     pub(crate) key_variable: Option<&'static str>,
@@ -17,6 +17,10 @@ pub(crate) struct Provider {
 pub(crate) enum Wire {
     /// The OpenAI chat API, in one of its dialects.
     Chat(Dialect),
+    /// The Anthropic Messages API.
+    Anthropic,
+    /// The Converse API of AWS Bedrock.
+    Bedrock,
     /// The Gemini API of Google.
     Gemini,
     /// Ollama's own API.
@@ -30,6 +34,10 @@ pub(crate) enum Dialect {
     OpenAi,
     /// The older `max_tokens`, and `stream_options`.
     Compatible,
+    /// As compatible; `cache_control` at the top makes it mark the cache where a model wants marks.
+    OpenRouter,
+    /// As compatible, unless the model reasons; the key has a header of its own, the model is part of the address.
+    Azure,
     /// `max_tokens` alone; usage is reported unasked.
     Strict,
 }
@@ -38,8 +46,11 @@ pub(crate) enum Dialect {
 #[rustfmt::skip]
 pub(crate) const PROVIDERS: &[Provider] = &[
     provider("openai", "https://api.openai.com/v1", Some("OPENAI_API_KEY"), Dialect::OpenAi),
+    native("anthropic", "https://api.anthropic.com", Some("ANTHROPIC_API_KEY"), Wire::Anthropic),
     native("gemini", "https://generativelanguage.googleapis.com/v1beta", Some("GEMINI_API_KEY"), Wire::Gemini),
-    provider("openrouter", "https://openrouter.ai/api/v1", Some("OPENROUTER_API_KEY"), Dialect::Compatible),
+    native("bedrock", "https://bedrock-runtime.{region}.amazonaws.com", Some("AWS_BEARER_TOKEN_BEDROCK"), Wire::Bedrock),
+    provider("openrouter", "https://openrouter.ai/api/v1", Some("OPENROUTER_API_KEY"), Dialect::OpenRouter),
+    provider("azure", "", Some("AZURE_API_KEY"), Dialect::Azure),
     provider("deepseek", "https://api.deepseek.com/v1", Some("DEEPSEEK_API_KEY"), Dialect::Compatible),
     provider("mistral", "https://api.mistral.ai/v1", Some("MISTRAL_API_KEY"), Dialect::Strict),
     provider("groq", "https://api.groq.com/openai/v1", Some("GROQ_API_KEY"), Dialect::Compatible),

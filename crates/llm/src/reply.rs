@@ -34,8 +34,8 @@ pub struct Reply {
     pub tool_calls: Vec<ToolCall>,
     /// What it used.
     pub usage: Usage,
-    /// What it cost.
-    pub cost: Money,
+    /// What it cost, where anybody knows.
+    pub cost: Option<Money>,
     /// Why it ended.
     pub finish: FinishReason,
     /// How long it took from the request to the last piece.
@@ -72,7 +72,7 @@ struct Draft {
     thinking_blocks: Vec<ThinkingBlock>,
     reasoning_item: Option<ReasoningItem>,
     calls: Vec<ToolCall>,
-    usage: Usage,
+    usage: Option<Usage>,
     size: usize,
 }
 
@@ -111,7 +111,8 @@ impl Draft {
             }
             Delta::Thinking(block) => self.thinking_blocks.push(block),
             Delta::ReasoningItem(item) => self.reasoning_item = Some(item),
-            Delta::Usage(usage) => self.usage = usage,
+            Delta::Retry { .. } => *self = Self::default(),
+            Delta::Usage(usage) => self.usage = Some(usage),
             Delta::Finished(finish) => return Ok(Some(finish)),
         }
         Ok(None)
@@ -165,8 +166,8 @@ impl Draft {
             thinking_blocks: self.thinking_blocks,
             reasoning_item: self.reasoning_item,
             tool_calls: self.calls,
-            cost: model.profile().cost(&self.usage),
-            usage: self.usage,
+            cost: self.usage.and_then(|usage| model.profile().cost(&usage)),
+            usage: self.usage.unwrap_or_default(),
             finish,
             latency,
         }

@@ -18,7 +18,7 @@ use tokio::time::sleep;
 
 use self::step::Step;
 use crate::canned::{Canned, CannedCall, Pace};
-use crate::{Delta, Model, ModelError, ModelProfile, Prices, Request};
+use crate::{Capabilities, Delta, Model, ModelError, ModelProfile, Prices, Request};
 
 /// A script may not have more steps than this, repetitions counted.
 const MAX_STEPS: usize = 100_000;
@@ -142,7 +142,7 @@ impl ScriptModel {
                 context_window: Some(Tokens(1_000_000)),
                 max_output: None,
                 prices: Some(Prices::FREE),
-                accepts_images: true,
+                capabilities: Capabilities::default(),
             },
             turns,
             ending: Turn::new(faults, Step::finish("The script is over.")),

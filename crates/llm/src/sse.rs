@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod tests;
 
+use crate::ModelError;
+
 /// An event may not be longer than this, so that a server that never ends one cannot fill the memory.
 pub(crate) const MAX_EVENT_BYTES: usize = 16 * 1024 * 1024;
 
@@ -11,6 +13,14 @@ const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 /// An event longer than [`MAX_EVENT_BYTES`].
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct EventTooLong;
+
+impl From<EventTooLong> for ModelError {
+    fn from(EventTooLong: EventTooLong) -> Self {
+        Self::Protocol {
+            detail: format!("an event of more than {MAX_EVENT_BYTES} bytes"),
+        }
+    }
+}
 
 /// Turns bytes, cut anywhere, into the `data` of events. Other fields and comments are skipped.
 #[derive(Default)]

@@ -80,11 +80,15 @@ impl Terminal {
         };
         let mut session = tokio::select! {
             biased;
+            () = self.closing.cancelled() => return Err(ToolError::Closed),
             () = call.cancel.cancelled() => return Err(ToolError::Cancelled),
             session = self.session.lock() => session,
         };
-        let seen = session.handle(action, call.output, &call.cancel).await?;
-        Ok(seen.into())
+        tokio::select! {
+            biased;
+            () = self.closing.cancelled() => Err(ToolError::ClosedWhileRunning),
+            seen = session.handle(action, call.output, &call.cancel) => Ok(seen?.into()),
+        }
     }
 }
 
@@ -127,13 +131,6 @@ impl Tool for Terminal {
     }
 
     fn run(&self, call: Call) -> BoxFuture<'_, Result<Observation, ToolError>> {
-        async move {
-            tokio::select! {
-                biased;
-                () = self.closing.cancelled() => Err(ToolError::Closed),
-                seen = self.handle(call) => seen,
-            }
-        }
-        .boxed()
+        self.handle(call).boxed()
     }
 }

@@ -58,6 +58,12 @@ pub enum ToolError {
     /// The toolbox is closed.
     #[error("The tools of this workspace are closed; nothing was run.")]
     Closed,
+    /// The toolbox was closed in the middle of the call.
+    #[error(
+        "The tools of this workspace were closed while the call ran, and what it had started was ended. It may have \
+         done a part of its work: look before you repeat it."
+    )]
+    ClosedWhileRunning,
     /// The operating system refused something the tool cannot do without.
     #[error("Could not {doing}: {source}.")]
     Io {

@@ -23,7 +23,7 @@ mod timestamp;
 mod tool;
 
 pub use action::*;
-pub use amount::{Money, Tokens};
+pub use amount::{BadMoney, Money, Tokens};
 pub use bash::{BashCommand, BashError, BashEvent, BashOutput};
 pub use content::{Content, ImageContent, TextContent, text_of};
 pub use event::*;

@@ -27,6 +27,11 @@ impl Stats {
             .map(|metrics| metrics.accumulated_cost)
             .sum()
     }
+
+    /// Whether more was spent than [`Self::total_cost`] says, and nobody knows how much.
+    pub fn cost_unknown(&self) -> bool {
+        self.usage_to_metrics.values().any(|metrics| metrics.cost_unknown)
+    }
 }
 
 /// The use of one model for one purpose.
@@ -39,6 +44,10 @@ pub struct Metrics {
     /// Spent so far.
     #[serde(default)]
     pub accumulated_cost: Money,
+    /// Calls were made whose price nobody knows: more was spent than `accumulated_cost` says. Left out
+    /// otherwise, so that the wire's form stays as it was.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cost_unknown: bool,
     /// What may be spent.
     pub max_budget_per_task: Option<Money>,
     /// Tokens so far.

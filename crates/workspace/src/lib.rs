@@ -20,6 +20,9 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 pub trait Workspace: Send + Sync {
     /// A stream to the executor of this workspace, which is started if it does not run.
     fn open(&self) -> BoxFuture<'_, Result<Box<dyn Stream>, WorkspaceError>>;
+
+    /// A stream to the executor of this workspace, if one runs.
+    fn find(&self) -> BoxFuture<'_, Option<Box<dyn Stream>>>;
 }
 
 /// Why a workspace cannot be opened.

@@ -63,9 +63,8 @@ impl LocalWorkspace {
             return Err(WorkspaceError::Missing(self.root.clone()));
         }
         private_directory(&self.directory)?;
-        let socket = self.directory.join(SOCKET);
-        if let Ok(stream) = UnixStream::connect(&socket).await {
-            return Ok(Box::new(stream));
+        if let Some(stream) = self.running().await {
+            return Ok(stream);
         }
         let log = self.directory.join("log");
         let failed = |reason: String| WorkspaceError::Start {
@@ -76,14 +75,18 @@ impl LocalWorkspace {
         let _lock = lock(&self.directory.join("lock"))
             .await
             .map_err(|error| failed(error.to_string()))?;
-        if let Ok(stream) = UnixStream::connect(&socket).await {
-            return Ok(Box::new(stream));
+        if let Some(stream) = self.running().await {
+            return Ok(stream);
         }
         self.start(&log).await.map_err(failed)?;
-        let stream = UnixStream::connect(&socket)
+        self.running()
             .await
-            .map_err(|error| failed(error.to_string()))?;
-        Ok(Box::new(stream))
+            .ok_or_else(|| failed("it ended as soon as it had started".to_owned()))
+    }
+
+    async fn running(&self) -> Option<Box<dyn Stream>> {
+        let stream = UnixStream::connect(self.directory.join(SOCKET)).await.ok()?;
+        Some(Box::new(stream))
     }
 
     /// Starts the daemon and waits until it says that it listens.
@@ -134,6 +137,10 @@ impl LocalWorkspace {
 impl Workspace for LocalWorkspace {
     fn open(&self) -> BoxFuture<'_, Result<Box<dyn Stream>, WorkspaceError>> {
         self.connect().boxed()
+    }
+
+    fn find(&self) -> BoxFuture<'_, Option<Box<dyn Stream>>> {
+        self.running().boxed()
     }
 }
 

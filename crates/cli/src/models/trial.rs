@@ -5,7 +5,7 @@ use std::io::Write;
 use deft_llm::check;
 
 use crate::args::ModelTest;
-use crate::compose::model_settings;
+use crate::compose;
 use crate::exit::{Exit, UsageError};
 use crate::output::{Style, finding_line};
 use crate::settings::{Settings, Surroundings};
@@ -17,9 +17,10 @@ pub(crate) async fn test(args: ModelTest) -> anyhow::Result<Exit> {
         let sentence = "which model? Write `deft models test PROVIDER/NAME`, or set LLM_MODEL";
         return Err(UsageError(sentence.to_owned()).into());
     };
+    let (name, settings) = compose::reached(&name, &settings);
     let style = Style::coloured();
     let mut written = Ok(());
-    let works = check(&name, &model_settings(&name, &settings), |finding| {
+    let works = check(&name, &settings, |finding| {
         let mut out = anstream::AutoStream::auto(std::io::stdout()).lock();
         if written.is_ok() {
             written = write!(out, "{}", finding_line(finding, &style)).and_then(|()| out.flush());

@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     fn row(id: &str, status: Status, seconds: u64, cost: f64, title: &str) -> ConversationRow {
-        let (age, cost) = (Duration::from_secs(seconds), Money(cost));
+        let (age, cost) = (Duration::from_secs(seconds), Money::try_from(cost).unwrap());
         ConversationRow {
             id: id.parse().unwrap(),
             status,

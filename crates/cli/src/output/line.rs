@@ -1,6 +1,7 @@
 //! An event in one line.
 
 use deft_types::{Event, EventBody, Seq, Source, text_of};
+use serde::Serialize;
 
 use super::neutral::without_escapes;
 
@@ -31,6 +32,36 @@ pub(crate) fn one_line(text: &str) -> String {
         Some((end, _)) => format!("{}…", &flat[..end]),
         None => flat,
     }
+}
+
+/// An error with its causes, each said once, and nothing in it that could control the terminal.
+pub(crate) fn one_sentence(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if text.is_empty() {
+            text = cause;
+        } else if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    without_escapes(&text).replace('\n', " ")
+}
+
+/// JSON on one line. Terminals take some characters for commands that JSON lets pass as they are.
+pub(crate) fn json_line(value: &impl Serialize) -> serde_json::Result<String> {
+    let json = serde_json::to_string(value)?;
+    let is_command = |c: char| ('\u{7f}'..='\u{9f}').contains(&c);
+    if !json.contains(is_command) {
+        return Ok(json);
+    }
+    let escape = |c: char| {
+        if is_command(c) {
+            format!("\\u{:04x}", u32::from(c))
+        } else {
+            c.to_string()
+        }
+    };
+    Ok(json.chars().map(escape).collect())
 }
 
 fn point(event: &Event) -> String {

@@ -84,8 +84,8 @@ fn cells(facts: &ModelFacts) -> [String; 4] {
         Some(prices) if prices == deft_llm::Prices::FREE => "free".to_owned(),
         Some(prices) => format!(
             "{} in, {} out per million",
-            per_million(prices.input),
-            per_million(prices.output)
+            per_million(prices.base.input),
+            per_million(prices.base.output)
         ),
     };
     let abilities = match facts.abilities.as_deref() {

@@ -1,6 +1,6 @@
 //! What a conversation took so far.
 
-use deft_types::{Stats, TokenUsage, Tokens};
+use deft_types::{Money, Stats, TokenUsage, Tokens};
 
 /// `· 12 steps · 4.3k in, 512 out tokens · $0.0012`
 pub(crate) fn spent_line(steps: u64, stats: &Stats) -> String {
@@ -16,10 +16,12 @@ pub(crate) fn spent_line(steps: u64, stats: &Stats) -> String {
         total(|usage| usage.prompt_tokens),
         total(|usage| usage.completion_tokens),
     );
-    format!(
-        "· {steps} step{plural} · {input} in, {output} out tokens · {}",
-        stats.total_cost()
-    )
+    let cost = match (stats.total_cost(), stats.cost_unknown()) {
+        (cost, false) => cost.to_string(),
+        (Money::ZERO, true) => "cost unknown".to_owned(),
+        (cost, true) => format!("{cost} and more, cost unknown"),
+    };
+    format!("· {steps} step{plural} · {input} in, {output} out tokens · {cost}")
 }
 
 #[cfg(test)]
@@ -42,6 +44,22 @@ mod tests {
         assert_eq!(
             spent_line(1, &Stats::default()),
             "· 1 step · 0 in, 0 out tokens · $0.00"
+        );
+    }
+
+    #[test]
+    fn an_unknown_price_is_said_and_not_shown_as_zero() {
+        let line = |cost: f64| {
+            let stats = json!({"usage_to_metrics": {
+                "agent": {"accumulated_cost": cost, "cost_unknown": true},
+            }});
+            spent_line(1, &serde_json::from_value(stats).unwrap())
+        };
+        assert!(line(0.0).ends_with(" · cost unknown"), "{}", line(0.0));
+        assert!(
+            line(0.25).ends_with(" · $0.25 and more, cost unknown"),
+            "{}",
+            line(0.25)
         );
     }
 }

@@ -52,6 +52,16 @@ pub(crate) enum SettingsError {
         /// What it is.
         found: String,
     },
+    /// A model's table that cannot be read.
+    #[error(
+        "{place}: {reason}; a table [models.NAME] has model, api_key or api_key_env, base_url, fallback, images, long"
+    )]
+    WrongModel {
+        /// File and line.
+        place: String,
+        /// What the parser says.
+        reason: String,
+    },
     /// A key that a project's file may not set.
     #[error(
         "{place}: a project may not set {what}, because whoever wrote the repository would decide it for you; \

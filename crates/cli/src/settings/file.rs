@@ -7,11 +7,14 @@ use std::path::Path;
 use toml::de::{DeTable, DeValue};
 
 use super::key::{KEYS, Key};
+use super::models::{ModelTables, ModelsOnly};
 use super::value::Shape;
 use super::{FileOwner, SettingsError, Source};
 
 /// The longest file that is read.
 const MAX_BYTES: u64 = 64 * 1024;
+/// The table that holds a table for each named model.
+const MODELS: &str = "models";
 /// How much alike a mistyped key and a known one must be to suggest it; 1 is the same.
 const ALIKE: f64 = 0.8;
 
@@ -22,8 +25,14 @@ pub(super) struct Entry {
     pub(super) line: usize,
 }
 
-/// Reads a file's entries. What they say is not judged yet.
-pub(super) fn read(path: &Path, owner: FileOwner) -> Result<Vec<Entry>, SettingsError> {
+/// What a file says.
+pub(super) struct Content {
+    pub(super) entries: Vec<Entry>,
+    pub(super) models: ModelTables,
+}
+
+/// Reads a file. What its entries say is not judged yet.
+pub(super) fn read(path: &Path, owner: FileOwner) -> Result<Content, SettingsError> {
     let text = content(path)?;
     let line_at = |offset: usize| 1 + text.bytes().take(offset).filter(|byte| *byte == b'\n').count();
     let place = |line| {
@@ -40,9 +49,28 @@ pub(super) fn read(path: &Path, owner: FileOwner) -> Result<Vec<Entry>, Settings
         reason: error.message().lines().collect::<Vec<_>>().join(", "),
     })?;
     let mut entries = Vec::new();
+    let mut models = ModelTables::new();
     for (name, value) in table.get_ref() {
         let line = line_at(name.span().start);
         let name: &str = name.get_ref();
+        if name == MODELS {
+            // A model's table says where its key is sent.
+            if owner == FileOwner::Project {
+                return Err(SettingsError::RefusedFromProject {
+                    place: place(line),
+                    what: MODELS.to_owned(),
+                    variable: "DEFT_MODEL",
+                });
+            }
+            let parsed: Result<ModelsOnly, _> = toml::from_str(&text);
+            models = parsed
+                .map_err(|error| SettingsError::WrongModel {
+                    place: place(line_at(error.span().map_or(0, |span| span.start))),
+                    reason: error.message().lines().collect::<Vec<_>>().join(", "),
+                })?
+                .models;
+            continue;
+        }
         let Some(key) = KEYS.iter().find(|key| key.name == name) else {
             return Err(SettingsError::UnknownKey {
                 place: place(line),
@@ -60,7 +88,7 @@ pub(super) fn read(path: &Path, owner: FileOwner) -> Result<Vec<Entry>, Settings
         };
         entries.push(Entry { key, text, line });
     }
-    Ok(entries)
+    Ok(Content { entries, models })
 }
 
 /// A repository may hold a pipe or a device under this name, which must not hang or fill the memory.

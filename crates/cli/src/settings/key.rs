@@ -6,7 +6,7 @@ use std::time::Duration;
 use deft_types::{Money, Secret};
 
 use super::value::{BaseUrl, Durability, Place, Secrecy, Shape, Shown, Value};
-use super::{Layers, Setting, SettingsError, Source};
+use super::{Layers, ModelTables, Setting, SettingsError, Source};
 
 /// What there is to know about one setting.
 pub(super) struct Key {
@@ -39,8 +39,8 @@ pub(super) struct Key {
 pub(super) enum FromProject {
     /// Its word stands.
     Taken,
-    /// Its word stands unless it begins so.
-    TakenUnlessItStartsWith(&'static str),
+    /// Its word stands unless it begins with one of these.
+    TakenUnlessItStartsWith(&'static [&'static str]),
     /// It can only be stricter than the user's own file: the lower number of the two stands.
     Lowers,
     /// An error.
@@ -59,11 +59,13 @@ macro_rules! settings {
         #[derive(Clone, Debug)]
         pub(crate) struct Settings {
             $(#[doc = $about] pub(crate) $name: Setting<$type>,)*
+            /// Models under names of the user's own.
+            pub(crate) models: ModelTables,
         }
 
         impl Settings {
             pub(super) fn build(layers: &Layers) -> Result<Self, SettingsError> {
-                Ok(Self { $($name: layers.setting(stringify!($name))?,)* })
+                Ok(Self { $($name: layers.setting(stringify!($name))?,)* models: layers.models.clone() })
             }
         }
 
@@ -88,8 +90,9 @@ settings! {
     /// The model, as provider/name
     model: Option<String> {
         flag: Some("model"), env: ["DEFT_MODEL", "LLM_MODEL"], default: None,
-        // A scripted model says what its author wrote: commands of a stranger.
-        project: FromProject::TakenUnlessItStartsWith("script:"),
+        // A scripted or replayed model says what its author wrote: commands of a stranger. A recorded one
+        // writes a file of his choice.
+        project: FromProject::TakenUnlessItStartsWith(&["script:", "replay:", "record:"]),
     }
     /// The key for the model's provider
     api_key: Option<Secret<String>> {
@@ -99,6 +102,10 @@ settings! {
     base_url: Option<BaseUrl> {
         flag: Some("base-url"), env: ["DEFT_BASE_URL", "LLM_BASE_URL"], default: None,
         project: FromProject::Refused,
+    }
+    /// A file of certificates to trust beside the built-in ones, for a server or proxy of your company
+    ca_file: Option<PathBuf> {
+        flag: Some("ca-file"), env: ["DEFT_CA_FILE"], default: None, project: FromProject::Refused,
     }
     /// Where conversations are kept
     data_dir: PathBuf {
@@ -127,6 +134,11 @@ settings! {
     /// Seconds a model may be silent within a reply
     idle_timeout: Duration {
         flag: Some("idle-timeout"), env: ["DEFT_IDLE_TIMEOUT"], default: Some("120"),
+        project: FromProject::Taken,
+    }
+    /// How often a model that fails for the moment is asked in all
+    model_attempts: u64 {
+        flag: Some("model-attempts"), env: ["DEFT_MODEL_ATTEMPTS"], default: Some("5"),
         project: FromProject::Taken,
     }
     /// Seconds without new output after which a running command is reported to the agent

@@ -1,6 +1,5 @@
 use super::*;
 use clap::Parser as _;
-use deft_types::Money;
 use std::fs;
 use std::time::Duration;
 use tempfile::TempDir;
@@ -147,7 +146,7 @@ fn both_files_are_read_key_by_key() {
         .settings();
     assert_eq!(settings.model.value.as_deref(), Some("c/d"));
     assert_eq!(settings.api_key.value.unwrap().expose(), "k");
-    assert_eq!(settings.max_cost.value, Some(Money(3.0)));
+    assert_eq!(settings.max_cost.value, "3".parse().ok());
 }
 
 #[test]
@@ -191,6 +190,7 @@ fn a_project_may_not_set_what_decides_over_keys_and_data() {
     for (key, variable, line) in [
         ("api_key", "DEFT_API_KEY", "api_key = \"k\""),
         ("base_url", "DEFT_BASE_URL", "base_url = \"https://evil.example\""),
+        ("ca_file", "DEFT_CA_FILE", "ca_file = \"evil.pem\""),
         ("data_dir", "DEFT_DATA_DIR", "data_dir = \"/tmp\""),
         ("durability", "DEFT_DURABILITY", "durability = \"fsync\""),
         ("executor_linger", "DEFT_EXECUTOR_LINGER", "executor_linger = 9"),
@@ -198,6 +198,16 @@ fn a_project_may_not_set_what_decides_over_keys_and_data() {
             "a model that starts with script:",
             "DEFT_MODEL",
             "model = \" Script:evil.toml\"",
+        ),
+        (
+            "a model that starts with replay:",
+            "DEFT_MODEL",
+            "model = \"replay:evil.jsonl\"",
+        ),
+        (
+            "a model that starts with record:",
+            "DEFT_MODEL",
+            "model = \"record:.bashrc:demo\"",
         ),
     ] {
         // Not even where a stronger layer would hide it.
@@ -219,12 +229,12 @@ fn a_project_can_lower_the_users_limits_but_not_raise_them() {
     let raised = users().projects("max_steps = 1000\nmax_cost = 99.5").settings();
     assert_eq!(
         (raised.max_steps.value, raised.max_cost.value),
-        (100, Some(Money(2.0)))
+        (100, "2".parse().ok())
     );
     let lowered = users().projects("max_steps = 9\nmax_cost = 0.5").settings();
     assert_eq!(
         (lowered.max_steps.value, lowered.max_cost.value),
-        (9, Some(Money(0.5)))
+        (9, "0.5".parse().ok())
     );
 
     // What the user never set is the project's to choose.
@@ -233,7 +243,7 @@ fn a_project_can_lower_the_users_limits_but_not_raise_them() {
         .settings();
     assert_eq!(
         (chosen.max_steps.value, chosen.max_cost.value),
-        (1000, Some(Money(99.5)))
+        (1000, "99.5".parse().ok())
     );
 }
 
@@ -258,8 +268,8 @@ fn mistakes_in_a_file_are_told_with_file_line_and_remedy() {
         ),
         (
             "[llm]\nmodel = \"x\"",
-            "1: there is no setting \"llm\"; known are model, api_key, base_url, data_dir, max_steps, max_cost, \
-             durability, connect_timeout, idle_timeout, terminal_no_change_timeout, executor_linger",
+            "1: there is no setting \"llm\"; known are model, api_key, base_url, ca_file, data_dir, max_steps, max_cost, \
+             durability, connect_timeout, idle_timeout, model_attempts, terminal_no_change_timeout, executor_linger",
         ),
         (
             "\n\nmax_steps = \"5\"",
@@ -390,12 +400,14 @@ fn the_settings_are_shown_as_a_file_with_sources() {
             "model = \"a/b\" # --model",
             "api_key = \"**********\" # environment variable LLM_API_KEY",
             "# base_url is not set",
+            "# ca_file is not set",
             "data_dir = \"home/d\" # home/.deft/deft.toml:1",
             "max_steps = 500 # default",
             "# max_cost is not set",
             "durability = \"process\" # default",
             "connect_timeout = 0.5 # home/.deft/deft.toml:2",
             "idle_timeout = 120 # default",
+            "model_attempts = 5 # default",
             "terminal_no_change_timeout = 30 # default",
             "executor_linger = 300 # default",
         ]

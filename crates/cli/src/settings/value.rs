@@ -118,6 +118,18 @@ impl BaseUrl {
     }
 }
 
+impl<'de> serde::Deserialize<'de> for BaseUrl {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let nowhere = Place {
+            home: None,
+            base: Path::new(""),
+        };
+        Self::read(&text, &nowhere)
+            .ok_or_else(|| serde::de::Error::custom(format!("base_url must be {}", Self::EXPECTED)))
+    }
+}
+
 impl Value for BaseUrl {
     const SHAPE: Shape = Shape::Text;
     const EXPECTED: &'static str =
@@ -180,12 +192,11 @@ impl Value for Money {
     const EXPECTED: &'static str = "US dollars above 0, such as 2.50";
 
     fn read(text: &str, _: &Place) -> Option<Self> {
-        let dollars: f64 = text.trim().parse().ok()?;
-        (dollars.is_finite() && dollars > 0.0).then_some(Self(dollars))
+        text.trim().parse().ok().filter(|dollars| *dollars > Self::ZERO)
     }
 
     fn shown(&self) -> Shown {
-        json!(self.0)
+        json!(self)
     }
 }
 

@@ -180,7 +180,7 @@ fn a_finished_conversation_takes_the_next_task() {
         lines(&output).iter().find(said).unwrap()["llm_message"]["content"][0]["text"],
         "two"
     );
-    fails(&home.run(&["run", "--last"]), 2, &["finished", "-t"]);
+    fails(&home.run(&["run", "--last"]), 2, &["waits for a task", "-t"]);
 }
 
 #[test]
@@ -341,9 +341,16 @@ fn an_endpoint_that_cannot_be_reached_is_an_error_to_go_on_from() {
         "openai/any",
         "--base-url",
         "http://127.0.0.1:9",
+        "--model-attempts",
+        "2",
     ];
     let output = home.run(&args);
     assert_eq!(output.status.code(), Some(1));
+    assert!(
+        stderr(&output).contains("Attempt 2 follows in"),
+        "{}",
+        stderr(&output)
+    );
     assert!(stdout(&output).contains("127.0.0.1:9"), "{}", stdout(&output));
     let model = home.script("[{text: here}]");
     assert!(home.run(&["run", "--last", "--model", &model]).status.success());
@@ -408,4 +415,129 @@ fn it_runs_in_an_empty_root_directory() {
     assert!(stdout(&chroot(&["--version"])).starts_with("deft "));
     let listed = chroot(&["list", "--data-dir", "/state"]);
     assert!(listed.status.success(), "{}", stderr(&listed));
+}
+
+#[test]
+fn models_have_names_of_the_users_own_and_others_stand_in_for_them() {
+    let home = Home::new();
+    let failing = home.script("[{error: {status: 503}}]");
+    fs::rename(
+        home.root.path().join("script.yaml"),
+        home.root.path().join("failing.yaml"),
+    )
+    .unwrap();
+    let failing = failing.replace("script.yaml", "failing.yaml");
+    let steady = home.script("[{text: I stood in}]");
+    fs::create_dir(home.root.path().join(".deft")).unwrap();
+    let tables = format!(
+        "[models.strong]\nmodel = {failing:?}\nfallback = [\"fast\"]\n[models.fast]\nmodel = {steady:?}\n"
+    );
+    fs::write(home.root.path().join(".deft/deft.toml"), &tables).unwrap();
+    let output = home.run(&["run", "-t", "x", "--model", "strong"]);
+    assert!(
+        output.status.success() && stdout(&output).contains("I stood in"),
+        "{}",
+        stderr(&output)
+    );
+
+    fs::write(home.work().join("deft.toml"), tables).unwrap();
+    fails(
+        &home.run(&["run", "-t", "x", "--model", "strong"]),
+        1,
+        &["project", "models"],
+    );
+    fs::remove_file(home.work().join("deft.toml")).unwrap();
+    fs::write(
+        home.root.path().join(".deft/deft.toml"),
+        "[models.strong]\nmodle = 1\n",
+    )
+    .unwrap();
+    fails(
+        &home.run(&["run", "-t", "x", "--model", "strong"]),
+        1,
+        &["deft.toml:2", "modle"],
+    );
+}
+
+#[test]
+fn a_reader_that_leaves_stops_the_run_and_a_reader_that_sleeps_stops_nothing_else() {
+    let home = Home::new();
+    let model =
+        home.script("[{repeat: 50, tool_calls: [{name: terminal, arguments: {command: \"seq 2000\"}}]}]");
+    let mut child = home
+        .deft(&["run", "-t", "x", "--model", &model, "--json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+    assert_ne!(lines(&home.run(&["list", "--json"]))[0]["status"], "running");
+
+    // Nobody reads: the pipe is full long before the end, and yet Ctrl-C is heard.
+    let mut child = home
+        .deft(&["run", "-t", "x", "--model", &model, "--json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let id = loop {
+        let list = lines(&home.run(&["list", "--json"]));
+        if list.len() == 2 && list[0]["last_seq"].as_u64() > Some(20) {
+            break list[0]["id"].as_str().unwrap().to_owned();
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    for _ in 0..3 {
+        rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+        std::thread::sleep(Duration::from_millis(300));
+    }
+    let start = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        assert!(start.elapsed() < Duration::from_secs(20), "it does not end");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert!(home.run(&["show", &id]).status.success());
+}
+
+#[test]
+fn what_a_killed_run_left_is_ended_by_the_next_one() {
+    let home = Home::new();
+    let model =
+        home.script(r#"[{tool_calls: [{name: terminal, arguments: {command: "touch begun; sleep 605"}}]}]"#);
+    let mut child = home
+        .deft(&["run", "-t", "x", "--model", &model])
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    wait_for(&home.work().join("begun"));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(!still_running(&home).is_empty(), "the command goes on without us");
+    let text = home.script("[{text: never mind}, {text: never mind}]");
+    let child = home
+        .deft(&["run", "--last", "-t", "stop", "--model", &text])
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(500)); // it collects the result of the command
+    let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    child.wait_with_output().unwrap();
+    assert_eq!(still_running(&home), Vec::<String>::new());
+}
+
+#[test]
+fn tools_cannot_read_our_environment_from_the_system() {
+    let home = Home::new();
+    let model = home.script(
+        r#"[{tool_calls: [{name: terminal, arguments: {command: "for p in /proc/[0-9]*; do tr '\0' '\n' < $p/environ; done 2>/dev/null | grep sk-of-the-test > found; true"}}]}]"#,
+    );
+    if rustix::process::geteuid().is_root() {
+        println!("skipped: root may read everything");
+        return;
+    }
+    assert!(home.run(&["run", "-t", "x", "--model", &model]).status.success());
+    assert_eq!(fs::read_to_string(home.work().join("found")).unwrap(), "");
 }

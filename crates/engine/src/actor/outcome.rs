@@ -4,8 +4,8 @@ use deft_executor::{Outcome as CallOutcome, Update};
 use deft_llm::{ModelError, Reply, Request};
 use deft_store::StoreError;
 use deft_types::{
-    Classification, EventId, Extra, FailureKind, Observation, ObservationEvent, Source, Stats, Status,
-    TokenUsage, Tokens, ToolSpec,
+    Classification, EventId, Extra, FailureKind, Observation, ObservationEvent, Source, Stats, TokenUsage,
+    Tokens, ToolSpec,
 };
 use serde_json::json;
 use uuid::Uuid;
@@ -21,17 +21,15 @@ use crate::world::Point;
 const USAGE_ID: &str = "agent";
 /// Empty replies in a row after which the agent counts as stuck.
 const MAX_SILENT_REPLIES: u32 = 3;
+/// How often a call's executor may be lost before the call counts as lost too.
+const MAX_LOSSES: u32 = 3;
 /// The result of a call whose executor is gone.
 const LOST: &str = "The process that ran this call is gone, and its result with it. The call may have done all, some \
                     or none of its work: look before you repeat it.";
 
 impl Actor {
-    /// Begins the next piece of work, if the conversation runs and nothing is under way: open calls before
-    /// a new model call.
+    /// Begins the next piece of work, or stores why there is none: open calls come before a new model call.
     pub(crate) async fn advance(&mut self) -> Result<(), StoreError> {
-        if self.state.status != Status::Running || self.work.is_some() || self.halted() {
-            return Ok(());
-        }
         if let Some(call) = self.state.open_calls.first().cloned() {
             return self.execute(call).await;
         }
@@ -58,7 +56,7 @@ impl Actor {
                 .await;
         }
         self.steps += 1;
-        self.unseen_message = false;
+        self.unseen.clear();
         let request = Request {
             messages: self.state.view.messages(),
             tools: self.tools.schemas(),
@@ -77,7 +75,10 @@ impl Actor {
 
     /// Sends a call to the executor, unless nobody can tell any more whether it ran before.
     async fn execute(&mut self, call: OpenCall) -> Result<(), StoreError> {
-        let Some(client) = self.executor.clone() else {
+        if call.event.action.is_none() {
+            return self.record(vec![lost(&call)]).await; // never valid; its answer was cut off
+        }
+        let Some(client) = self.executor.clone().filter(|client| !client.is_closed()) else {
             self.work = Some(Work::connect(self.workspace.clone(), self.world.clone()));
             return Ok(());
         };
@@ -109,6 +110,15 @@ impl Actor {
                 reply: Err(error), ..
             } => self.take_model_error(&error).await,
             Outcome::Connected(Ok(client)) => {
+                let offered = |name: &&str| client.hello().tools.iter().any(|tool| tool.name() == *name);
+                if let Some(missing) = self.tools.names().into_iter().find(|name| !offered(name)) {
+                    let detail = format!(
+                        "The executor has no tool '{missing}': it is of another version. End it and run again."
+                    );
+                    return self
+                        .fail("WorkspaceError", detail, Classification::of(FailureKind::Config))
+                        .await;
+                }
                 let instance = client.hello().instance;
                 // Stored before the first call: whoever finds that call open later knows where to ask.
                 if self.state.executor != Some(instance) {
@@ -161,10 +171,17 @@ impl Actor {
             Source::Environment,
             state::update(key::STATS, json!(stats)),
         )];
+        if !self.unseen.is_empty() {
+            let unseen = std::mem::take(&mut self.unseen);
+            drafts.push(Draft::new(
+                Source::Environment,
+                state::update(key::UNSEEN, json!(unseen)),
+            ));
+        }
+        let all_seen = drafts.len() == 1;
         drafts.extend(events);
         match turn {
-            // A message that came meanwhile has not been answered.
-            Turn::Answers if !self.unseen_message => {
+            Turn::Answers if all_seen => {
                 drafts.extend(self.status_after(Trigger::Finish));
             }
             Turn::Silent if self.state.silent_replies + 1 >= MAX_SILENT_REPLIES => {
@@ -198,13 +215,19 @@ impl Actor {
             }
             Update::Lost => {
                 self.executor = None; // connect again and ask there
-                Ok(())
+                self.losses += 1;
+                if self.losses < MAX_LOSSES {
+                    return Ok(());
+                }
+                self.losses = 0;
+                self.record(vec![lost(call)]).await
             }
             update @ (Update::Ended(_) | Update::Output(_)) => {
                 let observed = matches!(update, Update::Ended(CallOutcome::Observed { .. }));
                 let mut drafts: Vec<_> = result_of(call, update).into_iter().collect();
+                self.losses = 0;
                 // A message that came meanwhile has not been answered.
-                if call.event.tool_name == "finish" && observed && !self.unseen_message {
+                if call.event.tool_name == "finish" && observed && !self.state.view.has_waiting() {
                     drafts.extend(self.status_after(Trigger::Finish));
                 }
                 self.record(drafts).await?;
@@ -258,7 +281,10 @@ fn add_usage(stats: &Stats, model: &str, window: Option<Tokens>, reply: &Reply) 
     let mut stats = stats.clone();
     let metrics = stats.usage_to_metrics.entry(USAGE_ID.to_owned()).or_default();
     model.clone_into(&mut metrics.model_name);
-    metrics.accumulated_cost += reply.cost;
+    match reply.cost {
+        Some(cost) => metrics.accumulated_cost += cost,
+        None => metrics.cost_unknown = true,
+    }
     let used = &reply.usage;
     let total = metrics.accumulated_token_usage.get_or_insert_default();
     *total = TokenUsage {

@@ -71,7 +71,11 @@ impl Work {
 
     pub(crate) fn connect(workspace: Arc<dyn Workspace>, world: Arc<dyn World>) -> Self {
         let connect = async move {
-            let client = Client::connect(workspace.open().await?).await?;
+            let client = match Client::connect(workspace.open().await?).await {
+                // One that was just about to end itself; the next one will not.
+                Err(ClientError::Io(_)) => Client::connect(workspace.open().await?).await?,
+                connected => connected?,
+            };
             world.reached(Point::ExecutorConnected);
             Ok(client)
         };
@@ -96,22 +100,34 @@ impl Work {
                 if std::mem::take(&mut first) {
                     world.reached(Point::FirstDelta);
                 }
-                let (kind, text) = match delta {
-                    Delta::Text(text) => (DeltaKind::Text, text),
-                    Delta::Reasoning(text) => (DeltaKind::Reasoning, text),
+                let item = item.clone();
+                live.show(match delta {
+                    Delta::Text(text) => Live::Delta {
+                        item,
+                        kind: DeltaKind::Text,
+                        text: text.clone(),
+                    },
+                    Delta::Reasoning(text) => Live::Delta {
+                        item,
+                        kind: DeltaKind::Reasoning,
+                        text: text.clone(),
+                    },
+                    Delta::Retry {
+                        attempt,
+                        wait,
+                        reason,
+                    } => Live::Retry {
+                        item,
+                        attempt: *attempt,
+                        wait: *wait,
+                        reason: reason.clone(),
+                    },
                     Delta::Started { .. }
                     | Delta::ToolCall { .. }
                     | Delta::Thinking(_)
                     | Delta::ReasoningItem(_)
                     | Delta::Usage(_)
-                    | Delta::Finished(_) => {
-                        return;
-                    }
-                };
-                live.show(Live::Delta {
-                    item: item.clone(),
-                    kind,
-                    text: text.clone(),
+                    | Delta::Finished(_) => return,
                 });
             })
             .await;

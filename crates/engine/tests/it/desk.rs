@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use deft_engine::{Conversation, Limits, Parts, Progress, RealWorld, State, load};
 use deft_executor::Executor;
-use deft_llm::{Delta, Model, ModelError, ModelProfile, ModelSettings, Request};
+use deft_llm::{Delta, Model, ModelError, ModelProfile, ModelSettings, Request, RetryPolicy, with_retries};
 use deft_store::{NewConversation, Options, Owner, SqliteStore, Store};
 use deft_tools::{ToolContext, Toolbox};
 use deft_types::{ConversationId, Event, EventBody, EventId, Message, Money, Role, Seq, ToolSpec};
@@ -44,8 +44,17 @@ impl Desk {
         };
         store.create(conversation).await.unwrap();
         let model = deft_llm::open(&format!("script:{}", file.display()), &ModelSettings::default()).unwrap();
+        let policy = RetryPolicy {
+            attempts: 2,
+            first_wait: Duration::from_millis(10),
+            ..RetryPolicy::default()
+        };
         let model = Arc::new(Recorder {
-            model,
+            model: if script.contains("# retried") {
+                with_retries(model, policy)
+            } else {
+                model
+            },
             requests: Mutex::default(),
         });
         let executors = Arc::new(Executors {
@@ -191,6 +200,10 @@ impl Executors {
 }
 
 impl Workspace for Executors {
+    fn find(&self) -> BoxFuture<'_, Option<Box<dyn Stream>>> {
+        self.open().map(Result::ok).boxed()
+    }
+
     fn open(&self) -> BoxFuture<'_, Result<Box<dyn Stream>, WorkspaceError>> {
         async {
             let (near, far) = tokio::io::duplex(1 << 16);
@@ -228,7 +241,7 @@ impl Model for Recorder {
 
 pub(crate) fn budget(dollars: f64) -> Limits {
     Limits {
-        max_cost: Some(Money(dollars)),
+        max_cost: Money::try_from(dollars).ok(),
         ..Desk::limits()
     }
 }

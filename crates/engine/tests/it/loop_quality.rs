@@ -219,3 +219,59 @@ async fn a_failing_model_ends_the_run_with_its_reason_and_the_next_run_goes_on()
     assert_eq!(codes[0], "LLMAuthenticationError");
     assert_eq!(codes.len(), 2);
 }
+
+#[tokio::test]
+async fn calls_are_kept_in_a_form_that_every_provider_takes_back() {
+    let script = r#"
+- tool_calls:
+  - {name: "run command!", arguments: {}}
+  - {name: "", arguments: {}}
+  - {name: think, arguments: "[1]"}
+  - {name: think, arguments: "null"}
+"#;
+    let (desk, _) = finishes(script).await;
+    let requests = desk.model.requests.lock().unwrap();
+    let messages = &requests.last().unwrap().messages;
+    for call in messages
+        .iter()
+        .flat_map(|message| message.tool_calls.iter().flatten())
+    {
+        assert!(
+            !call.name.is_empty()
+                && call
+                    .name
+                    .chars()
+                    .all(|c| c.is_ascii_alphanumeric() || "_-".contains(c))
+        );
+        serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(&call.arguments).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_log_that_was_cut_off_behind_an_invalid_call_goes_on() {
+    let desk = Desk::new("[{tool_calls: [{name: teleport, arguments: {}}]}, {text: fine}]").await;
+    let conversation = desk.open().await;
+    desk.run(&conversation).await;
+    conversation.close(ExecutorFate::Keep).await;
+    let events = desk.events().await;
+    let action = events
+        .iter()
+        .position(|event| event.kind() == "ActionEvent")
+        .unwrap();
+
+    let cut = Desk::new("[{tool_calls: [{name: teleport, arguments: {}}]}, {text: fine}]").await;
+    let lease = cut
+        .store
+        .acquire(cut.id, &deft_store::Owner::this_process())
+        .await
+        .unwrap();
+    cut.store
+        .append(&lease, events[..=action].to_vec())
+        .await
+        .unwrap();
+    cut.store.release(lease).await.unwrap();
+    let conversation = cut.open().await;
+    conversation.run().await.unwrap();
+    assert_eq!(settled(&conversation).await.status, Status::Finished);
+    assert_paired(&cut.events().await);
+}

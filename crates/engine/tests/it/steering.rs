@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use deft_engine::ExecutorFate;
+use deft_engine::{ExecutorFate, Live};
+use deft_llm::Model;
 use deft_types::{EventBody, EventId, Message, Role, Status};
 use uuid::Uuid;
 
@@ -192,4 +193,157 @@ async fn a_command_goes_on_without_us_and_its_result_is_collected_when_we_are_ba
         _ => false,
     };
     assert!(events.iter().any(collected), "{events:#?}");
+}
+
+#[tokio::test]
+async fn a_wait_for_the_next_attempt_is_shown_and_the_half_reply_leaves_no_trace() {
+    let desk =
+        Desk::new("# retried\n[{text: a reply that breaks off, cut_after: 7}, {text: a whole reply}]").await;
+    let conversation = desk.open().await;
+    let mut live = conversation.live();
+    assert_eq!(desk.run(&conversation).await.status, Status::Finished);
+    assert_eq!(
+        conversation.inspect().await.unwrap().answer.as_deref(),
+        Some("a whole reply")
+    );
+    let mut retries = Vec::new();
+    while let Ok(piece) = live.try_recv() {
+        if let Live::Retry { attempt, reason, .. } = piece {
+            retries.push((attempt, reason));
+        }
+    }
+    assert_eq!(retries.len(), 1);
+    assert!(
+        retries[0].0 == 2 && retries[0].1.contains("broke off"),
+        "{retries:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_message_said_while_a_reply_is_written_stands_behind_that_reply() {
+    let script = r#"
+- delay_ms: 200
+  tool_calls: [{name: terminal, arguments: {command: echo hi}}]
+- text: seen
+"#;
+    let desk = Desk::new(script).await;
+    let conversation = desk.open().await;
+    say(&conversation, "first").await;
+    conversation.run().await.unwrap();
+    while desk.model.asked() == 0 {
+        tokio::task::yield_now().await;
+    }
+    say(&conversation, "second").await;
+    assert_eq!(settled(&conversation).await.status, Status::Finished);
+    let roles = |request: usize| -> Vec<_> {
+        desk.model.requests.lock().unwrap()[request]
+            .messages
+            .iter()
+            .map(|message| message.role)
+            .collect()
+    };
+    assert_eq!(
+        roles(1),
+        [Role::System, Role::User, Role::Assistant, Role::Tool, Role::User]
+    );
+    assert_eq!(conversation.inspect().await.unwrap(), desk.rebuilt().await);
+}
+
+#[tokio::test]
+async fn a_message_that_came_before_a_crash_is_not_overlooked_after_it() {
+    let script = r#"
+- tool_calls:
+  - {name: terminal, arguments: {command: "echo begun > begun; until [ -e go ]; do sleep 0.01; done"}}
+  - {name: finish, arguments: {message: done}}
+- text: and the second
+"#;
+    let desk = Desk::new(script).await;
+    let conversation = desk.open().await;
+    say(&conversation, "first").await;
+    conversation.run().await.unwrap();
+    desk.wait_for_file("begun").await;
+    say(&conversation, "second").await;
+    conversation.close(ExecutorFate::Keep).await;
+    std::fs::write(desk.executors.work.join("go"), "").unwrap();
+
+    let conversation = desk.open().await;
+    conversation.run().await.unwrap();
+    assert_eq!(settled(&conversation).await.status, Status::Finished);
+    assert_eq!(
+        conversation.inspect().await.unwrap().answer.as_deref(),
+        Some("and the second")
+    );
+}
+
+#[tokio::test]
+async fn a_call_that_was_interrupted_before_it_began_does_not_begin_later() {
+    for _ in 0..12 {
+        let script =
+            r#"[{tool_calls: [{name: terminal, arguments: {command: "sleep 0.4; echo ran > ran"}}]}]"#;
+        let desk = Desk::new(script).await;
+        let conversation = desk.open().await;
+        say(&conversation, "do it").await;
+        conversation.run().await.unwrap();
+        while !desk
+            .events()
+            .await
+            .iter()
+            .any(|event| event.kind() == "ActionEvent")
+        {
+            tokio::task::yield_now().await;
+        }
+        conversation.interrupt().await.unwrap();
+        assert_paired(&desk.events().await);
+        tokio::time::sleep(Duration::from_millis(600)).await; // longer than the command would take
+        assert_eq!(desk.file("ran"), "");
+    }
+}
+
+#[tokio::test]
+async fn an_executor_that_died_between_two_calls_costs_nothing() {
+    let script = r#"
+- tool_calls: [{name: terminal, arguments: {command: echo one >> out}}]
+- delay_ms: 200
+  tool_calls: [{name: terminal, arguments: {command: echo two >> out}}]
+"#;
+    let desk = Desk::new(script).await;
+    let conversation = desk.open().await;
+    say(&conversation, "do it").await;
+    conversation.run().await.unwrap();
+    while desk.model.asked() < 2 {
+        tokio::task::yield_now().await;
+    }
+    desk.executors.die();
+    assert_eq!(settled(&conversation).await.status, Status::Finished);
+    assert_eq!(desk.file("out"), "one\ntwo\n");
+}
+
+#[tokio::test]
+async fn running_a_conversation_in_which_nothing_was_said_asks_nobody() {
+    let desk = Desk::new("[]").await;
+    let conversation = desk.open().await;
+    conversation.run().await.unwrap();
+    assert_eq!(settled(&conversation).await.status, Status::Idle);
+    assert_eq!(desk.model.asked(), 0);
+}
+
+#[tokio::test]
+async fn another_model_answers_from_the_next_call_on_and_the_log_says_so() {
+    let desk = Desk::new(
+        "[{delay_ms: 100, tool_calls: [{name: think, arguments: {thought: hm}}]}, {text: not mine}]",
+    )
+    .await;
+    let other = Desk::new("[{text: first turn}, {text: from the other}]").await;
+    let conversation = desk.open().await;
+    say(&conversation, "do it").await;
+    conversation.run().await.unwrap();
+    while desk.model.asked() == 0 {
+        tokio::task::yield_now().await;
+    }
+    conversation.switch_model(other.model.clone()).await.unwrap();
+    assert_eq!(settled(&conversation).await.status, Status::Finished);
+    let state = conversation.inspect().await.unwrap();
+    assert_eq!(state.answer.as_deref(), Some("from the other"));
+    assert_eq!(state.model.as_deref(), Some(other.model.profile().name.as_str()));
+    assert_eq!(state, desk.rebuilt().await);
 }

@@ -38,6 +38,7 @@ async fn a_task_is_a_row_of_events_from_the_prompt_to_the_finish() {
             "SystemPromptEvent",
             "MessageEvent",
             "last_user_message_id",
+            "agent",
             "status=running",
             "stats",
             "ActionEvent",

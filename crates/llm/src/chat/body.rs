@@ -9,25 +9,12 @@ use deft_types::{Content, Message, Role, ToolCall};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::ChatApi;
+use crate::openai::{CACHE_RETENTION, Endpoint, NO_IMAGES};
 use crate::provider::Dialect;
-use crate::{ModelError, Request, ToolSchema};
-
-/// Models that must be sent their own reasoning back, or refuse the next turn.
-const TAKE_REASONING_BACK: &[&str] = &[
-    "kimi-k2-thinking",
-    "kimi-k2.5",
-    "kimi-k2.6",
-    "kimi-k3",
-    "minimax-m2",
-    "deepseek-reasoner",
-    "deepseek-v4",
-];
-
-const NO_IMAGES: &str = "[An image was left out: this model does not take images.]";
+use crate::{Request, ToolSchema};
 
 #[derive(Serialize)]
-struct Body<'a> {
+pub(super) struct Body<'a> {
     model: &'a str,
     messages: Vec<WireMessage<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -40,7 +27,24 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     max_tokens: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_effort: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_p: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     prompt_cache_key: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt_cache_retention: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_control: Option<CacheControl>,
+}
+
+#[derive(Serialize)]
+struct CacheControl {
+    r#type: &'static str,
 }
 
 #[derive(Serialize)]
@@ -109,28 +113,37 @@ struct WireSchema<'a> {
     parameters: &'a Value,
 }
 
-/// The body of a request, as JSON.
-pub(super) fn of(model: &ChatApi, request: &Request) -> Result<Vec<u8>, ModelError> {
+/// The body of a request.
+pub(super) fn of<'a>(model: &'a Endpoint, request: &'a Request) -> Body<'a> {
+    let capabilities = &model.capabilities;
+    let tuning = &model.tuning;
     let max_output = model.max_output.map(|tokens| tokens.0);
-    let body = Body {
+    let newer_limit = match model.dialect {
+        Dialect::OpenAi => true,
+        Dialect::Azure => capabilities.reasoning_effort,
+        Dialect::Compatible | Dialect::OpenRouter | Dialect::Strict => false,
+    };
+    let strict = model.dialect == Dialect::Strict;
+    let marks = capabilities.explicit_cache_markers && model.dialect == Dialect::OpenRouter;
+    Body {
         model: &model.wire_name,
         messages: messages(model, request),
         tools: request.tools.iter().map(tool).collect(),
         stream: true,
-        stream_options: match model.dialect {
-            Dialect::OpenAi | Dialect::Compatible => Some(StreamOptions { include_usage: true }),
-            Dialect::Strict => None,
-        },
-        max_completion_tokens: max_output.filter(|_| model.dialect == Dialect::OpenAi),
-        max_tokens: max_output.filter(|_| model.dialect != Dialect::OpenAi),
+        stream_options: (!strict).then_some(StreamOptions { include_usage: true }),
+        max_completion_tokens: max_output.filter(|_| newer_limit),
+        max_tokens: max_output.filter(|_| !newer_limit),
+        reasoning_effort: tuning.reasoning_effort.as_deref(),
+        temperature: tuning.temperature,
+        top_p: tuning.top_p,
+        seed: tuning.seed.filter(|_| !strict),
         prompt_cache_key: request
             .cache_key
             .as_deref()
-            .filter(|_| model.dialect == Dialect::OpenAi),
-    };
-    serde_json::to_vec(&body).map_err(|error| ModelError::BadRequest {
-        detail: format!("the request could not be written as JSON: {error}"),
-    })
+            .filter(|_| capabilities.prompt_cache_key),
+        prompt_cache_retention: capabilities.prompt_cache_retention.then_some(CACHE_RETENTION),
+        cache_control: marks.then_some(CacheControl { r#type: "ephemeral" }),
+    }
 }
 
 fn tool(schema: &ToolSchema) -> WireTool<'_> {
@@ -144,10 +157,8 @@ fn tool(schema: &ToolSchema) -> WireTool<'_> {
     }
 }
 
-fn messages<'a>(model: &ChatApi, request: &'a Request) -> Vec<WireMessage<'a>> {
-    let name = model.wire_name.to_lowercase();
-    let takes_reasoning = TAKE_REASONING_BACK.iter().any(|part| name.contains(part));
-
+fn messages<'a>(model: &Endpoint, request: &'a Request) -> Vec<WireMessage<'a>> {
+    let capabilities = &model.capabilities;
     let mut wire = Vec::with_capacity(request.messages.len());
     // Images in tool results: the API takes them only from the user, and only after the last result of a turn.
     let mut held = Vec::new();
@@ -161,7 +172,7 @@ fn messages<'a>(model: &ChatApi, request: &'a Request) -> Vec<WireMessage<'a>> {
             // A model that only calls tools says nothing, which to some servers is not an empty text.
             Role::Assistant if text.is_empty() && !calls.is_empty() => WireContent::Nothing,
             Role::Assistant => WireContent::Text(text),
-            Role::System | Role::User | Role::Tool if !model.accepts_images => {
+            Role::System | Role::User | Role::Tool if !capabilities.vision => {
                 let notes = images(message).map(|_| NO_IMAGES);
                 WireContent::Text(
                     iter::once(text.as_str())
@@ -178,9 +189,15 @@ fn messages<'a>(model: &ChatApi, request: &'a Request) -> Vec<WireMessage<'a>> {
             Role::System | Role::User => WireContent::Parts(parts(message)),
         };
         wire.push(WireMessage {
-            role: message.role,
+            role: match message.role {
+                Role::System if !capabilities.system_messages => Role::User,
+                role @ (Role::System | Role::User | Role::Assistant | Role::Tool) => role,
+            },
             content,
-            reasoning_content: message.reasoning_content.as_deref().filter(|_| takes_reasoning),
+            reasoning_content: message
+                .reasoning_content
+                .as_deref()
+                .filter(|_| capabilities.send_reasoning_back),
             tool_calls: calls,
             tool_call_id: message.tool_call_id.as_deref(),
             name: message.name.as_deref(),

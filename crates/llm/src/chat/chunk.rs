@@ -151,7 +151,7 @@ impl From<WireUsage> for Usage {
                 wire.completion_tokens_details
                     .and_then(|details| details.reasoning_tokens),
             ),
-            cost: wire.cost.and_then(|cost| cost.as_f64()).map(Money),
+            cost: wire.cost.and_then(|cost| Money::try_from(cost.as_f64()?).ok()),
         }
     }
 }

@@ -6,13 +6,13 @@ mod tests;
 use super::chunk::{CallPiece, Chunk, finish_reason};
 use crate::api::AnswerReader;
 use crate::http::{excerpt, failure_of};
-use crate::sse::{EventTooLong, MAX_EVENT_BYTES, SseParser};
+use crate::json_events::JsonEvents;
 use crate::{Delta, FinishReason, ModelError, Usage};
 
 /// Reads an answer cut anywhere: a stream of events, or one JSON object from a server that does not stream.
 #[derive(Default)]
 pub(super) struct ReplyReader {
-    form: Form,
+    texts: JsonEvents,
     started: bool,
     /// A choice has come: there is something of a reply.
     answered: bool,
@@ -23,59 +23,26 @@ pub(super) struct ReplyReader {
     done: bool,
 }
 
-/// What the first byte says the answer is.
-#[derive(Default)]
-enum Form {
-    #[default]
-    Unknown,
-    Events(SseParser),
-    Whole(Vec<u8>),
-}
-
 impl AnswerReader for ReplyReader {
-    fn feed(&mut self, mut bytes: &[u8]) -> Result<Vec<Delta>, ModelError> {
-        if let Form::Unknown = self.form {
-            bytes = bytes.trim_ascii_start();
-            match bytes.first() {
-                None => {}
-                Some(b'{' | b'[' | b'<') => self.form = Form::Whole(Vec::new()),
-                Some(_) => self.form = Form::Events(SseParser::default()),
-            }
-        }
+    fn feed(&mut self, bytes: &[u8]) -> Result<Vec<Delta>, ModelError> {
         let mut deltas = Vec::new();
-        match &mut self.form {
-            Form::Unknown => {}
-            Form::Whole(body) if body.len() + bytes.len() > MAX_EVENT_BYTES => return Err(too_long()),
-            Form::Whole(body) => body.extend_from_slice(bytes),
-            Form::Events(parser) => {
-                for data in parser.feed(bytes).map_err(|EventTooLong| too_long())? {
-                    self.event(&data, &mut deltas)?;
-                }
-            }
+        for data in self.texts.feed(bytes)? {
+            self.event(&data, &mut deltas)?;
         }
         Ok(deltas)
     }
 
     fn finish(&mut self) -> Result<Vec<Delta>, ModelError> {
         let mut deltas = Vec::new();
-        match std::mem::take(&mut self.form) {
-            Form::Unknown => {}
-            Form::Whole(body) => {
-                self.chunk(&String::from_utf8_lossy(&body), &mut deltas)?;
-                self.done = true;
-            }
-            Form::Events(mut parser) => {
-                let last = parser
-                    .finish()
-                    .map_or(Ok(()), |data| self.event(&data, &mut deltas));
-                // What does not parse was cut off: whether that matters is decided below.
-                if let Err(error) = last
-                    && !matches!(error, ModelError::Protocol { .. })
-                {
-                    return Err(error);
-                }
+        let is_whole = matches!(self.texts, JsonEvents::Whole(_));
+        if let Some(json) = self.texts.finish() {
+            match self.event(&json, &mut deltas) {
+                // An event that does not parse was cut off: whether that matters is decided below.
+                Err(ModelError::Protocol { .. }) if !is_whole => {}
+                other => other?,
             }
         }
+        self.done |= is_whole;
         let finish = match self.finish {
             // Some servers say `stop` after calls too.
             Some(FinishReason::Stop) | None if !self.calls.is_empty() && self.is_whole() => {
@@ -190,11 +157,5 @@ impl ReplyReader {
             arguments,
             item_id: None,
         }
-    }
-}
-
-fn too_long() -> ModelError {
-    ModelError::Protocol {
-        detail: format!("an event of more than {MAX_EVENT_BYTES} bytes"),
     }
 }

@@ -8,25 +8,19 @@ use std::sync::Arc;
 
 use deft_types::{Content, Message, Role, ToolCall};
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::{GeminiApi, call_id, schema, signed_part};
-use crate::arguments;
-use crate::data_url::DataUrl;
+use crate::attachment::{Attachment, Format};
+use crate::openai::NO_IMAGES;
+use crate::tool_use;
 use crate::{ModelError, Request, ToolSchema};
 
 /// Google's own stand-in for the signature of a call that another model made.
 const FOREIGN_SIGNATURE: &str = "skip_thought_signature_validator";
 
-/// What it reads besides text; it refuses a request with anything else in it.
-const MEDIA_TYPES: &[&str] = &[
-    "image/png",
-    "image/jpeg",
-    "image/webp",
-    "image/heic",
-    "image/heif",
-    "application/pdf",
-];
+const UNREADABLE: &str = "[An image was left out: this model reads only PNG, JPEG and WebP images and PDF documents that are sent along.]";
 
 const LOST_RESULT: &str = "[The result of this call is lost.]";
 
@@ -37,7 +31,7 @@ struct Body<'a> {
     system_instruction: Option<Instruction<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tools: Option<[Tools<'a>; 1]>,
-    generation_config: GenerationConfig,
+    generation_config: GenerationConfig<'a>,
     // Last, so that a longer conversation begins with the bytes of the shorter one.
     contents: Vec<Turn<'a>>,
 }
@@ -63,17 +57,27 @@ struct Declaration<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct GenerationConfig {
+struct GenerationConfig<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     max_output_tokens: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    thinking_config: Option<ThinkingConfig>,
+    temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_p: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking_config: Option<ThinkingConfig<'a>>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ThinkingConfig {
+struct ThinkingConfig<'a> {
     include_thoughts: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking_level: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking_budget: Option<u32>,
 }
 
 #[derive(Serialize)]
@@ -112,7 +116,7 @@ enum Part<'a> {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Blob<'a> {
-    mime_type: &'a str,
+    mime_type: &'static str,
     data: &'a str,
 }
 
@@ -121,7 +125,7 @@ struct Call<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<&'a str>,
     name: &'a str,
-    args: Map<String, Value>,
+    args: Cow<'a, RawValue>,
 }
 
 #[derive(Serialize)]
@@ -156,15 +160,30 @@ pub(super) fn of(api: &GeminiApi, request: &Request) -> Result<Vec<u8>, ModelErr
         }]),
         generation_config: GenerationConfig {
             max_output_tokens: api.max_output.map(|tokens| tokens.0),
-            thinking_config: api.generation.shows_thoughts().then_some(ThinkingConfig {
-                include_thoughts: true,
-            }),
+            temperature: api.tuning.temperature,
+            top_p: api.tuning.top_p,
+            seed: api.tuning.seed,
+            thinking_config: api.generation.shows_thoughts().then(|| thinking(api)),
         },
-        contents: contents(api, rest),
+        contents: contents(api, rest)?,
     };
-    serde_json::to_vec(&body).map_err(|error| ModelError::BadRequest {
-        detail: format!("the request could not be written as JSON: {error}"),
-    })
+    api.tuning.body(&body)
+}
+
+/// The newer models are told a level; to those before them it is so many tokens.
+fn thinking(api: &GeminiApi) -> ThinkingConfig<'_> {
+    let effort = api.tuning.reasoning_effort.as_deref();
+    let takes_levels = api.generation.wants_signatures();
+    ThinkingConfig {
+        include_thoughts: true,
+        thinking_level: effort.filter(|_| takes_levels),
+        thinking_budget: effort.filter(|_| !takes_levels).and_then(|effort| match effort {
+            "minimal" | "low" => Some(1_024),
+            "medium" => Some(8_192),
+            "high" | "xhigh" => Some(24_576),
+            _ => None,
+        }),
+    }
 }
 
 fn declaration(tool: &ToolSchema) -> Declaration<'_> {
@@ -175,7 +194,7 @@ fn declaration(tool: &ToolSchema) -> Declaration<'_> {
     }
 }
 
-fn contents<'a>(api: &GeminiApi, messages: &'a [Arc<Message>]) -> Vec<Turn<'a>> {
+fn contents<'a>(api: &GeminiApi, messages: &'a [Arc<Message>]) -> Result<Vec<Turn<'a>>, ModelError> {
     let mut turns: Vec<Turn> = Vec::new();
     let mut rest = messages.iter().peekable();
     while let Some(message) = rest.next() {
@@ -184,7 +203,7 @@ fn contents<'a>(api: &GeminiApi, messages: &'a [Arc<Message>]) -> Vec<Turn<'a>> 
             continue;
         }
         let calls = message.tool_calls.as_deref().unwrap_or_default();
-        add(&mut turns, Speaker::Model, replied(api, message, calls));
+        add(&mut turns, Speaker::Model, replied(api, message, calls)?);
         let mut results = Vec::new();
         while !calls.is_empty()
             && let Some(result) = rest.next_if(|message| message.role == Role::Tool)
@@ -196,7 +215,7 @@ fn contents<'a>(api: &GeminiApi, messages: &'a [Arc<Message>]) -> Vec<Turn<'a>> 
             add(&mut turns, Speaker::User, results_of(api, calls, &results));
         }
     }
-    turns
+    Ok(turns)
 }
 
 /// Adds a turn that says something. A call must come right after the user's turn, so what the model says in a row
@@ -231,24 +250,30 @@ fn text<'a>(text: impl Into<Cow<'a, str>>) -> Part<'a> {
     Part::Text { text: text.into() }
 }
 
+/// An image or document. Google's servers fetch nothing, and do not read every format.
 fn image<'a>(api: &GeminiApi, url: &'a str) -> Part<'a> {
-    let image = DataUrl::read(url).filter(|image| MEDIA_TYPES.contains(&image.media_type));
-    match image {
-        _ if !api.accepts_images => text("[An image was left out: this model does not take images.]"),
-        Some(image) => Part::Image {
-            inline_data: Blob {
-                mime_type: image.media_type,
-                data: image.base64,
-            },
+    let (mime_type, data) = match Attachment::of(url) {
+        _ if !api.accepts_images => return text(NO_IMAGES),
+        Attachment::Image { format, base64 } => match format {
+            Format::Png => ("image/png", base64),
+            Format::Jpeg => ("image/jpeg", base64),
+            Format::Webp => ("image/webp", base64),
+            Format::Gif => return text(UNREADABLE),
         },
-        None => text(
-            "[An image was left out: this provider reads only PNG, JPEG and WebP images that are sent along.]",
-        ),
+        Attachment::Pdf { base64 } => ("application/pdf", base64),
+        Attachment::Link(_) | Attachment::Unusable => return text(UNREADABLE),
+    };
+    Part::Image {
+        inline_data: Blob { mime_type, data },
     }
 }
 
 /// The parts of the model's own message: text, signed parts in their places, calls.
-fn replied<'a>(api: &GeminiApi, message: &'a Message, calls: &'a [ToolCall]) -> Vec<Part<'a>> {
+fn replied<'a>(
+    api: &GeminiApi,
+    message: &'a Message,
+    calls: &'a [ToolCall],
+) -> Result<Vec<Part<'a>>, ModelError> {
     let whole = message.plain_text();
     let mut parts = Vec::new();
     let mut end = 0;
@@ -269,12 +294,12 @@ fn replied<'a>(api: &GeminiApi, message: &'a Message, calls: &'a [ToolCall]) -> 
             function_call: Call {
                 id: call_id::given(&call.id),
                 name: &call.name,
-                args: arguments::as_object(&call.arguments),
+                args: tool_use::input(&call.arguments)?,
             },
             thought_signature: call_id::signature(&call.id).or(stand_in),
         });
     }
-    parts
+    Ok(parts)
 }
 
 /// One result for each call, in the order of the calls, as Gemini insists; then the images of the results.

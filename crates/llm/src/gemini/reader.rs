@@ -10,19 +10,13 @@ use serde_json::Value;
 use super::{call_id, signed_part};
 use crate::api::AnswerReader;
 use crate::http::{excerpt, failure_of};
-use crate::sse::{EventTooLong, MAX_EVENT_BYTES, SseParser};
+use crate::json_events::JsonEvents;
 use crate::{Delta, FinishReason, ModelError, Usage};
 
-/// How much is kept of an answer that may turn out to be none, to show it.
-const MAX_HEAD_BYTES: usize = 4_096;
-
-/// Reads a stream of events, cut anywhere.
+/// Reads an answer cut anywhere: a stream of events, or one JSON object from a server that does not stream.
 #[derive(Default)]
 pub(super) struct ReplyReader {
-    parser: SseParser,
-    /// The beginning of the answer, until the first event has come.
-    head: Vec<u8>,
-    answered: bool,
+    texts: JsonEvents,
     started: bool,
     /// How many calls have come.
     calls: usize,
@@ -90,18 +84,8 @@ impl From<WireUsage> for Usage {
 
 impl AnswerReader for ReplyReader {
     fn feed(&mut self, bytes: &[u8]) -> Result<Vec<Delta>, ModelError> {
-        if !self.answered {
-            let room = MAX_HEAD_BYTES - self.head.len();
-            self.head.extend_from_slice(&bytes[..bytes.len().min(room)]);
-        }
-        let events = self
-            .parser
-            .feed(bytes)
-            .map_err(|EventTooLong| ModelError::Protocol {
-                detail: format!("an event of more than {MAX_EVENT_BYTES} bytes"),
-            })?;
         let mut deltas = Vec::new();
-        for data in events {
+        for data in self.texts.feed(bytes)? {
             self.event(&data, &mut deltas)?;
         }
         Ok(deltas)
@@ -109,31 +93,23 @@ impl AnswerReader for ReplyReader {
 
     fn finish(&mut self) -> Result<Vec<Delta>, ModelError> {
         let mut deltas = Vec::new();
-        let last = self
-            .parser
-            .finish()
-            .map_or(Ok(()), |data| self.event(&data, &mut deltas));
-        match (last, &self.end) {
-            // What does not parse was cut off: whether that matters depends on what came before.
-            (Ok(()) | Err(ModelError::Protocol { .. }), Some((word, message))) => {
-                let finish = self.finish_reason(word, message)?;
-                deltas.extend(self.usage.map(Delta::Usage));
-                deltas.push(Delta::Finished(finish));
-                Ok(deltas)
+        let is_whole = matches!(self.texts, JsonEvents::Whole(_));
+        if let Some(json) = self.texts.finish() {
+            match self.event(&json, &mut deltas) {
+                // An event that does not parse was cut off: whether that matters is decided below.
+                Err(ModelError::Protocol { .. }) if !is_whole => {}
+                other => other?,
             }
-            (Ok(()) | Err(ModelError::Protocol { .. }), None) if self.answered || self.head.is_empty() => {
-                Err(ModelError::Network {
-                    detail: "the answer broke off before its end".to_owned(),
-                })
-            }
-            (Ok(()) | Err(ModelError::Protocol { .. }), None) => Err(ModelError::Protocol {
-                detail: format!(
-                    "expected a stream of events, got: {}",
-                    excerpt(&String::from_utf8_lossy(&self.head))
-                ),
-            }),
-            (Err(error), _) => Err(error),
         }
+        let Some((word, message)) = &self.end else {
+            return Err(ModelError::Network {
+                detail: "the answer broke off before its end".to_owned(),
+            });
+        };
+        let finish = self.finish_reason(word, message)?;
+        deltas.extend(self.usage.map(Delta::Usage));
+        deltas.push(Delta::Finished(finish));
+        Ok(deltas)
     }
 
     fn is_whole(&self) -> bool {
@@ -154,7 +130,6 @@ impl ReplyReader {
         let chunk: Chunk = serde_json::from_str(data).map_err(|error| ModelError::Protocol {
             detail: format!("expected a part of a reply ({error}), got: {}", excerpt(data)),
         })?;
-        self.answered = true;
         if chunk.error.is_some_and(|error| !error.is_null()) {
             return Err(failure_of(None, None, data));
         }

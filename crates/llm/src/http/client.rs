@@ -1,10 +1,18 @@
 //! The HTTP client, and where it sends requests.
 
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::Arc;
-use std::time::Duration;
 
+use deft_types::Secret;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Url};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
+
+use super::proxies::BadProxy;
+use crate::ModelSettings;
 
 /// Why an address cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -27,26 +35,72 @@ pub(crate) enum ClientError {
     Tls(#[from] rustls::Error),
     #[error(transparent)]
     Http(#[from] reqwest::Error),
+    #[error(transparent)]
+    Proxy(#[from] BadProxy),
+    #[error("`ca_file` {path} holds no certificate that can be used: {reason}")]
+    Certificates { path: PathBuf, reason: String },
+    #[error(
+        "the header `{0}` cannot be sent: its name or its value has characters that headers may not have"
+    )]
+    Header(String),
 }
 
-/// One client per model: it keeps connections open between calls.
-pub(crate) fn new_client(connect_timeout: Duration) -> Result<Client, ClientError> {
-    // The certificates are built in, because an empty container has none. The cryptography is chosen here
-    // and not for the whole process, which may belong to somebody else.
-    let roots = RootCertStore {
+/// One client per model: it keeps connections open between calls. What the environment says of proxies is
+/// not read here: the settings do.
+pub(crate) fn new_client(settings: &ModelSettings) -> Result<Client, ClientError> {
+    let mut client = Client::builder()
+        .tls_backend_preconfigured(tls(settings.ca_file.as_deref())?)
+        .connect_timeout(settings.connect_timeout)
+        .user_agent(concat!("deft/", env!("CARGO_PKG_VERSION")))
+        .default_headers(headers(&settings.extra_headers)?)
+        .no_proxy();
+    for proxy in settings.proxies.rules()? {
+        client = client.proxy(proxy);
+    }
+    Ok(client.build()?)
+}
+
+/// The certificates are built in, because an empty container has none; a company's own stand beside them.
+/// The cryptography is chosen here and not for the whole process, which may belong to somebody else.
+pub(crate) fn tls(ca_file: Option<&Path>) -> Result<ClientConfig, ClientError> {
+    let mut roots = RootCertStore {
         roots: webpki_roots::TLS_SERVER_ROOTS.to_vec(),
     };
+    if let Some(path) = ca_file {
+        let unusable = |reason: String| ClientError::Certificates {
+            path: path.to_owned(),
+            reason,
+        };
+        let certificates: Vec<_> = CertificateDer::pem_file_iter(path)
+            .and_then(Iterator::collect)
+            .map_err(|error| unusable(error.to_string()))?;
+        if certificates.is_empty() {
+            return Err(unusable("it is not in PEM form".to_owned()));
+        }
+        for certificate in certificates {
+            roots
+                .add(certificate)
+                .map_err(|error| unusable(error.to_string()))?;
+        }
+    }
     let mut tls = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
         .with_safe_default_protocol_versions()?
         .with_root_certificates(roots)
         .with_no_client_auth();
     tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    let client = Client::builder()
-        .tls_backend_preconfigured(tls)
-        .connect_timeout(connect_timeout)
-        .user_agent(concat!("deft/", env!("CARGO_PKG_VERSION")))
-        .build()?;
-    Ok(client)
+    Ok(tls)
+}
+
+/// Headers of the user's own. A value may be a key, so none is ever logged.
+fn headers(extra: &[(String, Secret<String>)]) -> Result<HeaderMap, ClientError> {
+    let mut headers = HeaderMap::new();
+    for (name, value) in extra {
+        let bad = || ClientError::Header(name.clone());
+        let mut value = HeaderValue::from_str(value.expose()).map_err(|_| bad())?;
+        value.set_sensitive(true);
+        headers.insert(HeaderName::from_str(name).map_err(|_| bad())?, value);
+    }
+    Ok(headers)
 }
 
 #[cfg(test)]
@@ -60,8 +114,39 @@ mod tests {
         }
     }
 
+    fn refusal(settings: &ModelSettings) -> String {
+        new_client(settings).unwrap_err().to_string()
+    }
+
     #[test]
     fn a_client_needs_no_certificates_on_the_machine() {
-        assert!(new_client(Duration::from_secs(1)).is_ok());
+        assert!(new_client(&ModelSettings::default()).is_ok());
+    }
+
+    #[test]
+    fn a_file_without_certificates_is_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("ca.pem");
+        let with_file = || ModelSettings {
+            ca_file: Some(file.clone()),
+            ..ModelSettings::default()
+        };
+        assert!(refusal(&with_file()).contains("ca.pem"), "it does not exist");
+        std::fs::write(&file, "hello").unwrap();
+        assert!(refusal(&with_file()).contains("not in PEM form"));
+    }
+
+    #[test]
+    fn a_header_that_cannot_be_sent_is_named_without_its_value() {
+        for (name, value) in [("x-team", "bad\nvalue"), ("bad name", "value")] {
+            let message = refusal(&ModelSettings {
+                extra_headers: vec![(name.to_owned(), Secret::new(value.to_owned()))],
+                ..ModelSettings::default()
+            });
+            assert!(
+                message.contains(name) && !message.contains("bad\nvalue"),
+                "{message}"
+            );
+        }
     }
 }

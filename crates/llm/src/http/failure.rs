@@ -55,6 +55,9 @@ const MALFORMED_HISTORY: &[&str] = &[
     "unexpected tool call id",
     "missing a `thought_signature`",
     "missing a thought_signature",
+    "without its required",
+    "items are not persisted",
+    "invalid_encrypted_content",
 ];
 
 const QUOTA: &[&str] = &[
@@ -66,6 +69,7 @@ const QUOTA: &[&str] = &[
     "billing_hard_limit_reached",
     "usage_limit_reached",
     "budget has been exceeded",
+    "billing_error",
 ];
 
 const AUTHENTICATION: &[&str] = &[
@@ -73,6 +77,10 @@ const AUTHENTICATION: &[&str] = &[
     "incorrect api key",
     "invalid api key",
     "api key not valid",
+    "authentication_error",
+    // AWS, with a status that says no more than that something is forbidden
+    "security token included in the request is",
+    "signature we calculated does not match",
 ];
 
 const CONTENT_POLICY: &[&str] = &[
@@ -83,6 +91,7 @@ const CONTENT_POLICY: &[&str] = &[
     "usage policies",
     "requires moderation",
     "safety system",
+    "limited access to this content",
 ];
 
 const OVERLOADED: &[&str] = &["overloaded", "at capacity", "server is busy"];
@@ -112,14 +121,16 @@ pub(crate) fn failure_of(status: Option<u16>, retry_after: Option<Duration>, bod
         _ if says(MALFORMED_HISTORY) => ModelError::MalformedHistory { detail },
         _ if says(AUTHENTICATION) => ModelError::Authentication { detail },
         _ if says(CONTENT_POLICY) => ModelError::ContentPolicy { detail },
+        None if says(&["permission_error"]) => ModelError::Permission { detail },
         Some(403) => ModelError::Permission { detail },
+        None if says(&["timeout_error"]) => ModelError::Timeout { detail },
         Some(408 | 504) => ModelError::Timeout { detail },
         Some(503 | 529) => ModelError::Overloaded { retry_after, detail },
         None | Some(500..) if says(OVERLOADED) => ModelError::Overloaded { retry_after, detail },
         None if says(RATE_LIMIT) => ModelError::RateLimit { retry_after, detail },
         None if says(&["invalid_request"]) => ModelError::BadRequest { detail },
-        // A conflict passes, as a failure of the server does.
-        None | Some(409 | 500..) => ModelError::Unavailable { detail },
+        // A conflict passes, as a failure of the server does, or of the model behind it.
+        None | Some(409 | 424 | 500..) => ModelError::Unavailable { detail },
         Some(_) => ModelError::BadRequest { detail },
     }
 }

@@ -3,20 +3,20 @@
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
+
 use deft_types::{Content, Message, Role};
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::ChatApi;
-use crate::arguments;
-use crate::data_url::DataUrl;
+use crate::attachment::{Attachment, Format};
+use crate::tool_use;
 use crate::{ModelError, Request, ToolSchema};
 
 /// How long the server keeps the model in memory after a request: longer than most commands of an agent take.
 const KEEP_ALIVE: &str = "30m";
-
-/// What it reads besides text.
-const MEDIA_TYPES: &[&str] = &["image/png", "image/jpeg", "image/webp"];
 
 const NO_IMAGES: &str = "[An image was left out: this model does not take it.]";
 
@@ -29,12 +29,20 @@ struct Body<'a> {
     truncate: bool,
     shift: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    think: Option<bool>,
+    think: Option<Think<'a>>,
     options: Options,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<WireTool<'a>>,
     // Last, so that a longer conversation begins with the bytes of the shorter one.
     messages: Vec<WireMessage<'a>>,
+}
+
+/// Whether to think, or how hard.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Think<'a> {
+    Some(bool),
+    Level(&'a str),
 }
 
 #[derive(Serialize)]
@@ -43,6 +51,12 @@ struct Options {
     num_ctx: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     num_predict: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_p: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -83,7 +97,7 @@ struct WireCall<'a> {
 #[derive(Serialize)]
 struct WireFunction<'a> {
     name: &'a str,
-    arguments: Map<String, Value>,
+    arguments: Cow<'a, RawValue>,
 }
 
 /// The body of a request, as JSON.
@@ -94,21 +108,30 @@ pub(super) fn of(api: &ChatApi, request: &Request) -> Result<Vec<u8>, ModelError
         keep_alive: KEEP_ALIVE,
         truncate: false,
         shift: false,
-        think: api.thinks.then_some(true),
+        think: api.thinks.then(|| think(api)),
         options: Options {
             num_ctx: api.context.map(|tokens| tokens.0),
             num_predict: api.max_output.map(|tokens| tokens.0),
+            temperature: api.tuning.temperature,
+            top_p: api.tuning.top_p,
+            seed: api.tuning.seed,
         },
         tools: request.tools.iter().map(tool).collect(),
         messages: request
             .messages
             .iter()
             .map(|message| wire_message(api, message))
-            .collect(),
+            .collect::<Result<_, _>>()?,
     };
-    serde_json::to_vec(&body).map_err(|error| ModelError::BadRequest {
-        detail: format!("the request could not be written as JSON: {error}"),
-    })
+    api.tuning.body(&body)
+}
+
+/// One family of models is told a level; all others think or do not.
+fn think(api: &ChatApi) -> Think<'_> {
+    match &api.tuning.reasoning_effort {
+        Some(effort) if api.wire_name.contains("gpt-oss") => Think::Level(effort),
+        _ => Think::Some(true),
+    }
 }
 
 fn tool(schema: &ToolSchema) -> WireTool<'_> {
@@ -122,34 +145,39 @@ fn tool(schema: &ToolSchema) -> WireTool<'_> {
     }
 }
 
-fn wire_message<'a>(api: &ChatApi, message: &'a Message) -> WireMessage<'a> {
+fn wire_message<'a>(api: &ChatApi, message: &'a Message) -> Result<WireMessage<'a>, ModelError> {
     let mut content = message.plain_text();
     let mut images = Vec::new();
     for url in image_urls(message) {
-        let image = DataUrl::read(url).filter(|image| MEDIA_TYPES.contains(&image.media_type));
-        if let Some(image) = image.filter(|_| api.accepts_images) {
-            images.push(image.base64);
-        } else {
-            content.push('\n');
-            content.push_str(NO_IMAGES);
+        match Attachment::of(url) {
+            Attachment::Image {
+                format: Format::Png | Format::Jpeg | Format::Webp,
+                base64,
+            } if api.accepts_images => images.push(base64),
+            _ => {
+                content.push('\n');
+                content.push_str(NO_IMAGES);
+            }
         }
     }
-    let calls = message.tool_calls.iter().flatten().map(|call| WireCall {
-        id: &call.id,
-        function: WireFunction {
-            name: &call.name,
-            arguments: arguments::as_object(&call.arguments),
-        },
+    let calls = message.tool_calls.iter().flatten().map(|call| {
+        Ok(WireCall {
+            id: &call.id,
+            function: WireFunction {
+                name: &call.name,
+                arguments: tool_use::input(&call.arguments)?,
+            },
+        })
     });
-    WireMessage {
+    Ok(WireMessage {
         role: message.role,
         content,
         thinking: message.reasoning_content.as_deref().filter(|_| api.thinks),
         images,
-        tool_calls: calls.collect(),
+        tool_calls: calls.collect::<Result<_, ModelError>>()?,
         tool_name: message.name.as_deref().filter(|_| message.role == Role::Tool),
         tool_call_id: message.tool_call_id.as_deref(),
-    }
+    })
 }
 
 fn image_urls(message: &Message) -> impl Iterator<Item = &str> {

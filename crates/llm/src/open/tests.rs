@@ -1,10 +1,12 @@
-use deft_types::Money;
-
 use super::*;
 
 fn with_key() -> ModelSettings {
     ModelSettings {
         api_key: Some(Secret::new("sk-test".to_owned())),
+        aws: Some(AwsSettings {
+            region: Some("eu-west-1".to_owned()),
+            keys: None,
+        }),
         ..ModelSettings::default()
     }
 }
@@ -27,7 +29,11 @@ fn refusal(name: &str, settings: &ModelSettings) -> String {
 fn every_provider_opens_and_keeps_the_name_as_it_was_written() {
     for provider in PROVIDERS {
         let name = format!("{}/some/model:7b", provider.name);
-        let model = open(&name, &with_key()).unwrap();
+        let settings = match provider.base_url {
+            "" => at("https://resource.example"),
+            _ => with_key(),
+        };
+        let model = open(&name, &settings).unwrap();
         assert_eq!(model.profile().name, name);
     }
 }
@@ -40,6 +46,10 @@ fn the_server_gets_the_name_without_the_provider() {
         Some(("openrouter", "openai/gpt-4o"))
     );
     assert_eq!(wire_name("gpt-4o"), Some(("openai", "gpt-4o")));
+    assert_eq!(
+        wire_name("claude-sonnet-4-5"),
+        Some(("anthropic", "claude-sonnet-4-5"))
+    );
     assert_eq!(wire_name("openai/"), None);
 }
 
@@ -49,8 +59,8 @@ fn a_known_model_comes_with_limits_and_prices() {
     let profile = model.profile();
     assert_eq!(profile.context_window, Some(Tokens(128_000)));
     assert_eq!(profile.max_output, Some(Tokens(16_384)));
-    assert_eq!(profile.prices.unwrap().output, Money(1e-5));
-    assert!(profile.accepts_images);
+    assert_eq!(profile.prices.unwrap().base.output, "1e-5".parse().unwrap());
+    assert!(profile.capabilities.vision);
 }
 
 #[test]
@@ -61,7 +71,7 @@ fn an_unknown_model_is_asked_without_limits_or_prices() {
         (profile.context_window, profile.max_output, profile.prices),
         (None, None, None)
     );
-    assert!(profile.accepts_images);
+    assert!(profile.capabilities.vision);
 }
 
 #[test]
@@ -74,6 +84,51 @@ fn the_output_leaves_room_for_a_prompt_and_is_modest_on_other_servers() {
     };
     assert_eq!(output(&with_key()), Some(Tokens(131_072)));
     assert_eq!(output(&at("http://localhost:1/v1")), Some(Tokens(16_384)));
+}
+
+#[test]
+fn what_the_user_says_of_a_model_counts() {
+    let settings = ModelSettings {
+        tuning: Tuning {
+            max_output: Some(Tokens(77)),
+            ..Tuning::default()
+        },
+        capability_overrides: KnownCapabilities {
+            vision: Some(false),
+            ..KnownCapabilities::default()
+        },
+        ..with_key()
+    };
+    let model = open("openai/gpt-4o", &settings).unwrap();
+    assert_eq!(model.profile().max_output, Some(Tokens(77)));
+    assert!(!model.profile().capabilities.vision);
+}
+
+#[test]
+fn the_api_is_the_one_that_suits_the_model_or_the_one_asked_for() {
+    let responses = |name: &str, api_mode| {
+        let settings = ModelSettings {
+            api_mode,
+            ..with_key()
+        };
+        open(name, &settings)
+            .unwrap()
+            .profile()
+            .capabilities
+            .responses_api
+    };
+    assert!(responses("openai/gpt-5", ApiMode::Auto));
+    assert!(!responses("openai/gpt-5", ApiMode::Chat));
+    assert!(!responses("openai/gpt-4o", ApiMode::Auto));
+    assert!(responses("openai/gpt-4o", ApiMode::Responses));
+}
+
+#[test]
+fn azure_needs_an_address_and_is_no_smaller_for_having_one() {
+    let message = refusal("azure/gpt-5", &with_key());
+    assert!(message.contains("openai.azure.com"), "{message}");
+    let model = open("azure/gpt-5", &at("https://resource.openai.azure.com")).unwrap();
+    assert_eq!(model.profile().max_output, Some(Tokens(128_000)));
 }
 
 #[test]
@@ -104,7 +159,7 @@ fn an_unknown_name_is_answered_with_what_is_understood() {
         ("opnai/gpt-4o", Some("Did you mean `openai/gpt-4o`?")),
         ("OpenRouter/x/y", Some("Did you mean `openrouter/x/y`?")),
         ("deom", Some("Did you mean `demo`?")),
-        ("anthropic/claude", None),
+        ("nobody/claude", None),
         ("openai/", None),
         ("", None),
     ];
@@ -124,4 +179,27 @@ fn an_unknown_name_is_answered_with_what_is_understood() {
 #[test]
 fn a_bad_address_is_named_by_its_setting() {
     assert!(refusal("openai/x", &at("localhost:8000")).contains("`LLM_BASE_URL`"));
+}
+
+#[test]
+fn a_model_on_aws_says_what_it_lacks() {
+    let region = refusal(
+        "bedrock/amazon.nova-pro-v1:0",
+        &ModelSettings {
+            aws: None,
+            ..with_key()
+        },
+    );
+    assert!(region.contains("`AWS_REGION`"), "{region}");
+    let keys = refusal(
+        "bedrock/amazon.nova-pro-v1:0",
+        &ModelSettings {
+            api_key: None,
+            ..with_key()
+        },
+    );
+    assert!(
+        keys.contains("`AWS_ACCESS_KEY_ID`") && keys.contains("`AWS_BEARER_TOKEN_BEDROCK`"),
+        "{keys}"
+    );
 }

@@ -1,7 +1,7 @@
 use futures::stream::{self, BoxStream};
 
 use super::*;
-use crate::{ModelProfile, Prices};
+use crate::{Capabilities, ModelProfile, Prices};
 
 /// Answers with what it is given.
 struct Given {
@@ -25,7 +25,7 @@ async fn reply_of(deltas: Vec<Delta>) -> Result<Reply, ModelError> {
         context_window: None,
         max_output: None,
         prices: Some(Prices::FREE),
-        accepts_images: false,
+        capabilities: Capabilities::default(),
     };
     complete(&Given { profile, deltas }, Request::default(), |_| ()).await
 }

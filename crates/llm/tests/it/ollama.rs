@@ -1,5 +1,7 @@
 //! The Ollama adapter against real servers on real sockets: ours, and one we did not write.
 
+use deft_types::Money;
+
 use super::aimock::Aimock;
 use super::routes::Routes;
 use super::*;
@@ -10,8 +12,8 @@ const CHAT: &str = "POST /api/chat";
 
 fn keyless(base_url: String) -> ModelSettings {
     ModelSettings {
-        base_url: Some(base_url),
-        ..ModelSettings::default()
+        api_key: None,
+        ..settings(base_url)
     }
 }
 
@@ -43,7 +45,7 @@ async fn the_first_request_learns_the_context_size_and_every_request_sets_it() {
         let reply = complete(&*model, request(), |_| ()).await.unwrap();
         assert_eq!(
             (reply.text.as_str(), reply.finish, reply.cost),
-            ("Hi", FinishReason::Stop, Money::ZERO)
+            ("Hi", FinishReason::Stop, Some(Money::ZERO))
         );
         assert_eq!(
             (reply.usage.prompt, reply.usage.completion),
@@ -51,7 +53,7 @@ async fn the_first_request_learns_the_context_size_and_every_request_sets_it() {
         );
     }
     assert_eq!(model.profile().context_window, Some(Tokens(40_960)));
-    assert!(!model.profile().accepts_images);
+    assert!(!model.profile().capabilities.vision);
     assert_eq!(server.bodies(SHOW), [json!({ "model": "qwen3:8b" })]);
     let sent = server.bodies(CHAT);
     assert_eq!(sent.len(), 2);

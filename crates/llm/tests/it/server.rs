@@ -18,6 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 #[derive(Clone)]
 pub(crate) enum Act {
     Send(String),
+    SendBytes(Vec<u8>),
     /// Waits for another request on the same connection.
     NextRequest,
     /// Keeps silent until the other side closes.
@@ -61,6 +62,7 @@ impl Server {
                     match act {
                         // A client that has seen enough may be gone.
                         Act::Send(text) => drop(stream.write_all(text.as_bytes()).await),
+                        Act::SendBytes(bytes) => drop(stream.write_all(bytes).await),
                         Act::NextRequest => request_sender.send(receive(&mut stream).await).await.unwrap(),
                         Act::Hold => {
                             while matches!(stream.read(&mut [0; 1024]).await, Ok(1..)) {}

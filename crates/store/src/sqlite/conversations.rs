@@ -127,7 +127,7 @@ fn record(row: &Row<'_>) -> rusqlite::Result<ConversationRecord> {
         workspace: row.get(3)?,
         title: row.get(4)?,
         status: status.unwrap_or_default(),
-        cost: Money(row.get(6)?),
+        cost: Money::try_from(row.get::<_, f64>(6)?).unwrap_or_default(),
         last_seq: u64::try_from(next_seq - 1).ok().map(Seq),
     })
 }

@@ -4,7 +4,9 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use deft_types::{ConversationId, Event, EventBody, EventId, Extra, Seq, Source, Status, Timestamp, Unknown};
+use deft_types::{
+    ConversationId, Event, EventBody, EventId, Extra, Money, Seq, Source, Status, Timestamp, Unknown,
+};
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, Row, params};
 
 use super::{conversations, micros};
@@ -105,7 +107,7 @@ pub(super) fn append(
             micros::from_time(now),
             derived.title,
             derived.status.map(Status::as_str),
-            derived.cost.map(|cost| cost.0),
+            derived.cost.map(Money::as_dollars),
         ])?;
     Ok(seq(first)..seq(next))
 }

@@ -52,7 +52,7 @@ async fn rebuilding_from_the_log_equals_the_live_state() {
     let live = sample.store.conversation(id).await.unwrap().unwrap();
     assert_eq!(live.title.as_deref(), Some("Fix the bug"));
     assert_eq!(live.status, Status::Paused);
-    assert_eq!(live.cost, Money(2.5));
+    assert_eq!(Ok(live.cost), "2.5".parse());
     assert_eq!(live.last_seq, Some(Seq(9)));
     assert!(live.updated_at > live.created_at);
 

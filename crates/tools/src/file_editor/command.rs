@@ -1,10 +1,13 @@
 //! What the five commands do.
 
-use std::fs::{self, Metadata};
+use std::fs::{self, Metadata, OpenOptions};
+use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use deft_types::{Content, EditorCommand, FileEditorAction, FileEditorObservation, ImageContent};
+use rustix::fs::OFlags;
 
 use super::history::{Before, History};
 use super::image::{IMAGE_LIMIT, data_url, media_type};
@@ -316,10 +319,20 @@ fn read_bytes(path: &Path) -> Result<Vec<u8>, Problem> {
     if !data.is_file() {
         return Err(Problem::Special(path.to_owned()));
     }
-    if data.len() > FILE_LIMIT_MB * 1024 * 1024 {
+    let limit = FILE_LIMIT_MB * 1024 * 1024;
+    if data.len() > limit {
         return Err(too_large(path, data.len(), FILE_LIMIT_MB));
     }
-    fs::read(path).map_err(Problem::io("read", path))
+    // The system's own files say nothing of their length, and some would keep us waiting for more.
+    let nonblocking = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
+    let file = OpenOptions::new().read(true).custom_flags(nonblocking).open(path);
+    let mut bytes = Vec::new();
+    file.and_then(|file| file.take(limit + 1).read_to_end(&mut bytes))
+        .map_err(Problem::io("read", path))?;
+    if bytes.len() as u64 > limit {
+        return Err(too_large(path, bytes.len() as u64, FILE_LIMIT_MB));
+    }
+    Ok(bytes)
 }
 
 fn existing(path: &Path) -> Result<Metadata, Problem> {

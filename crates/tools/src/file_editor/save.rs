@@ -24,10 +24,19 @@ pub(super) fn save(path: &Path, bytes: &[u8]) -> io::Result<()> {
             if let Some(parent) = path.parent() {
                 fs::create_dir_all(parent)?;
             }
-            fs::write(path, bytes)
+            create(path, bytes)
         }
         Err(error) => Err(error),
     }
+}
+
+/// Writes a file that is not there yet. If that fails there is none: half of one would be taken for it.
+fn create(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let written = fs::write(path, bytes);
+    if written.is_err() {
+        let _ = fs::remove_file(path); // already failing; the first error is the one to tell
+    }
+    written
 }
 
 /// Whether another file may take its name: not if it has other names too, or an owner we cannot give it.
@@ -38,9 +47,11 @@ fn can_be_replaced(data: &Metadata) -> bool {
 fn replace(target: &Path, data: &Metadata, bytes: &[u8]) -> io::Result<()> {
     let name = target.file_name().unwrap_or_default().to_string_lossy();
     let beside = target.with_file_name(format!(".{name:.100}.{}.tmp", Uuid::new_v4().simple()));
-    let Ok(mut file) = OpenOptions::new().write(true).create_new(true).open(&beside) else {
+    let mut file = match OpenOptions::new().write(true).create_new(true).open(&beside) {
+        Ok(file) => file,
         // A directory we may not write to can still hold a file we may write to.
-        return fs::write(target, bytes);
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return fs::write(target, bytes),
+        Err(error) => return Err(error),
     };
     let moved = write_all(&mut file, data, bytes).and_then(|()| fs::rename(&beside, target));
     if moved.is_err() {

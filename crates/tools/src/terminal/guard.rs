@@ -1,10 +1,16 @@
-//! Catches arguments that were meant as data, not as a command.
+//! Catches arguments that no shell could run as they were meant.
 
 /// How many characters of the argument are shown to the model.
 const SHOWN: usize = 60;
 
-/// Says what is wrong with a command that is a list or a dictionary, if it is one.
+/// Says what is wrong with a command that is a list or a dictionary, or holds a character that shells drop.
 pub(super) fn objection_to(command: &str) -> Option<String> {
+    if command.contains('\0') {
+        return Some(
+            "`command` holds a NUL character, which the shell would leave out. Nothing was run. Write it as an escape, such as `printf '\\0'`."
+                .to_owned(),
+        );
+    }
     let mut characters = command.chars();
     let kind = match (characters.next()?, characters.next()?, characters.next()) {
         ('[', '"' | '\'' | '{', _) => "list",
@@ -31,6 +37,7 @@ mod tests {
             "[[1, 2]]",
             r#"{"command": "ls"}"#,
             "{'a'}",
+            "echo a\0b",
         ] {
             assert!(objection_to(data).is_some(), "{data}");
         }

@@ -15,7 +15,7 @@ pub(super) const BAD_TIMEOUT: &str = "`timeout` must be a number of seconds, 0 o
 pub(super) const WAS_RESET: &str = "The terminal was reset: this is a new shell in the workspace, and what ran in the old one has been ended.";
 pub(super) const EARLIER_OUTPUT: &str = "[More output of the running command:]\n";
 
-const GOING_ON: &str = "It is still running. Send an empty command to wait for more output, or text or a key (C-c, C-d, C-z) with `is_input` to talk to it; a larger `timeout` waits longer.";
+const GOING_ON: &str = "It is still running. Send an empty command to wait for more output, or text or a key (C-c, C-d, C-z) with `is_input` to talk to it; a larger `timeout` waits longer. If nothing helps, `reset` gives you a new shell.";
 
 /// Behind the output of a command that ended.
 pub(super) fn ended(status: i64, input: &str) -> String {

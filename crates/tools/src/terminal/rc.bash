@@ -10,11 +10,11 @@ __deft_begin() {
 }
 __deft_end() {
   builtin printf '\033]7770;%s;%s;%s;%s\007' "$1" "$2" "${!-}" "${PATH-}" >/dev/tty
-  PS1= PS2= PROMPT_COMMAND='{ __deft_prompt; } >/dev/null 2>&1'
+  PS0= PS1= PS2= PROMPT_COMMAND='{ __deft_prompt; } >/dev/null 2>&1'
   case $- in *e*) return 0 ;; esac
   return "$2"
 }
 __deft_prompt() {
   builtin printf '\033]7770;%s;%s\007' @TOKEN@ "${__deft_line-0}" >/dev/tty
 }
-PS1= PS2= PROMPT_COMMAND='{ __deft_prompt; } >/dev/null 2>&1'
+PS0= PS1= PS2= PROMPT_COMMAND='{ __deft_prompt; } >/dev/null 2>&1'

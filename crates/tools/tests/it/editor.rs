@@ -307,3 +307,17 @@ async fn paths_must_be_absolute() {
     assert!(!text(&files.view(Path::new("absent")).await).contains("mean"));
     assert!(text(&files.view(Path::new("~/x")).await).contains("not expanded"));
 }
+
+#[tokio::test]
+async fn a_file_of_the_system_that_never_ends_does_not_keep_us() {
+    let bench = Bench::new();
+    for path in ["/proc/kmsg", "/proc/self/mem"] {
+        let view = deft_types::FileEditorAction {
+            path: path.to_owned(),
+            ..deft_types::FileEditorAction::default()
+        };
+        let editor = bench.toolbox.get("file_editor").unwrap();
+        let seen = tokio::time::timeout(std::time::Duration::from_secs(20), editor.run(Call::of(view))).await;
+        assert!(seen.expect("it hangs").is_ok(), "{path}");
+    }
+}

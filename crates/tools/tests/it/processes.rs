@@ -38,7 +38,7 @@ async fn close_ends_a_running_call() {
         bench.toolbox.close().await;
     };
     let (ended, ()) = tokio::join!(terminal.run(Call::of(action.clone())), close);
-    assert!(matches!(ended, Err(ToolError::Closed)), "{ended:?}");
+    assert!(matches!(ended, Err(ToolError::ClosedWhileRunning)), "{ended:?}");
     assert_eq!(processes_with("sleep 4811"), [0_u32; 0]);
     let later = terminal.run(Call::of(action)).await;
     assert!(matches!(later, Err(ToolError::Closed)), "{later:?}");

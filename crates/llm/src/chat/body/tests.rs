@@ -5,25 +5,30 @@ use reqwest::Url;
 use serde_json::json;
 
 use super::*;
+use crate::{Capabilities, Tuning};
 
-fn model(name: &str, dialect: Dialect) -> ChatApi {
-    ChatApi {
+fn model(name: &str, dialect: Dialect) -> Endpoint {
+    Endpoint {
         wire_name: name.to_owned(),
         dialect,
         url: Url::parse("http://localhost").unwrap(),
         api_key: None,
         max_output: Some(Tokens(500)),
-        accepts_images: true,
+        capabilities: Capabilities {
+            prompt_cache_key: dialect == Dialect::OpenAi,
+            ..Capabilities::default()
+        },
+        tuning: Tuning::default(),
     }
 }
 
-fn body(model: &ChatApi, messages: Vec<Message>) -> Value {
+fn body(model: &Endpoint, messages: Vec<Message>) -> Value {
     let request = Request {
         messages: messages.into_iter().map(Arc::new).collect(),
         tools: Arc::new([]),
         cache_key: Some("conversation-1".to_owned()),
     };
-    serde_json::from_slice(&of(model, &request).unwrap()).unwrap()
+    serde_json::to_value(of(model, &request)).unwrap()
 }
 
 fn called(text: &str, ids: &[&str]) -> Message {
@@ -114,6 +119,31 @@ fn each_dialect_gets_the_fields_it_takes() {
         fields(Dialect::Strict),
         json!({ "model": "m", "stream": true, "max_tokens": 500 })
     );
+    assert_eq!(fields(Dialect::Azure), fields(Dialect::Compatible));
+    assert_eq!(fields(Dialect::OpenRouter), fields(Dialect::Compatible));
+}
+
+#[test]
+fn azure_limits_the_output_of_models_that_reason_by_another_field() {
+    let mut model = model("m", Dialect::Azure);
+    model.capabilities.reasoning_effort = true;
+    let wire = body(&model, vec![]);
+    assert_eq!(
+        (&wire["max_completion_tokens"], &wire["max_tokens"]),
+        (&json!(500), &Value::Null)
+    );
+}
+
+#[test]
+fn openrouter_is_asked_to_mark_the_cache_of_models_that_want_marks() {
+    let mut model = model("anthropic/claude", Dialect::OpenRouter);
+    model.capabilities.explicit_cache_markers = true;
+    assert_eq!(
+        body(&model, vec![])["cache_control"],
+        json!({ "type": "ephemeral" })
+    );
+    model.dialect = Dialect::Compatible;
+    assert_eq!(body(&model, vec![]).get("cache_control"), None);
 }
 
 #[test]
@@ -126,7 +156,7 @@ fn tools_are_sent_with_their_schemas() {
         }]),
         ..Request::default()
     };
-    let wire: Value = serde_json::from_slice(&of(&model("m", Dialect::OpenAi), &request).unwrap()).unwrap();
+    let wire = serde_json::to_value(of(&model("m", Dialect::OpenAi), &request)).unwrap();
     let schema = json!({ "name": "ls", "description": "Lists.", "parameters": { "type": "object" } });
     assert_eq!(wire["tools"], json!([{ "type": "function", "function": schema }]));
 }
@@ -163,7 +193,7 @@ fn images_of_tool_results_follow_the_last_result_of_the_turn() {
 #[test]
 fn a_model_that_takes_no_images_is_told_that_there_was_one() {
     let mut model = model("blind", Dialect::OpenAi);
-    model.accepts_images = false;
+    model.capabilities.vision = false;
     let wire = body(
         &model,
         vec![Message::new(
@@ -176,18 +206,45 @@ fn a_model_that_takes_no_images_is_told_that_there_was_one() {
 
 #[test]
 fn reasoning_goes_back_only_to_models_that_want_it() {
-    for (name, sent) in [
-        ("gpt-4o", false),
-        ("DeepSeek-Reasoner", true),
-        ("moonshotai/Kimi-K2-Thinking", true),
-    ] {
-        let wire = body(&model(name, Dialect::Compatible), vec![called("", &["a"])]);
-        assert_eq!(
-            wire["messages"][0].get("reasoning_content").is_some(),
-            sent,
-            "{name}"
-        );
+    for sent in [false, true] {
+        let mut model = model("m", Dialect::Compatible);
+        model.capabilities.send_reasoning_back = sent;
+        let wire = body(&model, vec![called("", &["a"])]);
+        assert_eq!(wire["messages"][0].get("reasoning_content").is_some(), sent);
     }
+}
+
+#[test]
+fn a_model_without_system_messages_is_told_by_the_user() {
+    let mut model = model("m", Dialect::OpenAi);
+    model.capabilities.system_messages = false;
+    let wire = body(&model, vec![Message::text(Role::System, "Be good.")]);
+    assert_eq!(
+        wire["messages"],
+        json!([{ "role": "user", "content": "Be good." }])
+    );
+}
+
+#[test]
+fn what_the_user_tunes_is_sent() {
+    let mut model = model("m", Dialect::OpenAi);
+    model.max_output = None;
+    model.capabilities.prompt_cache_retention = true;
+    model.tuning = Tuning {
+        reasoning_effort: Some("high".to_owned()),
+        temperature: Some(0.5),
+        top_p: Some(0.25),
+        seed: Some(7),
+        ..Tuning::default()
+    };
+    assert_eq!(
+        body(&model, vec![]),
+        json!({
+            "model": "m", "messages": [], "stream": true, "stream_options": { "include_usage": true },
+            "reasoning_effort": "high", "temperature": 0.5, "top_p": 0.25, "seed": 7,
+            "prompt_cache_key": "conversation-1", "prompt_cache_retention": "24h",
+        })
+    );
 }
 
 #[test]
@@ -200,11 +257,11 @@ fn a_longer_conversation_begins_with_the_bytes_of_the_shorter_one() {
         ],
         ..Request::default()
     };
-    let short = of(&model, &request).unwrap();
+    let short = serde_json::to_vec(&of(&model, &request)).unwrap();
     request
         .messages
         .push(Arc::new(answered("a", vec![Content::text("file")])));
-    let long = of(&model, &request).unwrap();
+    let long = serde_json::to_vec(&of(&model, &request)).unwrap();
     let end_of_messages = short.windows(2).rposition(|pair| pair == b"}]").unwrap();
     assert_eq!(long[..=end_of_messages], short[..=end_of_messages]);
 }

@@ -1,7 +1,8 @@
-use deft_types::{Money, Tokens};
+use deft_types::Tokens;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::sse::MAX_EVENT_BYTES;
 
 /// The deltas of a stream whose chunks are these, with `[DONE]` behind them.
 fn deltas(chunks: &[Value]) -> Result<Vec<Delta>, ModelError> {
@@ -71,7 +72,7 @@ fn text_and_reasoning_come_piece_by_piece_and_usage_before_the_end() {
         cache_read: Tokens(64),
         cache_write: Tokens(8),
         reasoning: Tokens(12),
-        cost: Some(Money(0.5)),
+        cost: "0.5".parse().ok(),
     };
     assert_eq!(
         deltas(&chunks).unwrap(),

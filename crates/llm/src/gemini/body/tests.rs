@@ -3,6 +3,7 @@ use reqwest::Url;
 use serde_json::json;
 
 use super::*;
+use crate::Tuning;
 use crate::gemini::Generation;
 
 fn model(name: &str) -> GeminiApi {
@@ -12,6 +13,7 @@ fn model(name: &str) -> GeminiApi {
         max_output: Some(Tokens(500)),
         accepts_images: true,
         generation: Generation::of(name),
+        tuning: Tuning::default(),
     }
 }
 
@@ -124,6 +126,35 @@ fn an_older_model_is_asked_for_no_thoughts() {
     assert_eq!(
         body,
         json!({ "generationConfig": { "maxOutputTokens": 500 }, "contents": [] })
+    );
+}
+
+#[test]
+fn wishes_of_the_user_are_told_in_googles_words() {
+    let config = |name| {
+        let mut model = model(name);
+        model.tuning = Tuning {
+            reasoning_effort: Some("low".to_owned()),
+            temperature: Some(0.5),
+            top_p: Some(0.9),
+            seed: Some(7),
+            ..Tuning::default()
+        };
+        let body: Value = serde_json::from_slice(&of(&model, &request(vec![])).unwrap()).unwrap();
+        body["generationConfig"].clone()
+    };
+    let expected = |thinking: Value| {
+        json!({
+            "maxOutputTokens": 500, "temperature": 0.5, "topP": 0.9, "seed": 7, "thinkingConfig": thinking,
+        })
+    };
+    assert_eq!(
+        config("gemini-2.5-pro"),
+        expected(json!({ "includeThoughts": true, "thinkingBudget": 1024 }))
+    );
+    assert_eq!(
+        config("gemini-3-pro"),
+        expected(json!({ "includeThoughts": true, "thinkingLevel": "low" }))
     );
 }
 

@@ -87,6 +87,8 @@ fn a_history_out_of_order_is_known_in_every_dialect() {
         "Conversation roles must alternate user/assistant/user/assistant/...",
         "Unexpected role 'user' after role 'tool'",
         "Not the same number of function calls and responses",
+        "Item 'fc_1' of type 'function_call' was provided without its required 'reasoning' item: 'rs_1'.",
+        "Item with id 'rs_1' not found. Items are not persisted when `store` is set to false.",
         "Please ensure that the number of function response parts is equal to the number of function call parts",
     ];
     for message in messages {
@@ -116,6 +118,14 @@ fn words_tell_what_the_status_does_not() {
         "content_filter",
     );
     assert!(matches!(policy, ModelError::ContentPolicy { .. }), "{policy:?}");
+    let limited = openai(
+        400,
+        "Invalid prompt: we've limited access to this content.",
+        "invalid_prompt",
+    );
+    assert!(matches!(limited, ModelError::ContentPolicy { .. }), "{limited:?}");
+    let stale = openai(400, "It could not be verified.", "invalid_encrypted_content");
+    assert!(matches!(stale, ModelError::MalformedHistory { .. }), "{stale:?}");
     let busy = openai(500, "The engine is currently overloaded.", "");
     assert!(matches!(busy, ModelError::Overloaded { .. }), "{busy:?}");
     // A limit per minute that happens to name the context is still a limit per minute.

@@ -5,6 +5,7 @@ use reqwest::Url;
 use serde_json::json;
 
 use super::*;
+use crate::Tuning;
 
 fn model() -> ChatApi {
     ChatApi {
@@ -15,6 +16,7 @@ fn model() -> ChatApi {
         max_output: Some(Tokens(500)),
         accepts_images: true,
         thinks: true,
+        tuning: Tuning::default(),
     }
 }
 
@@ -108,6 +110,24 @@ fn what_a_model_cannot_take_is_not_sent() {
         json!({ "role": "user", "content": format!("See\n{NO_IMAGES}") })
     );
     assert_eq!(body["messages"][1].get("thinking"), None);
+}
+
+#[test]
+fn wishes_of_the_user_are_told_in_ollamas_words() {
+    let mut model = model();
+    model.wire_name = "gpt-oss:20b".to_owned();
+    model.tuning = Tuning {
+        reasoning_effort: Some("low".to_owned()),
+        temperature: Some(0.5),
+        seed: Some(7),
+        ..Tuning::default()
+    };
+    let body = json_body(&model, &[]);
+    assert_eq!(body["think"], "low");
+    assert_eq!(
+        body["options"],
+        json!({ "num_ctx": 40_960, "num_predict": 500, "temperature": 0.5, "seed": 7 })
+    );
 }
 
 #[test]

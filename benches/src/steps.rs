@@ -1,0 +1,156 @@
+//! What the engine adds to a step, and whether it adds more as the conversation grows.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use anyhow::ensure;
+use deft_engine::{Conversation, ExecutorFate, Limits, Parts, Point, RealWorld, World};
+use deft_llm::ModelSettings;
+use deft_store::{NewConversation, Options, Owner, SqliteStore, Store};
+use deft_tools::{ToolContext, Toolbox};
+use deft_types::{ConversationId, EventId, Message, Role, Status};
+use uuid::Uuid;
+
+use crate::place::{Place, runtime};
+use crate::report::{Figure, Goal, Section, Unit};
+use crate::times::{Times, mean};
+
+/// Steps of a run; the model finishes with one more.
+const STEPS: usize = 500;
+/// How many of them are the first, and how many the last.
+const END: usize = 100;
+const RUNS: usize = 5;
+
+/// What the scripted model does. It is told its usage, as a provider would know it: else it counts the whole history.
+pub(crate) const SCRIPT: &str = r#"
+- repeat: 500
+  usage: {prompt: 1000, completion: 20}
+  tool_calls: [{name: terminal, arguments: {command: "echo {{n}}"}}]
+"#;
+
+pub(crate) fn measure(deft: &Path) -> anyhow::Result<Section> {
+    let mut all = Vec::new();
+    let mut ratios = Vec::new();
+    for _ in 0..RUNS {
+        let steps = runtime()?.block_on(run(deft))?;
+        // The first one starts the executor.
+        ratios.push(mean(&steps[STEPS - END..]) / mean(&steps[1..=END]));
+        all.extend_from_slice(&steps[1..]);
+    }
+    ratios.sort_by(f64::total_cmp);
+    let times = Times::new(all);
+    let (p50, p99, ratio) = (times.percentile(50), times.percentile(99), ratios[RUNS / 2]);
+    Ok(Section {
+        title: "Steps",
+        method: "A scripted model calls the terminal 500 times with one `echo`: engine, SQLite store with the default \
+                 durability, executor and shell as in `deft run`. Overhead is the time from one model call to the \
+                 next, less the time from handing the call to the executor's connection until its result is back, \
+                 which is the figure above. It includes the scripted model, which finds its place by reading the \
+                 history. The step that starts the executor is not counted. Five runs; the growth is the mean of the \
+                 last 100 steps over that of the first 100, the median of the runs.",
+        figures: vec![
+            Figure::new(
+                "overhead of a step, p50",
+                p50,
+                Unit::Milliseconds,
+                Goal::AtMost(2.0),
+            ),
+            Figure::new("overhead of a step, p99", p99, Unit::Milliseconds, Goal::None),
+            Figure::new(
+                "overhead of steps 401–500 over that of the first 100",
+                ratio,
+                Unit::Times,
+                Goal::AtMost(1.2),
+            ),
+        ],
+    })
+}
+
+/// Runs the script to its end. Gives the overhead of each step.
+async fn run(deft: &Path) -> anyhow::Result<Vec<Duration>> {
+    let place = Place::new()?;
+    let script = place.path("script.yaml");
+    std::fs::write(&script, SCRIPT)?;
+    let store: Arc<dyn Store> = Arc::new(SqliteStore::open(place.path("deft.db"), Options::default())?);
+    let id = ConversationId(Uuid::new_v4());
+    let workspace = place.workspace(deft);
+    let directory = workspace.root.display().to_string();
+    store
+        .create(NewConversation {
+            id,
+            created_at: SystemTime::now(),
+            workspace: directory.clone(),
+            settings: serde_json::Value::Null,
+        })
+        .await?;
+    let context = ToolContext {
+        workspace: workspace.root.clone(),
+        private_dir: workspace.directory.clone(),
+        env: Vec::new(),
+    };
+    let stopwatch = Arc::new(Stopwatch::default());
+    let conversation = Conversation::open(Parts {
+        lease: store.acquire(id, &Owner::this_process()).await?,
+        store,
+        model: deft_llm::open(&format!("script:{}", script.display()), &ModelSettings::default())?,
+        workspace: Arc::new(workspace),
+        directory,
+        tools: Toolbox::standard(context)?.specs(),
+        world: stopwatch.clone(),
+        limits: Limits {
+            max_steps: u32::MAX,
+            max_cost: None,
+        },
+    })
+    .await?;
+    conversation
+        .send(EventId::from(Uuid::new_v4()), Message::text(Role::User, "Go."))
+        .await?;
+    conversation.run().await?;
+    let progress = conversation.settled().await;
+    conversation.close(ExecutorFate::End).await;
+    ensure!(
+        progress.status == Status::Finished,
+        "the run did not finish: {progress:?}"
+    );
+    let steps = stopwatch.overheads();
+    ensure!(steps.len() == STEPS, "the run had {} steps", steps.len());
+    Ok(steps)
+}
+
+/// Notes when each step begins, when its call is on its way and when the result is there.
+#[derive(Default)]
+struct Stopwatch(Mutex<Vec<Instant>>);
+
+impl Stopwatch {
+    fn overheads(&self) -> Vec<Duration> {
+        let marks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let step_and_next = marks.array_windows().step_by(3);
+        step_and_next
+            .map(|[begun, sent, result, next]| (*sent - *begun) + (*next - *result))
+            .collect()
+    }
+}
+
+impl World for Stopwatch {
+    fn now(&self) -> SystemTime {
+        RealWorld.now()
+    }
+
+    fn new_id(&self) -> Uuid {
+        RealWorld.new_id()
+    }
+
+    fn reached(&self, point: Point) {
+        if matches!(
+            point,
+            Point::BeforeModelCall | Point::AfterToolCallSent | Point::AfterToolResult
+        ) {
+            self.0
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(Instant::now());
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Makes deltas of the bytes of an answer.
+
+#[cfg(test)]
+mod tests;
+
+use super::event::{Block, Event, Message, Piece, WireUsage};
+use crate::api::AnswerReader;
+use crate::blocks::Blocks;
+use crate::http::{excerpt, failure_of};
+use crate::json_events::JsonEvents;
+use crate::sse::{EventTooLong, MAX_EVENT_BYTES};
+use crate::stop::{broken_off, finish_reason};
+use crate::{Delta, ModelError};
+
+/// Reads an answer cut anywhere.
+#[derive(Default)]
+pub(super) struct ReplyReader {
+    events: JsonEvents,
+    blocks: Blocks,
+    usage: Option<WireUsage>,
+    stop_reason: Option<String>,
+    done: bool,
+}
+
+impl AnswerReader for ReplyReader {
+    fn feed(&mut self, bytes: &[u8]) -> Result<Vec<Delta>, ModelError> {
+        let events = self
+            .events
+            .feed(bytes)
+            .map_err(|EventTooLong| ModelError::Protocol {
+                detail: format!("an event of more than {MAX_EVENT_BYTES} bytes"),
+            })?;
+        let mut deltas = Vec::new();
+        for json in events {
+            self.event(&json, &mut deltas)?;
+        }
+        Ok(deltas)
+    }
+
+    fn finish(&mut self) -> Result<Vec<Delta>, ModelError> {
+        let streams = matches!(self.events, JsonEvents::Events(_));
+        let mut deltas = Vec::new();
+        if let Some(json) = self.events.finish() {
+            match self.event(&json, &mut deltas) {
+                // An event that does not parse was cut off: whether that matters is decided below.
+                Err(ModelError::Protocol { .. }) if streams => {}
+                other => other?,
+            }
+        }
+        if !self.is_whole() {
+            return Err(broken_off());
+        }
+        self.blocks.stop_all();
+        deltas.extend(self.blocks.take());
+        let finish = finish_reason(self.stop_reason.as_deref(), &self.blocks)?;
+        deltas.extend(self.usage.map(|usage| Delta::Usage(usage.into())));
+        deltas.push(Delta::Finished(finish));
+        Ok(deltas)
+    }
+
+    fn is_whole(&self) -> bool {
+        self.stop_reason.is_some() || self.done
+    }
+
+    fn is_done(&self) -> bool {
+        self.done
+    }
+}
+
+impl ReplyReader {
+    fn event(&mut self, json: &str, deltas: &mut Vec<Delta>) -> Result<(), ModelError> {
+        // Proxies add a mark of their own after the end.
+        if self.done {
+            return Ok(());
+        }
+        let event = serde_json::from_str(json).map_err(|error| ModelError::Protocol {
+            detail: format!("expected an event of a message ({error}), got: {}", excerpt(json)),
+        })?;
+        match event {
+            Event::MessageStart { message } => self.message(message, deltas)?,
+            Event::Message(message) => {
+                self.message(message, deltas)?;
+                self.done = true;
+            }
+            Event::ContentBlockStart { index, content_block } => self.start(index, content_block)?,
+            Event::ContentBlockDelta { index, delta } => self.grow(index, delta)?,
+            Event::ContentBlockStop { index } => self.blocks.stop(index),
+            Event::MessageDelta { delta, usage } => self.end(delta.stop_reason, usage),
+            Event::MessageStop => self.done = true,
+            Event::Error => return Err(failure_of(None, None, json)),
+            Event::Unknown => {}
+        }
+        deltas.extend(self.blocks.take());
+        Ok(())
+    }
+
+    /// A message that begins, or a whole one.
+    fn message(&mut self, message: Message, deltas: &mut Vec<Delta>) -> Result<(), ModelError> {
+        if let Some(response_id) = message.id.filter(|id| !id.is_empty()) {
+            deltas.push(Delta::Started { response_id });
+        }
+        for (index, block) in (0..).zip(message.content.into_iter().flatten()) {
+            self.start(index, block)?;
+            self.blocks.stop(index);
+        }
+        self.end(message.stop_reason, message.usage);
+        Ok(())
+    }
+
+    fn start(&mut self, index: u64, block: Block) -> Result<(), ModelError> {
+        match block {
+            Block::Text { text } => {
+                self.blocks.text(text);
+                Ok(())
+            }
+            Block::Thinking { thinking, signature } => {
+                self.blocks.thinking(index, thinking)?;
+                self.blocks.signature(index, &signature)
+            }
+            Block::RedactedThinking { data } => self.blocks.redacted(index, &data),
+            Block::ToolUse { id, name, input } => {
+                let input = if input.is_null() {
+                    String::new()
+                } else {
+                    input.to_string()
+                };
+                self.blocks.call(index, id, name, input)
+            }
+            Block::Unknown => Ok(()),
+        }
+    }
+
+    fn grow(&mut self, index: u64, piece: Piece) -> Result<(), ModelError> {
+        match piece {
+            Piece::TextDelta { text } => {
+                self.blocks.text(text);
+                Ok(())
+            }
+            Piece::ThinkingDelta { thinking } => self.blocks.thinking(index, thinking),
+            Piece::SignatureDelta { signature } => self.blocks.signature(index, &signature),
+            Piece::InputJsonDelta { partial_json } => {
+                self.blocks.arguments(index, partial_json);
+                Ok(())
+            }
+            Piece::Unknown => Ok(()),
+        }
+    }
+
+    fn end(&mut self, stop_reason: Option<String>, usage: Option<WireUsage>) {
+        self.stop_reason = stop_reason.or(self.stop_reason.take());
+        if let Some(usage) = usage {
+            self.usage = Some(self.usage.unwrap_or_default().and(usage));
+        }
+    }
+}

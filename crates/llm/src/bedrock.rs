@@ -1,0 +1,219 @@
+//! Models on AWS Bedrock, over its Converse API.
+
+mod body;
+mod event;
+mod frame;
+mod reader;
+mod settings;
+mod sigv4;
+
+use std::time::SystemTime;
+
+use deft_types::{Secret, Tokens};
+use reqwest::Url;
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
+
+use self::reader::ReplyReader;
+pub use self::settings::{AwsKeys, AwsSettings};
+use self::sigv4::{Signer, amz_date, encode};
+use crate::api::{AnswerReader, Api, Post};
+use crate::chat::secret_header;
+use crate::claude::Thinking;
+use crate::http::base_address;
+use crate::{ModelError, ModelProfile, ModelSettings, OpenModelError, Request};
+
+/// The service's name in signatures.
+const SERVICE: &str = "bedrock";
+
+/// Bedrock's Converse API, set up for one model.
+pub(crate) struct BedrockApi {
+    /// Where requests go.
+    url: Url,
+    access: Access,
+    max_output: Option<Tokens>,
+    accepts_images: bool,
+    thinking: Option<Thinking>,
+    takes_cache_marks: bool,
+}
+
+/// How a request proves who sends it.
+enum Access {
+    Bearer(Secret<String>),
+    Signature {
+        signer: Signer,
+        session_token: Option<Secret<String>>,
+    },
+    /// Not at all: a server of the user's own.
+    Open,
+}
+
+impl BedrockApi {
+    /// Sets the API up for what stands behind `bedrock/` in a model's name: a model's id or ARN, perhaps with
+    /// its region and a slash before it. `base_url` holds the region as `{region}`.
+    pub(crate) fn new(
+        wire_name: &str,
+        base_url: &str,
+        api_key: Option<Secret<String>>,
+        settings: &ModelSettings,
+        profile: &ModelProfile,
+    ) -> Result<Self, OpenModelError> {
+        let wire_name = wire_name.strip_prefix("converse/").unwrap_or(wire_name);
+        let (own_region, model) = match wire_name.split_once('/') {
+            Some((region, model)) if !region.contains([':', '.']) => (Some(region), model),
+            _ => (None, wire_name),
+        };
+        let aws = settings.aws.as_ref();
+        let region = || {
+            own_region
+                .or(aws.and_then(|aws| aws.region.as_deref()))
+                .ok_or_else(|| missing(profile, "a region: set `AWS_REGION`"))
+        };
+        let mut url = match &settings.base_url {
+            Some(url) => url.clone(),
+            None => base_url.replace("{region}", region()?),
+        };
+        url = format!(
+            "{}/model/{}/converse-stream",
+            url.trim_end_matches('/'),
+            encode(model)
+        );
+        let url = base_address(&url).map_err(|error| OpenModelError::BadBaseUrl {
+            reason: error.to_string(),
+        })?;
+        let access = match (api_key, aws.and_then(|aws| aws.keys.as_ref())) {
+            (Some(key), _) => Access::Bearer(key),
+            (None, Some(keys)) => Access::Signature {
+                signer: Signer {
+                    access_key_id: keys.access_key_id.clone(),
+                    secret_access_key: keys.secret_access_key.clone(),
+                    region: region()?.to_owned(),
+                    service: SERVICE,
+                },
+                session_token: keys.session_token.clone(),
+            },
+            (None, None) if settings.base_url.is_some() => Access::Open,
+            (None, None) => {
+                let keys = "credentials: set `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, \
+                            or `AWS_BEARER_TOKEN_BEDROCK`";
+                return Err(missing(profile, keys));
+            }
+        };
+        Ok(Self {
+            url,
+            access,
+            max_output: profile.max_output,
+            accepts_images: profile.capabilities.vision,
+            thinking: profile.max_output.and_then(|max_output| {
+                Thinking::of(
+                    profile.capabilities.thinking,
+                    settings.extended_thinking_budget,
+                    max_output,
+                )
+            }),
+            takes_cache_marks: profile.capabilities.explicit_cache_markers,
+        })
+    }
+
+    fn sign(&self, post: &mut Post, moment: SystemTime) -> Result<(), ModelError> {
+        let (signer, session_token) = match &self.access {
+            Access::Open => return Ok(()),
+            Access::Bearer(key) => {
+                let bearer = secret_header(&format!("Bearer {}", key.expose()))?;
+                post.headers.insert(AUTHORIZATION, bearer);
+                return Ok(());
+            }
+            Access::Signature {
+                signer,
+                session_token,
+            } => (signer, session_token),
+        };
+        let date = amz_date(moment);
+        let host = match (post.url.host_str().unwrap_or_default(), post.url.port()) {
+            (host, Some(number)) => format!("{host}:{number}"),
+            (host, None) => host.to_owned(),
+        };
+        let mut covered = vec![("host", host.as_str()), ("x-amz-date", date.as_str())];
+        if let Some(token) = session_token {
+            covered.push(("x-amz-security-token", token.expose()));
+            post.headers
+                .insert("x-amz-security-token", secret_header(token.expose())?);
+        }
+        let authorization = signer.authorization("POST", &post.url, &date, &covered, &post.body);
+        post.headers.insert("x-amz-date", secret_header(&date)?);
+        post.headers.insert(AUTHORIZATION, secret_header(&authorization)?);
+        Ok(())
+    }
+}
+
+impl Api for BedrockApi {
+    fn post(&self, request: &Request) -> Result<Post, ModelError> {
+        let mut headers = HeaderMap::new();
+        headers.insert(
+            "accept",
+            HeaderValue::from_static("application/vnd.amazon.eventstream"),
+        );
+        let mut post = Post {
+            url: self.url.clone(),
+            headers,
+            body: body::of(self, request)?,
+        };
+        self.sign(&mut post, SystemTime::now())?;
+        Ok(post)
+    }
+
+    fn reader(&self) -> Box<dyn AnswerReader> {
+        Box::new(ReplyReader::default())
+    }
+}
+
+fn missing(profile: &ModelProfile, what: &'static str) -> OpenModelError {
+    OpenModelError::MissingAws {
+        name: profile.name.clone(),
+        what,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_may_hold_a_region_or_be_an_arn() {
+        let settings = ModelSettings {
+            aws: Some(AwsSettings {
+                region: Some("eu-west-1".to_owned()),
+                keys: None,
+            }),
+            ..ModelSettings::default()
+        };
+        let profile = ModelProfile {
+            name: "bedrock/x".to_owned(),
+            context_window: None,
+            max_output: None,
+            prices: None,
+            capabilities: crate::Capabilities::default(),
+        };
+        let cases = [
+            ("amazon.nova-pro-v1:0", "eu-west-1", "amazon.nova-pro-v1%3A0"),
+            (
+                "us-east-1/amazon.nova-pro-v1:0",
+                "us-east-1",
+                "amazon.nova-pro-v1%3A0",
+            ),
+            ("converse/amazon.nova-lite", "eu-west-1", "amazon.nova-lite"),
+            (
+                "arn:aws:bedrock:eu-west-1:1:inference-profile/x",
+                "eu-west-1",
+                "arn%3Aaws%3Abedrock%3Aeu-west-1%3A1%3Ainference-profile%2Fx",
+            ),
+        ];
+        for (name, region, id) in cases {
+            let key = Some(Secret::new("token".to_owned()));
+            let api = BedrockApi::new(name, "https://{region}.aws", key, &settings, &profile).unwrap();
+            assert_eq!(
+                api.url.as_str(),
+                format!("https://{region}.aws/model/{id}/converse-stream")
+            );
+        }
+    }
+}

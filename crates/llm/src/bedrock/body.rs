@@ -1,0 +1,285 @@
+//! The body of a request.
+
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+
+use deft_types::{Content, Message, Role, ThinkingBlock};
+use serde::Serialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::BedrockApi;
+use crate::attachment::{Attachment, LEFT_OUT};
+use crate::claude::{INTERLEAVED_THINKING, Thinking, signed};
+use crate::{ModelError, Request, ToolSchema, tool_use};
+
+/// A document is refused without any text beside it.
+const DOCUMENT: &str = "A PDF document:";
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Body<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    inference_config: Option<InferenceConfig>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    additional_model_request_fields: Option<ModelFields>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_config: Option<ToolConfig<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    system: Vec<Block<'a>>,
+    messages: Vec<WireMessage<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct InferenceConfig {
+    max_tokens: u64,
+}
+
+/// What only Claude models know.
+#[derive(Serialize)]
+struct ModelFields {
+    thinking: Thinking,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    anthropic_beta: &'static [&'static str],
+}
+
+#[derive(Serialize)]
+struct ToolConfig<'a> {
+    tools: Vec<WireTool<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+enum WireTool<'a> {
+    #[serde(rename_all = "camelCase")]
+    ToolSpec {
+        name: &'a str,
+        description: &'a str,
+        input_schema: Json<'a>,
+    },
+}
+
+#[derive(Serialize)]
+struct Json<'a> {
+    json: &'a Value,
+}
+
+#[derive(Serialize)]
+struct WireMessage<'a> {
+    role: WireRole,
+    content: Vec<Block<'a>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+enum WireRole {
+    User,
+    Assistant,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+enum Block<'a> {
+    Text(&'a str),
+    Image {
+        format: &'static str,
+        source: Bytes<'a>,
+    },
+    Document {
+        format: &'static str,
+        name: String,
+        source: Bytes<'a>,
+    },
+    #[serde(rename_all = "camelCase")]
+    ToolUse {
+        tool_use_id: Cow<'a, str>,
+        name: &'a str,
+        input: Cow<'a, RawValue>,
+    },
+    #[serde(rename_all = "camelCase")]
+    ToolResult {
+        tool_use_id: Cow<'a, str>,
+        content: Vec<Block<'a>>,
+    },
+    ReasoningContent(Reasoning<'a>),
+    CachePoint {
+        r#type: &'static str,
+    },
+}
+
+#[derive(Serialize)]
+struct Bytes<'a> {
+    bytes: &'a str,
+}
+
+/// Signed: it goes back as it came.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+enum Reasoning<'a> {
+    ReasoningText {
+        text: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        signature: Option<&'a str>,
+    },
+    RedactedContent(&'a str),
+}
+
+/// The body of a request, as JSON.
+pub(super) fn of(model: &BedrockApi, request: &Request) -> Result<Vec<u8>, ModelError> {
+    let tools = tool_use::declared(request);
+    let head = request
+        .messages
+        .iter()
+        .take_while(|message| message.role == Role::System)
+        .count();
+    let (head, rest) = request.messages.split_at(head);
+    let mut writer = Writer { model, documents: 0 };
+    let mut system: Vec<_> = head
+        .iter()
+        .flat_map(|message| writer.blocks(&message.content))
+        .collect();
+    // Only the first block is the same in every conversation.
+    if model.takes_cache_marks && !system.is_empty() {
+        system.insert(1, Block::CACHE_POINT);
+    }
+    let thinking = model.thinking.filter(|thinking| thinking.fits(rest));
+    let body = Body {
+        inference_config: model
+            .max_output
+            .map(|tokens| InferenceConfig { max_tokens: tokens.0 }),
+        additional_model_request_fields: thinking.map(|thinking| ModelFields {
+            thinking,
+            anthropic_beta: match thinking {
+                Thinking::Manual { .. } => &[INTERLEAVED_THINKING],
+                Thinking::Adaptive { .. } => &[],
+            },
+        }),
+        tool_config: (!tools.is_empty()).then(|| ToolConfig {
+            tools: tools.iter().map(tool).collect(),
+        }),
+        system,
+        messages: writer.messages(rest)?,
+    };
+    serde_json::to_vec(&body).map_err(|error| tool_use::unwritable(&error))
+}
+
+impl Block<'_> {
+    const CACHE_POINT: Self = Block::CachePoint { r#type: "default" };
+}
+
+fn tool(schema: &ToolSchema) -> WireTool<'_> {
+    WireTool::ToolSpec {
+        name: &schema.name,
+        description: &schema.description,
+        input_schema: Json {
+            json: &schema.parameters,
+        },
+    }
+}
+
+struct Writer<'m> {
+    model: &'m BedrockApi,
+    /// Documents so far: each wants a name of its own.
+    documents: usize,
+}
+
+impl Writer<'_> {
+    fn messages<'a>(
+        &mut self,
+        history: &'a [impl AsRef<Message>],
+    ) -> Result<Vec<WireMessage<'a>>, ModelError> {
+        let mut wire: Vec<WireMessage> = Vec::with_capacity(history.len());
+        for message in history.iter().map(AsRef::as_ref) {
+            let (role, content) = match message.role {
+                Role::System | Role::User => (WireRole::User, self.blocks(&message.content)),
+                Role::Tool => (WireRole::User, vec![self.result(message)]),
+                Role::Assistant => (WireRole::Assistant, self.reply(message)?),
+            };
+            // The API wants the roles to alternate.
+            match wire.last_mut() {
+                _ if content.is_empty() => {}
+                Some(last) if last.role == role => last.content.extend(content),
+                _ => wire.push(WireMessage { role, content }),
+            }
+        }
+        let last = wire.iter_mut().rfind(|message| message.role == WireRole::User);
+        if let Some(last) = last.filter(|_| self.model.takes_cache_marks) {
+            last.content.push(Block::CACHE_POINT);
+        }
+        Ok(wire)
+    }
+
+    /// What the model said: its signed reasoning first, then text, then calls.
+    fn reply<'a>(&mut self, message: &'a Message) -> Result<Vec<Block<'a>>, ModelError> {
+        let mut said = self.blocks(&message.content);
+        for call in message.tool_calls.iter().flatten() {
+            said.push(Block::ToolUse {
+                tool_use_id: tool_use::id(&call.id),
+                name: &call.name,
+                input: tool_use::input(&call.arguments)?,
+            });
+        }
+        // Reasoning alone is no message, and a model that does not reason takes none.
+        if said.is_empty() || self.model.thinking.is_none() {
+            return Ok(said);
+        }
+        let reasoning = signed(message).map(|block| {
+            Block::ReasoningContent(match block {
+                ThinkingBlock::Thinking(body) => Reasoning::ReasoningText {
+                    text: &body.thinking,
+                    signature: body.signature.as_deref(),
+                },
+                ThinkingBlock::RedactedThinking(body) => Reasoning::RedactedContent(&body.data),
+            })
+        });
+        Ok(reasoning.chain(said).collect())
+    }
+
+    fn result<'a>(&mut self, message: &'a Message) -> Block<'a> {
+        Block::ToolResult {
+            tool_use_id: tool_use::id(message.tool_call_id.as_deref().unwrap_or_default()),
+            content: self.blocks(&message.content),
+        }
+    }
+
+    fn blocks<'a>(&mut self, content: &'a [Content]) -> Vec<Block<'a>> {
+        let mut blocks = Vec::with_capacity(content.len());
+        for item in content {
+            match item {
+                // Blank text is refused.
+                Content::Text(body) if body.text.trim().is_empty() => {}
+                Content::Text(body) => blocks.push(Block::Text(&body.text)),
+                Content::Image(body) => {
+                    for url in &body.image_urls {
+                        self.attach(url, &mut blocks);
+                    }
+                }
+            }
+        }
+        blocks
+    }
+
+    fn attach<'a>(&mut self, url: &'a str, blocks: &mut Vec<Block<'a>>) {
+        match Attachment::of(url) {
+            _ if !self.model.accepts_images => blocks.push(Block::Text(LEFT_OUT)),
+            Attachment::Image { format, base64 } => blocks.push(Block::Image {
+                format: format.name(),
+                source: Bytes { bytes: base64 },
+            }),
+            Attachment::Pdf { base64 } => {
+                self.documents += 1;
+                blocks.push(Block::Text(DOCUMENT));
+                blocks.push(Block::Document {
+                    format: "pdf",
+                    name: format!("document-{}", self.documents),
+                    source: Bytes { bytes: base64 },
+                });
+            }
+            // The API takes none from elsewhere but its own storage.
+            Attachment::Link(_) | Attachment::Unusable => blocks.push(Block::Text(LEFT_OUT)),
+        }
+    }
+}

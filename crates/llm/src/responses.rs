@@ -1,0 +1,25 @@
+//! The OpenAI Responses API, used without state on the server: each request carries the whole exchange, and what
+//! the server must get back unaltered travels with it.
+
+mod body;
+mod event;
+mod reader;
+mod reasoning;
+
+use self::reader::ReplyReader;
+use crate::api::{AnswerReader, Api, Post};
+use crate::openai::Endpoint;
+use crate::{ModelError, Request};
+
+/// The OpenAI Responses API, set up for one model.
+pub(crate) struct ResponsesApi(pub(crate) Endpoint);
+
+impl Api for ResponsesApi {
+    fn post(&self, request: &Request) -> Result<Post, ModelError> {
+        self.0.post(&body::of(&self.0, request))
+    }
+
+    fn reader(&self) -> Box<dyn AnswerReader> {
+        Box::new(ReplyReader::default())
+    }
+}
