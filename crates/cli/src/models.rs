@@ -24,6 +24,8 @@ const MILLION: Tokens = Tokens(1_000_000);
 pub(crate) struct ModelList {
     /// The model that is set, and where.
     pub(crate) configured: Option<(ModelFacts, String)>,
+    /// The models with names of the user's own.
+    pub(crate) named: Vec<(String, ModelFacts)>,
     /// Where the key for any provider comes from, if one is set.
     pub(crate) key_source: Option<String>,
     /// The providers, and whether the variable with their own key is set.
@@ -56,22 +58,22 @@ async fn gather(settings: &Settings, surroundings: &Surroundings) -> ModelList {
     let variable = |name: &str| surroundings.env.get(name).filter(|value| !value.is_empty());
     let places = usual_places(variable(OLLAMA_HOST).map(String::as_str));
     let local = discover(places, LOCAL_PATIENCE).await;
-    let found = |name: &str| {
+    let known = |name: &str| {
         let mut models = local.iter().flat_map(|found| found.models.iter().flatten());
-        models.find(|model| model.name == name).cloned()
+        let found = models.find(|model| model.name == name).cloned();
+        found.unwrap_or_else(|| facts(name))
     };
     let configured = settings.model.value.as_ref().map(|name| {
-        let nothing_known = || ModelFacts {
-            name: name.clone(),
-            context_window: None,
-            prices: None,
-            abilities: None,
-        };
-        let facts = found(name).or_else(|| facts(name)).unwrap_or_else(nothing_known);
-        (facts, settings.model.source.to_string())
+        let model = settings.models.get(name).map_or(name, |table| &table.model);
+        (known(model), settings.model.source.to_string())
     });
+    let named = settings
+        .models
+        .iter()
+        .map(|(name, table)| (name.clone(), known(&table.model)));
     ModelList {
         configured,
+        named: named.collect(),
         key_source: settings
             .api_key
             .value
@@ -108,6 +110,11 @@ fn as_json(list: &ModelList) -> Value {
             model["source"] = source.as_str().into();
             model
         }),
+        "named": list.named.iter().map(|(name, facts)| {
+            let mut model = facts_as_json(facts);
+            model["called"] = name.as_str().into();
+            model
+        }).collect::<Vec<_>>(),
         "api_key_source": list.key_source,
         "providers": list.providers.iter().map(|(provider, is_set)| json!({
             "name": provider.name,

@@ -2,9 +2,9 @@
 
 use deft_types::Tokens;
 
+use crate::Prices;
 use crate::catalog::{self, Entry};
 use crate::provider::PROVIDERS;
-use crate::{Prices, open};
 
 /// What is known about a model.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,16 +64,15 @@ pub fn providers() -> impl Iterator<Item = ProviderFacts> {
     })
 }
 
-/// What the built-in table knows about a model. `None`: the name means nothing to us.
-pub fn facts(name: &str) -> Option<ModelFacts> {
-    open::provider_of(name)?;
+/// What the built-in table knows about a model, which may be nothing.
+pub fn facts(name: &str) -> ModelFacts {
     let entry = catalog::look_up(name);
-    Some(ModelFacts {
+    ModelFacts {
         name: name.to_owned(),
         context_window: entry.as_ref().and_then(|entry| entry.context_window),
         prices: entry.as_ref().and_then(|entry| entry.prices),
         abilities: entry.as_ref().map(abilities),
-    })
+    }
 }
 
 fn abilities(entry: &Entry) -> Vec<Ability> {
@@ -91,18 +90,17 @@ mod tests {
 
     #[test]
     fn a_known_model_has_all_its_facts_and_an_unknown_one_its_name() {
-        let known = facts("gemini/gemini-2.5-pro").unwrap();
+        let known = facts("gemini/gemini-2.5-pro");
         assert_eq!(known.context_window, Some(Tokens(1_048_576)));
         assert!(known.prices.is_some());
         assert_eq!(
             known.abilities,
             Some(vec![Ability::Tools, Ability::Vision, Ability::Thinking])
         );
-        let unknown = facts("vllm/my-own").unwrap();
+        let unknown = facts("vllm/my-own");
         assert_eq!(
             (unknown.context_window, unknown.prices, unknown.abilities),
             (None, None, None)
         );
-        assert_eq!(facts("no-such-model"), None);
     }
 }

@@ -10,6 +10,7 @@ use deft_types::{Secret, Tokens};
 use reqwest::Url;
 use reqwest::header::HeaderMap;
 
+pub(crate) use self::call_id::bare as bare_call_id;
 use self::reader::ReplyReader;
 use crate::api::{AnswerReader, Api, Post};
 use crate::chat::secret_header;

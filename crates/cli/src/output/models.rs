@@ -19,6 +19,14 @@ pub(crate) fn model_list(list: &ModelList, style: &Style) -> String {
         }
         None => text += "  none: pass --model PROVIDER/NAME, or set LLM_MODEL\n",
     }
+    if !list.named.is_empty() {
+        let _ = writeln!(text, "\n{heading}Models with names of your own{heading:#}");
+        let called = |(name, facts): &(String, ModelFacts)| ModelFacts {
+            name: format!("{name} = {}", facts.name),
+            ..facts.clone()
+        };
+        text += &table(&list.named.iter().map(called).collect::<Vec<_>>());
+    }
     let _ = writeln!(text, "\n{heading}On this machine{heading:#}");
     for found in &list.local {
         let address = one_line(&public_address(found));

@@ -11,7 +11,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 pub(crate) struct Home {
-    root: TempDir,
+    pub(crate) root: TempDir,
 }
 
 impl Home {

@@ -1,5 +1,6 @@
 //! `deft models`, against a server that speaks as Ollama and OpenAI do.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Output};
@@ -113,6 +114,9 @@ fn what_is_set_up_and_what_runs_here_is_listed() {
     let home = Home::new();
     let address = start(Mood::Willing);
     let host = address.strip_prefix("http://").unwrap().to_owned();
+    fs::create_dir(home.root.path().join(".deft")).unwrap();
+    let tables = "[models.fast]\nmodel = 'ollama/qwen3:8b'\n";
+    fs::write(home.root.path().join(".deft/deft.toml"), tables).unwrap();
     let list = || {
         models(&home, &[], |command| {
             command
@@ -129,7 +133,8 @@ fn what_is_set_up_and_what_runs_here_is_listed() {
         "OPENAI_API_KEY is set",
         "GEMINI_API_KEY is not set",
         &format!("Ollama at {address}"),
-        "ollama/qwen3:8b  41.0k tokens  free  tools, thinking",
+        "    ollama/qwen3:8b  41.0k tokens  free  tools, thinking",
+        "    fast = ollama/qwen3:8b  41.0k tokens  free  tools, thinking",
     ] {
         assert!(shown.contains(words), "no {words:?} in {shown}");
     }

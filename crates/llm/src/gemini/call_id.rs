@@ -22,9 +22,14 @@ pub(super) fn kept(id: Option<&str>, signature: Option<&str>) -> String {
     }
 }
 
+/// The id alone: other servers refuse a long one, and have no use for the signature.
+pub(crate) fn bare(kept: &str) -> &str {
+    kept.split_once(MARK).map_or(kept, |(id, _)| id)
+}
+
 /// The id that Gemini gave the call, if it gave it one.
 pub(super) fn given(kept: &str) -> Option<&str> {
-    let id = kept.split_once(MARK).map_or(kept, |(id, _)| id);
+    let id = bare(kept);
     let foreign = FOREIGN.iter().any(|prefix| id.starts_with(prefix));
     (!foreign && !id.is_empty()).then_some(id)
 }
@@ -43,6 +48,7 @@ mod tests {
         let id = kept(Some("fc-1"), Some("c2ln+/="));
         assert_eq!(id, "fc-1__thought__c2ln+/=");
         assert_eq!((given(&id), signature(&id)), (Some("fc-1"), Some("c2ln+/=")));
+        assert_eq!(bare(&id), "fc-1");
 
         let id = kept(Some("fc-1"), None);
         assert_eq!((given(&id), signature(&id)), (Some("fc-1"), None));

@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 
 use super::ChatApi;
 use crate::attachment::{Attachment, Format};
+use crate::gemini::bare_call_id;
 use crate::tool_use;
 use crate::{ModelError, Request, ToolSchema};
 
@@ -162,7 +163,7 @@ fn wire_message<'a>(api: &ChatApi, message: &'a Message) -> Result<WireMessage<'
     }
     let calls = message.tool_calls.iter().flatten().map(|call| {
         Ok(WireCall {
-            id: &call.id,
+            id: bare_call_id(&call.id),
             function: WireFunction {
                 name: &call.name,
                 arguments: tool_use::input(&call.arguments)?,
@@ -176,7 +177,7 @@ fn wire_message<'a>(api: &ChatApi, message: &'a Message) -> Result<WireMessage<'
         images,
         tool_calls: calls.collect::<Result<_, ModelError>>()?,
         tool_name: message.name.as_deref().filter(|_| message.role == Role::Tool),
-        tool_call_id: message.tool_call_id.as_deref(),
+        tool_call_id: message.tool_call_id.as_deref().map(bare_call_id),
     })
 }
 
