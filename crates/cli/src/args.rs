@@ -24,6 +24,8 @@ pub(crate) enum Command {
     List(Listing),
     /// Every event of a conversation
     Show(Show),
+    /// The models you can use: what is set up, and what runs on this machine
+    Models(Models),
     /// The settings in force, and where each comes from
     Config(Listing),
     /// The process that runs tools beside the files (started by Deft itself)
@@ -83,6 +85,29 @@ pub(crate) struct Listing {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) flags: Flags,
+}
+
+#[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Models {
+    #[command(subcommand)]
+    pub(crate) action: Option<ModelsAction>,
+    #[command(flatten)]
+    pub(crate) listing: Listing,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum ModelsAction {
+    /// Send a model two small requests, and say which layer fails
+    Test(ModelTest),
+}
+
+#[derive(Args)]
+pub(crate) struct ModelTest {
+    /// The model, as provider/name [default: the one that is set]
+    pub(crate) name: Option<String>,
     #[command(flatten)]
     pub(crate) flags: Flags,
 }

@@ -80,12 +80,32 @@ pub(crate) fn open_model(name: &str, settings: &Settings) -> anyhow::Result<Arc<
         .models
         .iter()
         .map(|(name, table)| (name.clone(), named_model(table, settings)));
-    let mut registry = Registry {
+    let registry = Registry {
         named: named.collect(),
-        settings: model_settings(settings),
+        settings: settings_for(name, settings),
     };
-    registry.settings.api_key = settings.api_key.value.clone().or_else(|| providers_key(name));
     Ok(registry.open(name)?)
+}
+
+/// What a model's name, or one of the user's own, stands for, and how it is reached.
+pub(crate) fn reached(name: &str, settings: &Settings) -> (String, ModelSettings) {
+    match settings.models.get(name) {
+        Some(table) => {
+            let named = named_model(table, settings);
+            (named.model, named.settings)
+        }
+        None => (name.to_owned(), settings_for(name, settings)),
+    }
+}
+
+/// How a model without a table of its own is reached.
+fn settings_for(name: &str, settings: &Settings) -> ModelSettings {
+    let common = model_settings(settings);
+    ModelSettings {
+        api_key: settings.api_key.value.clone().or_else(|| providers_key(name)),
+        base_url: common.base_url.clone().or_else(|| providers_address(name)),
+        ..common
+    }
 }
 
 /// What is common to all models.
@@ -136,7 +156,11 @@ fn named_model(table: &ModelTable, settings: &Settings) -> NamedModel {
         model: table.model.clone(),
         settings: ModelSettings {
             api_key,
-            base_url: table.base_url.as_ref().map(|url| url.as_str().to_owned()),
+            base_url: table
+                .base_url
+                .as_ref()
+                .map(|url| url.as_str().to_owned())
+                .or_else(|| providers_address(&table.model)),
             ..model_settings(settings)
         },
         fallback: table.fallback.clone(),
@@ -148,6 +172,12 @@ fn named_model(table: &ModelTable, settings: &Settings) -> NamedModel {
 fn providers_key(model: &str) -> Option<Secret<String>> {
     let variable = deft_llm::key_variable(model)?;
     std::env::var(variable).ok().map(Secret::new)
+}
+
+/// The address that the provider's own tools would use.
+fn providers_address(model: &str) -> Option<String> {
+    let variable = deft_llm::address_variable(model)?;
+    std::env::var(variable).ok().filter(|address| !address.is_empty())
 }
 
 /// Begins a conversation in a directory.

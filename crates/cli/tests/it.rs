@@ -7,3 +7,5 @@ mod commands;
 mod crash;
 #[path = "it/layers.rs"]
 mod layers;
+#[path = "it/models.rs"]
+mod models;

@@ -146,7 +146,9 @@ impl Subject<'_> {
             (
                 Wire::Chat(Dialect::OpenRouter | Dialect::Compatible | Dialect::Strict)
                 | Wire::Anthropic
-                | Wire::Bedrock,
+                | Wire::Bedrock
+                | Wire::Gemini
+                | Wire::Ollama,
                 _,
             ) => (false, Some(false), Some(false)),
         };

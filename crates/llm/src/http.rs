@@ -2,6 +2,7 @@
 
 mod client;
 mod failure;
+mod fetch;
 mod proxies;
 
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use tokio::time::timeout;
 pub(crate) use self::client::{base_address, new_client, tls};
 use self::failure::{MAX_FAILURE_BYTES, retry_after};
 pub(crate) use self::failure::{excerpt, failure_of};
+pub(crate) use self::fetch::fetch;
 pub use self::proxies::Proxies;
 use crate::api::Api;
 use crate::{Delta, Model, ModelError, ModelProfile, Request};
@@ -155,7 +157,7 @@ fn silent(patience: Duration) -> ModelError {
 }
 
 /// The innermost error says what happened; those around it only where.
-fn root_cause(error: &dyn std::error::Error) -> String {
+pub(crate) fn root_cause(error: &dyn std::error::Error) -> String {
     match error.source() {
         Some(source) => root_cause(source),
         None => error.to_string(),

@@ -21,8 +21,10 @@ use crate::catalog;
 use crate::chat::ChatApi;
 use crate::claude::Thinking;
 use crate::demo::DemoModel;
+use crate::gemini::GeminiApi;
 use crate::http::{self, HttpModel};
 use crate::images::{Fetcher, ImagesModel};
+use crate::ollama::{self, OllamaModel};
 use crate::openai::{self, Endpoint};
 use crate::prompted::PromptedModel;
 use crate::provider::{Dialect, PROVIDERS, Provider, Wire};
@@ -222,16 +224,8 @@ fn open_once(name: &str, settings: &ModelSettings) -> Result<Arc<dyn Model>, Ope
         });
     }
     let profile = profile(name, wire_name, provider, settings);
-    let api = adapter(name, wire_name, provider, &profile, api_key, settings)?;
-    let client = http::new_client(settings).map_err(|error| no_client(&error))?;
-    let model = HttpModel {
-        profile,
-        api,
-        client,
-        idle_timeout: settings.idle_timeout,
-        secrets: secrets(settings),
-    };
-    dressed(Arc::new(model), settings)
+    let model = set_up(name, wire_name, provider, profile, api_key, settings)?;
+    dressed(model, settings)
 }
 
 /// The model with what it lacks: images of the right size, and tool calls in words.
@@ -257,36 +251,29 @@ fn no_client(error: &dyn std::error::Error) -> OpenModelError {
     }
 }
 
-/// The wire format of a provider, set up for one model.
-fn adapter(
+/// The model behind its provider's wire format.
+fn set_up(
     name: &str,
     wire_name: &str,
     provider: &Provider,
-    profile: &ModelProfile,
+    profile: ModelProfile,
     api_key: Option<Secret<String>>,
     settings: &ModelSettings,
-) -> Result<Arc<dyn Api>, OpenModelError> {
-    let base = || {
-        let base_url = settings.base_url.as_deref().unwrap_or(provider.base_url);
-        if base_url.is_empty() {
-            return Err(OpenModelError::MissingBaseUrl {
-                name: name.to_owned(),
-            });
-        }
-        http::base_address(base_url).map_err(|error| OpenModelError::BadBaseUrl {
-            reason: error.to_string(),
-        })
-    };
-    Ok(match provider.wire {
+) -> Result<Arc<dyn Model>, OpenModelError> {
+    let client = http::new_client(settings).map_err(|error| no_client(&error))?;
+    let secrets = secrets(settings);
+    let base = || address_of(name, provider, settings);
+    let tuning = || settings.tuning.clone().for_model(&profile.capabilities);
+    let api: Arc<dyn Api> = match provider.wire {
         Wire::Chat(dialect) => {
             let endpoint = Endpoint {
                 wire_name: wire_name.to_owned(),
                 dialect,
-                url: address(&base()?, wire_name, dialect, profile, settings),
+                url: address(&base()?, wire_name, dialect, &profile, settings),
                 api_key,
                 max_output: profile.max_output,
                 capabilities: profile.capabilities,
-                tuning: settings.tuning.clone().for_model(&profile.capabilities),
+                tuning: tuning(),
             };
             if profile.capabilities.responses_api {
                 Arc::new(ResponsesApi(endpoint))
@@ -314,17 +301,70 @@ fn adapter(
             provider.base_url,
             api_key,
             settings,
-            profile,
+            &profile,
         )?),
+        Wire::Gemini => Arc::new(GeminiApi::new(&base()?, wire_name, api_key, tuning(), &profile)),
+        Wire::Ollama => {
+            let setup = ollama::Setup {
+                wire_name: wire_name.to_owned(),
+                base: base()?,
+                api_key,
+                client,
+                idle_timeout: settings.idle_timeout,
+                secrets,
+                tuning: tuning(),
+                overrides: settings.capability_overrides,
+            };
+            return Ok(Arc::new(OllamaModel::new(setup, profile)));
+        }
+    };
+    Ok(Arc::new(HttpModel {
+        profile,
+        api,
+        client,
+        idle_timeout: settings.idle_timeout,
+        secrets,
+    }))
+}
+
+/// Where a provider's server is.
+pub(crate) fn address_of(
+    name: &str,
+    provider: &Provider,
+    settings: &ModelSettings,
+) -> Result<Url, OpenModelError> {
+    let text = settings.base_url.as_deref().unwrap_or(provider.base_url);
+    if text.is_empty() {
+        return Err(OpenModelError::MissingBaseUrl {
+            name: name.to_owned(),
+        });
+    }
+    let address = match provider.wire {
+        Wire::Ollama => ollama::address(text),
+        Wire::Chat(_) | Wire::Anthropic | Wire::Bedrock | Wire::Gemini => text.to_owned(),
+    };
+    http::base_address(&address).map_err(|error| OpenModelError::BadBaseUrl {
+        reason: error.to_string(),
     })
+}
+
+/// The environment variable that a model's provider has its server's address in, for who reads the environment.
+pub fn address_variable(name: &str) -> Option<&'static str> {
+    match provider_of(without_recorder(name))?.0.wire {
+        Wire::Ollama => Some("OLLAMA_HOST"),
+        Wire::Chat(_) | Wire::Anthropic | Wire::Bedrock | Wire::Gemini => None,
+    }
 }
 
 /// The environment variable that a model's provider has its key in, for who reads the environment.
 pub fn key_variable(name: &str) -> Option<&'static str> {
-    if let Some(recorded) = name.strip_prefix("record:") {
-        return key_variable(recorded.split_once(':')?.1);
-    }
-    provider_of(name)?.0.key_variable
+    provider_of(without_recorder(name))?.0.key_variable
+}
+
+/// The model that a recorder asks.
+pub(crate) fn without_recorder(name: &str) -> &str {
+    let recorded = name.strip_prefix("record:").and_then(|rest| rest.split_once(':'));
+    recorded.map_or(name, |(_, model)| without_recorder(model))
 }
 
 /// The key, if there is one. A key read from a file often ends with a line break.
@@ -343,7 +383,8 @@ fn secrets(settings: &ModelSettings) -> Vec<Secret<String>> {
         .collect()
 }
 
-fn provider_of(name: &str) -> Option<(&'static Provider, &str)> {
+/// Who offers the model, and the name it goes by there.
+pub(crate) fn provider_of(name: &str) -> Option<(&'static Provider, &str)> {
     match name.split_once('/') {
         Some((provider, rest)) if !rest.is_empty() => Some((Provider::named(provider)?, rest)),
         Some(_) => None,

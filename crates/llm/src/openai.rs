@@ -4,7 +4,6 @@ use deft_types::{Secret, Tokens};
 use reqwest::Url;
 use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::api::Post;
 use crate::chat::secret_header;
@@ -48,22 +47,8 @@ impl Endpoint {
         Ok(Post {
             url: self.url.clone(),
             headers,
-            body: self.json(body).map_err(|error| ModelError::BadRequest {
-                detail: format!("the request could not be written as JSON: {error}"),
-            })?,
+            body: self.tuning.body(body)?,
         })
-    }
-
-    /// The body as JSON, with the fields that the user adds.
-    fn json(&self, body: &impl Serialize) -> serde_json::Result<Vec<u8>> {
-        if self.tuning.extra_body.is_empty() {
-            return serde_json::to_vec(body);
-        }
-        let mut body = serde_json::to_value(body)?;
-        if let Value::Object(fields) = &mut body {
-            fields.extend(self.tuning.extra_body.clone());
-        }
-        serde_json::to_vec(&body)
     }
 }
 

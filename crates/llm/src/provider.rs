@@ -21,6 +21,10 @@ pub(crate) enum Wire {
     Anthropic,
     /// The Converse API of AWS Bedrock.
     Bedrock,
+    /// The Gemini API of Google.
+    Gemini,
+    /// Ollama's own API.
+    Ollama,
 }
 
 /// Which optional fields a server takes. A few refuse requests with fields they do not know.
@@ -43,6 +47,7 @@ pub(crate) enum Dialect {
 pub(crate) const PROVIDERS: &[Provider] = &[
     provider("openai", "https://api.openai.com/v1", Some("OPENAI_API_KEY"), Dialect::OpenAi),
     native("anthropic", "https://api.anthropic.com", Some("ANTHROPIC_API_KEY"), Wire::Anthropic),
+    native("gemini", "https://generativelanguage.googleapis.com/v1beta", Some("GEMINI_API_KEY"), Wire::Gemini),
     native("bedrock", "https://bedrock-runtime.{region}.amazonaws.com", Some("AWS_BEARER_TOKEN_BEDROCK"), Wire::Bedrock),
     provider("openrouter", "https://openrouter.ai/api/v1", Some("OPENROUTER_API_KEY"), Dialect::OpenRouter),
     provider("azure", "", Some("AZURE_API_KEY"), Dialect::Azure),
@@ -53,7 +58,7 @@ pub(crate) const PROVIDERS: &[Provider] = &[
     provider("together_ai", "https://api.together.xyz/v1", Some("TOGETHERAI_API_KEY"), Dialect::Compatible),
     provider("fireworks_ai", "https://api.fireworks.ai/inference/v1", Some("FIREWORKS_AI_API_KEY"), Dialect::Compatible),
     provider("moonshot", "https://api.moonshot.ai/v1", Some("MOONSHOT_API_KEY"), Dialect::Compatible),
-    provider("ollama", "http://localhost:11434/v1", None, Dialect::Compatible),
+    native("ollama", "http://localhost:11434", None, Wire::Ollama),
     provider("lm_studio", "http://localhost:1234/v1", None, Dialect::Compatible),
     provider("vllm", "http://localhost:8000/v1", None, Dialect::Compatible),
     provider("hosted_vllm", "http://localhost:8000/v1", None, Dialect::Compatible),

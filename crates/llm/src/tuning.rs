@@ -1,9 +1,10 @@
 //! How a model is asked to answer.
 
 use deft_types::Tokens;
+use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::Capabilities;
+use crate::{Capabilities, ModelError};
 
 /// How a model is asked to answer. What it does not take is left out of requests.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -25,6 +26,24 @@ pub struct Tuning {
 }
 
 impl Tuning {
+    /// The body of a request as JSON, with the fields that the user adds.
+    pub(crate) fn body(&self, body: &impl Serialize) -> Result<Vec<u8>, ModelError> {
+        self.json(body).map_err(|error| ModelError::BadRequest {
+            detail: format!("the request could not be written as JSON: {error}"),
+        })
+    }
+
+    fn json(&self, body: &impl Serialize) -> serde_json::Result<Vec<u8>> {
+        if self.extra_body.is_empty() {
+            return serde_json::to_vec(body);
+        }
+        let mut body = serde_json::to_value(body)?;
+        if let Value::Object(fields) = &mut body {
+            fields.extend(self.extra_body.clone());
+        }
+        serde_json::to_vec(&body)
+    }
+
     /// What of it a model takes.
     pub(crate) fn for_model(mut self, capabilities: &Capabilities) -> Self {
         if !capabilities.reasoning_effort {

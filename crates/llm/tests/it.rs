@@ -11,12 +11,22 @@ mod azure;
 mod bedrock;
 #[path = "it/cassette.rs"]
 mod cassette;
+#[path = "it/check.rs"]
+mod check;
+#[path = "it/discover.rs"]
+mod discover;
+#[path = "it/gemini.rs"]
+mod gemini;
 #[path = "it/network.rs"]
 mod network;
+#[path = "it/ollama.rs"]
+mod ollama;
 #[path = "it/prompted.rs"]
 mod prompted;
 #[path = "it/responses.rs"]
 mod responses;
+#[path = "it/routes.rs"]
+mod routes;
 #[path = "it/server.rs"]
 mod server;
 

@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
-struct Home {
-    root: TempDir,
+pub(crate) struct Home {
+    pub(crate) root: TempDir,
 }
 
 impl Home {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let root = tempfile::tempdir().unwrap();
         fs::create_dir(root.path().join("work")).unwrap();
         Self { root }
@@ -31,7 +31,7 @@ impl Home {
         format!("script:{}", file.display())
     }
 
-    fn deft(&self, args: &[&str]) -> Command {
+    pub(crate) fn deft(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_deft"));
         command
             .args(args)
@@ -48,11 +48,11 @@ impl Home {
     }
 }
 
-fn stdout(output: &Output) -> String {
+pub(crate) fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
-fn stderr(output: &Output) -> String {
+pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 

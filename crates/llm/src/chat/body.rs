@@ -9,6 +9,7 @@ use deft_types::{Content, Message, Role, ToolCall};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::gemini::bare_call_id;
 use crate::openai::{CACHE_RETENTION, Endpoint, NO_IMAGES};
 use crate::provider::Dialect;
 use crate::{Request, ToolSchema};
@@ -199,7 +200,7 @@ fn messages<'a>(model: &Endpoint, request: &'a Request) -> Vec<WireMessage<'a>> 
                 .as_deref()
                 .filter(|_| capabilities.send_reasoning_back),
             tool_calls: calls,
-            tool_call_id: message.tool_call_id.as_deref(),
+            tool_call_id: message.tool_call_id.as_deref().map(bare_call_id),
             name: message.name.as_deref(),
         });
     }
@@ -245,7 +246,7 @@ fn images_of_tools(images: Vec<WirePart<'_>>) -> WireMessage<'_> {
 
 fn call(call: &ToolCall) -> WireCall<'_> {
     WireCall {
-        id: &call.id,
+        id: bare_call_id(&call.id),
         r#type: "function",
         function: WireFunction {
             name: &call.name,

@@ -3,6 +3,7 @@
 //! The status alone says too little: a history that is too long and a model that does not exist are both
 //! `400`, and each server has its own words for it. So the text decides first and the status after it.
 
+mod google;
 #[cfg(test)]
 mod tests;
 
@@ -26,6 +27,7 @@ const CONTEXT_WINDOW: &[&str] = &[
     "maximum context length",
     "maximum prompt length",
     "exceeds the context window",
+    "exceeds the context length",
     "exceed context limit",
     "context window exceeded",
     "exceeded model token limit",
@@ -51,6 +53,8 @@ const MALFORMED_HISTORY: &[&str] = &[
     "roles must alternate",
     "unexpected role",
     "unexpected tool call id",
+    "missing a `thought_signature`",
+    "missing a thought_signature",
     "without its required",
     "items are not persisted",
     "invalid_encrypted_content",
@@ -102,12 +106,14 @@ pub(crate) fn failure_of(status: Option<u16>, retry_after: Option<Duration>, bod
         Some(status) => format!("HTTP {status}: {}", answer.message),
         None => answer.message.clone(),
     };
+    let retry_after = retry_after.or(answer.retry_after);
     let says = |phrases: &[&str]| phrases.iter().any(|phrase| answer.searched.contains(phrase));
 
     match status {
         Some(401) => ModelError::Authentication { detail },
         Some(402) => ModelError::Quota { detail },
-        _ if says(QUOTA) => ModelError::Quota { detail },
+        // Google says the same of a limit per minute, and then how long to wait.
+        _ if says(QUOTA) && answer.retry_after.is_none() => ModelError::Quota { detail },
         Some(429) => ModelError::RateLimit { retry_after, detail },
         // Too large for the server, whatever it counts: a shorter history helps.
         Some(413) => ModelError::ContextWindowExceeded { detail },
@@ -134,6 +140,8 @@ struct Answer {
     message: String,
     /// A status that the body names.
     status: Option<u16>,
+    /// How long to wait, where the body says so.
+    retry_after: Option<Duration>,
     /// Message, code and type in lower case.
     searched: String,
 }
@@ -141,9 +149,11 @@ struct Answer {
 impl Answer {
     fn read(body: &str) -> Self {
         let json: Value = serde_json::from_str(body).unwrap_or_default();
+        // A stream that was never begun may come as a list with the failure in it.
+        let json = json.get(0).unwrap_or(&json);
         let error = match json.get("error") {
             Some(error) if !error.is_null() => error,
-            _ => &json,
+            _ => json,
         };
         let message = [error, &error["message"], &error["detail"]]
             .into_iter()
@@ -158,6 +168,7 @@ impl Answer {
                 .or_else(|| code.as_str()?.parse().ok())
                 .and_then(|code| u16::try_from(code).ok())
                 .filter(|code| (400..600).contains(code)),
+            retry_after: google::retry_after(error),
             searched: format!(
                 "{} {} {}",
                 message.to_lowercase(),

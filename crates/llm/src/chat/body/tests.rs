@@ -265,3 +265,14 @@ fn a_longer_conversation_begins_with_the_bytes_of_the_shorter_one() {
     let end_of_messages = short.windows(2).rposition(|pair| pair == b"}]").unwrap();
     assert_eq!(long[..=end_of_messages], short[..=end_of_messages]);
 }
+
+#[test]
+fn an_id_that_carries_geminis_signature_goes_without_it() {
+    let id = "call_a__thought__c2lnbmF0dXJl";
+    let wire = body(
+        &model("gpt-4o", Dialect::OpenAi),
+        vec![called("", &[id]), answered(id, vec![Content::text("file")])],
+    );
+    assert_eq!(wire["messages"][0]["tool_calls"][0]["id"], "call_a");
+    assert_eq!(wire["messages"][1]["tool_call_id"], "call_a");
+}

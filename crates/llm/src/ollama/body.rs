@@ -1,0 +1,190 @@
+//! The body of a request.
+
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+
+use deft_types::{Content, Message, Role};
+use serde::Serialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::ChatApi;
+use crate::attachment::{Attachment, Format};
+use crate::gemini::bare_call_id;
+use crate::tool_use;
+use crate::{ModelError, Request, ToolSchema};
+
+/// How long the server keeps the model in memory after a request: longer than most commands of an agent take.
+const KEEP_ALIVE: &str = "30m";
+
+const NO_IMAGES: &str = "[An image was left out: this model does not take it.]";
+
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    stream: bool,
+    keep_alive: &'a str,
+    // What does not fit is an error to be told, not a beginning to be cut off silently.
+    truncate: bool,
+    shift: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    think: Option<Think<'a>>,
+    options: Options,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<WireTool<'a>>,
+    // Last, so that a longer conversation begins with the bytes of the shorter one.
+    messages: Vec<WireMessage<'a>>,
+}
+
+/// Whether to think, or how hard.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Think<'a> {
+    Some(bool),
+    Level(&'a str),
+}
+
+#[derive(Serialize)]
+struct Options {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    num_ctx: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    num_predict: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_p: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct WireTool<'a> {
+    r#type: &'static str,
+    function: WireSchema<'a>,
+}
+
+#[derive(Serialize)]
+struct WireSchema<'a> {
+    name: &'a str,
+    description: &'a str,
+    parameters: &'a Value,
+}
+
+#[derive(Serialize)]
+struct WireMessage<'a> {
+    role: Role,
+    content: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking: Option<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    images: Vec<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_calls: Vec<WireCall<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_call_id: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct WireCall<'a> {
+    id: &'a str,
+    function: WireFunction<'a>,
+}
+
+#[derive(Serialize)]
+struct WireFunction<'a> {
+    name: &'a str,
+    arguments: Cow<'a, RawValue>,
+}
+
+/// The body of a request, as JSON.
+pub(super) fn of(api: &ChatApi, request: &Request) -> Result<Vec<u8>, ModelError> {
+    let body = Body {
+        model: &api.wire_name,
+        stream: true,
+        keep_alive: KEEP_ALIVE,
+        truncate: false,
+        shift: false,
+        think: api.thinks.then(|| think(api)),
+        options: Options {
+            num_ctx: api.context.map(|tokens| tokens.0),
+            num_predict: api.max_output.map(|tokens| tokens.0),
+            temperature: api.tuning.temperature,
+            top_p: api.tuning.top_p,
+            seed: api.tuning.seed,
+        },
+        tools: request.tools.iter().map(tool).collect(),
+        messages: request
+            .messages
+            .iter()
+            .map(|message| wire_message(api, message))
+            .collect::<Result<_, _>>()?,
+    };
+    api.tuning.body(&body)
+}
+
+/// One family of models is told a level; all others think or do not.
+fn think(api: &ChatApi) -> Think<'_> {
+    match &api.tuning.reasoning_effort {
+        Some(effort) if api.wire_name.contains("gpt-oss") => Think::Level(effort),
+        _ => Think::Some(true),
+    }
+}
+
+fn tool(schema: &ToolSchema) -> WireTool<'_> {
+    WireTool {
+        r#type: "function",
+        function: WireSchema {
+            name: &schema.name,
+            description: &schema.description,
+            parameters: &schema.parameters,
+        },
+    }
+}
+
+fn wire_message<'a>(api: &ChatApi, message: &'a Message) -> Result<WireMessage<'a>, ModelError> {
+    let mut content = message.plain_text();
+    let mut images = Vec::new();
+    for url in image_urls(message) {
+        match Attachment::of(url) {
+            Attachment::Image {
+                format: Format::Png | Format::Jpeg | Format::Webp,
+                base64,
+            } if api.accepts_images => images.push(base64),
+            _ => {
+                content.push('\n');
+                content.push_str(NO_IMAGES);
+            }
+        }
+    }
+    let calls = message.tool_calls.iter().flatten().map(|call| {
+        Ok(WireCall {
+            id: bare_call_id(&call.id),
+            function: WireFunction {
+                name: &call.name,
+                arguments: tool_use::input(&call.arguments)?,
+            },
+        })
+    });
+    Ok(WireMessage {
+        role: message.role,
+        content,
+        thinking: message.reasoning_content.as_deref().filter(|_| api.thinks),
+        images,
+        tool_calls: calls.collect::<Result<_, ModelError>>()?,
+        tool_name: message.name.as_deref().filter(|_| message.role == Role::Tool),
+        tool_call_id: message.tool_call_id.as_deref().map(bare_call_id),
+    })
+}
+
+fn image_urls(message: &Message) -> impl Iterator<Item = &str> {
+    let urls = message.content.iter().filter_map(|part| match part {
+        Content::Text(_) => None,
+        Content::Image(body) => Some(&body.image_urls),
+    });
+    urls.flatten().map(String::as_str)
+}
