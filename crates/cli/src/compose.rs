@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use deft_engine::{Conversation, Limits, Parts, RealWorld, World};
-use deft_llm::{AwsSettings, Condition, Model, ModelSettings, NamedModel, Proxies, Registry, RetryPolicy};
+use deft_llm::{
+    AwsSettings, Condition, Model, ModelSettings, NamedModel, Prices, Proxies, Registry, RetryPolicy, Tuning,
+};
 use deft_store::{ConversationRecord, Durability, NewConversation, Options, Owner, SqliteStore, Store};
 use deft_tools::{ToolContext, Toolbox};
-use deft_types::{ConversationId, Secret};
+use deft_types::{ConversationId, Money, Secret};
 use deft_workspace::LocalWorkspace;
 use uuid::Uuid;
 
@@ -121,6 +123,7 @@ fn model_settings(settings: &Settings) -> ModelSettings {
         idle_timeout: settings.idle_timeout.value,
         retry: RetryPolicy {
             attempts: u32::try_from(settings.model_attempts.value).unwrap_or(u32::MAX),
+            total_timeout: settings.total_timeout.value,
             ..RetryPolicy::default()
         },
         proxies: Proxies::from_variables(|name| std::env::var(name).ok()),
@@ -161,11 +164,30 @@ fn named_model(table: &ModelTable, settings: &Settings) -> NamedModel {
                 .as_ref()
                 .map(|url| url.as_str().to_owned())
                 .or_else(|| providers_address(&table.model)),
+            extra_headers: table.headers.clone().into_iter().collect(),
+            api_mode: table.api_mode,
+            api_version: table.api_version.clone(),
+            extended_thinking_budget: table.thinking_budget,
+            tuning: Tuning {
+                reasoning_effort: table.reasoning_effort.clone(),
+                temperature: table.temperature,
+                max_output: table.max_output_tokens,
+                ..Tuning::default()
+            },
+            prices: table
+                .price
+                .map(|[input, output]| Prices::flat(per_token(input), per_token(output))),
+            capability_overrides: table.capabilities,
             ..model_settings(settings)
         },
         fallback: table.fallback.clone(),
         routes: images.chain(long).collect(),
     }
+}
+
+/// People name prices for a million tokens.
+fn per_token(price: Money) -> Money {
+    Money::from_picodollars(price.as_picodollars() / 1_000_000)
 }
 
 /// The key that the provider's own tools would use.

@@ -1,37 +1,30 @@
 //! From a model's name to the model.
 
+mod adapter;
+mod settings;
 #[cfg(test)]
 mod tests;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use deft_types::{Secret, Tokens};
-use reqwest::Url;
-use serde::Deserialize;
 
-use crate::anthropic::{self, AnthropicApi};
-use crate::api::Api;
-use crate::azure;
-use crate::bedrock::{AwsSettings, BedrockApi};
+pub(crate) use self::adapter::address_of;
+use self::adapter::set_up;
+pub use self::settings::{ApiMode, ModelSettings};
+use crate::bedrock::AwsSettings;
 use crate::capabilities::{Home, Subject};
 use crate::cassette::{CassetteError, RecordModel, ReplayModel};
 use crate::catalog;
-use crate::chat::ChatApi;
-use crate::claude::Thinking;
 use crate::demo::DemoModel;
-use crate::gemini::GeminiApi;
-use crate::http::{self, HttpModel};
+use crate::http;
 use crate::images::{Fetcher, ImagesModel};
-use crate::ollama::{self, OllamaModel};
-use crate::openai::{self, Endpoint};
 use crate::prompted::PromptedModel;
-use crate::provider::{Dialect, PROVIDERS, Provider, Wire};
-use crate::responses::ResponsesApi;
-use crate::retry::{RetryPolicy, with_retries};
+use crate::provider::{PROVIDERS, Provider, Wire};
+use crate::retry::with_retries;
 use crate::script::{ScriptError, ScriptModel};
-use crate::{KnownCapabilities, Model, ModelProfile, Prices, Proxies, Tuning};
+use crate::{Model, ModelProfile};
 
 /// What a server at an address of the user's choice is asked to write at most: it may well be a smaller one
 /// than the model's name promises.
@@ -42,80 +35,6 @@ const MAX_TYPOS: usize = 2;
 
 /// A shorter value is no secret.
 const MIN_SECRET_BYTES: usize = 8;
-
-/// What opening a model takes besides its name.
-#[derive(Clone, Debug)]
-pub struct ModelSettings {
-    /// The provider's key.
-    pub api_key: Option<Secret<String>>,
-    /// Where the server is, if not at the provider's own address.
-    pub base_url: Option<String>,
-    /// How long to wait for a connection.
-    pub connect_timeout: Duration,
-    /// How long a server may be silent, before or within its answer.
-    pub idle_timeout: Duration,
-    /// When and how often to ask again.
-    pub retry: RetryPolicy,
-    /// What its tokens cost, where the user knows better than the built-in table.
-    pub prices: Option<Prices>,
-    /// The proxies between this machine and the server.
-    pub proxies: Proxies,
-    /// A file with certificates, in PEM form, to trust beside the built-in ones.
-    pub ca_file: Option<PathBuf>,
-    /// Headers to send with each request.
-    pub extra_headers: Vec<(String, Secret<String>)>,
-    /// Which of OpenAI's APIs a model is asked by.
-    pub api_mode: ApiMode,
-    /// The version of Azure's API, if not the usual one.
-    pub api_version: Option<String>,
-    /// How the model is asked to answer.
-    pub tuning: Tuning,
-    /// What the user says the model can do.
-    pub capability_overrides: KnownCapabilities,
-    /// What the model's server says it can do, where it was asked.
-    pub discovered: KnownCapabilities,
-    /// Region and keys for models on AWS Bedrock.
-    pub aws: Option<AwsSettings>,
-    /// How many tokens a Claude model with a fixed budget may reason before it answers; zero: any Claude model
-    /// answers at once. `None`: half of its output.
-    pub extended_thinking_budget: Option<Tokens>,
-}
-
-/// Which of OpenAI's APIs a model is asked by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ApiMode {
-    /// The one that suits the model.
-    #[default]
-    Auto,
-    /// The chat API.
-    Chat,
-    /// The Responses API.
-    Responses,
-}
-
-impl Default for ModelSettings {
-    fn default() -> Self {
-        Self {
-            api_key: None,
-            base_url: None,
-            connect_timeout: Duration::from_secs(10),
-            idle_timeout: Duration::from_mins(2),
-            retry: RetryPolicy::default(),
-            prices: None,
-            proxies: Proxies::default(),
-            ca_file: None,
-            extra_headers: Vec::new(),
-            api_mode: ApiMode::default(),
-            api_version: None,
-            tuning: Tuning::default(),
-            capability_overrides: KnownCapabilities::default(),
-            discovered: KnownCapabilities::default(),
-            aws: None,
-            extended_thinking_budget: None,
-        }
-    }
-}
 
 /// Why a model could not be opened. The person changes a setting.
 #[derive(Debug, thiserror::Error)]
@@ -251,103 +170,6 @@ fn no_client(error: &dyn std::error::Error) -> OpenModelError {
     }
 }
 
-/// The model behind its provider's wire format.
-fn set_up(
-    name: &str,
-    wire_name: &str,
-    provider: &Provider,
-    profile: ModelProfile,
-    api_key: Option<Secret<String>>,
-    settings: &ModelSettings,
-) -> Result<Arc<dyn Model>, OpenModelError> {
-    let client = http::new_client(settings).map_err(|error| no_client(&error))?;
-    let secrets = secrets(settings);
-    let base = || address_of(name, provider, settings);
-    let tuning = || settings.tuning.clone().for_model(&profile.capabilities);
-    let api: Arc<dyn Api> = match provider.wire {
-        Wire::Chat(dialect) => {
-            let endpoint = Endpoint {
-                wire_name: wire_name.to_owned(),
-                dialect,
-                url: address(&base()?, wire_name, dialect, &profile, settings),
-                api_key,
-                max_output: profile.max_output,
-                capabilities: profile.capabilities,
-                tuning: tuning(),
-            };
-            if profile.capabilities.responses_api {
-                Arc::new(ResponsesApi(endpoint))
-            } else {
-                Arc::new(ChatApi(endpoint))
-            }
-        }
-        Wire::Anthropic => {
-            let max_output = profile.max_output.unwrap_or(anthropic::DEFAULT_MAX_OUTPUT);
-            Arc::new(AnthropicApi {
-                wire_name: wire_name.to_owned(),
-                url: anthropic::address(&base()?),
-                api_key,
-                max_output,
-                accepts_images: profile.capabilities.vision,
-                thinking: Thinking::of(
-                    profile.capabilities.thinking,
-                    settings.extended_thinking_budget,
-                    max_output,
-                ),
-            })
-        }
-        Wire::Bedrock => Arc::new(BedrockApi::new(
-            wire_name,
-            provider.base_url,
-            api_key,
-            settings,
-            &profile,
-        )?),
-        Wire::Gemini => Arc::new(GeminiApi::new(&base()?, wire_name, api_key, tuning(), &profile)),
-        Wire::Ollama => {
-            let setup = ollama::Setup {
-                wire_name: wire_name.to_owned(),
-                base: base()?,
-                api_key,
-                client,
-                idle_timeout: settings.idle_timeout,
-                secrets,
-                tuning: tuning(),
-                overrides: settings.capability_overrides,
-            };
-            return Ok(Arc::new(OllamaModel::new(setup, profile)));
-        }
-    };
-    Ok(Arc::new(HttpModel {
-        profile,
-        api,
-        client,
-        idle_timeout: settings.idle_timeout,
-        secrets,
-    }))
-}
-
-/// Where a provider's server is.
-pub(crate) fn address_of(
-    name: &str,
-    provider: &Provider,
-    settings: &ModelSettings,
-) -> Result<Url, OpenModelError> {
-    let text = settings.base_url.as_deref().unwrap_or(provider.base_url);
-    if text.is_empty() {
-        return Err(OpenModelError::MissingBaseUrl {
-            name: name.to_owned(),
-        });
-    }
-    let address = match provider.wire {
-        Wire::Ollama => ollama::address(text),
-        Wire::Chat(_) | Wire::Anthropic | Wire::Bedrock | Wire::Gemini => text.to_owned(),
-    };
-    http::base_address(&address).map_err(|error| OpenModelError::BadBaseUrl {
-        reason: error.to_string(),
-    })
-}
-
 /// The environment variable that a model's provider has its server's address in, for who reads the environment.
 pub fn address_variable(name: &str) -> Option<&'static str> {
     match provider_of(without_recorder(name))?.0.wire {
@@ -389,23 +211,6 @@ pub(crate) fn provider_of(name: &str) -> Option<(&'static Provider, &str)> {
         Some((provider, rest)) if !rest.is_empty() => Some((Provider::named(provider)?, rest)),
         Some(_) => None,
         None => Some((Provider::named(&catalog::look_up(name)?.provider)?, name)),
-    }
-}
-
-/// Where requests go.
-fn address(
-    base: &Url,
-    wire_name: &str,
-    dialect: Dialect,
-    profile: &ModelProfile,
-    settings: &ModelSettings,
-) -> Url {
-    let version = settings.api_version.as_deref();
-    match (dialect, profile.capabilities.responses_api) {
-        (Dialect::Azure, false) => azure::chat_address(base, wire_name, version),
-        (Dialect::Azure, true) => azure::responses_address(base, version),
-        (_, false) => openai::address(base, "chat/completions"),
-        (_, true) => openai::address(base, "responses"),
     }
 }
 

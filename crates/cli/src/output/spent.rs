@@ -2,7 +2,7 @@
 
 use deft_types::{Money, Stats, TokenUsage, Tokens};
 
-/// `· 12 steps · 4.3k in, 512 out tokens · $0.0012`
+/// `· 12 steps · 4.3k in (62 % cached), 512 out tokens · $0.0012`
 pub(crate) fn spent_line(steps: u64, stats: &Stats) -> String {
     let total = |tokens: fn(&TokenUsage) -> Tokens| {
         let used = stats
@@ -16,12 +16,16 @@ pub(crate) fn spent_line(steps: u64, stats: &Stats) -> String {
         total(|usage| usage.prompt_tokens),
         total(|usage| usage.completion_tokens),
     );
+    let cached = match total(|usage| usage.cache_read_tokens) {
+        Tokens::ZERO => String::new(),
+        cached => format!(" ({} % cached)", cached.0 * 100 / input.0.max(1)),
+    };
     let cost = match (stats.total_cost(), stats.cost_unknown()) {
         (cost, false) => cost.to_string(),
         (Money::ZERO, true) => "cost unknown".to_owned(),
         (cost, true) => format!("{cost} and more, cost unknown"),
     };
-    format!("· {steps} step{plural} · {input} in, {output} out tokens · {cost}")
+    format!("· {steps} step{plural} · {input} in{cached}, {output} out tokens · {cost}")
 }
 
 #[cfg(test)]
@@ -40,6 +44,14 @@ mod tests {
         assert_eq!(
             spent_line(12, &stats),
             "· 12 steps · 4.3k in, 512 out tokens · $0.0012"
+        );
+        let cached = json!({"usage_to_metrics": {
+            "agent": {"accumulated_token_usage": {"prompt_tokens": 1000, "cache_read_tokens": 620}},
+        }});
+        let cached: Stats = serde_json::from_value(cached).unwrap();
+        assert_eq!(
+            spent_line(2, &cached),
+            "· 2 steps · 1.0k in (62 % cached), 0 out tokens · $0.00"
         );
         assert_eq!(
             spent_line(1, &Stats::default()),

@@ -136,6 +136,11 @@ settings! {
         flag: Some("idle-timeout"), env: ["DEFT_IDLE_TIMEOUT"], default: Some("120"),
         project: FromProject::Taken,
     }
+    /// Seconds a call to a model may take in all, its retries included
+    total_timeout: Duration {
+        flag: Some("total-timeout"), env: ["DEFT_TOTAL_TIMEOUT"], default: Some("3600"),
+        project: FromProject::Taken,
+    }
     /// How often a model that fails for the moment is asked in all
     model_attempts: u64 {
         flag: Some("model-attempts"), env: ["DEFT_MODEL_ATTEMPTS"], default: Some("5"),

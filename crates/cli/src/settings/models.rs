@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use deft_types::{Secret, Tokens};
+use deft_llm::{ApiMode, KnownCapabilities};
+use deft_types::{Money, Secret, Tokens};
 use serde::Deserialize;
 
 use super::value::BaseUrl;
@@ -19,6 +20,27 @@ pub(crate) struct ModelTable {
     pub(crate) api_key_env: Option<String>,
     /// The address of its server.
     pub(crate) base_url: Option<BaseUrl>,
+    /// Headers that its server wants.
+    #[serde(default)]
+    pub(crate) headers: BTreeMap<String, Secret<String>>,
+    /// Which of OpenAI's APIs it is asked by.
+    #[serde(default)]
+    pub(crate) api_mode: ApiMode,
+    /// The version of Azure's API.
+    pub(crate) api_version: Option<String>,
+    /// How hard it reasons: `low`, `medium`, `high` …
+    pub(crate) reasoning_effort: Option<String>,
+    /// Tokens that a Claude model may reason before it answers; 0 for none.
+    pub(crate) thinking_budget: Option<Tokens>,
+    /// How freely it chooses its words.
+    pub(crate) temperature: Option<f64>,
+    /// How much it may write at most.
+    pub(crate) max_output_tokens: Option<Tokens>,
+    /// US dollars for a million tokens: of the prompt, of the reply.
+    pub(crate) price: Option<[Money; 2]>,
+    /// What it can do, where we do not know it or know it wrongly.
+    #[serde(default)]
+    pub(crate) capabilities: KnownCapabilities,
     /// Who is asked when it fails for the moment, in this order.
     #[serde(default)]
     pub(crate) fallback: Vec<String>,

@@ -269,7 +269,7 @@ fn mistakes_in_a_file_are_told_with_file_line_and_remedy() {
         (
             "[llm]\nmodel = \"x\"",
             "1: there is no setting \"llm\"; known are model, api_key, base_url, ca_file, data_dir, max_steps, max_cost, \
-             durability, connect_timeout, idle_timeout, model_attempts, terminal_no_change_timeout, executor_linger",
+             durability, connect_timeout, idle_timeout, total_timeout, model_attempts, terminal_no_change_timeout, executor_linger",
         ),
         (
             "\n\nmax_steps = \"5\"",
@@ -407,6 +407,7 @@ fn the_settings_are_shown_as_a_file_with_sources() {
             "durability = \"process\" # default",
             "connect_timeout = 0.5 # home/.deft/deft.toml:2",
             "idle_timeout = 120 # default",
+            "total_timeout = 3600 # default",
             "model_attempts = 5 # default",
             "terminal_no_change_timeout = 30 # default",
             "executor_linger = 300 # default",

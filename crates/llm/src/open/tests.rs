@@ -1,4 +1,5 @@
 use super::*;
+use crate::{KnownCapabilities, Prices, Tuning};
 
 fn with_key() -> ModelSettings {
     ModelSettings {

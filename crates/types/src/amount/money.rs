@@ -44,6 +44,11 @@ impl Money {
         Self(picodollars)
     }
 
+    /// In millionths of a millionth of a dollar.
+    pub const fn as_picodollars(self) -> i128 {
+        self.0
+    }
+
     /// The nearest floating-point number of dollars, for formats that have nothing better.
     pub fn as_dollars(self) -> f64 {
         // Through text, because that rounds once and correctly.

@@ -1,0 +1,135 @@
+//! From a provider to the adapter that speaks its wire format.
+
+use std::sync::Arc;
+
+use deft_types::Secret;
+use reqwest::Url;
+
+use super::{ModelSettings, OpenModelError, no_client, secrets};
+use crate::anthropic::{self, AnthropicApi};
+use crate::api::Api;
+use crate::azure;
+use crate::bedrock::BedrockApi;
+use crate::chat::ChatApi;
+use crate::claude::Thinking;
+use crate::gemini::GeminiApi;
+use crate::http::{self, HttpModel};
+use crate::ollama::{self, OllamaModel};
+use crate::openai::{self, Endpoint};
+use crate::provider::{Dialect, Provider, Wire};
+use crate::responses::ResponsesApi;
+use crate::{Model, ModelProfile};
+
+/// The model behind its provider's wire format.
+pub(super) fn set_up(
+    name: &str,
+    wire_name: &str,
+    provider: &Provider,
+    profile: ModelProfile,
+    api_key: Option<Secret<String>>,
+    settings: &ModelSettings,
+) -> Result<Arc<dyn Model>, OpenModelError> {
+    let client = http::new_client(settings).map_err(|error| no_client(&error))?;
+    let secrets = secrets(settings);
+    let base = || address_of(name, provider, settings);
+    let tuning = || settings.tuning.clone().for_model(&profile.capabilities);
+    let api: Arc<dyn Api> = match provider.wire {
+        Wire::Chat(dialect) => {
+            let endpoint = Endpoint {
+                wire_name: wire_name.to_owned(),
+                dialect,
+                url: address(&base()?, wire_name, dialect, &profile, settings),
+                api_key,
+                max_output: profile.max_output,
+                capabilities: profile.capabilities,
+                tuning: tuning(),
+            };
+            if profile.capabilities.responses_api {
+                Arc::new(ResponsesApi(endpoint))
+            } else {
+                Arc::new(ChatApi(endpoint))
+            }
+        }
+        Wire::Anthropic => {
+            let max_output = profile.max_output.unwrap_or(anthropic::DEFAULT_MAX_OUTPUT);
+            Arc::new(AnthropicApi {
+                wire_name: wire_name.to_owned(),
+                url: anthropic::address(&base()?),
+                api_key,
+                max_output,
+                accepts_images: profile.capabilities.vision,
+                thinking: Thinking::of(
+                    profile.capabilities.thinking,
+                    settings.extended_thinking_budget,
+                    max_output,
+                ),
+            })
+        }
+        Wire::Bedrock => Arc::new(BedrockApi::new(
+            wire_name,
+            provider.base_url,
+            api_key,
+            settings,
+            &profile,
+        )?),
+        Wire::Gemini => Arc::new(GeminiApi::new(&base()?, wire_name, api_key, tuning(), &profile)),
+        Wire::Ollama => {
+            let setup = ollama::Setup {
+                wire_name: wire_name.to_owned(),
+                base: base()?,
+                api_key,
+                client,
+                idle_timeout: settings.idle_timeout,
+                secrets,
+                tuning: tuning(),
+                overrides: settings.capability_overrides,
+            };
+            return Ok(Arc::new(OllamaModel::new(setup, profile)));
+        }
+    };
+    Ok(Arc::new(HttpModel {
+        profile,
+        api,
+        client,
+        idle_timeout: settings.idle_timeout,
+        secrets,
+    }))
+}
+
+/// Where a provider's server is.
+pub(crate) fn address_of(
+    name: &str,
+    provider: &Provider,
+    settings: &ModelSettings,
+) -> Result<Url, OpenModelError> {
+    let text = settings.base_url.as_deref().unwrap_or(provider.base_url);
+    if text.is_empty() {
+        return Err(OpenModelError::MissingBaseUrl {
+            name: name.to_owned(),
+        });
+    }
+    let address = match provider.wire {
+        Wire::Ollama => ollama::address(text),
+        Wire::Chat(_) | Wire::Anthropic | Wire::Bedrock | Wire::Gemini => text.to_owned(),
+    };
+    http::base_address(&address).map_err(|error| OpenModelError::BadBaseUrl {
+        reason: error.to_string(),
+    })
+}
+
+/// Where requests go.
+fn address(
+    base: &Url,
+    wire_name: &str,
+    dialect: Dialect,
+    profile: &ModelProfile,
+    settings: &ModelSettings,
+) -> Url {
+    let version = settings.api_version.as_deref();
+    match (dialect, profile.capabilities.responses_api) {
+        (Dialect::Azure, false) => azure::chat_address(base, wire_name, version),
+        (Dialect::Azure, true) => azure::responses_address(base, version),
+        (_, false) => openai::address(base, "chat/completions"),
+        (_, true) => openai::address(base, "responses"),
+    }
+}
