@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::tagged::{Extra, tagged_serde, tagged_union};
+use crate::tagged::{Extra, tagged_union};
 
 tagged_union! {
     /// What happens to a client's command.
@@ -13,12 +13,6 @@ tagged_union! {
         Error(BashError),
     }
 }
-
-tagged_serde!(BashEvent {
-    Command,
-    Output,
-    Error
-});
 
 /// A command was started.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -48,42 +48,28 @@ impl Event {
     }
 }
 
+/// The fields in the order in which the reference writes them; the body brings its `kind` along.
 #[derive(Serialize)]
-struct Wire<'a, T> {
+struct Wire<'a> {
     id: &'a EventId,
     timestamp: &'a Timestamp,
     source: Source,
     #[serde(skip_serializing_if = "Option::is_none")]
     parent_id: Option<&'a EventId>,
     #[serde(flatten)]
-    body: &'a T,
-    kind: &'a str,
+    body: &'a EventBody,
 }
 
 impl Serialize for Event {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        macro_rules! write_body {
-            ($($variant:ident),*) => {
-                match &self.body {
-                    $(EventBody::$variant(body) => self.wire(body).serialize(serializer),)*
-                    EventBody::Unknown(body) => self.wire(body).serialize(serializer),
-                }
-            };
-        }
-        body::each_variant!(write_body)
-    }
-}
-
-impl Event {
-    fn wire<'a, T>(&'a self, body: &'a T) -> Wire<'a, T> {
-        Wire {
+        let wire = Wire {
             id: &self.id,
             timestamp: &self.timestamp,
             source: self.source,
             parent_id: self.parent_id.as_ref(),
-            body,
-            kind: self.kind(),
-        }
+            body: &self.body,
+        };
+        wire.serialize(serializer)
     }
 }
 

@@ -1,12 +1,42 @@
 //! The observations: what tools answer.
 #![allow(missing_docs)] // the fields are the wire's; what they mean is told to the model in the tool's schema
 
+mod parts;
+
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
+pub use self::parts::*;
 use crate::action::{DelegateCommand, EditorCommand, Isolation, TaskTrackerCommand};
 use crate::content::Content;
-use crate::tagged::{Extra, tagged_serde, tagged_union};
+use crate::tagged::{Extra, tagged_union};
+
+/// What every observation has.
+macro_rules! common_parts {
+    ($($variant:ident),* $(,)?) => {
+        impl Observation {
+            /// What it says, in parts.
+            pub fn content(&self) -> Vec<Content> {
+                match self {
+                    $(Self::$variant(body) => body.content.clone(),)*
+                    Self::Unknown(unknown) => {
+                        unknown.fields.get("content").and_then(|parts| Vec::deserialize(parts).ok()).unwrap_or_default()
+                    }
+                }
+            }
+
+            /// Whether the tool failed at what it was asked.
+            pub fn is_error(&self) -> bool {
+                match self {
+                    $(Self::$variant(body) => body.is_error,)*
+                    Self::Unknown(unknown) => {
+                        unknown.fields.get("is_error").and_then(serde_json::Value::as_bool).unwrap_or(false)
+                    }
+                }
+            }
+        }
+    };
+}
 
 tagged_union! {
     /// What a tool answers.
@@ -38,95 +68,8 @@ tagged_union! {
         ConsultTom(ConsultTomObservation),
         SleeptimeCompute(SleeptimeComputeObservation),
         Workflow(WorkflowObservation),
-    }
+    } with common_parts
 }
-
-tagged_serde!(Observation {
-    MCPTool,
-    ClassifyAndSwitchLLM,
-    Finish,
-    InvokeSkill,
-    SwitchLLM,
-    Think,
-    VisionInspect,
-    ClientTool,
-    ApplyPatch,
-    AskOracle,
-    Browser,
-    StartChildConversation,
-    Delegate,
-    FileEditor,
-    Edit,
-    ListDirectory,
-    ReadFile,
-    WriteFile,
-    Glob,
-    Grep,
-    PlanningFileEditor,
-    Task,
-    TaskTracker,
-    Terminal,
-    ConsultTom,
-    SleeptimeCompute,
-    Workflow
-});
-
-/// What every observation has.
-macro_rules! common_parts {
-    ($($variant:ident),* $(,)?) => {
-        impl Observation {
-            /// What it says, in parts.
-            pub fn content(&self) -> Vec<Content> {
-                match self {
-                    $(Self::$variant(body) => body.content.clone(),)*
-                    Self::Unknown(unknown) => {
-                        unknown.fields.get("content").and_then(|parts| Vec::deserialize(parts).ok()).unwrap_or_default()
-                    }
-                }
-            }
-
-            /// Whether the tool failed at what it was asked.
-            pub fn is_error(&self) -> bool {
-                match self {
-                    $(Self::$variant(body) => body.is_error,)*
-                    Self::Unknown(unknown) => {
-                        unknown.fields.get("is_error").and_then(serde_json::Value::as_bool).unwrap_or(false)
-                    }
-                }
-            }
-        }
-    };
-}
-
-common_parts!(
-    MCPTool,
-    ClassifyAndSwitchLLM,
-    Finish,
-    InvokeSkill,
-    SwitchLLM,
-    Think,
-    VisionInspect,
-    ClientTool,
-    ApplyPatch,
-    AskOracle,
-    Browser,
-    StartChildConversation,
-    Delegate,
-    FileEditor,
-    Edit,
-    ListDirectory,
-    ReadFile,
-    WriteFile,
-    Glob,
-    Grep,
-    PlanningFileEditor,
-    Task,
-    TaskTracker,
-    Terminal,
-    ConsultTom,
-    SleeptimeCompute,
-    Workflow
-);
 
 /// Answers an `MCPToolAction`.
 #[skip_serializing_none]
@@ -553,92 +496,6 @@ pub struct WorkflowObservation {
     pub extra: Extra,
 }
 
-/// What is known about a command and its shell.
-#[skip_serializing_none]
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CommandMetadata {
-    /// -1 while it is not known.
-    #[serde(default = "none_yet")]
-    pub exit_code: i64,
-    /// The last background job of the shell, or -1.
-    #[serde(default = "none_yet")]
-    pub pid: i64,
-    pub username: Option<String>,
-    pub hostname: Option<String>,
-    pub working_dir: Option<String>,
-    pub py_interpreter_path: Option<String>,
-    /// Shown to the model before the output.
-    #[serde(default)]
-    pub prefix: String,
-    /// Shown to the model behind the output.
-    #[serde(default)]
-    pub suffix: String,
-    #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
-    pub extra: Extra,
-}
-
-impl Default for CommandMetadata {
-    fn default() -> Self {
-        Self {
-            exit_code: none_yet(),
-            pid: none_yet(),
-            username: None,
-            hostname: None,
-            working_dir: None,
-            py_interpreter_path: None,
-            prefix: String::new(),
-            suffix: String::new(),
-            extra: Extra::new(),
-        }
-    }
-}
-
-/// One entry of a task list.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct TaskItem {
-    pub title: String,
-    #[serde(default)]
-    pub notes: String,
-    #[serde(default)]
-    pub status: TaskStatus,
-    #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
-    pub extra: Extra,
-}
-
-/// How far a task is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TaskStatus {
-    #[default]
-    Todo,
-    InProgress,
-    Done,
-}
-
-/// One entry of a directory.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct FileEntry {
-    pub name: String,
-    pub path: String,
-    pub is_directory: bool,
-    pub size: u64,
-    pub modified_time: String,
-    #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
-    pub extra: Extra,
-}
-
-/// What a patch changed, by path.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct PatchCommit {
-    pub changes: Extra,
-    #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
-    pub extra: Extra,
-}
-
 fn yes() -> bool {
     true
-}
-
-fn none_yet() -> i64 {
-    -1
 }

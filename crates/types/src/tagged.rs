@@ -25,8 +25,13 @@ pub(crate) struct Tagged<'a, T> {
     pub(crate) kind: &'a str,
 }
 
-/// Declares an enum over structs of the same name as their `kind`.
+/// Declares an enum over structs of the same name as their `kind`, and its JSON. `with` names a macro that gets the
+/// names of all variants.
 macro_rules! tagged_union {
+    ($(#[$doc:meta])* $union:ident { $($variant:ident($body:ident)),* $(,)? } with $then:ident) => {
+        tagged_union! { $(#[$doc])* $union { $($variant($body)),* } }
+        $then!($($variant),*);
+    };
     ($(#[$doc:meta])* $union:ident { $($variant:ident($body:ident)),* $(,)? }) => {
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq)]
@@ -60,12 +65,7 @@ macro_rules! tagged_union {
                 Self::$variant(Box::new(body))
             }
         })*
-    };
-}
 
-/// Reads and writes a tagged union that stands alone, as actions and observations do.
-macro_rules! tagged_serde {
-    ($union:ident { $($variant:ident),* $(,)? }) => {
         impl Serialize for $union {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 let kind = self.kind();
@@ -88,4 +88,4 @@ macro_rules! tagged_serde {
     };
 }
 
-pub(crate) use {tagged_serde, tagged_union};
+pub(crate) use tagged_union;

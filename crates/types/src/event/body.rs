@@ -42,35 +42,6 @@ tagged_union! {
     }
 }
 
-/// Hands the names of all variants to a macro.
-macro_rules! each_variant {
-    ($then:ident) => {
-        $then!(
-            SystemPrompt,
-            Message,
-            Action,
-            Observation,
-            AgentError,
-            UserReject,
-            Pause,
-            Interrupt,
-            Condensation,
-            CondensationRequest,
-            CondensationSummary,
-            StateUpdate,
-            ConversationError,
-            ServerError,
-            CompletionLog,
-            StreamingDelta,
-            HookExecution,
-            SecurityAnalysis,
-            AcpToolCall,
-            Token
-        )
-    };
-}
-pub(super) use each_variant;
-
 /// The first event of a conversation: what the model is told, and its tools.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
