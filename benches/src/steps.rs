@@ -94,6 +94,7 @@ async fn run(deft: &Path) -> anyhow::Result<Vec<Duration>> {
         lease: store.acquire(id, &Owner::this_process()).await?,
         store,
         model: deft_llm::open(&format!("script:{}", script.display()), &ModelSettings::default())?,
+        model_name: "scripted".to_owned(),
         workspace: Arc::new(workspace),
         directory,
         tools: Toolbox::standard(context)?.specs(),

@@ -61,7 +61,7 @@ pub(crate) async fn model_for(
     settings: &Settings,
     store: &dyn Store,
     conversation: Option<ConversationId>,
-) -> anyhow::Result<Arc<dyn Model>> {
+) -> anyhow::Result<Opened> {
     let name = match (&settings.model.value, conversation) {
         (Some(name), _) => Some(name.clone()),
         (None, Some(id)) => deft_engine::load(store, id).await?.model,
@@ -76,17 +76,43 @@ pub(crate) async fn model_for(
     open_model(&name, settings)
 }
 
+/// A model, and the name by which it can be opened again.
+pub(crate) struct Opened {
+    pub(crate) name: String,
+    pub(crate) model: Arc<dyn Model>,
+}
+
 /// Opens a model by its name or by one of the user's own.
-pub(crate) fn open_model(name: &str, settings: &Settings) -> anyhow::Result<Arc<dyn Model>> {
+pub(crate) fn open_model(name: &str, settings: &Settings) -> anyhow::Result<Opened> {
     let named = settings
         .models
         .iter()
         .map(|(name, table)| (name.clone(), named_model(table, settings)));
+    // The key and the address that are set are meant for the model that is set, not for those that stand in for it.
+    let reach = |other: &str| {
+        if other == name {
+            settings_for(name, settings)
+        } else {
+            providers_own(other, settings)
+        }
+    };
     let registry = Registry {
         named: named.collect(),
-        settings: settings_for(name, settings),
+        settings: Box::new(reach),
     };
-    Ok(registry.open(name)?)
+    Ok(Opened {
+        name: name.to_owned(),
+        model: registry.open(name)?,
+    })
+}
+
+/// How a model is reached as its provider's own tools would.
+fn providers_own(name: &str, settings: &Settings) -> ModelSettings {
+    ModelSettings {
+        api_key: providers_key(name),
+        base_url: providers_address(name),
+        ..model_settings(settings)
+    }
 }
 
 /// What a model's name, or one of the user's own, stands for, and how it is reached.
@@ -222,7 +248,7 @@ pub(crate) async fn create(store: &dyn Store, workspace: &Path) -> anyhow::Resul
 pub(crate) async fn open(
     settings: &Settings,
     store: Arc<dyn Store>,
-    model: Arc<dyn Model>,
+    opened: Opened,
     record: &ConversationRecord,
 ) -> anyhow::Result<Conversation> {
     let root = PathBuf::from(&record.workspace);
@@ -247,7 +273,8 @@ pub(crate) async fn open(
     let parts = Parts {
         store,
         lease,
-        model,
+        model: opened.model,
+        model_name: opened.name,
         workspace: Arc::new(workspace),
         directory: record.workspace.clone(),
         tools,

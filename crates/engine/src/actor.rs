@@ -42,6 +42,7 @@ pub(crate) struct Actor {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) lease: Lease,
     pub(crate) model: Arc<dyn Model>,
+    pub(crate) model_name: String,
     pub(crate) workspace: Arc<dyn deft_workspace::Workspace>,
     pub(crate) directory: String,
     pub(crate) tools: Toolset,
@@ -107,8 +108,8 @@ impl Actor {
             Command::Run { done } => drop(done.send(self.start_run().await.map_err(Into::into))),
             Command::Pause { done } => drop(done.send(self.pause().await.map_err(Into::into))),
             Command::Interrupt { done } => drop(done.send(self.interrupt().await.map_err(Into::into))),
-            Command::SwitchModel { model, done } => {
-                drop(done.send(self.switch_model(model).await.map_err(Into::into)));
+            Command::SwitchModel { name, model, done } => {
+                drop(done.send(self.switch_model(name, model).await.map_err(Into::into)));
             }
             Command::Inspect { done } => drop(done.send(self.state.clone())),
             Command::Close { .. } => {} // the loop has taken it
@@ -169,20 +170,22 @@ impl Actor {
         self.record(begin).await
     }
 
-    async fn switch_model(&mut self, model: Arc<dyn Model>) -> Result<(), StoreError> {
-        let before = std::mem::replace(&mut self.model, model);
+    async fn switch_model(&mut self, name: String, model: Arc<dyn Model>) -> Result<(), StoreError> {
+        let before = (
+            std::mem::replace(&mut self.model_name, name),
+            std::mem::replace(&mut self.model, model),
+        );
         let told = self.record(self.model_in_use().into_iter().collect()).await;
         if told.is_err() {
-            self.model = before;
+            (self.model_name, self.model) = before;
         }
         told
     }
 
     /// The event that the model is another than the log says, if it is.
     fn model_in_use(&self) -> Option<Draft> {
-        let name = &self.model.profile().name;
-        let agent = json!({"kind": "Agent", "llm": {"model": name}});
-        (self.state.model.as_ref() != Some(name))
+        let agent = json!({"kind": "Agent", "llm": {"model": self.model_name}});
+        (self.state.model.as_ref() != Some(&self.model_name))
             .then(|| Draft::new(Source::Environment, state::update(key::AGENT, agent)))
     }
 

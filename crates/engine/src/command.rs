@@ -23,7 +23,11 @@ pub(crate) enum Command {
     /// Stop now: the model call and every process.
     Interrupt { done: Done<()> },
     /// Let another model answer from the next call on.
-    SwitchModel { model: Arc<dyn Model>, done: Done<()> },
+    SwitchModel {
+        name: String,
+        model: Arc<dyn Model>,
+        done: Done<()>,
+    },
     /// A copy of the state.
     Inspect { done: oneshot::Sender<State> },
     /// Leave memory.

@@ -39,6 +39,8 @@ pub struct Parts {
     pub lease: Lease,
     /// What answers.
     pub model: Arc<dyn Model>,
+    /// The name by which it can be opened again.
+    pub model_name: String,
     /// Where tools run.
     pub workspace: Arc<dyn Workspace>,
     /// The directory they run in, as the model is told.
@@ -85,6 +87,7 @@ impl Conversation {
             store: parts.store,
             lease: parts.lease,
             model: parts.model,
+            model_name: parts.model_name,
             workspace: parts.workspace,
             directory: parts.directory,
             tools: Toolset::new(parts.tools),
@@ -144,9 +147,10 @@ impl Conversation {
         self.ask(|done| Command::Interrupt { done }).await?
     }
 
-    /// Lets another model answer from the next call on.
-    pub async fn switch_model(&self, model: Arc<dyn Model>) -> Result<(), CommandError> {
-        self.ask(|done| Command::SwitchModel { model, done }).await?
+    /// Lets another model answer from the next call on. `name` is what it can be opened by again.
+    pub async fn switch_model(&self, name: String, model: Arc<dyn Model>) -> Result<(), CommandError> {
+        self.ask(|done| Command::SwitchModel { name, model, done })
+            .await?
     }
 
     /// A copy of the state.

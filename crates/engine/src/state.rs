@@ -5,6 +5,7 @@ use deft_types::{
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::collections::HashSet;
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -28,6 +29,8 @@ pub struct State {
     /// What the agent said last to the user, by `finish` or in plain text.
     pub answer: Option<String>,
     pub(crate) has_prompt: bool,
+    /// The ids of all calls: a provider that numbers them anew in each reply must not get two alike.
+    pub(crate) call_ids: HashSet<String>,
     pub(crate) open_calls: Vec<OpenCall>,
     /// The executor that calls go to.
     pub(crate) executor: Option<Uuid>,
@@ -77,6 +80,7 @@ impl State {
             },
             EventBody::Action(action) => {
                 self.silent_replies = 0;
+                self.call_ids.insert(action.tool_call_id.clone());
                 self.open_calls.push(OpenCall {
                     id: event.id.clone(),
                     event: Arc::new(action.as_ref().clone()),

@@ -1,6 +1,6 @@
 //! Turns a model's reply into events.
 
-use deft_llm::Reply;
+use deft_llm::{FinishReason, Reply};
 use deft_types::{
     Action, ActionEvent, AgentErrorEvent, Classification, Content, EventBody, EventId, Extra, FailureKind,
     Message, MessageEvent, Role, SecurityRisk, Source, ToolCall,
@@ -44,6 +44,8 @@ pub(crate) enum Turn {
     Answers,
     /// It neither says nor does anything.
     Silent,
+    /// It is the beginning of an answer that ran into the limit of its length.
+    CutOff,
 }
 
 /// Said to a model whose reply was empty.
@@ -51,14 +53,27 @@ const NUDGE: &str = "Your last reply had neither text nor a tool call. Go on wit
                      is done, call `finish`.";
 /// How long a tool's name may be for every provider.
 const MAX_NAME_CHARS: usize = 64;
+/// Said to a model whose answer was cut off.
+const GO_ON: &str =
+    "Your last reply was cut off at the limit of its length. Go on where it stopped, in shorter replies.";
+/// The result of a call whose reply was cut off before it was whole.
+const CALL_CUT_OFF: &str = "Not run: the reply was cut off at the limit of its length before this call was whole. Make it again, \
+                            in smaller parts.";
 /// The result of a call behind `finish` in the same reply.
 const AFTER_FINISH: &str = "Not run: the same reply had already called `finish`.";
 
 /// The events of a reply. `item` is the id under which its pieces were shown; the first event gets it.
-pub(crate) fn events(reply: Reply, item: EventId, tools: &Toolset, world: &dyn World) -> (Turn, Vec<Draft>) {
+pub(crate) fn events(
+    reply: Reply,
+    item: EventId,
+    tools: &Toolset,
+    taken_ids: &HashSet<String>,
+    world: &dyn World,
+) -> (Turn, Vec<Draft>) {
     if !reply.tool_calls.is_empty() {
-        return (Turn::Acts, actions(reply, item, tools, world));
+        return (Turn::Acts, actions(reply, item, tools, taken_ids, world));
     }
+    let cut_off = reply.finish == FinishReason::Length;
     let silent = reply.text.trim().is_empty();
     let content = if silent {
         Vec::new()
@@ -74,16 +89,24 @@ pub(crate) fn events(reply: Reply, item: EventId, tools: &Toolset, world: &dyn W
         ..MessageEvent::new(message)
     };
     let mut drafts = vec![Draft::new(Source::Agent, said).with_id(item)];
-    if !silent {
-        return (Turn::Answers, drafts);
-    }
-    let nudge = MessageEvent::new(Message::text(Role::User, NUDGE));
+    let (turn, nudge) = match (silent, cut_off) {
+        (true, _) => (Turn::Silent, NUDGE),
+        (false, true) => (Turn::CutOff, GO_ON),
+        (false, false) => return (Turn::Answers, drafts),
+    };
+    let nudge = MessageEvent::new(Message::text(Role::User, nudge));
     drafts.push(Draft::new(Source::Environment, nudge));
-    (Turn::Silent, drafts)
+    (turn, drafts)
 }
 
 /// One action event a call, then the results of those that cannot run.
-fn actions(reply: Reply, item: EventId, tools: &Toolset, world: &dyn World) -> Vec<Draft> {
+fn actions(
+    reply: Reply,
+    item: EventId,
+    tools: &Toolset,
+    taken_ids: &HashSet<String>,
+    world: &dyn World,
+) -> Vec<Draft> {
     let mut thought = if reply.text.trim().is_empty() {
         Vec::new()
     } else {
@@ -94,13 +117,14 @@ fn actions(reply: Reply, item: EventId, tools: &Toolset, world: &dyn World) -> V
     let mut reasoning_item = reply.reasoning_item;
     let mut id = Some(item);
     let mut taken = HashSet::new();
+    let cut_off = (reply.finish == FinishReason::Length).then(|| reply.tool_calls.len() - 1);
     let mut finished = false;
     let mut actions = Vec::with_capacity(reply.tool_calls.len());
     let mut errors = Vec::new();
 
-    for mut call in reply.tool_calls {
+    for (index, mut call) in reply.tool_calls.into_iter().enumerate() {
         // Results are matched by this id, so it must be one, and one of its own.
-        if call.id.is_empty() || !taken.insert(call.id.clone()) {
+        if call.id.is_empty() || taken_ids.contains(&call.id) || !taken.insert(call.id.clone()) {
             call.id = format!("call_{}", world.new_id().simple());
             taken.insert(call.id.clone());
         }
@@ -108,9 +132,10 @@ fn actions(reply: Reply, item: EventId, tools: &Toolset, world: &dyn World) -> V
         let error = match &checked {
             Err(error) => Some(error.clone()),
             Ok(_) if finished => Some(AFTER_FINISH.to_owned()),
+            Ok(_) if cut_off == Some(index) => Some(CALL_CUT_OFF.to_owned()),
             Ok(_) => None,
         };
-        finished |= checked.is_ok() && call.name == "finish";
+        finished |= error.is_none() && call.name == "finish";
         if let Some(error) = error {
             errors.push(Draft::new(
                 Source::Agent,

@@ -64,7 +64,7 @@ pub use http::Proxies;
 pub use model::{Model, ModelProfile, Request, ToolSchema};
 pub use open::{ApiMode, ModelSettings, OpenModelError, address_variable, key_variable, open};
 pub use prices::{LongPrompt, Prices, Rates};
-pub use registry::{NamedModel, Registry};
+pub use registry::{NamedModel, Registry, SettingsFor};
 pub use reply::{Reply, complete};
 pub use retry::{RetryPolicy, with_retries};
 pub use router::Condition;

@@ -21,16 +21,18 @@ pub struct NamedModel {
     pub routes: Vec<(Condition, String)>,
 }
 
+/// How a model is reached, by its name.
+pub type SettingsFor<'a> = dyn Fn(&str) -> ModelSettings + 'a;
+
 /// Every model that can be referred to by name.
-#[derive(Clone, Debug, Default)]
-pub struct Registry {
+pub struct Registry<'a> {
     /// Those that have a name of their own.
     pub named: BTreeMap<String, NamedModel>,
-    /// How all others are reached.
-    pub settings: ModelSettings,
+    /// How any other is reached: a key is meant for one provider, not for whoever stands in.
+    pub settings: Box<SettingsFor<'a>>,
 }
 
-impl Registry {
+impl Registry<'_> {
     /// Opens a model with those that stand in for it.
     pub fn open(&self, name: &str) -> Result<Arc<dyn Model>, OpenModelError> {
         let model = self.open_alone(name)?;
@@ -64,7 +66,7 @@ impl Registry {
     fn open_alone(&self, name: &str) -> Result<Arc<dyn Model>, OpenModelError> {
         match self.named.get(name) {
             Some(named) => open(&named.model, &named.settings),
-            None => open(name, &self.settings),
+            None => open(name, &(self.settings)(name)),
         }
     }
 }
@@ -91,7 +93,7 @@ mod tests {
     }
 
     async fn answer(
-        registry: &Registry,
+        registry: &Registry<'_>,
         name: &str,
         message: Message,
     ) -> (String, Option<Money>, Vec<String>) {
@@ -132,7 +134,7 @@ mod tests {
                     ),
                 ),
             ]),
-            settings: ModelSettings::default(),
+            settings: Box::new(|_| ModelSettings::default()),
         };
         let (text, cost, reasons) = answer(&registry, "strong", Message::text(Role::User, "hi")).await;
         assert_eq!(
@@ -151,7 +153,7 @@ mod tests {
         let failing = script(&directory, "a", "[{error: {status: 401}}]");
         let registry = Registry {
             named: BTreeMap::from([("strong".to_owned(), named(&failing, &["demo"], vec![]))]),
-            settings: ModelSettings::default(),
+            settings: Box::new(|_| ModelSettings::default()),
         };
         let model = registry.open("strong").unwrap();
         assert!(
@@ -171,7 +173,7 @@ mod tests {
         ];
         let registry = Registry {
             named: BTreeMap::from([("usual".to_owned(), named(&say("plain"), &[], routes))]),
-            settings: ModelSettings::default(),
+            settings: Box::new(|_| ModelSettings::default()),
         };
         let image = Content::Image(ImageContent {
             image_urls: vec!["data:,".to_owned()],

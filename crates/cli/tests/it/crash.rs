@@ -91,6 +91,7 @@ async fn live(case: &Path, die_at: Option<usize>) {
             &ModelSettings::default(),
         )
         .unwrap(),
+        model_name: "scripted".to_owned(),
         workspace: Arc::new(LocalWorkspace {
             program: env!("CARGO_BIN_EXE_deft").into(),
             root: work.clone(),

@@ -1,7 +1,7 @@
 //! The loop: what to do next, and what to make of what came.
 
 use deft_executor::{Outcome as CallOutcome, Update};
-use deft_llm::{ModelError, Reply, Request};
+use deft_llm::{FinishReason, ModelError, Reply, Request};
 use deft_store::StoreError;
 use deft_types::{
     Classification, EventId, Extra, FailureKind, Observation, ObservationEvent, Source, Stats, TokenUsage,
@@ -166,11 +166,25 @@ impl Actor {
             self.model.profile().context_window,
             &reply,
         );
-        let (turn, events) = turn::events(reply, item, &self.tools, self.world.as_ref());
+        let withheld = reply.finish == FinishReason::ContentFilter
+            && reply.text.trim().is_empty()
+            && reply.tool_calls.is_empty();
+        let (turn, events) = turn::events(
+            reply,
+            item,
+            &self.tools,
+            &self.state.call_ids,
+            self.world.as_ref(),
+        );
         let mut drafts = vec![Draft::new(
             Source::Environment,
             state::update(key::STATS, json!(stats)),
         )];
+        if withheld {
+            self.record(drafts).await?;
+            let detail = "the provider withheld the whole reply".to_owned();
+            return self.take_model_error(&ModelError::ContentPolicy { detail }).await;
+        }
         if !self.unseen.is_empty() {
             let unseen = std::mem::take(&mut self.unseen);
             drafts.push(Draft::new(
@@ -187,7 +201,7 @@ impl Actor {
             Turn::Silent if self.state.silent_replies + 1 >= MAX_SILENT_REPLIES => {
                 drafts.extend(self.status_after(Trigger::Stick));
             }
-            Turn::Acts | Turn::Answers | Turn::Silent => {}
+            Turn::Acts | Turn::Answers | Turn::Silent | Turn::CutOff => {}
         }
         self.record(drafts).await?;
         self.unsent = self.state.open_calls.iter().map(|call| call.id.clone()).collect();

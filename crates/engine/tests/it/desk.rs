@@ -89,6 +89,7 @@ impl Desk {
             store: self.store.clone(),
             lease: self.store.acquire(self.id, &Owner::this_process()).await.unwrap(),
             model: self.model.clone(),
+            model_name: "scripted".to_owned(),
             workspace: self.executors.clone(),
             directory: self.executors.work.display().to_string(),
             tools: self.executors.specs(),

@@ -275,3 +275,37 @@ async fn a_log_that_was_cut_off_behind_an_invalid_call_goes_on() {
     assert_eq!(settled(&conversation).await.status, Status::Finished);
     assert_paired(&cut.events().await);
 }
+
+#[tokio::test]
+async fn what_was_cut_off_at_its_limit_is_neither_an_answer_nor_run() {
+    let script = r#"
+- {text: The first half of, finish: length}
+- {tool_calls: [{name: terminal, arguments: {command: echo half > out}}], finish: length}
+- {text: the answer}
+"#;
+    let (desk, events) = finishes(script).await;
+    assert_eq!(desk.file("out"), "");
+    assert!(errors(&events)[0].contains("cut off"));
+    assert_eq!(desk.rebuilt().await.answer.as_deref(), Some("the answer"));
+}
+
+#[tokio::test]
+async fn a_reply_that_was_withheld_is_an_error_that_says_so() {
+    let desk = Desk::new("[{finish: content_filter}, {text: fine}]").await;
+    let conversation = desk.open().await;
+    assert_eq!(desk.run(&conversation).await.status, Status::Error);
+    assert_eq!(desk.run(&conversation).await.status, Status::Finished);
+}
+
+#[tokio::test]
+async fn calls_that_a_provider_numbers_anew_in_each_reply_have_ids_of_their_own() {
+    let script = "[{repeat: 3, tool_calls: [{name: think, id: call_0, arguments: {thought: hm}}]}]";
+    let (_, events) = finishes(script).await;
+    assert_eq!(
+        events
+            .iter()
+            .filter(|event| event.kind() == "ActionEvent")
+            .count(),
+        4
+    );
+}

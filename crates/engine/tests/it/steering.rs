@@ -3,7 +3,6 @@
 use std::time::{Duration, Instant};
 
 use deft_engine::{ExecutorFate, Live};
-use deft_llm::Model;
 use deft_types::{EventBody, EventId, Message, Role, Status};
 use uuid::Uuid;
 
@@ -340,10 +339,13 @@ async fn another_model_answers_from_the_next_call_on_and_the_log_says_so() {
     while desk.model.asked() == 0 {
         tokio::task::yield_now().await;
     }
-    conversation.switch_model(other.model.clone()).await.unwrap();
+    conversation
+        .switch_model("other".to_owned(), other.model.clone())
+        .await
+        .unwrap();
     assert_eq!(settled(&conversation).await.status, Status::Finished);
     let state = conversation.inspect().await.unwrap();
     assert_eq!(state.answer.as_deref(), Some("from the other"));
-    assert_eq!(state.model.as_deref(), Some(other.model.profile().name.as_str()));
+    assert_eq!(state.model.as_deref(), Some("other"));
     assert_eq!(state, desk.rebuilt().await);
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use deft_types::Secret;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::redirect::Policy;
 use reqwest::{Client, Url};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
@@ -53,6 +54,8 @@ pub(crate) fn new_client(settings: &ModelSettings) -> Result<Client, ClientError
         .connect_timeout(settings.connect_timeout)
         .user_agent(concat!("deft/", env!("CARGO_PKG_VERSION")))
         .default_headers(headers(&settings.extra_headers)?)
+        // A server that sends us elsewhere would send our key along.
+        .redirect(Policy::none())
         .no_proxy();
     for proxy in settings.proxies.rules()? {
         client = client.proxy(proxy);
