@@ -176,6 +176,11 @@ impl Paper {
                     spinner.set_message(one_line(line));
                 }
             }
+            Live::CallDelta { tool, .. } => {
+                if let Some(tool) = tool {
+                    spinner.set_message(format!("preparing {}", one_line(tool)));
+                }
+            }
             Live::Retry { .. } => spinner.set_message("waiting"),
             Live::ReplyAborted { .. } => spinner.set_message("stopped"),
         }

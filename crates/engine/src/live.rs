@@ -25,6 +25,17 @@ pub enum Live {
         /// The piece.
         text: String,
     },
+    /// A piece of a tool call. The first piece of a call carries the tool's name.
+    CallDelta {
+        /// The reply.
+        item: EventId,
+        /// Which of its calls, from 0.
+        index: usize,
+        /// The tool.
+        tool: Option<String>,
+        /// The next part of the arguments' JSON text.
+        arguments: String,
+    },
     /// The attempt failed; what was shown of it is void, and another follows after a wait.
     Retry {
         /// The reply.

@@ -122,8 +122,18 @@ impl Work {
                         wait: *wait,
                         reason: reason.clone(),
                     },
+                    Delta::ToolCall {
+                        index,
+                        name,
+                        arguments,
+                        ..
+                    } => Live::CallDelta {
+                        item,
+                        index: *index,
+                        tool: name.clone(),
+                        arguments: arguments.clone(),
+                    },
                     Delta::Started { .. }
-                    | Delta::ToolCall { .. }
                     | Delta::Thinking(_)
                     | Delta::ReasoningItem(_)
                     | Delta::Usage(_)

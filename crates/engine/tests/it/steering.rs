@@ -349,3 +349,37 @@ async fn another_model_answers_from_the_next_call_on_and_the_log_says_so() {
     assert_eq!(state.model.as_deref(), Some("other"));
     assert_eq!(state, desk.rebuilt().await);
 }
+
+#[tokio::test]
+async fn text_and_calls_are_shown_as_they_come_under_the_id_that_the_event_gets() {
+    let desk =
+        Desk::new("[{text: I look around., tool_calls: [{name: terminal, arguments: {command: echo hi}}]}]")
+            .await;
+    let conversation = desk.open().await;
+    let mut live = conversation.live();
+    desk.run(&conversation).await;
+    let events = desk.events().await;
+    let first = &events
+        .iter()
+        .find(|event| event.kind() == "ActionEvent")
+        .unwrap()
+        .id;
+    let (mut text, mut arguments) = (String::new(), String::new());
+    while let Ok(piece) = live.try_recv() {
+        match piece {
+            Live::Delta {
+                item, text: piece, ..
+            } if item == *first => text.push_str(&piece),
+            Live::CallDelta {
+                item,
+                arguments: piece,
+                ..
+            } if item == *first => arguments.push_str(&piece),
+            _ => {}
+        }
+    }
+    assert_eq!(
+        (text.as_str(), arguments.as_str()),
+        ("I look around.", r#"{"command":"echo hi"}"#)
+    );
+}
