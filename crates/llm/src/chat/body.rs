@@ -3,16 +3,20 @@
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::iter;
 
 use deft_types::{Content, Message, Role, ToolCall};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::gemini::bare_call_id;
 use crate::openai::{CACHE_RETENTION, Endpoint, NO_IMAGES};
 use crate::provider::Dialect;
+use crate::tool_use;
 use crate::{Request, ToolSchema};
+
+/// What the model is made to have said where it was interrupted after a tool's result.
+const GO_ON: &str = "I have the result.";
 
 #[derive(Serialize)]
 pub(super) struct Body<'a> {
@@ -62,7 +66,7 @@ struct WireMessage<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tool_calls: Vec<WireCall<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tool_call_id: Option<&'a str>,
+    tool_call_id: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<&'a str>,
 }
@@ -90,7 +94,7 @@ struct ImageUrl<'a> {
 
 #[derive(Serialize)]
 struct WireCall<'a> {
-    id: &'a str,
+    id: Cow<'a, str>,
     r#type: &'static str,
     function: WireFunction<'a>,
 }
@@ -120,7 +124,7 @@ pub(super) fn of<'a>(model: &'a Endpoint, request: &'a Request) -> Body<'a> {
     let tuning = &model.tuning;
     let max_output = model.max_output.map(|tokens| tokens.0);
     let newer_limit = match model.dialect {
-        Dialect::OpenAi => true,
+        Dialect::OpenAi | Dialect::Proxy => true,
         Dialect::Azure => capabilities.reasoning_effort,
         Dialect::Compatible | Dialect::OpenRouter | Dialect::Strict => false,
     };
@@ -167,7 +171,8 @@ fn messages<'a>(model: &Endpoint, request: &'a Request) -> Vec<WireMessage<'a>> 
         if message.role != Role::Tool && !held.is_empty() {
             wire.push(images_of_tools(std::mem::take(&mut held)));
         }
-        let calls: Vec<_> = message.tool_calls.iter().flatten().map(call).collect();
+        let calls = message.tool_calls.iter().flatten();
+        let calls: Vec<_> = calls.map(|made| call(model.dialect, made)).collect();
         let text = message.plain_text();
         let content = match message.role {
             // A model that only calls tools says nothing, which to some servers is not an empty text.
@@ -200,14 +205,45 @@ fn messages<'a>(model: &Endpoint, request: &'a Request) -> Vec<WireMessage<'a>> 
                 .as_deref()
                 .filter(|_| capabilities.send_reasoning_back),
             tool_calls: calls,
-            tool_call_id: message.tool_call_id.as_deref().map(bare_call_id),
+            tool_call_id: message
+                .tool_call_id
+                .as_deref()
+                .map(|id| call_id(model.dialect, id)),
             name: message.name.as_deref(),
         });
     }
     if !held.is_empty() {
         wire.push(images_of_tools(held));
     }
+    match model.dialect {
+        Dialect::Strict => with_replies(wire),
+        Dialect::OpenAi | Dialect::Proxy | Dialect::Compatible | Dialect::OpenRouter | Dialect::Azure => wire,
+    }
+}
+
+/// Some servers want a reply after each result before anybody else may speak.
+fn with_replies(messages: Vec<WireMessage<'_>>) -> Vec<WireMessage<'_>> {
+    let mut wire = Vec::with_capacity(messages.len());
+    let mut last = None;
+    for message in messages {
+        if last == Some(Role::Tool) && matches!(message.role, Role::User | Role::System) {
+            wire.push(said(Role::Assistant, WireContent::Text(GO_ON.to_owned())));
+        }
+        last = Some(message.role);
+        wire.push(message);
+    }
     wire
+}
+
+fn said(role: Role, content: WireContent<'_>) -> WireMessage<'_> {
+    WireMessage {
+        role,
+        content,
+        reasoning_content: None,
+        tool_calls: Vec::new(),
+        tool_call_id: None,
+        name: None,
+    }
 }
 
 fn parts(message: &Message) -> Vec<WirePart<'_>> {
@@ -234,19 +270,18 @@ fn images_of_tools(images: Vec<WirePart<'_>>) -> WireMessage<'_> {
         text: "The images of the tool results above:",
     }];
     parts.extend(images);
-    WireMessage {
-        role: Role::User,
-        content: WireContent::Parts(parts),
-        reasoning_content: None,
-        tool_calls: Vec::new(),
-        tool_call_id: None,
-        name: None,
-    }
+    said(Role::User, WireContent::Parts(parts))
 }
 
-fn call(call: &ToolCall) -> WireCall<'_> {
+fn call_id(dialect: Dialect, id: &str) -> Cow<'_, str> {
+    dialect
+        .call_ids()
+        .map_or(Cow::Borrowed(id), |taken| tool_use::id(id, taken))
+}
+
+fn call(dialect: Dialect, call: &ToolCall) -> WireCall<'_> {
     WireCall {
-        id: bare_call_id(&call.id),
+        id: call_id(dialect, &call.id),
         r#type: "function",
         function: WireFunction {
             name: &call.name,

@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::iter;
 use std::sync::Arc;
 
@@ -12,10 +13,9 @@ use serde_json::Value;
 
 use super::reasoning::{self, WireReasoning};
 use crate::openai::{CACHE_RETENTION, Endpoint, NO_IMAGES};
+use crate::provider::CallIds;
+use crate::tool_use;
 use crate::{Request, ToolSchema};
-
-/// The API refuses longer ids of calls, which other providers make.
-const MAX_CALL_ID_CHARS: usize = 64;
 
 /// What the server sends besides: its reasoning, which it keeps no more than anything else.
 const INCLUDED: &[&str] = &["reasoning.encrypted_content"];
@@ -74,12 +74,12 @@ enum Item<'a> {
     FunctionCall {
         #[serde(skip_serializing_if = "Option::is_none")]
         id: Option<&'a str>,
-        call_id: &'a str,
+        call_id: Cow<'a, str>,
         name: &'a str,
         arguments: &'a str,
     },
     FunctionCallOutput {
-        call_id: &'a str,
+        call_id: Cow<'a, str>,
         output: Output<'a>,
     },
 }
@@ -153,7 +153,7 @@ fn items<'a>(model: &Endpoint, message: &'a Message) -> Vec<Item<'a>> {
     match message.role {
         Role::Assistant => reply(message),
         Role::Tool => vec![Item::FunctionCallOutput {
-            call_id: call_id(message.tool_call_id.as_deref().unwrap_or_default()),
+            call_id: tool_use::id(message.tool_call_id.as_deref().unwrap_or_default(), CallIds::ANY),
             output: output(model, message),
         }],
         role @ (Role::System | Role::User) => {
@@ -209,7 +209,7 @@ fn reply(message: &Message) -> Vec<Item<'_>> {
 fn function_call(call: &ToolCall) -> Item<'_> {
     Item::FunctionCall {
         id: call.responses_item_id.as_deref(),
-        call_id: call_id(&call.id),
+        call_id: tool_use::id(&call.id, CallIds::ANY),
         name: &call.name,
         arguments: &call.arguments,
     }
@@ -244,11 +244,4 @@ fn images<'a>(model: &Endpoint, images: &'a ImageContent) -> impl Iterator<Item 
             Part::InputText { text }
         }
     })
-}
-
-/// The beginning of an id, which tells it from others as well as the whole.
-fn call_id(id: &str) -> &str {
-    id.char_indices()
-        .nth(MAX_CALL_ID_CHARS)
-        .map_or(id, |(end, _)| &id[..end])
 }

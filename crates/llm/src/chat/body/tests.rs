@@ -276,3 +276,51 @@ fn an_id_that_carries_geminis_signature_goes_without_it() {
     assert_eq!(wire["messages"][0]["tool_calls"][0]["id"], "call_a");
     assert_eq!(wire["messages"][1]["tool_call_id"], "call_a");
 }
+
+#[test]
+fn a_proxy_gets_the_ids_it_made_back_whole() {
+    let id = format!("call_a__thought__{}", "c2ln".repeat(50));
+    let wire = body(
+        &model("gemini-3-pro", Dialect::Proxy),
+        vec![called("", &[&id]), answered(&id, vec![Content::text("file")])],
+    );
+    assert_eq!(wire["messages"][0]["tool_calls"][0]["id"], id);
+    assert_eq!(wire["messages"][1]["tool_call_id"], id);
+}
+
+#[test]
+fn ids_that_a_server_refuses_are_replaced_in_calls_and_results_alike() {
+    let long = format!("toolu_{}", "x".repeat(40));
+    for (dialect, most) in [(Dialect::OpenAi, 40), (Dialect::Azure, 40), (Dialect::Strict, 9)] {
+        let wire = body(
+            &model("m", dialect),
+            vec![called("", &[&long]), answered(&long, vec![])],
+        );
+        let id = wire["messages"][0]["tool_calls"][0]["id"].as_str().unwrap();
+        assert!(id.len() <= most, "{id}");
+        assert_eq!(wire["messages"][1]["tool_call_id"], id);
+    }
+}
+
+#[test]
+fn a_strict_server_sees_a_reply_between_a_result_and_the_user() {
+    let roles = |dialect| {
+        let wire = body(
+            &model("m", dialect),
+            vec![
+                called("", &["a", "b"]),
+                answered("a", vec![]),
+                answered("b", vec![]),
+                Message::text(Role::User, "Wait."),
+                called("", &["c"]),
+                answered("c", vec![]),
+                Message::text(Role::Assistant, "Done."),
+            ],
+        );
+        let messages = wire["messages"].as_array().unwrap().iter();
+        let roles = messages.map(|message| message["role"].as_str().unwrap()[..1].to_owned());
+        roles.collect::<String>()
+    };
+    assert_eq!(roles(Dialect::Strict), "attauata");
+    assert_eq!(roles(Dialect::Compatible), "attuata");
+}

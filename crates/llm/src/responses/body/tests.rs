@@ -255,8 +255,9 @@ fn calls_of_another_api_have_no_item_id_and_no_id_that_is_too_long() {
     result.tool_call_id = Some(long.clone());
     let wire = body(&model(), vec![message, result]);
     assert_eq!(wire["input"][0].get("id"), None);
-    assert_eq!(wire["input"][0]["call_id"], long[..64]);
-    assert_eq!(wire["input"][1]["call_id"], long[..64]);
+    let replaced = &wire["input"][0]["call_id"];
+    assert!(replaced.as_str().unwrap().len() <= 64, "{replaced}");
+    assert_eq!(&wire["input"][1]["call_id"], replaced);
 }
 
 #[test]
