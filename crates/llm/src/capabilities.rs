@@ -140,7 +140,8 @@ impl Subject<'_> {
         let only_responses = self.entry.is_some_and(|entry| entry.chat == Some(false));
         let (cache_key, retention, responses) = match (self.provider.wire, self.home) {
             (Wire::Chat(Dialect::OpenAi | Dialect::Proxy), Home::Provider) => (true, None, None),
-            (Wire::Chat(Dialect::OpenAi | Dialect::Proxy), Home::Elsewhere) => (true, Some(false), None),
+            // Whoever that is may refuse fields it does not know.
+            (Wire::Chat(Dialect::OpenAi | Dialect::Proxy), Home::Elsewhere) => (false, Some(false), None),
             // Its chat API serves every model that has one, and at more versions.
             (Wire::Chat(Dialect::Azure), _) => (false, Some(false), Some(only_responses)),
             (

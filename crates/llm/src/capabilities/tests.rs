@@ -118,7 +118,7 @@ fn caching_is_asked_for_in_the_way_the_provider_understands() {
         );
     }
     let elsewhere = with("openai/gpt-5", Home::Elsewhere, KnownCapabilities::default());
-    assert!(!elsewhere.prompt_cache_retention);
+    assert!(!elsewhere.prompt_cache_retention && !elsewhere.prompt_cache_key);
 }
 
 #[test]
