@@ -10,6 +10,7 @@ use deft_types::{Content, Message, Role, ToolCall};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::attachment::{Attachment, LEFT_OUT, PDF_NAME};
 use crate::openai::{CACHE_RETENTION, Endpoint, NO_IMAGES};
 use crate::provider::Dialect;
 use crate::tool_use;
@@ -17,6 +18,9 @@ use crate::{Request, ToolSchema};
 
 /// What the model is made to have said where it was interrupted after a tool's result.
 const GO_ON: &str = "I have the result.";
+
+/// Stands for reasoning that nobody has.
+const NOT_SHOWN: &str = "(not shown)";
 
 #[derive(Serialize)]
 pub(super) struct Body<'a> {
@@ -85,11 +89,18 @@ enum WireContent<'a> {
 enum WirePart<'a> {
     Text { text: &'a str },
     ImageUrl { image_url: ImageUrl<'a> },
+    File { file: File<'a> },
 }
 
 #[derive(Serialize)]
 struct ImageUrl<'a> {
     url: &'a str,
+}
+
+#[derive(Serialize)]
+struct File<'a> {
+    filename: &'static str,
+    file_data: &'a str,
 }
 
 #[derive(Serialize)]
@@ -173,7 +184,7 @@ fn messages<'a>(model: &Endpoint, request: &'a Request) -> Vec<WireMessage<'a>> 
         }
         let calls = message.tool_calls.iter().flatten();
         let calls: Vec<_> = calls.map(|made| call(model.dialect, made)).collect();
-        let text = message.plain_text();
+        let mut text = message.plain_text();
         let content = match message.role {
             // A model that only calls tools says nothing, which to some servers is not an empty text.
             Role::Assistant if text.is_empty() && !calls.is_empty() => WireContent::Nothing,
@@ -188,11 +199,19 @@ fn messages<'a>(model: &Endpoint, request: &'a Request) -> Vec<WireMessage<'a>> 
                 )
             }
             Role::Tool => {
-                held.extend(images(message));
+                for part in images(message).map(|url| attachment(model.dialect, url)) {
+                    match part {
+                        WirePart::Text { text: note } => {
+                            text.push('\n');
+                            text.push_str(note);
+                        }
+                        part @ (WirePart::ImageUrl { .. } | WirePart::File { .. }) => held.push(part),
+                    }
+                }
                 WireContent::Text(text)
             }
             Role::System | Role::User if images(message).next().is_none() => WireContent::Text(text),
-            Role::System | Role::User => WireContent::Parts(parts(message)),
+            Role::System | Role::User => WireContent::Parts(parts(model.dialect, message)),
         };
         wire.push(WireMessage {
             role: match message.role {
@@ -200,10 +219,7 @@ fn messages<'a>(model: &Endpoint, request: &'a Request) -> Vec<WireMessage<'a>> 
                 role @ (Role::System | Role::User | Role::Assistant | Role::Tool) => role,
             },
             content,
-            reasoning_content: message
-                .reasoning_content
-                .as_deref()
-                .filter(|_| capabilities.send_reasoning_back),
+            reasoning_content: reasoning(message).filter(|_| capabilities.send_reasoning_back),
             tool_calls: calls,
             tool_call_id: message
                 .tool_call_id
@@ -219,6 +235,13 @@ fn messages<'a>(model: &Endpoint, request: &'a Request) -> Vec<WireMessage<'a>> 
         Dialect::Strict => with_replies(wire),
         Dialect::OpenAi | Dialect::Proxy | Dialect::Compatible | Dialect::OpenRouter | Dialect::Azure => wire,
     }
+}
+
+/// Models that want their reasoning back miss it on calls that another model made.
+fn reasoning(message: &Message) -> Option<&str> {
+    let calls = message.tool_calls.iter().flatten().next();
+    let shown = message.reasoning_content.as_deref();
+    shown.filter(|text| !text.is_empty()).or(calls.map(|_| NOT_SHOWN))
 }
 
 /// Some servers want a reply after each result before anybody else may speak.
@@ -246,23 +269,41 @@ fn said(role: Role, content: WireContent<'_>) -> WireMessage<'_> {
     }
 }
 
-fn parts(message: &Message) -> Vec<WirePart<'_>> {
+fn parts(dialect: Dialect, message: &Message) -> Vec<WirePart<'_>> {
     let mut parts = Vec::new();
     for part in &message.content {
         match part {
             Content::Text(body) => parts.push(WirePart::Text { text: &body.text }),
-            Content::Image(body) => parts.extend(body.image_urls.iter().map(|url| WirePart::ImageUrl {
-                image_url: ImageUrl { url },
-            })),
+            Content::Image(body) => parts.extend(body.image_urls.iter().map(|url| attachment(dialect, url))),
         }
     }
     parts
 }
 
-fn images(message: &Message) -> impl Iterator<Item = WirePart<'_>> {
-    parts(message)
-        .into_iter()
-        .filter(|part| matches!(part, WirePart::ImageUrl { .. }))
+fn attachment(dialect: Dialect, url: &str) -> WirePart<'_> {
+    match Attachment::of(url) {
+        Attachment::Image { .. } | Attachment::Link(_) => WirePart::ImageUrl {
+            image_url: ImageUrl { url },
+        },
+        Attachment::Pdf { .. } => match dialect {
+            Dialect::OpenAi | Dialect::Proxy | Dialect::OpenRouter => WirePart::File {
+                file: File {
+                    filename: PDF_NAME,
+                    file_data: url,
+                },
+            },
+            Dialect::Compatible | Dialect::Azure | Dialect::Strict => WirePart::Text { text: LEFT_OUT },
+        },
+        Attachment::Unusable => WirePart::Text { text: LEFT_OUT },
+    }
+}
+
+fn images(message: &Message) -> impl Iterator<Item = &str> {
+    let urls = message.content.iter().filter_map(|part| match part {
+        Content::Text(_) => None,
+        Content::Image(body) => Some(&body.image_urls),
+    });
+    urls.flatten().map(String::as_str)
 }
 
 fn images_of_tools(images: Vec<WirePart<'_>>) -> WireMessage<'_> {

@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::reasoning::{self, WireReasoning};
+use crate::attachment::{Attachment, LEFT_OUT, PDF_NAME};
 use crate::openai::{CACHE_RETENTION, Endpoint, NO_IMAGES};
 use crate::provider::CallIds;
 use crate::tool_use;
@@ -87,9 +88,19 @@ enum Item<'a> {
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Part<'a> {
-    InputText { text: String },
-    OutputText { text: String },
-    InputImage { image_url: &'a str },
+    InputText {
+        text: String,
+    },
+    OutputText {
+        text: String,
+    },
+    InputImage {
+        image_url: &'a str,
+    },
+    InputFile {
+        filename: &'static str,
+        file_data: &'a str,
+    },
 }
 
 /// Text alone goes as a string, which every server takes.
@@ -236,12 +247,19 @@ fn output<'a>(model: &Endpoint, message: &'a Message) -> Output<'a> {
 /// Images, or what stands in for them.
 fn images<'a>(model: &Endpoint, images: &'a ImageContent) -> impl Iterator<Item = Part<'a>> {
     let vision = model.capabilities.vision;
-    images.image_urls.iter().map(move |image_url| {
-        if vision {
-            Part::InputImage { image_url }
-        } else {
-            let text = NO_IMAGES.to_owned();
-            Part::InputText { text }
-        }
-    })
+    let note = |text: &str| Part::InputText {
+        text: text.to_owned(),
+    };
+    images
+        .image_urls
+        .iter()
+        .map(move |url| match Attachment::of(url) {
+            _ if !vision => note(NO_IMAGES),
+            Attachment::Image { .. } | Attachment::Link(_) => Part::InputImage { image_url: url },
+            Attachment::Pdf { .. } => Part::InputFile {
+                filename: PDF_NAME,
+                file_data: url,
+            },
+            Attachment::Unusable => note(LEFT_OUT),
+        })
 }

@@ -167,27 +167,62 @@ fn images_of_tool_results_follow_the_last_result_of_the_turn() {
     let wire = body(
         &model("gpt-4o", Dialect::OpenAi),
         vec![
-            Message::new(Role::User, vec![Content::text("See"), image("data:u")]),
+            Message::new(
+                Role::User,
+                vec![Content::text("See"), image("data:image/png;base64,u")],
+            ),
             called("", &["a", "b"]),
-            answered("a", vec![Content::text("one"), image("data:a")]),
-            answered("b", vec![image("data:b")]),
+            answered("a", vec![Content::text("one"), image("data:image/png;base64,a")]),
+            answered("b", vec![image("data:image/png;base64,b")]),
             Message::text(Role::Assistant, "Seen."),
         ],
     );
     let messages = wire["messages"].as_array().unwrap();
     assert_eq!(
         messages[0]["content"],
-        json!([{ "type": "text", "text": "See" }, url("data:u")])
+        json!([{ "type": "text", "text": "See" }, url("data:image/png;base64,u")])
     );
     assert_eq!(messages[2]["content"], "one");
     assert_eq!(messages[3]["content"], "");
     assert_eq!(messages[4]["role"], "user");
     assert_eq!(
         messages[4]["content"].as_array().unwrap()[1..],
-        [url("data:a"), url("data:b")]
+        [url("data:image/png;base64,a"), url("data:image/png;base64,b")]
     );
     assert_eq!(messages[5]["content"], "Seen.");
     assert_eq!(messages.len(), 6);
+}
+
+#[test]
+fn documents_and_what_is_no_image_do_not_go_as_images() {
+    let (pdf, odd) = (
+        "data:application/pdf;base64,QUJD",
+        "data:image/svg+xml;base64,QUJD",
+    );
+    let sent = |dialect| {
+        body(
+            &model("m", dialect),
+            vec![
+                Message::new(Role::User, vec![Content::text("See"), image(pdf), image(odd)]),
+                called("", &["a"]),
+                answered("a", vec![Content::text("one"), image(odd), image(pdf)]),
+            ],
+        )["messages"]
+            .take()
+    };
+    let file = json!({ "type": "file", "file": { "filename": PDF_NAME, "file_data": pdf } });
+    let text = |text: &str| json!({ "type": "text", "text": text });
+    let messages = sent(Dialect::OpenAi);
+    assert_eq!(messages[0]["content"], json!([text("See"), file, text(LEFT_OUT)]));
+    assert_eq!(messages[2]["content"], format!("one\n{LEFT_OUT}"));
+    assert_eq!(messages[3]["content"][1], file);
+    let messages = sent(Dialect::Compatible);
+    assert_eq!(
+        messages[0]["content"],
+        json!([text("See"), text(LEFT_OUT), text(LEFT_OUT)])
+    );
+    assert_eq!(messages[2]["content"], format!("one\n{LEFT_OUT}\n{LEFT_OUT}"));
+    assert_eq!(messages.as_array().unwrap().len(), 3);
 }
 
 #[test]
@@ -198,7 +233,7 @@ fn a_model_that_takes_no_images_is_told_that_there_was_one() {
         &model,
         vec![Message::new(
             Role::User,
-            vec![Content::text("See"), image("data:u")],
+            vec![Content::text("See"), image("data:image/png;base64,u")],
         )],
     );
     assert_eq!(wire["messages"][0]["content"], format!("See\n{NO_IMAGES}"));
@@ -211,6 +246,21 @@ fn reasoning_goes_back_only_to_models_that_want_it() {
         model.capabilities.send_reasoning_back = sent;
         let wire = body(&model, vec![called("", &["a"])]);
         assert_eq!(wire["messages"][0].get("reasoning_content").is_some(), sent);
+    }
+}
+
+#[test]
+fn a_model_that_wants_reasoning_back_misses_none_on_calls_of_another() {
+    let mut model = model("kimi-k2-thinking", Dialect::Compatible);
+    model.capabilities.send_reasoning_back = true;
+    for reasoning in [None, Some(String::new())] {
+        let foreign = Message {
+            reasoning_content: reasoning,
+            ..called("", &["a"])
+        };
+        let wire = body(&model, vec![foreign, Message::text(Role::Assistant, "Done.")]);
+        assert_eq!(wire["messages"][0]["reasoning_content"], NOT_SHOWN);
+        assert_eq!(wire["messages"][1].get("reasoning_content"), None);
     }
 }
 

@@ -210,11 +210,19 @@ fn images_stay_where_they_are_and_results_with_images_are_one_output() {
         vec![
             Message::new(
                 Role::User,
-                vec![Content::text("See"), image("data:u"), Content::text("this")],
+                vec![
+                    Content::text("See"),
+                    image("data:image/png;base64,u"),
+                    Content::text("this"),
+                ],
             ),
             answered(
                 "a",
-                vec![image("data:a"), Content::text("one"), Content::text("two")],
+                vec![
+                    image("data:image/png;base64,a"),
+                    Content::text("one"),
+                    Content::text("two"),
+                ],
             ),
         ]
     };
@@ -223,11 +231,11 @@ fn images_stay_where_they_are_and_results_with_images_are_one_output() {
     let wire = body(&model(), messages());
     assert_eq!(
         wire["input"][0]["content"],
-        json!([text("See"), picture("data:u"), text("this")])
+        json!([text("See"), picture("data:image/png;base64,u"), text("this")])
     );
     assert_eq!(
         wire["input"][1]["output"],
-        json!([text("one\ntwo"), picture("data:a")])
+        json!([text("one\ntwo"), picture("data:image/png;base64,a")])
     );
 
     let mut blind = model();
@@ -240,6 +248,20 @@ fn images_stay_where_they_are_and_results_with_images_are_one_output() {
     assert_eq!(
         wire["input"][1]["output"],
         json!([text("one\ntwo"), text(NO_IMAGES)])
+    );
+}
+
+#[test]
+fn documents_go_as_files_and_what_is_no_image_not_at_all() {
+    let pdf = "data:application/pdf;base64,QUJD";
+    let content = vec![image(pdf), image("data:image/svg+xml;base64,QUJD")];
+    let wire = body(&model(), vec![Message::new(Role::User, content)]);
+    assert_eq!(
+        wire["input"][0]["content"],
+        json!([
+            { "type": "input_file", "filename": PDF_NAME, "file_data": pdf },
+            { "type": "input_text", "text": LEFT_OUT },
+        ])
     );
 }
 
@@ -266,7 +288,7 @@ fn a_longer_conversation_begins_with_the_bytes_of_the_shorter_one() {
         Message::text(Role::System, "Be good."),
         Message::text(Role::User, "One."),
         called("", &["a", "b"]),
-        answered("a", vec![image("data:a")]),
+        answered("a", vec![image("data:image/png;base64,a")]),
         answered("b", vec![Content::text("file")]),
         Message::text(Role::Assistant, "Done."),
         Message::text(Role::User, "Again."),
