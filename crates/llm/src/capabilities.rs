@@ -153,10 +153,12 @@ impl Subject<'_> {
                 _,
             ) => (false, Some(false), Some(false)),
         };
+        let fetches_nothing = matches!(self.provider.wire, Wire::Gemini | Wire::Bedrock | Wire::Ollama);
         KnownCapabilities {
             prompt_cache_key: Some(cache_key),
             prompt_cache_retention: retention,
             responses_api: responses,
+            inline_images: fetches_nothing.then_some(true),
             ..KnownCapabilities::default()
         }
     }
