@@ -1,5 +1,7 @@
 //! Who offers models.
 
+use crate::images::MAX_IMAGE_BYTES;
+
 /// One provider of models.
 pub(crate) struct Provider {
     /// What stands before the slash of a model's name.
@@ -77,6 +79,23 @@ impl CallIds {
             min_bytes,
             max_bytes,
             charset,
+        }
+    }
+}
+
+/// The largest image where Claude may read it: 5 MB of base64.
+const MAX_CLAUDE_IMAGE_BYTES: usize = 3_750_000;
+
+impl Wire {
+    /// The largest image that its servers take.
+    pub(crate) fn max_image_bytes(self) -> usize {
+        match self {
+            Self::Anthropic | Self::Bedrock | Self::Chat(Dialect::OpenRouter | Dialect::Proxy) => {
+                MAX_CLAUDE_IMAGE_BYTES
+            }
+            Self::Chat(Dialect::OpenAi | Dialect::Compatible | Dialect::Azure | Dialect::Strict)
+            | Self::Gemini
+            | Self::Ollama => MAX_IMAGE_BYTES,
         }
     }
 }
