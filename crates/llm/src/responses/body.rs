@@ -213,13 +213,20 @@ fn reply(message: &Message) -> Vec<Item<'_>> {
         items.extend(due(Some(index)));
         items.push(function_call(call));
     }
-    items.extend(due(Some(usize::MAX)));
+    // Reasoning that nothing follows is refused.
+    while let Some(Item::Reasoning(_)) = items.last() {
+        items.pop();
+    }
     items
 }
 
 fn function_call(call: &ToolCall) -> Item<'_> {
     Item::FunctionCall {
-        id: call.responses_item_id.as_deref(),
+        // Those that other servers give are refused.
+        id: call
+            .responses_item_id
+            .as_deref()
+            .filter(|id| id.starts_with("fc")),
         call_id: tool_use::id(&call.id, CallIds::ANY),
         name: &call.name,
         arguments: &call.arguments,

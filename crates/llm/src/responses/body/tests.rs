@@ -199,9 +199,26 @@ fn reasoning_between_calls_goes_back_to_its_place() {
             call("a"),
             reasoning("rs_3"),
             call("b"),
-            reasoning("rs_4"),
-        ])
+        ]),
+        "the last one has nothing after it"
     );
+    let unfinished = Message {
+        tool_calls: None,
+        ..called("", &[])
+    };
+    assert_eq!(body(&model(), vec![unfinished])["input"], json!([]));
+}
+
+#[test]
+fn ids_of_items_that_another_server_gave_are_left_out() {
+    let mut message = called("", &["a"]);
+    message.tool_calls.as_mut().unwrap()[0].responses_item_id = Some("item-1".to_owned());
+    message.responses_reasoning_item = Some(reasoned("thought-1"));
+    let wire = body(&model(), vec![message]);
+    assert_eq!(wire["input"][0]["type"], "reasoning");
+    assert_eq!(wire["input"][0].get("id"), None);
+    assert_eq!(wire["input"][1]["type"], "function_call");
+    assert_eq!(wire["input"][1].get("id"), None);
 }
 
 #[test]
