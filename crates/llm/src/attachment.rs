@@ -3,6 +3,9 @@
 /// Stands in for one that cannot be sent.
 pub(crate) const LEFT_OUT: &str = "[An attachment was left out: this model takes PNG, JPEG, GIF and WebP images and PDF documents, if any.]";
 
+/// What a document is called, which has no name of its own.
+pub(crate) const PDF_NAME: &str = "document.pdf";
+
 /// What an address of an image holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Attachment<'a> {

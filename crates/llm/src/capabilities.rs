@@ -139,8 +139,9 @@ impl Subject<'_> {
     fn limits(&self) -> KnownCapabilities {
         let only_responses = self.entry.is_some_and(|entry| entry.chat == Some(false));
         let (cache_key, retention, responses) = match (self.provider.wire, self.home) {
-            (Wire::Chat(Dialect::OpenAi), Home::Provider) => (true, None, None),
-            (Wire::Chat(Dialect::OpenAi), Home::Elsewhere) => (true, Some(false), None),
+            (Wire::Chat(Dialect::OpenAi | Dialect::Proxy), Home::Provider) => (true, None, None),
+            // Whoever that is may refuse fields it does not know.
+            (Wire::Chat(Dialect::OpenAi | Dialect::Proxy), Home::Elsewhere) => (false, Some(false), None),
             // Its chat API serves every model that has one, and at more versions.
             (Wire::Chat(Dialect::Azure), _) => (false, Some(false), Some(only_responses)),
             (
@@ -152,10 +153,12 @@ impl Subject<'_> {
                 _,
             ) => (false, Some(false), Some(false)),
         };
+        let fetches_nothing = matches!(self.provider.wire, Wire::Gemini | Wire::Bedrock | Wire::Ollama);
         KnownCapabilities {
             prompt_cache_key: Some(cache_key),
             prompt_cache_retention: retention,
             responses_api: responses,
+            inline_images: fetches_nothing.then_some(true),
             ..KnownCapabilities::default()
         }
     }

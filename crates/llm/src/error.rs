@@ -87,7 +87,7 @@ pub enum ModelError {
         /// What happened.
         detail: String,
     },
-    /// The answer is not what the protocol says. The caller may ask again once or twice.
+    /// The answer is not what the protocol says. The caller asks again once.
     #[error("the server's answer could not be understood: {detail}. Check `LLM_BASE_URL`")]
     Protocol {
         /// What was expected, and what came.

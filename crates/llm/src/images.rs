@@ -1,6 +1,6 @@
 //! Makes the images of a request such as providers take them.
 //!
-//! Too large ones are made smaller. Where a provider fetches nothing itself, images on the web are fetched and
+//! Too large ones are made smaller, and wrongly labelled ones labelled anew. Where a provider fetches nothing itself, images on the web are fetched and
 //! put into the request, but never from addresses that only this machine can reach: a page that an agent reads
 //! must not be able to make it read those. An image that cannot be sent is replaced by a line that says why.
 
@@ -32,8 +32,8 @@ const MAX_SIDE_OF_MANY: u32 = 2_000;
 /// From how many on images have to be smaller.
 const MANY: usize = 20;
 
-/// The largest image that is sent or fetched.
-const MAX_IMAGE_BYTES: usize = 20 * 1024 * 1024;
+/// The largest image that is read or fetched.
+pub(crate) const MAX_IMAGE_BYTES: usize = 20 * 1024 * 1024;
 
 /// How much of prepared images is kept: the same ones come with every request.
 const MAX_KEPT_BYTES: usize = 64 * 1024 * 1024;
@@ -46,9 +46,10 @@ pub(crate) struct ImagesModel {
 
 impl ImagesModel {
     /// With a fetcher images on the web are put into the request, without one their addresses are sent.
-    pub(crate) fn new(inner: Arc<dyn Model>, fetcher: Option<Fetcher>) -> Self {
+    pub(crate) fn new(inner: Arc<dyn Model>, fetcher: Option<Fetcher>, max_bytes: usize) -> Self {
         let studio = Studio {
             fetcher,
+            max_bytes,
             kept: Mutex::default(),
             hasher: RandomState::new(),
         };
@@ -86,6 +87,8 @@ fn count(request: &Request) -> usize {
 /// Where images are prepared, and kept for the next request.
 struct Studio {
     fetcher: Option<Fetcher>,
+    /// The largest image that the server takes.
+    max_bytes: usize,
     kept: Mutex<Kept>,
     hasher: RandomState,
 }
@@ -104,6 +107,8 @@ enum Prepared {
     Unchanged,
     /// Another one, as a `data:` address.
     Changed(String),
+    /// It cannot be sent, for that reason.
+    LeftOut(String),
 }
 
 impl Studio {
@@ -134,12 +139,12 @@ impl Studio {
             let mut notes = Vec::new();
             for url in std::mem::take(&mut body.image_urls) {
                 match self.image(&url, side).await {
-                    Ok(Prepared::Unchanged) => body.image_urls.push(url),
-                    Ok(Prepared::Changed(url)) => {
+                    Prepared::Unchanged => body.image_urls.push(url),
+                    Prepared::Changed(url) => {
                         changed = true;
                         body.image_urls.push(url);
                     }
-                    Err(reason) => {
+                    Prepared::LeftOut(reason) => {
                         changed = true;
                         notes.push(Content::text(format!("[An image was left out: {reason}.]")));
                     }
@@ -156,31 +161,43 @@ impl Studio {
         })
     }
 
-    async fn image(&self, url: &str, side: u32) -> Result<Prepared, String> {
+    async fn image(&self, url: &str, side: u32) -> Prepared {
         let key = (self.hasher.hash_one(url), side);
         if let Some(prepared) = self.kept().images.get(&key) {
-            return Ok(prepared.clone());
+            return prepared.clone();
         }
         let prepared = match (&self.fetcher, url.starts_with("data:")) {
-            (_, true) => shrunk(url.to_owned(), side).await?,
+            (_, true) => self.shrunk(url.to_owned(), side).await,
             (None, false) => Prepared::Unchanged,
             (Some(fetcher), false) => {
-                let inline = fetcher.fetch(url).await.map_err(|error| error.to_string())?;
-                match shrunk(inline.clone(), side).await? {
-                    Prepared::Unchanged => Prepared::Changed(inline),
-                    changed @ Prepared::Changed(_) => changed,
+                match fetcher.fetch(url).await {
+                    Ok(inline) => match self.shrunk(inline.clone(), side).await {
+                        Prepared::Unchanged => Prepared::Changed(inline),
+                        other @ (Prepared::Changed(_) | Prepared::LeftOut(_)) => other,
+                    },
+                    // Kept as well: no request waits for the same server again.
+                    Err(error) => Prepared::LeftOut(error.to_string()),
                 }
             }
         };
         self.keep(key, prepared.clone());
-        Ok(prepared)
+        prepared
+    }
+
+    /// Away from the threads that serve others.
+    async fn shrunk(&self, url: String, side: u32) -> Prepared {
+        let max_bytes = self.max_bytes;
+        spawn_blocking(move || shrink(&url, side, max_bytes))
+            .await
+            .unwrap_or_else(|error| Err(error.to_string()))
+            .unwrap_or_else(Prepared::LeftOut)
     }
 
     fn keep(&self, key: (u64, u32), prepared: Prepared) {
         let mut kept = self.kept();
         let size = match &prepared {
             Prepared::Unchanged => 0,
-            Prepared::Changed(url) => url.len(),
+            Prepared::Changed(text) | Prepared::LeftOut(text) => text.len(),
         } + size_of::<(u64, u32, Prepared)>();
         if kept.bytes + size > MAX_KEPT_BYTES {
             *kept = Kept::default();
@@ -192,11 +209,4 @@ impl Studio {
     fn kept(&self) -> std::sync::MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Away from the threads that serve others.
-async fn shrunk(url: String, side: u32) -> Result<Prepared, String> {
-    spawn_blocking(move || shrink(&url, side))
-        .await
-        .unwrap_or_else(|error| Err(error.to_string()))
 }

@@ -38,9 +38,11 @@ impl Endpoint {
         if let Some(key) = &self.api_key {
             let (name, value) = match self.dialect {
                 Dialect::Azure => (HeaderName::from_static("api-key"), key.expose().clone()),
-                Dialect::OpenAi | Dialect::Compatible | Dialect::OpenRouter | Dialect::Strict => {
-                    (AUTHORIZATION, format!("Bearer {}", key.expose()))
-                }
+                Dialect::OpenAi
+                | Dialect::Proxy
+                | Dialect::Compatible
+                | Dialect::OpenRouter
+                | Dialect::Strict => (AUTHORIZATION, format!("Bearer {}", key.expose())),
             };
             headers.insert(name, secret_header(&value)?);
         }

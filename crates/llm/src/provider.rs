@@ -1,5 +1,7 @@
 //! Who offers models.
 
+use crate::images::MAX_IMAGE_BYTES;
+
 /// One provider of models.
 pub(crate) struct Provider {
     /// What stands before the slash of a model's name.
@@ -32,6 +34,8 @@ pub(crate) enum Wire {
 pub(crate) enum Dialect {
     /// All of OpenAI's: `max_completion_tokens`, `prompt_cache_key`, `stream_options`.
     OpenAi,
+    /// As OpenAI; a proxy that hides signatures in the ids of calls, to find them there again.
+    Proxy,
     /// The older `max_tokens`, and `stream_options`.
     Compatible,
     /// As compatible; `cache_control` at the top makes it mark the cache where a model wants marks.
@@ -40,6 +44,72 @@ pub(crate) enum Dialect {
     Azure,
     /// `max_tokens` alone; usage is reported unasked.
     Strict,
+}
+
+/// Which ids of calls a server takes.
+#[derive(Clone, Copy)]
+pub(crate) struct CallIds {
+    pub(crate) min_bytes: usize,
+    pub(crate) max_bytes: usize,
+    pub(crate) charset: Charset,
+}
+
+/// What an id is made of.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Charset {
+    Any,
+    /// Letters, digits, `_` and `-`.
+    Words,
+    /// Letters and digits.
+    Alphanumeric,
+}
+
+impl CallIds {
+    /// Anthropic's and Bedrock's.
+    pub(crate) const WORDS: Self = Self::new(1, 64, Charset::Words);
+    /// Those of the Responses API, and of servers that are not known to refuse any.
+    pub(crate) const ANY: Self = Self::new(1, 64, Charset::Any);
+    /// Those of OpenAI's chat API.
+    const SHORT: Self = Self::new(1, 40, Charset::Any);
+    /// Mistral's.
+    const NINE: Self = Self::new(9, 9, Charset::Alphanumeric);
+
+    const fn new(min_bytes: usize, max_bytes: usize, charset: Charset) -> Self {
+        Self {
+            min_bytes,
+            max_bytes,
+            charset,
+        }
+    }
+}
+
+/// The largest image where Claude may read it: 5 MB of base64.
+const MAX_CLAUDE_IMAGE_BYTES: usize = 3_750_000;
+
+impl Wire {
+    /// The largest image that its servers take.
+    pub(crate) fn max_image_bytes(self) -> usize {
+        match self {
+            Self::Anthropic | Self::Bedrock | Self::Chat(Dialect::OpenRouter | Dialect::Proxy) => {
+                MAX_CLAUDE_IMAGE_BYTES
+            }
+            Self::Chat(Dialect::OpenAi | Dialect::Compatible | Dialect::Azure | Dialect::Strict)
+            | Self::Gemini
+            | Self::Ollama => MAX_IMAGE_BYTES,
+        }
+    }
+}
+
+impl Dialect {
+    /// Which ids of calls go back to the server; `None`: all, with the signatures in them.
+    pub(crate) fn call_ids(self) -> Option<CallIds> {
+        match self {
+            Self::OpenAi | Self::Azure | Self::OpenRouter => Some(CallIds::SHORT),
+            Self::Compatible => Some(CallIds::ANY),
+            Self::Strict => Some(CallIds::NINE),
+            Self::Proxy => None,
+        }
+    }
 }
 
 /// All providers, the one to suggest first at the top.
@@ -63,7 +133,7 @@ pub(crate) const PROVIDERS: &[Provider] = &[
     provider("vllm", "http://localhost:8000/v1", None, Dialect::Compatible),
     provider("hosted_vllm", "http://localhost:8000/v1", None, Dialect::Compatible),
     provider("llamacpp", "http://localhost:8080/v1", None, Dialect::Compatible),
-    provider("litellm_proxy", "http://localhost:4000/v1", None, Dialect::OpenAi),
+    provider("litellm_proxy", "http://localhost:4000/v1", None, Dialect::Proxy),
 ];
 
 const fn provider(

@@ -12,6 +12,9 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::{Delta, Model, ModelError, ModelProfile, Request};
 
+/// How often a server is asked that may be none of a model at all.
+const PROTOCOL_ATTEMPTS: u32 = 2;
+
 /// When and how often to ask again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RetryPolicy {
@@ -43,7 +46,12 @@ impl RetryPolicy {
     /// How long to wait after a failed attempt (counted from 1); `None`: not to be asked again. `chance` is
     /// between 0 and 1: waits are spread, so that many who failed together do not come back together.
     fn wait_after(&self, attempt: u32, error: &ModelError, chance: f64) -> Option<Duration> {
-        if attempt >= self.attempts || !error.is_transient() {
+        let attempts = if matches!(error, ModelError::Protocol { .. }) {
+            self.attempts.min(PROTOCOL_ATTEMPTS)
+        } else {
+            self.attempts
+        };
+        if attempt >= attempts || !error.is_transient() {
             return None;
         }
         if let Some(asked) = error.retry_after() {

@@ -1,5 +1,5 @@
-//! Tool calls as Anthropic and Bedrock accept them, whoever made them: a conversation may have begun with
-//! another provider's model.
+//! Tool calls as each server accepts them, whoever made them: a conversation may have begun with another
+//! provider's model.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -8,29 +8,36 @@ use ring::digest::{SHA256, digest};
 use serde_json::json;
 use serde_json::value::RawValue;
 
+use crate::gemini::bare_call_id;
+use crate::provider::{CallIds, Charset};
 use crate::{ModelError, Request, ToolSchema};
 
-/// A longer id is refused.
-const MAX_ID_BYTES: usize = 64;
+/// What stands for an id that is refused is made of these.
+const LETTERS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// How many bytes of a digest stand for an id that is refused.
-const DIGEST_BYTES: usize = 16;
-
-/// An id of letters, digits, `_` and `-`. Any other is replaced, the same one always in the same way.
-pub(crate) fn id(id: &str) -> Cow<'_, str> {
-    let fits = (1..=MAX_ID_BYTES).contains(&id.len())
-        && id
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
+/// The id of a call without what Gemini hid in it. One that the server refuses is replaced, the same one always
+/// in the same way.
+pub(crate) fn id(kept: &str, taken: CallIds) -> Cow<'_, str> {
+    let id = bare_call_id(kept);
+    let fits = (taken.min_bytes..=taken.max_bytes).contains(&id.len())
+        && id.bytes().all(|byte| match taken.charset {
+            Charset::Any => true,
+            Charset::Words => byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'),
+            Charset::Alphanumeric => byte.is_ascii_alphanumeric(),
+        });
     if fits {
         return Cow::Borrowed(id);
     }
     let digest = digest(&SHA256, id.as_bytes());
-    let hex: String = digest.as_ref()[..DIGEST_BYTES]
+    let letters = digest
+        .as_ref()
         .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    Cow::Owned(format!("call_{hex}"))
+        .map(|byte| char::from(LETTERS[usize::from(*byte) % LETTERS.len()]));
+    let mark = match taken.charset {
+        Charset::Any | Charset::Words => "call_",
+        Charset::Alphanumeric => "",
+    };
+    Cow::Owned(mark.chars().chain(letters).take(taken.max_bytes).collect())
 }
 
 /// The arguments as a JSON object, exactly as the model wrote them. What is none is put into one, so that the
@@ -79,18 +86,39 @@ pub(crate) fn unwritable(error: &serde_json::Error) -> ModelError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::provider::Dialect;
 
     #[test]
     fn an_id_that_would_be_refused_is_replaced_always_alike() {
-        assert_eq!(id("toolu_01-Ab"), "toolu_01-Ab");
+        assert_eq!(id("toolu_01-Ab", CallIds::WORDS), "toolu_01-Ab");
+        assert_eq!(id("fc-1__thought__a+b/c==", CallIds::WORDS), "fc-1");
+        assert_eq!(id("functions.ls:0", CallIds::ANY), "functions.ls:0");
+        let nine = Dialect::Strict.call_ids().unwrap();
+        let short = Dialect::OpenAi.call_ids().unwrap();
+        assert_eq!(id("abcDEF123", nine), "abcDEF123");
         let long = "x".repeat(65);
-        for foreign in ["call__thought__a+b/c==", "", long.as_str()] {
-            let replaced = id(foreign);
-            assert!(replaced.len() <= MAX_ID_BYTES && replaced.starts_with("call_"));
-            assert_eq!(replaced, id(foreign));
-            assert_eq!(id(&replaced), replaced);
+        for (taken, refused) in [
+            (CallIds::WORDS, "functions.ls:0"),
+            (CallIds::WORDS, "__thought__a+b/c=="),
+            (CallIds::WORDS, &long),
+            (CallIds::ANY, &long),
+            (CallIds::ANY, ""),
+            (short, &long[..41]),
+            (nine, "call_1"),
+            (nine, "call_1234"),
+            (nine, &long[..10]),
+        ] {
+            let replaced = id(refused, taken);
+            assert_ne!(replaced, refused);
+            assert!(
+                (taken.min_bytes..=taken.max_bytes).contains(&replaced.len()),
+                "{replaced}"
+            );
+            assert_eq!(replaced, id(refused, taken));
+            assert_eq!(id(&replaced, taken), replaced);
         }
-        assert_ne!(id("a b"), id("a c"));
+        assert_ne!(id("a b", CallIds::WORDS), id("a c", CallIds::WORDS));
+        assert_ne!(id("call_1", nine), id("call_2", nine));
     }
 
     #[test]

@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 use super::AnthropicApi;
 use crate::attachment::{Attachment, LEFT_OUT};
 use crate::claude::{Thinking, signed};
+use crate::provider::CallIds;
 use crate::{ModelError, Request, ToolSchema, tool_use};
 
 #[derive(Serialize)]
@@ -193,7 +194,7 @@ fn reply<'a>(model: &AnthropicApi, message: &'a Message) -> Result<Vec<Block<'a>
     let mut said = blocks(parts(model, &message.content));
     for call in message.tool_calls.iter().flatten() {
         said.push(Block::Part(Part::ToolUse {
-            id: tool_use::id(&call.id),
+            id: tool_use::id(&call.id, CallIds::WORDS),
             name: &call.name,
             input: tool_use::input(&call.arguments)?,
         }));
@@ -207,7 +208,10 @@ fn reply<'a>(model: &AnthropicApi, message: &'a Message) -> Result<Vec<Block<'a>
 
 fn result<'a>(model: &AnthropicApi, message: &'a Message) -> Part<'a> {
     Part::ToolResult {
-        tool_use_id: tool_use::id(message.tool_call_id.as_deref().unwrap_or_default()),
+        tool_use_id: tool_use::id(
+            message.tool_call_id.as_deref().unwrap_or_default(),
+            CallIds::WORDS,
+        ),
         content: parts(model, &message.content),
         cache_control: None,
     }

@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 use super::BedrockApi;
 use crate::attachment::{Attachment, LEFT_OUT};
 use crate::claude::{INTERLEAVED_THINKING, Thinking, signed};
+use crate::provider::CallIds;
 use crate::{ModelError, Request, ToolSchema, tool_use};
 
 /// A document is refused without any text beside it.
@@ -217,7 +218,7 @@ impl Writer<'_> {
         let mut said = self.blocks(&message.content);
         for call in message.tool_calls.iter().flatten() {
             said.push(Block::ToolUse {
-                tool_use_id: tool_use::id(&call.id),
+                tool_use_id: tool_use::id(&call.id, CallIds::WORDS),
                 name: &call.name,
                 input: tool_use::input(&call.arguments)?,
             });
@@ -240,7 +241,10 @@ impl Writer<'_> {
 
     fn result<'a>(&mut self, message: &'a Message) -> Block<'a> {
         Block::ToolResult {
-            tool_use_id: tool_use::id(message.tool_call_id.as_deref().unwrap_or_default()),
+            tool_use_id: tool_use::id(
+                message.tool_call_id.as_deref().unwrap_or_default(),
+                CallIds::WORDS,
+            ),
             content: self.blocks(&message.content),
         }
     }

@@ -118,7 +118,7 @@ fn caching_is_asked_for_in_the_way_the_provider_understands() {
         );
     }
     let elsewhere = with("openai/gpt-5", Home::Elsewhere, KnownCapabilities::default());
-    assert!(!elsewhere.prompt_cache_retention);
+    assert!(!elsewhere.prompt_cache_retention && !elsewhere.prompt_cache_key);
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn models_that_reason_take_an_effort_and_no_temperature() {
 
 #[test]
 fn quirks_of_families_go_by_name() {
-    let cases: [(&str, Question, bool); 12] = [
+    let cases: [(&str, Question, bool); 16] = [
         ("openai/o1", |can| can.stop_words, false),
         ("xai/grok-4-0709", |can| can.stop_words, false),
         ("openai/gpt-4o1", |can| can.stop_words, true),
@@ -152,6 +152,10 @@ fn quirks_of_families_go_by_name() {
         ("openrouter/z-ai/glm-5", |can| can.string_only_content, true),
         ("moonshot/kimi-k3", |can| can.inline_images, true),
         ("openrouter/moonshotai/kimi-k3", |can| can.inline_images, false),
+        ("gemini/gemini-3-pro", |can| can.inline_images, true),
+        ("bedrock/anthropic.claude-opus-4-8", |can| can.inline_images, true),
+        ("ollama/qwen3-vl", |can| can.inline_images, true),
+        ("anthropic/claude-opus-4-8", |can| can.inline_images, false),
         ("openai/o3", |can| can.parallel_tool_calls, false),
     ];
     for (name, question, expected) in cases {

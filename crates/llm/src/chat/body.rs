@@ -3,16 +3,24 @@
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::iter;
 
 use deft_types::{Content, Message, Role, ToolCall};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::gemini::bare_call_id;
+use crate::attachment::{Attachment, LEFT_OUT, PDF_NAME};
 use crate::openai::{CACHE_RETENTION, Endpoint, NO_IMAGES};
 use crate::provider::Dialect;
+use crate::tool_use;
 use crate::{Request, ToolSchema};
+
+/// What the model is made to have said where it was interrupted after a tool's result.
+const GO_ON: &str = "I have the result.";
+
+/// Stands for reasoning that nobody has.
+const NOT_SHOWN: &str = "(not shown)";
 
 #[derive(Serialize)]
 pub(super) struct Body<'a> {
@@ -62,7 +70,7 @@ struct WireMessage<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tool_calls: Vec<WireCall<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tool_call_id: Option<&'a str>,
+    tool_call_id: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<&'a str>,
 }
@@ -81,6 +89,7 @@ enum WireContent<'a> {
 enum WirePart<'a> {
     Text { text: &'a str },
     ImageUrl { image_url: ImageUrl<'a> },
+    File { file: File<'a> },
 }
 
 #[derive(Serialize)]
@@ -89,8 +98,14 @@ struct ImageUrl<'a> {
 }
 
 #[derive(Serialize)]
+struct File<'a> {
+    filename: &'static str,
+    file_data: &'a str,
+}
+
+#[derive(Serialize)]
 struct WireCall<'a> {
-    id: &'a str,
+    id: Cow<'a, str>,
     r#type: &'static str,
     function: WireFunction<'a>,
 }
@@ -120,7 +135,7 @@ pub(super) fn of<'a>(model: &'a Endpoint, request: &'a Request) -> Body<'a> {
     let tuning = &model.tuning;
     let max_output = model.max_output.map(|tokens| tokens.0);
     let newer_limit = match model.dialect {
-        Dialect::OpenAi => true,
+        Dialect::OpenAi | Dialect::Proxy => true,
         Dialect::Azure => capabilities.reasoning_effort,
         Dialect::Compatible | Dialect::OpenRouter | Dialect::Strict => false,
     };
@@ -167,8 +182,9 @@ fn messages<'a>(model: &Endpoint, request: &'a Request) -> Vec<WireMessage<'a>> 
         if message.role != Role::Tool && !held.is_empty() {
             wire.push(images_of_tools(std::mem::take(&mut held)));
         }
-        let calls: Vec<_> = message.tool_calls.iter().flatten().map(call).collect();
-        let text = message.plain_text();
+        let calls = message.tool_calls.iter().flatten();
+        let calls: Vec<_> = calls.map(|made| call(model.dialect, made)).collect();
+        let mut text = message.plain_text();
         let content = match message.role {
             // A model that only calls tools says nothing, which to some servers is not an empty text.
             Role::Assistant if text.is_empty() && !calls.is_empty() => WireContent::Nothing,
@@ -183,11 +199,19 @@ fn messages<'a>(model: &Endpoint, request: &'a Request) -> Vec<WireMessage<'a>> 
                 )
             }
             Role::Tool => {
-                held.extend(images(message));
+                for part in images(message).map(|url| attachment(model.dialect, url)) {
+                    match part {
+                        WirePart::Text { text: note } => {
+                            text.push('\n');
+                            text.push_str(note);
+                        }
+                        part @ (WirePart::ImageUrl { .. } | WirePart::File { .. }) => held.push(part),
+                    }
+                }
                 WireContent::Text(text)
             }
             Role::System | Role::User if images(message).next().is_none() => WireContent::Text(text),
-            Role::System | Role::User => WireContent::Parts(parts(message)),
+            Role::System | Role::User => WireContent::Parts(parts(model.dialect, message)),
         };
         wire.push(WireMessage {
             role: match message.role {
@@ -195,48 +219,49 @@ fn messages<'a>(model: &Endpoint, request: &'a Request) -> Vec<WireMessage<'a>> 
                 role @ (Role::System | Role::User | Role::Assistant | Role::Tool) => role,
             },
             content,
-            reasoning_content: message
-                .reasoning_content
-                .as_deref()
-                .filter(|_| capabilities.send_reasoning_back),
+            reasoning_content: reasoning(message).filter(|_| capabilities.send_reasoning_back),
             tool_calls: calls,
-            tool_call_id: message.tool_call_id.as_deref().map(bare_call_id),
+            tool_call_id: message
+                .tool_call_id
+                .as_deref()
+                .map(|id| call_id(model.dialect, id)),
             name: message.name.as_deref(),
         });
     }
     if !held.is_empty() {
         wire.push(images_of_tools(held));
     }
+    match model.dialect {
+        Dialect::Strict => with_replies(wire),
+        Dialect::OpenAi | Dialect::Proxy | Dialect::Compatible | Dialect::OpenRouter | Dialect::Azure => wire,
+    }
+}
+
+/// Models that want their reasoning back miss it on calls that another model made.
+fn reasoning(message: &Message) -> Option<&str> {
+    let calls = message.tool_calls.iter().flatten().next();
+    let shown = message.reasoning_content.as_deref();
+    shown.filter(|text| !text.is_empty()).or(calls.map(|_| NOT_SHOWN))
+}
+
+/// Some servers want a reply after each result before anybody else may speak.
+fn with_replies(messages: Vec<WireMessage<'_>>) -> Vec<WireMessage<'_>> {
+    let mut wire = Vec::with_capacity(messages.len());
+    let mut last = None;
+    for message in messages {
+        if last == Some(Role::Tool) && matches!(message.role, Role::User | Role::System) {
+            wire.push(said(Role::Assistant, WireContent::Text(GO_ON.to_owned())));
+        }
+        last = Some(message.role);
+        wire.push(message);
+    }
     wire
 }
 
-fn parts(message: &Message) -> Vec<WirePart<'_>> {
-    let mut parts = Vec::new();
-    for part in &message.content {
-        match part {
-            Content::Text(body) => parts.push(WirePart::Text { text: &body.text }),
-            Content::Image(body) => parts.extend(body.image_urls.iter().map(|url| WirePart::ImageUrl {
-                image_url: ImageUrl { url },
-            })),
-        }
-    }
-    parts
-}
-
-fn images(message: &Message) -> impl Iterator<Item = WirePart<'_>> {
-    parts(message)
-        .into_iter()
-        .filter(|part| matches!(part, WirePart::ImageUrl { .. }))
-}
-
-fn images_of_tools(images: Vec<WirePart<'_>>) -> WireMessage<'_> {
-    let mut parts = vec![WirePart::Text {
-        text: "The images of the tool results above:",
-    }];
-    parts.extend(images);
+fn said(role: Role, content: WireContent<'_>) -> WireMessage<'_> {
     WireMessage {
-        role: Role::User,
-        content: WireContent::Parts(parts),
+        role,
+        content,
         reasoning_content: None,
         tool_calls: Vec::new(),
         tool_call_id: None,
@@ -244,9 +269,60 @@ fn images_of_tools(images: Vec<WirePart<'_>>) -> WireMessage<'_> {
     }
 }
 
-fn call(call: &ToolCall) -> WireCall<'_> {
+fn parts(dialect: Dialect, message: &Message) -> Vec<WirePart<'_>> {
+    let mut parts = Vec::new();
+    for part in &message.content {
+        match part {
+            Content::Text(body) => parts.push(WirePart::Text { text: &body.text }),
+            Content::Image(body) => parts.extend(body.image_urls.iter().map(|url| attachment(dialect, url))),
+        }
+    }
+    parts
+}
+
+fn attachment(dialect: Dialect, url: &str) -> WirePart<'_> {
+    match Attachment::of(url) {
+        Attachment::Image { .. } | Attachment::Link(_) => WirePart::ImageUrl {
+            image_url: ImageUrl { url },
+        },
+        Attachment::Pdf { .. } => match dialect {
+            Dialect::OpenAi | Dialect::Proxy | Dialect::OpenRouter => WirePart::File {
+                file: File {
+                    filename: PDF_NAME,
+                    file_data: url,
+                },
+            },
+            Dialect::Compatible | Dialect::Azure | Dialect::Strict => WirePart::Text { text: LEFT_OUT },
+        },
+        Attachment::Unusable => WirePart::Text { text: LEFT_OUT },
+    }
+}
+
+fn images(message: &Message) -> impl Iterator<Item = &str> {
+    let urls = message.content.iter().filter_map(|part| match part {
+        Content::Text(_) => None,
+        Content::Image(body) => Some(&body.image_urls),
+    });
+    urls.flatten().map(String::as_str)
+}
+
+fn images_of_tools(images: Vec<WirePart<'_>>) -> WireMessage<'_> {
+    let mut parts = vec![WirePart::Text {
+        text: "The images of the tool results above:",
+    }];
+    parts.extend(images);
+    said(Role::User, WireContent::Parts(parts))
+}
+
+fn call_id(dialect: Dialect, id: &str) -> Cow<'_, str> {
+    dialect
+        .call_ids()
+        .map_or(Cow::Borrowed(id), |taken| tool_use::id(id, taken))
+}
+
+fn call(dialect: Dialect, call: &ToolCall) -> WireCall<'_> {
     WireCall {
-        id: bare_call_id(&call.id),
+        id: call_id(dialect, &call.id),
         r#type: "function",
         function: WireFunction {
             name: &call.name,

@@ -37,6 +37,7 @@ const CONTEXT_WINDOW: &[&str] = &[
     "context length of only",
     "prompt is too long",
     "input is too long",
+    "`inputs` tokens + `max_new_tokens` must be <=",
 ];
 
 const MALFORMED_HISTORY: &[&str] = &[
@@ -52,6 +53,11 @@ const MALFORMED_HISTORY: &[&str] = &[
     "not the same number of function calls and responses",
     "roles must alternate",
     "unexpected role",
+    "after role",
+    "ids must be unique",
+    "invalid `signature` in `thinking` block",
+    "cannot be modified",
+    "reasoning_content is missing",
     "unexpected tool call id",
     "missing a `thought_signature`",
     "missing a thought_signature",
@@ -114,6 +120,8 @@ pub(crate) fn failure_of(status: Option<u16>, retry_after: Option<Duration>, bod
         Some(402) => ModelError::Quota { detail },
         // Google says the same of a limit per minute, and then how long to wait.
         _ if says(QUOTA) && answer.retry_after.is_none() => ModelError::Quota { detail },
+        // More than a whole minute's share: waiting does not make it less.
+        Some(429) if says(&["request too large"]) => ModelError::ContextWindowExceeded { detail },
         Some(429) => ModelError::RateLimit { retry_after, detail },
         // Too large for the server, whatever it counts: a shorter history helps.
         Some(413) => ModelError::ContextWindowExceeded { detail },
@@ -123,6 +131,8 @@ pub(crate) fn failure_of(status: Option<u16>, retry_after: Option<Duration>, bod
         _ if says(CONTENT_POLICY) => ModelError::ContentPolicy { detail },
         None if says(&["permission_error"]) => ModelError::Permission { detail },
         Some(403) => ModelError::Permission { detail },
+        // Who says when to come back expects to be well again by then.
+        Some(500 | 502 | 504) if retry_after.is_some() => ModelError::Overloaded { retry_after, detail },
         None if says(&["timeout_error"]) => ModelError::Timeout { detail },
         Some(408 | 504) => ModelError::Timeout { detail },
         Some(503 | 529) => ModelError::Overloaded { retry_after, detail },

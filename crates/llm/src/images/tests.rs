@@ -66,6 +66,7 @@ fn measure(url: &str) -> (String, u32, u32) {
 fn studio(fetcher: Option<Fetcher>) -> Studio {
     Studio {
         fetcher,
+        max_bytes: MAX_IMAGE_BYTES,
         kept: Mutex::default(),
         hasher: RandomState::new(),
     }
@@ -91,6 +92,48 @@ async fn many_images_have_to_be_smaller() {
     };
     assert_eq!(sides(MANY).await, 4_000);
     assert_eq!(sides(MANY + 1).await, 2_000);
+}
+
+#[tokio::test]
+async fn an_image_of_too_many_bytes_is_made_smaller_until_it_fits() {
+    let noise = image::RgbImage::from_fn(300, 150, |x, y| {
+        let byte = |factor: u32| (x * 7_919 + y * factor).wrapping_mul(2_654_435_761).to_le_bytes()[3];
+        image::Rgb([byte(104_729), byte(1_299_709), byte(15_485_863)])
+    });
+    for (format, kind) in [(ImageFormat::Png, "png"), (ImageFormat::Jpeg, "jpeg")] {
+        let mut bytes = std::io::Cursor::new(Vec::new());
+        noise.write_to(&mut bytes, format).unwrap();
+        let url = inline(kind, bytes.get_ref());
+        let max_bytes = bytes.get_ref().len() / 3;
+        let Ok(Prepared::Changed(smaller)) = shrink(&url, MAX_SIDE, max_bytes) else {
+            panic!("it was left as it was");
+        };
+        let (label, width, height) = measure(&smaller);
+        assert_eq!((label.as_str(), width), (kind, height * 2));
+        assert!(smaller.len() < max_bytes / 3 * 4 + 100);
+        assert!(shrink(&url, MAX_SIDE, 100).unwrap_err().contains("100 bytes"));
+    }
+}
+
+#[tokio::test]
+async fn an_image_is_labelled_as_what_it_is() {
+    let photo = image(4, 4, ImageFormat::Jpeg);
+    for wrong in ["png", "jpg"] {
+        let prepared = studio(None).prepare(shown(vec![inline(wrong, &photo)])).await;
+        assert_eq!(urls(&prepared), [inline("jpeg", &photo)]);
+    }
+}
+
+#[tokio::test]
+async fn an_image_that_could_not_be_fetched_is_not_asked_for_again() {
+    let (base, count) = serve(vec![("/a.png", answer("404 Not Found", b""))]).await;
+    let studio = studio(Some(fetcher(only_the_first)));
+    for _ in 0..2 {
+        let prepared = studio.prepare(shown(vec![format!("{base}/a.png")])).await;
+        let text = prepared.messages[0].plain_text();
+        assert!(text.contains("HTTP 404"), "{text}");
+    }
+    assert_eq!(count.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test]
@@ -123,10 +166,7 @@ async fn an_image_that_cannot_be_sent_leaves_a_note() {
     cut.truncate(cut.len() - 20);
     let prepared = studio(None).prepare(shown(vec![inline("png", &cut)])).await;
     let text = prepared.messages[0].plain_text();
-    assert!(
-        text.contains("it has 9000×4 pixels, more than the 8000"),
-        "{text}"
-    );
+    assert!(text.contains("it has 9000×4 pixels and"), "{text}");
 }
 
 /// Answers each request by its path, and counts them.

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use super::ChatApi;
 use crate::attachment::{Attachment, Format};
-use crate::gemini::bare_call_id;
+use crate::provider::CallIds;
 use crate::tool_use;
 use crate::{ModelError, Request, ToolSchema};
 
@@ -86,12 +86,12 @@ struct WireMessage<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_name: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tool_call_id: Option<&'a str>,
+    tool_call_id: Option<Cow<'a, str>>,
 }
 
 #[derive(Serialize)]
 struct WireCall<'a> {
-    id: &'a str,
+    id: Cow<'a, str>,
     function: WireFunction<'a>,
 }
 
@@ -163,7 +163,7 @@ fn wire_message<'a>(api: &ChatApi, message: &'a Message) -> Result<WireMessage<'
     }
     let calls = message.tool_calls.iter().flatten().map(|call| {
         Ok(WireCall {
-            id: bare_call_id(&call.id),
+            id: tool_use::id(&call.id, CallIds::ANY),
             function: WireFunction {
                 name: &call.name,
                 arguments: tool_use::input(&call.arguments)?,
@@ -177,7 +177,10 @@ fn wire_message<'a>(api: &ChatApi, message: &'a Message) -> Result<WireMessage<'
         images,
         tool_calls: calls.collect::<Result<_, ModelError>>()?,
         tool_name: message.name.as_deref().filter(|_| message.role == Role::Tool),
-        tool_call_id: message.tool_call_id.as_deref().map(bare_call_id),
+        tool_call_id: message
+            .tool_call_id
+            .as_deref()
+            .map(|id| tool_use::id(id, CallIds::ANY)),
     })
 }
 

@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::iter;
 use std::sync::Arc;
 
@@ -11,11 +12,11 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::reasoning::{self, WireReasoning};
+use crate::attachment::{Attachment, LEFT_OUT, PDF_NAME};
 use crate::openai::{CACHE_RETENTION, Endpoint, NO_IMAGES};
+use crate::provider::CallIds;
+use crate::tool_use;
 use crate::{Request, ToolSchema};
-
-/// The API refuses longer ids of calls, which other providers make.
-const MAX_CALL_ID_CHARS: usize = 64;
 
 /// What the server sends besides: its reasoning, which it keeps no more than anything else.
 const INCLUDED: &[&str] = &["reasoning.encrypted_content"];
@@ -74,12 +75,12 @@ enum Item<'a> {
     FunctionCall {
         #[serde(skip_serializing_if = "Option::is_none")]
         id: Option<&'a str>,
-        call_id: &'a str,
+        call_id: Cow<'a, str>,
         name: &'a str,
         arguments: &'a str,
     },
     FunctionCallOutput {
-        call_id: &'a str,
+        call_id: Cow<'a, str>,
         output: Output<'a>,
     },
 }
@@ -87,9 +88,19 @@ enum Item<'a> {
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Part<'a> {
-    InputText { text: String },
-    OutputText { text: String },
-    InputImage { image_url: &'a str },
+    InputText {
+        text: String,
+    },
+    OutputText {
+        text: String,
+    },
+    InputImage {
+        image_url: &'a str,
+    },
+    InputFile {
+        filename: &'static str,
+        file_data: &'a str,
+    },
 }
 
 /// Text alone goes as a string, which every server takes.
@@ -153,7 +164,7 @@ fn items<'a>(model: &Endpoint, message: &'a Message) -> Vec<Item<'a>> {
     match message.role {
         Role::Assistant => reply(message),
         Role::Tool => vec![Item::FunctionCallOutput {
-            call_id: call_id(message.tool_call_id.as_deref().unwrap_or_default()),
+            call_id: tool_use::id(message.tool_call_id.as_deref().unwrap_or_default(), CallIds::ANY),
             output: output(model, message),
         }],
         role @ (Role::System | Role::User) => {
@@ -202,14 +213,21 @@ fn reply(message: &Message) -> Vec<Item<'_>> {
         items.extend(due(Some(index)));
         items.push(function_call(call));
     }
-    items.extend(due(Some(usize::MAX)));
+    // Reasoning that nothing follows is refused.
+    while let Some(Item::Reasoning(_)) = items.last() {
+        items.pop();
+    }
     items
 }
 
 fn function_call(call: &ToolCall) -> Item<'_> {
     Item::FunctionCall {
-        id: call.responses_item_id.as_deref(),
-        call_id: call_id(&call.id),
+        // Those that other servers give are refused.
+        id: call
+            .responses_item_id
+            .as_deref()
+            .filter(|id| id.starts_with("fc")),
+        call_id: tool_use::id(&call.id, CallIds::ANY),
         name: &call.name,
         arguments: &call.arguments,
     }
@@ -236,19 +254,19 @@ fn output<'a>(model: &Endpoint, message: &'a Message) -> Output<'a> {
 /// Images, or what stands in for them.
 fn images<'a>(model: &Endpoint, images: &'a ImageContent) -> impl Iterator<Item = Part<'a>> {
     let vision = model.capabilities.vision;
-    images.image_urls.iter().map(move |image_url| {
-        if vision {
-            Part::InputImage { image_url }
-        } else {
-            let text = NO_IMAGES.to_owned();
-            Part::InputText { text }
-        }
-    })
-}
-
-/// The beginning of an id, which tells it from others as well as the whole.
-fn call_id(id: &str) -> &str {
-    id.char_indices()
-        .nth(MAX_CALL_ID_CHARS)
-        .map_or(id, |(end, _)| &id[..end])
+    let note = |text: &str| Part::InputText {
+        text: text.to_owned(),
+    };
+    images
+        .image_urls
+        .iter()
+        .map(move |url| match Attachment::of(url) {
+            _ if !vision => note(NO_IMAGES),
+            Attachment::Image { .. } | Attachment::Link(_) => Part::InputImage { image_url: url },
+            Attachment::Pdf { .. } => Part::InputFile {
+                filename: PDF_NAME,
+                file_data: url,
+            },
+            Attachment::Unusable => note(LEFT_OUT),
+        })
 }

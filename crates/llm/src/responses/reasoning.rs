@@ -126,7 +126,8 @@ pub(super) fn write(item: ReasoningItem) -> Option<WireReasoning> {
         return None;
     }
     Some(WireReasoning {
-        id: item.id,
+        // Those that other servers give are refused.
+        id: item.id.filter(|id| id.starts_with("rs")),
         summary: list("summary_text", item.summary),
         content: content.map(|texts| list("reasoning_text", texts)),
         encrypted_content: item.encrypted_content,

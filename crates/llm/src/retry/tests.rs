@@ -100,6 +100,15 @@ async fn after_the_last_attempt_the_failure_is_reported() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_answer_that_makes_no_sense_is_asked_for_once_more() {
+    let page = ModelError::Protocol {
+        detail: "a web page".to_owned(),
+    };
+    let (reply, waits) = ask(&model(vec![page.clone(); 9])).await;
+    assert_eq!((reply.unwrap_err(), waits.as_slice()), (page, [8].as_slice()));
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_asking_again_cannot_mend_is_reported_at_once() {
     for error in [
         ModelError::Authentication {

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use deft_llm::{FinishReason, Model, ModelError, ModelSettings, Reply, Request, complete, open};
-use deft_types::{Content, Message, Role, ThinkingBlock, Tokens};
+use deft_types::{Content, ImageContent, Message, Role, ThinkingBlock, Tokens};
 use futures::StreamExt;
 use serde_json::{Value, json};
 
@@ -32,6 +34,33 @@ fn begin() -> Value {
 
 fn piece(text: &str) -> Value {
     json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "text_delta", "text": text } })
+}
+
+#[tokio::test]
+async fn an_image_is_made_as_small_as_claude_takes_it() {
+    let server = Server::start(vec![Act::Hold]).await;
+    let mut png = std::io::Cursor::new(Vec::new());
+    image::DynamicImage::new_rgb8(2, 2)
+        .write_to(&mut png, image::ImageFormat::Png)
+        .unwrap();
+    // What follows the image counts as well.
+    let mut png = png.into_inner();
+    png.resize(4_000_000, 0);
+    let body = ImageContent {
+        image_urls: vec![format!("data:image/png;base64,{}", STANDARD.encode(png))],
+        ..ImageContent::default()
+    };
+    let request = Request {
+        messages: vec![Arc::new(Message::new(Role::User, vec![Content::Image(body)]))],
+        ..Request::default()
+    };
+    let mut reply = model(&server).stream(request);
+    let sent = tokio::select! {
+        sent = server.request() => sent,
+        delta = reply.next() => panic!("{delta:?} came before the request was seen"),
+    };
+    let data = &sent.body["messages"][0]["content"][0]["source"]["data"];
+    assert!(data.as_str().unwrap().len() < 1_000);
 }
 
 #[tokio::test]

@@ -250,7 +250,7 @@ fn reasoning_is_asked_for_as_the_model_takes_it() {
 
 #[test]
 fn what_another_provider_left_is_made_acceptable() {
-    let id = "call__thought__a+b/c==";
+    let id = "functions.ls:0";
     let body = body(
         &model(),
         &request(vec![

@@ -167,27 +167,62 @@ fn images_of_tool_results_follow_the_last_result_of_the_turn() {
     let wire = body(
         &model("gpt-4o", Dialect::OpenAi),
         vec![
-            Message::new(Role::User, vec![Content::text("See"), image("data:u")]),
+            Message::new(
+                Role::User,
+                vec![Content::text("See"), image("data:image/png;base64,u")],
+            ),
             called("", &["a", "b"]),
-            answered("a", vec![Content::text("one"), image("data:a")]),
-            answered("b", vec![image("data:b")]),
+            answered("a", vec![Content::text("one"), image("data:image/png;base64,a")]),
+            answered("b", vec![image("data:image/png;base64,b")]),
             Message::text(Role::Assistant, "Seen."),
         ],
     );
     let messages = wire["messages"].as_array().unwrap();
     assert_eq!(
         messages[0]["content"],
-        json!([{ "type": "text", "text": "See" }, url("data:u")])
+        json!([{ "type": "text", "text": "See" }, url("data:image/png;base64,u")])
     );
     assert_eq!(messages[2]["content"], "one");
     assert_eq!(messages[3]["content"], "");
     assert_eq!(messages[4]["role"], "user");
     assert_eq!(
         messages[4]["content"].as_array().unwrap()[1..],
-        [url("data:a"), url("data:b")]
+        [url("data:image/png;base64,a"), url("data:image/png;base64,b")]
     );
     assert_eq!(messages[5]["content"], "Seen.");
     assert_eq!(messages.len(), 6);
+}
+
+#[test]
+fn documents_and_what_is_no_image_do_not_go_as_images() {
+    let (pdf, odd) = (
+        "data:application/pdf;base64,QUJD",
+        "data:image/svg+xml;base64,QUJD",
+    );
+    let sent = |dialect| {
+        body(
+            &model("m", dialect),
+            vec![
+                Message::new(Role::User, vec![Content::text("See"), image(pdf), image(odd)]),
+                called("", &["a"]),
+                answered("a", vec![Content::text("one"), image(odd), image(pdf)]),
+            ],
+        )["messages"]
+            .take()
+    };
+    let file = json!({ "type": "file", "file": { "filename": PDF_NAME, "file_data": pdf } });
+    let text = |text: &str| json!({ "type": "text", "text": text });
+    let messages = sent(Dialect::OpenAi);
+    assert_eq!(messages[0]["content"], json!([text("See"), file, text(LEFT_OUT)]));
+    assert_eq!(messages[2]["content"], format!("one\n{LEFT_OUT}"));
+    assert_eq!(messages[3]["content"][1], file);
+    let messages = sent(Dialect::Compatible);
+    assert_eq!(
+        messages[0]["content"],
+        json!([text("See"), text(LEFT_OUT), text(LEFT_OUT)])
+    );
+    assert_eq!(messages[2]["content"], format!("one\n{LEFT_OUT}\n{LEFT_OUT}"));
+    assert_eq!(messages.as_array().unwrap().len(), 3);
 }
 
 #[test]
@@ -198,7 +233,7 @@ fn a_model_that_takes_no_images_is_told_that_there_was_one() {
         &model,
         vec![Message::new(
             Role::User,
-            vec![Content::text("See"), image("data:u")],
+            vec![Content::text("See"), image("data:image/png;base64,u")],
         )],
     );
     assert_eq!(wire["messages"][0]["content"], format!("See\n{NO_IMAGES}"));
@@ -211,6 +246,21 @@ fn reasoning_goes_back_only_to_models_that_want_it() {
         model.capabilities.send_reasoning_back = sent;
         let wire = body(&model, vec![called("", &["a"])]);
         assert_eq!(wire["messages"][0].get("reasoning_content").is_some(), sent);
+    }
+}
+
+#[test]
+fn a_model_that_wants_reasoning_back_misses_none_on_calls_of_another() {
+    let mut model = model("kimi-k2-thinking", Dialect::Compatible);
+    model.capabilities.send_reasoning_back = true;
+    for reasoning in [None, Some(String::new())] {
+        let foreign = Message {
+            reasoning_content: reasoning,
+            ..called("", &["a"])
+        };
+        let wire = body(&model, vec![foreign, Message::text(Role::Assistant, "Done.")]);
+        assert_eq!(wire["messages"][0]["reasoning_content"], NOT_SHOWN);
+        assert_eq!(wire["messages"][1].get("reasoning_content"), None);
     }
 }
 
@@ -275,4 +325,52 @@ fn an_id_that_carries_geminis_signature_goes_without_it() {
     );
     assert_eq!(wire["messages"][0]["tool_calls"][0]["id"], "call_a");
     assert_eq!(wire["messages"][1]["tool_call_id"], "call_a");
+}
+
+#[test]
+fn a_proxy_gets_the_ids_it_made_back_whole() {
+    let id = format!("call_a__thought__{}", "c2ln".repeat(50));
+    let wire = body(
+        &model("gemini-3-pro", Dialect::Proxy),
+        vec![called("", &[&id]), answered(&id, vec![Content::text("file")])],
+    );
+    assert_eq!(wire["messages"][0]["tool_calls"][0]["id"], id);
+    assert_eq!(wire["messages"][1]["tool_call_id"], id);
+}
+
+#[test]
+fn ids_that_a_server_refuses_are_replaced_in_calls_and_results_alike() {
+    let long = format!("toolu_{}", "x".repeat(40));
+    for (dialect, most) in [(Dialect::OpenAi, 40), (Dialect::Azure, 40), (Dialect::Strict, 9)] {
+        let wire = body(
+            &model("m", dialect),
+            vec![called("", &[&long]), answered(&long, vec![])],
+        );
+        let id = wire["messages"][0]["tool_calls"][0]["id"].as_str().unwrap();
+        assert!(id.len() <= most, "{id}");
+        assert_eq!(wire["messages"][1]["tool_call_id"], id);
+    }
+}
+
+#[test]
+fn a_strict_server_sees_a_reply_between_a_result_and_the_user() {
+    let roles = |dialect| {
+        let wire = body(
+            &model("m", dialect),
+            vec![
+                called("", &["a", "b"]),
+                answered("a", vec![]),
+                answered("b", vec![]),
+                Message::text(Role::User, "Wait."),
+                called("", &["c"]),
+                answered("c", vec![]),
+                Message::text(Role::Assistant, "Done."),
+            ],
+        );
+        let messages = wire["messages"].as_array().unwrap().iter();
+        let roles = messages.map(|message| message["role"].as_str().unwrap()[..1].to_owned());
+        roles.collect::<String>()
+    };
+    assert_eq!(roles(Dialect::Strict), "attauata");
+    assert_eq!(roles(Dialect::Compatible), "attuata");
 }

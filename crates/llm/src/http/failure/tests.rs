@@ -61,6 +61,7 @@ fn a_history_that_is_too_long_is_known_in_every_dialect() {
         "Please reduce the length of the messages or completion.",
         "Your input exceeds the context window of this model. Please adjust your input and try again.",
         "Input is too long for requested model.",
+        "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 32769. Given: 40000 `inputs` tokens",
     ];
     for message in messages {
         let error = openai(400, message, "");
@@ -87,6 +88,11 @@ fn a_history_out_of_order_is_known_in_every_dialect() {
         "Conversation roles must alternate user/assistant/user/assistant/...",
         "Unexpected role 'user' after role 'tool'",
         "Not the same number of function calls and responses",
+        "Expected an assistant's message after role 'tool', got 'user'",
+        "messages.1: `tool_use` ids must be unique",
+        "messages.1.content.0: Invalid `signature` in `thinking` block",
+        "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified.",
+        "thinking is enabled but reasoning_content is missing in assistant tool call message at index 2",
         "Item 'fc_1' of type 'function_call' was provided without its required 'reasoning' item: 'rs_1'.",
         "Item with id 'rs_1' not found. Items are not persisted when `store` is set to false.",
         "Please ensure that the number of function response parts is equal to the number of function call parts",
@@ -135,6 +141,24 @@ fn words_tell_what_the_status_does_not() {
         "rate_limit_exceeded",
     );
     assert!(matches!(limit, ModelError::RateLimit { .. }), "{limit:?}");
+    let never = openai(
+        429,
+        "Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 40000.",
+        "rate_limit_exceeded",
+    );
+    assert!(
+        matches!(never, ModelError::ContextWindowExceeded { .. }),
+        "{never:?}"
+    );
+}
+
+#[test]
+fn a_server_that_fails_is_asked_again_when_it_says() {
+    let wait = Some(Duration::from_secs(7));
+    for status in [429, 500, 502, 503, 504, 529] {
+        let error = failure_of(Some(status), wait, "");
+        assert_eq!(error.retry_after(), wait, "{status}");
+    }
 }
 
 #[test]
