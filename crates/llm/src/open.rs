@@ -144,11 +144,15 @@ fn open_once(name: &str, settings: &ModelSettings) -> Result<Arc<dyn Model>, Ope
     }
     let profile = profile(name, wire_name, provider, settings);
     let model = set_up(name, wire_name, provider, profile, api_key, settings)?;
-    dressed(model, settings)
+    dressed(model, provider.wire, settings)
 }
 
 /// The model with what it lacks: images of the right size, and tool calls in words.
-fn dressed(model: Arc<dyn Model>, settings: &ModelSettings) -> Result<Arc<dyn Model>, OpenModelError> {
+fn dressed(
+    model: Arc<dyn Model>,
+    wire: Wire,
+    settings: &ModelSettings,
+) -> Result<Arc<dyn Model>, OpenModelError> {
     let can = model.profile().capabilities;
     let fetcher = if can.inline_images {
         let tls = http::tls(settings.ca_file.as_deref()).map_err(|error| no_client(&error))?;
@@ -157,7 +161,8 @@ fn dressed(model: Arc<dyn Model>, settings: &ModelSettings) -> Result<Arc<dyn Mo
         None
     };
     let model = Arc::new(ImagesModel::new(model, fetcher));
-    Ok(if can.native_tool_calls {
+    // Of Ollama's models only their server knows, so theirs is decided once it has been asked.
+    Ok(if can.native_tool_calls || wire == Wire::Ollama {
         model
     } else {
         Arc::new(PromptedModel(model))
