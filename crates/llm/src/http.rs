@@ -9,17 +9,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use deft_types::Secret;
 use futures::stream::BoxStream;
 use reqwest::{Client, Response, header};
 use tokio::time::timeout;
 
 pub(crate) use self::client::{base_address, new_client, tls};
+pub(crate) use self::failure::{CUT, excerpt, failure_of};
 use self::failure::{MAX_FAILURE_BYTES, retry_after};
-pub(crate) use self::failure::{excerpt, failure_of};
 pub(crate) use self::fetch::fetch;
 pub use self::proxies::Proxies;
 use crate::api::Api;
+use crate::secrets::Secrets;
 use crate::{Delta, Model, ModelError, ModelProfile, Request};
 
 /// How long to wait for what is nice to have: token counts after a whole reply, the text of a failure.
@@ -34,7 +34,7 @@ pub(crate) struct HttpModel {
     /// How long a server may be silent, before or within its answer.
     pub(crate) idle_timeout: Duration,
     /// Taken out of whatever a server echoes.
-    pub(crate) secrets: Vec<Secret<String>>,
+    pub(crate) secrets: Secrets,
 }
 
 impl Model for HttpModel {
@@ -56,11 +56,11 @@ impl Model for HttpModel {
                     Err(_) if reader.is_whole() => break,
                     Err(error) => Err(error)?,
                 };
-                for delta in reader.feed(&bytes).map_err(|error| model.redact(error))? {
+                for delta in reader.feed(&bytes).map_err(|error| model.secrets.redact(error))? {
                     yield delta;
                 }
             }
-            for delta in reader.finish().map_err(|error| model.redact(error))? {
+            for delta in reader.finish().map_err(|error| model.secrets.redact(error))? {
                 yield delta;
             }
         })
@@ -89,16 +89,7 @@ impl HttpModel {
         let status = response.status().as_u16();
         let wait = retry_after(response.headers());
         let text = failure_text(response, &server).await;
-        Err(self.redact(failure_of(Some(status), wait, &text)))
-    }
-
-    /// Takes secrets out, should the server have echoed one.
-    fn redact(&self, mut error: ModelError) -> ModelError {
-        for secret in &self.secrets {
-            let detail = error.detail_mut();
-            *detail = detail.replace(secret.expose(), "**********");
-        }
-        error
+        Err(self.secrets.redact(failure_of(Some(status), wait, &text)))
     }
 }
 

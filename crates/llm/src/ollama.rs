@@ -21,6 +21,7 @@ use crate::api::{AnswerReader, Api, Post};
 use crate::chat::secret_header;
 use crate::http::{HttpModel, fetch};
 use crate::prompted::PromptedModel;
+use crate::secrets::Secrets;
 use crate::{Delta, KnownCapabilities, Model, ModelError, ModelProfile, Prices, Request, Tuning};
 
 /// The largest context that is asked for: a larger one takes more memory than most machines have. Who has it says
@@ -48,7 +49,7 @@ pub(crate) struct Setup {
     pub(crate) client: Client,
     pub(crate) idle_timeout: Duration,
     /// Taken out of whatever the server echoes.
-    pub(crate) secrets: Vec<Secret<String>>,
+    pub(crate) secrets: Secrets,
     /// Only what the model takes.
     pub(crate) tuning: Tuning,
     /// What the user says the model can do.
@@ -150,7 +151,8 @@ impl Setup {
             .post(endpoint(&self.base, "show"))
             .headers(headers(self.api_key.as_ref())?)
             .json(&json!({ "model": self.wire_name }));
-        match fetch(request, self.idle_timeout).await {
+        let answer = fetch(request, self.idle_timeout).await;
+        match answer.map_err(|error| self.secrets.redact(error)) {
             Ok(answer) => Ok(Shown::read(&answer)),
             Err(ModelError::BadRequest { detail }) if detail.contains(&self.wire_name) => {
                 Err(ModelError::BadRequest {

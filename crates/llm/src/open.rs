@@ -24,6 +24,7 @@ use crate::prompted::PromptedModel;
 use crate::provider::{PROVIDERS, Provider, Wire};
 use crate::retry::with_retries;
 use crate::script::{ScriptError, ScriptModel};
+use crate::secrets::Secrets;
 use crate::{Model, ModelProfile};
 
 /// What a server at an address of the user's choice is asked to write at most: it may well be a smaller one
@@ -32,9 +33,6 @@ const MAX_OUTPUT_ELSEWHERE: Tokens = Tokens(16_384);
 
 /// A name with more wrong letters than this is not a misspelling.
 const MAX_TYPOS: usize = 2;
-
-/// A shorter value is no secret.
-const MIN_SECRET_BYTES: usize = 8;
 
 /// Why a model could not be opened. The person changes a setting.
 #[derive(Debug, thiserror::Error)]
@@ -200,14 +198,14 @@ fn api_key(settings: &ModelSettings) -> Option<Secret<String>> {
     (!key.is_empty()).then(|| Secret::new(key.to_owned()))
 }
 
-/// What must not be shown. A short value of a header is no secret, and would blot out half a message.
-fn secrets(settings: &ModelSettings) -> Vec<Secret<String>> {
+/// What must not be shown. A short value is no secret, and would blot out half a message.
+fn secrets(settings: &ModelSettings) -> Secrets {
     let headers = settings.extra_headers.iter().map(|(_, value)| value.clone());
-    api_key(settings)
+    let values = api_key(settings)
         .into_iter()
-        .chain(headers.filter(|value| value.expose().len() >= MIN_SECRET_BYTES))
-        .chain(settings.aws.iter().flat_map(AwsSettings::secrets))
-        .collect()
+        .chain(headers)
+        .chain(settings.aws.iter().flat_map(AwsSettings::secrets));
+    Secrets::new(values)
 }
 
 /// Who offers the model, and the name it goes by there.

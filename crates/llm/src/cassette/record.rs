@@ -6,7 +6,6 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use deft_types::Secret;
 use futures::StreamExt;
 use futures::stream::BoxStream;
 use serde::Serialize;
@@ -14,6 +13,7 @@ use tokio::task::spawn_blocking;
 use uuid::Uuid;
 
 use super::{CassetteError, Exchange, Head, VERSION, question, read};
+use crate::secrets::Secrets;
 use crate::{Delta, Model, ModelError, ModelProfile, Request};
 
 /// A model whose requests and replies are kept. A call that is cancelled leaves nothing.
@@ -33,7 +33,7 @@ struct Cassette {
     /// Held while a line is written: only the first one comes with a head.
     writing: Mutex<()>,
     /// Never written, whoever quotes them.
-    secrets: Vec<Secret<String>>,
+    secrets: Secrets,
 }
 
 impl RecordModel {
@@ -42,7 +42,7 @@ impl RecordModel {
         name: &str,
         path: &Path,
         inner: Arc<dyn Model>,
-        secrets: Vec<Secret<String>>,
+        secrets: Secrets,
     ) -> Result<Self, CassetteError> {
         if std::fs::metadata(path).is_ok_and(|file| file.len() > 0) {
             read(path)?; // what is no cassette is left alone
@@ -148,11 +148,8 @@ impl Cassette {
     }
 
     fn line(&self, content: &impl Serialize) -> io::Result<String> {
-        let mut line = serde_json::to_string(content)?;
-        for secret in &self.secrets {
-            line = line.replace(secret.expose(), "**********");
-        }
-        line.push('\n');
-        Ok(line)
+        let mut json = serde_json::to_value(content)?;
+        self.secrets.redact_json(&mut json);
+        Ok(format!("{json}\n"))
     }
 }

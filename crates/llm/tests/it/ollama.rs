@@ -121,6 +121,16 @@ async fn a_failure_to_learn_is_tried_again_with_the_next_request() {
 }
 
 #[tokio::test]
+async fn a_key_that_the_server_echoes_when_asked_about_the_model_is_not_shown() {
+    let refused = json!({ "error": format!("unknown key {KEY}") }).to_string();
+    let server = Routes::start(vec![(SHOW, 401, refused)]).await;
+    let model = open(NAME, &settings(server.address.clone())).unwrap();
+    let error = complete(&*model, request(), |_| ()).await.unwrap_err();
+    assert!(matches!(error, ModelError::Authentication { .. }), "{error:?}");
+    assert!(error.to_string().contains("unknown key **********"), "{error}");
+}
+
+#[tokio::test]
 async fn what_does_not_fit_is_a_matter_of_the_context_window() {
     let too_long = json!({ "error": "the input length exceeds the context length" }).to_string();
     let server = Routes::start(vec![(SHOW, 200, shown()), (CHAT, 400, too_long)]).await;
