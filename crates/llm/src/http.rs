@@ -47,21 +47,40 @@ impl Model for HttpModel {
         Box::pin(async_stream::try_stream! {
             let (mut response, server) = model.send(&request).await?;
             let mut reader = model.api.reader();
-            while !reader.is_done() {
+            let failure = loop {
+                if reader.is_done() {
+                    break None;
+                }
                 let patience = if reader.is_whole() { AFTERMATH_TIMEOUT } else { model.idle_timeout };
                 let bytes = match next_bytes(&mut response, patience, &server).await {
                     Ok(Some(bytes)) => bytes,
-                    Ok(None) => break,
+                    Ok(None) => break None,
                     // What is missing is only the bookkeeping.
-                    Err(_) if reader.is_whole() => break,
-                    Err(error) => Err(error)?,
+                    Err(_) if reader.is_whole() => break None,
+                    Err(error) => break Some(error),
                 };
-                for delta in reader.feed(&bytes).map_err(|error| model.secrets.redact(error))? {
-                    yield delta;
+                match reader.feed(&bytes) {
+                    Ok(deltas) => {
+                        for delta in deltas {
+                            yield model.profile.priced(delta);
+                        }
+                    }
+                    Err(error) => break Some(error),
                 }
-            }
-            for delta in reader.finish().map_err(|error| model.secrets.redact(error))? {
-                yield delta;
+            };
+            match failure.map_or_else(|| reader.finish(), Err) {
+                Ok(deltas) => {
+                    for delta in deltas {
+                        yield model.profile.priced(delta);
+                    }
+                }
+                Err(error) => {
+                    // What came to nothing has its price too.
+                    if let Some(usage) = reader.usage() {
+                        yield model.profile.priced(Delta::Usage(usage));
+                    }
+                    Err(model.secrets.redact(error))?;
+                }
             }
         })
     }

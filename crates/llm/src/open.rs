@@ -253,9 +253,12 @@ fn profile(name: &str, wire_name: &str, provider: &Provider, settings: &ModelSet
         name: name.to_owned(),
         context_window,
         max_output: settings.tuning.max_output.or(known_output),
-        prices: settings
-            .prices
-            .or_else(|| known.as_ref().and_then(|entry| entry.prices)),
+        prices: settings.prices.or_else(|| {
+            // A server of one's own does not ask what somebody else does for a model of that name.
+            let known = known.as_ref();
+            let known = known.filter(|entry| !provider.is_local() || entry.provider == provider.name);
+            known.and_then(|entry| entry.prices)
+        }),
         capabilities: subject.capabilities(),
     }
 }

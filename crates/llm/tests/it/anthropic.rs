@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use deft_llm::{FinishReason, Model, ModelError, ModelSettings, Reply, Request, complete, open};
+use deft_llm::{Delta, FinishReason, Model, ModelError, ModelSettings, Reply, Request, complete, open};
 use deft_types::{Content, Message, Role, ThinkingBlock, Tokens};
 use futures::StreamExt;
 use serde_json::{Value, json};
@@ -32,6 +32,21 @@ fn begin() -> Value {
 
 fn piece(text: &str) -> Value {
     json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "text_delta", "text": text } })
+}
+
+#[tokio::test]
+async fn an_answer_that_breaks_off_still_says_what_it_used() {
+    let server = Server::start(vec![
+        Act::Send(head("text/event-stream")),
+        events(&[begin(), piece("Hel")]),
+    ])
+    .await;
+    let deltas: Vec<_> = model(&server).stream(request()).collect().await;
+    let [.., Ok(Delta::Usage(usage)), Err(ModelError::Network { .. })] = deltas.as_slice() else {
+        panic!("{deltas:?}");
+    };
+    assert_eq!(usage.prompt, Tokens(1_000));
+    assert!(usage.cost.is_some());
 }
 
 #[tokio::test]
