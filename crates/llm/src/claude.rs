@@ -1,8 +1,11 @@
 //! What Claude models want of a request, wherever they are served.
 
+mod order;
+
 use deft_types::{Message, Role, ThinkingBlock, Tokens};
 use serde::Serialize;
 
+pub(crate) use self::order::{Place, Reasoning, Said, said};
 use crate::ThinkingMode;
 
 /// The beta that lets a model with a manual budget reason between tool calls too.
@@ -68,7 +71,7 @@ impl Thinking {
 }
 
 /// The reasoning of a message that its provider would take back.
-pub(crate) fn signed(message: &Message) -> impl Iterator<Item = &ThinkingBlock> {
+fn signed(message: &Message) -> impl Iterator<Item = &ThinkingBlock> {
     message.thinking_blocks.iter().filter(|block| match block {
         ThinkingBlock::Thinking(body) => body.signature.as_ref().is_some_and(|text| !text.is_empty()),
         ThinkingBlock::RedactedThinking(_) => true,

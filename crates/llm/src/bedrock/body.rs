@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use super::BedrockApi;
 use crate::attachment::{Attachment, LEFT_OUT};
-use crate::claude::{INTERLEAVED_THINKING, Thinking, signed};
+use crate::claude::{INTERLEAVED_THINKING, Reasoning, Said, Thinking, said};
 use crate::{ModelError, Request, ToolSchema, tool_use};
 
 /// A document is refused without any text beside it.
@@ -104,7 +104,7 @@ enum Block<'a> {
         tool_use_id: Cow<'a, str>,
         content: Vec<Block<'a>>,
     },
-    ReasoningContent(Reasoning<'a>),
+    ReasoningContent(Signed),
     CachePoint {
         r#type: &'static str,
     },
@@ -118,13 +118,25 @@ struct Bytes<'a> {
 /// Signed: it goes back as it came.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-enum Reasoning<'a> {
+enum Signed {
     ReasoningText {
-        text: &'a str,
+        text: String,
         #[serde(skip_serializing_if = "Option::is_none")]
-        signature: Option<&'a str>,
+        signature: Option<String>,
     },
-    RedactedContent(&'a str),
+    RedactedContent(String),
+}
+
+impl From<ThinkingBlock> for Signed {
+    fn from(block: ThinkingBlock) -> Self {
+        match block {
+            ThinkingBlock::Thinking(body) => Self::ReasoningText {
+                text: body.thinking,
+                signature: body.signature,
+            },
+            ThinkingBlock::RedactedThinking(body) => Self::RedactedContent(body.data),
+        }
+    }
 }
 
 /// The body of a request, as JSON.
@@ -212,30 +224,31 @@ impl Writer<'_> {
         Ok(wire)
     }
 
-    /// What the model said: its signed reasoning first, then text, then calls.
+    /// What the model said.
     fn reply<'a>(&mut self, message: &'a Message) -> Result<Vec<Block<'a>>, ModelError> {
-        let mut said = self.blocks(&message.content);
-        for call in message.tool_calls.iter().flatten() {
-            said.push(Block::ToolUse {
-                tool_use_id: tool_use::id(&call.id),
-                name: &call.name,
-                input: tool_use::input(&call.arguments)?,
-            });
+        // A model that does not reason takes no reasoning.
+        let reasoning = match self.model.thinking {
+            Some(_) => Reasoning::Shown,
+            None => Reasoning::LeftOut,
+        };
+        let mut blocks = Vec::new();
+        for piece in said(message, reasoning) {
+            match piece {
+                Said::Text(text) => blocks.push(Block::Text(text)),
+                Said::Images(images) => {
+                    for url in &images.image_urls {
+                        self.attach(url, &mut blocks);
+                    }
+                }
+                Said::Thinking(block) => blocks.push(Block::ReasoningContent(block.into_owned().into())),
+                Said::Call(call) => blocks.push(Block::ToolUse {
+                    tool_use_id: tool_use::id(&call.id),
+                    name: &call.name,
+                    input: tool_use::input(&call.arguments)?,
+                }),
+            }
         }
-        // Reasoning alone is no message, and a model that does not reason takes none.
-        if said.is_empty() || self.model.thinking.is_none() {
-            return Ok(said);
-        }
-        let reasoning = signed(message).map(|block| {
-            Block::ReasoningContent(match block {
-                ThinkingBlock::Thinking(body) => Reasoning::ReasoningText {
-                    text: &body.thinking,
-                    signature: body.signature.as_deref(),
-                },
-                ThinkingBlock::RedactedThinking(body) => Reasoning::RedactedContent(&body.data),
-            })
-        });
-        Ok(reasoning.chain(said).collect())
+        Ok(blocks)
     }
 
     fn result<'a>(&mut self, message: &'a Message) -> Block<'a> {

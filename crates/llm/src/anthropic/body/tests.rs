@@ -7,6 +7,9 @@ use reqwest::Url;
 use serde_json::json;
 
 use super::*;
+use crate::Delta;
+use crate::anthropic::reader::ReplyReader;
+use crate::api::AnswerReader;
 use crate::claude::Display;
 
 fn model() -> AnthropicApi {
@@ -306,4 +309,29 @@ fn a_growing_conversation_keeps_the_bytes_of_its_beginning() {
         }
         before = Some(text);
     }
+}
+
+#[test]
+fn reasoning_between_text_and_calls_goes_back_where_it_stood() {
+    let content = json!([
+        { "type": "thinking", "thinking": "one", "signature": "s1" },
+        { "type": "text", "text": "Grübeln. " },
+        { "type": "redacted_thinking", "data": "ZGF0YQ==" },
+        { "type": "text", "text": "Look." },
+        { "type": "thinking", "thinking": "two", "signature": "s2" },
+        { "type": "tool_use", "id": "toolu_1", "name": "terminal", "input": {} },
+        { "type": "thinking", "thinking": "three", "signature": "s3" },
+        { "type": "tool_use", "id": "toolu_2", "name": "terminal", "input": {} },
+    ]);
+    let answer = json!({ "type": "message", "content": content, "stop_reason": "tool_use" });
+    let mut reader = ReplyReader::default();
+    let mut deltas = reader.feed(answer.to_string().as_bytes()).unwrap();
+    deltas.extend(reader.finish().unwrap());
+    let mut message = calls("Grübeln. Look.", &[("toolu_1", "{}"), ("toolu_2", "{}")]);
+    for delta in deltas {
+        if let Delta::Thinking(block) = delta {
+            message.thinking_blocks.push(block);
+        }
+    }
+    assert_eq!(wire(&thoughtful(), vec![message])[0]["content"], content);
 }
