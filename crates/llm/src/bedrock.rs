@@ -20,7 +20,7 @@ use crate::api::{AnswerReader, Api, Post};
 use crate::chat::secret_header;
 use crate::claude::Thinking;
 use crate::http::base_address;
-use crate::{ModelError, ModelProfile, ModelSettings, OpenModelError, Request};
+use crate::{ModelError, ModelProfile, ModelSettings, OpenModelError, Request, Tuning};
 
 /// The service's name in signatures.
 const SERVICE: &str = "bedrock";
@@ -34,6 +34,8 @@ pub(crate) struct BedrockApi {
     accepts_images: bool,
     thinking: Option<Thinking>,
     takes_cache_marks: bool,
+    /// Only what the model takes.
+    tuning: Tuning,
 }
 
 /// How a request proves who sends it.
@@ -111,6 +113,7 @@ impl BedrockApi {
                 )
             }),
             takes_cache_marks: profile.capabilities.explicit_cache_markers,
+            tuning: settings.tuning.clone().for_model(&profile.capabilities),
         })
     }
 

@@ -6,7 +6,7 @@ use deft_types::{Message, Role, ThinkingBlock, Tokens};
 use serde::Serialize;
 
 pub(crate) use self::order::{Place, Reasoning, Said, said};
-use crate::ThinkingMode;
+use crate::{ThinkingMode, Tuning};
 
 /// The beta that lets a model with a manual budget reason between tool calls too.
 pub(crate) const INTERLEAVED_THINKING: &str = "interleaved-thinking-2025-05-14";
@@ -32,7 +32,24 @@ pub(crate) enum Display {
     Summarized,
 }
 
+/// How a model works on its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct OutputConfig<'a> {
+    effort: &'a str,
+}
+
 impl Thinking {
+    /// How hard it is asked to think: a budget already says so.
+    pub(crate) fn output_config(self, tuning: &Tuning) -> Option<OutputConfig<'_>> {
+        match self {
+            Self::Manual { .. } => None,
+            Self::Adaptive { .. } => tuning
+                .reasoning_effort
+                .as_deref()
+                .map(|effort| OutputConfig { effort }),
+        }
+    }
+
     /// How a model of this kind is asked. `budget` is the user's word, zero for none at all; without it half of the
     /// output is left for the answer.
     pub(crate) fn of(mode: ThinkingMode, budget: Option<Tokens>, max_output: Tokens) -> Option<Self> {

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use super::AnthropicApi;
 use crate::attachment::{Attachment, LEFT_OUT};
-use crate::claude::{Reasoning, Said, Thinking, said};
+use crate::claude::{OutputConfig, Reasoning, Said, Thinking, said};
 use crate::{ModelError, Request, ToolSchema, tool_use};
 
 #[derive(Serialize)]
@@ -22,6 +22,12 @@ struct Body<'a> {
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     thinking: Option<Thinking>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_config: Option<OutputConfig<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_p: Option<f64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<WireTool<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -143,16 +149,21 @@ pub(super) fn of(
     if let Some(first) = system.first_mut() {
         first.mark();
     }
+    let tuning = &model.tuning;
     let body = Body {
         model: &model.wire_name,
         max_tokens: model.max_output.0,
         stream: true,
         thinking,
+        output_config: thinking.and_then(|thinking| thinking.output_config(tuning)),
+        // A model that is told to think chooses its words by itself.
+        temperature: tuning.temperature.filter(|_| thinking.is_none()),
+        top_p: tuning.top_p.filter(|_| thinking.is_none()),
         tools: tools.iter().map(tool).collect(),
         system,
         messages: messages(model, rest)?,
     };
-    serde_json::to_vec(&body).map_err(|error| tool_use::unwritable(&error))
+    tuning.body(&body)
 }
 
 fn tool(schema: &ToolSchema) -> WireTool<'_> {

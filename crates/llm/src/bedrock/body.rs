@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use super::BedrockApi;
 use crate::attachment::{Attachment, LEFT_OUT};
-use crate::claude::{INTERLEAVED_THINKING, Reasoning, Said, Thinking, said};
+use crate::claude::{INTERLEAVED_THINKING, OutputConfig, Reasoning, Said, Thinking, said};
 use crate::{ModelError, Request, ToolSchema, tool_use};
 
 /// A document is refused without any text beside it.
@@ -21,10 +21,10 @@ const DOCUMENT: &str = "A PDF document:";
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Body<'a> {
+    #[serde(skip_serializing_if = "InferenceConfig::is_empty")]
+    inference_config: InferenceConfig,
     #[serde(skip_serializing_if = "Option::is_none")]
-    inference_config: Option<InferenceConfig>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    additional_model_request_fields: Option<ModelFields>,
+    additional_model_request_fields: Option<ModelFields<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_config: Option<ToolConfig<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -32,16 +32,29 @@ struct Body<'a> {
     messages: Vec<WireMessage<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct InferenceConfig {
-    max_tokens: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_p: Option<f64>,
+}
+
+impl InferenceConfig {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// What only Claude models know.
 #[derive(Serialize)]
-struct ModelFields {
+struct ModelFields<'a> {
     thinking: Thinking,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_config: Option<OutputConfig<'a>>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     anthropic_beta: &'static [&'static str],
 }
@@ -158,12 +171,17 @@ pub(super) fn of(model: &BedrockApi, request: &Request) -> Result<Vec<u8>, Model
         system.insert(1, Block::CACHE_POINT);
     }
     let thinking = model.thinking.filter(|thinking| thinking.fits(rest));
+    let tuning = &model.tuning;
     let body = Body {
-        inference_config: model
-            .max_output
-            .map(|tokens| InferenceConfig { max_tokens: tokens.0 }),
+        inference_config: InferenceConfig {
+            max_tokens: model.max_output.map(|tokens| tokens.0),
+            // A model that is told to think chooses its words by itself.
+            temperature: tuning.temperature.filter(|_| thinking.is_none()),
+            top_p: tuning.top_p.filter(|_| thinking.is_none()),
+        },
         additional_model_request_fields: thinking.map(|thinking| ModelFields {
             thinking,
+            output_config: thinking.output_config(tuning),
             anthropic_beta: match thinking {
                 Thinking::Manual { .. } => &[INTERLEAVED_THINKING],
                 Thinking::Adaptive { .. } => &[],
@@ -175,7 +193,7 @@ pub(super) fn of(model: &BedrockApi, request: &Request) -> Result<Vec<u8>, Model
         system,
         messages: writer.messages(rest)?,
     };
-    serde_json::to_vec(&body).map_err(|error| tool_use::unwritable(&error))
+    tuning.body(&body)
 }
 
 impl Block<'_> {

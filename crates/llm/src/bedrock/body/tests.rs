@@ -8,6 +8,8 @@ use serde_json::json;
 
 use super::super::Access;
 use super::*;
+use crate::Tuning;
+use crate::claude::Display;
 
 fn model() -> BedrockApi {
     BedrockApi {
@@ -17,6 +19,7 @@ fn model() -> BedrockApi {
         accepts_images: true,
         thinking: None,
         takes_cache_marks: false,
+        tuning: Tuning::default(),
     }
 }
 
@@ -221,4 +224,39 @@ fn a_growing_conversation_keeps_the_bytes_of_its_beginning() {
         }
         before = Some(text);
     }
+}
+
+#[test]
+fn the_users_tuning_reaches_the_server_as_far_as_thinking_allows() {
+    let tuning = Tuning {
+        temperature: Some(0.5),
+        top_p: Some(0.9),
+        reasoning_effort: Some("low".to_owned()),
+        extra_body: [("requestMetadata".to_owned(), json!({ "team": "a" }))]
+            .into_iter()
+            .collect(),
+        ..Tuning::default()
+    };
+    let ask = |thinking| {
+        let model = BedrockApi {
+            thinking,
+            tuning: tuning.clone(),
+            ..model()
+        };
+        body(&model, vec![Message::text(Role::User, "Go.")])
+    };
+    let plain = ask(None);
+    assert_eq!(
+        plain["inferenceConfig"],
+        json!({ "maxTokens": 4_000, "temperature": 0.5, "topP": 0.9 })
+    );
+    assert_eq!(plain["requestMetadata"], json!({ "team": "a" }));
+    let adaptive = ask(Some(Thinking::Adaptive {
+        display: Display::Summarized,
+    }));
+    assert_eq!(adaptive["inferenceConfig"], json!({ "maxTokens": 4_000 }));
+    assert_eq!(
+        adaptive["additionalModelRequestFields"]["output_config"],
+        json!({ "effort": "low" })
+    );
 }
