@@ -30,6 +30,7 @@ pub(crate) struct BedrockApi {
     /// Where requests go.
     url: Url,
     access: Access,
+    context_window: Option<Tokens>,
     max_output: Option<Tokens>,
     accepts_images: bool,
     thinking: Option<Thinking>,
@@ -103,6 +104,7 @@ impl BedrockApi {
         Ok(Self {
             url,
             access,
+            context_window: profile.context_window,
             max_output: profile.max_output,
             accepts_images: profile.capabilities.vision,
             thinking: profile.max_output.and_then(|max_output| {

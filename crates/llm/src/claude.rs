@@ -62,9 +62,18 @@ impl Thinking {
                 display: Display::Summarized,
             }),
             ThinkingMode::Manual => {
-                let budget_tokens = budget
-                    .map_or(max_output.0 / 2, |budget| budget.0.max(MIN_BUDGET))
-                    .min(max_output.0.saturating_sub(1));
+                let budget_tokens = budget.map_or(max_output.0 / 2, |budget| budget.0.max(MIN_BUDGET));
+                Self::Manual { budget_tokens }.within(max_output)
+            }
+        }
+    }
+
+    /// The same where no more than this may be written: a budget must leave room for an answer.
+    pub(crate) fn within(self, max_output: Tokens) -> Option<Self> {
+        match self {
+            Self::Adaptive { .. } => Some(self),
+            Self::Manual { budget_tokens } => {
+                let budget_tokens = budget_tokens.min(max_output.0.saturating_sub(1));
                 (budget_tokens >= MIN_BUDGET).then_some(Self::Manual { budget_tokens })
             }
         }

@@ -5,7 +5,7 @@ mod tests;
 
 use std::borrow::Cow;
 
-use deft_types::{Content, Message, Role, ThinkingBlock};
+use deft_types::{Content, Message, Role, ThinkingBlock, Tokens};
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use super::BedrockApi;
 use crate::attachment::{Attachment, LEFT_OUT};
 use crate::claude::{INTERLEAVED_THINKING, OutputConfig, Reasoning, Said, Thinking, said};
-use crate::{ModelError, Request, ToolSchema, tool_use};
+use crate::{ModelError, Request, ToolSchema, tokens, tool_use};
 
 /// A document is refused without any text beside it.
 const DOCUMENT: &str = "A PDF document:";
@@ -152,6 +152,23 @@ impl From<ThinkingBlock> for Signed {
     }
 }
 
+/// Room between what we count and what the server does.
+const COUNTING_MARGIN: u64 = 256;
+
+/// Less than this is no answer; where there is no room even for it, the server says so.
+const MIN_OUTPUT: u64 = 1_024;
+
+/// How much may be written: prompt and answer share the window, and a request for more than is left is refused.
+fn room(model: &BedrockApi, request: &Request) -> Option<Tokens> {
+    let (Some(window), Some(limit)) = (model.context_window, model.max_output) else {
+        return model.max_output;
+    };
+    let left = window
+        .0
+        .saturating_sub(tokens::estimate(request).0 + COUNTING_MARGIN);
+    Some(limit.min(Tokens(left.max(MIN_OUTPUT))))
+}
+
 /// The body of a request, as JSON.
 pub(super) fn of(model: &BedrockApi, request: &Request) -> Result<Vec<u8>, ModelError> {
     let tools = tool_use::declared(request);
@@ -170,11 +187,15 @@ pub(super) fn of(model: &BedrockApi, request: &Request) -> Result<Vec<u8>, Model
     if model.takes_cache_marks && !system.is_empty() {
         system.insert(1, Block::CACHE_POINT);
     }
-    let thinking = model.thinking.filter(|thinking| thinking.fits(rest));
+    let max_output = room(model, request);
+    let thinking = model
+        .thinking
+        .filter(|thinking| thinking.fits(rest))
+        .and_then(|thinking| thinking.within(max_output?));
     let tuning = &model.tuning;
     let body = Body {
         inference_config: InferenceConfig {
-            max_tokens: model.max_output.map(|tokens| tokens.0),
+            max_tokens: max_output.map(|tokens| tokens.0),
             // A model that is told to think chooses its words by itself.
             temperature: tuning.temperature.filter(|_| thinking.is_none()),
             top_p: tuning.top_p.filter(|_| thinking.is_none()),

@@ -15,6 +15,7 @@ fn model() -> BedrockApi {
     BedrockApi {
         url: Url::parse("http://localhost/").unwrap(),
         access: Access::Open,
+        context_window: None,
         max_output: Some(Tokens(4_000)),
         accepts_images: true,
         thinking: None,
@@ -259,4 +260,28 @@ fn the_users_tuning_reaches_the_server_as_far_as_thinking_allows() {
         adaptive["additionalModelRequestFields"]["output_config"],
         json!({ "effort": "low" })
     );
+}
+
+#[test]
+fn no_more_is_asked_for_than_the_window_has_room_for() {
+    let ask = |window| {
+        let model = BedrockApi {
+            context_window: Some(Tokens(window)),
+            ..claude()
+        };
+        let sent = body(&model, vec![Message::text(Role::User, "word ".repeat(5_000))]);
+        let thinking = &sent["additionalModelRequestFields"]["thinking"]["budget_tokens"];
+        (
+            sent["inferenceConfig"]["maxTokens"].as_u64().unwrap(),
+            thinking.as_u64(),
+        )
+    };
+    let asked = tokens::estimate(&request(vec![Message::text(Role::User, "word ".repeat(5_000))])).0;
+    assert_eq!(ask(100_000), (4_000, Some(2_000)));
+    assert_eq!(
+        ask(asked + 256 + 1_500),
+        (1_500, Some(1_499)),
+        "a budget leaves room"
+    );
+    assert_eq!(ask(asked), (1_024, None), "there is a least");
 }
