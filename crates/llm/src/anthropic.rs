@@ -12,7 +12,7 @@ use self::reader::ReplyReader;
 use crate::api::{AnswerReader, Api, Post};
 use crate::chat::secret_header;
 use crate::claude::{INTERLEAVED_THINKING, Thinking};
-use crate::{ModelError, Request};
+use crate::{ModelError, Request, Tuning};
 
 /// The version of the API that we speak.
 const VERSION: &str = "2023-06-01";
@@ -30,6 +30,8 @@ pub(crate) struct AnthropicApi {
     pub(crate) max_output: Tokens,
     pub(crate) accepts_images: bool,
     pub(crate) thinking: Option<Thinking>,
+    /// Only what the model takes.
+    pub(crate) tuning: Tuning,
 }
 
 impl Api for AnthropicApi {

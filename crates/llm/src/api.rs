@@ -3,7 +3,7 @@
 use reqwest::Url;
 use reqwest::header::HeaderMap;
 
-use crate::{Delta, ModelError, Request};
+use crate::{Delta, ModelError, Request, Usage};
 
 /// One wire format, set up for one model. Everything about connections is the transport's.
 pub(crate) trait Api: Send + Sync {
@@ -28,6 +28,9 @@ pub(crate) trait AnswerReader: Send {
 
     /// The last deltas, once there are no more bytes. The very last is [`Delta::Finished`].
     fn finish(&mut self) -> Result<Vec<Delta>, ModelError>;
+
+    /// What the reply has used so far, where the provider has said so.
+    fn usage(&self) -> Option<Usage>;
 
     /// Whether the reply itself has come to its end; bookkeeping may follow.
     fn is_whole(&self) -> bool;

@@ -20,7 +20,7 @@ use crate::api::{AnswerReader, Api, Post};
 use crate::chat::secret_header;
 use crate::claude::Thinking;
 use crate::http::base_address;
-use crate::{ModelError, ModelProfile, ModelSettings, OpenModelError, Request};
+use crate::{ModelError, ModelProfile, ModelSettings, OpenModelError, Request, Tuning};
 
 /// The service's name in signatures.
 const SERVICE: &str = "bedrock";
@@ -30,10 +30,13 @@ pub(crate) struct BedrockApi {
     /// Where requests go.
     url: Url,
     access: Access,
+    context_window: Option<Tokens>,
     max_output: Option<Tokens>,
     accepts_images: bool,
     thinking: Option<Thinking>,
     takes_cache_marks: bool,
+    /// Only what the model takes.
+    tuning: Tuning,
 }
 
 /// How a request proves who sends it.
@@ -101,6 +104,7 @@ impl BedrockApi {
         Ok(Self {
             url,
             access,
+            context_window: profile.context_window,
             max_output: profile.max_output,
             accepts_images: profile.capabilities.vision,
             thinking: profile.max_output.and_then(|max_output| {
@@ -111,6 +115,7 @@ impl BedrockApi {
                 )
             }),
             takes_cache_marks: profile.capabilities.explicit_cache_markers,
+            tuning: settings.tuning.clone().for_model(&profile.capabilities),
         })
     }
 

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use deft_types::{Extra, RedactedThinkingBlock, SignedThinking, ThinkingBlock};
+use deft_types::{RedactedThinkingBlock, SignedThinking, ThinkingBlock};
 
+use crate::claude::Place;
 use crate::{Delta, ModelError};
 
 /// How much of unfinished blocks is held at most, in bytes.
@@ -19,17 +20,22 @@ pub(crate) struct Blocks {
     open: BTreeMap<u64, Block>,
     calls: usize,
     held: usize,
-    spoken: bool,
+    /// Bytes of text so far.
+    spoken: usize,
     deltas: Vec<Delta>,
 }
 
 /// A block that has not ended. Text needs none.
 enum Block {
     Thinking {
+        place: Place,
         text: String,
         signature: String,
     },
-    Redacted(String),
+    Redacted {
+        place: Place,
+        data: String,
+    },
     Call {
         number: usize,
         /// What the block began with: the arguments, if no piece of them follows.
@@ -41,14 +47,16 @@ impl Blocks {
     /// More text.
     pub(crate) fn text(&mut self, piece: String) {
         if !piece.is_empty() {
-            self.spoken = true;
+            self.spoken += piece.len();
             self.deltas.push(Delta::Text(piece));
         }
     }
 
     /// More readable reasoning.
     pub(crate) fn thinking(&mut self, index: u64, piece: String) -> Result<(), ModelError> {
-        if let Block::Thinking { text, .. } = self.room(index, &piece)?.or_insert_with(Block::thinking) {
+        let place = self.place();
+        let new = || Block::thinking(place);
+        if let Block::Thinking { text, .. } = self.room(index, &piece)?.or_insert_with(new) {
             text.push_str(&piece);
         }
         if !piece.is_empty() {
@@ -59,7 +67,9 @@ impl Blocks {
 
     /// More of the signature of readable reasoning.
     pub(crate) fn signature(&mut self, index: u64, piece: &str) -> Result<(), ModelError> {
-        if let Block::Thinking { signature, .. } = self.room(index, piece)?.or_insert_with(Block::thinking) {
+        let place = self.place();
+        let new = || Block::thinking(place);
+        if let Block::Thinking { signature, .. } = self.room(index, piece)?.or_insert_with(new) {
             signature.push_str(piece);
         }
         Ok(())
@@ -67,10 +77,12 @@ impl Blocks {
 
     /// More reasoning that is not shown.
     pub(crate) fn redacted(&mut self, index: u64, piece: &str) -> Result<(), ModelError> {
-        if let Block::Redacted(data) = self
-            .room(index, piece)?
-            .or_insert_with(|| Block::Redacted(String::new()))
-        {
+        let place = self.place();
+        let new = || Block::Redacted {
+            place,
+            data: String::new(),
+        };
+        if let Block::Redacted { data, .. } = self.room(index, piece)?.or_insert_with(new) {
             data.push_str(piece);
         }
         Ok(())
@@ -109,18 +121,22 @@ impl Blocks {
     pub(crate) fn stop(&mut self, index: u64) {
         match self.open.remove(&index) {
             // Without a signature the provider would not take it back.
-            Some(Block::Thinking { text, signature }) if !signature.is_empty() => {
+            Some(Block::Thinking {
+                place,
+                text,
+                signature,
+            }) if !signature.is_empty() => {
                 let block = SignedThinking {
                     thinking: text,
                     signature: Some(signature),
-                    extra: Extra::new(),
+                    extra: place.kept(),
                 };
                 self.deltas.push(Delta::Thinking(ThinkingBlock::Thinking(block)));
             }
-            Some(Block::Redacted(data)) if !data.is_empty() => {
+            Some(Block::Redacted { place, data }) if !data.is_empty() => {
                 let block = RedactedThinkingBlock {
                     data,
-                    extra: Extra::new(),
+                    extra: place.kept(),
                 };
                 self.deltas
                     .push(Delta::Thinking(ThinkingBlock::RedactedThinking(block)));
@@ -128,7 +144,7 @@ impl Blocks {
             Some(Block::Call { number, input }) if !input.is_empty() => {
                 self.deltas.push(call_piece(number, None, None, input));
             }
-            Some(Block::Thinking { .. } | Block::Redacted(_) | Block::Call { .. }) | None => {}
+            Some(Block::Thinking { .. } | Block::Redacted { .. } | Block::Call { .. }) | None => {}
         }
     }
 
@@ -151,10 +167,18 @@ impl Blocks {
 
     /// Whether the reply says or does nothing.
     pub(crate) fn is_empty(&self) -> bool {
-        !self.spoken && self.calls == 0
+        self.spoken == 0 && self.calls == 0
     }
 
-    /// The place of the block of that number, if there is room for another piece.
+    /// Where a block stands that begins now.
+    fn place(&self) -> Place {
+        Place {
+            text: self.spoken,
+            calls: self.calls,
+        }
+    }
+
+    /// The room for the block of that number, if there is room for another piece.
     fn room(&mut self, index: u64, piece: &str) -> Result<Entry<'_, u64, Block>, ModelError> {
         self.held += piece.len();
         if self.held > MAX_HELD_BYTES || self.open.len() >= MAX_OPEN {
@@ -167,8 +191,9 @@ impl Blocks {
 }
 
 impl Block {
-    fn thinking() -> Self {
+    fn thinking(place: Place) -> Self {
         Self::Thinking {
+            place,
             text: String::new(),
             signature: String::new(),
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use deft_types::Tokens;
+use deft_types::{Money, Tokens};
 use futures::stream::BoxStream;
 use tokio::task::yield_now;
 use tokio::time::sleep;
@@ -77,7 +77,8 @@ impl Canned {
                     yield Delta::ToolCall { index, id: None, name: None, arguments, item_id: None };
                 }
             }
-            yield Delta::Usage(self.usage);
+            // It costs what it says, else nothing.
+            yield Delta::Usage(Usage { cost: self.usage.cost.or(Some(Money::ZERO)), ..self.usage });
             yield Delta::Finished(finish);
         })
     }

@@ -128,8 +128,12 @@ impl Subject<'_> {
             .or(names::capabilities(&name));
         let reasons = known.reasoning_effort == Some(true);
         let guessed = KnownCapabilities {
-            // Most models that reason refuse a temperature.
-            sampling: Some(!reasons || name.contains("gemini")),
+            // Most models that reason refuse a temperature, Claude only while it is told to think.
+            sampling: Some(
+                !reasons
+                    || name.contains("gemini")
+                    || matches!(self.provider.wire, Wire::Anthropic | Wire::Bedrock),
+            ),
             ..KnownCapabilities::default()
         };
         known.or(guessed).resolved()

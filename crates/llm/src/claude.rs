@@ -1,9 +1,12 @@
 //! What Claude models want of a request, wherever they are served.
 
+mod order;
+
 use deft_types::{Message, Role, ThinkingBlock, Tokens};
 use serde::Serialize;
 
-use crate::ThinkingMode;
+pub(crate) use self::order::{Place, Reasoning, Said, said};
+use crate::{ThinkingMode, Tuning};
 
 /// The beta that lets a model with a manual budget reason between tool calls too.
 pub(crate) const INTERLEAVED_THINKING: &str = "interleaved-thinking-2025-05-14";
@@ -29,7 +32,24 @@ pub(crate) enum Display {
     Summarized,
 }
 
+/// How a model works on its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct OutputConfig<'a> {
+    effort: &'a str,
+}
+
 impl Thinking {
+    /// How hard it is asked to think: a budget already says so.
+    pub(crate) fn output_config(self, tuning: &Tuning) -> Option<OutputConfig<'_>> {
+        match self {
+            Self::Manual { .. } => None,
+            Self::Adaptive { .. } => tuning
+                .reasoning_effort
+                .as_deref()
+                .map(|effort| OutputConfig { effort }),
+        }
+    }
+
     /// How a model of this kind is asked. `budget` is the user's word, zero for none at all; without it half of the
     /// output is left for the answer.
     pub(crate) fn of(mode: ThinkingMode, budget: Option<Tokens>, max_output: Tokens) -> Option<Self> {
@@ -42,9 +62,18 @@ impl Thinking {
                 display: Display::Summarized,
             }),
             ThinkingMode::Manual => {
-                let budget_tokens = budget
-                    .map_or(max_output.0 / 2, |budget| budget.0.max(MIN_BUDGET))
-                    .min(max_output.0.saturating_sub(1));
+                let budget_tokens = budget.map_or(max_output.0 / 2, |budget| budget.0.max(MIN_BUDGET));
+                Self::Manual { budget_tokens }.within(max_output)
+            }
+        }
+    }
+
+    /// The same where no more than this may be written: a budget must leave room for an answer.
+    pub(crate) fn within(self, max_output: Tokens) -> Option<Self> {
+        match self {
+            Self::Adaptive { .. } => Some(self),
+            Self::Manual { budget_tokens } => {
+                let budget_tokens = budget_tokens.min(max_output.0.saturating_sub(1));
                 (budget_tokens >= MIN_BUDGET).then_some(Self::Manual { budget_tokens })
             }
         }
@@ -68,7 +97,7 @@ impl Thinking {
 }
 
 /// The reasoning of a message that its provider would take back.
-pub(crate) fn signed(message: &Message) -> impl Iterator<Item = &ThinkingBlock> {
+fn signed(message: &Message) -> impl Iterator<Item = &ThinkingBlock> {
     message.thinking_blocks.iter().filter(|block| match block {
         ThinkingBlock::Thinking(body) => body.signature.as_ref().is_some_and(|text| !text.is_empty()),
         ThinkingBlock::RedactedThinking(_) => true,

@@ -37,7 +37,7 @@ pub enum Delta {
     Thinking(ThinkingBlock),
     /// A whole reasoning item of the Responses API, to be sent back unaltered.
     ReasoningItem(ReasoningItem),
-    /// What the call used; the last one counts.
+    /// What the call used, with its cost; the last one of each attempt counts.
     Usage(Usage),
     /// The attempt failed and another follows: forget every piece so far. Whoever watches is told how long it
     /// takes until then.
@@ -81,6 +81,6 @@ pub struct Usage {
     pub cache_write: Tokens,
     /// The share of the completion that was reasoning.
     pub reasoning: Tokens,
-    /// What the provider itself says it cost, where it does.
+    /// What it cost, where the provider says so or whoever answered has a price. `None`: nobody knows.
     pub cost: Option<Money>,
 }

@@ -43,8 +43,6 @@ impl Model for Fallback {
                             attempts = before + attempt - 1;
                             yield Delta::Retry { attempt: attempts, wait, reason };
                         }
-                        // What it cost is a matter of who answered.
-                        Some(Ok(Delta::Usage(usage))) => yield Delta::Usage(model.profile().priced(usage)),
                         Some(Ok(delta)) => yield delta,
                         Some(Err(error)) => break error,
                         None => return,
@@ -59,5 +57,42 @@ impl Model for Fallback {
                 }
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{FinishReason, Prices, Usage, complete};
+    use futures::stream;
+
+    struct Given(ModelProfile, Vec<Result<Delta, ModelError>>);
+
+    impl Model for Given {
+        fn profile(&self) -> &ModelProfile {
+            &self.0
+        }
+
+        fn stream(&self, _: Request) -> BoxStream<'static, Result<Delta, ModelError>> {
+            stream::iter(self.1.clone()).boxed()
+        }
+    }
+
+    #[tokio::test]
+    async fn the_price_of_the_first_is_not_that_of_a_stand_in() {
+        let priced = ModelProfile {
+            prices: Some(Prices::FREE),
+            ..ModelProfile::unknown("priced")
+        };
+        let detail = "gone".to_owned();
+        let failing = Given(priced, vec![Err(ModelError::Unavailable { detail })]);
+        let answer = [
+            Delta::Usage(Usage::default()),
+            Delta::Finished(FinishReason::Stop),
+        ];
+        let unpriced = Given(ModelProfile::unknown("other"), answer.map(Ok).to_vec());
+        let model = Fallback::new(Arc::new(failing), vec![Arc::new(unpriced)]);
+        let reply = complete(&model, Request::default(), |_| ()).await.unwrap();
+        assert_eq!(reply.cost, None);
     }
 }

@@ -9,17 +9,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use deft_types::Secret;
 use futures::stream::BoxStream;
 use reqwest::{Client, Response, header};
 use tokio::time::timeout;
 
 pub(crate) use self::client::{base_address, new_client, tls};
+pub(crate) use self::failure::{CUT, excerpt, failure_of};
 use self::failure::{MAX_FAILURE_BYTES, retry_after};
-pub(crate) use self::failure::{excerpt, failure_of};
 pub(crate) use self::fetch::fetch;
 pub use self::proxies::Proxies;
 use crate::api::Api;
+use crate::secrets::Secrets;
 use crate::{Delta, Model, ModelError, ModelProfile, Request};
 
 /// How long to wait for what is nice to have: token counts after a whole reply, the text of a failure.
@@ -34,7 +34,7 @@ pub(crate) struct HttpModel {
     /// How long a server may be silent, before or within its answer.
     pub(crate) idle_timeout: Duration,
     /// Taken out of whatever a server echoes.
-    pub(crate) secrets: Vec<Secret<String>>,
+    pub(crate) secrets: Secrets,
 }
 
 impl Model for HttpModel {
@@ -47,21 +47,40 @@ impl Model for HttpModel {
         Box::pin(async_stream::try_stream! {
             let (mut response, server) = model.send(&request).await?;
             let mut reader = model.api.reader();
-            while !reader.is_done() {
+            let failure = loop {
+                if reader.is_done() {
+                    break None;
+                }
                 let patience = if reader.is_whole() { AFTERMATH_TIMEOUT } else { model.idle_timeout };
                 let bytes = match next_bytes(&mut response, patience, &server).await {
                     Ok(Some(bytes)) => bytes,
-                    Ok(None) => break,
+                    Ok(None) => break None,
                     // What is missing is only the bookkeeping.
-                    Err(_) if reader.is_whole() => break,
-                    Err(error) => Err(error)?,
+                    Err(_) if reader.is_whole() => break None,
+                    Err(error) => break Some(error),
                 };
-                for delta in reader.feed(&bytes).map_err(|error| model.redact(error))? {
-                    yield delta;
+                match reader.feed(&bytes) {
+                    Ok(deltas) => {
+                        for delta in deltas {
+                            yield model.profile.priced(delta);
+                        }
+                    }
+                    Err(error) => break Some(error),
                 }
-            }
-            for delta in reader.finish().map_err(|error| model.redact(error))? {
-                yield delta;
+            };
+            match failure.map_or_else(|| reader.finish(), Err) {
+                Ok(deltas) => {
+                    for delta in deltas {
+                        yield model.profile.priced(delta);
+                    }
+                }
+                Err(error) => {
+                    // What came to nothing has its price too.
+                    if let Some(usage) = reader.usage() {
+                        yield model.profile.priced(Delta::Usage(usage));
+                    }
+                    Err(model.secrets.redact(error))?;
+                }
             }
         })
     }
@@ -89,16 +108,7 @@ impl HttpModel {
         let status = response.status().as_u16();
         let wait = retry_after(response.headers());
         let text = failure_text(response, &server).await;
-        Err(self.redact(failure_of(Some(status), wait, &text)))
-    }
-
-    /// Takes secrets out, should the server have echoed one.
-    fn redact(&self, mut error: ModelError) -> ModelError {
-        for secret in &self.secrets {
-            let detail = error.detail_mut();
-            *detail = detail.replace(secret.expose(), "**********");
-        }
-        error
+        Err(self.secrets.redact(failure_of(Some(status), wait, &text)))
     }
 }
 

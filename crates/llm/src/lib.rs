@@ -46,6 +46,7 @@ mod responses;
 mod retry;
 mod router;
 mod script;
+mod secrets;
 mod sse;
 mod stop;
 mod tokens;

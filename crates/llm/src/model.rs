@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use deft_types::{Message, Money, Tokens, ToolSpec};
+use deft_types::{Message, Tokens, ToolSpec};
 use futures::stream::BoxStream;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -46,19 +46,18 @@ impl ModelProfile {
         }
     }
 
-    /// The same use with its cost, as far as it is known.
-    pub(crate) fn priced(&self, usage: Usage) -> Usage {
-        Usage {
-            cost: self.cost(&usage),
-            ..usage
+    /// The same piece of a reply; what was used has its cost, as far as it is known: what the provider says, else
+    /// what the prices make it.
+    pub(crate) fn priced(&self, delta: Delta) -> Delta {
+        match delta {
+            Delta::Usage(usage) => Delta::Usage(Usage {
+                cost: usage
+                    .cost
+                    .or_else(|| self.prices.as_ref().map(|prices| prices.cost(&usage))),
+                ..usage
+            }),
+            other => other,
         }
-    }
-
-    /// What a reply cost: what the provider says, else what the prices make it. `None`: nobody knows.
-    pub fn cost(&self, usage: &Usage) -> Option<Money> {
-        usage
-            .cost
-            .or_else(|| self.prices.as_ref().map(|prices| prices.cost(usage)))
     }
 }
 
@@ -96,6 +95,8 @@ impl From<&ToolSpec> for ToolSchema {
 
 #[cfg(test)]
 mod tests {
+    use deft_types::Money;
+
     use super::*;
 
     fn profile(prices: Option<Prices>) -> ModelProfile {
@@ -108,23 +109,27 @@ mod tests {
         }
     }
 
-    fn usage(cost: Option<Money>) -> Usage {
-        Usage {
+    fn cost(prices: Option<Prices>, said: Option<Money>) -> Option<Money> {
+        let usage = Usage {
             prompt: Tokens(100),
-            cost,
+            cost: said,
             ..Usage::default()
+        };
+        match profile(prices).priced(Delta::Usage(usage)) {
+            Delta::Usage(usage) => usage.cost,
+            other => panic!("{other:?}"),
         }
     }
 
     #[test]
     fn the_providers_own_figure_beats_the_price_table() {
-        let cost = "0.25".parse().ok();
-        assert_eq!(profile(Some(Prices::FREE)).cost(&usage(cost)), cost);
-        assert_eq!(profile(Some(Prices::FREE)).cost(&usage(None)), Some(Money::ZERO));
+        let said = "0.25".parse().ok();
+        assert_eq!(cost(Some(Prices::FREE), said), said);
+        assert_eq!(cost(Some(Prices::FREE), None), Some(Money::ZERO));
     }
 
     #[test]
     fn without_a_price_the_cost_is_unknown_and_not_zero() {
-        assert_eq!(profile(None).cost(&usage(None)), None);
+        assert_eq!(cost(None, None), None);
     }
 }

@@ -20,6 +20,8 @@ pub(crate) use self::show::Shown;
 use crate::api::{AnswerReader, Api, Post};
 use crate::chat::secret_header;
 use crate::http::{HttpModel, fetch};
+use crate::prompted::PromptedModel;
+use crate::secrets::Secrets;
 use crate::{Delta, KnownCapabilities, Model, ModelError, ModelProfile, Prices, Request, Tuning};
 
 /// The largest context that is asked for: a larger one takes more memory than most machines have. Who has it says
@@ -47,7 +49,7 @@ pub(crate) struct Setup {
     pub(crate) client: Client,
     pub(crate) idle_timeout: Duration,
     /// Taken out of whatever the server echoes.
-    pub(crate) secrets: Vec<Secret<String>>,
+    pub(crate) secrets: Secrets,
     /// Only what the model takes.
     pub(crate) tuning: Tuning,
     /// What the user says the model can do.
@@ -76,7 +78,7 @@ impl Model for OllamaModel {
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, ModelError>> {
         let known = Arc::clone(&self.0);
         Box::pin(async_stream::try_stream! {
-            let model = known.http_model().await?;
+            let model = known.asked().await?;
             let mut deltas = model.stream(request);
             while let Some(delta) = deltas.next().await {
                 yield delta?;
@@ -86,7 +88,8 @@ impl Model for OllamaModel {
 }
 
 impl Known {
-    async fn http_model(&self) -> Result<HttpModel, ModelError> {
+    /// The model as it is asked now that the server has said what it can do.
+    async fn asked(&self) -> Result<Arc<dyn Model>, ModelError> {
         let (profile, shown) = self.learned().await?;
         let setup = &self.setup;
         let api = ChatApi {
@@ -99,12 +102,17 @@ impl Known {
             thinks: shown.can("thinking").unwrap_or(false),
             tuning: setup.tuning.clone(),
         };
-        Ok(HttpModel {
+        let model = Arc::new(HttpModel {
             profile: profile.clone(),
             api: Arc::new(api),
             client: setup.client.clone(),
             idle_timeout: setup.idle_timeout,
             secrets: setup.secrets.clone(),
+        });
+        Ok(if profile.capabilities.native_tool_calls {
+            model
+        } else {
+            Arc::new(PromptedModel(model))
         })
     }
 
@@ -143,7 +151,8 @@ impl Setup {
             .post(endpoint(&self.base, "show"))
             .headers(headers(self.api_key.as_ref())?)
             .json(&json!({ "model": self.wire_name }));
-        match fetch(request, self.idle_timeout).await {
+        let answer = fetch(request, self.idle_timeout).await;
+        match answer.map_err(|error| self.secrets.redact(error)) {
             Ok(answer) => Ok(Shown::read(&answer)),
             Err(ModelError::BadRequest { detail }) if detail.contains(&self.wire_name) => {
                 Err(ModelError::BadRequest {

@@ -24,6 +24,7 @@ use crate::prompted::PromptedModel;
 use crate::provider::{PROVIDERS, Provider, Wire};
 use crate::retry::with_retries;
 use crate::script::{ScriptError, ScriptModel};
+use crate::secrets::Secrets;
 use crate::{Model, ModelProfile};
 
 /// What a server at an address of the user's choice is asked to write at most: it may well be a smaller one
@@ -32,9 +33,6 @@ const MAX_OUTPUT_ELSEWHERE: Tokens = Tokens(16_384);
 
 /// A name with more wrong letters than this is not a misspelling.
 const MAX_TYPOS: usize = 2;
-
-/// A shorter value is no secret.
-const MIN_SECRET_BYTES: usize = 8;
 
 /// Why a model could not be opened. The person changes a setting.
 #[derive(Debug, thiserror::Error)]
@@ -161,7 +159,8 @@ fn dressed(
         None
     };
     let model = Arc::new(ImagesModel::new(model, fetcher, provider.wire.max_image_bytes()));
-    Ok(if can.native_tool_calls {
+    // Of Ollama's models only their server knows, so theirs is decided once it has been asked.
+    Ok(if can.native_tool_calls || provider.wire == Wire::Ollama {
         model
     } else {
         Arc::new(PromptedModel(model))
@@ -199,14 +198,14 @@ fn api_key(settings: &ModelSettings) -> Option<Secret<String>> {
     (!key.is_empty()).then(|| Secret::new(key.to_owned()))
 }
 
-/// What must not be shown. A short value of a header is no secret, and would blot out half a message.
-fn secrets(settings: &ModelSettings) -> Vec<Secret<String>> {
+/// What must not be shown. A short value is no secret, and would blot out half a message.
+fn secrets(settings: &ModelSettings) -> Secrets {
     let headers = settings.extra_headers.iter().map(|(_, value)| value.clone());
-    api_key(settings)
+    let values = api_key(settings)
         .into_iter()
-        .chain(headers.filter(|value| value.expose().len() >= MIN_SECRET_BYTES))
-        .chain(settings.aws.iter().flat_map(AwsSettings::secrets))
-        .collect()
+        .chain(headers)
+        .chain(settings.aws.iter().flat_map(AwsSettings::secrets));
+    Secrets::new(values)
 }
 
 /// Who offers the model, and the name it goes by there.
@@ -254,9 +253,12 @@ fn profile(name: &str, wire_name: &str, provider: &Provider, settings: &ModelSet
         name: name.to_owned(),
         context_window,
         max_output: settings.tuning.max_output.or(known_output),
-        prices: settings
-            .prices
-            .or_else(|| known.as_ref().and_then(|entry| entry.prices)),
+        prices: settings.prices.or_else(|| {
+            // A server of one's own does not ask what somebody else does for a model of that name.
+            let known = known.as_ref();
+            let known = known.filter(|entry| !provider.is_local() || entry.provider == provider.name);
+            known.and_then(|entry| entry.prices)
+        }),
         capabilities: subject.capabilities(),
     }
 }

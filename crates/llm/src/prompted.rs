@@ -53,7 +53,8 @@ impl Model for PromptedModel {
                         }
                         if reader.parser.stray_bytes() > MAX_STRAY_BYTES {
                             // The provider's counts would come at the end, which is not waited for.
-                            yield Delta::Usage(Usage { prompt: asked, completion: Tokens(said), ..Usage::default() });
+                            let usage = Usage { prompt: asked, completion: Tokens(said), ..Usage::default() };
+                            yield inner.profile().priced(Delta::Usage(usage));
                             yield Delta::Finished(FinishReason::ToolCalls);
                             return;
                         }

@@ -160,6 +160,11 @@ const fn native(
 }
 
 impl Provider {
+    /// Whether it is a server that people run themselves. A proxy is one too, but its models are others'.
+    pub(crate) fn is_local(&self) -> bool {
+        self.base_url.starts_with("http://localhost") && self.name != "litellm_proxy"
+    }
+
     /// The provider of that name.
     pub(crate) fn named(name: &str) -> Option<&'static Self> {
         PROVIDERS.iter().find(|provider| provider.name == name)

@@ -34,7 +34,7 @@ pub struct Reply {
     pub tool_calls: Vec<ToolCall>,
     /// What it used.
     pub usage: Usage,
-    /// What it cost, where anybody knows.
+    /// What it cost, attempts that failed included, where anybody knows.
     pub cost: Option<Money>,
     /// Why it ended.
     pub finish: FinishReason,
@@ -55,7 +55,7 @@ pub async fn complete(
         let delta = delta?;
         on_delta(&delta);
         if let Some(finish) = draft.add(delta)? {
-            return Ok(draft.into_reply(finish, model, start.elapsed()));
+            return Ok(draft.into_reply(finish, start.elapsed()));
         }
     }
     Err(ModelError::Network {
@@ -73,6 +73,8 @@ struct Draft {
     reasoning_item: Option<ReasoningItem>,
     calls: Vec<ToolCall>,
     usage: Option<Usage>,
+    /// What attempts cost that came to nothing.
+    lost: Money,
     size: usize,
 }
 
@@ -111,11 +113,21 @@ impl Draft {
             }
             Delta::Thinking(block) => self.thinking_blocks.push(block),
             Delta::ReasoningItem(item) => self.reasoning_item = Some(item),
-            Delta::Retry { .. } => *self = Self::default(),
+            Delta::Retry { .. } => {
+                let lost = self.lost + self.cost().unwrap_or_default();
+                *self = Self {
+                    lost,
+                    ..Self::default()
+                };
+            }
             Delta::Usage(usage) => self.usage = Some(usage),
             Delta::Finished(finish) => return Ok(Some(finish)),
         }
         Ok(None)
+    }
+
+    fn cost(&self) -> Option<Money> {
+        self.usage.and_then(|usage| usage.cost)
     }
 
     fn grow(&mut self, piece: &str) -> Result<(), ModelError> {
@@ -147,7 +159,8 @@ impl Draft {
         Ok(&mut self.calls[index])
     }
 
-    fn into_reply(mut self, finish: FinishReason, model: &dyn Model, latency: Duration) -> Reply {
+    fn into_reply(mut self, finish: FinishReason, latency: Duration) -> Reply {
+        let cost = self.cost().map(|cost| cost + self.lost);
         // A gap in the numbering of calls is a call that nobody made.
         self.calls
             .retain(|call| !(call.name.is_empty() && call.arguments.is_empty()));
@@ -166,7 +179,7 @@ impl Draft {
             thinking_blocks: self.thinking_blocks,
             reasoning_item: self.reasoning_item,
             tool_calls: self.calls,
-            cost: self.usage.and_then(|usage| model.profile().cost(&usage)),
+            cost,
             usage: self.usage.unwrap_or_default(),
             finish,
             latency,

@@ -44,17 +44,10 @@ impl Model for Router {
     }
 
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, ModelError>> {
-        use futures::StreamExt;
         let route = self
             .routes
             .iter()
             .find(|(condition, _)| condition.holds(&request));
-        let model = route.map_or(&self.usual, |(_, model)| model).clone();
-        let profile = model.profile().clone();
-        let priced = move |delta| match delta {
-            Ok(Delta::Usage(usage)) => Ok(Delta::Usage(profile.priced(usage))),
-            other => other,
-        };
-        model.stream(request).map(priced).boxed()
+        route.map_or(&self.usual, |(_, model)| model).stream(request)
     }
 }

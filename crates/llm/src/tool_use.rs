@@ -77,7 +77,7 @@ pub(crate) fn declared(request: &Request) -> Arc<[ToolSchema]> {
 }
 
 /// A body that could not be written.
-pub(crate) fn unwritable(error: &serde_json::Error) -> ModelError {
+fn unwritable(error: &serde_json::Error) -> ModelError {
     ModelError::BadRequest {
         detail: format!("the request could not be written as JSON: {error}"),
     }

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use super::AnthropicApi;
 use crate::attachment::{Attachment, LEFT_OUT};
-use crate::claude::{Thinking, signed};
+use crate::claude::{OutputConfig, Reasoning, Said, Thinking, said};
 use crate::provider::CallIds;
 use crate::{ModelError, Request, ToolSchema, tool_use};
 
@@ -23,6 +23,12 @@ struct Body<'a> {
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     thinking: Option<Thinking>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_config: Option<OutputConfig<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_p: Option<f64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<WireTool<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -54,7 +60,7 @@ enum WireRole {
 #[serde(untagged)]
 enum Block<'a> {
     /// Signed: it goes back as it came.
-    Thinking(&'a ThinkingBlock),
+    Thinking(Cow<'a, ThinkingBlock>),
     Part(Part<'a>),
 }
 
@@ -144,16 +150,21 @@ pub(super) fn of(
     if let Some(first) = system.first_mut() {
         first.mark();
     }
+    let tuning = &model.tuning;
     let body = Body {
         model: &model.wire_name,
         max_tokens: model.max_output.0,
         stream: true,
         thinking,
+        output_config: thinking.and_then(|thinking| thinking.output_config(tuning)),
+        // A model that is told to think chooses its words by itself.
+        temperature: tuning.temperature.filter(|_| thinking.is_none()),
+        top_p: tuning.top_p.filter(|_| thinking.is_none()),
         tools: tools.iter().map(tool).collect(),
         system,
         messages: messages(model, rest)?,
     };
-    serde_json::to_vec(&body).map_err(|error| tool_use::unwritable(&error))
+    tuning.body(&body)
 }
 
 fn tool(schema: &ToolSchema) -> WireTool<'_> {
@@ -189,21 +200,29 @@ fn messages<'a>(
     Ok(wire)
 }
 
-/// What the model said: its signed reasoning first, then text, then calls.
+/// What the model said.
 fn reply<'a>(model: &AnthropicApi, message: &'a Message) -> Result<Vec<Block<'a>>, ModelError> {
-    let mut said = blocks(parts(model, &message.content));
-    for call in message.tool_calls.iter().flatten() {
-        said.push(Block::Part(Part::ToolUse {
-            id: tool_use::id(&call.id, CallIds::WORDS),
-            name: &call.name,
-            input: tool_use::input(&call.arguments)?,
-        }));
+    // A model that does not reason takes no reasoning.
+    let reasoning = match model.thinking {
+        Some(_) => Reasoning::Shown,
+        None => Reasoning::LeftOut,
+    };
+    let mut blocks = Vec::new();
+    for piece in said(message, reasoning) {
+        match piece {
+            Said::Text(text) => blocks.push(Block::Part(Part::text(text))),
+            Said::Images(images) => {
+                blocks.extend(images.image_urls.iter().map(|url| Block::Part(image(model, url))));
+            }
+            Said::Thinking(block) => blocks.push(Block::Thinking(block)),
+            Said::Call(call) => blocks.push(Block::Part(Part::ToolUse {
+                id: tool_use::id(&call.id, CallIds::WORDS),
+                name: &call.name,
+                input: tool_use::input(&call.arguments)?,
+            })),
+        }
     }
-    // Reasoning alone is no message, and a model that does not reason takes none.
-    if said.is_empty() || model.thinking.is_none() {
-        return Ok(said);
-    }
-    Ok(signed(message).map(Block::Thinking).chain(said).collect())
+    Ok(blocks)
 }
 
 fn result<'a>(model: &AnthropicApi, message: &'a Message) -> Part<'a> {
@@ -228,17 +247,15 @@ fn parts<'a>(model: &AnthropicApi, content: &'a [Content]) -> Vec<Part<'a>> {
             // Blank text is refused.
             Content::Text(body) if body.text.trim().is_empty() => {}
             Content::Text(body) => parts.push(Part::text(&body.text)),
-            Content::Image(body) if model.accepts_images => {
-                parts.extend(body.image_urls.iter().map(|url| attachment(url)));
-            }
-            Content::Image(body) => parts.extend(body.image_urls.iter().map(|_| Part::text(LEFT_OUT))),
+            Content::Image(body) => parts.extend(body.image_urls.iter().map(|url| image(model, url))),
         }
     }
     parts
 }
 
-fn attachment(url: &str) -> Part<'_> {
+fn image<'a>(model: &AnthropicApi, url: &'a str) -> Part<'a> {
     match Attachment::of(url) {
+        _ if !model.accepts_images => Part::text(LEFT_OUT),
         Attachment::Image { format, base64 } => Part::Image {
             source: Source::Base64 {
                 media_type: format!("image/{}", format.name()),

@@ -10,7 +10,7 @@ use crate::http::{excerpt, failure_of};
 use crate::json_events::JsonEvents;
 use crate::sse::{EventTooLong, MAX_EVENT_BYTES};
 use crate::stop::{broken_off, finish_reason};
-use crate::{Delta, ModelError};
+use crate::{Delta, ModelError, Usage};
 
 /// Reads an answer cut anywhere.
 #[derive(Default)]
@@ -53,9 +53,13 @@ impl AnswerReader for ReplyReader {
         self.blocks.stop_all();
         deltas.extend(self.blocks.take());
         let finish = finish_reason(self.stop_reason.as_deref(), &self.blocks)?;
-        deltas.extend(self.usage.map(|usage| Delta::Usage(usage.into())));
+        deltas.extend(self.usage().map(Delta::Usage));
         deltas.push(Delta::Finished(finish));
         Ok(deltas)
+    }
+
+    fn usage(&self) -> Option<Usage> {
+        self.usage.map(Usage::from)
     }
 
     fn is_whole(&self) -> bool {

@@ -5,16 +5,16 @@ mod tests;
 
 use std::borrow::Cow;
 
-use deft_types::{Content, Message, Role, ThinkingBlock};
+use deft_types::{Content, Message, Role, ThinkingBlock, Tokens};
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::BedrockApi;
 use crate::attachment::{Attachment, LEFT_OUT};
-use crate::claude::{INTERLEAVED_THINKING, Thinking, signed};
+use crate::claude::{INTERLEAVED_THINKING, OutputConfig, Reasoning, Said, Thinking, said};
 use crate::provider::CallIds;
-use crate::{ModelError, Request, ToolSchema, tool_use};
+use crate::{ModelError, Request, ToolSchema, tokens, tool_use};
 
 /// A document is refused without any text beside it.
 const DOCUMENT: &str = "A PDF document:";
@@ -22,10 +22,10 @@ const DOCUMENT: &str = "A PDF document:";
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Body<'a> {
+    #[serde(skip_serializing_if = "InferenceConfig::is_empty")]
+    inference_config: InferenceConfig,
     #[serde(skip_serializing_if = "Option::is_none")]
-    inference_config: Option<InferenceConfig>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    additional_model_request_fields: Option<ModelFields>,
+    additional_model_request_fields: Option<ModelFields<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_config: Option<ToolConfig<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -33,16 +33,29 @@ struct Body<'a> {
     messages: Vec<WireMessage<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct InferenceConfig {
-    max_tokens: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_p: Option<f64>,
+}
+
+impl InferenceConfig {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// What only Claude models know.
 #[derive(Serialize)]
-struct ModelFields {
+struct ModelFields<'a> {
     thinking: Thinking,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_config: Option<OutputConfig<'a>>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     anthropic_beta: &'static [&'static str],
 }
@@ -105,7 +118,7 @@ enum Block<'a> {
         tool_use_id: Cow<'a, str>,
         content: Vec<Block<'a>>,
     },
-    ReasoningContent(Reasoning<'a>),
+    ReasoningContent(Signed),
     CachePoint {
         r#type: &'static str,
     },
@@ -119,13 +132,42 @@ struct Bytes<'a> {
 /// Signed: it goes back as it came.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-enum Reasoning<'a> {
+enum Signed {
     ReasoningText {
-        text: &'a str,
+        text: String,
         #[serde(skip_serializing_if = "Option::is_none")]
-        signature: Option<&'a str>,
+        signature: Option<String>,
     },
-    RedactedContent(&'a str),
+    RedactedContent(String),
+}
+
+impl From<ThinkingBlock> for Signed {
+    fn from(block: ThinkingBlock) -> Self {
+        match block {
+            ThinkingBlock::Thinking(body) => Self::ReasoningText {
+                text: body.thinking,
+                signature: body.signature,
+            },
+            ThinkingBlock::RedactedThinking(body) => Self::RedactedContent(body.data),
+        }
+    }
+}
+
+/// Room between what we count and what the server does.
+const COUNTING_MARGIN: u64 = 256;
+
+/// Less than this is no answer; where there is no room even for it, the server says so.
+const MIN_OUTPUT: u64 = 1_024;
+
+/// How much may be written: prompt and answer share the window, and a request for more than is left is refused.
+fn room(model: &BedrockApi, request: &Request) -> Option<Tokens> {
+    let (Some(window), Some(limit)) = (model.context_window, model.max_output) else {
+        return model.max_output;
+    };
+    let left = window
+        .0
+        .saturating_sub(tokens::estimate(request).0 + COUNTING_MARGIN);
+    Some(limit.min(Tokens(left.max(MIN_OUTPUT))))
 }
 
 /// The body of a request, as JSON.
@@ -146,13 +188,22 @@ pub(super) fn of(model: &BedrockApi, request: &Request) -> Result<Vec<u8>, Model
     if model.takes_cache_marks && !system.is_empty() {
         system.insert(1, Block::CACHE_POINT);
     }
-    let thinking = model.thinking.filter(|thinking| thinking.fits(rest));
+    let max_output = room(model, request);
+    let thinking = model
+        .thinking
+        .filter(|thinking| thinking.fits(rest))
+        .and_then(|thinking| thinking.within(max_output?));
+    let tuning = &model.tuning;
     let body = Body {
-        inference_config: model
-            .max_output
-            .map(|tokens| InferenceConfig { max_tokens: tokens.0 }),
+        inference_config: InferenceConfig {
+            max_tokens: max_output.map(|tokens| tokens.0),
+            // A model that is told to think chooses its words by itself.
+            temperature: tuning.temperature.filter(|_| thinking.is_none()),
+            top_p: tuning.top_p.filter(|_| thinking.is_none()),
+        },
         additional_model_request_fields: thinking.map(|thinking| ModelFields {
             thinking,
+            output_config: thinking.output_config(tuning),
             anthropic_beta: match thinking {
                 Thinking::Manual { .. } => &[INTERLEAVED_THINKING],
                 Thinking::Adaptive { .. } => &[],
@@ -164,7 +215,7 @@ pub(super) fn of(model: &BedrockApi, request: &Request) -> Result<Vec<u8>, Model
         system,
         messages: writer.messages(rest)?,
     };
-    serde_json::to_vec(&body).map_err(|error| tool_use::unwritable(&error))
+    tuning.body(&body)
 }
 
 impl Block<'_> {
@@ -213,30 +264,31 @@ impl Writer<'_> {
         Ok(wire)
     }
 
-    /// What the model said: its signed reasoning first, then text, then calls.
+    /// What the model said.
     fn reply<'a>(&mut self, message: &'a Message) -> Result<Vec<Block<'a>>, ModelError> {
-        let mut said = self.blocks(&message.content);
-        for call in message.tool_calls.iter().flatten() {
-            said.push(Block::ToolUse {
-                tool_use_id: tool_use::id(&call.id, CallIds::WORDS),
-                name: &call.name,
-                input: tool_use::input(&call.arguments)?,
-            });
+        // A model that does not reason takes no reasoning.
+        let reasoning = match self.model.thinking {
+            Some(_) => Reasoning::Shown,
+            None => Reasoning::LeftOut,
+        };
+        let mut blocks = Vec::new();
+        for piece in said(message, reasoning) {
+            match piece {
+                Said::Text(text) => blocks.push(Block::Text(text)),
+                Said::Images(images) => {
+                    for url in &images.image_urls {
+                        self.attach(url, &mut blocks);
+                    }
+                }
+                Said::Thinking(block) => blocks.push(Block::ReasoningContent(block.into_owned().into())),
+                Said::Call(call) => blocks.push(Block::ToolUse {
+                    tool_use_id: tool_use::id(&call.id, CallIds::WORDS),
+                    name: &call.name,
+                    input: tool_use::input(&call.arguments)?,
+                }),
+            }
         }
-        // Reasoning alone is no message, and a model that does not reason takes none.
-        if said.is_empty() || self.model.thinking.is_none() {
-            return Ok(said);
-        }
-        let reasoning = signed(message).map(|block| {
-            Block::ReasoningContent(match block {
-                ThinkingBlock::Thinking(body) => Reasoning::ReasoningText {
-                    text: &body.thinking,
-                    signature: body.signature.as_deref(),
-                },
-                ThinkingBlock::RedactedThinking(body) => Reasoning::RedactedContent(&body.data),
-            })
-        });
-        Ok(reasoning.chain(said).collect())
+        Ok(blocks)
     }
 
     fn result<'a>(&mut self, message: &'a Message) -> Block<'a> {

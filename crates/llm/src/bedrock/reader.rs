@@ -58,6 +58,10 @@ impl AnswerReader for ReplyReader {
         Ok(deltas)
     }
 
+    fn usage(&self) -> Option<Usage> {
+        self.usage
+    }
+
     fn is_whole(&self) -> bool {
         self.stop_reason.is_some()
     }

@@ -1,12 +1,11 @@
 //! A model whose requests and replies are kept.
 
 use std::collections::HashSet;
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use deft_types::Secret;
 use futures::StreamExt;
 use futures::stream::BoxStream;
 use serde::Serialize;
@@ -14,20 +13,27 @@ use tokio::task::spawn_blocking;
 use uuid::Uuid;
 
 use super::{CassetteError, Exchange, Head, VERSION, question, read};
+use crate::secrets::Secrets;
 use crate::{Delta, Model, ModelError, ModelProfile, Request};
 
 /// A model whose requests and replies are kept. A call that is cancelled leaves nothing.
 pub(crate) struct RecordModel {
+    name: String,
     inner: Arc<dyn Model>,
-    profile: ModelProfile,
+    /// As it was opened.
+    guessed: ModelProfile,
+    /// As the first reply left it: some models learn about themselves from their server.
+    learned: Arc<OnceLock<ModelProfile>>,
     cassette: Arc<Cassette>,
 }
 
 /// Where it is kept.
 struct Cassette {
     path: PathBuf,
+    /// Held while a line is written: only the first one comes with a head.
+    writing: Mutex<()>,
     /// Never written, whoever quotes them.
-    secrets: Vec<Secret<String>>,
+    secrets: Secrets,
 }
 
 impl RecordModel {
@@ -36,44 +42,46 @@ impl RecordModel {
         name: &str,
         path: &Path,
         inner: Arc<dyn Model>,
-        secrets: Vec<Secret<String>>,
+        secrets: Secrets,
     ) -> Result<Self, CassetteError> {
-        let cassette = Cassette {
-            path: path.to_owned(),
-            secrets,
-        };
-        let profile = inner.profile();
         if std::fs::metadata(path).is_ok_and(|file| file.len() > 0) {
             read(path)?; // what is no cassette is left alone
-        } else {
-            let head = Head {
-                cassette: VERSION,
-                profile: profile.clone(),
-            };
-            cassette.append(&head).map_err(|error| CassetteError::File {
-                path: path.to_owned(),
-                error,
-            })?;
         }
+        let cassette = Cassette {
+            path: path.to_owned(),
+            writing: Mutex::new(()),
+            secrets,
+        };
+        cassette.file().map_err(|error| CassetteError::File {
+            path: path.to_owned(),
+            error,
+        })?;
         Ok(Self {
-            profile: ModelProfile {
-                name: name.to_owned(),
-                ..profile.clone()
-            },
+            name: name.to_owned(),
+            guessed: renamed(inner.profile(), name),
+            learned: Arc::default(),
             inner,
             cassette: Arc::new(cassette),
         })
     }
 }
 
+fn renamed(profile: &ModelProfile, name: &str) -> ModelProfile {
+    ModelProfile {
+        name: name.to_owned(),
+        ..profile.clone()
+    }
+}
+
 impl Model for RecordModel {
     fn profile(&self) -> &ModelProfile {
-        &self.profile
+        self.learned.get().unwrap_or(&self.guessed)
     }
 
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, ModelError>> {
         let cassette = Arc::clone(&self.cassette);
         let inner = Arc::clone(&self.inner);
+        let (name, learned) = (self.name.clone(), Arc::clone(&self.learned));
         Box::pin(async_stream::try_stream! {
             let mut exchange = Exchange { request: question(&request)?, deltas: Vec::new(), error: None };
             let mut reply = inner.stream(request);
@@ -97,7 +105,9 @@ impl Model for RecordModel {
             };
             // Kept before the end is told: who has seen the end finds it on the cassette.
             let path = cassette.path.clone();
-            let kept = spawn_blocking(move || cassette.append(&exchange)).await;
+            let head = Head { cassette: VERSION, profile: inner.profile().clone() };
+            let _ = learned.set(renamed(&head.profile, &name));
+            let kept = spawn_blocking(move || cassette.append(&head, &exchange)).await;
             kept.map_err(io::Error::other).flatten().map_err(|error| ModelError::BadRequest {
                 detail: format!("the reply could not be kept in {}: {error}", path.display()),
             })?;
@@ -120,14 +130,26 @@ fn give_id(delta: &mut Delta, named: &mut HashSet<usize>) {
 }
 
 impl Cassette {
-    /// One write a line, so that lines of concurrent calls stay whole.
-    fn append(&self, line: &impl Serialize) -> io::Result<()> {
-        let mut line = serde_json::to_string(line)?;
-        for secret in &self.secrets {
-            line = line.replace(secret.expose(), "**********");
+    /// Adds an exchange, after the head where there is nothing yet. One write, so that lines of concurrent calls
+    /// stay whole.
+    fn append(&self, head: &Head, exchange: &Exchange) -> io::Result<()> {
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut file = self.file()?;
+        let mut lines = String::new();
+        if file.metadata()?.len() == 0 {
+            lines.push_str(&self.line(head)?);
         }
-        line.push('\n');
-        let mut file = OpenOptions::new().create(true).append(true).open(&self.path)?;
-        file.write_all(line.as_bytes())
+        lines.push_str(&self.line(exchange)?);
+        file.write_all(lines.as_bytes())
+    }
+
+    fn file(&self) -> io::Result<File> {
+        OpenOptions::new().create(true).append(true).open(&self.path)
+    }
+
+    fn line(&self, content: &impl Serialize) -> io::Result<String> {
+        let mut json = serde_json::to_value(content)?;
+        self.secrets.redact_json(&mut json);
+        Ok(format!("{json}\n"))
     }
 }

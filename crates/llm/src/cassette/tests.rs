@@ -163,16 +163,20 @@ async fn a_recording_goes_on_where_it_ended() {
     assert!(answer(&replay, &["b"]).await.is_ok());
 }
 
-#[test]
-fn an_empty_key_spoils_nothing() {
-    let directory = tempfile::tempdir().unwrap();
-    let file = directory.path().join("run.jsonl");
-    let settings = ModelSettings {
-        api_key: Some(Secret::new("\n".to_owned())),
-        ..ModelSettings::default()
-    };
-    open(&format!("record:{}:demo", file.display()), &settings).unwrap();
-    assert!(!std::fs::read_to_string(&file).unwrap().contains('*'));
+#[tokio::test]
+async fn an_empty_or_short_key_spoils_nothing() {
+    for key in ["\n", "x", "messages"] {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("run.jsonl");
+        let settings = ModelSettings {
+            api_key: Some(Secret::new(key.to_owned())),
+            ..ModelSettings::default()
+        };
+        let model = open(&format!("record:{}:demo", file.display()), &settings).unwrap();
+        answer(&model, &["a"]).await.unwrap();
+        assert!(read(&file).is_ok(), "{key}");
+        assert!(!std::fs::read_to_string(&file).unwrap().contains('*'), "{key}");
+    }
 }
 
 #[test]

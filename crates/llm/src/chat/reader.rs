@@ -66,6 +66,10 @@ impl AnswerReader for ReplyReader {
         Ok(deltas)
     }
 
+    fn usage(&self) -> Option<Usage> {
+        self.usage
+    }
+
     fn is_whole(&self) -> bool {
         self.finish.is_some() || self.done
     }

@@ -112,6 +112,10 @@ impl AnswerReader for ReplyReader {
         Ok(deltas)
     }
 
+    fn usage(&self) -> Option<Usage> {
+        self.usage
+    }
+
     fn is_whole(&self) -> bool {
         self.end.is_some()
     }

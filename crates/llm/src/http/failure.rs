@@ -20,6 +20,9 @@ pub(super) const MAX_FAILURE_BYTES: usize = 64 * 1024;
 /// How much of it is shown.
 const MAX_EXCERPT_CHARS: usize = 2_000;
 
+/// Stands where the rest was cut off.
+pub(crate) const CUT: char = '…';
+
 /// All phrases are looked for in lower case.
 const CONTEXT_WINDOW: &[&str] = &[
     "context_length_exceeded",
@@ -207,7 +210,7 @@ pub(crate) fn excerpt(text: &str) -> String {
 
 fn beginning(text: &str) -> String {
     match text.char_indices().nth(MAX_EXCERPT_CHARS) {
-        Some((end, _)) => format!("{}…", &text[..end]),
+        Some((end, _)) => format!("{}{CUT}", &text[..end]),
         None => text.to_owned(),
     }
 }

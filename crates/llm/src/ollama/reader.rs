@@ -87,6 +87,10 @@ impl AnswerReader for ReplyReader {
         Ok(deltas)
     }
 
+    fn usage(&self) -> Option<Usage> {
+        self.end.map(|(_, usage)| usage)
+    }
+
     fn is_whole(&self) -> bool {
         self.end.is_some()
     }

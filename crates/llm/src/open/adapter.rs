@@ -63,6 +63,7 @@ pub(super) fn set_up(
                     settings.extended_thinking_budget,
                     max_output,
                 ),
+                tuning: tuning(),
             })
         }
         Wire::Bedrock => Arc::new(BedrockApi::new(

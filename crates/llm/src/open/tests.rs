@@ -55,6 +55,14 @@ fn the_server_gets_the_name_without_the_provider() {
 }
 
 #[test]
+fn a_server_of_ones_own_does_not_cost_what_a_provider_asks() {
+    let prices = |name| open(name, &ModelSettings::default()).unwrap().profile().prices;
+    assert_eq!(prices("vllm/gpt-4o"), None);
+    assert_eq!(prices("ollama/gpt-4o"), Some(Prices::FREE));
+    assert_ne!(prices("litellm_proxy/gpt-4o"), None, "a proxy passes the bill on");
+}
+
+#[test]
 fn a_known_model_comes_with_limits_and_prices() {
     let model = open("openai/gpt-4o", &with_key()).unwrap();
     let profile = model.profile();

@@ -1,3 +1,4 @@
+use deft_types::Tokens;
 use futures::stream::{self, BoxStream};
 
 use super::*;
@@ -72,4 +73,33 @@ async fn a_reply_without_bounds_is_refused() {
     for error in [long, many] {
         assert!(matches!(error, ModelError::Protocol { .. }), "{error:?}");
     }
+}
+
+#[tokio::test]
+async fn attempts_that_came_to_nothing_are_paid_for_too() {
+    let used = |picodollars| {
+        Delta::Usage(Usage {
+            prompt: Tokens(7),
+            cost: Some(Money::from_picodollars(picodollars)),
+            ..Usage::default()
+        })
+    };
+    let retry = |attempt| Delta::Retry {
+        attempt,
+        wait: Duration::ZERO,
+        reason: "it broke off".to_owned(),
+    };
+    let finished = Delta::Finished(FinishReason::Stop);
+    let deltas = vec![
+        used(1),
+        used(20),
+        retry(2),
+        used(300),
+        retry(3),
+        used(4_000),
+        finished,
+    ];
+    let reply = reply_of(deltas).await.unwrap();
+    assert_eq!(reply.cost, Some(Money::from_picodollars(4_320)));
+    assert_eq!(reply.usage.prompt, Tokens(7), "the last request's own size");
 }

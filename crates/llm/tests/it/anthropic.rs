@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use deft_llm::{FinishReason, Model, ModelError, ModelSettings, Reply, Request, complete, open};
+use deft_llm::{Delta, FinishReason, Model, ModelError, ModelSettings, Reply, Request, complete, open};
 use deft_types::{Content, ImageContent, Message, Role, ThinkingBlock, Tokens};
 use futures::StreamExt;
 use serde_json::{Value, json};
@@ -61,6 +61,21 @@ async fn an_image_is_made_as_small_as_claude_takes_it() {
     };
     let data = &sent.body["messages"][0]["content"][0]["source"]["data"];
     assert!(data.as_str().unwrap().len() < 1_000);
+}
+
+#[tokio::test]
+async fn an_answer_that_breaks_off_still_says_what_it_used() {
+    let server = Server::start(vec![
+        Act::Send(head("text/event-stream")),
+        events(&[begin(), piece("Hel")]),
+    ])
+    .await;
+    let deltas: Vec<_> = model(&server).stream(request()).collect().await;
+    let [.., Ok(Delta::Usage(usage)), Err(ModelError::Network { .. })] = deltas.as_slice() else {
+        panic!("{deltas:?}");
+    };
+    assert_eq!(usage.prompt, Tokens(1_000));
+    assert!(usage.cost.is_some());
 }
 
 #[tokio::test]

@@ -67,6 +67,34 @@ async fn the_first_request_learns_the_context_size_and_every_request_sets_it() {
 }
 
 #[tokio::test]
+async fn a_model_that_calls_no_tools_is_prompted_from_its_first_request_on_and_recorded_as_such() {
+    let shown = json!({ "model_info": { "llama.context_length": 8_192 }, "capabilities": ["completion"] });
+    let call = "<function=terminal>\n<parameter=command>ls</parameter>\n</function>";
+    let server = Routes::start(vec![(SHOW, 200, shown.to_string()), (CHAT, 200, said(call))]).await;
+    let directory = tempfile::tempdir().unwrap();
+    let cassette = directory.path().join("run.jsonl");
+    let name = format!("record:{}:{NAME}", cassette.display());
+    let model = open(&name, &keyless(server.address.clone())).unwrap();
+    let reply = complete(&*model, request(), |_| ()).await.unwrap();
+    assert_eq!(reply.finish, FinishReason::ToolCalls);
+    assert_eq!(reply.tool_calls[0].name, "terminal");
+    let sent = &server.bodies(CHAT)[0];
+    assert!(sent.get("tools").is_none(), "{sent}");
+    assert!(sent["messages"][0].to_string().contains("<function="), "{sent}");
+
+    let played = open(
+        &format!("replay:{}", cassette.display()),
+        &ModelSettings::default(),
+    )
+    .unwrap();
+    for profile in [model.profile(), played.profile()] {
+        assert_eq!(profile.context_window, Some(Tokens(8_192)));
+        assert!(!profile.capabilities.native_tool_calls);
+    }
+    assert_eq!(model.profile().name, name);
+}
+
+#[tokio::test]
 async fn a_model_that_is_not_there_is_told_with_how_to_get_it() {
     let missing = json!({ "error": "model 'qwen3:8b' not found" }).to_string();
     let server = Routes::start(vec![(SHOW, 404, missing)]).await;
@@ -90,6 +118,16 @@ async fn a_failure_to_learn_is_tried_again_with_the_next_request() {
     assert!(matches!(error, ModelError::Overloaded { .. }), "{error:?}");
     complete(&*model, request(), |_| ()).await.unwrap();
     assert_eq!(model.profile().context_window, Some(Tokens(40_960)));
+}
+
+#[tokio::test]
+async fn a_key_that_the_server_echoes_when_asked_about_the_model_is_not_shown() {
+    let refused = json!({ "error": format!("unknown key {KEY}") }).to_string();
+    let server = Routes::start(vec![(SHOW, 401, refused)]).await;
+    let model = open(NAME, &settings(server.address.clone())).unwrap();
+    let error = complete(&*model, request(), |_| ()).await.unwrap_err();
+    assert!(matches!(error, ModelError::Authentication { .. }), "{error:?}");
+    assert!(error.to_string().contains("unknown key **********"), "{error}");
 }
 
 #[tokio::test]

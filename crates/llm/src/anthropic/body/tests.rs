@@ -7,7 +7,10 @@ use reqwest::Url;
 use serde_json::json;
 
 use super::*;
+use crate::anthropic::reader::ReplyReader;
+use crate::api::AnswerReader;
 use crate::claude::Display;
+use crate::{Delta, Tuning};
 
 fn model() -> AnthropicApi {
     AnthropicApi {
@@ -17,6 +20,7 @@ fn model() -> AnthropicApi {
         max_output: Tokens(4_000),
         accepts_images: true,
         thinking: None,
+        tuning: Tuning::default(),
     }
 }
 
@@ -305,5 +309,61 @@ fn a_growing_conversation_keeps_the_bytes_of_its_beginning() {
             assert!(text.starts_with(&before), "{before}\n{text}");
         }
         before = Some(text);
+    }
+}
+
+#[test]
+fn reasoning_between_text_and_calls_goes_back_where_it_stood() {
+    let content = json!([
+        { "type": "thinking", "thinking": "one", "signature": "s1" },
+        { "type": "text", "text": "Grübeln. " },
+        { "type": "redacted_thinking", "data": "ZGF0YQ==" },
+        { "type": "text", "text": "Look." },
+        { "type": "thinking", "thinking": "two", "signature": "s2" },
+        { "type": "tool_use", "id": "toolu_1", "name": "terminal", "input": {} },
+        { "type": "thinking", "thinking": "three", "signature": "s3" },
+        { "type": "tool_use", "id": "toolu_2", "name": "terminal", "input": {} },
+    ]);
+    let answer = json!({ "type": "message", "content": content, "stop_reason": "tool_use" });
+    let mut reader = ReplyReader::default();
+    let mut deltas = reader.feed(answer.to_string().as_bytes()).unwrap();
+    deltas.extend(reader.finish().unwrap());
+    let mut message = calls("Grübeln. Look.", &[("toolu_1", "{}"), ("toolu_2", "{}")]);
+    for delta in deltas {
+        if let Delta::Thinking(block) = delta {
+            message.thinking_blocks.push(block);
+        }
+    }
+    assert_eq!(wire(&thoughtful(), vec![message])[0]["content"], content);
+}
+
+#[test]
+fn the_users_tuning_reaches_the_server_as_far_as_thinking_allows() {
+    let tuning = Tuning {
+        temperature: Some(0.5),
+        top_p: Some(0.9),
+        reasoning_effort: Some("low".to_owned()),
+        extra_body: [("service_tier".to_owned(), json!("auto"))].into_iter().collect(),
+        ..Tuning::default()
+    };
+    let adaptive = Thinking::Adaptive {
+        display: Display::Summarized,
+    };
+    let manual = Thinking::Manual { budget_tokens: 2_000 };
+    let cases = [
+        (None, json!([0.5, 0.9, null, "auto"])),
+        (Some(manual), json!([null, null, null, "auto"])),
+        (Some(adaptive), json!([null, null, { "effort": "low" }, "auto"])),
+    ];
+    for (thinking, expected) in cases {
+        let tuning = tuning.clone();
+        let model = AnthropicApi {
+            thinking,
+            tuning,
+            ..model()
+        };
+        let sent = body(&model, &request(vec![Message::text(Role::User, "Go.")]));
+        let fields = ["temperature", "top_p", "output_config", "service_tier"].map(|name| &sent[name]);
+        assert_eq!(json!(fields), expected);
     }
 }

@@ -8,15 +8,19 @@ use serde_json::json;
 
 use super::super::Access;
 use super::*;
+use crate::Tuning;
+use crate::claude::Display;
 
 fn model() -> BedrockApi {
     BedrockApi {
         url: Url::parse("http://localhost/").unwrap(),
         access: Access::Open,
+        context_window: None,
         max_output: Some(Tokens(4_000)),
         accepts_images: true,
         thinking: None,
         takes_cache_marks: false,
+        tuning: Tuning::default(),
     }
 }
 
@@ -221,4 +225,63 @@ fn a_growing_conversation_keeps_the_bytes_of_its_beginning() {
         }
         before = Some(text);
     }
+}
+
+#[test]
+fn the_users_tuning_reaches_the_server_as_far_as_thinking_allows() {
+    let tuning = Tuning {
+        temperature: Some(0.5),
+        top_p: Some(0.9),
+        reasoning_effort: Some("low".to_owned()),
+        extra_body: [("requestMetadata".to_owned(), json!({ "team": "a" }))]
+            .into_iter()
+            .collect(),
+        ..Tuning::default()
+    };
+    let ask = |thinking| {
+        let model = BedrockApi {
+            thinking,
+            tuning: tuning.clone(),
+            ..model()
+        };
+        body(&model, vec![Message::text(Role::User, "Go.")])
+    };
+    let plain = ask(None);
+    assert_eq!(
+        plain["inferenceConfig"],
+        json!({ "maxTokens": 4_000, "temperature": 0.5, "topP": 0.9 })
+    );
+    assert_eq!(plain["requestMetadata"], json!({ "team": "a" }));
+    let adaptive = ask(Some(Thinking::Adaptive {
+        display: Display::Summarized,
+    }));
+    assert_eq!(adaptive["inferenceConfig"], json!({ "maxTokens": 4_000 }));
+    assert_eq!(
+        adaptive["additionalModelRequestFields"]["output_config"],
+        json!({ "effort": "low" })
+    );
+}
+
+#[test]
+fn no_more_is_asked_for_than_the_window_has_room_for() {
+    let ask = |window| {
+        let model = BedrockApi {
+            context_window: Some(Tokens(window)),
+            ..claude()
+        };
+        let sent = body(&model, vec![Message::text(Role::User, "word ".repeat(5_000))]);
+        let thinking = &sent["additionalModelRequestFields"]["thinking"]["budget_tokens"];
+        (
+            sent["inferenceConfig"]["maxTokens"].as_u64().unwrap(),
+            thinking.as_u64(),
+        )
+    };
+    let asked = tokens::estimate(&request(vec![Message::text(Role::User, "word ".repeat(5_000))])).0;
+    assert_eq!(ask(100_000), (4_000, Some(2_000)));
+    assert_eq!(
+        ask(asked + 256 + 1_500),
+        (1_500, Some(1_499)),
+        "a budget leaves room"
+    );
+    assert_eq!(ask(asked), (1_024, None), "there is a least");
 }
