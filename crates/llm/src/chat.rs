@@ -3,6 +3,7 @@
 mod body;
 mod chunk;
 mod reader;
+mod signatures;
 
 use reqwest::header::HeaderValue;
 

@@ -6,10 +6,11 @@ mod tests;
 use std::borrow::Cow;
 use std::iter;
 
-use deft_types::{Content, Message, Role, ToolCall};
+use deft_types::{Content, Message, Role};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::signatures;
 use crate::attachment::{Attachment, LEFT_OUT, PDF_NAME};
 use crate::openai::{CACHE_RETENTION, Endpoint, NO_IMAGES};
 use crate::provider::Dialect;
@@ -67,6 +68,8 @@ struct WireMessage<'a> {
     content: WireContent<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning_content: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_details: Option<&'a Value>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tool_calls: Vec<WireCall<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -108,6 +111,8 @@ struct WireCall<'a> {
     id: Cow<'a, str>,
     r#type: &'static str,
     function: WireFunction<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extra_content: Option<&'a Value>,
 }
 
 #[derive(Serialize)]
@@ -182,8 +187,7 @@ fn messages<'a>(model: &Endpoint, request: &'a Request) -> Vec<WireMessage<'a>> 
         if message.role != Role::Tool && !held.is_empty() {
             wire.push(images_of_tools(std::mem::take(&mut held)));
         }
-        let calls = message.tool_calls.iter().flatten();
-        let calls: Vec<_> = calls.map(|made| call(model.dialect, made)).collect();
+        let calls = calls(model, message);
         let mut text = message.plain_text();
         let content = match message.role {
             // A model that only calls tools says nothing, which to some servers is not an empty text.
@@ -220,6 +224,7 @@ fn messages<'a>(model: &Endpoint, request: &'a Request) -> Vec<WireMessage<'a>> 
             },
             content,
             reasoning_content: reasoning(message).filter(|_| capabilities.send_reasoning_back),
+            reasoning_details: signatures::details(message).filter(|_| model.dialect == Dialect::OpenRouter),
             tool_calls: calls,
             tool_call_id: message
                 .tool_call_id
@@ -263,6 +268,7 @@ fn said(role: Role, content: WireContent<'_>) -> WireMessage<'_> {
         role,
         content,
         reasoning_content: None,
+        reasoning_details: None,
         tool_calls: Vec::new(),
         tool_call_id: None,
         name: None,
@@ -320,13 +326,22 @@ fn call_id(dialect: Dialect, id: &str) -> Cow<'_, str> {
         .map_or(Cow::Borrowed(id), |taken| tool_use::id(id, taken))
 }
 
-fn call(dialect: Dialect, call: &ToolCall) -> WireCall<'_> {
-    WireCall {
-        id: call_id(dialect, &call.id),
-        r#type: "function",
-        function: WireFunction {
-            name: &call.name,
-            arguments: &call.arguments,
-        },
-    }
+fn calls<'a>(model: &Endpoint, message: &'a Message) -> Vec<WireCall<'a>> {
+    // Others may refuse a field that is Google's own.
+    let is_google = model
+        .url
+        .host_str()
+        .is_some_and(|host| host.ends_with(".googleapis.com"));
+    let calls = message.tool_calls.iter().flatten().enumerate();
+    calls
+        .map(|(index, call)| WireCall {
+            id: call_id(model.dialect, &call.id),
+            r#type: "function",
+            function: WireFunction {
+                name: &call.name,
+                arguments: &call.arguments,
+            },
+            extra_content: signatures::of_call(message, index).filter(|_| is_google),
+        })
+        .collect()
 }

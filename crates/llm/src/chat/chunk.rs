@@ -36,6 +36,8 @@ pub(super) struct Piece {
     reasoning_content: Option<String>,
     /// Another server's word for it.
     reasoning: Option<String>,
+    /// Reasoning with its signatures.
+    pub(super) reasoning_details: Option<Value>,
     pub(super) tool_calls: Option<Vec<CallPiece>>,
 }
 
@@ -71,6 +73,8 @@ pub(super) struct CallPiece {
     pub(super) index: Option<usize>,
     pub(super) id: Option<String>,
     pub(super) function: Option<FunctionPiece>,
+    /// Where Google puts the signature.
+    pub(super) extra_content: Option<Value>,
 }
 
 #[derive(Default, Deserialize)]

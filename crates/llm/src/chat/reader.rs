@@ -3,7 +3,10 @@
 #[cfg(test)]
 mod tests;
 
+use serde_json::Value;
+
 use super::chunk::{CallPiece, Chunk, finish_reason};
+use super::signatures::Signatures;
 use crate::api::AnswerReader;
 use crate::http::{excerpt, failure_of};
 use crate::json_events::JsonEvents;
@@ -18,6 +21,7 @@ pub(super) struct ReplyReader {
     answered: bool,
     /// The calls so far, as the server numbers and names them.
     calls: Vec<(Option<usize>, Option<String>)>,
+    signatures: Signatures,
     usage: Option<Usage>,
     finish: Option<FinishReason>,
     done: bool,
@@ -61,6 +65,7 @@ impl AnswerReader for ReplyReader {
                 });
             }
         };
+        deltas.extend(self.signatures.take());
         deltas.extend(self.usage.map(Delta::Usage));
         deltas.push(Delta::Finished(finish));
         Ok(deltas)
@@ -120,8 +125,11 @@ impl ReplyReader {
             if !text.is_empty() {
                 deltas.push(Delta::Text(text));
             }
+            if let Some(Value::Array(details)) = piece.reasoning_details {
+                self.signatures.add_details(details)?;
+            }
             for call in piece.tool_calls.into_iter().flatten() {
-                deltas.push(self.call(call));
+                deltas.push(self.call(call)?);
             }
         }
         if let Some(word) = choice.finish_reason.filter(|word| !word.is_empty()) {
@@ -132,7 +140,7 @@ impl ReplyReader {
 
     /// Finds which call a piece belongs to. Servers leave out the index, or repeat it for another call with
     /// another id; both begin a new call.
-    fn call(&mut self, piece: CallPiece) -> Delta {
+    fn call(&mut self, piece: CallPiece) -> Result<Delta, ModelError> {
         let id = piece.id.filter(|id| !id.is_empty());
         let function = piece.function.unwrap_or_default();
         let arguments = function.arguments();
@@ -154,12 +162,15 @@ impl ReplyReader {
         if id.is_some() {
             self.calls[index].1.clone_from(&id);
         }
-        Delta::ToolCall {
+        if let Some(content) = piece.extra_content {
+            self.signatures.add_call(index, content)?;
+        }
+        Ok(Delta::ToolCall {
             index,
             id,
             name,
             arguments,
             item_id: None,
-        }
+        })
     }
 }

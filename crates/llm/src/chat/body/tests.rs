@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use deft_types::{Extra, ImageContent, Tokens, ToolCallOrigin};
+use deft_types::{Extra, ImageContent, Tokens, ToolCall, ToolCallOrigin};
 use reqwest::Url;
 use serde_json::json;
 
@@ -373,4 +373,38 @@ fn a_strict_server_sees_a_reply_between_a_result_and_the_user() {
     };
     assert_eq!(roles(Dialect::Strict), "attauata");
     assert_eq!(roles(Dialect::Compatible), "attuata");
+}
+
+#[test]
+fn what_a_server_signed_goes_back_to_it_alone() {
+    let mut signatures = signatures::Signatures::default();
+    let details = json!([{ "type": "reasoning.encrypted", "data": "c2ln", "index": 0 }]);
+    let content = json!({ "google": { "thought_signature": "c2ln" } });
+    signatures
+        .add_details(details.as_array().unwrap().clone())
+        .unwrap();
+    signatures.add_call(1, content.clone()).unwrap();
+    let Some(crate::Delta::Thinking(block)) = signatures.take() else {
+        panic!("nothing was kept");
+    };
+    let message = Message {
+        thinking_blocks: vec![block],
+        ..called("", &["a", "b"])
+    };
+    let sent = |model: &Endpoint| body(model, vec![message.clone()])["messages"][0].take();
+
+    let router = sent(&model("m", Dialect::OpenRouter));
+    assert_eq!(router["reasoning_details"], details);
+    assert_eq!(router["tool_calls"][1].get("extra_content"), None);
+
+    let mut google = model("m", Dialect::OpenAi);
+    google.url = Url::parse("https://generativelanguage.googleapis.com/v1beta/openai").unwrap();
+    let google = sent(&google);
+    assert_eq!(google.get("reasoning_details"), None);
+    assert_eq!(google["tool_calls"][0].get("extra_content"), None);
+    assert_eq!(google["tool_calls"][1]["extra_content"], content);
+
+    let other = sent(&model("m", Dialect::OpenAi));
+    assert_eq!(other.get("reasoning_details"), None);
+    assert_eq!(other["tool_calls"][1].get("extra_content"), None);
 }

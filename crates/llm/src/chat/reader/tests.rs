@@ -1,5 +1,5 @@
 use deft_types::Tokens;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::*;
 use crate::fuzz::{ROUNDS, Random};
@@ -362,4 +362,39 @@ fn any_answer_means_the_same_however_it_is_cut() {
             bytes.escape_ascii()
         );
     }
+}
+
+#[test]
+fn signatures_are_kept_and_plain_reasoning_is_not_kept_twice() {
+    let text = |text: &str, signature: Value| json!({ "type": "reasoning.text", "index": 0, "text": text, "signature": signature, "format": "f" });
+    let thinking = |chunks: &[Value]| {
+        let deltas = deltas(chunks).unwrap();
+        deltas.into_iter().find_map(|delta| match delta {
+            Delta::Thinking(block) => Some(json!(block)),
+            _ => None,
+        })
+    };
+    let secret = json!({ "type": "reasoning.encrypted", "index": 1, "data": "ZGF0YQ==" });
+    let content = json!({ "google": { "thought_signature": "c2ln" } });
+    let call = json!({ "index": 0, "id": "a", "function": { "name": "ls", "arguments": "{}" }, "extra_content": content });
+    let block = thinking(&[
+        piece(&json!({ "reasoning_details": [text("One, ", Value::Null)] })),
+        piece(&json!({ "reasoning_details": [text("two.", Value::Null)] })),
+        piece(&json!({ "reasoning_details": [text("", json!("c2ln")), secret] })),
+        piece(&json!({ "tool_calls": [call] })),
+        end("tool_calls"),
+    ])
+    .unwrap();
+    assert_eq!(
+        block["reasoning_details"],
+        json!([text("One, two.", json!("c2ln")), secret])
+    );
+    assert_eq!(block["calls_extra_content"], json!({ "0": content }));
+
+    let plain = thinking(&[
+        piece(&json!({ "reasoning_details": [text("One.", Value::Null)], "content": "Hi." })),
+        piece(&json!({ "reasoning_details": "of another form" })),
+        end("stop"),
+    ]);
+    assert_eq!(plain, None);
 }
