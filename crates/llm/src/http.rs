@@ -31,8 +31,10 @@ pub(crate) struct HttpModel {
     pub(crate) profile: ModelProfile,
     pub(crate) api: Arc<dyn Api>,
     pub(crate) client: Client,
-    /// How long a server may be silent, before or within its answer.
+    /// How long a server may be silent within its answer.
     pub(crate) idle_timeout: Duration,
+    /// How long it may be silent before its answer.
+    pub(crate) head_timeout: Duration,
     /// Taken out of whatever a server echoes.
     pub(crate) secrets: Secrets,
 }
@@ -98,9 +100,9 @@ impl HttpModel {
             .headers(post.headers)
             .body(post.body)
             .send();
-        let response = timeout(self.idle_timeout, sending)
+        let response = timeout(self.head_timeout, sending)
             .await
-            .map_err(|_| silent(self.idle_timeout))?
+            .map_err(|_| silent(self.head_timeout))?
             .map_err(|error| server.failure(error))?;
         if response.status().is_success() {
             return Ok((response, server));

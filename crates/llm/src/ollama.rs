@@ -24,9 +24,6 @@ use crate::prompted::PromptedModel;
 use crate::secrets::Secrets;
 use crate::{Delta, KnownCapabilities, Model, ModelError, ModelProfile, Prices, Request, Tuning};
 
-/// The largest context that is asked for: a larger one takes more memory than most machines have. Who has it says
-/// so in the model's Modelfile.
-const MAX_CONTEXT: Tokens = Tokens(131_072);
 /// The largest reply that is asked for.
 const MAX_OUTPUT: Tokens = Tokens(16_384);
 
@@ -48,6 +45,7 @@ pub(crate) struct Setup {
     pub(crate) api_key: Option<Secret<String>>,
     pub(crate) client: Client,
     pub(crate) idle_timeout: Duration,
+    pub(crate) head_timeout: Duration,
     /// Taken out of whatever the server echoes.
     pub(crate) secrets: Secrets,
     /// Only what the model takes.
@@ -96,7 +94,7 @@ impl Known {
             wire_name: setup.wire_name.clone(),
             url: endpoint(&setup.base, "chat"),
             api_key: setup.api_key.clone(),
-            context: shown.context_to_ask_for(MAX_CONTEXT),
+            context: shown.context_to_ask_for(setup.tuning.context_window),
             max_output: profile.max_output,
             accepts_images: profile.capabilities.vision,
             thinks: shown.can("thinking").unwrap_or(false),
@@ -107,6 +105,7 @@ impl Known {
             api: Arc::new(api),
             client: setup.client.clone(),
             idle_timeout: setup.idle_timeout,
+            head_timeout: setup.head_timeout,
             secrets: setup.secrets.clone(),
         });
         Ok(if profile.capabilities.native_tool_calls {
@@ -128,7 +127,7 @@ impl Known {
     fn learn(&self, shown: &Shown) -> ModelProfile {
         let (overrides, tuning) = (&self.setup.overrides, &self.setup.tuning);
         let mut profile = self.guessed.clone();
-        if let Some(window) = shown.context_in_force(MAX_CONTEXT) {
+        if let Some(window) = shown.context_in_force(tuning.context_window) {
             let output = MAX_OUTPUT.min(Tokens(window.0 / 2));
             profile.context_window = Some(window);
             profile.max_output = tuning.max_output.or(Some(output));

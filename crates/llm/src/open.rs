@@ -251,7 +251,7 @@ fn profile(name: &str, wire_name: &str, provider: &Provider, settings: &ModelSet
     };
     ModelProfile {
         name: name.to_owned(),
-        context_window,
+        context_window: settings.tuning.context_window.or(context_window),
         max_output: settings.tuning.max_output.or(known_output),
         prices: settings.prices.or_else(|| {
             // A server of one's own does not ask what somebody else does for a model of that name.

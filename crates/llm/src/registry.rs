@@ -181,7 +181,7 @@ mod tests {
         });
         for (message, expected) in [
             (Message::text(Role::User, "hi"), "plain"),
-            (Message::text(Role::User, "word ".repeat(1000)), "long"),
+            (Message::text(Role::User, "word ".repeat(1_100)), "long"),
             (Message::new(Role::User, vec![image]), "eyes"),
         ] {
             assert_eq!(answer(&registry, "usual", message).await.0, expected);

@@ -5,10 +5,7 @@ use std::sync::Arc;
 use deft_types::{Content, Tokens};
 use futures::stream::BoxStream;
 
-use crate::{Delta, Model, ModelError, ModelProfile, Request};
-
-/// About what a token is, for a choice that need not be exact.
-const CHARS_PER_TOKEN: usize = 4;
+use crate::{Delta, Model, ModelError, ModelProfile, Request, tokens};
 
 /// What a request must be for a route to be taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,13 +18,12 @@ pub enum Condition {
 
 impl Condition {
     fn holds(self, request: &Request) -> bool {
-        let parts = || request.messages.iter().flat_map(|message| &message.content);
         match self {
-            Self::HasImage => parts().any(|part| matches!(part, Content::Image(_))),
-            Self::AtLeast(tokens) => {
-                let chars: usize = parts().filter_map(Content::as_text).map(str::len).sum();
-                (chars / CHARS_PER_TOKEN) as u64 >= tokens.0
+            Self::HasImage => {
+                let mut parts = request.messages.iter().flat_map(|message| &message.content);
+                parts.any(|part| matches!(part, Content::Image(_)))
             }
+            Self::AtLeast(tokens) => tokens::estimate(request) >= tokens,
         }
     }
 }
@@ -49,5 +45,31 @@ impl Model for Router {
             .iter()
             .find(|(condition, _)| condition.holds(&request));
         route.map_or(&self.usual, |(_, model)| model).stream(request)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use deft_types::{Extra, Message, Role, ToolCall, ToolCallOrigin};
+
+    use super::*;
+
+    #[test]
+    fn what_calls_say_makes_a_request_long_too() {
+        let mut message = Message::text(Role::Assistant, "Writing.");
+        message.tool_calls = Some(vec![ToolCall {
+            id: "a".to_owned(),
+            responses_item_id: None,
+            name: "write".to_owned(),
+            arguments: "word ".repeat(2_000),
+            origin: ToolCallOrigin::Completion,
+            extra: Extra::new(),
+        }]);
+        let request = Request {
+            messages: vec![Arc::new(message)],
+            ..Request::default()
+        };
+        assert!(Condition::AtLeast(Tokens(1_000)).holds(&request));
+        assert!(!Condition::AtLeast(Tokens(10_000)).holds(&request));
     }
 }

@@ -19,6 +19,9 @@ pub struct Tuning {
     pub top_p: Option<f64>,
     /// Makes it choose the same words again, as far as a provider can.
     pub seed: Option<u64>,
+    /// How much it may read in one request, instead of what is known of it. A server that sets a model up for each
+    /// request, as Ollama does, is asked for this much.
+    pub context_window: Option<Tokens>,
     /// How much it may write at most, instead of what is known of it.
     pub max_output: Option<Tokens>,
     /// Fields that are put into the body of each request, over those that are there.

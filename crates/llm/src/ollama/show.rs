@@ -3,6 +3,10 @@
 use deft_types::Tokens;
 use serde_json::Value;
 
+/// The largest context that is asked for unless somebody wants more: an agent can work in it, and a larger one takes
+/// more memory than most machines have.
+const USUAL_CONTEXT: Tokens = Tokens(32_768);
+
 /// What `/api/show` says about a model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Shown {
@@ -40,17 +44,19 @@ impl Shown {
         }
     }
 
-    /// The context size to ask for; `None`: the server's own choice is right, or nothing is known.
-    pub(crate) fn context_to_ask_for(&self, limit: Tokens) -> Option<Tokens> {
-        match self.chosen {
-            Some(_) => None,
-            None => self.trained.map(|trained| trained.min(limit)),
+    /// The context size to ask for; `None`: the server's own choice is right, or nothing is known. `wish` is the
+    /// user's word.
+    pub(crate) fn context_to_ask_for(&self, wish: Option<Tokens>) -> Option<Tokens> {
+        match (wish, self.chosen) {
+            (Some(wish), _) => Some(self.trained.map_or(wish, |trained| trained.min(wish))),
+            (None, Some(_)) => None,
+            (None, None) => self.trained.map(|trained| trained.min(USUAL_CONTEXT)),
         }
     }
 
     /// The context size that requests then have.
-    pub(crate) fn context_in_force(&self, limit: Tokens) -> Option<Tokens> {
-        self.chosen.or_else(|| self.context_to_ask_for(limit))
+    pub(crate) fn context_in_force(&self, wish: Option<Tokens>) -> Option<Tokens> {
+        self.context_to_ask_for(wish).or(self.chosen)
     }
 
     /// How much the model can read at most.
@@ -71,29 +77,33 @@ mod tests {
 
     use super::*;
 
-    const LIMIT: Tokens = Tokens(1_000);
-
     #[test]
-    fn the_modelfile_decides_and_otherwise_the_model_up_to_a_limit() {
+    fn the_user_decides_then_the_modelfile_and_otherwise_the_model_up_to_a_limit() {
         let trained =
             |window: u64| json!({ "general.architecture": "llama", "llama.context_length": window });
         let small = Shown::read(&json!({ "model_info": trained(500), "parameters": "stop \"<|end|>\"" }));
-        let large = Shown::read(&json!({ "model_info": trained(5_000) }));
+        let large = Shown::read(&json!({ "model_info": trained(131_072) }));
         let chosen = Shown::read(
-            &json!({ "model_info": trained(5_000), "parameters": "stop x\nnum_ctx        2000\n" }),
+            &json!({ "model_info": trained(131_072), "parameters": "stop x\nnum_ctx        2000\n" }),
         );
         let unknown = Shown::read(&json!({}));
+        // the user's wish, what is asked for, what is then in force
         let cases = [
-            (small, Some(Tokens(500)), Some(Tokens(500))),
-            (large, Some(LIMIT), Some(LIMIT)),
-            (chosen, None, Some(Tokens(2_000))),
-            (unknown, None, None),
+            (&small, None, Some(500), Some(500)),
+            (&small, Some(65_536), Some(500), Some(500)),
+            (&large, None, Some(32_768), Some(32_768)),
+            (&large, Some(65_536), Some(65_536), Some(65_536)),
+            (&chosen, None, None, Some(2_000)),
+            (&chosen, Some(65_536), Some(65_536), Some(65_536)),
+            (&unknown, None, None, None),
+            (&unknown, Some(65_536), Some(65_536), Some(65_536)),
         ];
-        for (shown, asked, in_force) in cases {
+        for (shown, wish, asked, in_force) in cases {
+            let wish = wish.map(Tokens);
             assert_eq!(
-                (shown.context_to_ask_for(LIMIT), shown.context_in_force(LIMIT)),
-                (asked, in_force),
-                "{shown:?}"
+                (shown.context_to_ask_for(wish), shown.context_in_force(wish)),
+                (asked.map(Tokens), in_force.map(Tokens)),
+                "{shown:?} {wish:?}"
             );
         }
     }

@@ -1,6 +1,7 @@
 //! From a provider to the adapter that speaks its wire format.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use deft_types::Secret;
 use reqwest::Url;
@@ -20,6 +21,10 @@ use crate::provider::{Dialect, Provider, Wire};
 use crate::responses::ResponsesApi;
 use crate::{Model, ModelProfile};
 
+/// How long a server on one's own machine may be silent before its answer: it may have to load the model first, and
+/// to ask again would make it begin again.
+const LOADING_TIMEOUT: Duration = Duration::from_mins(10);
+
 /// The model behind its provider's wire format.
 pub(super) fn set_up(
     name: &str,
@@ -33,6 +38,11 @@ pub(super) fn set_up(
     let secrets = secrets(settings);
     let base = || address_of(name, provider, settings);
     let tuning = || settings.tuning.clone().for_model(&profile.capabilities);
+    let head_timeout = if provider.is_local() {
+        settings.idle_timeout.max(LOADING_TIMEOUT)
+    } else {
+        settings.idle_timeout
+    };
     let api: Arc<dyn Api> = match provider.wire {
         Wire::Chat(dialect) => {
             let endpoint = Endpoint {
@@ -81,6 +91,7 @@ pub(super) fn set_up(
                 api_key,
                 client,
                 idle_timeout: settings.idle_timeout,
+                head_timeout,
                 secrets,
                 tuning: tuning(),
                 overrides: settings.capability_overrides,
@@ -93,6 +104,7 @@ pub(super) fn set_up(
         api,
         client,
         idle_timeout: settings.idle_timeout,
+        head_timeout,
         secrets,
     }))
 }

@@ -17,7 +17,8 @@ pub struct ModelSettings {
     pub base_url: Option<String>,
     /// How long to wait for a connection.
     pub connect_timeout: Duration,
-    /// How long a server may be silent, before or within its answer.
+    /// How long a server may be silent, before or within its answer. One on the user's own machine has longer
+    /// before it: it may have to load the model.
     pub idle_timeout: Duration,
     /// When and how often to ask again.
     pub retry: RetryPolicy,

@@ -1,6 +1,7 @@
 //! What stands between this machine and a server: proxies, certificates, headers.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use deft_llm::{ModelError, ModelSettings, Proxies, Reply, complete, open};
 use deft_types::Secret;
@@ -172,4 +173,20 @@ async fn a_server_with_a_private_certificate_is_trusted_only_with_its_file() {
     };
     assert_eq!(ask(&trusting).await.unwrap().text, "Hi");
     server.abort();
+}
+
+#[tokio::test]
+async fn a_local_server_may_be_silent_for_longer_while_it_loads_the_model() {
+    let server = Server::start(vec![Act::Hold]).await;
+    let settings = ModelSettings {
+        idle_timeout: Duration::from_millis(20),
+        ..settings(server.base_url())
+    };
+    let remote = open("openai/gpt-4o", &settings).unwrap();
+    let error = complete(&*remote, request(), |_| ()).await.unwrap_err();
+    assert!(matches!(error, ModelError::Timeout { .. }), "{error:?}");
+    let local = open("vllm/some-model", &settings).unwrap();
+    let waiting = complete(&*local, request(), |_| ());
+    let outcome = tokio::time::timeout(Duration::from_millis(500), waiting).await;
+    assert!(outcome.is_err(), "{outcome:?}");
 }

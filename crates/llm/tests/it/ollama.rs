@@ -52,7 +52,7 @@ async fn the_first_request_learns_the_context_size_and_every_request_sets_it() {
             (Tokens(9), Tokens(2))
         );
     }
-    assert_eq!(model.profile().context_window, Some(Tokens(40_960)));
+    assert_eq!(model.profile().context_window, Some(Tokens(32_768)));
     assert!(!model.profile().capabilities.vision);
     assert_eq!(server.bodies(SHOW), [json!({ "model": "qwen3:8b" })]);
     let sent = server.bodies(CHAT);
@@ -60,7 +60,7 @@ async fn the_first_request_learns_the_context_size_and_every_request_sets_it() {
     for body in sent {
         assert_eq!(
             body["options"],
-            json!({ "num_ctx": 40_960, "num_predict": 16_384 })
+            json!({ "num_ctx": 32_768, "num_predict": 16_384 })
         );
         assert_eq!((&body["think"], &body["truncate"]), (&json!(true), &json!(false)));
     }
@@ -117,7 +117,7 @@ async fn a_failure_to_learn_is_tried_again_with_the_next_request() {
     let error = complete(&*model, request(), |_| ()).await.unwrap_err();
     assert!(matches!(error, ModelError::Overloaded { .. }), "{error:?}");
     complete(&*model, request(), |_| ()).await.unwrap();
-    assert_eq!(model.profile().context_window, Some(Tokens(40_960)));
+    assert_eq!(model.profile().context_window, Some(Tokens(32_768)));
 }
 
 #[tokio::test]
