@@ -4,7 +4,7 @@
 mod tests;
 
 use super::chunk::{CallPiece, Chunk, finish_reason};
-use crate::api::AnswerReader;
+use crate::api::{AnswerReader, broken_off};
 use crate::http::{excerpt, failure_of};
 use crate::json_events::JsonEvents;
 use crate::{Delta, FinishReason, ModelError, Usage};
@@ -56,9 +56,7 @@ impl AnswerReader for ReplyReader {
                 });
             }
             None => {
-                return Err(ModelError::Network {
-                    detail: "the answer broke off before its end".to_owned(),
-                });
+                return Err(broken_off());
             }
         };
         deltas.extend(self.usage.map(Delta::Usage));

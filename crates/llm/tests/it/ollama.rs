@@ -82,12 +82,12 @@ async fn a_model_that_calls_no_tools_is_prompted_from_its_first_request_on_and_r
     assert!(sent.get("tools").is_none(), "{sent}");
     assert!(sent["messages"][0].to_string().contains("<function="), "{sent}");
 
-    let replay = open(
+    let played = open(
         &format!("replay:{}", cassette.display()),
         &ModelSettings::default(),
     )
     .unwrap();
-    for profile in [model.profile(), replay.profile()] {
+    for profile in [model.profile(), played.profile()] {
         assert_eq!(profile.context_window, Some(Tokens(8_192)));
         assert!(!profile.capabilities.native_tool_calls);
     }
