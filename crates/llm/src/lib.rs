@@ -60,7 +60,7 @@ pub use check::{Finding, Layer, Verdict, check};
 pub use delta::{Delta, FinishReason, Usage};
 pub use discover::{Found, LOCAL_PATIENCE, LocalKind, Place, discover, usual_places};
 pub use error::ModelError;
-pub use facts::{Ability, ModelFacts, ProviderFacts, facts, providers};
+pub use facts::{Ability, ModelFacts, ProviderFacts, facts, facts_with, providers};
 pub use http::Proxies;
 pub use model::{Model, ModelProfile, Request, ToolSchema};
 pub use open::{ApiMode, ModelSettings, OpenModelError, address_variable, key_variable, open};
