@@ -1,7 +1,7 @@
 //! Models: what answers prompts.
 //!
-//! One trait, [`Model`], over everything that answers: OpenAI, Azure, Anthropic, AWS Bedrock, the many servers that
-//! speak like OpenAI, a written script, a recording and a built-in demo. Replies stream; dropping the stream cancels
+//! One trait, [`Model`], over everything that answers: OpenAI, Azure, Anthropic, AWS Bedrock, Google Gemini, Ollama,
+//! the many servers that speak like OpenAI, a written script, a recording and a built-in demo. Replies stream; dropping the stream cancels
 //! the call; every provider's failures come out as the one [`ModelError`].
 //!
 //! This crate knows nothing of conversations and runs no tools. It only turns messages into a reply.
