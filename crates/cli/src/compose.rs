@@ -198,6 +198,7 @@ fn named_model(table: &ModelTable, settings: &Settings) -> NamedModel {
                 reasoning_effort: table.reasoning_effort.clone(),
                 temperature: table.temperature,
                 max_output: table.max_output_tokens,
+                context_window: table.context_window,
                 ..Tuning::default()
             },
             prices: table

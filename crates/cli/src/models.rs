@@ -5,12 +5,13 @@ mod trial;
 use std::io::Write;
 
 use deft_llm::{
-    Ability, Found, LOCAL_PATIENCE, ModelFacts, ProviderFacts, discover, facts, providers, usual_places,
+    Ability, Found, LOCAL_PATIENCE, ModelFacts, ProviderFacts, discover, facts_with, providers, usual_places,
 };
 use deft_types::{Money, Tokens};
 use serde_json::{Value, json};
 
 use crate::args::{Listing, Models, ModelsAction};
+use crate::compose;
 use crate::exit::Exit;
 use crate::output::{Style, model_list};
 use crate::settings::{Settings, Surroundings};
@@ -59,18 +60,17 @@ async fn gather(settings: &Settings, surroundings: &Surroundings) -> ModelList {
     let places = usual_places(variable(OLLAMA_HOST).map(String::as_str));
     let local = discover(places, LOCAL_PATIENCE).await;
     let known = |name: &str| {
+        let (model, reached) = compose::reached(name, settings);
         let mut models = local.iter().flat_map(|found| found.models.iter().flatten());
-        let found = models.find(|model| model.name == name).cloned();
-        found.unwrap_or_else(|| facts(name))
+        let found = models.find(|found| found.name == model).cloned();
+        found.unwrap_or_else(|| facts_with(&model, &reached))
     };
-    let configured = settings.model.value.as_ref().map(|name| {
-        let model = settings.models.get(name).map_or(name, |table| &table.model);
-        (known(model), settings.model.source.to_string())
-    });
-    let named = settings
-        .models
-        .iter()
-        .map(|(name, table)| (name.clone(), known(&table.model)));
+    let configured = settings
+        .model
+        .value
+        .as_ref()
+        .map(|name| (known(name), settings.model.source.to_string()));
+    let named = settings.models.keys().map(|name| (name.clone(), known(name)));
     ModelList {
         configured,
         named: named.collect(),

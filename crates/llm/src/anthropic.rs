@@ -9,8 +9,7 @@ use reqwest::Url;
 use reqwest::header::{ACCEPT, HeaderMap, HeaderValue};
 
 use self::reader::ReplyReader;
-use crate::api::{AnswerReader, Api, Post};
-use crate::chat::secret_header;
+use crate::api::{AnswerReader, Api, Post, secret_header};
 use crate::claude::{INTERLEAVED_THINKING, Thinking};
 use crate::{ModelError, Request, Tuning};
 

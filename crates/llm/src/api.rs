@@ -1,7 +1,7 @@
 //! What a provider's wire format is to the rest of the crate: a request to send, and a reader for the answer.
 
 use reqwest::Url;
-use reqwest::header::HeaderMap;
+use reqwest::header::{HeaderMap, HeaderValue};
 
 use crate::{Delta, ModelError, Request, Usage};
 
@@ -37,4 +37,20 @@ pub(crate) trait AnswerReader: Send {
 
     /// Whether nothing follows any more.
     fn is_done(&self) -> bool;
+}
+
+/// A header that nobody logs.
+pub(crate) fn secret_header(text: &str) -> Result<HeaderValue, ModelError> {
+    let mut value = HeaderValue::from_str(text).map_err(|_| ModelError::Authentication {
+        detail: "the key has characters that cannot be sent".to_owned(),
+    })?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+/// An answer that ended before the reply did.
+pub(crate) fn broken_off() -> ModelError {
+    ModelError::Network {
+        detail: "the answer broke off before its end".to_owned(),
+    }
 }

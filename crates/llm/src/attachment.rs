@@ -1,7 +1,8 @@
 //! Images and documents of messages, told apart by their addresses.
 
 /// Stands in for one that cannot be sent.
-pub(crate) const LEFT_OUT: &str = "[An attachment was left out: this model takes PNG, JPEG, GIF and WebP images and PDF documents, if any.]";
+pub(crate) const LEFT_OUT: &str =
+    "[An attachment was left out: this model does not take it. Most take PNG, JPEG and WebP images.]";
 
 /// What a document is called, which has no name of its own.
 pub(crate) const PDF_NAME: &str = "document.pdf";

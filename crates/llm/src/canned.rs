@@ -7,6 +7,7 @@ use futures::stream::BoxStream;
 use tokio::task::yield_now;
 use tokio::time::sleep;
 
+use crate::api::broken_off;
 use crate::{Delta, FinishReason, ModelError, Request, Usage};
 
 /// About what a token of English or code is.
@@ -65,7 +66,7 @@ impl Canned {
                 pause(pace.chunk).await;
             }
             if self.cut_after.is_some() {
-                Err(ModelError::Network { detail: "the answer broke off before its end".to_owned() })?;
+                Err(broken_off())?;
             }
             let finish = self.finish.unwrap_or(match self.calls.as_slice() {
                 [] => FinishReason::Stop,

@@ -116,22 +116,29 @@ pub(crate) struct Subject<'a> {
 }
 
 impl Subject<'_> {
-    /// Asks the sources in their order: the user, the model's server, the provider's limits, the table, and
+    /// What the sources say, in their order: the user, the model's server, the provider's limits, the table, and
     /// rules about names.
-    pub(crate) fn capabilities(&self) -> Capabilities {
-        let name = format!("{}/{}", self.provider.name, self.wire_name).to_lowercase();
-        let known = self
-            .overrides
+    pub(crate) fn known(&self) -> KnownCapabilities {
+        self.overrides
             .or(self.discovered)
             .or(self.limits())
             .or(self.entry.map(|entry| entry.capabilities).unwrap_or_default())
-            .or(names::capabilities(&name));
+            .or(names::capabilities(&self.name()))
+    }
+
+    fn name(&self) -> String {
+        format!("{}/{}", self.provider.name, self.wire_name).to_lowercase()
+    }
+
+    /// What is known, and a guess where nothing is.
+    pub(crate) fn capabilities(&self) -> Capabilities {
+        let known = self.known();
         let reasons = known.reasoning_effort == Some(true);
         let guessed = KnownCapabilities {
             // Most models that reason refuse a temperature, Claude only while it is told to think.
             sampling: Some(
                 !reasons
-                    || name.contains("gemini")
+                    || self.name().contains("gemini")
                     || matches!(self.provider.wire, Wire::Anthropic | Wire::Bedrock),
             ),
             ..KnownCapabilities::default()

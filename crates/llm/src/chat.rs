@@ -5,8 +5,6 @@ mod chunk;
 mod reader;
 mod signatures;
 
-use reqwest::header::HeaderValue;
-
 use self::reader::ReplyReader;
 use crate::api::{AnswerReader, Api, Post};
 use crate::openai::Endpoint;
@@ -23,13 +21,4 @@ impl Api for ChatApi {
     fn reader(&self) -> Box<dyn AnswerReader> {
         Box::new(ReplyReader::default())
     }
-}
-
-/// A header that nobody logs.
-pub(crate) fn secret_header(text: &str) -> Result<HeaderValue, ModelError> {
-    let mut value = HeaderValue::from_str(text).map_err(|_| ModelError::Authentication {
-        detail: "the key has characters that cannot be sent".to_owned(),
-    })?;
-    value.set_sensitive(true);
-    Ok(value)
 }

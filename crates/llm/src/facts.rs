@@ -2,9 +2,10 @@
 
 use deft_types::Tokens;
 
-use crate::Prices;
-use crate::catalog::{self, Entry};
+use crate::catalog;
+use crate::open::{profile, provider_of, subject};
 use crate::provider::PROVIDERS;
+use crate::{KnownCapabilities, ModelSettings, Prices, ThinkingMode};
 
 /// What is known about a model.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,24 +65,44 @@ pub fn providers() -> impl Iterator<Item = ProviderFacts> {
     })
 }
 
-/// What the built-in table knows about a model, which may be nothing.
+/// What is known about a model that has no settings of its own.
 pub fn facts(name: &str) -> ModelFacts {
+    facts_with(name, &ModelSettings::default())
+}
+
+/// What is known about a model with the settings it would be opened with, which may be nothing.
+pub fn facts_with(name: &str, settings: &ModelSettings) -> ModelFacts {
+    let Some((provider, wire_name)) = provider_of(name) else {
+        return ModelFacts {
+            name: name.to_owned(),
+            context_window: None,
+            prices: None,
+            abilities: None,
+        };
+    };
+    let profile = profile(name, wire_name, provider, settings);
     let entry = catalog::look_up(name);
+    let known = subject(wire_name, provider, settings, entry.as_ref()).known();
     ModelFacts {
-        name: name.to_owned(),
-        context_window: entry.as_ref().and_then(|entry| entry.context_window),
-        prices: entry.as_ref().and_then(|entry| entry.prices),
-        abilities: entry.as_ref().map(abilities),
+        name: profile.name,
+        context_window: profile.context_window,
+        prices: profile.prices,
+        abilities: abilities(&known),
     }
 }
 
-fn abilities(entry: &Entry) -> Vec<Ability> {
-    let capabilities = &entry.capabilities;
-    Ability::among(&[
-        (Ability::Tools, capabilities.native_tool_calls == Some(true)),
-        (Ability::Vision, capabilities.vision == Some(true)),
-        (Ability::Thinking, capabilities.reasoning_effort == Some(true)),
-    ])
+/// `None`: nobody says anything about them.
+fn abilities(known: &KnownCapabilities) -> Option<Vec<Ability>> {
+    let thinks = known.thinking.map(|mode| mode != ThinkingMode::None);
+    let said = [
+        (Ability::Tools, known.native_tool_calls),
+        (Ability::Vision, known.vision),
+        (Ability::Thinking, known.reasoning_effort.or(thinks)),
+    ];
+    said.iter().any(|(_, there)| there.is_some()).then(|| {
+        let said = said.map(|(ability, there)| (ability, there == Some(true)));
+        Ability::among(&said)
+    })
 }
 
 #[cfg(test)]
@@ -102,5 +123,23 @@ mod tests {
             (unknown.context_window, unknown.prices, unknown.abilities),
             (None, None, None)
         );
+    }
+
+    #[test]
+    fn what_the_user_says_of_a_model_is_among_its_facts() {
+        let settings = ModelSettings {
+            prices: Some(Prices::FREE),
+            capability_overrides: KnownCapabilities {
+                vision: Some(true),
+                ..KnownCapabilities::default()
+            },
+            ..ModelSettings::default()
+        };
+        let own = facts_with("vllm/my-own", &settings);
+        assert_eq!(
+            (own.prices, own.abilities),
+            (Some(Prices::FREE), Some(vec![Ability::Vision]))
+        );
+        assert_eq!(facts("vllm/gpt-4o").prices, None, "as it is when it is opened");
     }
 }

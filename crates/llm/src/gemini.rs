@@ -12,8 +12,7 @@ use reqwest::header::HeaderMap;
 
 pub(crate) use self::call_id::bare as bare_call_id;
 use self::reader::ReplyReader;
-use crate::api::{AnswerReader, Api, Post};
-use crate::chat::secret_header;
+use crate::api::{AnswerReader, Api, Post, secret_header};
 use crate::{ModelError, ModelProfile, Request, Tuning};
 
 /// The first generation that shows its thoughts.

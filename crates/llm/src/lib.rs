@@ -1,7 +1,7 @@
 //! Models: what answers prompts.
 //!
-//! One trait, [`Model`], over everything that answers: OpenAI, Azure, Anthropic, AWS Bedrock, the many servers that
-//! speak like OpenAI, a written script, a recording and a built-in demo. Replies stream; dropping the stream cancels
+//! One trait, [`Model`], over everything that answers: OpenAI, Azure, Anthropic, AWS Bedrock, Google Gemini, Ollama,
+//! the many servers that speak like OpenAI, a written script, a recording and a built-in demo. Replies stream; dropping the stream cancels
 //! the call; every provider's failures come out as the one [`ModelError`].
 //!
 //! This crate knows nothing of conversations and runs no tools. It only turns messages into a reply.
@@ -60,7 +60,7 @@ pub use check::{Finding, Layer, Verdict, check};
 pub use delta::{Delta, FinishReason, Usage};
 pub use discover::{Found, LOCAL_PATIENCE, LocalKind, Place, discover, usual_places};
 pub use error::ModelError;
-pub use facts::{Ability, ModelFacts, ProviderFacts, facts, providers};
+pub use facts::{Ability, ModelFacts, ProviderFacts, facts, facts_with, providers};
 pub use http::Proxies;
 pub use model::{Model, ModelProfile, Request, ToolSchema};
 pub use open::{ApiMode, ModelSettings, OpenModelError, address_variable, key_variable, open};

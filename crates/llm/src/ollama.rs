@@ -17,8 +17,7 @@ use serde_json::json;
 
 use self::reader::ReplyReader;
 pub(crate) use self::show::Shown;
-use crate::api::{AnswerReader, Api, Post};
-use crate::chat::secret_header;
+use crate::api::{AnswerReader, Api, Post, secret_header};
 use crate::http::{HttpModel, fetch};
 use crate::prompted::PromptedModel;
 use crate::secrets::Secrets;

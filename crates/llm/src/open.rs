@@ -16,7 +16,7 @@ pub use self::settings::{ApiMode, ModelSettings};
 use crate::bedrock::AwsSettings;
 use crate::capabilities::{Home, Subject};
 use crate::cassette::{CassetteError, RecordModel, ReplayModel};
-use crate::catalog;
+use crate::catalog::{self, Entry};
 use crate::demo::DemoModel;
 use crate::http;
 use crate::images::{Fetcher, ImagesModel};
@@ -217,12 +217,14 @@ pub(crate) fn provider_of(name: &str) -> Option<(&'static Provider, &str)> {
     }
 }
 
-fn profile(name: &str, wire_name: &str, provider: &Provider, settings: &ModelSettings) -> ModelProfile {
+pub(crate) fn profile(
+    name: &str,
+    wire_name: &str,
+    provider: &Provider,
+    settings: &ModelSettings,
+) -> ModelProfile {
     let known = catalog::look_up(name);
-    let home = match settings.base_url {
-        Some(_) if !provider.base_url.is_empty() => Home::Elsewhere,
-        _ => Home::Provider,
-    };
+    let subject = subject(wire_name, provider, settings, known.as_ref());
     let context_window = known.as_ref().and_then(|entry| entry.context_window);
     let known_output = known.as_ref().and_then(|entry| entry.max_output).map(|limit| {
         // Some rows give the whole window as the limit of the output: that leaves no room for a prompt.
@@ -230,25 +232,11 @@ fn profile(name: &str, wire_name: &str, provider: &Provider, settings: &ModelSet
             Some(window) if limit >= window => Tokens(window.0 / 2),
             _ => limit,
         };
-        match home {
+        match subject.home {
             Home::Elsewhere => limit.min(MAX_OUTPUT_ELSEWHERE),
             Home::Provider => limit,
         }
     });
-    let mut overrides = settings.capability_overrides;
-    match settings.api_mode {
-        ApiMode::Auto => {}
-        ApiMode::Chat => overrides.responses_api = Some(false),
-        ApiMode::Responses => overrides.responses_api = Some(true),
-    }
-    let subject = Subject {
-        provider,
-        wire_name,
-        home,
-        overrides,
-        discovered: settings.discovered,
-        entry: known.as_ref(),
-    };
     ModelProfile {
         name: name.to_owned(),
         context_window: settings.tuning.context_window.or(context_window),
@@ -260,6 +248,32 @@ fn profile(name: &str, wire_name: &str, provider: &Provider, settings: &ModelSet
             known.and_then(|entry| entry.prices)
         }),
         capabilities: subject.capabilities(),
+    }
+}
+
+/// Whom to ask what the model can do.
+pub(crate) fn subject<'a>(
+    wire_name: &'a str,
+    provider: &'a Provider,
+    settings: &ModelSettings,
+    entry: Option<&'a Entry>,
+) -> Subject<'a> {
+    let mut overrides = settings.capability_overrides;
+    match settings.api_mode {
+        ApiMode::Auto => {}
+        ApiMode::Chat => overrides.responses_api = Some(false),
+        ApiMode::Responses => overrides.responses_api = Some(true),
+    }
+    Subject {
+        provider,
+        wire_name,
+        home: match settings.base_url {
+            Some(_) if !provider.base_url.is_empty() => Home::Elsewhere,
+            _ => Home::Provider,
+        },
+        overrides,
+        discovered: settings.discovered,
+        entry,
     }
 }
 

@@ -5,8 +5,7 @@ use reqwest::Url;
 use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use serde::Serialize;
 
-use crate::api::Post;
-use crate::chat::secret_header;
+use crate::api::{Post, secret_header};
 use crate::provider::Dialect;
 use crate::{Capabilities, ModelError, Tuning};
 

@@ -17,7 +17,7 @@ pub(crate) struct Provider {
 /// A wire format.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Wire {
-    /// The OpenAI chat API, in one of its dialects.
+    /// The OpenAI APIs: chat in one of its dialects, or Responses where the model is asked by that.
     Chat(Dialect),
     /// The Anthropic Messages API.
     Anthropic,

@@ -26,10 +26,3 @@ pub(crate) fn finish_reason(word: Option<&str>, blocks: &Blocks) -> Result<Finis
         Some(_) | None => Ok(FinishReason::Stop),
     }
 }
-
-/// An answer that ended before the reply did.
-pub(crate) fn broken_off() -> ModelError {
-    ModelError::Network {
-        detail: "the answer broke off before its end".to_owned(),
-    }
-}

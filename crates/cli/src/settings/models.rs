@@ -36,6 +36,8 @@ pub(crate) struct ModelTable {
     pub(crate) temperature: Option<f64>,
     /// How much it may write at most.
     pub(crate) max_output_tokens: Option<Tokens>,
+    /// How much it may be given to read; for Ollama, how much memory it takes for that.
+    pub(crate) context_window: Option<Tokens>,
     /// US dollars for a million tokens: of the prompt, of the reply.
     pub(crate) price: Option<[Money; 2]>,
     /// What it can do, where we do not know it or know it wrongly.

@@ -4,12 +4,11 @@
 mod tests;
 
 use super::event::{Block, Event, Message, Piece, WireUsage};
-use crate::api::AnswerReader;
+use crate::api::{AnswerReader, broken_off};
 use crate::blocks::Blocks;
 use crate::http::{excerpt, failure_of};
 use crate::json_events::JsonEvents;
-use crate::sse::{EventTooLong, MAX_EVENT_BYTES};
-use crate::stop::{broken_off, finish_reason};
+use crate::stop::finish_reason;
 use crate::{Delta, ModelError, Usage};
 
 /// Reads an answer cut anywhere.
@@ -24,14 +23,8 @@ pub(super) struct ReplyReader {
 
 impl AnswerReader for ReplyReader {
     fn feed(&mut self, bytes: &[u8]) -> Result<Vec<Delta>, ModelError> {
-        let events = self
-            .events
-            .feed(bytes)
-            .map_err(|EventTooLong| ModelError::Protocol {
-                detail: format!("an event of more than {MAX_EVENT_BYTES} bytes"),
-            })?;
         let mut deltas = Vec::new();
-        for json in events {
+        for json in self.events.feed(bytes)? {
             self.event(&json, &mut deltas)?;
         }
         Ok(deltas)

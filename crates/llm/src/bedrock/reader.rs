@@ -7,10 +7,10 @@ use serde::de::DeserializeOwned;
 
 use super::event::{BlockDelta, BlockStart, BlockStop, MessageStop, Metadata};
 use super::frame::{Frame, FrameParser};
-use crate::api::AnswerReader;
+use crate::api::{AnswerReader, broken_off};
 use crate::blocks::Blocks;
 use crate::http::{excerpt, failure_of};
-use crate::stop::{broken_off, finish_reason};
+use crate::stop::finish_reason;
 use crate::{Delta, ModelError, Usage};
 
 /// The HTTP status that an exception within a stream stands for; any other is the server's own failure.

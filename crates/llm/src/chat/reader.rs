@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::chunk::{CallPiece, Chunk, finish_reason};
 use super::signatures::Signatures;
-use crate::api::AnswerReader;
+use crate::api::{AnswerReader, broken_off};
 use crate::http::{excerpt, failure_of};
 use crate::json_events::JsonEvents;
 use crate::{Delta, FinishReason, ModelError, Usage};
@@ -60,9 +60,7 @@ impl AnswerReader for ReplyReader {
                 });
             }
             None => {
-                return Err(ModelError::Network {
-                    detail: "the answer broke off before its end".to_owned(),
-                });
+                return Err(broken_off());
             }
         };
         deltas.extend(self.signatures.take());

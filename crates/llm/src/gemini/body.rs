@@ -12,15 +12,12 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::{GeminiApi, call_id, schema, signed_part};
-use crate::attachment::{Attachment, Format};
-use crate::openai::NO_IMAGES;
+use crate::attachment::{Attachment, Format, LEFT_OUT};
 use crate::tool_use;
 use crate::{ModelError, Request, ToolSchema};
 
 /// Google's own stand-in for the signature of a call that another model made.
 const FOREIGN_SIGNATURE: &str = "skip_thought_signature_validator";
-
-const UNREADABLE: &str = "[An image was left out: this model reads only PNG, JPEG and WebP images and PDF documents that are sent along.]";
 
 const LOST_RESULT: &str = "[The result of this call is lost.]";
 
@@ -253,15 +250,15 @@ fn text<'a>(text: impl Into<Cow<'a, str>>) -> Part<'a> {
 /// An image or document. Google's servers fetch nothing, and do not read every format.
 fn image<'a>(api: &GeminiApi, url: &'a str) -> Part<'a> {
     let (mime_type, data) = match Attachment::of(url) {
-        _ if !api.accepts_images => return text(NO_IMAGES),
+        _ if !api.accepts_images => return text(LEFT_OUT),
         Attachment::Image { format, base64 } => match format {
             Format::Png => ("image/png", base64),
             Format::Jpeg => ("image/jpeg", base64),
             Format::Webp => ("image/webp", base64),
-            Format::Gif => return text(UNREADABLE),
+            Format::Gif => return text(LEFT_OUT),
         },
         Attachment::Pdf { base64 } => ("application/pdf", base64),
-        Attachment::Link(_) | Attachment::Unusable => return text(UNREADABLE),
+        Attachment::Link(_) | Attachment::Unusable => return text(LEFT_OUT),
     };
     Part::Image {
         inline_data: Blob { mime_type, data },

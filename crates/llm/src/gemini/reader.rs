@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{call_id, signed_part};
-use crate::api::AnswerReader;
+use crate::api::{AnswerReader, broken_off};
 use crate::http::{excerpt, failure_of};
 use crate::json_events::JsonEvents;
 use crate::{Delta, FinishReason, ModelError, Usage};
@@ -102,9 +102,7 @@ impl AnswerReader for ReplyReader {
             }
         }
         let Some((word, message)) = &self.end else {
-            return Err(ModelError::Network {
-                detail: "the answer broke off before its end".to_owned(),
-            });
+            return Err(broken_off());
         };
         let finish = self.finish_reason(word, message)?;
         deltas.extend(self.usage.map(Delta::Usage));

@@ -11,15 +11,13 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::ChatApi;
-use crate::attachment::{Attachment, Format};
+use crate::attachment::{Attachment, Format, LEFT_OUT};
 use crate::provider::CallIds;
 use crate::tool_use;
 use crate::{ModelError, Request, ToolSchema};
 
 /// How long the server keeps the model in memory after a request: longer than most commands of an agent take.
 const KEEP_ALIVE: &str = "30m";
-
-const NO_IMAGES: &str = "[An image was left out: this model does not take it.]";
 
 #[derive(Serialize)]
 struct Body<'a> {
@@ -157,7 +155,7 @@ fn wire_message<'a>(api: &ChatApi, message: &'a Message) -> Result<WireMessage<'
             } if api.accepts_images => images.push(base64),
             _ => {
                 content.push('\n');
-                content.push_str(NO_IMAGES);
+                content.push_str(LEFT_OUT);
             }
         }
     }

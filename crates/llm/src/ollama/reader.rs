@@ -7,7 +7,7 @@ use deft_types::Tokens;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::api::AnswerReader;
+use crate::api::{AnswerReader, broken_off};
 use crate::http::{excerpt, failure_of};
 use crate::sse::MAX_EVENT_BYTES;
 use crate::{Delta, FinishReason, ModelError, Usage};
@@ -78,9 +78,7 @@ impl AnswerReader for ReplyReader {
             other => other?,
         }
         let Some((finish, usage)) = self.end else {
-            return Err(ModelError::Network {
-                detail: "the answer broke off before its end".to_owned(),
-            });
+            return Err(broken_off());
         };
         deltas.push(Delta::Usage(usage));
         deltas.push(Delta::Finished(finish));

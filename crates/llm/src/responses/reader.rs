@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::event::{Event, Response};
 use super::reasoning::{self, Placed};
-use crate::api::AnswerReader;
+use crate::api::{AnswerReader, broken_off};
 use crate::http::{excerpt, failure_of};
 use crate::json_events::JsonEvents;
 use crate::{Delta, FinishReason, ModelError, Usage};
@@ -80,9 +80,7 @@ impl AnswerReader for ReplyReader {
             },
         }
         let Some(finish) = self.finish else {
-            return Err(ModelError::Network {
-                detail: "the answer broke off before its end".to_owned(),
-            });
+            return Err(broken_off());
         };
         deltas.extend(reasoning::join(std::mem::take(&mut self.reasoning)).map(Delta::ReasoningItem));
         deltas.extend(self.usage.map(Delta::Usage));

@@ -248,7 +248,7 @@ fn an_image_that_cannot_be_sent_is_told() {
     }
     let mut blind = model("gemma");
     blind.accepts_images = false;
-    assert!(said(&blind, "data:image/png;base64,aGk=").contains("does not take images"));
+    assert!(said(&blind, "data:image/png;base64,aGk=").contains(LEFT_OUT));
 }
 
 #[test]

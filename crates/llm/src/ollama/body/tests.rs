@@ -107,7 +107,7 @@ fn what_a_model_cannot_take_is_not_sent() {
     assert_eq!(body.get("think"), None);
     assert_eq!(
         body["messages"][0],
-        json!({ "role": "user", "content": format!("See\n{NO_IMAGES}") })
+        json!({ "role": "user", "content": format!("See\n{LEFT_OUT}") })
     );
     assert_eq!(body["messages"][1].get("thinking"), None);
 }
@@ -133,7 +133,7 @@ fn wishes_of_the_user_are_told_in_ollamas_words() {
 #[test]
 fn an_image_elsewhere_is_told() {
     let body = json_body(&model(), &[seen("https://host/a.png")]);
-    assert_eq!(body["messages"][0]["content"], format!("See\n{NO_IMAGES}"));
+    assert_eq!(body["messages"][0]["content"], format!("See\n{LEFT_OUT}"));
 }
 
 #[test]
