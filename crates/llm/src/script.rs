@@ -7,10 +7,11 @@ mod tests;
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use deft_types::{Role, Tokens};
+use deft_types::{Message, Role, Tokens};
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
 use serde_saphyr::Spanned;
@@ -180,21 +181,32 @@ impl Model for ScriptModel {
 /// The turn that a request asks for: as many as the assistant has had. Where the history was condensed, the
 /// ids of the calls that are left still tell.
 fn turn_number(request: &Request) -> usize {
-    let turns = request
-        .messages
-        .iter()
-        .filter(|message| message.role == Role::Assistant);
-    let named = turns
-        .clone()
-        .flat_map(|turn| turn.tool_calls.iter().flatten())
-        .filter_map(|call| {
-            let (turn, _) = call.id.strip_prefix(ID_PREFIX)?.split_once('-')?;
-            turn.parse::<usize>().ok()
-        });
-    named
+    let is_turn = |message: &&Arc<Message>| message.role == Role::Assistant;
+    let named = |turn: &Arc<Message>| {
+        let calls = turn.tool_calls.iter().flatten();
+        calls
+            .filter_map(|call| {
+                call.id
+                    .strip_prefix(ID_PREFIX)?
+                    .split_once('-')?
+                    .0
+                    .parse::<usize>()
+                    .ok()
+            })
+            .max()
+    };
+    let mut turns = request.messages.iter().filter(is_turn);
+    // The last turn mostly tells, and then the others need not be looked at.
+    if let Some(last) = turns.clone().next_back().and_then(named) {
+        return last.saturating_add(1);
+    }
+    let count = turns.clone().count();
+    turns
+        .by_ref()
+        .filter_map(named)
         .max()
         .map_or(0, |last| last.saturating_add(1))
-        .max(turns.count())
+        .max(count)
 }
 
 fn reply(step: &Step, turn: usize, request: &Request) -> Canned {
