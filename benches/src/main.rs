@@ -42,11 +42,11 @@ fn main() -> anyhow::Result<()> {
     let machine = Machine::look();
     let measures: [Measure; 6] = [
         start::measure,
+        streams::measure,
         commands::measure,
         steps::measure,
         append::measure,
         memory::measure,
-        streams::measure,
     ];
     let mut sections = Vec::with_capacity(measures.len());
     for measure in measures {
