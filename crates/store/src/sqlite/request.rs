@@ -20,7 +20,7 @@ pub(super) enum Message {
 pub(super) trait Request: Send {
     /// How much of a batch it fills.
     fn events(&self) -> usize;
-    /// Makes the change. On an error the writer undoes it.
+    /// Makes the change. On an error the writer undoes it, and may then ask for it again.
     fn run(&mut self, connection: &Connection) -> Result<(), StoreError>;
     /// Answers its caller, when the change is committed or has failed.
     fn finish(self: Box<Self>, outcome: Result<(), StoreError>);
@@ -28,7 +28,7 @@ pub(super) trait Request: Send {
 
 struct Pending<T, W, C> {
     events: usize,
-    work: Option<W>,
+    work: W,
     value: Option<T>,
     committed: C,
     answer: oneshot::Sender<Result<T, StoreError>>,
@@ -38,7 +38,7 @@ struct Pending<T, W, C> {
 impl<T, W, C> Request for Pending<T, W, C>
 where
     T: Send,
-    W: FnOnce(&Connection) -> Result<T, StoreError> + Send,
+    W: Fn(&Connection) -> Result<T, StoreError> + Send,
     C: FnOnce(&T) + Send,
 {
     fn events(&self) -> usize {
@@ -46,9 +46,7 @@ where
     }
 
     fn run(&mut self, connection: &Connection) -> Result<(), StoreError> {
-        if let Some(work) = self.work.take() {
-            self.value = Some(work(connection)?);
-        }
+        self.value = Some((self.work)(connection)?);
         Ok(())
     }
 
@@ -88,7 +86,7 @@ impl Submit {
     pub(super) async fn run<T: Send + 'static>(
         &self,
         events: usize,
-        work: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+        work: impl Fn(&Connection) -> Result<T, StoreError> + Send + 'static,
         committed: impl FnOnce(&T) + Send + 'static,
     ) -> Result<T, StoreError> {
         let place = Arc::clone(&self.room)
@@ -98,7 +96,7 @@ impl Submit {
         let (answer, answered) = oneshot::channel();
         self.send(Pending {
             events,
-            work: Some(work),
+            work,
             value: None,
             committed,
             answer,
@@ -110,14 +108,14 @@ impl Submit {
     /// Has a change made if there is room in the queue, and does not wait for it.
     pub(super) fn run_unanswered(
         &self,
-        work: impl FnOnce(&Connection) -> Result<(), StoreError> + Send + 'static,
+        work: impl Fn(&Connection) -> Result<(), StoreError> + Send + 'static,
     ) {
         if let Ok(place) = Arc::clone(&self.room).try_acquire_owned() {
             let (answer, _) = oneshot::channel();
             let committed = |&(): &()| {};
             let pending = Pending {
                 events: 1,
-                work: Some(work),
+                work,
                 value: None,
                 committed,
                 answer,

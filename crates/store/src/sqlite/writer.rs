@@ -145,6 +145,24 @@ impl Work {
 
     fn commit(&self, batch: &mut [Box<dyn Request>]) -> Result<Vec<Result<(), StoreError>>, StoreError> {
         self.execute("BEGIN IMMEDIATE")?;
+        let outcomes = if batch
+            .iter_mut()
+            .all(|request| request.run(&self.connection).is_ok())
+        {
+            batch.iter().map(|_| Ok(())).collect()
+        } else {
+            // Seldom: once more, each so that it can be undone without the others.
+            if !self.connection.is_autocommit() {
+                self.execute("ROLLBACK")?;
+            }
+            self.execute("BEGIN IMMEDIATE")?;
+            self.run_apart(batch)?
+        };
+        self.execute("COMMIT")?;
+        Ok(outcomes)
+    }
+
+    fn run_apart(&self, batch: &mut [Box<dyn Request>]) -> Result<Vec<Result<(), StoreError>>, StoreError> {
         let mut outcomes = Vec::with_capacity(batch.len());
         for request in batch {
             self.execute("SAVEPOINT request")?;
@@ -158,7 +176,6 @@ impl Work {
             self.execute("RELEASE request")?;
             outcomes.push(outcome);
         }
-        self.execute("COMMIT")?;
         Ok(outcomes)
     }
 
