@@ -20,7 +20,7 @@ use crate::times::{Times, mean};
 const STEPS: usize = 500;
 /// How many of them are the first, and how many the last.
 const END: usize = 100;
-const RUNS: usize = 5;
+const RUNS: usize = 15;
 
 /// What the scripted model does. It is told its usage, as a provider would know it: else it counts the whole history.
 pub(crate) const SCRIPT: &str = r#"
@@ -47,7 +47,7 @@ pub(crate) fn measure(deft: &Path) -> anyhow::Result<Section> {
                  durability, executor and shell as in `deft run`. Overhead is the time from one model call to the \
                  next, less the time from handing the call to the executor's connection until its result is back, \
                  which is the figure above. It includes the scripted model, which finds its place by reading the \
-                 history. The step that starts the executor is not counted. Five runs; the growth is the mean of the \
+                 history. The step that starts the executor is not counted. Fifteen runs; the growth is the mean of the \
                  last 100 steps over that of the first 100, the median of the runs.",
         figures: vec![
             Figure::new(
