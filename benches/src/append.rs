@@ -50,7 +50,7 @@ pub(crate) fn measure(_: &Path) -> anyhow::Result<Section> {
         method: "Events of about a kilobyte, in a SQLite store of its own for each line; from asking until the append \
                  is committed. With 16 conversations each waits for its own appends only. The disk's own time is that \
                  of appending 4 KiB to a file and `fdatasync`, just before: by one thread for one conversation, by 16 \
-                 threads with a file each for 16. An append writes three pages and more, and its own work is about \
+                 threads with a file each for 16, which explains more; the goal is on the first. An append writes three pages and more, and its own work is about \
                  0.1 ms: where a sync takes no longer than that, this shows.",
         figures: vec![
             milliseconds("append, one conversation, p50", one.percentile(50), Goal::None),
@@ -82,7 +82,7 @@ pub(crate) fn measure(_: &Path) -> anyhow::Result<Section> {
             milliseconds(
                 "append with `fsync`, 16 conversations at once, p50 (goal: 1.5 `fdatasync`s)",
                 many_synced.percentile(50),
-                Goal::AtMost(1.5 * disk_for_many),
+                Goal::AtMost(1.5 * disk_for_one),
             ),
             Figure::new(
                 "append with `fsync`, 16 conversations at once, in batches of 100",
