@@ -15,13 +15,13 @@ mod text;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use deft_types::{Action, Content, FileEditorObservation, Observation, ToolSpec};
+use deft_types::{Action, Content, EditorCommand, FileEditorObservation, Observation, ToolSpec};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::json;
 
 use crate::spec::{Reach, spec};
-use crate::{Call, Tool, ToolError};
+use crate::{Call, Files, Tool, ToolError, Touches};
 use command::Editor;
 
 /// The `file_editor` tool.
@@ -77,6 +77,20 @@ impl Tool for FileEditor {
             }),
             &["command", "path"],
         )
+    }
+
+    fn touches(&self, action: &Action) -> Touches {
+        let Action::FileEditor(action) = action else {
+            return Touches::Nothing;
+        };
+        let file = Files::one(self.0.workspace(), &action.path);
+        match action.command {
+            EditorCommand::View => Touches::Reads(file),
+            EditorCommand::Create
+            | EditorCommand::StrReplace
+            | EditorCommand::Insert
+            | EditorCommand::UndoEdit => Touches::Writes(file),
+        }
     }
 
     fn run(&self, call: Call) -> BoxFuture<'_, Result<Observation, ToolError>> {

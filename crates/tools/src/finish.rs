@@ -6,7 +6,7 @@ use futures::future::BoxFuture;
 use serde_json::json;
 
 use crate::spec::{Reach, spec};
-use crate::{Call, Tool, ToolError};
+use crate::{Call, Tool, ToolError, Touches};
 
 /// Says the last word of the agent to the user.
 #[derive(Debug)]
@@ -27,6 +27,10 @@ impl Tool for Finish {
             }),
             &["message"],
         )
+    }
+
+    fn touches(&self, _: &Action) -> Touches {
+        Touches::Nothing
     }
 
     fn run(&self, call: Call) -> BoxFuture<'_, Result<Observation, ToolError>> {

@@ -17,12 +17,15 @@ mod terminal;
 mod think;
 mod tool;
 mod toolbox;
+mod touches;
 
 pub use file_editor::FileEditor;
 pub use finish::Finish;
 pub use output::{OUTPUT_QUEUE, OutputSink};
 pub use process_tree::{become_subreaper, kill_descendants_of};
+pub use spec::{Reach, spec};
 pub use terminal::{Terminal, TerminalOptions};
 pub use think::Think;
 pub use tool::{Call, Tool, ToolError};
 pub use toolbox::{ToolContext, Toolbox};
+pub use touches::{Files, Touches};

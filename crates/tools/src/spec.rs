@@ -4,8 +4,8 @@ use deft_types::{Extra, ToolAnnotations, ToolDefinition, ToolSpec};
 use serde_json::{Value, json};
 
 /// What a tool may do, in the combinations that exist here.
-#[derive(Clone, Copy)]
-pub(crate) enum Reach {
+#[derive(Clone, Copy, Debug)]
+pub enum Reach {
     /// Changes nothing.
     Nothing,
     /// Changes files of the workspace.
@@ -15,7 +15,7 @@ pub(crate) enum Reach {
 }
 
 /// The spec of a tool whose kinds are `{stem}Tool`, `{stem}Action` and `{stem}Observation`.
-pub(crate) fn spec(
+pub fn spec(
     name: &str,
     stem: &str,
     reach: Reach,

@@ -24,7 +24,7 @@ use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use crate::spec::{Reach, spec};
-use crate::{Call, Tool, ToolContext, ToolError};
+use crate::{Call, Tool, ToolContext, ToolError, Touches};
 use session::Session;
 use setup::Setup;
 
@@ -63,12 +63,6 @@ impl Terminal {
             closing: CancellationToken::new(),
             quiet_limit: options.quiet_limit,
         }
-    }
-
-    /// Ends the running call, the shell and everything that was started here. There is no way back.
-    pub async fn close(&self) {
-        self.closing.cancel();
-        self.session.lock().await.close().await;
     }
 
     async fn handle(&self, call: Call) -> Result<Observation, ToolError> {
@@ -130,7 +124,20 @@ impl Tool for Terminal {
         )
     }
 
+    fn touches(&self, _: &Action) -> Touches {
+        Touches::Shell(String::new())
+    }
+
     fn run(&self, call: Call) -> BoxFuture<'_, Result<Observation, ToolError>> {
         self.handle(call).boxed()
+    }
+
+    /// Ends the running call, the shell and everything that was started here.
+    fn close(&self) -> BoxFuture<'_, ()> {
+        async move {
+            self.closing.cancel();
+            self.session.lock().await.close().await;
+        }
+        .boxed()
     }
 }

@@ -6,7 +6,7 @@ use futures::future::BoxFuture;
 use serde_json::json;
 
 use crate::spec::{Reach, spec};
-use crate::{Call, Tool, ToolError};
+use crate::{Call, Tool, ToolError, Touches};
 
 /// Writes a thought into the log; changes nothing.
 #[derive(Debug)]
@@ -24,6 +24,10 @@ impl Tool for Think {
             }),
             &["thought"],
         )
+    }
+
+    fn touches(&self, _: &Action) -> Touches {
+        Touches::Nothing
     }
 
     fn run(&self, call: Call) -> BoxFuture<'_, Result<Observation, ToolError>> {

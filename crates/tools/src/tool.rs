@@ -3,18 +3,27 @@
 use std::io;
 
 use deft_types::{Action, Observation, ToolSpec};
+use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
-use crate::OutputSink;
+use crate::{OutputSink, Touches};
 
 /// Something an agent can do.
 pub trait Tool: Send + Sync {
     /// How the tool is shown to a model.
     fn spec(&self) -> ToolSpec;
 
+    /// What that would touch. A call waits for earlier ones that touch the same.
+    fn touches(&self, action: &Action) -> Touches;
+
     /// Does what the action asks.
     fn run(&self, call: Call) -> BoxFuture<'_, Result<Observation, ToolError>>;
+
+    /// Ends running calls and everything the tool has started. There is no way back.
+    fn close(&self) -> BoxFuture<'_, ()> {
+        std::future::ready(()).boxed()
+    }
 }
 
 /// One use of a tool.

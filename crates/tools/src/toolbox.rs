@@ -24,16 +24,15 @@ pub struct ToolContext {
 /// shell left in the background.
 pub struct Toolbox {
     tools: Vec<(String, Arc<dyn Tool>)>,
-    terminal: Arc<Terminal>,
 }
 
 impl Toolbox {
-    /// `terminal`, `file_editor`, `finish` and `think`.
+    /// The tools of this crate, with a terminal that is set up as usual.
     pub fn standard(context: ToolContext) -> Result<Self, ToolError> {
         Self::with_terminal(context, TerminalOptions::default())
     }
 
-    /// The standard tools with a terminal that is set up differently.
+    /// The tools of this crate.
     pub fn with_terminal(context: ToolContext, options: TerminalOptions) -> Result<Self, ToolError> {
         DirBuilder::new()
             .recursive(true)
@@ -44,20 +43,21 @@ impl Toolbox {
                 context.private_dir.display()
             )))?;
         let editor = FileEditor::new(context.workspace.clone());
-        let terminal = Arc::new(Terminal::new(context, options));
         let tools: [Arc<dyn Tool>; 4] = [
-            terminal.clone(),
+            Arc::new(Terminal::new(context, options)),
             Arc::new(editor),
             Arc::new(Finish),
             Arc::new(Think),
         ];
-        Ok(Self {
-            tools: tools
-                .into_iter()
-                .map(|tool| (tool.spec().name().to_owned(), tool))
-                .collect(),
-            terminal,
-        })
+        let empty = Self { tools: Vec::new() };
+        Ok(tools.into_iter().fold(empty, Self::with))
+    }
+
+    /// With one more tool.
+    #[must_use]
+    pub fn with(mut self, tool: Arc<dyn Tool>) -> Self {
+        self.tools.push((tool.spec().name().to_owned(), tool));
+        self
     }
 
     /// What to offer to a model, always in the same order.
@@ -76,6 +76,9 @@ impl Toolbox {
     /// Ends running calls and kills every process the tools have started. Complete only if the process called
     /// [`crate::become_subreaper`] before: daemons that left their parents are found no other way.
     pub async fn close(&self) {
-        self.terminal.close().await;
+        // The first one is the terminal, which kills whatever is left; the others close their own in order.
+        for (_, tool) in self.tools.iter().rev() {
+            tool.close().await;
+        }
     }
 }

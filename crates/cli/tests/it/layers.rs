@@ -11,9 +11,16 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("llm", &["types"]),
     ("tools", &["types"]),
     ("store", &["types"]),
+    ("browse", &["types", "tools"]),
+    ("mcp", &["types", "tools"]),
+    ("lsp", &["types", "tools"]),
     ("executor", &["types", "tools"]),
     ("workspace", &["types", "executor"]),
-    ("engine", &["types", "llm", "executor", "workspace", "store"]),
+    (
+        "engine",
+        &["types", "llm", "tools", "executor", "workspace", "store"],
+    ),
+    ("server", LIBRARIES),
     ("cli", LIBRARIES),
     ("benches", LIBRARIES),
 ];
@@ -22,10 +29,14 @@ const LIBRARIES: &[&str] = &[
     "types",
     "llm",
     "tools",
+    "browse",
+    "mcp",
+    "lsp",
     "store",
     "executor",
     "workspace",
     "engine",
+    "server",
 ];
 
 #[test]
