@@ -98,9 +98,11 @@ async fn run(deft: &Path) -> anyhow::Result<Vec<Duration>> {
         workspace: Arc::new(workspace),
         directory,
         tools: Toolbox::standard(context)?.specs(),
+        host: Toolbox::host(),
         world: stopwatch.clone(),
         limits: Limits {
             max_steps: u32::MAX,
+            parallel_calls: 8,
             max_cost: None,
         },
     })

@@ -19,6 +19,9 @@ use crate::settings::{self, ModelTable, Settings, prepare_data_dir};
 /// A Unix socket's path has at most 108 bytes with its end mark.
 const MAX_SOCKET_PATH: usize = 107;
 
+/// Calls of one reply that may run at the same time.
+const PARALLEL_CALLS: usize = 8;
+
 /// Opens the store in the data directory, which is made if it is missing.
 pub(crate) fn open_store(settings: &Settings) -> anyhow::Result<Arc<dyn Store>> {
     let directory = &settings.data_dir.value;
@@ -279,9 +282,11 @@ pub(crate) async fn open(
         workspace: Arc::new(workspace),
         directory: record.workspace.clone(),
         tools,
+        host: Toolbox::host(),
         world: Arc::new(RealWorld),
         limits: Limits {
             max_steps: u32::try_from(settings.max_steps.value).unwrap_or(u32::MAX),
+            parallel_calls: PARALLEL_CALLS,
             max_cost: settings.max_cost.value,
         },
     };

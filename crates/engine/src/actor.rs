@@ -3,6 +3,7 @@
 //! It waits for two things at once: commands, and the outcome of the one piece of work that is under way (a
 //! model call, a tool call, or reaching the executor). Commands are answered whatever that work is.
 
+mod calls;
 mod outcome;
 mod work;
 
@@ -12,6 +13,7 @@ use std::time::Duration;
 use deft_executor::{Client, Update};
 use deft_llm::Model;
 use deft_store::{Lease, Store, StoreError};
+use deft_tools::Toolbox;
 use deft_types::{
     ActionId, Classification, ConversationErrorEvent, Event, EventBody, EventId, Extra, FailureKind,
     InterruptEvent, Message, MessageEvent, PauseEvent, Source, Status, SystemPromptEvent, Timestamp,
@@ -21,6 +23,7 @@ use serde_json::json;
 use std::collections::HashSet;
 use tokio::sync::{mpsc, oneshot, watch};
 
+use self::calls::Calls;
 use self::work::{Outcome, Work};
 use crate::command::{Command, CommandError, ExecutorFate};
 use crate::conversation::{Limits, Progress};
@@ -46,6 +49,8 @@ pub(crate) struct Actor {
     pub(crate) workspace: Arc<dyn deft_workspace::Workspace>,
     pub(crate) directory: String,
     pub(crate) tools: Toolset,
+    /// The tools that run here, and not beside the files.
+    pub(crate) host: Toolbox,
     pub(crate) world: Arc<dyn World>,
     pub(crate) limits: Limits,
     pub(crate) inbox: mpsc::Receiver<Command>,
@@ -83,12 +88,14 @@ impl Actor {
                     self.halt(&error);
                 }
             }
-            let outcome = OptionFuture::from(self.work.as_mut().map(Work::outcome));
+            let outcome = OptionFuture::from(self.work.as_mut().map(Work::next));
             tokio::select! {
                 biased; // a call that was begun is sent before a command may want it stopped
                 Some(outcome) = outcome => {
-                    self.work = None;
-                    if let Err(error) = self.take(outcome).await {
+                    if !matches!((&outcome, &self.work), (Some(_), Some(Work::Calls(_)))) {
+                        self.work = None;
+                    }
+                    if let Some(outcome) = outcome && let Err(error) = self.take(outcome).await {
                         self.halt(&error);
                     }
                 }
@@ -204,13 +211,13 @@ impl Actor {
         if paused.is_none() && self.state.open_calls.is_empty() {
             return Ok(());
         }
-        let (answered, result) = stopped.unzip();
-        let mut drafts: Vec<_> = result.into_iter().collect();
+        let answered: Vec<_> = stopped.iter().map(|(call, _)| call.clone()).collect();
+        let mut drafts: Vec<_> = stopped.into_iter().map(|(_, result)| result).collect();
         for call in self
             .state
             .open_calls
             .iter()
-            .filter(|call| Some(&call.id) != answered.as_ref())
+            .filter(|call| !answered.contains(&call.id))
         {
             let text = "Interrupted by the user before it was completed.".to_owned();
             drafts.push(Draft::new(
@@ -230,37 +237,34 @@ impl Actor {
         Ok(())
     }
 
-    /// Ends the work under way. A tool gets a moment to say what it had done by then.
-    async fn stop_work(&mut self) -> Option<(ActionId, Draft)> {
-        match self.work.take()? {
-            Work::Model { item, .. } => {
-                self.live.show(Live::ReplyAborted { item });
-                None
-            }
-            connecting @ Work::Connect { .. } => {
-                self.work = Some(connecting); // an executor that is being started must be known, to be ended
-                None
-            }
-            Work::Tool {
-                action,
-                client,
-                future,
-            } => {
-                if !self.is_writer().await {
-                    return None;
-                }
-                client.cancel(action).await;
-                let outcome = tokio::time::timeout(STOP_GRACE, future).await.ok()?;
-                let Outcome::Tool { call, update } = outcome else {
-                    return None;
-                };
-                if update == Update::Lost {
-                    self.executor = None;
-                }
-                let result = outcome::result_of(&call, update)?;
-                Some((call.id, result))
-            }
+    /// Ends the work under way. Tools get a moment to say what they had done by then.
+    async fn stop_work(&mut self) -> Vec<(ActionId, Draft)> {
+        match self.work.take() {
+            Some(Work::Model { item, .. }) => self.live.show(Live::ReplyAborted { item }),
+            // An executor that is being started must be known, to be ended.
+            Some(connecting @ Work::Connect { .. }) => self.work = Some(connecting),
+            Some(Work::Calls(calls)) => return self.stop_calls(calls).await,
+            None => {}
         }
+        Vec::new()
+    }
+
+    async fn stop_calls(&mut self, mut calls: Calls) -> Vec<(ActionId, Draft)> {
+        let mut results = Vec::new();
+        if !self.is_writer().await {
+            return results;
+        }
+        calls.cancel().await;
+        let deadline = tokio::time::Instant::now() + STOP_GRACE;
+        while let Ok(Some(Outcome::Tool { call, update })) =
+            tokio::time::timeout_at(deadline, calls.next()).await
+        {
+            if update == Update::Lost {
+                self.executor = None;
+            }
+            results.extend(outcome::result_of(&call, update).map(|result| (call.id, result)));
+        }
+        results
     }
 
     async fn end_work(&mut self, fate: ExecutorFate) {
@@ -272,8 +276,8 @@ impl Actor {
         let client = match (self.executor.take(), work) {
             (Some(client), _) => Some(client),
             (None, Some(mut connecting @ Work::Connect { .. })) => {
-                match tokio::time::timeout(END_GRACE, connecting.outcome()).await {
-                    Ok(Outcome::Connected(Ok(client))) => Some(client),
+                match tokio::time::timeout(END_GRACE, connecting.next()).await {
+                    Ok(Some(Outcome::Connected(Ok(client)))) => Some(client),
                     _ => None,
                 }
             }

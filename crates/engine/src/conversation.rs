@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use deft_llm::Model;
 use deft_store::{Lease, Store, StoreError};
+use deft_tools::Toolbox;
 use deft_types::{ConversationId, EventId, Message, Money, Seq, Status, ToolSpec};
 use deft_workspace::Workspace;
 use std::collections::HashSet;
@@ -27,6 +28,8 @@ const PAGE: usize = 1000;
 pub struct Limits {
     /// Model calls in one run.
     pub max_steps: u32,
+    /// Calls of one reply that may run at the same time.
+    pub parallel_calls: usize,
     /// Everything the conversation may cost.
     pub max_cost: Option<Money>,
 }
@@ -45,8 +48,10 @@ pub struct Parts {
     pub workspace: Arc<dyn Workspace>,
     /// The directory they run in, as the model is told.
     pub directory: String,
-    /// The tools on offer.
+    /// The tools of the executor that are on offer.
     pub tools: Vec<ToolSpec>,
+    /// The tools that run beside the engine: all of them are on offer.
+    pub host: Toolbox,
     /// Time and ids.
     pub world: Arc<dyn World>,
     /// What a run may use.
@@ -90,7 +95,8 @@ impl Conversation {
             model_name: parts.model_name,
             workspace: parts.workspace,
             directory: parts.directory,
-            tools: Toolset::new(parts.tools),
+            tools: Toolset::new(parts.tools, parts.host.specs()),
+            host: parts.host,
             world: parts.world,
             limits: parts.limits,
             inbox,

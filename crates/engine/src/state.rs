@@ -59,6 +59,11 @@ pub(crate) mod key {
 }
 
 impl State {
+    /// How many calls have no result yet.
+    pub fn open_calls(&self) -> usize {
+        self.open_calls.len()
+    }
+
     /// Takes the next event of the log in.
     pub fn apply(&mut self, event: &Event) {
         self.view.apply(event);

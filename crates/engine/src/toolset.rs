@@ -6,17 +6,30 @@ use deft_llm::ToolSchema;
 use deft_types::{ToolDefinition, ToolSpec};
 use serde_json::{Map, Value, json};
 
-/// The tools an executor has.
+/// The tools of the executor, then those that run beside the engine.
 #[derive(Clone, Default)]
 pub(crate) struct Toolset {
     specs: Vec<ToolSpec>,
+    /// How many of them are the executor's.
+    remote: usize,
     schemas: Arc<[ToolSchema]>,
 }
 
 impl Toolset {
-    pub(crate) fn new(specs: Vec<ToolSpec>) -> Self {
+    pub(crate) fn new(executor: Vec<ToolSpec>, host: Vec<ToolSpec>) -> Self {
+        let remote = executor.len();
+        let specs: Vec<_> = executor.into_iter().chain(host).collect();
         let schemas = specs.iter().map(schema_for_model).collect();
-        Self { specs, schemas }
+        Self {
+            specs,
+            remote,
+            schemas,
+        }
+    }
+
+    /// The tools that the executor must have.
+    pub(crate) fn of_executor(&self) -> &[ToolSpec] {
+        &self.specs[..self.remote]
     }
 
     pub(crate) fn find(&self, name: &str) -> Option<&ToolSpec> {

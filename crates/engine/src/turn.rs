@@ -3,7 +3,7 @@
 use deft_llm::{FinishReason, Reply};
 use deft_types::{
     Action, ActionEvent, AgentErrorEvent, Classification, Content, EventBody, EventId, Extra, FailureKind,
-    Message, MessageEvent, Role, SecurityRisk, Source, ToolCall,
+    MCPToolAction, Message, MessageEvent, Role, SecurityRisk, Source, ToolCall,
 };
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
@@ -213,7 +213,15 @@ fn check(call: &mut ToolCall, tools: &Toolset) -> Result<Checked, String> {
     let summary = fitted
         .summary
         .unwrap_or_else(|| format!("{}: {}", call.name, json!(fitted.fields)));
-    let action = Action::from_fields(&tool.definition.action_type, fitted.fields);
+    let action = match tool.definition.action_type.as_str() {
+        // The one kind for all tools that clients do not know: the arguments are a field of it.
+        "MCPToolAction" => MCPToolAction {
+            data: fitted.fields,
+            ..MCPToolAction::default()
+        }
+        .into(),
+        kind => Action::from_fields(kind, fitted.fields),
+    };
     Ok(Checked {
         action,
         risk: fitted.risk,

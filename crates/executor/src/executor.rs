@@ -1,10 +1,11 @@
 //! Runs calls and keeps their results until they are acknowledged.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use deft_tools::{Call, OutputSink, Toolbox};
+use deft_tools::{Call, OutputSink, Toolbox, Turns};
 use deft_types::{Action, ActionId};
 use futures::{SinkExt, StreamExt};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -31,6 +32,7 @@ pub struct Executor {
 struct Shared {
     hello: Hello,
     tools: Toolbox,
+    turns: Turns,
     journal: Journal,
     running: TaskTracker,
     shutdown_requested: CancellationToken,
@@ -51,6 +53,7 @@ impl Executor {
         let shared = Shared {
             hello,
             tools,
+            turns: Turns::default(),
             journal: Journal::default(),
             running: TaskTracker::new(),
             shutdown_requested: CancellationToken::new(),
@@ -165,6 +168,8 @@ impl Executor {
             outcome.send_replace(Some(Outcome::Failed { message }));
             return;
         };
+        // Taken here, not in the task: places are in the order of the calls.
+        let turn = self.shared.turns.queue(tool.touches(&action));
         let (sink, chunks) = OutputSink::channel();
         let call = Call {
             action,
@@ -174,7 +179,7 @@ impl Executor {
         let shared = self.shared.clone();
         self.shared.running.spawn(async move {
             let run = async {
-                let mut run = tool.run(call);
+                let mut run = pin!(turn.run(tool.as_ref(), call));
                 let Some(limit) = deadline else { return run.await };
                 if let Ok(ended) = tokio::time::timeout(limit, &mut run).await {
                     return ended;

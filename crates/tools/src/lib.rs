@@ -18,6 +18,7 @@ mod think;
 mod tool;
 mod toolbox;
 mod touches;
+mod turns;
 
 pub use file_editor::FileEditor;
 pub use finish::Finish;
@@ -29,3 +30,4 @@ pub use think::Think;
 pub use tool::{Call, Tool, ToolError};
 pub use toolbox::{ToolContext, Toolbox};
 pub use touches::{Files, Touches};
+pub use turns::{Turn, Turns};

@@ -20,19 +20,25 @@ pub struct ToolContext {
     pub env: Vec<(String, String)>,
 }
 
-/// The tools of one workspace. Close it before dropping it: a dropped one kills its shell, but not what the
+/// The tools of one place. Close it before dropping it: a dropped one kills its shell, but not what the
 /// shell left in the background.
+#[derive(Default)]
 pub struct Toolbox {
     tools: Vec<(String, Arc<dyn Tool>)>,
 }
 
 impl Toolbox {
-    /// The tools of this crate, with a terminal that is set up as usual.
+    /// The tools that need no workspace: they run beside the engine.
+    pub fn host() -> Self {
+        Self::default().with(Arc::new(Finish)).with(Arc::new(Think))
+    }
+
+    /// The tools of a workspace, with a terminal that is set up as usual.
     pub fn standard(context: ToolContext) -> Result<Self, ToolError> {
         Self::with_terminal(context, TerminalOptions::default())
     }
 
-    /// The tools of this crate.
+    /// The tools of a workspace.
     pub fn with_terminal(context: ToolContext, options: TerminalOptions) -> Result<Self, ToolError> {
         DirBuilder::new()
             .recursive(true)
@@ -43,14 +49,9 @@ impl Toolbox {
                 context.private_dir.display()
             )))?;
         let editor = FileEditor::new(context.workspace.clone());
-        let tools: [Arc<dyn Tool>; 4] = [
-            Arc::new(Terminal::new(context, options)),
-            Arc::new(editor),
-            Arc::new(Finish),
-            Arc::new(Think),
-        ];
-        let empty = Self { tools: Vec::new() };
-        Ok(tools.into_iter().fold(empty, Self::with))
+        Ok(Self::default()
+            .with(Arc::new(Terminal::new(context, options)))
+            .with(Arc::new(editor)))
     }
 
     /// With one more tool.

@@ -101,9 +101,11 @@ async fn live(case: &Path, die_at: Option<usize>) {
         }),
         directory: work.display().to_string(),
         tools: Toolbox::standard(context).unwrap().specs(),
+        host: Toolbox::host(),
         world: world.clone(),
         limits: Limits {
             max_steps: 50,
+            parallel_calls: 8,
             max_cost: None,
         },
     };

@@ -11,7 +11,8 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::Actor;
-use super::work::{Ask, Outcome, Work};
+use super::calls::{Ask, Calls};
+use super::work::{Outcome, Work};
 use crate::state::{self, OpenCall, key};
 use crate::status::Trigger;
 use crate::turn::{self, Draft, Turn, failure};
@@ -30,8 +31,8 @@ const LOST: &str = "The process that ran this call is gone, and its result with 
 impl Actor {
     /// Begins the next piece of work, or stores why there is none: open calls come before a new model call.
     pub(crate) async fn advance(&mut self) -> Result<(), StoreError> {
-        if let Some(call) = self.state.open_calls.first().cloned() {
-            return self.execute(call).await;
+        if !self.state.open_calls.is_empty() {
+            return self.execute().await;
         }
         if self.steps >= self.limits.max_steps {
             let detail = format!(
@@ -73,31 +74,74 @@ impl Actor {
         Ok(())
     }
 
-    /// Sends a call to the executor, unless nobody can tell any more whether it ran before.
-    async fn execute(&mut self, call: OpenCall) -> Result<(), StoreError> {
-        if call.event.action.is_none() {
-            return self.record(vec![lost(&call)]).await; // never valid; its answer was cut off
+    /// Runs the next calls that can run together: those up to the first that runs at another place. A call of which
+    /// nobody can tell any more whether it ran before is not run again.
+    async fn execute(&mut self) -> Result<(), StoreError> {
+        let mut lost_calls = Vec::new();
+        let mut here = Vec::new();
+        let mut there = Vec::new();
+        for call in self
+            .state
+            .open_calls
+            .iter()
+            .take(self.limits.parallel_calls.max(1))
+        {
+            if call.event.action.is_none() {
+                lost_calls.push(lost(call)); // never valid; its answer was cut off
+                continue;
+            }
+            match self.host.get(&call.event.tool_name) {
+                Some(_) if !there.is_empty() => break,
+                Some(tool) => {
+                    if self.unsent.contains(&call.id) || self.may_repeat(call) {
+                        here.push((tool, call.clone()));
+                    } else {
+                        lost_calls.push(lost(call));
+                    }
+                }
+                None if here.is_empty() => there.push(call.clone()),
+                None => break,
+            }
         }
+        if !lost_calls.is_empty() {
+            return self.record(lost_calls).await;
+        }
+        if there.is_empty() {
+            for (_, call) in &here {
+                self.unsent.remove(&call.id);
+            }
+            self.work = Some(Work::Calls(Calls::here(here, &self.live, &self.world)));
+            return Ok(());
+        }
+        self.execute_there(there).await
+    }
+
+    async fn execute_there(&mut self, calls: Vec<OpenCall>) -> Result<(), StoreError> {
         let Some(client) = self.executor.clone().filter(|client| !client.is_closed()) else {
             self.work = Some(Work::connect(self.workspace.clone(), self.world.clone()));
             return Ok(());
         };
-        let here = client.hello().instance;
-        let ask = if self.unsent.remove(&call.id) || self.may_repeat(&call) {
-            Ask::Call
-        } else if call.executors.contains(&here) {
-            Ask::Collect
-        } else {
-            return self.record(vec![lost(&call)]).await;
-        };
-        self.work = Some(Work::tool(
-            client,
-            call,
-            ask,
-            self.live.clone(),
-            self.world.clone(),
-        ));
-        Ok(())
+        let executor = client.hello().instance;
+        let mut lost_calls = Vec::new();
+        let mut asked = Vec::new();
+        for call in calls {
+            if self.unsent.remove(&call.id) || self.may_repeat(&call) {
+                asked.push((Ask::Call, call));
+            } else if call.executors.contains(&executor) {
+                asked.push((Ask::Collect, call));
+            } else {
+                lost_calls.push(lost(&call));
+            }
+        }
+        if !asked.is_empty() {
+            self.work = Some(Work::Calls(Calls::executor(
+                client,
+                asked,
+                self.live.clone(),
+                self.world.clone(),
+            )));
+        }
+        self.record(lost_calls).await
     }
 
     pub(crate) async fn take(&mut self, outcome: Outcome) -> Result<(), StoreError> {
@@ -111,7 +155,13 @@ impl Actor {
             } => self.take_model_error(&error).await,
             Outcome::Connected(Ok(client)) => {
                 let offered = |name: &&str| client.hello().tools.iter().any(|tool| tool.name() == *name);
-                if let Some(missing) = self.tools.names().into_iter().find(|name| !offered(name)) {
+                if let Some(missing) = self
+                    .tools
+                    .of_executor()
+                    .iter()
+                    .map(ToolSpec::name)
+                    .find(|name| !offered(name))
+                {
                     let detail = format!(
                         "The executor has no tool '{missing}': it is of another version. End it and run again."
                     );
@@ -229,6 +279,7 @@ impl Actor {
             }
             Update::Lost => {
                 self.executor = None; // connect again and ask there
+                self.work = None; // for all of them
                 self.losses += 1;
                 if self.losses < MAX_LOSSES {
                     return Ok(());

@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use deft_executor::{Client, ClientError, Update};
 use deft_llm::{Delta, Model, ModelError, Reply, Request};
-use deft_types::{ActionId, DeltaKind, EventId};
+use deft_types::{DeltaKind, EventId};
 use deft_workspace::{Workspace, WorkspaceError};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
+use super::calls::Calls;
 use crate::live::{Broadcast, Live};
 use crate::state::OpenCall;
 use crate::world::{Point, World};
 
-/// A model call, a tool call, or reaching the executor. Dropping it stops the first at once; a tool must be
-/// told.
+/// A model call, tool calls, or reaching the executor. Dropping it stops the first at once; tools must be told.
 pub(crate) enum Work {
     Model {
         item: EventId,
@@ -23,11 +23,7 @@ pub(crate) enum Work {
     Connect {
         future: BoxFuture<'static, Outcome>,
     },
-    Tool {
-        action: ActionId,
-        client: Client,
-        future: BoxFuture<'static, Outcome>,
-    },
+    Calls(Calls),
 }
 
 /// What came of it.
@@ -52,20 +48,12 @@ pub(crate) enum ConnectError {
     Client(#[from] ClientError),
 }
 
-/// How a tool is asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ask {
-    /// Run it.
-    Call,
-    /// It may be running: join it, but do not start it.
-    Collect,
-}
-
 impl Work {
-    /// Waits for what comes of it.
-    pub(crate) fn outcome(&mut self) -> &mut BoxFuture<'static, Outcome> {
+    /// Waits for what comes of it; nothing more comes of calls that have all ended.
+    pub(crate) async fn next(&mut self) -> Option<Outcome> {
         match self {
-            Self::Model { future, .. } | Self::Connect { future } | Self::Tool { future, .. } => future,
+            Self::Model { future, .. } | Self::Connect { future } => Some(future.await),
+            Self::Calls(calls) => calls.next().await,
         }
     }
 
@@ -152,51 +140,6 @@ impl Work {
         };
         Self::Model {
             item: shown,
-            future: future.boxed(),
-        }
-    }
-
-    pub(crate) fn tool(
-        client: Client,
-        call: OpenCall,
-        ask: Ask,
-        live: Broadcast,
-        world: Arc<dyn World>,
-    ) -> Self {
-        let (action, asked) = (call.id.clone(), client.clone());
-        let future = async move {
-            world.reached(Point::BeforeToolCall);
-            let id = call.id.clone();
-            let mut running = match (ask, &call.event.action) {
-                (Ask::Call, Some(action)) => {
-                    asked
-                        .call(id.clone(), call.event.tool_name.clone(), action.clone())
-                        .await
-                }
-                (Ask::Collect, _) | (_, None) => asked.collect(id.clone()).await,
-            };
-            world.reached(Point::AfterToolCallSent);
-            let mut first = true;
-            let update = loop {
-                match running.next().await {
-                    Update::Output(chunk) => {
-                        if std::mem::take(&mut first) {
-                            world.reached(Point::FirstOutput);
-                        }
-                        live.show(Live::Output {
-                            action: id.clone(),
-                            chunk,
-                        });
-                    }
-                    end @ (Update::Ended(_) | Update::Unknown | Update::Lost) => break end,
-                }
-            };
-            world.reached(Point::AfterToolResult);
-            Outcome::Tool { call, update }
-        };
-        Self::Tool {
-            action,
-            client,
             future: future.boxed(),
         }
     }

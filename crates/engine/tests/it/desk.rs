@@ -76,6 +76,7 @@ impl Desk {
     pub(crate) fn limits() -> Limits {
         Limits {
             max_steps: 100,
+            parallel_calls: 8,
             max_cost: None,
         }
     }
@@ -85,7 +86,11 @@ impl Desk {
     }
 
     pub(crate) async fn open_with(&self, limits: Limits) -> Conversation {
-        let parts = Parts {
+        Conversation::open(self.parts(limits).await).await.unwrap()
+    }
+
+    pub(crate) async fn parts(&self, limits: Limits) -> Parts {
+        Parts {
             store: self.store.clone(),
             lease: self.store.acquire(self.id, &Owner::this_process()).await.unwrap(),
             model: self.model.clone(),
@@ -93,10 +98,10 @@ impl Desk {
             workspace: self.executors.clone(),
             directory: self.executors.work.display().to_string(),
             tools: self.executors.specs(),
+            host: Toolbox::host(),
             world: Arc::new(RealWorld),
             limits,
-        };
-        Conversation::open(parts).await.unwrap()
+        }
     }
 
     /// Sends a task, runs it to its end, and gives back how it ended.

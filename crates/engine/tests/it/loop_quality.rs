@@ -162,7 +162,7 @@ async fn invariant_11_the_limit_of_steps_and_the_budget_are_checked_before_the_c
     let conversation = desk
         .open_with(Limits {
             max_steps: 3,
-            max_cost: None,
+            ..Desk::limits()
         })
         .await;
     assert_eq!(desk.run(&conversation).await.status, Status::Error);

@@ -1,0 +1,150 @@
+//! Several calls in one reply, and tools that run beside the engine.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use deft_engine::Conversation;
+use deft_tools::{Call, Reach, Tool, ToolError, Toolbox, Touches, spec};
+use deft_types::{Action, Content, EventBody, MCPToolObservation, Observation, Status, ToolSpec, text_of};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde_json::json;
+use tokio::sync::{Barrier, Mutex};
+
+use crate::desk::{Desk, assert_paired, say, settled};
+
+/// A tool whose calls wait until two of them are there, or have the place for themselves.
+struct Meeting {
+    both: Barrier,
+    alone: Mutex<()>,
+}
+
+impl Tool for Meeting {
+    fn spec(&self) -> ToolSpec {
+        let properties = json!({
+            "name": {"type": "string", "description": "Who."},
+            "alone": {"type": "boolean", "description": "Whether nobody else may be there."},
+        });
+        spec("meet", "MCPTool", Reach::Files, "Meets.", &properties, &["name"])
+    }
+
+    fn touches(&self, action: &Action) -> Touches {
+        if said(action, "alone") == "true" {
+            Touches::Only("meeting".to_owned())
+        } else {
+            Touches::Nothing
+        }
+    }
+
+    fn run(&self, call: Call) -> BoxFuture<'_, Result<Observation, ToolError>> {
+        async move {
+            if said(&call.action, "alone") == "true" {
+                let _place = self.alone.try_lock().expect("somebody else is there");
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            } else {
+                tokio::select! {
+                    _ = self.both.wait() => {}
+                    () = call.cancel.cancelled() => return Err(ToolError::Cancelled),
+                }
+            }
+            let text = format!("{} was there", said(&call.action, "name"));
+            Ok(MCPToolObservation {
+                content: vec![Content::text(text)],
+                tool_name: "meet".to_owned(),
+                ..MCPToolObservation::default()
+            }
+            .into())
+        }
+        .boxed()
+    }
+}
+
+fn said(action: &Action, field: &str) -> String {
+    let Action::MCPTool(action) = action else {
+        panic!("{action:?}");
+    };
+    match action.data.get(field) {
+        Some(serde_json::Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+        None => String::new(),
+    }
+}
+
+async fn opened(desk: &Desk) -> Conversation {
+    let mut parts = desk.parts(Desk::limits()).await;
+    parts.host = Toolbox::host().with(Arc::new(Meeting {
+        both: Barrier::new(2),
+        alone: Mutex::default(),
+    }));
+    Conversation::open(parts).await.unwrap()
+}
+
+async fn results(desk: &Desk) -> Vec<String> {
+    let events = desk.events().await;
+    assert_paired(&events);
+    let text = |body: &EventBody| match body {
+        EventBody::Observation(result) => Some(text_of(&result.observation.content())),
+        EventBody::AgentError(error) => Some(error.error.clone()),
+        _ => None,
+    };
+    events.iter().filter_map(|event| text(&event.body)).collect()
+}
+
+#[tokio::test]
+async fn calls_that_touch_nothing_in_common_run_together_and_answer_in_their_order() {
+    let script = "[{tool_calls: [{name: meet, arguments: {name: Ann}}, {name: meet, arguments: {name: Bob}}]}, {text: done}]";
+    let desk = Desk::new(script).await;
+    let conversation = opened(&desk).await;
+    assert_eq!(desk.run(&conversation).await.status, Status::Finished);
+    assert_eq!(results(&desk).await, ["Ann was there", "Bob was there"]);
+}
+
+#[tokio::test]
+async fn calls_that_touch_the_same_run_one_after_the_other() {
+    let script = "[{tool_calls: [{name: meet, arguments: {name: Ann, alone: true}}, {name: meet, arguments: {name: Bob, alone: true}}]}, {text: done}]";
+    let desk = Desk::new(script).await;
+    let conversation = opened(&desk).await;
+    assert_eq!(desk.run(&conversation).await.status, Status::Finished);
+    assert_eq!(results(&desk).await, ["Ann was there", "Bob was there"]);
+}
+
+#[tokio::test]
+async fn a_call_sees_what_the_calls_before_it_did_wherever_they_run() {
+    let script = r#"
+- tool_calls:
+  - {name: terminal, arguments: {command: "sleep 0.1; echo one > file"}}
+  - {name: terminal, arguments: {command: "cat file; echo two >> file"}}
+  - {name: think, arguments: {thought: so}}
+  - {name: terminal, arguments: {command: "cat file"}}
+- text: done
+"#;
+    let desk = Desk::new(script).await;
+    let conversation = desk.open().await;
+    assert_eq!(desk.run(&conversation).await.status, Status::Finished);
+    let results = results(&desk).await;
+    assert!(
+        results[1].starts_with("one") && results[3].starts_with("one\ntwo"),
+        "{results:?}"
+    );
+}
+
+#[tokio::test]
+async fn an_interrupt_ends_every_call_of_a_reply_and_the_log_says_so() {
+    let script = r#"
+- tool_calls:
+  - {name: meet, arguments: {name: Ann}}
+  - {name: terminal, arguments: {command: echo never > never}}
+- text: done
+"#;
+    let desk = Desk::new(script).await;
+    let conversation = opened(&desk).await;
+    say(&conversation, "do it").await;
+    conversation.run().await.unwrap();
+    while conversation.inspect().await.unwrap().open_calls() == 0 {
+        tokio::task::yield_now().await;
+    }
+    conversation.interrupt().await.unwrap();
+    assert_eq!(settled(&conversation).await.status, Status::Paused);
+    assert_eq!(results(&desk).await.len(), 2);
+    assert_eq!(desk.file("never"), "");
+}
