@@ -4,6 +4,7 @@
 //! model call, a tool call, or reaching the executor). Commands are answered whatever that work is.
 
 mod calls;
+mod confirm;
 mod outcome;
 mod work;
 
@@ -25,8 +26,8 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use self::calls::Calls;
 use self::work::{Outcome, Work};
-use crate::command::{Command, CommandError, ExecutorFate};
-use crate::conversation::{Limits, Progress};
+use crate::command::{Command, CommandError, Done, ExecutorFate};
+use crate::conversation::{Limits, Progress, Safety};
 use crate::live::{Broadcast, Live};
 use crate::prompt;
 use crate::state::{self, State, key};
@@ -53,6 +54,8 @@ pub(crate) struct Actor {
     pub(crate) host: Toolbox,
     pub(crate) world: Arc<dyn World>,
     pub(crate) limits: Limits,
+    /// As the conversation began.
+    pub(crate) safety: Safety,
     pub(crate) inbox: mpsc::Receiver<Command>,
     pub(crate) progress: watch::Sender<Progress>,
     pub(crate) live: Broadcast,
@@ -109,15 +112,16 @@ impl Actor {
     }
 
     async fn handle(&mut self, command: Command) {
-        // Whoever asked may have gone; what was done stays done.
         match command {
-            Command::Send { id, message, done } => drop(done.send(self.admit(id, *message).await)),
-            Command::Run { done } => drop(done.send(self.start_run().await.map_err(Into::into))),
-            Command::Pause { done } => drop(done.send(self.pause().await.map_err(Into::into))),
-            Command::Interrupt { done } => drop(done.send(self.interrupt().await.map_err(Into::into))),
-            Command::SwitchModel { name, model, done } => {
-                drop(done.send(self.switch_model(name, model).await.map_err(Into::into)));
-            }
+            Command::Send { id, message, done } => answer(done, self.admit(id, *message).await),
+            Command::Run { done } => answer(done, self.start_run().await),
+            Command::Pause { done } => answer(done, self.pause().await),
+            Command::Interrupt { done } => answer(done, self.interrupt().await),
+            Command::SwitchModel { name, model, done } => answer(done, self.switch_model(name, model).await),
+            Command::Respond { answers, done } => answer(done, self.respond(answers).await),
+            Command::Reject { reason, done } => answer(done, self.reject(reason).await),
+            Command::SetPolicy { policy, done } => answer(done, self.set_policy(policy).await),
+            Command::SetAnalyzer { analyzer, done } => answer(done, self.set_analyzer(analyzer).await),
             Command::Inspect { done } => drop(done.send(self.state.clone())),
             Command::Close { .. } => {} // the loop has taken it
         }
@@ -168,6 +172,10 @@ impl Actor {
         }
         if self.state.status != Status::Running {
             self.steps = 0;
+        }
+        if self.state.status == Status::WaitingForConfirmation {
+            // What waits has not run anywhere.
+            self.unsent = self.state.open_calls.iter().map(|call| call.id.clone()).collect();
         }
         let begin = self
             .model_in_use()
@@ -386,4 +394,9 @@ impl Actor {
             extra: Extra::new(),
         }
     }
+}
+
+/// Whoever asked may have gone; what was done stays done.
+fn answer<T, E: Into<CommandError>>(done: Done<T>, result: Result<T, E>) {
+    let _ = done.send(result.map_err(Into::into));
 }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use deft_llm::Model;
-use deft_types::{EventId, Message};
+use deft_types::{ActionId, ConfirmationPolicy, EventId, Message, SecurityAnalyzer};
+use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 
 use crate::state::State;
@@ -28,12 +29,46 @@ pub(crate) enum Command {
         model: Arc<dyn Model>,
         done: Done<()>,
     },
+    /// What a person decided about each action that waits.
+    Respond {
+        answers: Vec<(ActionId, Answer)>,
+        done: Done<()>,
+    },
+    /// No to every action that waits.
+    Reject { reason: String, done: Done<()> },
+    /// Which actions wait from now on.
+    SetPolicy {
+        policy: ConfirmationPolicy,
+        done: Done<()>,
+    },
+    /// Who judges actions from now on.
+    SetAnalyzer {
+        analyzer: Option<SecurityAnalyzer>,
+        done: Done<()>,
+    },
     /// A copy of the state.
     Inspect { done: oneshot::Sender<State> },
     /// Leave memory.
     Close {
         executor: ExecutorFate,
         done: oneshot::Sender<()>,
+    },
+}
+
+/// What a person decides about an action that waits.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer {
+    /// It may run.
+    Approve,
+    /// It may not.
+    Reject {
+        /// Why, for the model.
+        reason: String,
+    },
+    /// It runs with other arguments.
+    Edit {
+        /// All of them.
+        arguments: Map<String, Value>,
     },
 }
 
@@ -58,6 +93,15 @@ pub enum CommandError {
     /// The conversation is not in memory any more. Open it again.
     #[error("the conversation was closed; open it again")]
     Closed,
+    /// An answer for an action that does not wait. Look again at what waits.
+    #[error("the action {0} does not wait for an answer: it was answered before, or never asked for one")]
+    NotWaiting(ActionId),
+    /// Nothing was done: decide about this one too.
+    #[error("the action {0} waits as well; answer all of them at once")]
+    Undecided(ActionId),
+    /// Nothing was done: mend the arguments.
+    #[error("the changed call does not fit its tool. {0}")]
+    BadEdit(String),
     /// An event with this id is there but is another one. Choose a new id.
     #[error("the id {0} is already taken by another event; send the message with a new id")]
     IdTaken(EventId),

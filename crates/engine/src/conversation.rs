@@ -5,13 +5,16 @@ use std::sync::Arc;
 use deft_llm::Model;
 use deft_store::{Lease, Store, StoreError};
 use deft_tools::Toolbox;
-use deft_types::{ConversationId, EventId, Message, Money, Seq, Status, ToolSpec};
+use deft_types::{
+    ActionId, ConfirmationPolicy, ConversationId, EventId, Message, Money, SecurityAnalyzer, Seq, Status,
+    ToolSpec,
+};
 use deft_workspace::Workspace;
 use std::collections::HashSet;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
 use crate::actor::Actor;
-use crate::command::{Command, CommandError, ExecutorFate};
+use crate::command::{Answer, Command, CommandError, ExecutorFate};
 use crate::live::{Broadcast, Live};
 use crate::state::State;
 use crate::status::Trigger;
@@ -32,6 +35,15 @@ pub struct Limits {
     pub parallel_calls: usize,
     /// Everything the conversation may cost.
     pub max_cost: Option<Money>,
+}
+
+/// Who judges actions, and which of them wait for a person's word, until somebody changes it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Safety {
+    /// Which actions wait.
+    pub policy: ConfirmationPolicy,
+    /// Who judges them.
+    pub analyzer: Option<SecurityAnalyzer>,
 }
 
 /// What a conversation is made of.
@@ -56,6 +68,8 @@ pub struct Parts {
     pub world: Arc<dyn World>,
     /// What a run may use.
     pub limits: Limits,
+    /// What must be asked for.
+    pub safety: Safety,
 }
 
 /// How far a conversation is.
@@ -99,6 +113,7 @@ impl Conversation {
             host: parts.host,
             world: parts.world,
             limits: parts.limits,
+            safety: parts.safety,
             inbox,
             progress: sender,
             live: live.clone(),
@@ -151,6 +166,26 @@ impl Conversation {
     /// Stops now: the model call and every process of the call under way.
     pub async fn interrupt(&self) -> Result<(), CommandError> {
         self.ask(|done| Command::Interrupt { done }).await?
+    }
+
+    /// Carries out what a person decided about the actions that wait: about each of them.
+    pub async fn respond(&self, answers: Vec<(ActionId, Answer)>) -> Result<(), CommandError> {
+        self.ask(|done| Command::Respond { answers, done }).await?
+    }
+
+    /// Says no to every action that waits. [`Conversation::run`] says yes to all of them.
+    pub async fn reject(&self, reason: String) -> Result<(), CommandError> {
+        self.ask(|done| Command::Reject { reason, done }).await?
+    }
+
+    /// Changes which actions wait for a word, from the next reply on.
+    pub async fn set_policy(&self, policy: ConfirmationPolicy) -> Result<(), CommandError> {
+        self.ask(|done| Command::SetPolicy { policy, done }).await?
+    }
+
+    /// Changes who judges actions, from the next reply on.
+    pub async fn set_analyzer(&self, analyzer: Option<SecurityAnalyzer>) -> Result<(), CommandError> {
+        self.ask(|done| Command::SetAnalyzer { analyzer, done }).await?
     }
 
     /// Lets another model answer from the next call on. `name` is what it can be opened by again.

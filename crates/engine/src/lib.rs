@@ -13,6 +13,7 @@ mod conversation;
 mod live;
 mod observation;
 mod prompt;
+mod risk;
 mod state;
 mod status;
 mod toolset;
@@ -20,8 +21,8 @@ mod turn;
 mod view;
 mod world;
 
-pub use command::{CommandError, ExecutorFate};
-pub use conversation::{Conversation, Limits, Parts, Progress, load};
+pub use command::{Answer, CommandError, ExecutorFate};
+pub use conversation::{Conversation, Limits, Parts, Progress, Safety, load};
 pub use live::Live;
 pub use state::State;
 pub use world::{Point, RealWorld, World};

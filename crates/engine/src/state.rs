@@ -1,7 +1,8 @@
 //! What is folded from the log.
 
 use deft_types::{
-    ActionEvent, ActionId, ConversationStateUpdateEvent, Event, EventBody, EventId, Source, Stats, Status,
+    ActionEvent, ActionId, ConfirmationPolicy, ConversationStateUpdateEvent, Event, EventBody, EventId,
+    SecurityAnalyzer, Source, Stats, Status,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -28,6 +29,10 @@ pub struct State {
     pub model: Option<String>,
     /// What the agent said last to the user, by `finish` or in plain text.
     pub answer: Option<String>,
+    /// Which actions wait for a word, if that was changed since the conversation began.
+    pub policy: Option<ConfirmationPolicy>,
+    /// Who judges actions, or that nobody does, if that was changed since the conversation began.
+    pub analyzer: Option<Option<SecurityAnalyzer>>,
     pub(crate) has_prompt: bool,
     /// The ids of all calls: a provider that numbers them anew in each reply must not get two alike.
     pub(crate) call_ids: HashSet<String>,
@@ -54,6 +59,8 @@ pub(crate) mod key {
     pub(crate) const LAST_USER_MESSAGE: &str = "last_user_message_id";
     pub(crate) const EXECUTOR: &str = "executor";
     pub(crate) const AGENT: &str = "agent";
+    pub(crate) const POLICY: &str = "confirmation_policy";
+    pub(crate) const ANALYZER: &str = "security_analyzer";
     /// Messages that came while the model wrote the reply that follows.
     pub(crate) const UNSEEN: &str = "unseen_message_ids";
 }
@@ -144,6 +151,16 @@ impl State {
             key::AGENT => {
                 if let Some(model) = value.pointer("/llm/model").and_then(Value::as_str) {
                     self.model = Some(model.to_owned());
+                }
+            }
+            key::POLICY => {
+                if let Ok(policy) = ConfirmationPolicy::deserialize(value) {
+                    self.policy = Some(policy);
+                }
+            }
+            key::ANALYZER => {
+                if let Ok(analyzer) = Option::deserialize(value) {
+                    self.analyzer = Some(analyzer);
                 }
             }
             key::UNSEEN => {

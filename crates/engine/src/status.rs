@@ -21,6 +21,10 @@ pub(crate) enum Trigger {
     Fail,
     /// The agent goes in circles.
     Stick,
+    /// The agent wants to do something that a person must allow.
+    Ask,
+    /// The person does not.
+    Reject,
 }
 
 /// The status after it; `None` if it stays as it is.
@@ -30,15 +34,25 @@ pub(crate) fn after(status: Status, trigger: Trigger) -> Option<Status> {
         return None;
     }
     let next = match (trigger, status) {
-        (Trigger::Message, Finished | Stuck) => Idle,
+        (Trigger::Message, Finished | Stuck) | (Trigger::Reject, WaitingForConfirmation) => Idle,
         (Trigger::Run, Idle | Paused | WaitingForConfirmation | Error | Stuck) => Running,
-        (Trigger::Pause, Idle | Running) | (Trigger::Interrupt | Trigger::Load, Running) => Paused,
+        (Trigger::Pause, Idle | Running)
+        | (Trigger::Interrupt, Running | WaitingForConfirmation)
+        | (Trigger::Load, Running) => Paused,
+        (Trigger::Ask, Running | Paused) => WaitingForConfirmation,
         (Trigger::Finish, _) => Finished,
         (Trigger::Fail, _) => Error,
         (Trigger::Stick, _) => Stuck,
-        (Trigger::Message | Trigger::Run | Trigger::Pause | Trigger::Interrupt | Trigger::Load, _) => {
-            return None;
-        }
+        (
+            Trigger::Message
+            | Trigger::Run
+            | Trigger::Pause
+            | Trigger::Interrupt
+            | Trigger::Load
+            | Trigger::Ask
+            | Trigger::Reject,
+            _,
+        ) => return None,
     };
     Some(next)
 }

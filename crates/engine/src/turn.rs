@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use std::collections::HashSet;
 
 use crate::arguments;
+use crate::state::OpenCall;
 use crate::toolset::Toolset;
 use crate::world::World;
 
@@ -169,6 +170,33 @@ fn actions(
     }
     actions.extend(errors);
     actions
+}
+
+/// The call that a person puts in the place of another.
+pub(crate) fn edited(
+    call: &OpenCall,
+    arguments: &Map<String, Value>,
+    tools: &Toolset,
+    world: &dyn World,
+) -> Result<Draft, String> {
+    let mut edited = call.event.tool_call.clone();
+    edited.id = format!("call_{}", world.new_id().simple());
+    edited.arguments = json!(arguments).to_string();
+    let checked = check(&mut edited, tools)?;
+    let event = ActionEvent {
+        thought: Vec::new(),
+        reasoning_content: None,
+        thinking_blocks: Vec::new(),
+        responses_reasoning_item: None,
+        action: Some(checked.action),
+        tool_call_id: edited.id.clone(),
+        tool_call: edited,
+        // The reply it stands in for has all its results: this is one of its own.
+        llm_response_id: world.new_id().to_string(),
+        summary: Some(checked.summary),
+        ..call.event.as_ref().clone()
+    };
+    Ok(Draft::new(Source::Agent, event).with_id(world.new_id().into()))
 }
 
 struct Checked {

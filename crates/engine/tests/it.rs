@@ -3,6 +3,8 @@
 
 #[path = "it/calls.rs"]
 mod calls;
+#[path = "it/confirmation.rs"]
+mod confirmation;
 #[path = "it/desk.rs"]
 mod desk;
 #[path = "it/loop_quality.rs"]

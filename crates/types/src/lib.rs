@@ -16,6 +16,7 @@ mod id;
 mod message;
 mod observation;
 mod secret;
+mod security;
 mod stats;
 mod status;
 mod tagged;
@@ -35,6 +36,7 @@ pub use message::{
 };
 pub use observation::*;
 pub use secret::Secret;
+pub use security::{ConfirmationPolicy, SecurityAnalyzer};
 pub use stats::{Cost, Latency, Metrics, Stats, TokenUsage};
 pub use status::{SecurityRisk, Status};
 pub use tagged::{Extra, Unknown};

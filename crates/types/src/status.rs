@@ -50,7 +50,7 @@ impl fmt::Display for Status {
 }
 
 /// How dangerous an action is held to be.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum SecurityRisk {
     /// Nobody has judged it.

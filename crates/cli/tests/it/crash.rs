@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
-use deft_engine::{Conversation, ExecutorFate, Limits, Parts, Point, World};
+use deft_engine::{Conversation, ExecutorFate, Limits, Parts, Point, Safety, World};
 use deft_llm::ModelSettings;
 use deft_store::{NewConversation, Options, Owner, SqliteStore, Store};
 use deft_tools::{ToolContext, Toolbox};
@@ -108,6 +108,7 @@ async fn live(case: &Path, die_at: Option<usize>) {
             parallel_calls: 8,
             max_cost: None,
         },
+        safety: Safety::default(),
     };
     let conversation = Conversation::open(parts).await.unwrap();
     let task = Message::text(Role::User, "do it");

@@ -219,7 +219,7 @@ impl Actor {
         let withheld = reply.finish == FinishReason::ContentFilter
             && reply.text.trim().is_empty()
             && reply.tool_calls.is_empty();
-        let (turn, events) = turn::events(
+        let (turn, mut events) = turn::events(
             reply,
             item,
             &self.tools,
@@ -243,7 +243,9 @@ impl Actor {
             ));
         }
         let all_seen = drafts.len() == 1;
+        let review = self.reviewed(&mut events);
         drafts.extend(events);
+        drafts.extend(review);
         match turn {
             Turn::Answers if all_seen => {
                 drafts.extend(self.status_after(Trigger::Finish));

@@ -5,7 +5,7 @@ use std::fs;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
-use deft_engine::{Conversation, Limits, Parts, Progress, RealWorld, State, load};
+use deft_engine::{Conversation, Limits, Parts, Progress, RealWorld, Safety, State, load};
 use deft_executor::Executor;
 use deft_llm::{Delta, Model, ModelError, ModelProfile, ModelSettings, Request, RetryPolicy, with_retries};
 use deft_store::{NewConversation, Options, Owner, SqliteStore, Store};
@@ -101,6 +101,7 @@ impl Desk {
             host: Toolbox::host(),
             world: Arc::new(RealWorld),
             limits,
+            safety: Safety::default(),
         }
     }
 

@@ -1,0 +1,194 @@
+//! Actions that wait for a person's word.
+
+use deft_store::StoreError;
+use deft_types::{
+    ActionEvent, ActionId, ConfirmationPolicy, EventBody, Extra, SecurityAnalysisEvent, SecurityAnalyzer,
+    Source, UserRejectObservation,
+};
+use serde_json::json;
+use std::collections::{BTreeMap, HashSet};
+
+use super::Actor;
+use crate::command::{Answer, CommandError};
+use crate::risk::{self, Verdict};
+use crate::state::{self, OpenCall, key};
+use crate::status::Trigger;
+use crate::turn::{self, Draft};
+
+/// The result of a call that a person changed before it ran.
+const EDITED: &str = "The user changed this call before it ran. What ran instead follows.";
+
+impl Actor {
+    pub(crate) fn policy(&self) -> &ConfirmationPolicy {
+        self.state.policy.as_ref().unwrap_or(&self.safety.policy)
+    }
+
+    pub(crate) fn analyzer(&self) -> Option<&SecurityAnalyzer> {
+        match &self.state.analyzer {
+            Some(changed) => changed.as_ref(),
+            None => self.safety.analyzer.as_ref(),
+        }
+    }
+
+    /// What is to be stored behind a reply's actions: what was thought of them, and that they wait if one of them must.
+    pub(crate) fn reviewed(&self, drafts: &mut [Draft]) -> Vec<Draft> {
+        let mut actions: Vec<(ActionId, &ActionEvent)> = Vec::new();
+        let refused: HashSet<_> = drafts.iter().filter_map(refused_call).collect();
+        for draft in drafts.iter_mut() {
+            let EventBody::Action(action) = &draft.body else {
+                continue;
+            };
+            if action.action.is_some() && !refused.contains(&action.tool_call_id) {
+                let id = draft.id.get_or_insert_with(|| self.world.new_id().into());
+                actions.push((id.clone(), action));
+            }
+        }
+        let harmless = matches!(actions.as_slice(), [(_, only)] if matches!(only.tool_name.as_str(), "finish" | "think"));
+        if actions.is_empty() || harmless {
+            return Vec::new();
+        }
+        let verdicts: Vec<_> = actions
+            .iter()
+            .map(|(id, action)| (id.clone(), self.verdict(action)))
+            .collect();
+        let waits = verdicts
+            .iter()
+            .any(|(_, verdict)| self.policy().asks_for(verdict.risk));
+        let mut behind = Vec::new();
+        if let Some(analyzer) = self.analyzer() {
+            behind.push(Draft::new(
+                Source::Environment,
+                analysis(analyzer, self.policy(), &verdicts),
+            ));
+        }
+        if waits {
+            behind.extend(self.status_after(Trigger::Ask));
+        }
+        behind
+    }
+
+    fn verdict(&self, action: &ActionEvent) -> Verdict {
+        match self.analyzer() {
+            Some(analyzer) => risk::judge(analyzer, action),
+            None => Verdict {
+                risk: deft_types::SecurityRisk::Unknown,
+                reason: None,
+            },
+        }
+    }
+
+    /// Carries out what a person decided about the actions that wait. All must be decided about.
+    pub(crate) async fn respond(&mut self, answers: Vec<(ActionId, Answer)>) -> Result<(), CommandError> {
+        let pending = self.pending();
+        let answers: BTreeMap<_, _> = answers.into_iter().collect();
+        if let Some(id) = answers
+            .keys()
+            .find(|id| !pending.iter().any(|call| call.id == **id))
+        {
+            return Err(CommandError::NotWaiting(id.clone()));
+        }
+        let mut drafts = Vec::new();
+        let mut goes_on = false;
+        for call in &pending {
+            match answers.get(&call.id) {
+                None => return Err(CommandError::Undecided(call.id.clone())),
+                Some(Answer::Approve) => goes_on = true,
+                Some(Answer::Reject { reason }) => drafts.push(rejection(call, reason.clone())),
+                Some(Answer::Edit { arguments }) => {
+                    let edited = turn::edited(call, arguments, &self.tools, self.world.as_ref())
+                        .map_err(CommandError::BadEdit)?;
+                    drafts.push(rejection(call, EDITED.to_owned()));
+                    drafts.push(edited);
+                    goes_on = true;
+                }
+            }
+        }
+        let trigger = if goes_on { Trigger::Run } else { Trigger::Reject };
+        drafts.extend(self.status_after(trigger));
+        let unsent = drafts
+            .iter()
+            .filter_map(|draft| draft.id.clone())
+            .collect::<Vec<_>>();
+        self.record(drafts).await?;
+        self.unsent.extend(unsent);
+        Ok(())
+    }
+
+    /// Says no to everything that waits.
+    pub(crate) async fn reject(&mut self, reason: String) -> Result<(), StoreError> {
+        let mut drafts: Vec<_> = self
+            .pending()
+            .iter()
+            .map(|call| rejection(call, reason.clone()))
+            .collect();
+        drafts.extend(self.status_after(Trigger::Reject));
+        self.record(drafts).await
+    }
+
+    fn pending(&self) -> Vec<OpenCall> {
+        if self.state.status == deft_types::Status::WaitingForConfirmation {
+            self.state.open_calls.clone()
+        } else {
+            Vec::new()
+        }
+    }
+
+    pub(crate) async fn set_policy(&mut self, policy: ConfirmationPolicy) -> Result<(), StoreError> {
+        if *self.policy() == policy {
+            return Ok(());
+        }
+        let told = state::update(key::POLICY, json!(policy));
+        self.record(vec![Draft::new(Source::Environment, told)]).await
+    }
+
+    pub(crate) async fn set_analyzer(
+        &mut self,
+        analyzer: Option<SecurityAnalyzer>,
+    ) -> Result<(), StoreError> {
+        if self.analyzer() == analyzer.as_ref() {
+            return Ok(());
+        }
+        let told = state::update(key::ANALYZER, json!(analyzer));
+        self.record(vec![Draft::new(Source::Environment, told)]).await
+    }
+}
+
+fn refused_call(draft: &Draft) -> Option<String> {
+    match &draft.body {
+        EventBody::AgentError(error) => Some(error.tool_call_id.clone()),
+        _ => None,
+    }
+}
+
+fn analysis(
+    analyzer: &SecurityAnalyzer,
+    policy: &ConfirmationPolicy,
+    verdicts: &[(ActionId, Verdict)],
+) -> SecurityAnalysisEvent {
+    let reason =
+        |(id, verdict): &(ActionId, Verdict)| Some((id.to_string(), json!(verdict.reason.as_ref()?)));
+    SecurityAnalysisEvent {
+        analyzer: analyzer.kind().to_owned(),
+        policy: policy.kind().to_owned(),
+        risks: verdicts
+            .iter()
+            .map(|(id, verdict)| (id.clone(), verdict.risk))
+            .collect(),
+        details: verdicts.iter().filter_map(reason).collect(),
+        extra: Extra::new(),
+    }
+}
+
+fn rejection(call: &OpenCall, reason: String) -> Draft {
+    Draft::new(
+        Source::Environment,
+        UserRejectObservation {
+            tool_name: call.event.tool_name.clone(),
+            tool_call_id: call.event.tool_call_id.clone(),
+            rejection_reason: reason,
+            rejection_source: "user".to_owned(),
+            action_id: call.id.clone(),
+            extra: Extra::new(),
+        },
+    )
+}

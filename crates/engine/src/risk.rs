@@ -1,0 +1,75 @@
+//! Judges actions before they run.
+
+use deft_types::{ActionEvent, SecurityAnalyzer, SecurityRisk};
+
+/// What somebody thinks of an action.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Verdict {
+    pub(crate) risk: SecurityRisk,
+    /// Why, where there is more to say than how much.
+    pub(crate) reason: Option<String>,
+}
+
+/// Judges an action. Whoever cannot do that counts as having found the worst.
+pub(crate) fn judge(analyzer: &SecurityAnalyzer, action: &ActionEvent) -> Verdict {
+    match analyzer {
+        SecurityAnalyzer::Model => Verdict {
+            risk: action.security_risk,
+            reason: None,
+        },
+        SecurityAnalyzer::Pattern(_) | SecurityAnalyzer::PolicyRail(_) | SecurityAnalyzer::Judge(_) => {
+            Verdict {
+                risk: SecurityRisk::High,
+                reason: Some(format!("{} is not available here", analyzer.kind())),
+            }
+        }
+        SecurityAnalyzer::Ensemble {
+            analyzers,
+            propagate_unknown,
+        } => {
+            let verdicts: Vec<_> = analyzers.iter().map(|analyzer| judge(analyzer, action)).collect();
+            highest(verdicts, *propagate_unknown)
+        }
+    }
+}
+
+/// The highest risk; not knowing counts less than any other, or more than all of them.
+fn highest(verdicts: Vec<Verdict>, propagate_unknown: bool) -> Verdict {
+    let unknown = || Verdict {
+        risk: SecurityRisk::Unknown,
+        reason: None,
+    };
+    if propagate_unknown
+        && verdicts
+            .iter()
+            .any(|verdict| verdict.risk == SecurityRisk::Unknown)
+    {
+        return unknown();
+    }
+    // `Unknown` is the least of them in order.
+    verdicts
+        .into_iter()
+        .max_by_key(|verdict| verdict.risk)
+        .unwrap_or_else(unknown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_highest_verdict_wins_and_not_knowing_only_when_it_is_to() {
+        use SecurityRisk::{High, Low, Unknown};
+        let verdicts = |risks: &[SecurityRisk]| -> Vec<_> {
+            let verdict = |risk: &SecurityRisk| Verdict {
+                risk: *risk,
+                reason: None,
+            };
+            risks.iter().map(verdict).collect()
+        };
+        assert_eq!(highest(verdicts(&[Low, High, Unknown]), false).risk, High);
+        assert_eq!(highest(verdicts(&[Low, Unknown]), false).risk, Low);
+        assert_eq!(highest(verdicts(&[Low, High, Unknown]), true).risk, Unknown);
+        assert_eq!(highest(verdicts(&[]), false).risk, Unknown);
+    }
+}
