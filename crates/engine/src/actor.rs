@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deft_executor::{Client, Update};
-use deft_llm::Model;
+use deft_llm::{Model, Request};
 use deft_store::{Lease, Store, StoreError};
 use deft_tools::Toolbox;
 use deft_types::{
@@ -26,6 +26,8 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use self::calls::Calls;
 use self::work::{Outcome, Work};
+use crate::aside::Snapshot;
+use crate::branch;
 use crate::command::{Command, CommandError, Done, ExecutorFate};
 use crate::conversation::{Limits, Progress, Safety};
 use crate::live::{Broadcast, Live};
@@ -122,6 +124,17 @@ impl Actor {
             Command::Reject { reason, done } => answer(done, self.reject(reason).await),
             Command::SetPolicy { policy, done } => answer(done, self.set_policy(policy).await),
             Command::SetAnalyzer { analyzer, done } => answer(done, self.set_analyzer(analyzer).await),
+            Command::Navigate { to, done } => answer(done, self.navigate(to).await),
+            Command::SetLimits { limits, done } => {
+                self.limits = limits;
+                answer(done, Ok::<_, CommandError>(()));
+            }
+            Command::Snapshot { done } => drop(done.send(self.snapshot())),
+            Command::AddUsage {
+                usage_id,
+                reply,
+                done,
+            } => answer(done, self.add_usage(&usage_id, &reply).await),
             Command::Inspect { done } => drop(done.send(self.state.clone())),
             Command::Close { .. } => {} // the loop has taken it
         }
@@ -202,6 +215,48 @@ impl Actor {
         let agent = json!({"kind": "Agent", "llm": {"model": self.model_name}});
         (self.state.model.as_ref() != Some(&self.model_name))
             .then(|| Draft::new(Source::Environment, state::update(key::AGENT, agent)))
+    }
+
+    /// Stands at another event. What was open there is not run: it has a result elsewhere, or was given up.
+    async fn navigate(&mut self, to: Option<EventId>) -> Result<(), CommandError> {
+        if self.state.status == Status::Running || self.work.is_some() {
+            return Err(CommandError::Running);
+        }
+        let id = self.lease.conversation();
+        if let Some(to) = &to {
+            let events = branch::read_all(self.store.as_ref(), id).await?;
+            let known = |event: &Event| branch::is_node(event) && event.id == *to;
+            if !events.iter().any(known) {
+                return Err(CommandError::NoSuchEvent(to.clone()));
+            }
+        }
+        let mut drafts = vec![Draft::new(
+            Source::Environment,
+            state::update(key::LEAF, json!(to)),
+        )];
+        drafts.extend(self.status_after(Trigger::Reject));
+        self.record(drafts).await?;
+        self.state = branch::fold(&branch::read_all(self.store.as_ref(), id).await?);
+        let left = self.state.open_calls.iter().map(|call| {
+            let text = "Not run: the conversation went on from here.".to_owned();
+            Draft::new(
+                Source::Agent,
+                failure(&call.event.tool_call, text, FailureKind::AgentAction),
+            )
+        });
+        let left = left.collect();
+        Ok(self.record(left).await?)
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            model: self.model.clone(),
+            request: Request {
+                messages: self.state.view.whole_messages(),
+                tools: self.tools.schemas(),
+                cache_key: Some(self.lease.conversation().to_string()),
+            },
+        }
     }
 
     async fn pause(&mut self) -> Result<(), StoreError> {

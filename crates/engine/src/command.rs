@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use deft_llm::Model;
+use deft_llm::{Model, Reply};
 use deft_types::{ActionId, ConfirmationPolicy, EventId, Message, SecurityAnalyzer};
 use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 
+use crate::aside::Snapshot;
+use crate::conversation::Limits;
 use crate::state::State;
 
 /// One request to the actor. Each is answered once.
@@ -44,6 +46,18 @@ pub(crate) enum Command {
     /// Who judges actions from now on.
     SetAnalyzer {
         analyzer: Option<SecurityAnalyzer>,
+        done: Done<()>,
+    },
+    /// Stand at another event; what is said next follows that one.
+    Navigate { to: Option<EventId>, done: Done<()> },
+    /// Other limits from now on.
+    SetLimits { limits: Limits, done: Done<()> },
+    /// What a side question needs.
+    Snapshot { done: oneshot::Sender<Snapshot> },
+    /// A model was used on the side.
+    AddUsage {
+        usage_id: String,
+        reply: Box<Reply>,
         done: Done<()>,
     },
     /// A copy of the state.
@@ -102,6 +116,12 @@ pub enum CommandError {
     /// Nothing was done: mend the arguments.
     #[error("the changed call does not fit its tool. {0}")]
     BadEdit(String),
+    /// It runs: pause or interrupt it first.
+    #[error("the conversation is running; pause or interrupt it first")]
+    Running,
+    /// The log has no such event.
+    #[error("the conversation has no event {0}")]
+    NoSuchEvent(EventId),
     /// An event with this id is there but is another one. Choose a new id.
     #[error("the id {0} is already taken by another event; send the message with a new id")]
     IdTaken(EventId),

@@ -14,6 +14,8 @@ use std::collections::HashSet;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
 use crate::actor::Actor;
+use crate::aside::AsideError;
+use crate::branch;
 use crate::command::{Answer, Command, CommandError, ExecutorFate};
 use crate::live::{Broadcast, Live};
 use crate::state::State;
@@ -23,6 +25,8 @@ use crate::world::{Point, World};
 
 /// Commands that wait for the actor.
 const MAX_QUEUED_COMMANDS: usize = 64;
+/// What side questions are counted as.
+const ASIDE_USAGE: &str = "ask-agent-llm";
 /// Events read at once while the log is folded.
 const PAGE: usize = 1000;
 
@@ -194,6 +198,31 @@ impl Conversation {
             .await?
     }
 
+    /// Stands at another event of the log, or before the first: what is said next follows that one.
+    pub async fn navigate(&self, to: Option<EventId>) -> Result<(), CommandError> {
+        self.ask(|done| Command::Navigate { to, done }).await?
+    }
+
+    /// Changes what a run may use, also while it runs.
+    pub async fn set_limits(&self, limits: Limits) -> Result<(), CommandError> {
+        self.ask(|done| Command::SetLimits { limits, done }).await?
+    }
+
+    /// Asks the model something on the side. Neither the question nor the answer becomes part of the conversation.
+    pub async fn ask_aside(&self, question: &str) -> Result<String, AsideError> {
+        let snapshot = self.ask(|done| Command::Snapshot { done }).await?;
+        let reply = Box::new(snapshot.ask(question).await?);
+        let text = reply.text.clone();
+        let usage_id = ASIDE_USAGE.to_owned();
+        self.ask(|done| Command::AddUsage {
+            usage_id,
+            reply,
+            done,
+        })
+        .await??;
+        Ok(text)
+    }
+
     /// A copy of the state.
     pub async fn inspect(&self) -> Result<State, CommandError> {
         self.ask(|done| Command::Inspect { done }).await
@@ -239,6 +268,9 @@ pub async fn load(store: &dyn Store, id: ConversationId) -> Result<State, StoreE
         };
         from = last.next();
         for (_, event) in &page {
+            if branch::moves(event) {
+                return Ok(branch::fold(&branch::read_all(store, id).await?));
+            }
             state.apply(event);
         }
     }

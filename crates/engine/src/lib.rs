@@ -8,8 +8,11 @@
 
 mod actor;
 mod arguments;
+mod aside;
+mod branch;
 mod command;
 mod conversation;
+mod fork;
 mod live;
 mod observation;
 mod prompt;
@@ -21,8 +24,10 @@ mod turn;
 mod view;
 mod world;
 
+pub use aside::AsideError;
 pub use command::{Answer, CommandError, ExecutorFate};
 pub use conversation::{Conversation, Limits, Parts, Progress, Safety, load};
+pub use fork::{Fork, ForkError, fork};
 pub use live::Live;
 pub use state::State;
 pub use world::{Point, RealWorld, World};

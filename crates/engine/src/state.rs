@@ -61,6 +61,10 @@ pub(crate) mod key {
     pub(crate) const AGENT: &str = "agent";
     pub(crate) const POLICY: &str = "confirmation_policy";
     pub(crate) const ANALYZER: &str = "security_analyzer";
+    /// Where somebody moved the conversation to.
+    pub(crate) const LEAF: &str = "leaf_event_id";
+    /// The event up to which long results are left out.
+    pub(crate) const MASKED: &str = "masked_until";
     /// Messages that came while the model wrote the reply that follows.
     pub(crate) const UNSEEN: &str = "unseen_message_ids";
 }
@@ -161,6 +165,11 @@ impl State {
             key::ANALYZER => {
                 if let Ok(analyzer) = Option::deserialize(value) {
                     self.analyzer = Some(analyzer);
+                }
+            }
+            key::MASKED => {
+                if let Ok(until) = EventId::deserialize(value) {
+                    self.view.mask_results(&until);
                 }
             }
             key::UNSEEN => {

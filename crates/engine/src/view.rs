@@ -3,23 +3,47 @@
 //! Providers insist that the results of a reply's calls follow it at once. So a message that is said while
 //! calls are open waits until the last of them has its result.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use deft_types::{
-    ActionEvent, AgentErrorEvent, Content, Event, EventBody, EventId, Message, ObservationEvent, Role,
-    Source, SystemPromptEvent, UserRejectObservation,
+    ActionEvent, AgentErrorEvent, Condensation, Content, Event, EventBody, EventId, Message,
+    ObservationEvent, Role, Source, SystemPromptEvent, UserRejectObservation,
 };
 
 use crate::observation::for_model;
 
+/// What stands where a result was.
+const MASKED: &str = "[The output was removed to save room. If it is needed again, call the tool again or read the file again.]";
+/// Shorter results are not worth masking.
+const MASK_FROM: usize = 400;
+/// An image counts as so many characters.
+const IMAGE_WEIGHT: usize = 4_000;
+
 /// The messages of a conversation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct View {
-    messages: Vec<Arc<Message>>,
+    entries: Vec<Entry>,
     batch: Option<Batch>,
-    waiting: Vec<Arc<Message>>,
+    waiting: Vec<Entry>,
     /// The user's messages since the last reply, and where they stand.
     fresh: Vec<(EventId, usize)>,
+}
+
+/// A message, and the events it is made of.
+#[derive(Clone, Debug, PartialEq)]
+struct Entry {
+    events: Vec<EventId>,
+    message: Arc<Message>,
+}
+
+impl Entry {
+    fn new(event: &EventId, message: Message) -> Self {
+        Self {
+            events: vec![event.clone()],
+            message: Arc::new(message),
+        }
+    }
 }
 
 /// The calls of the last reply, as long as one of them has no result.
@@ -32,9 +56,21 @@ struct Batch {
 }
 
 impl View {
-    /// All messages. Between two requests this only grows.
+    /// All messages. Between two condensations this only grows.
     pub fn messages(&self) -> Vec<Arc<Message>> {
-        self.messages.clone()
+        self.entries.iter().map(|entry| entry.message.clone()).collect()
+    }
+
+    /// All messages before the last reply, if that still waits for results.
+    pub(crate) fn whole_messages(&self) -> Vec<Arc<Message>> {
+        let end = self
+            .batch
+            .as_ref()
+            .map_or(self.entries.len(), |batch| batch.index);
+        self.entries[..end]
+            .iter()
+            .map(|entry| entry.message.clone())
+            .collect()
     }
 
     /// Whether something was said that the model can only see after the results that are still to come.
@@ -50,29 +86,33 @@ impl View {
             .filter(|(id, _)| ids.contains(id))
             .map(|(_, index)| *index);
         if let Some(first) = late.min() {
-            self.waiting.extend(self.messages.drain(first..));
+            self.waiting.extend(self.entries.drain(first..));
         }
     }
 
     pub(crate) fn apply(&mut self, event: &Event) {
         match &event.body {
-            EventBody::SystemPrompt(prompt) => self.messages.push(Arc::new(system_message(prompt))),
+            EventBody::SystemPrompt(prompt) => {
+                self.entries.push(Entry::new(&event.id, system_message(prompt)));
+            }
             EventBody::Message(said) => {
                 let mut message = said.llm_message.clone();
                 message.content.extend(said.extended_content.iter().cloned());
                 self.say(message, event);
             }
-            EventBody::Action(action) => self.add_call(action),
+            EventBody::Action(action) => self.add_call(&event.id, action),
             EventBody::Observation(result) => {
-                self.add_result(&result.tool_call_id, |id| observed(id, result));
+                self.add_result(&event.id, &result.tool_call_id, |id| observed(id, result));
             }
-            EventBody::AgentError(error) => self.add_result(&error.tool_call_id, |id| failed(id, error)),
+            EventBody::AgentError(error) => {
+                self.add_result(&event.id, &error.tool_call_id, |id| failed(id, error));
+            }
             EventBody::UserReject(rejection) => {
-                self.add_result(&rejection.tool_call_id, |id| rejected(id, rejection));
+                self.add_result(&event.id, &rejection.tool_call_id, |id| rejected(id, rejection));
             }
+            EventBody::Condensation(condensation) => self.condense(&event.id, condensation),
             EventBody::Pause(_)
             | EventBody::Interrupt(_)
-            | EventBody::Condensation(_)
             | EventBody::CondensationRequest(_)
             | EventBody::CondensationSummary(_)
             | EventBody::StateUpdate(_)
@@ -93,31 +133,32 @@ impl View {
         // An empty reply is in the log, but providers refuse to read it.
         let is_empty = is_reply && message.plain_text().trim().is_empty();
         if self.batch.is_some() && !is_empty {
-            self.waiting.push(Arc::new(message));
+            self.waiting.push(Entry::new(&event.id, message));
             return;
         }
         if is_reply {
             self.fresh.clear();
         } else {
-            self.fresh.push((event.id.clone(), self.messages.len()));
+            self.fresh.push((event.id.clone(), self.entries.len()));
         }
         if !is_empty {
-            self.messages.push(Arc::new(message));
+            self.entries.push(Entry::new(&event.id, message));
         }
         if is_reply && self.batch.is_none() {
-            self.messages.append(&mut self.waiting);
+            self.entries.append(&mut self.waiting);
         }
     }
 
-    fn add_call(&mut self, action: &ActionEvent) {
+    fn add_call(&mut self, event: &EventId, action: &ActionEvent) {
         self.fresh.clear();
         if let Some(batch) = self
             .batch
             .as_mut()
             .filter(|batch| batch.response == action.llm_response_id)
-            && let Some(reply) = self.messages.get_mut(batch.index)
+            && let Some(entry) = self.entries.get_mut(batch.index)
         {
-            let reply = Arc::make_mut(reply);
+            entry.events.push(event.clone());
+            let reply = Arc::make_mut(&mut entry.message);
             reply.content.extend(action.thought.iter().cloned());
             reply
                 .tool_calls
@@ -129,9 +170,11 @@ impl View {
         // Only a log that was damaged has calls left open here.
         if let Some(batch) = self.batch.take() {
             let lost = || vec![Content::text("[The result of this call is lost.]")];
-            self.messages
-                .extend(batch.open.iter().map(|id| Arc::new(tool_message(id, lost()))));
-            self.messages.append(&mut self.waiting);
+            self.entries.extend(batch.open.iter().map(|id| Entry {
+                events: Vec::new(),
+                message: Arc::new(tool_message(id, lost())),
+            }));
+            self.entries.append(&mut self.waiting);
         }
         let mut reply = Message::new(Role::Assistant, action.thought.clone());
         reply.reasoning_content.clone_from(&action.reasoning_content);
@@ -142,25 +185,111 @@ impl View {
         reply.tool_calls = Some(vec![action.tool_call.clone()]);
         self.batch = Some(Batch {
             response: action.llm_response_id.clone(),
-            index: self.messages.len(),
+            index: self.entries.len(),
             open: vec![action.tool_call_id.clone()],
         });
-        self.messages.push(Arc::new(reply));
+        self.entries.push(Entry::new(event, reply));
     }
 
     /// The first result of a call counts; any other is ignored.
-    fn add_result(&mut self, call: &str, message: impl FnOnce(&str) -> Message) {
+    fn add_result(&mut self, event: &EventId, call: &str, message: impl FnOnce(&str) -> Message) {
         let Some(batch) = self.batch.as_mut() else { return };
         let Some(position) = batch.open.iter().position(|open| open == call) else {
             return;
         };
         batch.open.remove(position);
-        self.messages.push(Arc::new(message(call)));
+        self.entries.push(Entry::new(event, message(call)));
         if batch.open.is_empty() {
             self.batch = None;
-            self.messages.append(&mut self.waiting);
+            self.entries.append(&mut self.waiting);
         }
     }
+
+    /// Forgets what a condensation names, whole replies with their results only, and puts the summary in its place.
+    fn condense(&mut self, event: &EventId, condensation: &Condensation) {
+        let forgotten: HashSet<_> = condensation.forgotten_event_ids.iter().collect();
+        let is_forgotten = |entry: &Entry| entry.events.iter().any(|id| forgotten.contains(id));
+        let mut kept = Vec::with_capacity(self.entries.len());
+        for segment in segments(&self.entries) {
+            if !segment.iter().any(is_forgotten) {
+                kept.extend_from_slice(segment);
+            }
+        }
+        if let Some(summary) = &condensation.summary {
+            let offset = usize::try_from(condensation.summary_offset.unwrap_or(0)).unwrap_or(0);
+            let position = boundary(&kept, offset);
+            let id = EventId(format!("{event}-summary"));
+            kept.insert(position, Entry::new(&id, summary_message(summary)));
+        }
+        self.entries = kept;
+        self.fresh.clear();
+        self.find_batch();
+    }
+
+    /// Puts a note in the place of every result up to an event that is longer than the note.
+    pub(crate) fn mask_results(&mut self, until: &EventId) {
+        let Some(last) = self
+            .entries
+            .iter()
+            .rposition(|entry| entry.events.contains(until))
+        else {
+            return;
+        };
+        for entry in &mut self.entries[..=last] {
+            if entry.message.role == Role::Tool && weight(&entry.message) > MASK_FROM {
+                let masked = Arc::make_mut(&mut entry.message);
+                masked.content = vec![Content::text(MASKED)];
+            }
+        }
+    }
+
+    /// Entries have moved: where the open batch stands now.
+    fn find_batch(&mut self) {
+        let Some(batch) = &mut self.batch else { return };
+        let holds = |entry: &Entry| {
+            let calls = entry.message.tool_calls.iter().flatten();
+            calls.into_iter().any(|call| batch.open.contains(&call.id))
+        };
+        match self.entries.iter().rposition(holds) {
+            Some(index) => batch.index = index,
+            None => self.batch = None,
+        }
+    }
+}
+
+/// What can only be kept or forgotten together: a reply with the results of its calls, or any other message.
+fn segments(entries: &[Entry]) -> impl Iterator<Item = &[Entry]> {
+    entries.chunk_by(|_, next| next.message.role == Role::Tool)
+}
+
+/// The first position between two segments with at least so many events before it.
+fn boundary(entries: &[Entry], events: usize) -> usize {
+    let (mut position, mut before) = (0, 0);
+    for segment in segments(entries) {
+        if before >= events {
+            break;
+        }
+        position += segment.len();
+        before += segment.iter().map(|entry| entry.events.len()).sum::<usize>();
+    }
+    position
+}
+
+/// How much of a message there is to read, in characters.
+fn weight(message: &Message) -> usize {
+    let content = message.content.iter().map(|part| match part {
+        Content::Text(text) => text.text.len(),
+        Content::Image(image) => image.image_urls.len() * IMAGE_WEIGHT,
+    });
+    let calls = message.tool_calls.iter().flatten();
+    let calls = calls.map(|call| call.name.len() + call.arguments.len());
+    let reasoning = message.reasoning_content.as_ref().map_or(0, String::len);
+    content.sum::<usize>() + calls.sum::<usize>() + reasoning
+}
+
+fn summary_message(summary: &str) -> Message {
+    let text = format!("[Earlier messages were replaced by this summary.]\n{summary}");
+    Message::text(Role::User, text)
 }
 
 fn system_message(prompt: &SystemPromptEvent) -> Message {

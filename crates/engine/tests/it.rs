@@ -11,5 +11,7 @@ mod desk;
 mod loop_quality;
 #[path = "it/steering.rs"]
 mod steering;
+#[path = "it/tree.rs"]
+mod tree;
 #[path = "it/truth.rs"]
 mod truth;

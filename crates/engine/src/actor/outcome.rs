@@ -212,6 +212,7 @@ impl Actor {
     async fn take_reply(&mut self, item: EventId, reply: Reply) -> Result<(), StoreError> {
         let stats = add_usage(
             &self.state.stats,
+            USAGE_ID,
             &self.model.profile().name,
             self.model.profile().context_window,
             &reply,
@@ -258,6 +259,20 @@ impl Actor {
         self.record(drafts).await?;
         self.unsent = self.state.open_calls.iter().map(|call| call.id.clone()).collect();
         Ok(())
+    }
+
+    /// Counts what a model was used for on the side.
+    pub(crate) async fn add_usage(&mut self, usage_id: &str, reply: &Reply) -> Result<(), StoreError> {
+        let profile = self.model.profile();
+        let stats = add_usage(
+            &self.state.stats,
+            usage_id,
+            &profile.name,
+            profile.context_window,
+            reply,
+        );
+        let told = state::update(key::STATS, json!(stats));
+        self.record(vec![Draft::new(Source::Environment, told)]).await
     }
 
     async fn take_model_error(&mut self, error: &ModelError) -> Result<(), StoreError> {
@@ -344,9 +359,9 @@ fn observed(call: &OpenCall, observation: Observation) -> ObservationEvent {
     }
 }
 
-fn add_usage(stats: &Stats, model: &str, window: Option<Tokens>, reply: &Reply) -> Stats {
+fn add_usage(stats: &Stats, usage_id: &str, model: &str, window: Option<Tokens>, reply: &Reply) -> Stats {
     let mut stats = stats.clone();
-    let metrics = stats.usage_to_metrics.entry(USAGE_ID.to_owned()).or_default();
+    let metrics = stats.usage_to_metrics.entry(usage_id.to_owned()).or_default();
     model.clone_into(&mut metrics.model_name);
     match reply.cost {
         Some(cost) => metrics.accumulated_cost += cost,
@@ -394,13 +409,13 @@ mod tests {
 
     #[test]
     fn an_unknown_cost_is_noted_and_adds_nothing() {
-        let known = add_usage(&Stats::default(), "m", None, &reply("0.5".parse().ok()));
+        let known = add_usage(&Stats::default(), "agent", "m", None, &reply("0.5".parse().ok()));
         assert!(!known.cost_unknown());
         assert!(
             !json!(known).to_string().contains("cost_unknown"),
             "the wire stays as it was"
         );
-        let mixed = add_usage(&known, "m", None, &reply(None));
+        let mixed = add_usage(&known, "agent", "m", None, &reply(None));
         assert!(mixed.cost_unknown());
         assert_eq!(mixed.total_cost(), known.total_cost());
     }

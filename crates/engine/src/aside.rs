@@ -1,0 +1,37 @@
+//! Questions to the model that leave no trace in the history.
+
+use std::sync::Arc;
+
+use deft_llm::{Model, ModelError, Reply, Request};
+use deft_types::{Message, Role};
+
+use crate::command::CommandError;
+
+/// What is put behind a side question.
+const NO_TOOLS: &str = "Answer from what you know of this conversation, briefly and without calling a tool.";
+
+/// Why a side question has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum AsideError {
+    /// The conversation could not be asked.
+    #[error(transparent)]
+    Command(#[from] CommandError),
+    /// The model could not.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+}
+
+/// What a side question needs of a conversation.
+pub(crate) struct Snapshot {
+    pub(crate) model: Arc<dyn Model>,
+    pub(crate) request: Request,
+}
+
+impl Snapshot {
+    /// Asks. The request begins as the conversation's own do, so that the provider's cache serves it.
+    pub(crate) async fn ask(mut self, question: &str) -> Result<Reply, ModelError> {
+        let question = Message::text(Role::User, format!("{question}\n\n{NO_TOOLS}"));
+        self.request.messages.push(Arc::new(question));
+        deft_llm::complete(self.model.as_ref(), self.request, |_| {}).await
+    }
+}

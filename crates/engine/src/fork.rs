@@ -1,0 +1,122 @@
+//! A new conversation that begins as a copy of another.
+
+use deft_store::{NewConversation, Owner, Store, StoreError};
+use deft_types::{ConversationId, Event, EventBody, EventId, FailureKind, Source, Stats, Status, Timestamp};
+use serde_json::json;
+
+use crate::branch;
+use crate::state::{self, State, key};
+use crate::turn::{Draft, failure};
+use crate::world::World;
+
+/// Events written at once.
+const BATCH: usize = 500;
+/// The result of a call that had none where the copy was made.
+const LEFT_BEHIND: &str = "Not run: the conversation was copied before this call had a result.";
+
+/// What the copy begins with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fork {
+    /// The last event to copy; without it, all that the other conversation stands on.
+    pub at: Option<EventId>,
+    /// Whether what the other has cost counts here too.
+    pub keep_stats: bool,
+}
+
+/// Why there is no copy.
+#[derive(Debug, thiserror::Error)]
+pub enum ForkError {
+    /// The other conversation has no such event. Nothing was made.
+    #[error("the conversation has no event {0}")]
+    NoSuchEvent(EventId),
+    /// See the store's error.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Makes the copy. The other conversation is only read, and may be running.
+pub async fn fork(
+    store: &dyn Store,
+    source: ConversationId,
+    new: NewConversation,
+    fork: Fork,
+    world: &dyn World,
+) -> Result<(), ForkError> {
+    let events = branch::read_all(store, source).await?;
+    let copied = if let Some(at) = &fork.at {
+        let position = events.iter().position(|event| event.id == *at);
+        let position = position.ok_or_else(|| ForkError::NoSuchEvent(at.clone()))?;
+        branch::path(&events[..=position], Some(at))
+    } else {
+        let head = branch::head(&events);
+        branch::path(&events, head.as_ref())
+    };
+    let mut copied: Vec<Event> = copied
+        .into_iter()
+        .filter(|event| belongs_to_all(event))
+        .cloned()
+        .collect();
+    let mut state = State::default();
+    for event in &copied {
+        state.apply(event);
+    }
+    copied.extend(closing(&state, &fork, world));
+
+    let id = new.id;
+    store.create(new).await?;
+    let lease = store.acquire(id, &Owner::this_process()).await?;
+    while !copied.is_empty() {
+        let rest = copied.split_off(copied.len().min(BATCH));
+        store.append(&lease, std::mem::replace(&mut copied, rest)).await?;
+    }
+    store.release(lease).await?;
+    Ok(())
+}
+
+/// An executor, and places in the tree that were left, are the other conversation's own.
+fn belongs_to_all(event: &Event) -> bool {
+    match &event.body {
+        EventBody::StateUpdate(update) => update.key != key::EXECUTOR && update.key != key::LEAF,
+        _ => true,
+    }
+}
+
+/// What makes the copy a conversation of its own: nothing runs, no call is open, nothing was spent.
+fn closing(state: &State, fork: &Fork, world: &dyn World) -> Vec<Event> {
+    let mut drafts: Vec<_> = state
+        .open_calls
+        .iter()
+        .map(|call| {
+            let error = failure(
+                &call.event.tool_call,
+                LEFT_BEHIND.to_owned(),
+                FailureKind::AgentAction,
+            );
+            Draft::new(Source::Agent, error)
+        })
+        .collect();
+    if state.status != Status::Idle {
+        drafts.push(Draft::new(Source::Environment, state::status(Status::Idle)));
+    }
+    if !fork.keep_stats {
+        let nothing = state::update(key::STATS, json!(Stats::default()));
+        drafts.push(Draft::new(Source::Environment, nothing));
+    }
+    let mut leaf = state.leaf.clone();
+    let mut events = Vec::new();
+    for draft in drafts {
+        let id = EventId::from(world.new_id());
+        let event = Event {
+            id: id.clone(),
+            timestamp: Timestamp::at(world.now()),
+            source: draft.source,
+            parent_id: leaf.clone(),
+            body: draft.body,
+        };
+        if branch::is_node(&event) {
+            leaf = Some(id);
+        }
+        events.push(event);
+    }
+    events
+}

@@ -1,0 +1,179 @@
+//! Standing at an earlier event, copies of conversations, questions on the side.
+
+use std::time::SystemTime;
+
+use deft_engine::{CommandError, Fork, RealWorld, fork, load};
+use deft_store::NewConversation;
+use deft_types::{ConversationId, EventBody, EventId, Role, Source, Status, text_of};
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::desk::{Desk, assert_paired, say, settled};
+
+const TALK: &str = r#"
+- text: first answer
+- tool_calls: [{name: terminal, arguments: {command: echo ran >> ran}}]
+- text: second answer
+"#;
+
+async fn talked(desk: &Desk) -> deft_engine::Conversation {
+    let conversation = desk.open().await;
+    for question in ["one", "two"] {
+        say(&conversation, question).await;
+        conversation.run().await.unwrap();
+        settled(&conversation).await;
+    }
+    conversation
+}
+
+/// The event at which somebody said this.
+async fn said(desk: &Desk, source: Source, text: &str) -> EventId {
+    let events = desk.events().await;
+    let found = events.iter().find(|event| match &event.body {
+        EventBody::Message(message) => {
+            event.source == source && text_of(&message.llm_message.content) == text
+        }
+        _ => false,
+    });
+    found.unwrap().id.clone()
+}
+
+fn new_conversation() -> NewConversation {
+    NewConversation {
+        id: ConversationId(Uuid::new_v4()),
+        created_at: SystemTime::now(),
+        workspace: String::new(),
+        settings: json!({}),
+    }
+}
+
+#[tokio::test]
+async fn a_conversation_can_go_on_from_an_earlier_event_and_the_other_branch_stays_in_the_log() {
+    let desk = Desk::new(TALK).await;
+    let conversation = talked(&desk).await;
+    let first = said(&desk, Source::Agent, "first answer").await;
+    conversation.navigate(Some(first)).await.unwrap();
+    say(&conversation, "two, otherwise").await;
+    conversation.run().await.unwrap();
+    assert_eq!(settled(&conversation).await.status, Status::Finished);
+    let asked = desk
+        .model
+        .requests
+        .lock()
+        .unwrap()
+        .last()
+        .unwrap()
+        .messages
+        .clone();
+    let texts: Vec<_> = asked
+        .iter()
+        .filter(|message| message.role != Role::System)
+        .map(|message| text_of(&message.content))
+        .collect();
+    assert_eq!(texts, ["one", "first answer", "two, otherwise"]);
+    assert_eq!(conversation.inspect().await.unwrap(), desk.rebuilt().await);
+    said(&desk, Source::User, "two").await;
+    let unknown = conversation.navigate(Some(EventId("nowhere".to_owned()))).await;
+    assert!(
+        matches!(unknown, Err(CommandError::NoSuchEvent(_))),
+        "{unknown:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_call_whose_result_is_on_another_branch_does_not_run_again() {
+    let desk = Desk::new(TALK).await;
+    let conversation = talked(&desk).await;
+    let events = desk.events().await;
+    let call = events
+        .iter()
+        .find(|event| matches!(event.body, EventBody::Action(_)));
+    conversation
+        .navigate(Some(call.unwrap().id.clone()))
+        .await
+        .unwrap();
+    conversation.run().await.unwrap();
+    assert_eq!(settled(&conversation).await.status, Status::Finished);
+    assert_eq!(desk.file("ran"), "ran\n");
+}
+
+#[tokio::test]
+async fn before_the_first_event_a_conversation_begins_anew() {
+    let desk = Desk::new(TALK).await;
+    let conversation = talked(&desk).await;
+    conversation.navigate(None).await.unwrap();
+    say(&conversation, "afresh").await;
+    conversation.run().await.unwrap();
+    settled(&conversation).await;
+    let asked = desk
+        .model
+        .requests
+        .lock()
+        .unwrap()
+        .last()
+        .unwrap()
+        .messages
+        .clone();
+    let roles: Vec<_> = asked.iter().map(|message| message.role).collect();
+    assert_eq!(roles, [Role::System, Role::User]);
+}
+
+#[tokio::test]
+async fn a_copy_has_what_the_other_had_up_to_an_event_and_a_life_of_its_own() {
+    let desk = Desk::new(TALK).await;
+    let conversation = talked(&desk).await;
+    let before = desk.events().await.len();
+    let whole = new_conversation();
+    let part = new_conversation();
+    let (whole_id, part_id) = (whole.id, part.id);
+    let all = Fork {
+        at: None,
+        keep_stats: true,
+    };
+    fork(desk.store.as_ref(), desk.id, whole, all, &RealWorld)
+        .await
+        .unwrap();
+    let events = desk.events().await;
+    let call = events
+        .iter()
+        .find(|event| matches!(event.body, EventBody::Action(_)));
+    let some = Fork {
+        at: Some(call.unwrap().id.clone()),
+        keep_stats: false,
+    };
+    fork(desk.store.as_ref(), desk.id, part, some, &RealWorld)
+        .await
+        .unwrap();
+    assert_eq!(desk.events().await.len(), before);
+    let original = conversation.inspect().await.unwrap();
+    let whole = load(desk.store.as_ref(), whole_id).await.unwrap();
+    assert_eq!((whole.view, whole.status), (original.view, Status::Idle));
+    let copy = load(desk.store.as_ref(), part_id).await.unwrap();
+    assert_eq!(
+        (copy.open_calls(), copy.answer.as_deref()),
+        (0, Some("first answer"))
+    );
+    let copied = desk
+        .store
+        .read(part_id, deft_types::Seq::FIRST, 100)
+        .await
+        .unwrap();
+    assert_paired(&copied.into_iter().map(|(_, event)| event).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn a_question_on_the_side_is_answered_counted_and_not_remembered() {
+    let desk = Desk::new("[{text: first answer}, {text: on the side, cost: 0.25}]").await;
+    let conversation = desk.open().await;
+    desk.run(&conversation).await;
+    let events = desk.events().await.len();
+    assert_eq!(conversation.ask_aside("what now?").await.unwrap(), "on the side");
+    let added: Vec<_> = desk.events().await.split_off(events);
+    assert!(
+        added
+            .iter()
+            .all(|event| matches!(event.body, EventBody::StateUpdate(_)))
+    );
+    let stats = conversation.inspect().await.unwrap().stats;
+    assert_eq!(stats.total_cost().to_string(), "$0.25");
+}
