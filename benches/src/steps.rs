@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::ensure;
-use deft_engine::{Conversation, ExecutorFate, Limits, Parts, Point, RealWorld, Safety, World};
+use deft_engine::{Conversation, ExecutorFate, Limits, Memory, Parts, Point, RealWorld, Safety, World};
 use deft_llm::ModelSettings;
 use deft_store::{NewConversation, Options, Owner, SqliteStore, Store};
 use deft_tools::{ToolContext, Toolbox};
@@ -106,6 +106,7 @@ async fn run(deft: &Path) -> anyhow::Result<Vec<Duration>> {
             max_cost: None,
         },
         safety: Safety::default(),
+        memory: Memory::default(),
     })
     .await?;
     conversation

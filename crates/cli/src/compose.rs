@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use deft_engine::{Conversation, Limits, Parts, RealWorld, Safety, World};
+use deft_engine::{Conversation, Limits, Memory, Parts, RealWorld, Safety, World};
 use deft_llm::{
     AwsSettings, Condition, Model, ModelSettings, NamedModel, Prices, Proxies, Registry, RetryPolicy, Tuning,
 };
@@ -290,6 +290,7 @@ pub(crate) async fn open(
             max_cost: settings.max_cost.value,
         },
         safety: Safety::default(),
+        memory: Memory::default(),
     };
     Ok(Conversation::open(parts).await?)
 }

@@ -4,6 +4,7 @@
 //! model call, a tool call, or reaching the executor). Commands are answered whatever that work is.
 
 mod calls;
+mod condense;
 mod confirm;
 mod outcome;
 mod work;
@@ -12,12 +13,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deft_executor::{Client, Update};
-use deft_llm::{Model, Request};
+use deft_llm::{Model, ModelError, Request, TokenMeter};
 use deft_store::{Lease, Store, StoreError};
 use deft_tools::Toolbox;
 use deft_types::{
     ActionId, Classification, ConversationErrorEvent, Event, EventBody, EventId, Extra, FailureKind,
-    InterruptEvent, Message, MessageEvent, PauseEvent, Source, Status, SystemPromptEvent, Timestamp,
+    InterruptEvent, Message, MessageEvent, PauseEvent, Source, Status, SystemPromptEvent, Timestamp, Tokens,
 };
 use futures::future::OptionFuture;
 use serde_json::json;
@@ -29,7 +30,7 @@ use self::work::{Outcome, Work};
 use crate::aside::Snapshot;
 use crate::branch;
 use crate::command::{Command, CommandError, Done, ExecutorFate};
-use crate::conversation::{Limits, Progress, Safety};
+use crate::conversation::{Limits, Memory, Progress, Safety};
 use crate::live::{Broadcast, Live};
 use crate::prompt;
 use crate::state::{self, State, key};
@@ -70,6 +71,16 @@ pub(crate) struct Actor {
     pub(crate) steps: u32,
     /// What the user said since the model was asked.
     pub(crate) unseen: Vec<EventId>,
+    pub(crate) memory: Memory,
+    /// How many tokens the last request had by our estimate, and how wrong such estimates were.
+    pub(crate) asked: Tokens,
+    pub(crate) meter: TokenMeter,
+    /// How often room was made since the last reply.
+    pub(crate) condensations: u32,
+    /// What the model said about a request that was too long.
+    pub(crate) overflow: Option<ModelError>,
+    /// Who waits for room to be made.
+    pub(crate) condensed: Option<Done<()>>,
     /// How often in a row the executor was lost in the middle of a call.
     pub(crate) losses: u32,
 }
@@ -124,6 +135,7 @@ impl Actor {
             Command::Reject { reason, done } => answer(done, self.reject(reason).await),
             Command::SetPolicy { policy, done } => answer(done, self.set_policy(policy).await),
             Command::SetAnalyzer { analyzer, done } => answer(done, self.set_analyzer(analyzer).await),
+            Command::Condense { done } => self.condense(done).await,
             Command::Navigate { to, done } => answer(done, self.navigate(to).await),
             Command::SetLimits { limits, done } => {
                 self.limits = limits;
@@ -306,6 +318,7 @@ impl Actor {
             Some(Work::Model { item, .. }) => self.live.show(Live::ReplyAborted { item }),
             // An executor that is being started must be known, to be ended.
             Some(connecting @ Work::Connect { .. }) => self.work = Some(connecting),
+            Some(Work::Summary { .. }) => drop(self.condensed.take()),
             Some(Work::Calls(calls)) => return self.stop_calls(calls).await,
             None => {}
         }

@@ -50,6 +50,8 @@ pub(crate) enum Command {
     },
     /// Stand at another event; what is said next follows that one.
     Navigate { to: Option<EventId>, done: Done<()> },
+    /// Make room in what the model sees.
+    Condense { done: Done<()> },
     /// Other limits from now on.
     SetLimits { limits: Limits, done: Done<()> },
     /// What a side question needs.

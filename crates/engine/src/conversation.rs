@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use deft_llm::Model;
+use deft_llm::{Model, TokenMeter};
 use deft_store::{Lease, Store, StoreError};
 use deft_tools::Toolbox;
 use deft_types::{
     ActionId, ConfirmationPolicy, ConversationId, EventId, Message, Money, SecurityAnalyzer, Seq, Status,
-    ToolSpec,
+    Tokens, ToolSpec,
 };
 use deft_workspace::Workspace;
 use std::collections::HashSet;
@@ -17,6 +17,7 @@ use crate::actor::Actor;
 use crate::aside::AsideError;
 use crate::branch;
 use crate::command::{Answer, Command, CommandError, ExecutorFate};
+use crate::condense::Condenser;
 use crate::live::{Broadcast, Live};
 use crate::state::State;
 use crate::status::Trigger;
@@ -50,6 +51,15 @@ pub struct Safety {
     pub analyzer: Option<SecurityAnalyzer>,
 }
 
+/// How what the model sees is kept within what it can read.
+#[derive(Clone, Default)]
+pub struct Memory {
+    /// How.
+    pub condenser: Condenser,
+    /// What writes summaries; without it, the model that answers.
+    pub model: Option<Arc<dyn Model>>,
+}
+
 /// What a conversation is made of.
 pub struct Parts {
     /// Where its log is.
@@ -74,6 +84,8 @@ pub struct Parts {
     pub limits: Limits,
     /// What must be asked for.
     pub safety: Safety,
+    /// How its memory is kept short.
+    pub memory: Memory,
 }
 
 /// How far a conversation is.
@@ -128,6 +140,12 @@ impl Conversation {
             steps: 0,
             unseen: Vec::new(),
             losses: 0,
+            memory: parts.memory,
+            asked: Tokens::ZERO,
+            meter: TokenMeter::new(),
+            condensations: 0,
+            overflow: None,
+            condensed: None,
         };
         let cut_off = actor.status_after(Trigger::Load).into_iter().collect();
         actor.record(cut_off).await?;
@@ -201,6 +219,11 @@ impl Conversation {
     /// Stands at another event of the log, or before the first: what is said next follows that one.
     pub async fn navigate(&self, to: Option<EventId>) -> Result<(), CommandError> {
         self.ask(|done| Command::Navigate { to, done }).await?
+    }
+
+    /// Makes room in what the model sees: now, or at the next safe boundary if the agent works.
+    pub async fn condense(&self) -> Result<(), CommandError> {
+        self.ask(|done| Command::Condense { done }).await?
     }
 
     /// Changes what a run may use, also while it runs.

@@ -11,6 +11,7 @@ mod arguments;
 mod aside;
 mod branch;
 mod command;
+mod condense;
 mod conversation;
 mod fork;
 mod live;
@@ -26,7 +27,8 @@ mod world;
 
 pub use aside::AsideError;
 pub use command::{Answer, CommandError, ExecutorFate};
-pub use conversation::{Conversation, Limits, Parts, Progress, Safety, load};
+pub use condense::{Condenser, Summary};
+pub use conversation::{Conversation, Limits, Memory, Parts, Progress, Safety, load};
 pub use fork::{Fork, ForkError, fork};
 pub use live::Live;
 pub use state::State;

@@ -10,6 +10,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use uuid::Uuid;
 
+use crate::condense::Mask;
 use crate::view::View;
 
 /// A conversation's state: a pure function of its log.
@@ -33,6 +34,8 @@ pub struct State {
     pub policy: Option<ConfirmationPolicy>,
     /// Who judges actions, or that nobody does, if that was changed since the conversation began.
     pub analyzer: Option<Option<SecurityAnalyzer>>,
+    /// Whether somebody wants room to be made in the view.
+    pub(crate) wants_condensation: bool,
     pub(crate) has_prompt: bool,
     /// The ids of all calls: a provider that numbers them anew in each reply must not get two alike.
     pub(crate) call_ids: HashSet<String>,
@@ -63,8 +66,8 @@ pub(crate) mod key {
     pub(crate) const ANALYZER: &str = "security_analyzer";
     /// Where somebody moved the conversation to.
     pub(crate) const LEAF: &str = "leaf_event_id";
-    /// The event up to which long results are left out.
-    pub(crate) const MASKED: &str = "masked_until";
+    /// Results that are left out of the view.
+    pub(crate) const MASKED: &str = "masked_results";
     /// Messages that came while the model wrote the reply that follows.
     pub(crate) const UNSEEN: &str = "unseen_message_ids";
 }
@@ -113,10 +116,10 @@ impl State {
                 self.close_call(|call| call.event.tool_call_id == error.tool_call_id);
             }
             EventBody::UserReject(rejection) => self.close_call(|call| call.id == rejection.action_id),
+            EventBody::CondensationRequest(_) => self.wants_condensation = true,
+            EventBody::Condensation(_) => self.wants_condensation = false,
             EventBody::Pause(_)
             | EventBody::Interrupt(_)
-            | EventBody::Condensation(_)
-            | EventBody::CondensationRequest(_)
             | EventBody::CondensationSummary(_)
             | EventBody::ConversationError(_)
             | EventBody::ServerError(_)
@@ -168,8 +171,9 @@ impl State {
                 }
             }
             key::MASKED => {
-                if let Ok(until) = EventId::deserialize(value) {
-                    self.view.mask_results(&until);
+                if let Ok(mask) = Mask::deserialize(value) {
+                    self.wants_condensation = false;
+                    self.view.mask(&mask);
                 }
             }
             key::UNSEEN => {

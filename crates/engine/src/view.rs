@@ -6,19 +6,14 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use deft_llm::message_tokens;
 use deft_types::{
     ActionEvent, AgentErrorEvent, Condensation, Content, Event, EventBody, EventId, Message,
     ObservationEvent, Role, Source, SystemPromptEvent, UserRejectObservation,
 };
 
+use crate::condense::{self, Mask};
 use crate::observation::for_model;
-
-/// What stands where a result was.
-const MASKED: &str = "[The output was removed to save room. If it is needed again, call the tool again or read the file again.]";
-/// Shorter results are not worth masking.
-const MASK_FROM: usize = 400;
-/// An image counts as so many characters.
-const IMAGE_WEIGHT: usize = 4_000;
 
 /// The messages of a conversation.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -32,17 +27,30 @@ pub struct View {
 
 /// A message, and the events it is made of.
 #[derive(Clone, Debug, PartialEq)]
-struct Entry {
-    events: Vec<EventId>,
-    message: Arc<Message>,
+pub(crate) struct Entry {
+    pub(crate) events: Vec<EventId>,
+    pub(crate) message: Arc<Message>,
+    /// About how many the message is.
+    pub(crate) tokens: u64,
 }
 
 impl Entry {
     fn new(event: &EventId, message: Message) -> Self {
+        Self::of(vec![event.clone()], message)
+    }
+
+    fn of(events: Vec<EventId>, message: Message) -> Self {
         Self {
-            events: vec![event.clone()],
+            events,
+            tokens: message_tokens(&message).0,
             message: Arc::new(message),
         }
+    }
+
+    fn change(&mut self, change: impl FnOnce(&mut Message)) {
+        let message = Arc::make_mut(&mut self.message);
+        change(message);
+        self.tokens = message_tokens(message).0;
     }
 }
 
@@ -71,6 +79,16 @@ impl View {
             .iter()
             .map(|entry| entry.message.clone())
             .collect()
+    }
+
+    /// All messages with their events.
+    pub(crate) fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// About how many tokens all of it is.
+    pub(crate) fn tokens(&self) -> u64 {
+        self.entries.iter().map(|entry| entry.tokens).sum()
     }
 
     /// Whether something was said that the model can only see after the results that are still to come.
@@ -158,22 +176,25 @@ impl View {
             && let Some(entry) = self.entries.get_mut(batch.index)
         {
             entry.events.push(event.clone());
-            let reply = Arc::make_mut(&mut entry.message);
-            reply.content.extend(action.thought.iter().cloned());
-            reply
-                .tool_calls
-                .get_or_insert_default()
-                .push(action.tool_call.clone());
+            entry.change(|reply| {
+                reply.content.extend(action.thought.iter().cloned());
+                reply
+                    .tool_calls
+                    .get_or_insert_default()
+                    .push(action.tool_call.clone());
+            });
             batch.open.push(action.tool_call_id.clone());
             return;
         }
         // Only a log that was damaged has calls left open here.
         if let Some(batch) = self.batch.take() {
             let lost = || vec![Content::text("[The result of this call is lost.]")];
-            self.entries.extend(batch.open.iter().map(|id| Entry {
-                events: Vec::new(),
-                message: Arc::new(tool_message(id, lost())),
-            }));
+            self.entries.extend(
+                batch
+                    .open
+                    .iter()
+                    .map(|id| Entry::of(Vec::new(), tool_message(id, lost()))),
+            );
             self.entries.append(&mut self.waiting);
         }
         let mut reply = Message::new(Role::Assistant, action.thought.clone());
@@ -226,20 +247,18 @@ impl View {
         self.find_batch();
     }
 
-    /// Puts a note in the place of every result up to an event that is longer than the note.
-    pub(crate) fn mask_results(&mut self, until: &EventId) {
-        let Some(last) = self
+    /// Puts a note in the place of every result of some tools, up to an event.
+    pub(crate) fn mask(&mut self, mask: &Mask) {
+        let last = self
             .entries
             .iter()
-            .rposition(|entry| entry.events.contains(until))
-        else {
-            return;
-        };
-        for entry in &mut self.entries[..=last] {
-            if entry.message.role == Role::Tool && weight(&entry.message) > MASK_FROM {
-                let masked = Arc::make_mut(&mut entry.message);
-                masked.content = vec![Content::text(MASKED)];
-            }
+            .rposition(|entry| entry.events.contains(&mask.until));
+        let Some(last) = last else { return };
+        for entry in self.entries[..=last]
+            .iter_mut()
+            .filter(|entry| mask.covers(entry))
+        {
+            entry.change(|result| result.content = vec![Content::text(condense::MASKED)]);
         }
     }
 
@@ -258,7 +277,7 @@ impl View {
 }
 
 /// What can only be kept or forgotten together: a reply with the results of its calls, or any other message.
-fn segments(entries: &[Entry]) -> impl Iterator<Item = &[Entry]> {
+pub(crate) fn segments(entries: &[Entry]) -> impl Iterator<Item = &[Entry]> {
     entries.chunk_by(|_, next| next.message.role == Role::Tool)
 }
 
@@ -273,18 +292,6 @@ fn boundary(entries: &[Entry], events: usize) -> usize {
         before += segment.iter().map(|entry| entry.events.len()).sum::<usize>();
     }
     position
-}
-
-/// How much of a message there is to read, in characters.
-fn weight(message: &Message) -> usize {
-    let content = message.content.iter().map(|part| match part {
-        Content::Text(text) => text.text.len(),
-        Content::Image(image) => image.image_urls.len() * IMAGE_WEIGHT,
-    });
-    let calls = message.tool_calls.iter().flatten();
-    let calls = calls.map(|call| call.name.len() + call.arguments.len());
-    let reasoning = message.reasoning_content.as_ref().map_or(0, String::len);
-    content.sum::<usize>() + calls.sum::<usize>() + reasoning
 }
 
 fn summary_message(summary: &str) -> Message {

@@ -9,6 +9,8 @@ mod confirmation;
 mod desk;
 #[path = "it/loop_quality.rs"]
 mod loop_quality;
+#[path = "it/memory.rs"]
+mod memory;
 #[path = "it/steering.rs"]
 mod steering;
 #[path = "it/tree.rs"]

@@ -70,5 +70,5 @@ pub use reply::{Reply, complete};
 pub use retry::{RetryPolicy, with_retries};
 pub use router::Condition;
 pub use script::ScriptError;
-pub use tokens::TokenMeter;
+pub use tokens::{TokenMeter, message_tokens, tool_tokens};
 pub use tuning::Tuning;

@@ -11,7 +11,7 @@ mod tests;
 use deft_types::{Content, Message, Tokens};
 use serde_json::Value;
 
-use crate::{Request, Usage};
+use crate::{Request, ToolSchema, Usage};
 
 /// Hundredths of a token for a character of a class, fitted to two public tokenizers over prose, code, tables and
 /// several languages.
@@ -62,7 +62,11 @@ impl TokenMeter {
 
     /// About how many tokens a request is.
     pub fn count(&self, request: &Request) -> Tokens {
-        let estimate = estimate(request);
+        self.correct(estimate(request))
+    }
+
+    /// An estimate, corrected by what was learned.
+    pub fn correct(&self, estimate: Tokens) -> Tokens {
         match self.ratio {
             None => estimate,
             Some(ratio) => scaled(estimate, ratio),
@@ -71,7 +75,11 @@ impl TokenMeter {
 
     /// Learns from what the provider counted for a request. Nothing is learned where it did not count.
     pub fn learn(&mut self, request: &Request, usage: &Usage) {
-        let estimate = estimate(request);
+        self.learn_from(estimate(request), usage);
+    }
+
+    /// Learns from what the provider counted for what was estimated so.
+    pub fn learn_from(&mut self, estimate: Tokens, usage: &Usage) {
         if usage.prompt == Tokens::ZERO || estimate == Tokens::ZERO {
             return;
         }
@@ -103,10 +111,7 @@ fn scaled(tokens: Tokens, ratio: f64) -> Tokens {
 /// About how many tokens a request is, by its characters alone.
 pub(crate) fn estimate(request: &Request) -> Tokens {
     let messages = request.messages.iter().map(|message| of_message(message));
-    let tools = request.tools.iter().map(|tool| {
-        TOKENS_PER_TOOL + of_text(&tool.name) + of_text(&tool.description) + of_json(&tool.parameters)
-    });
-    Tokens(messages.chain(tools).sum())
+    Tokens(messages.sum()) + tool_tokens(&request.tools)
 }
 
 /// About how many tokens a text is.
@@ -129,6 +134,19 @@ pub(crate) fn of_text(text: &str) -> u64 {
         };
     }
     u64::div_ceil(hundredths, 100)
+}
+
+/// About how many tokens a message is.
+pub fn message_tokens(message: &Message) -> Tokens {
+    Tokens(of_message(message))
+}
+
+/// About how many tokens tools are.
+pub fn tool_tokens(tools: &[ToolSchema]) -> Tokens {
+    let tool = |tool: &ToolSchema| {
+        TOKENS_PER_TOOL + of_text(&tool.name) + of_text(&tool.description) + of_json(&tool.parameters)
+    };
+    Tokens(tools.iter().map(tool).sum())
 }
 
 fn of_message(message: &Message) -> u64 {

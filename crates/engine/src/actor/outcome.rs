@@ -56,8 +56,15 @@ impl Actor {
                 .fail("MaxBudgetReached", detail, Classification::of(FailureKind::Quota))
                 .await;
         }
+        if self.make_room().await? {
+            return Ok(());
+        }
+        if let Some(error) = self.overflow.take() {
+            return self.fail_with(&error).await;
+        }
         self.steps += 1;
         self.unseen.clear();
+        self.asked = deft_llm::tool_tokens(&self.tools.schemas()) + Tokens(self.state.view.tokens());
         let request = Request {
             messages: self.state.view.messages(),
             tools: self.tools.schemas(),
@@ -152,7 +159,8 @@ impl Actor {
             } => self.take_reply(item, *reply).await,
             Outcome::Replied {
                 reply: Err(error), ..
-            } => self.take_model_error(&error).await,
+            } => self.take_model_error(error).await,
+            Outcome::Summarised { draft, reply } => self.take_summary(draft, reply).await,
             Outcome::Connected(Ok(client)) => {
                 let offered = |name: &&str| client.hello().tools.iter().any(|tool| tool.name() == *name);
                 if let Some(missing) = self
@@ -210,6 +218,8 @@ impl Actor {
     }
 
     async fn take_reply(&mut self, item: EventId, reply: Reply) -> Result<(), StoreError> {
+        self.condensations = 0;
+        self.meter.learn_from(self.asked, &reply.usage);
         let stats = add_usage(
             &self.state.stats,
             USAGE_ID,
@@ -234,7 +244,7 @@ impl Actor {
         if withheld {
             self.record(drafts).await?;
             let detail = "the provider withheld the whole reply".to_owned();
-            return self.take_model_error(&ModelError::ContentPolicy { detail }).await;
+            return self.take_model_error(ModelError::ContentPolicy { detail }).await;
         }
         if !self.unseen.is_empty() {
             let unseen = std::mem::take(&mut self.unseen);
@@ -275,7 +285,15 @@ impl Actor {
         self.record(vec![Draft::new(Source::Environment, told)]).await
     }
 
-    async fn take_model_error(&mut self, error: &ModelError) -> Result<(), StoreError> {
+    async fn take_model_error(&mut self, error: ModelError) -> Result<(), StoreError> {
+        if matches!(error, ModelError::ContextWindowExceeded { .. }) {
+            self.overflow = Some(error); // the next thing to do is to make room, and to fail if there is none to make
+            return Ok(());
+        }
+        self.fail_with(&error).await
+    }
+
+    async fn fail_with(&mut self, error: &ModelError) -> Result<(), StoreError> {
         self.fail(error.code(), error.to_string(), error.classification())
             .await
     }

@@ -10,6 +10,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 
 use super::calls::Calls;
+use crate::condense;
 use crate::live::{Broadcast, Live};
 use crate::state::OpenCall;
 use crate::world::{Point, World};
@@ -18,6 +19,9 @@ use crate::world::{Point, World};
 pub(crate) enum Work {
     Model {
         item: EventId,
+        future: BoxFuture<'static, Outcome>,
+    },
+    Summary {
         future: BoxFuture<'static, Outcome>,
     },
     Connect {
@@ -30,6 +34,10 @@ pub(crate) enum Work {
 pub(crate) enum Outcome {
     Replied {
         item: EventId,
+        reply: Result<Box<Reply>, ModelError>,
+    },
+    Summarised {
+        draft: condense::Draft,
         reply: Result<Box<Reply>, ModelError>,
     },
     Connected(Result<Client, ConnectError>),
@@ -52,7 +60,9 @@ impl Work {
     /// Waits for what comes of it; nothing more comes of calls that have all ended.
     pub(crate) async fn next(&mut self) -> Option<Outcome> {
         match self {
-            Self::Model { future, .. } | Self::Connect { future } => Some(future.await),
+            Self::Model { future, .. } | Self::Summary { future } | Self::Connect { future } => {
+                Some(future.await)
+            }
             Self::Calls(calls) => calls.next().await,
         }
     }

@@ -5,12 +5,12 @@ use std::fs;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
-use deft_engine::{Conversation, Limits, Parts, Progress, RealWorld, Safety, State, load};
+use deft_engine::{Conversation, Limits, Memory, Parts, Progress, RealWorld, Safety, State, load};
 use deft_executor::Executor;
 use deft_llm::{Delta, Model, ModelError, ModelProfile, ModelSettings, Request, RetryPolicy, with_retries};
 use deft_store::{NewConversation, Options, Owner, SqliteStore, Store};
 use deft_tools::{ToolContext, Toolbox};
-use deft_types::{ConversationId, Event, EventBody, EventId, Message, Money, Role, Seq, ToolSpec};
+use deft_types::{ConversationId, Event, EventBody, EventId, Message, Money, Role, Seq, Tokens, ToolSpec};
 use deft_workspace::{Stream, Workspace, WorkspaceError};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -29,6 +29,11 @@ pub(crate) struct Desk {
 impl Desk {
     /// A desk whose model follows a script.
     pub(crate) async fn new(script: &str) -> Self {
+        Self::with_window(script, 1_000_000).await
+    }
+
+    /// A desk whose model can read so many tokens.
+    pub(crate) async fn with_window(script: &str, window: u64) -> Self {
         let root = tempfile::tempdir().unwrap();
         let file = root.path().join("script.yaml");
         fs::write(&file, script).unwrap();
@@ -49,7 +54,12 @@ impl Desk {
             first_wait: Duration::from_millis(10),
             ..RetryPolicy::default()
         };
+        let profile = ModelProfile {
+            context_window: Some(Tokens(window)),
+            ..model.profile().clone()
+        };
         let model = Arc::new(Recorder {
+            profile,
             model: if script.contains("# retried") {
                 with_retries(model, policy)
             } else {
@@ -102,6 +112,7 @@ impl Desk {
             world: Arc::new(RealWorld),
             limits,
             safety: Safety::default(),
+            memory: Memory::default(),
         }
     }
 
@@ -225,6 +236,7 @@ impl Workspace for Executors {
 
 /// Keeps what a model was asked.
 pub(crate) struct Recorder {
+    profile: ModelProfile,
     model: Arc<dyn Model>,
     pub(crate) requests: Mutex<Vec<Request>>,
 }
@@ -237,7 +249,7 @@ impl Recorder {
 
 impl Model for Recorder {
     fn profile(&self) -> &ModelProfile {
-        self.model.profile()
+        &self.profile
     }
 
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, ModelError>> {

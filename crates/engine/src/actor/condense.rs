@@ -1,0 +1,149 @@
+//! Makes room in the view before the model is asked.
+
+use deft_llm::{ModelError, Reply};
+use deft_store::StoreError;
+use deft_types::{Condensation, CondensationRequest, Extra, Source, Tokens};
+use futures::FutureExt;
+use serde_json::json;
+
+use super::Actor;
+use super::work::{Outcome, Work};
+use crate::command::Done;
+use crate::condense::{self, Plan, Pressure};
+use crate::state::{self, key};
+use crate::turn::Draft;
+
+/// What summaries are counted as.
+const USAGE_ID: &str = "condenser";
+/// How often room is made before one request.
+const MAX_TRIES: u32 = 2;
+/// The share of what a model can read that is kept free, for what it writes and for what we count wrongly.
+const RESERVE_PERCENT: u64 = 20;
+
+impl Actor {
+    /// Begins to make room if there is need; whether it has.
+    pub(crate) async fn make_room(&mut self) -> Result<bool, StoreError> {
+        if self.condensations >= MAX_TRIES {
+            return Ok(false);
+        }
+        let pressure = Pressure {
+            limit: self.room(),
+            forced: self.overflow.is_some() || self.state.wants_condensation,
+        };
+        let Some(plan) = self.memory.condenser.plan(&self.state.view, pressure) else {
+            return Ok(false);
+        };
+        self.condensations += 1;
+        self.overflow = None;
+        match plan {
+            Plan::Mask(mask) => {
+                let told = state::update(key::MASKED, json!(mask));
+                self.record(vec![Draft::new(Source::Environment, told)]).await?;
+            }
+            Plan::Forget {
+                events,
+                offset,
+                summarise: None,
+            } => self.forget(events, offset, None, String::new()).await?,
+            Plan::Forget {
+                events,
+                offset,
+                summarise: Some(style),
+            } => self.summarise(condense::Draft {
+                events,
+                offset,
+                style,
+            }),
+        }
+        Ok(true)
+    }
+
+    /// How many tokens, by our estimate, the view may have.
+    fn room(&self) -> Option<u64> {
+        let profile = self.model.profile();
+        let window = profile.context_window?.0;
+        let output = profile.max_output.map_or(0, |output| output.0.min(window / 2));
+        let usable = (window - output).min(window * (100 - RESERVE_PERCENT) / 100);
+        // The meter corrects what we estimate; the other way round, a window of so many is this many by estimate.
+        let tools = deft_llm::tool_tokens(&self.tools.schemas());
+        let one = self.meter.correct(Tokens(1_000)).0.max(1);
+        Some((usable * 1_000 / one).saturating_sub(tools.0))
+    }
+
+    fn summarise(&mut self, draft: condense::Draft) {
+        let model = self.memory.model.clone().unwrap_or_else(|| self.model.clone());
+        let window = model.profile().context_window.map_or(32_000, |window| window.0);
+        let request = condense::request(&self.state.view, &draft, window / 2);
+        let ask = async move {
+            let reply = deft_llm::complete(model.as_ref(), request, |_| {}).await;
+            Outcome::Summarised {
+                draft,
+                reply: reply.map(Box::new),
+            }
+        };
+        self.work = Some(Work::Summary { future: ask.boxed() });
+    }
+
+    /// Stores a summary; where the model gave none, what can be said without one.
+    pub(crate) async fn take_summary(
+        &mut self,
+        draft: condense::Draft,
+        reply: Result<Box<Reply>, ModelError>,
+    ) -> Result<(), StoreError> {
+        let (summary, response) = match reply {
+            Ok(reply) => {
+                self.add_usage(USAGE_ID, &reply).await?;
+                (reply.text.trim().to_owned(), reply.response_id.clone())
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the summary failed");
+                (String::new(), String::new())
+            }
+        };
+        let summary = if summary.is_empty() {
+            condense::fallback(&self.state.view, &draft.events)
+        } else {
+            summary
+        };
+        self.forget(draft.events, draft.offset, Some(summary), response)
+            .await?;
+        if let Some(done) = self.condensed.take() {
+            let _ = done.send(Ok(()));
+        }
+        Ok(())
+    }
+
+    /// Makes room now, or, while the agent works, at the next safe boundary.
+    pub(crate) async fn condense(&mut self, done: Done<()>) {
+        let request = Draft::new(Source::Environment, CondensationRequest::default());
+        let begun = match self.record(vec![request]).await {
+            Ok(()) if self.work.is_none() => self.make_room().await,
+            Ok(()) => Ok(false),
+            Err(error) => Err(error),
+        };
+        self.condensations = 0;
+        match begun {
+            Ok(_) if self.work.is_some() && self.state.wants_condensation => self.condensed = Some(done),
+            Ok(_) => drop(done.send(Ok(()))),
+            Err(error) => drop(done.send(Err(error.into()))),
+        }
+    }
+
+    async fn forget(
+        &mut self,
+        events: Vec<deft_types::EventId>,
+        offset: usize,
+        summary: Option<String>,
+        response: String,
+    ) -> Result<(), StoreError> {
+        let condensation = Condensation {
+            forgotten_event_ids: events,
+            summary_offset: summary.as_ref().and_then(|_| i64::try_from(offset).ok()),
+            summary,
+            llm_response_id: response,
+            extra: Extra::new(),
+        };
+        self.record(vec![Draft::new(Source::Environment, condensation)])
+            .await
+    }
+}

@@ -1,0 +1,283 @@
+//! Keeps what the model sees within what it can read.
+//!
+//! A condenser looks at the view and plans: which results to mask, which messages to forget, what to summarise.
+//! Nothing is ever removed from the log.
+
+mod summary;
+#[cfg(test)]
+mod tests;
+
+use deft_types::{EventId, Role};
+use serde::{Deserialize, Serialize};
+
+use crate::view::{Entry, View, segments};
+
+pub(crate) use self::summary::{Draft, fallback, request};
+
+/// What stands where a result was.
+pub(crate) const MASKED: &str = "[The output was removed to save room. If it is needed again, call the tool again or read the file again.]";
+/// Shorter results are not worth masking, in tokens.
+const MASK_FROM: u64 = 100;
+/// The tools whose results a browser makes.
+const BROWSER: &str = "browser_";
+
+/// A way to keep a view short.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Condenser {
+    /// Puts a note in the place of old results. Costs nothing and loses only what can be had again.
+    MaskResults,
+    /// The same for the results of the browser, all but the newest so many, whether there is pressure or not.
+    MaskBrowser {
+        /// How many stay.
+        keep: usize,
+    },
+    /// Forgets all but the first and the last events.
+    RecentEvents {
+        /// How many of the first stay.
+        keep_first: usize,
+        /// How many stay in all.
+        max_events: usize,
+    },
+    /// Forgets the older half, each time that there are too many events.
+    Amortized {
+        /// How many of the first stay.
+        keep_first: usize,
+        /// How many are too many.
+        max_events: usize,
+    },
+    /// Forgets the older half when the model can read no more.
+    Window,
+    /// Has a model summarise the older part.
+    Summary(Summary),
+    /// The first of them that can do something does it.
+    Pipeline(Vec<Condenser>),
+}
+
+/// How to summarise.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summary {
+    /// How many of the first events stay.
+    pub keep_first: usize,
+    /// How many events are too many, where their number matters.
+    pub max_events: Option<usize>,
+    /// How many tokens are too many, where that is less than what the model can read.
+    pub max_tokens: Option<u64>,
+    /// Whether the summary has fixed sections, or is as the model likes.
+    pub structured: bool,
+}
+
+impl Default for Condenser {
+    /// Masking first, which keeps what was decided and halves the cost; then a summary.
+    fn default() -> Self {
+        Self::Pipeline(vec![
+            Self::MaskResults,
+            Self::Summary(Summary {
+                keep_first: 2,
+                max_events: None,
+                max_tokens: None,
+                structured: true,
+            }),
+        ])
+    }
+}
+
+/// How much room there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pressure {
+    /// How many tokens the view may have, where anybody knows.
+    pub(crate) limit: Option<u64>,
+    /// Whether it must become shorter, whatever it has: somebody asked, or the model refused it.
+    pub(crate) forced: bool,
+}
+
+impl Pressure {
+    fn is_on(&self, view: &View) -> bool {
+        self.forced || self.limit.is_some_and(|limit| view.tokens() > limit)
+    }
+
+    /// What the view has, or may have if that is less.
+    fn room(&self, view: &View) -> u64 {
+        let now = view.tokens();
+        self.limit.unwrap_or(now).min(now)
+    }
+}
+
+/// What to do.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Plan {
+    /// Mask results.
+    Mask(Mask),
+    /// Forget these; a summary stands in for them if there is one to be made.
+    Forget {
+        events: Vec<EventId>,
+        /// Events before the place of the summary.
+        offset: usize,
+        summarise: Option<Style>,
+    },
+}
+
+/// What a summary looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Style {
+    Free,
+    Sections,
+}
+
+/// Results that are left out of the view, as the log has it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Mask {
+    /// The last one.
+    pub(crate) until: EventId,
+    /// Only tools whose names begin so.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) tools: String,
+}
+
+impl Mask {
+    pub(crate) fn covers(&self, entry: &Entry) -> bool {
+        let name = entry.message.name.as_deref().unwrap_or_default();
+        entry.message.role == Role::Tool && entry.tokens > MASK_FROM && name.starts_with(&self.tools)
+    }
+}
+
+impl Condenser {
+    /// What to do about the view, if anything.
+    pub(crate) fn plan(&self, view: &View, pressure: Pressure) -> Option<Plan> {
+        let events = || -> usize { view.entries().iter().map(|entry| entry.events.len()).sum() };
+        match self {
+            Self::MaskResults => pressure.is_on(view).then(|| mask_old(view, pressure))?,
+            Self::MaskBrowser { keep } => mask_browser(view, *keep),
+            Self::RecentEvents {
+                keep_first,
+                max_events,
+            } => (pressure.forced || events() > *max_events).then(|| {
+                forget(
+                    view,
+                    *keep_first,
+                    Tail::Events(max_events.saturating_sub(*keep_first)),
+                    None,
+                )
+            })?,
+            Self::Amortized {
+                keep_first,
+                max_events,
+            } => (pressure.forced || events() > *max_events)
+                .then(|| forget(view, *keep_first, Tail::Events(max_events / 2), None))?,
+            Self::Window => pressure
+                .is_on(view)
+                .then(|| forget(view, 2, Tail::Half(pressure.room(view)), None))?,
+            Self::Summary(summary) => summary.plan(view, pressure),
+            Self::Pipeline(condensers) => condensers
+                .iter()
+                .find_map(|condenser| condenser.plan(view, pressure)),
+        }
+    }
+}
+
+impl Summary {
+    fn plan(&self, view: &View, pressure: Pressure) -> Option<Plan> {
+        let limit = [pressure.limit, self.max_tokens].into_iter().flatten().min();
+        let pressure = Pressure { limit, ..pressure };
+        let events: usize = view.entries().iter().map(|entry| entry.events.len()).sum();
+        let style = Some(if self.structured {
+            Style::Sections
+        } else {
+            Style::Free
+        });
+        if pressure.is_on(view) {
+            return forget(view, self.keep_first, Tail::Half(pressure.room(view)), style);
+        }
+        let max_events = self.max_events.filter(|max| events > *max)?;
+        let tail = (max_events / 2).saturating_sub(self.keep_first + 1);
+        forget(view, self.keep_first, Tail::Events(tail), style)
+    }
+}
+
+/// How much of the end stays.
+#[derive(Clone, Copy)]
+enum Tail {
+    /// So many events.
+    Events(usize),
+    /// Half of what the head leaves of so many tokens.
+    Half(u64),
+}
+
+/// Forgets what is between the head and the tail, whole replies with their results only. The last segment always
+/// stays: it is what the model is to answer.
+fn forget(view: &View, keep_first: usize, tail: Tail, summarise: Option<Style>) -> Option<Plan> {
+    let segments: Vec<_> = segments(view.entries()).collect();
+    let size = |segment: &&[Entry]| segment.iter().map(|entry| entry.events.len()).sum::<usize>();
+    let tokens = |segment: &&[Entry]| segment.iter().map(|entry| entry.tokens).sum::<u64>();
+    let is_prompt = |segment: &&&[Entry]| segment[0].message.role == Role::System;
+
+    let mut head = segments.iter().take_while(is_prompt).count();
+    let mut offset: usize = segments[..head].iter().map(size).sum();
+    while head < segments.len() && offset + size(&segments[head]) <= keep_first {
+        offset += size(&segments[head]);
+        head += 1;
+    }
+    let head_tokens: u64 = segments[..head].iter().map(tokens).sum();
+    let mut first_kept = segments.len().saturating_sub(1);
+    let (mut events_kept, mut tokens_kept) =
+        segments.last().map_or((0, 0), |last| (size(last), tokens(last)));
+    while first_kept > head {
+        events_kept += size(&segments[first_kept - 1]);
+        tokens_kept += tokens(&segments[first_kept - 1]);
+        let fits = match tail {
+            Tail::Events(most) => events_kept <= most,
+            Tail::Half(room) => tokens_kept <= room.saturating_sub(head_tokens) / 2,
+        };
+        if !fits {
+            break;
+        }
+        first_kept -= 1;
+    }
+    let forgotten = segments.get(head..first_kept)?;
+    let events: Vec<_> = forgotten
+        .iter()
+        .flat_map(|segment| segment.iter().flat_map(|entry| entry.events.iter().cloned()))
+        .collect();
+    (!events.is_empty()).then_some(Plan::Forget {
+        events,
+        offset,
+        summarise,
+    })
+}
+
+/// Masks all results but those of the last quarter of the room, if that makes enough of it.
+fn mask_old(view: &View, pressure: Pressure) -> Option<Plan> {
+    let entries = view.entries();
+    let keep = pressure.room(view) / 4;
+    let mut kept = 0;
+    let mut position = entries.len();
+    while position > 0 && kept + entries[position - 1].tokens <= keep {
+        position -= 1;
+        kept += entries[position].tokens;
+    }
+    let until = entries[..position]
+        .iter()
+        .rev()
+        .find_map(|entry| entry.events.last())?;
+    let mask = Mask {
+        until: until.clone(),
+        tools: String::new(),
+    };
+    let saved: u64 = entries[..position]
+        .iter()
+        .filter(|entry| mask.covers(entry))
+        .map(|entry| entry.tokens - MASK_FROM / 4)
+        .sum();
+    // Less would have to be done again soon, and each time the provider's cache begins anew.
+    (saved * 5 >= view.tokens()).then_some(Plan::Mask(mask))
+}
+
+fn mask_browser(view: &View, keep: usize) -> Option<Plan> {
+    let mask = |until: &EventId| Mask {
+        until: until.clone(),
+        tools: BROWSER.to_owned(),
+    };
+    let any = mask(&EventId(String::new()));
+    let long: Vec<_> = view.entries().iter().filter(|entry| any.covers(entry)).collect();
+    let last_masked = long.len().checked_sub(keep + 1)?;
+    Some(Plan::Mask(mask(long[last_masked].events.last()?)))
+}

@@ -1,0 +1,199 @@
+use deft_types::{ActionEvent, Event, EventBody, Message, MessageEvent, Source, Timestamp, ToolCall};
+use serde_json::json;
+
+use super::*;
+
+fn event(id: &str, source: Source, body: impl Into<EventBody>) -> Event {
+    Event {
+        id: EventId(id.to_owned()),
+        timestamp: Timestamp("2026-01-01T00:00:00".to_owned()),
+        source,
+        parent_id: None,
+        body: body.into(),
+    }
+}
+
+/// A prompt, a task, and steps with results of so many words.
+fn view(steps: usize, words: usize) -> View {
+    let mut view = View::default();
+    let prompt = json!({"system_prompt": {"type": "text", "text": "be good"}, "tools": [], "kind": "SystemPromptEvent"});
+    let prompt = serde_json::from_value::<EventBody>(prompt).unwrap();
+    view.apply(&event("prompt", Source::Agent, prompt));
+    view.apply(&event(
+        "task",
+        Source::User,
+        MessageEvent::new(Message::text(Role::User, "do it")),
+    ));
+    for step in 0..steps {
+        let call: ToolCall = serde_json::from_value(
+            json!({"id": format!("c{step}"), "name": "terminal", "arguments": "{}", "origin": "completion"}),
+        )
+        .unwrap();
+        let action: ActionEvent = serde_json::from_value(json!({
+            "thought": [], "tool_name": "terminal", "tool_call_id": call.id, "tool_call": call,
+            "llm_response_id": format!("r{step}"), "security_risk": "LOW",
+        }))
+        .unwrap();
+        view.apply(&event(&format!("a{step}"), Source::Agent, action));
+        let result = json!({
+            "kind": "ObservationEvent", "tool_name": "terminal", "tool_call_id": format!("c{step}"), "action_id": format!("a{step}"),
+            "observation": {"kind": "ThinkObservation", "content": [{"type": "text", "text": "word ".repeat(words)}]},
+        });
+        view.apply(&event(
+            &format!("o{step}"),
+            Source::Environment,
+            serde_json::from_value::<EventBody>(result).unwrap(),
+        ));
+    }
+    view
+}
+
+fn ids(plan: Option<Plan>) -> Vec<String> {
+    match plan {
+        Some(Plan::Forget { events, .. }) => events.into_iter().map(|id| id.0).collect(),
+        other => panic!("{other:?}"),
+    }
+}
+
+const NO_PRESSURE: Pressure = Pressure {
+    limit: None,
+    forced: false,
+};
+
+#[test]
+fn nothing_happens_while_there_is_room() {
+    let view = view(10, 100);
+    assert_eq!(Condenser::default().plan(&view, NO_PRESSURE), None);
+    let room = Pressure {
+        limit: Some(view.tokens()),
+        forced: false,
+    };
+    assert_eq!(Condenser::default().plan(&view, room), None);
+}
+
+#[test]
+fn long_results_are_masked_first_and_the_newest_stay() {
+    let mut view = view(20, 1_000);
+    let before = view.tokens();
+    let pressure = Pressure {
+        limit: Some(before - 1),
+        forced: false,
+    };
+    let Some(Plan::Mask(mask)) = Condenser::default().plan(&view, pressure) else {
+        panic!("no mask");
+    };
+    view.mask(&mask);
+    assert!(view.tokens() < before / 2, "{} of {before}", view.tokens());
+    let last = view.entries().last().unwrap();
+    assert!(last.tokens > 900, "the newest result stays");
+    assert_eq!(view.entries().len(), 42, "nothing is forgotten");
+}
+
+#[test]
+fn a_summary_comes_when_there_is_nothing_to_mask_and_keeps_calls_with_their_results() {
+    let mut view = view(40, 20);
+    let pressure = Pressure {
+        limit: Some(view.tokens() - 1),
+        forced: false,
+    };
+    let plan = Condenser::default().plan(&view, pressure);
+    let Some(Plan::Forget {
+        ref events,
+        offset,
+        summarise: Some(Style::Sections),
+    }) = plan
+    else {
+        panic!("{plan:?}");
+    };
+    assert_eq!((offset, events[0].0.as_str()), (2, "a0"));
+    assert_eq!(events.len() % 2, 0, "a call never leaves without its result");
+    let (events, before) = (events.clone(), view.tokens());
+    let condensation = deft_types::Condensation {
+        forgotten_event_ids: events,
+        summary: Some("what was".to_owned()),
+        summary_offset: i64::try_from(offset).ok(),
+        llm_response_id: String::new(),
+        extra: deft_types::Extra::new(),
+    };
+    view.apply(&event("c", Source::Environment, condensation));
+    assert!(view.tokens() <= before / 2 + 100);
+    let roles: Vec<_> = view
+        .entries()
+        .iter()
+        .take(4)
+        .map(|entry| entry.message.role)
+        .collect();
+    assert_eq!(roles, [Role::System, Role::User, Role::User, Role::Assistant]);
+    assert!(view.entries()[2].message.plain_text().contains("what was"));
+    // The summary is summarised in its turn.
+    let forced = Pressure {
+        limit: None,
+        forced: true,
+    };
+    assert_eq!(ids(Condenser::default().plan(&view, forced))[0], "c-summary");
+}
+
+#[test]
+fn what_the_model_is_to_answer_is_never_forgotten() {
+    let view = view(1, 10);
+    let forced = Pressure {
+        limit: None,
+        forced: true,
+    };
+    assert_eq!(Condenser::Window.plan(&view, forced), None);
+}
+
+#[test]
+fn the_others_forget_by_the_number_of_events() {
+    let view = view(20, 10); // 42 events
+    let recent = Condenser::RecentEvents {
+        keep_first: 2,
+        max_events: 12,
+    };
+    assert_eq!(ids(recent.plan(&view, NO_PRESSURE)).len(), 30);
+    let amortized = Condenser::Amortized {
+        keep_first: 2,
+        max_events: 40,
+    };
+    assert_eq!(ids(amortized.plan(&view, NO_PRESSURE)).len(), 20);
+    let summary = Condenser::Summary(Summary {
+        keep_first: 2,
+        max_events: Some(40),
+        max_tokens: None,
+        structured: false,
+    });
+    assert_eq!(ids(summary.plan(&view, NO_PRESSURE)).len(), 24);
+    let many = Condenser::Summary(Summary {
+        keep_first: 2,
+        max_events: Some(50),
+        max_tokens: None,
+        structured: false,
+    });
+    assert_eq!(many.plan(&view, NO_PRESSURE), None);
+}
+
+#[test]
+fn a_summariser_sees_arguments_results_and_the_whole_of_an_earlier_summary() {
+    let mut view = view(3, 3_000);
+    let summary = "s".repeat(9_000);
+    let condensation = deft_types::Condensation {
+        forgotten_event_ids: vec![EventId("a0".to_owned()), EventId("o0".to_owned())],
+        summary: Some(summary.clone()),
+        summary_offset: Some(2),
+        llm_response_id: String::new(),
+        extra: deft_types::Extra::new(),
+    };
+    view.apply(&event("c", Source::Environment, condensation));
+    let events = ["c-summary", "a1", "o1"]
+        .map(|id| EventId(id.to_owned()))
+        .to_vec();
+    let draft = Draft {
+        events: events.clone(),
+        offset: 2,
+        style: Style::Sections,
+    };
+    let text = request(&view, &draft, 10_000).messages[1].plain_text();
+    assert!(text.contains(&summary) && text.contains("[calls terminal: {}]") && text.contains("left out"));
+    assert!(text.len() < 20_000);
+    assert!(fallback(&view, &events).contains("You called terminal"));
+}
