@@ -287,6 +287,7 @@ pub(crate) async fn open(
         limits: Limits {
             max_steps: u32::try_from(settings.max_steps.value).unwrap_or(u32::MAX),
             parallel_calls: PARALLEL_CALLS,
+            stuck_detection: true,
             max_cost: settings.max_cost.value,
         },
         safety: Safety::default(),

@@ -38,6 +38,8 @@ pub struct Limits {
     pub max_steps: u32,
     /// Calls of one reply that may run at the same time.
     pub parallel_calls: usize,
+    /// Whether a run that goes in circles is stopped.
+    pub stuck_detection: bool,
     /// Everything the conversation may cost.
     pub max_cost: Option<Money>,
 }

@@ -20,6 +20,7 @@ mod prompt;
 mod risk;
 mod state;
 mod status;
+mod stuck;
 mod toolset;
 mod turn;
 mod view;

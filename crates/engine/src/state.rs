@@ -11,6 +11,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use crate::condense::Mask;
+use crate::stuck::Recent;
 use crate::view::View;
 
 /// A conversation's state: a pure function of its log.
@@ -42,6 +43,8 @@ pub struct State {
     pub(crate) open_calls: Vec<OpenCall>,
     /// The executor that calls go to.
     pub(crate) executor: Option<Uuid>,
+    /// What the agent did since the user said something.
+    pub(crate) recent: Recent,
     /// Replies in a row that neither said nor did anything.
     pub(crate) silent_replies: u32,
 }
@@ -85,7 +88,10 @@ impl State {
             EventBody::StateUpdate(update) => return self.apply_update(update), // no node of the tree
             EventBody::SystemPrompt(_) => self.has_prompt = true,
             EventBody::Message(said) => match event.source {
-                Source::User => self.silent_replies = 0,
+                Source::User => {
+                    self.silent_replies = 0;
+                    self.recent.clear();
+                }
                 Source::Agent => {
                     let text = said.llm_message.plain_text();
                     if text.trim().is_empty() {
@@ -95,10 +101,12 @@ impl State {
                         self.answer = Some(text);
                     }
                 }
-                Source::Environment | Source::Hook => {}
+                Source::Environment => self.recent.tell(),
+                Source::Hook => {}
             },
             EventBody::Action(action) => {
                 self.silent_replies = 0;
+                self.recent.call(&event.id, action);
                 self.call_ids.insert(action.tool_call_id.clone());
                 self.open_calls.push(OpenCall {
                     id: event.id.clone(),
@@ -110,9 +118,11 @@ impl State {
                 if result.observation.kind() == "FinishObservation" {
                     self.answer = Some(deft_types::text_of(&result.observation.content()));
                 }
+                self.recent.result(&event.body);
                 self.close_call(|call| call.id == result.action_id);
             }
             EventBody::AgentError(error) => {
+                self.recent.result(&event.body);
                 self.close_call(|call| call.event.tool_call_id == error.tool_call_id);
             }
             EventBody::UserReject(rejection) => self.close_call(|call| call.id == rejection.action_id),
@@ -138,7 +148,12 @@ impl State {
         // A value we cannot read is a later version's: what we knew before stays.
         let value = &update.value;
         match update.key.as_str() {
-            key::STATUS => self.status = Status::deserialize(value).unwrap_or(self.status),
+            key::STATUS => {
+                self.status = Status::deserialize(value).unwrap_or(self.status);
+                if self.status == Status::Stuck {
+                    self.recent.clear(); // whoever goes on knows of it
+                }
+            }
             key::STATS => {
                 if let Ok(stats) = Stats::deserialize(value) {
                     self.stats = stats;

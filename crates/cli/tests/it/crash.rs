@@ -106,6 +106,7 @@ async fn live(case: &Path, die_at: Option<usize>) {
         limits: Limits {
             max_steps: 50,
             parallel_calls: 8,
+            stuck_detection: true,
             max_cost: None,
         },
         safety: Safety::default(),

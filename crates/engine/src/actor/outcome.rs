@@ -4,8 +4,8 @@ use deft_executor::{Outcome as CallOutcome, Update};
 use deft_llm::{FinishReason, ModelError, Reply, Request};
 use deft_store::StoreError;
 use deft_types::{
-    Classification, EventId, Extra, FailureKind, Observation, ObservationEvent, Source, Stats, TokenUsage,
-    Tokens, ToolSpec,
+    Classification, ConversationErrorEvent, EventId, Extra, FailureKind, Message, MessageEvent, Observation,
+    ObservationEvent, Role, Source, Stats, TokenUsage, Tokens, ToolSpec,
 };
 use serde_json::json;
 use uuid::Uuid;
@@ -15,6 +15,7 @@ use super::calls::{Ask, Calls};
 use super::work::{Outcome, Work};
 use crate::state::{self, OpenCall, key};
 use crate::status::Trigger;
+use crate::stuck::Circle;
 use crate::turn::{self, Draft, Turn, failure};
 use crate::world::Point;
 
@@ -55,6 +56,11 @@ impl Actor {
             return self
                 .fail("MaxBudgetReached", detail, Classification::of(FailureKind::Quota))
                 .await;
+        }
+        match self.state.recent.circle().filter(|_| self.limits.stuck_detection) {
+            Some(Circle::Begins(what)) => self.nudge(&what).await?,
+            Some(Circle::Closed(what)) => return self.stick(&what).await,
+            None => {}
         }
         if self.make_room().await? {
             return Ok(());
@@ -283,6 +289,28 @@ impl Actor {
         );
         let told = state::update(key::STATS, json!(stats));
         self.record(vec![Draft::new(Source::Environment, told)]).await
+    }
+
+    async fn nudge(&mut self, what: &str) -> Result<(), StoreError> {
+        let text = format!("{what}\nDoing it again will change nothing. Find out why, or try another way.");
+        let nudge = MessageEvent::new(Message::text(Role::User, text));
+        self.record(vec![Draft::new(Source::Environment, nudge)]).await
+    }
+
+    async fn stick(&mut self, what: &str) -> Result<(), StoreError> {
+        let detail = format!(
+            "The agent goes in circles. {what}\nRun again to let it go on, tell it what to do instead, or go back to \
+             before the circle and begin again from there."
+        );
+        let event = ConversationErrorEvent {
+            code: "AgentStuckInLoop".to_owned(),
+            detail,
+            classification: Some(Classification::of(FailureKind::AgentAction)),
+            extra: Extra::new(),
+        };
+        let mut drafts: Vec<_> = self.status_after(Trigger::Stick).into_iter().collect();
+        drafts.push(Draft::new(Source::Environment, event));
+        self.record(drafts).await
     }
 
     async fn take_model_error(&mut self, error: ModelError) -> Result<(), StoreError> {

@@ -87,6 +87,7 @@ impl Desk {
         Limits {
             max_steps: 100,
             parallel_calls: 8,
+            stuck_detection: true,
             max_cost: None,
         }
     }

@@ -1,7 +1,7 @@
 //! Whatever a model replies, the run goes on and every call has its result.
 
 use deft_engine::{ExecutorFate, Limits};
-use deft_types::{Event, EventBody, Status};
+use deft_types::{Event, EventBody, Source, Status};
 
 use crate::desk::{Desk, assert_paired, budget, say, settled};
 
@@ -157,7 +157,7 @@ async fn a_text_reply_ends_the_turn() {
 
 #[tokio::test]
 async fn invariant_11_the_limit_of_steps_and_the_budget_are_checked_before_the_call() {
-    let script = "[{repeat: 20, cost: 0.4, tool_calls: [{name: think, arguments: {thought: more}}]}]";
+    let script = "[{repeat: 20, cost: 0.4, tool_calls: [{name: think, arguments: {thought: 'more {{n}}'}}]}]";
     let desk = Desk::new(script).await;
     let conversation = desk
         .open_with(Limits {
@@ -308,4 +308,28 @@ async fn calls_that_a_provider_numbers_anew_in_each_reply_have_ids_of_their_own(
             .count(),
         4
     );
+}
+
+#[tokio::test]
+async fn an_agent_in_a_circle_is_told_then_stopped_and_can_go_on() {
+    let script = "[{repeat: 9, text: 'let me try {{n}}', tool_calls: [{name: terminal, arguments: {command: cat nothing}}]}, {text: done}]";
+    let desk = Desk::new(script).await;
+    let conversation = desk.open().await;
+    assert_eq!(desk.run(&conversation).await.status, Status::Stuck);
+    assert_eq!(desk.model.asked(), 4);
+    let events = desk.events().await;
+    let told = events
+        .iter()
+        .filter(|event| event.source == Source::Environment && matches!(event.body, EventBody::Message(_)));
+    assert_eq!(told.count(), 1);
+    let reason = events.iter().rev().find_map(|event| match &event.body {
+        EventBody::ConversationError(error) => Some(error.detail.clone()),
+        _ => None,
+    });
+    assert!(reason.unwrap().contains("cat nothing"));
+    conversation.run().await.unwrap();
+    assert_eq!(settled(&conversation).await.status, Status::Stuck);
+    assert_eq!(desk.model.asked(), 8);
+    conversation.run().await.unwrap();
+    assert_eq!(settled(&conversation).await.status, Status::Finished);
 }

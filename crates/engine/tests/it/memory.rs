@@ -6,7 +6,7 @@ use crate::desk::{Desk, assert_paired, say, settled};
 
 /// Steps with long outputs, then an answer.
 const LONG_TASK: &str = r#"
-- {repeat: 30, tool_calls: [{name: terminal, arguments: {command: "yes word | head -3000"}}]}
+- {repeat: 30, tool_calls: [{name: terminal, arguments: {command: "yes word | head -3000; : {{n}}"}}]}
 - {text: done}
 "#;
 

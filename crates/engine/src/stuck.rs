@@ -1,0 +1,278 @@
+//! Notices when an agent goes in circles.
+//!
+//! What counts is what it does and what comes of it, not how it announces it: a model that rephrases its
+//! preamble is still repeating itself.
+
+use std::collections::VecDeque;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::LazyLock;
+
+use deft_types::{ActionEvent, ActionId, EventBody};
+use regex::Regex;
+use serde_json::{Map, Value};
+
+/// Steps that are remembered.
+const WINDOW: usize = 24;
+/// The same call with the same result so often, and the agent is stuck. One less, and it is told.
+const SAME: usize = 4;
+/// The same for calls that fail.
+const SAME_FAILURE: usize = 4;
+/// Two calls in turn so often.
+const ALTERNATING: usize = 6;
+/// How much of a call is quoted.
+const MAX_QUOTE: usize = 200;
+
+/// What the agent did lately, since the user said something.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Recent {
+    steps: VecDeque<Step>,
+    /// Whether it was told about the circle it is in.
+    told: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Step {
+    id: ActionId,
+    call_id: String,
+    call: u64,
+    /// `None` until it is there.
+    result: Option<u64>,
+    failed: bool,
+    quote: String,
+}
+
+/// A circle.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Circle {
+    /// Worth a word to the agent.
+    Begins(String),
+    /// It goes on although the agent was told.
+    Closed(String),
+}
+
+impl Recent {
+    /// The user said something, or wants it to go on: what was is no circle any more.
+    pub(crate) fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// The agent was told.
+    pub(crate) fn tell(&mut self) {
+        self.told = true;
+    }
+
+    pub(crate) fn call(&mut self, id: &ActionId, action: &ActionEvent) {
+        let arguments = serde_json::from_str::<Map<String, Value>>(&action.tool_call.arguments);
+        let mut arguments = arguments.unwrap_or_default();
+        arguments.remove("summary");
+        arguments.remove("security_risk");
+        // Waiting for a command that runs is no repetition.
+        let waits =
+            action.tool_name == "terminal" && arguments.get("command").is_some_and(|command| command == "");
+        if waits {
+            return;
+        }
+        let arguments = Value::Object(arguments).to_string();
+        let mut quote = format!("{} {arguments}", action.tool_name);
+        quote.truncate(quote.floor_char_boundary(MAX_QUOTE));
+        let call = hash(&(&action.tool_name, arguments));
+        if self.steps.len() == WINDOW {
+            self.steps.pop_front();
+        }
+        self.steps.push_back(Step {
+            id: id.clone(),
+            call_id: action.tool_call_id.clone(),
+            call,
+            result: None,
+            failed: false,
+            quote,
+        });
+    }
+
+    pub(crate) fn result(&mut self, body: &EventBody) {
+        let (text, failed) = match body {
+            EventBody::Observation(result) => {
+                let text = deft_types::text_of(&result.observation.content());
+                (text, result.observation.is_error())
+            }
+            EventBody::AgentError(error) => (error.error.clone(), true),
+            _ => return,
+        };
+        let of_call = |step: &&mut Step| match body {
+            EventBody::Observation(result) => step.id == result.action_id,
+            EventBody::AgentError(error) => step.call_id == error.tool_call_id,
+            _ => false,
+        };
+        if let Some(step) = self.steps.iter_mut().rev().find(of_call) {
+            step.result = Some(hash(&without_accidents(&text)));
+            step.failed = failed;
+        }
+        if self.repeated() < 2 && self.alternating() < 4 {
+            self.told = false; // it has left the circle
+        }
+    }
+
+    /// The circle the agent is in, if it is in one and has not just been told.
+    pub(crate) fn circle(&self) -> Option<Circle> {
+        let last = self.steps.back()?;
+        let repeated = self.repeated();
+        let limit = if last.failed { SAME_FAILURE } else { SAME };
+        if repeated + 1 >= limit {
+            let what = if last.failed {
+                "failed in the same way"
+            } else {
+                "gave the same result"
+            };
+            let text = format!("The same call {what} {repeated} times: {}", last.quote);
+            return self.grade(repeated >= limit, text);
+        }
+        let alternating = self.alternating();
+        if alternating + 1 >= ALTERNATING {
+            let before = &self.steps[self.steps.len() - 2].quote;
+            let text = format!(
+                "Two calls take turns, with the same results: {before} and {}",
+                last.quote
+            );
+            return self.grade(alternating >= ALTERNATING, text);
+        }
+        None
+    }
+
+    fn grade(&self, closed: bool, text: String) -> Option<Circle> {
+        match (closed, self.told) {
+            (true, _) => Some(Circle::Closed(text)),
+            (false, false) => Some(Circle::Begins(text)),
+            (false, true) => None,
+        }
+    }
+
+    /// How often in a row the last call had the last result.
+    fn repeated(&self) -> usize {
+        let Some(last) = self.steps.back().filter(|last| last.result.is_some()) else {
+            return 0;
+        };
+        let same = |step: &&Step| step.call == last.call && step.result == last.result;
+        self.steps.iter().rev().take_while(same).count()
+    }
+
+    /// How many steps go back and forth between two that differ.
+    fn alternating(&self) -> usize {
+        let steps: Vec<_> = self
+            .steps
+            .iter()
+            .rev()
+            .map(|step| (step.call, step.result))
+            .collect();
+        match steps.as_slice() {
+            [last, before, ..] if last != before && last.1.is_some() => {
+                2 + steps.windows(3).take_while(|steps| steps[0] == steps[2]).count()
+            }
+            _ => 0,
+        }
+    }
+}
+
+fn hash(value: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// A result without what differs each time by accident: times, durations, process ids, addresses, temporary names.
+fn without_accidents(text: &str) -> String {
+    static ACCIDENTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(
+            r"(?x)
+            \d{4}-\d\d-\d\d([T\ ]\d\d:\d\d(:\d\d([.,]\d+)?)?)? | \d{1,2}:\d\d:\d\d([.,]\d+)?  # dates and times
+            | \b\d+([.,]\d+)?\ ?(ns|µs|us|ms|s|sec|secs|seconds|min|minutes)\b              # durations
+            | \b(pid|PID|process)[\ =:]*\d+ | \[\d+\]\ \d+                                    # processes
+            | 0x[0-9a-fA-F]+                                                                  # addresses
+            | /tmp/[^\s/'\x22]+ | [0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
+        )
+        .ok()
+    });
+    match &*ACCIDENTS {
+        Some(accidents) => accidents.replace_all(text, "#").into_owned(),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use deft_types::{EventId, ToolCall};
+    use serde_json::json;
+
+    use super::*;
+
+    /// Plays calls with their results.
+    fn played(steps: &[(&str, &str)]) -> Recent {
+        let mut recent = Recent::default();
+        for (n, (command, result)) in steps.iter().enumerate() {
+            step(&mut recent, n, command, result);
+        }
+        recent
+    }
+
+    fn step(recent: &mut Recent, n: usize, command: &str, result: &str) {
+        let id = EventId(format!("a{n}"));
+        let arguments = json!({"command": command, "summary": format!("try {n}")}).to_string();
+        let call = json!({"id": format!("c{n}"), "name": "terminal", "arguments": arguments, "origin": "completion"});
+        let call: ToolCall = serde_json::from_value(call).unwrap();
+        let action: ActionEvent = serde_json::from_value(json!({
+            "thought": [{"type": "text", "text": format!("let me see, {n}")}], "tool_name": "terminal",
+            "tool_call_id": call.id, "tool_call": call, "llm_response_id": "r", "security_risk": "LOW",
+        }))
+        .unwrap();
+        recent.call(&id, &action);
+        let body = json!({
+            "kind": "ObservationEvent", "tool_name": "terminal", "tool_call_id": format!("c{n}"), "action_id": id,
+            "observation": {"kind": "ThinkObservation", "content": [{"type": "text", "text": result}]},
+        });
+        recent.result(&serde_json::from_value(body).unwrap());
+    }
+
+    #[test]
+    fn a_repetition_is_told_once_and_then_it_is_a_circle_whatever_the_agent_says_about_it() {
+        let mut recent = played(&[("ls", "a"), ("ls", "a")]);
+        assert_eq!(recent.circle(), None);
+        step(&mut recent, 2, "ls", "a");
+        assert!(matches!(recent.circle(), Some(Circle::Begins(text)) if text.contains("3 times")));
+        recent.tell();
+        assert_eq!(recent.circle(), None);
+        step(&mut recent, 3, "ls", "a");
+        assert!(matches!(recent.circle(), Some(Circle::Closed(_))));
+    }
+
+    #[test]
+    fn what_differs_by_accident_does_not_count() {
+        let at = |second: u32| format!("started 12:00:{second:02} as pid {second} in 0.{second} s");
+        let results: Vec<_> = (1..5).map(at).collect();
+        let steps: Vec<_> = results.iter().map(|result| ("make", result.as_str())).collect();
+        assert!(matches!(played(&steps).circle(), Some(Circle::Closed(_))));
+        let progress = [
+            ("make", "10 %"),
+            ("make", "20 %"),
+            ("make", "30 %"),
+            ("make", "40 %"),
+        ];
+        assert_eq!(played(&progress).circle(), None);
+    }
+
+    #[test]
+    fn two_calls_that_take_turns_are_a_circle_too() {
+        let turns = [("a", "1"), ("b", "2")].repeat(3);
+        assert!(matches!(played(&turns[..5]).circle(), Some(Circle::Begins(_))));
+        assert!(matches!(played(&turns).circle(), Some(Circle::Closed(_))));
+    }
+
+    #[test]
+    fn waiting_and_progress_are_no_circle() {
+        assert_eq!(played(&[("", "still running"); 8]).circle(), None);
+        let mut recent = played(&[("ls", "a"), ("ls", "a"), ("ls", "a")]);
+        recent.tell();
+        step(&mut recent, 3, "cat a", "text");
+        assert_eq!(recent.circle(), None);
+        recent.clear();
+        assert_eq!(recent, Recent::default());
+    }
+}
