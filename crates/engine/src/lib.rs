@@ -10,6 +10,7 @@ mod actor;
 mod arguments;
 mod aside;
 mod branch;
+mod client_tool;
 mod command;
 mod condense;
 mod conversation;
@@ -27,6 +28,7 @@ mod view;
 mod world;
 
 pub use aside::AsideError;
+pub use client_tool::{ClientResults, ClientTool, ClientToolSpec};
 pub use command::{Answer, CommandError, ExecutorFate};
 pub use condense::{Condenser, Summary};
 pub use conversation::{Conversation, Limits, Memory, Parts, Progress, Safety, load};

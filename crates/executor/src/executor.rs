@@ -172,6 +172,7 @@ impl Executor {
         let turn = self.shared.turns.queue(tool.touches(&action));
         let (sink, chunks) = OutputSink::channel();
         let call = Call {
+            id: id.clone(),
             action,
             output: sink,
             cancel: entry.cancel.clone(),

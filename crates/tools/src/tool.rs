@@ -2,7 +2,7 @@
 
 use std::io;
 
-use deft_types::{Action, Observation, ToolSpec};
+use deft_types::{Action, ActionId, EventId, Observation, ToolSpec};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
@@ -20,6 +20,11 @@ pub trait Tool: Send + Sync {
     /// Does what the action asks.
     fn run(&self, call: Call) -> BoxFuture<'_, Result<Observation, ToolError>>;
 
+    /// Whether a call of which nobody knows whether it ran may be made again.
+    fn may_repeat(&self) -> bool {
+        self.spec().is_idempotent()
+    }
+
     /// Ends running calls and everything the tool has started. There is no way back.
     fn close(&self) -> BoxFuture<'_, ()> {
         std::future::ready(()).boxed()
@@ -29,6 +34,8 @@ pub trait Tool: Send + Sync {
 /// One use of a tool.
 #[derive(Debug)]
 pub struct Call {
+    /// The id of the action.
+    pub id: ActionId,
     /// What to do.
     pub action: Action,
     /// Where output goes while the tool works.
@@ -41,6 +48,7 @@ impl Call {
     /// A call that nobody watches and nobody cancels.
     pub fn of(action: impl Into<Action>) -> Self {
         Self {
+            id: EventId(String::new()),
             action: action.into(),
             output: OutputSink::none(),
             cancel: CancellationToken::new(),

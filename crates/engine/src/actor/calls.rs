@@ -172,6 +172,7 @@ fn run_here(
         let run = turn.run(
             tool.as_ref(),
             Call {
+                id: call.id.clone(),
                 action,
                 output,
                 cancel,

@@ -218,9 +218,11 @@ impl Actor {
     }
 
     fn may_repeat(&self, call: &OpenCall) -> bool {
-        self.tools
-            .find(&call.event.tool_name)
-            .is_some_and(ToolSpec::is_idempotent)
+        let name = &call.event.tool_name;
+        match self.host.get(name) {
+            Some(tool) => tool.may_repeat(),
+            None => self.tools.find(name).is_some_and(ToolSpec::is_idempotent),
+        }
     }
 
     async fn take_reply(&mut self, item: EventId, reply: Reply) -> Result<(), StoreError> {

@@ -3,9 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use deft_engine::Conversation;
+use deft_engine::{ClientResults, ClientTool, ClientToolSpec, Conversation};
 use deft_tools::{Call, Reach, Tool, ToolError, Toolbox, Touches, spec};
-use deft_types::{Action, Content, EventBody, MCPToolObservation, Observation, Status, ToolSpec, text_of};
+use deft_types::{
+    Action, ClientToolObservation, Content, EventBody, MCPToolObservation, Observation, Status, ToolSpec,
+    text_of,
+};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::json;
@@ -147,4 +150,65 @@ async fn an_interrupt_ends_every_call_of_a_reply_and_the_log_says_so() {
     assert_eq!(settled(&conversation).await.status, Status::Paused);
     assert_eq!(results(&desk).await.len(), 2);
     assert_eq!(desk.file("never"), "");
+}
+
+fn client_tool(result_timeout: Option<u64>) -> (ClientResults, Arc<dyn Tool>) {
+    let spec = ClientToolSpec {
+        name: "ask_user".to_owned(),
+        description: "Asks.".to_owned(),
+        parameters: json!({"type": "object", "properties": {"question": {"type": "string"}}, "required": ["question"]}),
+        annotations: None,
+        result_timeout,
+    };
+    let results = ClientResults::default();
+    (results.clone(), Arc::new(ClientTool::new(spec, results)))
+}
+
+const ASKS: &str = "[{tool_calls: [{name: ask_user, arguments: {question: why}}]}, {text: done}]";
+
+#[tokio::test]
+async fn a_call_of_a_client_tool_is_answered_as_passed_on() {
+    let desk = Desk::new(ASKS).await;
+    let mut parts = desk.parts(Desk::limits()).await;
+    parts.host = Toolbox::host().with(client_tool(None).1);
+    let conversation = Conversation::open(parts).await.unwrap();
+    assert_eq!(desk.run(&conversation).await.status, Status::Finished);
+    assert_eq!(results(&desk).await, ["Tool call dispatched to client."]);
+    let events = desk.events().await;
+    let kind = events.iter().find_map(|event| match &event.body {
+        EventBody::Action(action) => action.action.as_ref().map(|action| action.kind().to_owned()),
+        _ => None,
+    });
+    assert_eq!(kind.as_deref(), Some("ClientAction_ask_user"));
+}
+
+#[tokio::test]
+async fn a_client_that_wants_to_can_hand_a_result_back() {
+    let desk = Desk::new(ASKS).await;
+    let mut parts = desk.parts(Desk::limits()).await;
+    let (answers, tool) = client_tool(Some(60));
+    parts.host = Toolbox::host().with(tool);
+    let conversation = Conversation::open(parts).await.unwrap();
+    say(&conversation, "do it").await;
+    conversation.run().await.unwrap();
+    let call = loop {
+        let events = desk.events().await;
+        let call = events
+            .iter()
+            .find(|event| matches!(event.body, EventBody::Action(_)));
+        if let Some(call) = call {
+            break call.id.clone();
+        }
+        tokio::task::yield_now().await;
+    };
+    let result = || ClientToolObservation {
+        content: vec![Content::text("because")],
+        ..ClientToolObservation::default()
+    };
+    while !answers.give(&call, result()) {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(settled(&conversation).await.status, Status::Finished);
+    assert_eq!(results(&desk).await, ["because"]);
+    assert!(!answers.give(&call, result()), "it waits no more");
 }
