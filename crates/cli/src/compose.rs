@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use deft_engine::{Conversation, Limits, Memory, Parts, RealWorld, Safety, World};
+use deft_engine::{Conversation, Limits, Memory, Models, Parts, RealWorld, Safety, World};
 use deft_llm::{
-    AwsSettings, Condition, Model, ModelSettings, NamedModel, Prices, Proxies, Registry, RetryPolicy, Tuning,
+    AwsSettings, Condition, Model, ModelSettings, NamedModel, OpenModelError, Prices, Proxies, Registry,
+    RetryPolicy, Tuning,
 };
 use deft_store::{ConversationRecord, Durability, NewConversation, Options, Owner, SqliteStore, Store};
 use deft_tools::{ToolContext, Toolbox};
@@ -87,26 +88,43 @@ pub(crate) struct Opened {
 
 /// Opens a model by its name or by one of the user's own.
 pub(crate) fn open_model(name: &str, settings: &Settings) -> anyhow::Result<Opened> {
+    Ok(Opened {
+        name: name.to_owned(),
+        model: registry(name, settings).open(name)?,
+    })
+}
+
+/// The models that the user has given names.
+struct NamedModels(Settings);
+
+impl Models for NamedModels {
+    fn names(&self) -> Vec<String> {
+        self.0.models.keys().cloned().collect()
+    }
+
+    fn open(&self, name: &str) -> Result<Arc<dyn Model>, OpenModelError> {
+        registry(name, &self.0).open(name)
+    }
+}
+
+/// All models, to open one of them.
+fn registry<'a>(name: &'a str, settings: &'a Settings) -> Registry<'a> {
     let named = settings
         .models
         .iter()
         .map(|(name, table)| (name.clone(), named_model(table, settings)));
     // The key and the address that are set are meant for the model that is set, not for those that stand in for it.
-    let reach = |other: &str| {
+    let reach = move |other: &str| {
         if other == name {
             settings_for(name, settings)
         } else {
             providers_own(other, settings)
         }
     };
-    let registry = Registry {
+    Registry {
         named: named.collect(),
         settings: Box::new(reach),
-    };
-    Ok(Opened {
-        name: name.to_owned(),
-        model: registry.open(name)?,
-    })
+    }
 }
 
 /// How a model is reached as its provider's own tools would.
@@ -279,6 +297,7 @@ pub(crate) async fn open(
         lease,
         model: opened.model,
         model_name: opened.name,
+        models: Some(Arc::new(NamedModels(settings.clone()))),
         workspace: Arc::new(workspace),
         directory: record.workspace.clone(),
         tools,

@@ -32,6 +32,7 @@ use crate::branch;
 use crate::command::{Command, CommandError, Done, ExecutorFate};
 use crate::conversation::{Limits, Memory, Progress, Safety};
 use crate::live::{Broadcast, Live};
+use crate::model_tools::{Images, Models, Spending};
 use crate::prompt;
 use crate::state::{self, State, key};
 use crate::status::{self, Trigger};
@@ -50,6 +51,11 @@ pub(crate) struct Actor {
     pub(crate) lease: Lease,
     pub(crate) model: Arc<dyn Model>,
     pub(crate) model_name: String,
+    pub(crate) models: Option<Arc<dyn Models>>,
+    /// What tools have spent on models.
+    pub(crate) spending: Spending,
+    /// What tools may look at.
+    pub(crate) images: Images,
     pub(crate) workspace: Arc<dyn deft_workspace::Workspace>,
     pub(crate) directory: String,
     pub(crate) tools: Toolset,
@@ -210,7 +216,11 @@ impl Actor {
         self.record(begin).await
     }
 
-    async fn switch_model(&mut self, name: String, model: Arc<dyn Model>) -> Result<(), StoreError> {
+    pub(crate) async fn switch_model(
+        &mut self,
+        name: String,
+        model: Arc<dyn Model>,
+    ) -> Result<(), StoreError> {
         let before = (
             std::mem::replace(&mut self.model_name, name),
             std::mem::replace(&mut self.model, model),

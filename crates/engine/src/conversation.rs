@@ -19,6 +19,7 @@ use crate::branch;
 use crate::command::{Answer, Command, CommandError, ExecutorFate};
 use crate::condense::Condenser;
 use crate::live::{Broadcast, Live};
+use crate::model_tools::{self, Images, Models, Spending};
 use crate::state::State;
 use crate::status::Trigger;
 use crate::toolset::Toolset;
@@ -72,6 +73,8 @@ pub struct Parts {
     pub model: Arc<dyn Model>,
     /// The name by which it can be opened again.
     pub model_name: String,
+    /// The others that it may be exchanged for or asked, where there are some.
+    pub models: Option<Arc<dyn Models>>,
     /// Where tools run.
     pub workspace: Arc<dyn Workspace>,
     /// The directory they run in, as the model is told.
@@ -120,6 +123,12 @@ impl Conversation {
             fault: None,
         });
         let live = Broadcast::new();
+        let (spending, images) = (Spending::default(), Images::default());
+        let offered = parts
+            .models
+            .as_ref()
+            .map(|models| model_tools::offered(models, parts.model.as_ref(), &spending, &images));
+        let host = offered.into_iter().flatten().fold(parts.host, Toolbox::with);
         let mut actor = Actor {
             store: parts.store,
             lease: parts.lease,
@@ -127,8 +136,11 @@ impl Conversation {
             model_name: parts.model_name,
             workspace: parts.workspace,
             directory: parts.directory,
-            tools: Toolset::new(parts.tools, parts.host.specs()),
-            host: parts.host,
+            models: parts.models,
+            spending,
+            images,
+            tools: Toolset::new(parts.tools, host.specs()),
+            host,
             world: parts.world,
             limits: parts.limits,
             safety: parts.safety,

@@ -81,6 +81,20 @@ impl View {
             .collect()
     }
 
+    /// The images that the user has sent.
+    pub(crate) fn images(&self) -> Vec<String> {
+        let said = self
+            .entries
+            .iter()
+            .filter(|entry| entry.message.role == Role::User);
+        let parts = said.flat_map(|entry| &entry.message.content);
+        let urls = parts.flat_map(|part| match part {
+            Content::Image(image) => image.image_urls.as_slice(),
+            Content::Text(_) => &[],
+        });
+        urls.cloned().collect()
+    }
+
     /// All messages with their events.
     pub(crate) fn entries(&self) -> &[Entry] {
         &self.entries

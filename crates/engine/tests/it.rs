@@ -11,6 +11,8 @@ mod desk;
 mod loop_quality;
 #[path = "it/memory.rs"]
 mod memory;
+#[path = "it/models.rs"]
+mod models;
 #[path = "it/steering.rs"]
 mod steering;
 #[path = "it/tree.rs"]

@@ -13,6 +13,7 @@ use uuid::Uuid;
 use super::Actor;
 use super::calls::{Ask, Calls};
 use super::work::{Outcome, Work};
+use crate::model_tools::Spent;
 use crate::state::{self, OpenCall, key};
 use crate::status::Trigger;
 use crate::stuck::Circle;
@@ -123,6 +124,7 @@ impl Actor {
             for (_, call) in &here {
                 self.unsent.remove(&call.id);
             }
+            self.images.set(self.state.view.images());
             self.work = Some(Work::Calls(Calls::here(here, &self.live, &self.world)));
             return Ok(());
         }
@@ -279,6 +281,26 @@ impl Actor {
         Ok(())
     }
 
+    /// The event that tools have spent something, if they have.
+    fn spent(&self) -> Option<Draft> {
+        let spent = self.spending.take();
+        let add = |stats: Stats, spent: &Spent| {
+            let profile = spent.model.profile();
+            add_usage(
+                &stats,
+                &spent.usage_id,
+                &profile.name,
+                profile.context_window,
+                &spent.reply,
+            )
+        };
+        let stats = (!spent.is_empty()).then(|| spent.iter().fold(self.state.stats.clone(), add))?;
+        Some(Draft::new(
+            Source::Environment,
+            state::update(key::STATS, json!(stats)),
+        ))
+    }
+
     /// Counts what a model was used for on the side.
     pub(crate) async fn add_usage(&mut self, usage_id: &str, reply: &Reply) -> Result<(), StoreError> {
         let profile = self.model.profile();
@@ -354,7 +376,9 @@ impl Actor {
             }
             update @ (Update::Ended(_) | Update::Output(_)) => {
                 let observed = matches!(update, Update::Ended(CallOutcome::Observed { .. }));
-                let mut drafts: Vec<_> = result_of(call, update).into_iter().collect();
+                let switch_to = switched_to(&update);
+                let mut drafts: Vec<_> = self.spent().into_iter().collect();
+                drafts.extend(result_of(call, update));
                 self.losses = 0;
                 // A message that came meanwhile has not been answered.
                 if call.event.tool_name == "finish" && observed && !self.state.view.has_waiting() {
@@ -366,9 +390,25 @@ impl Actor {
                     executor.acknowledge(call.id.clone()).await;
                 }
                 self.world.reached(Point::AfterAcknowledge);
+                if let Some((name, models)) = switch_to.zip(self.models.clone())
+                    && let Ok(model) = models.open(&name)
+                {
+                    self.switch_model(name, model).await?;
+                }
                 Ok(())
             }
         }
+    }
+}
+
+/// The model that a call asks for.
+fn switched_to(update: &Update) -> Option<String> {
+    match update {
+        Update::Ended(CallOutcome::Observed { observation }) => match observation.as_ref() {
+            Observation::SwitchLLM(switch) if !switch.is_error => Some(switch.profile_name.clone()),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

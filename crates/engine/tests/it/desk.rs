@@ -106,6 +106,7 @@ impl Desk {
             lease: self.store.acquire(self.id, &Owner::this_process()).await.unwrap(),
             model: self.model.clone(),
             model_name: "scripted".to_owned(),
+            models: None,
             workspace: self.executors.clone(),
             directory: self.executors.work.display().to_string(),
             tools: self.executors.specs(),
