@@ -7,6 +7,7 @@
 //! from the log, and `turn` turns a model's reply into events.
 
 mod actor;
+mod alias;
 mod arguments;
 mod aside;
 mod branch;

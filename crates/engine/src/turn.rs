@@ -8,6 +8,7 @@ use deft_types::{
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
 
+use crate::alias;
 use crate::arguments;
 use crate::state::OpenCall;
 use crate::toolset::Toolset;
@@ -208,13 +209,14 @@ struct Checked {
 /// Finds the tool and fits the arguments. The call will be sent back to providers with every request, and they
 /// refuse arguments that are no JSON object and names of other characters than these: so both are mended.
 fn check(call: &mut ToolCall, tools: &Toolset) -> Result<Checked, String> {
-    let parsed = arguments::parse(&call.arguments);
-    match &parsed {
+    let mut parsed = arguments::parse(&call.arguments);
+    match &mut parsed {
         Err(_) => call.arguments = json!({"malformed_arguments": true}).to_string(),
         Ok(fields) => {
             if serde_json::from_str::<Map<String, Value>>(&call.arguments).is_err() {
                 call.arguments = json!(fields).to_string();
             }
+            call.name = alias::resolve(&call.name, fields, tools);
         }
     }
     call.name = presentable_name(&call.name);

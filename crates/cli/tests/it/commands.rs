@@ -462,8 +462,8 @@ fn models_have_names_of_the_users_own_and_others_stand_in_for_them() {
 #[test]
 fn a_reader_that_leaves_stops_the_run_and_a_reader_that_sleeps_stops_nothing_else() {
     let home = Home::new();
-    let model =
-        home.script("[{repeat: 50, tool_calls: [{name: terminal, arguments: {command: \"seq 2000 # {{n}}\"}}]}]");
+    let model = home
+        .script("[{repeat: 50, tool_calls: [{name: terminal, arguments: {command: \"seq 2000 # {{n}}\"}}]}]");
     let mut child = home
         .deft(&["run", "-t", "x", "--model", &model, "--json"])
         .stdout(Stdio::piped())

@@ -1,0 +1,195 @@
+//! Names that models were trained on, for tools that are called otherwise here.
+
+use serde_json::{Map, Value, json};
+
+use crate::toolset::Toolset;
+
+const TERMINAL: &str = "terminal";
+const EDITOR: &str = "file_editor";
+
+/// The tool that is meant, with its arguments changed where that is needed. A tool that exists by the name that was
+/// called is never replaced.
+pub(crate) fn resolve(name: &str, arguments: &mut Map<String, Value>, tools: &Toolset) -> String {
+    if tools.find(name).is_some() {
+        infer_editor_command(name, arguments);
+        return name.to_owned();
+    }
+    let bare = leading_identifier(name);
+    let target = if tools.find(bare).is_some() {
+        bare
+    } else {
+        alias(bare, arguments).unwrap_or(bare)
+    };
+    if tools.find(target).is_none() {
+        return name.to_owned();
+    }
+    infer_editor_command(target, arguments);
+    target.to_owned()
+}
+
+/// `str_replace </parameter` was meant as `str_replace`.
+fn leading_identifier(name: &str) -> &str {
+    let name = name.trim();
+    let end = name.find(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-');
+    &name[..end.unwrap_or(name.len())]
+}
+
+fn alias(name: &str, arguments: &mut Map<String, Value>) -> Option<&'static str> {
+    match name {
+        "bash" | "command" | "execute" | "execute_bash" | "shell" | "run" => Some(TERMINAL),
+        "str_replace" | "str_replace_editor" => {
+            if name == "str_replace" {
+                arguments.entry("command").or_insert_with(|| json!("str_replace"));
+            }
+            Some(EDITOR)
+        }
+        "git" | "reset" => {
+            let command = arguments
+                .get("command")
+                .and_then(Value::as_str)
+                .unwrap_or_default();
+            let command = if command.split_whitespace().next() == Some(name) {
+                command.to_owned()
+            } else {
+                format!("{name} {command}").trim_end().to_owned()
+            };
+            arguments.retain(|key, _| matches!(key.as_str(), "security_risk" | "summary"));
+            arguments.insert("command".to_owned(), json!(command));
+            Some(TERMINAL)
+        }
+        "find" | "ls" | "pwd" if own_arguments(arguments) == 0 => {
+            arguments.insert("command".to_owned(), json!(name));
+            Some(TERMINAL)
+        }
+        "grep" => {
+            let command = grep_command(arguments)?;
+            arguments.retain(|key, _| matches!(key.as_str(), "security_risk" | "summary"));
+            arguments.insert("command".to_owned(), json!(command));
+            Some(TERMINAL)
+        }
+        _ => None,
+    }
+}
+
+/// How many arguments there are beside those that every call has.
+fn own_arguments(arguments: &Map<String, Value>) -> usize {
+    let common = |key: &&String| matches!(key.as_str(), "security_risk" | "summary");
+    arguments.len() - arguments.keys().filter(common).count()
+}
+
+fn grep_command(arguments: &Map<String, Value>) -> Option<String> {
+    let text = |key: &str| arguments.get(key).and_then(Value::as_str);
+    let include = text("include").map(|include| format!("--include={} ", quoted(include)));
+    Some(format!(
+        "grep -R -I -n -i {}-e {} {}",
+        include.unwrap_or_default(),
+        quoted(text("pattern")?),
+        quoted(text("path").unwrap_or(".")),
+    ))
+}
+
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// What a call of the editor that does not say what to do can only mean.
+fn infer_editor_command(tool: &str, arguments: &mut Map<String, Value>) {
+    if tool != EDITOR || arguments.contains_key("command") {
+        return;
+    }
+    let meanings = [
+        ("old_str", "str_replace"),
+        ("insert_line", "insert"),
+        ("file_text", "create"),
+        ("path", "view"),
+    ];
+    let meant = meanings
+        .iter()
+        .find(|(argument, _)| arguments.contains_key(*argument));
+    if let Some((_, command)) = meant {
+        arguments.insert("command".to_owned(), json!(command));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use deft_tools::{Reach, spec};
+
+    use super::*;
+
+    fn resolved(names: &[&str], call: &str, arguments: Value) -> (String, Value) {
+        let tool = |name: &&str| spec(name, "Terminal", Reach::World, "", &json!({}), &[]);
+        let tools = Toolset::new(names.iter().map(tool).collect(), Vec::new());
+        let Value::Object(mut arguments) = arguments else {
+            panic!("arguments are an object");
+        };
+        let name = resolve(call, &mut arguments, &tools);
+        (name, Value::Object(arguments))
+    }
+
+    #[test]
+    fn known_names_reach_the_tool_that_is_meant() {
+        let both = ["terminal", "file_editor"];
+        for (call, arguments, tool, expected) in [
+            (
+                "bash",
+                json!({"command": "ls"}),
+                "terminal",
+                json!({"command": "ls"}),
+            ),
+            (
+                "git",
+                json!({"command": "status", "cwd": "/x"}),
+                "terminal",
+                json!({"command": "git status"}),
+            ),
+            (
+                "git",
+                json!({"command": "git log"}),
+                "terminal",
+                json!({"command": "git log"}),
+            ),
+            (
+                "ls",
+                json!({"summary": "look"}),
+                "terminal",
+                json!({"summary": "look", "command": "ls"}),
+            ),
+            (
+                "str_replace </parameter",
+                json!({"path": "/a", "old_str": "x", "new_str": "y"}),
+                "file_editor",
+                json!({"path": "/a", "old_str": "x", "new_str": "y", "command": "str_replace"}),
+            ),
+            (
+                "file_editor",
+                json!({"path": "/a"}),
+                "file_editor",
+                json!({"path": "/a", "command": "view"}),
+            ),
+            (
+                "grep",
+                json!({"pattern": "it's", "include": "*.rs"}),
+                "terminal",
+                json!({"command": r"grep -R -I -n -i --include='*.rs' -e 'it'\''s' '.'"}),
+            ),
+        ] {
+            assert_eq!(
+                resolved(&both, call, arguments),
+                (tool.to_owned(), expected),
+                "{call}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_tool_that_exists_is_never_replaced_and_an_unknown_one_stays_unknown() {
+        let arguments = json!({"pattern": "x"});
+        assert_eq!(
+            resolved(&["grep", "terminal"], "grep", arguments.clone()),
+            ("grep".to_owned(), arguments)
+        );
+        assert_eq!(resolved(&["terminal"], "launch", json!({})).0, "launch");
+        assert_eq!(resolved(&["think"], "bash", json!({})).0, "bash");
+    }
+}
