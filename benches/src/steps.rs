@@ -1,5 +1,6 @@
 //! What the engine adds to a step, and whether it adds more as the conversation grows.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
@@ -100,6 +101,7 @@ async fn run(deft: &Path) -> anyhow::Result<Vec<Duration>> {
         directory,
         tools: Toolbox::standard(context)?.specs(),
         host: Toolbox::host(),
+        responses: BTreeMap::new(),
         world: stopwatch.clone(),
         limits: Limits {
             max_steps: u32::MAX,

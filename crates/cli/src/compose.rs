@@ -1,5 +1,6 @@
 //! Puts the parts together: store, model, workspace, conversation.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -302,6 +303,7 @@ pub(crate) async fn open(
         directory: record.workspace.clone(),
         tools,
         host: Toolbox::host(),
+        responses: BTreeMap::new(),
         world: Arc::new(RealWorld),
         limits: Limits {
             max_steps: u32::try_from(settings.max_steps.value).unwrap_or(u32::MAX),

@@ -10,7 +10,8 @@ use deft_types::{
     Tokens, ToolSpec,
 };
 use deft_workspace::Workspace;
-use std::collections::HashSet;
+use serde_json::Value;
+use std::collections::{BTreeMap, HashSet};
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
 use crate::actor::Actor;
@@ -22,6 +23,7 @@ use crate::live::{Broadcast, Live};
 use crate::model_tools::{self, Images, Models, Spending};
 use crate::state::State;
 use crate::status::Trigger;
+use crate::structured::SchemaError;
 use crate::toolset::Toolset;
 use crate::world::{Point, World};
 
@@ -83,6 +85,8 @@ pub struct Parts {
     pub tools: Vec<ToolSpec>,
     /// The tools that run beside the engine: all of them are on offer.
     pub host: Toolbox,
+    /// The form of an answer that calls of a tool have to carry, by the tool's name.
+    pub responses: BTreeMap<String, Value>,
     /// Time and ids.
     pub world: Arc<dyn World>,
     /// What a run may use.
@@ -91,6 +95,17 @@ pub struct Parts {
     pub safety: Safety,
     /// How its memory is kept short.
     pub memory: Memory,
+}
+
+/// Why a conversation cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The log cannot be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A tool cannot be asked for such an answer.
+    #[error(transparent)]
+    Schema(#[from] SchemaError),
 }
 
 /// How far a conversation is.
@@ -113,7 +128,7 @@ pub struct Conversation {
 
 impl Conversation {
     /// Folds the log and starts the actor. A run that was cut off is paused: run it again to go on.
-    pub async fn open(parts: Parts) -> Result<Self, StoreError> {
+    pub async fn open(parts: Parts) -> Result<Self, OpenError> {
         let id = parts.lease.conversation();
         let state = load(parts.store.as_ref(), id).await?;
         parts.world.reached(Point::Loaded);
@@ -129,6 +144,10 @@ impl Conversation {
             .as_ref()
             .map(|models| model_tools::offered(models, parts.model.as_ref(), &spending, &images));
         let host = offered.into_iter().flatten().fold(parts.host, Toolbox::with);
+        let mut tools = Toolset::new(parts.tools, host.specs());
+        for (tool, response) in parts.responses {
+            tools.ask_for(tool, response)?;
+        }
         let mut actor = Actor {
             store: parts.store,
             lease: parts.lease,
@@ -139,7 +158,7 @@ impl Conversation {
             models: parts.models,
             spending,
             images,
-            tools: Toolset::new(parts.tools, host.specs()),
+            tools,
             host,
             world: parts.world,
             limits: parts.limits,

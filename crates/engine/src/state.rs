@@ -1,8 +1,8 @@
 //! What is folded from the log.
 
 use deft_types::{
-    ActionEvent, ActionId, ConfirmationPolicy, ConversationStateUpdateEvent, Event, EventBody, EventId,
-    SecurityAnalyzer, Source, Stats, Status,
+    Action, ActionEvent, ActionId, ConfirmationPolicy, ConversationStateUpdateEvent, Event, EventBody,
+    EventId, SecurityAnalyzer, Source, Stats, Status,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -37,6 +37,7 @@ pub struct State {
     pub analyzer: Option<Option<SecurityAnalyzer>>,
     /// Whether somebody wants room to be made in the view.
     pub(crate) wants_condensation: bool,
+    structured_output: Option<Value>,
     pub(crate) has_prompt: bool,
     /// The ids of all calls: a provider that numbers them anew in each reply must not get two alike.
     pub(crate) call_ids: HashSet<String>,
@@ -81,6 +82,11 @@ impl State {
         self.open_calls.len()
     }
 
+    /// The last answer in a form that was asked for.
+    pub fn structured_output(&self) -> Option<&Value> {
+        self.structured_output.as_ref()
+    }
+
     /// Takes the next event of the log in.
     pub fn apply(&mut self, event: &Event) {
         self.view.apply(event);
@@ -107,6 +113,10 @@ impl State {
             EventBody::Action(action) => {
                 self.silent_replies = 0;
                 self.recent.call(&event.id, action);
+                let extra = action.action.as_ref().map(Action::extra);
+                if let Some(answer) = extra.and_then(|extra| extra.get("structured_output")) {
+                    self.structured_output = Some(answer.clone());
+                }
                 self.call_ids.insert(action.tool_call_id.clone());
                 self.open_calls.push(OpenCall {
                     id: event.id.clone(),

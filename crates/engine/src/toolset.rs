@@ -1,10 +1,13 @@
 //! The tools of a conversation, as a model is offered them.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use deft_llm::ToolSchema;
 use deft_types::{ToolDefinition, ToolSpec};
 use serde_json::{Map, Value, json};
+
+use crate::structured::{self, SchemaError};
 
 /// The tools of the executor, then those that run beside the engine.
 #[derive(Clone, Default)]
@@ -13,9 +16,27 @@ pub(crate) struct Toolset {
     /// How many of them are the executor's.
     remote: usize,
     schemas: Arc<[ToolSchema]>,
+    /// What some of them answer with, beside their own arguments.
+    responses: BTreeMap<String, Value>,
 }
 
 impl Toolset {
+    /// Asks for an answer of this form with each call of a tool.
+    pub(crate) fn ask_for(&mut self, tool: String, response: Value) -> Result<(), SchemaError> {
+        let Some(spec) = self.specs.iter_mut().find(|spec| spec.name() == tool) else {
+            return Err(SchemaError::NoTool(tool));
+        };
+        spec.parameters = structured::merged(&tool, &spec.parameters, &response)?;
+        self.schemas = self.specs.iter().map(schema_for_model).collect();
+        self.responses.insert(tool, response);
+        Ok(())
+    }
+
+    /// The form of the answer that a tool is asked for.
+    pub(crate) fn response_of(&self, tool: &str) -> Option<&Value> {
+        self.responses.get(tool)
+    }
+
     pub(crate) fn new(executor: Vec<ToolSpec>, host: Vec<ToolSpec>) -> Self {
         let remote = executor.len();
         let specs: Vec<_> = executor.into_iter().chain(host).collect();
@@ -24,6 +45,7 @@ impl Toolset {
             specs,
             remote,
             schemas,
+            responses: BTreeMap::new(),
         }
     }
 

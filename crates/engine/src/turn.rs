@@ -11,6 +11,7 @@ use std::collections::HashSet;
 use crate::alias;
 use crate::arguments;
 use crate::state::OpenCall;
+use crate::structured;
 use crate::toolset::Toolset;
 use crate::world::World;
 
@@ -243,14 +244,19 @@ fn check(call: &mut ToolCall, tools: &Toolset) -> Result<Checked, String> {
     let summary = fitted
         .summary
         .unwrap_or_else(|| format!("{}: {}", call.name, json!(fitted.fields)));
+    let mut fields = fitted.fields;
+    if let Some(response) = tools.response_of(&call.name) {
+        let answer = structured::split(&mut fields, response);
+        fields.insert("structured_output".to_owned(), answer);
+    }
     let action = match tool.definition.action_type.as_str() {
         // The one kind for all tools that clients do not know: the arguments are a field of it.
         "MCPToolAction" => MCPToolAction {
-            data: fitted.fields,
+            data: fields,
             ..MCPToolAction::default()
         }
         .into(),
-        kind => Action::from_fields(kind, fitted.fields),
+        kind => Action::from_fields(kind, fields),
     };
     Ok(Checked {
         action,

@@ -10,6 +10,21 @@ pub use self::browser::*;
 use crate::observation::TaskItem;
 use crate::tagged::{Extra, tagged_union};
 
+/// What every action has.
+macro_rules! common_parts {
+    ($($variant:ident),* $(,)?) => {
+        impl Action {
+            /// The fields that its kind does not have.
+            pub fn extra(&self) -> &Extra {
+                match self {
+                    $(Self::$variant(body) => &body.extra,)*
+                    Self::Unknown(unknown) => &unknown.fields,
+                }
+            }
+        }
+    };
+}
+
 tagged_union! {
     /// What the agent asks a tool to do.
     Action {
@@ -53,7 +68,7 @@ tagged_union! {
         ConsultTom(ConsultTomAction),
         SleeptimeCompute(SleeptimeComputeAction),
         Workflow(WorkflowAction),
-    }
+    } with common_parts
 }
 
 /// Calls a tool of an MCP server.

@@ -4,7 +4,7 @@
 //! The process that is killed is this test binary itself, started again with [`CHILD`] set: the real engine and
 //! store, and an executor that is a process of its own and survives.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
@@ -103,6 +103,7 @@ async fn live(case: &Path, die_at: Option<usize>) {
         directory: work.display().to_string(),
         tools: Toolbox::standard(context).unwrap().specs(),
         host: Toolbox::host(),
+        responses: BTreeMap::new(),
         world: world.clone(),
         limits: Limits {
             max_steps: 50,

@@ -1,6 +1,6 @@
 //! A place to try things: a temporary workspace with its executor, and a store.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
@@ -111,6 +111,7 @@ impl Desk {
             directory: self.executors.work.display().to_string(),
             tools: self.executors.specs(),
             host: Toolbox::host(),
+            responses: BTreeMap::new(),
             world: Arc::new(RealWorld),
             limits,
             safety: Safety::default(),

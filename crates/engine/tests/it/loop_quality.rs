@@ -1,7 +1,9 @@
 //! Whatever a model replies, the run goes on and every call has its result.
 
-use deft_engine::{ExecutorFate, Limits};
+use deft_engine::{Conversation, ExecutorFate, Limits};
 use deft_types::{Event, EventBody, Source, Status};
+
+use serde_json::json;
 
 use crate::desk::{Desk, assert_paired, budget, say, settled};
 
@@ -332,4 +334,23 @@ async fn an_agent_in_a_circle_is_told_then_stopped_and_can_go_on() {
     assert_eq!(desk.model.asked(), 8);
     conversation.run().await.unwrap();
     assert_eq!(settled(&conversation).await.status, Status::Finished);
+}
+
+#[tokio::test]
+async fn an_answer_in_a_given_form_is_asked_for_checked_and_kept() {
+    let script = r#"
+- tool_calls: [{name: finish, arguments: {message: done}}]
+- tool_calls: [{name: finish, arguments: {message: done, score: 3}}]
+"#;
+    let desk = Desk::new(script).await;
+    let mut parts = desk.parts(Desk::limits()).await;
+    let response =
+        json!({"type": "object", "properties": {"score": {"type": "integer"}}, "required": ["score"]});
+    parts.responses.insert("finish".to_owned(), response);
+    let conversation = Conversation::open(parts).await.unwrap();
+    assert_eq!(desk.run(&conversation).await.status, Status::Finished);
+    assert!(errors(&desk.events().await)[0].contains("`score` is missing"));
+    let state = desk.rebuilt().await;
+    assert_eq!(state.structured_output(), Some(&json!({"score": 3})));
+    assert_eq!(state.answer.as_deref(), Some("done"));
 }
