@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use deft_types::ToolSpec;
 
-use crate::{FileEditor, Finish, Terminal, TerminalOptions, Think, Tool, ToolError};
+use crate::{FileEditor, Finish, Secrets, Terminal, TerminalOptions, Think, Tool, ToolError};
 
 /// What the tools need to know about where they work.
 #[derive(Clone, Debug)]
@@ -20,10 +20,11 @@ pub struct ToolContext {
     pub env: Vec<(String, String)>,
 }
 
-/// The tools of one workspace. Close it before dropping it: a dropped one kills its shell, but not what the
-/// shell left in the background.
+/// The tools of one workspace. Close it before dropping it: a dropped one kills its shells, but not what they
+/// left in the background.
 pub struct Toolbox {
     tools: Vec<(String, Arc<dyn Tool>)>,
+    secrets: Secrets,
 }
 
 impl Toolbox {
@@ -43,13 +44,17 @@ impl Toolbox {
                 context.private_dir.display()
             )))?;
         let editor = FileEditor::new(context.workspace.clone());
+        let secrets = Secrets::default();
         let tools: [Arc<dyn Tool>; 4] = [
-            Arc::new(Terminal::new(context, options)),
+            Arc::new(Terminal::new(context, options, secrets.clone())),
             Arc::new(editor),
             Arc::new(Finish),
             Arc::new(Think),
         ];
-        let empty = Self { tools: Vec::new() };
+        let empty = Self {
+            tools: Vec::new(),
+            secrets,
+        };
         Ok(tools.into_iter().fold(empty, Self::with))
     }
 
@@ -58,6 +63,11 @@ impl Toolbox {
     pub fn with(mut self, tool: Arc<dyn Tool>) -> Self {
         self.tools.push((tool.spec().name().to_owned(), tool));
         self
+    }
+
+    /// What commands may use by name, and what must not be told.
+    pub fn secrets(&self) -> &Secrets {
+        &self.secrets
     }
 
     /// What to offer to a model, always in the same order.
