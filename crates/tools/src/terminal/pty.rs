@@ -7,6 +7,8 @@ use rustix::termios::{
     ControlModes, InputModes, LocalModes, OptionalActions, OutputModes, Termios, tcgetattr, tcsetattr,
 };
 
+use super::prompt::Input;
+
 /// Modes in which output comes as it was written, input is not echoed, and control keys send signals.
 pub(super) fn modes(terminal: &OwnedFd) -> io::Result<Termios> {
     let mut modes = tcgetattr(terminal)?;
@@ -17,6 +19,14 @@ pub(super) fn modes(terminal: &OwnedFd) -> io::Result<Termios> {
     modes.local_modes = LocalModes::ISIG | LocalModes::ICANON | LocalModes::IEXTEN | LocalModes::NOFLSH;
     apply(terminal, &modes)?;
     Ok(modes)
+}
+
+/// What a program has made of the modes.
+pub(super) fn input(terminal: &OwnedFd) -> Input {
+    match tcgetattr(terminal) {
+        Ok(modes) if !modes.local_modes.contains(LocalModes::ICANON) => Input::Keys,
+        Ok(_) | Err(_) => Input::Lines,
+    }
 }
 
 /// Sets the modes, whatever a program has made of them.

@@ -1,21 +1,23 @@
 //! What happens with one call of the terminal.
 
+mod answer;
 mod upkeep;
 mod wait;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use deft_types::{CommandMetadata, Content, TerminalAction, TerminalObservation};
+use deft_types::{Content, TerminalAction, TerminalObservation};
 use tokio_util::sync::CancellationToken;
 
 use super::reader::Progress;
-use super::setup::{Setup, host_name, python_in, user_name};
+use super::setup::{Setup, host_name, user_name};
 use super::shell::Shell;
-use super::{exports, guard, jobs, keys, notes};
+use super::{exports, guard, keys, notes};
 use crate::cgroup::ControlGroup;
 use crate::process_tree;
 use crate::{OutputSink, ToolError};
+pub(super) use answer::refusal;
 use wait::{Limit, OnPrompt, Outcome, SHORTEST_TIMEOUT, soon};
 
 /// One shell and what runs in it.
@@ -263,42 +265,5 @@ impl Session {
         seen.timeout = self.running.is_some();
         seen.metadata.suffix = suffix;
         Ok(seen)
-    }
-
-    /// The jobs of an idle shell, if it ever had one.
-    fn told_jobs(&self) -> String {
-        let shell = self.shell.as_ref().filter(|_| self.background != -1);
-        shell.and_then(|shell| jobs::told(shell.pid)).unwrap_or_default()
-    }
-
-    fn observation(&mut self, command: &str, text: String, status: i64) -> TerminalObservation {
-        if let Some(directory) = self.shell.as_ref().and_then(Shell::directory) {
-            self.directory = directory;
-        }
-        TerminalObservation {
-            content: vec![Content::text(text)],
-            command: Some(command.to_owned()),
-            exit_code: Some(status),
-            metadata: CommandMetadata {
-                exit_code: status,
-                pid: self.background,
-                username: self.user.clone(),
-                hostname: self.host.clone(),
-                working_dir: Some(self.directory.to_string_lossy().into_owned()),
-                py_interpreter_path: python_in(&self.path),
-                ..CommandMetadata::default()
-            },
-            ..TerminalObservation::default()
-        }
-    }
-}
-
-/// An answer that nothing was run for.
-pub(super) fn refusal(command: &str, text: &str) -> TerminalObservation {
-    TerminalObservation {
-        content: vec![Content::text(text)],
-        is_error: true,
-        command: Some(command.to_owned()),
-        ..TerminalObservation::default()
     }
 }

@@ -11,7 +11,7 @@ use super::setup::Setup;
 
 /// The shell that is meant when none is named.
 pub(super) const MAIN: &str = "main";
-/// How many shells there may be at once.
+/// How many shells there may be beside the main one.
 const COUNT_LIMIT: usize = 8;
 /// How long a name may be.
 const NAME_LIMIT: usize = 32;
@@ -48,14 +48,15 @@ impl Shells {
         if let Some(shell) = open.get(name) {
             return Ok(Arc::clone(shell));
         }
-        if open.len() >= COUNT_LIMIT {
-            let shells = open.iter().map(|(name, shell)| {
+        let beside = || open.iter().filter(|(name, _)| *name != MAIN);
+        if name != MAIN && beside().count() >= COUNT_LIMIT {
+            let shells = beside().map(|(name, shell)| {
                 let news = news_of(shell).unwrap_or_else(|| "is idle".to_owned());
                 format!("`{name}` {news}")
             });
             let shells = shells.collect::<Vec<_>>().join("; ");
             return Err(format!(
-                "There are {COUNT_LIMIT} shells, which is the limit: {shells}. Nothing was run. Use one of them, or end one with `reset` and an empty `command`."
+                "There are {COUNT_LIMIT} shells beside the main one, which is the limit: {shells}. Nothing was run. Use one of them, or end one with `reset` and an empty `command`."
             ));
         }
         let shell = Arc::new(Mutex::new(Session::new(

@@ -88,6 +88,17 @@ async fn a_program_that_asks_for_a_password_can_be_answered_and_stopped() {
 }
 
 #[tokio::test]
+async fn a_prompt_with_line_editing_returns_soon_too() {
+    let bench = Bench::new();
+    let begun = Instant::now();
+    let seen = bench.sh("bash --norc --noprofile -i").await;
+    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
+    assert!(seen.metadata.suffix.contains("waits for input"), "{seen:?}");
+    assert!(text(&bench.input("echo $((6 * 7))").await).contains("\n42\n"));
+    assert_eq!(bench.input("exit 5").await.exit_code, Some(5));
+}
+
+#[tokio::test]
 async fn a_silent_command_that_reads_nothing_is_waited_for() {
     let bench = Bench::new();
     let seen = bench.sh("sleep 2.5; echo done").await;

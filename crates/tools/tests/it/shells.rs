@@ -105,7 +105,8 @@ async fn there_are_only_so_many_shells_and_the_refusal_lists_them() {
     for number in 0..8 {
         bench.sh_in(&format!("s{number}"), "sleep 4732", NOW).await;
     }
-    let seen = bench.sh("echo one too many").await;
+    assert_eq!(text(&bench.sh("echo always").await), "always");
+    let seen = bench.sh_in("s8", "echo one too many", None).await;
     assert!(
         seen.is_error && text(&seen).contains("`s7` runs `sleep 4732`"),
         "{seen:?}"
@@ -120,7 +121,7 @@ async fn there_are_only_so_many_shells_and_the_refusal_lists_them() {
     };
     assert_eq!(bench.terminal(reset).await.exit_code, Some(0));
     assert_eq!(processes_with("sleep 4732").len(), 7, "only its own are ended");
-    assert_eq!(text(&bench.sh("echo room").await), "room");
+    assert_eq!(text(&bench.sh_in("s8", "echo room", None).await), "room");
     bench.toolbox.close().await;
     assert_eq!(processes_with("sleep 4732"), [0_u32; 0]);
 }
@@ -144,9 +145,12 @@ fn a_call_touches_its_shell() {
 #[tokio::test]
 async fn jobs_are_listed_as_long_as_they_run_and_their_output_can_be_read() {
     let bench = Bench::new();
-    let seen = bench
+    bench
         .sh("sleep 4733 & (until [ -e go ]; do sleep 0.01; done; echo from-behind; touch gone) &")
         .await;
+    // A job is a copy of the shell until it has become its program.
+    eventually("the job runs", || !processes_with("sleep 4733").is_empty()).await;
+    let seen = bench.sh("true").await;
     assert!(seen.metadata.suffix.contains("`sleep 4733`"), "{seen:?}");
     assert!(seen.metadata.suffix.contains("`( … )`"), "{seen:?}");
     std::fs::write(bench.workspace().join("go"), "").unwrap();
