@@ -38,7 +38,6 @@ impl Keyboard {
         let sent = match name.as_str() {
             "ENTER" => "\r".to_owned(),
             "TAB" => "\t".to_owned(),
-            "SPACE" => " ".to_owned(),
             "BS" => "\x7f".to_owned(),
             "ESC" => "\x1b".to_owned(),
             "UP" => arrow('A'),
@@ -47,7 +46,6 @@ impl Keyboard {
             "LEFT" => arrow('D'),
             "HOME" => arrow('H'),
             "END" => arrow('F'),
-            "DEL" => "\x1b[3~".to_owned(),
             "PGUP" => "\x1b[5~".to_owned(),
             "PGDN" => "\x1b[6~".to_owned(),
             _ => return None,

@@ -40,7 +40,7 @@ async fn a_pager_shows_its_screen_and_takes_keys() {
         screen.contains("\nline 1\nline 2\n") && !screen.contains('\x1b'),
         "{screen}"
     );
-    let screen = until(&bench, bench.input("SPACE").await, shows("\nline 78\n")).await;
+    let screen = until(&bench, bench.input(" ").await, shows("\nline 78\n")).await;
     assert!(!shows("\nline 2\n")(&screen), "{screen:?}");
     until(&bench, bench.input("UP").await, shows("\nline 39\n")).await;
     let seen = until(&bench, bench.input("q").await, |seen| !seen.timeout).await;
