@@ -5,6 +5,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use deft_tools::SecretSet;
 use deft_types::{Action, ActionId};
 use futures::{SinkExt, StreamExt};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -170,6 +171,12 @@ impl Client {
     /// Stops a call. It still ends with a result.
     pub async fn cancel(&self, id: ActionId) {
         self.send(Request::Cancel { id }).await;
+    }
+
+    /// Gives the executor its secrets: commands sent after this can use them by name, and no result shows them. They
+    /// replace those it had.
+    pub async fn set_secrets(&self, secrets: SecretSet) {
+        self.send(Request::SetSecrets { secrets }).await;
     }
 
     /// Ends the executor and everything it started, and waits until it is gone.

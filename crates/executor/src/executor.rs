@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use deft_tools::{Call, OutputSink, Toolbox, Turns};
+use deft_tools::{Call, Mask, MaskedStream, OutputSink, Secrets, Toolbox, Turns};
 use deft_types::{Action, ActionId};
 use futures::{SinkExt, StreamExt};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -150,6 +150,7 @@ impl Executor {
                     entry.cancel.cancel();
                 }
             }
+            Request::SetSecrets { secrets } => self.shared.tools.secrets().set(secrets),
             Request::Shutdown => self.shared.shutdown_requested.cancel(),
         }
     }
@@ -165,6 +166,7 @@ impl Executor {
     ) {
         let Some(tool) = self.shared.tools.get(tool) else {
             let message = format!("The executor has no tool named '{tool}'.");
+            let message = self.shared.tools.secrets().mask().hide(&message).into_owned();
             outcome.send_replace(Some(Outcome::Failed { message }));
             return;
         };
@@ -189,15 +191,17 @@ impl Executor {
                 run.await
             };
             // The call holds the sink, so the chunks end with it.
-            let (ended, ()) = tokio::join!(run, publish(chunks, &entry.output));
+            let secrets = shared.tools.secrets();
+            let (ended, ()) = tokio::join!(run, publish(chunks, secrets, &entry.output));
             let ended = match ended {
-                Ok(observation) => within_limit(Outcome::Observed {
+                Ok(observation) => Outcome::Observed {
                     observation: Box::new(observation),
-                }),
+                },
                 Err(error) => Outcome::Failed {
                     message: error.to_string(),
                 },
             };
+            let ended = within_limit(without_secrets(ended, &secrets.mask()));
             outcome.send_replace(Some(ended));
             shared.journal.ended(&id);
         });
@@ -217,20 +221,43 @@ fn within_limit(outcome: Outcome) -> Outcome {
     Outcome::Failed { message }
 }
 
-/// Makes text of output: a character that is split between two chunks is put together again.
-async fn publish(mut chunks: mpsc::Receiver<Bytes>, output: &broadcast::Sender<String>) {
-    let mut pending = Vec::new();
+/// Hides secrets in every string of an answer, whichever tool gave it.
+fn without_secrets(outcome: Outcome, mask: &Mask) -> Outcome {
+    if mask.is_empty() {
+        return outcome;
+    }
+    let hidden = serde_json::to_value(outcome).and_then(|mut value| {
+        mask.hide_in(&mut value);
+        serde_json::from_value(value)
+    });
+    hidden.unwrap_or_else(|_| Outcome::Failed {
+        message: "The tool has done its work, but the value of a secret is also a word that its answer is built of, so \
+                  that the answer cannot be shown."
+            .to_owned(),
+    })
+}
+
+/// Makes text of output, without secrets: a character that is split between two chunks is put together again.
+async fn publish(mut chunks: mpsc::Receiver<Bytes>, secrets: &Secrets, output: &broadcast::Sender<String>) {
+    let (mut masked, mut pending) = (MaskedStream::default(), Vec::new());
     while let Some(chunk) = chunks.recv().await {
-        pending.extend_from_slice(&chunk);
+        masked.push(&secrets.mask(), &chunk, |bytes| pending.extend_from_slice(bytes));
         let whole = match std::str::from_utf8(&pending) {
             Err(error) if error.error_len().is_none() => error.valid_up_to(), // the rest is still to come
             _ => pending.len(),
         };
-        let text = String::from_utf8_lossy(&pending[..whole]).into_owned();
-        pending.drain(..whole);
-        if !text.is_empty() {
-            let _ = output.send(text); // nobody watching is fine
-        }
+        send_text(&mut pending, whole, output);
+    }
+    masked.end(&secrets.mask(), |bytes| pending.extend_from_slice(bytes));
+    let rest = pending.len();
+    send_text(&mut pending, rest, output);
+}
+
+fn send_text(pending: &mut Vec<u8>, length: usize, output: &broadcast::Sender<String>) {
+    let text = String::from_utf8_lossy(&pending[..length]).into_owned();
+    pending.drain(..length);
+    if !text.is_empty() {
+        let _ = output.send(text); // nobody watching is fine
     }
 }
 

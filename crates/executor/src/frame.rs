@@ -6,6 +6,7 @@
 use std::io;
 
 use bytes::Bytes;
+use deft_tools::SecretSet;
 use deft_types::{Action, ActionId, Observation, ToolSpec};
 use futures::{Sink, SinkExt, Stream, StreamExt};
 use serde::de::DeserializeOwned;
@@ -15,7 +16,7 @@ use tokio_util::codec::{FramedRead, FramedWrite, LengthDelimitedCodec};
 use uuid::Uuid;
 
 /// Both ends must speak the same version.
-pub const PROTOCOL_VERSION: u32 = 1;
+pub const PROTOCOL_VERSION: u32 = 2;
 
 /// A longer frame ends the connection: nothing we send comes near it.
 pub const MAX_FRAME_BYTES: usize = 64 * 1024 * 1024;
@@ -54,6 +55,12 @@ pub enum Request {
     Cancel {
         /// The action event's id.
         id: ActionId,
+    },
+    /// Use these secrets, and no others, from now on.
+    SetSecrets {
+        /// All of them.
+        #[serde(with = "wire_secrets")]
+        secrets: SecretSet,
     },
     /// End the executor and everything it started.
     Shutdown,
@@ -117,6 +124,25 @@ pub enum Outcome {
         /// Why, in words for the model.
         message: String,
     },
+}
+
+/// Secrets in clear: the stream to an executor is the one place they belong to.
+mod wire_secrets {
+    use std::collections::BTreeMap;
+
+    use deft_tools::SecretSet;
+    use deft_types::Secret;
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(secrets: &SecretSet, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(secrets.iter().map(|(name, value)| (name, value.expose())))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SecretSet, D::Error> {
+        let secrets = BTreeMap::<String, Secret<String>>::deserialize(deserializer)?;
+        SecretSet::new(secrets).map_err(D::Error::custom)
+    }
 }
 
 /// Reads frames of one kind.

@@ -1,15 +1,17 @@
 //! The executor, its client and its socket, with a real shell.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use deft_executor::daemon::{Daemon, SOCKET, private_directory};
+use deft_executor::frame::Request;
 use deft_executor::{Client, Executor, Outcome, Update};
-use deft_tools::{ToolContext, Toolbox};
-use deft_types::{Action, Observation, TerminalAction, TerminalObservation};
+use deft_tools::{SecretSet, ToolContext, Toolbox};
+use deft_types::{Action, Observation, Secret, TerminalAction, TerminalObservation};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
@@ -301,4 +303,62 @@ async fn a_result_that_nobody_wants_is_forgotten_as_soon_as_it_is_there() {
     while client.collect("1".into()).await.end().await != Update::Unknown {
         tokio::task::yield_now().await;
     }
+}
+
+#[tokio::test]
+async fn secrets_reach_commands_by_name_and_no_answer_of_any_tool() {
+    let place = Place::new();
+    let client = place.connect().await;
+    let secrets = BTreeMap::from([("TOKEN".to_owned(), Secret::new("t0ken-value".to_owned()))]);
+    let request = Request::SetSecrets {
+        secrets: SecretSet::new(secrets.clone()).unwrap(),
+    };
+    assert!(!format!("{request:?}").contains("t0ken"));
+    client.set_secrets(SecretSet::new(secrets).unwrap()).await;
+
+    let mut running = call(
+        &client,
+        "1",
+        "printf '%s' $TOKEN > kept; printf t0ken; sleep 0.1; echo -value; echo end",
+    )
+    .await;
+    let mut live = String::new();
+    let observation = loop {
+        match running.next().await {
+            Update::Output(chunk) => live.push_str(&chunk),
+            ended => break terminal(ended),
+        }
+    };
+    assert_eq!(place.file("kept"), "t0ken-value");
+    assert_eq!(deft_types::text_of(&observation.content), "<secret-hidden>\nend");
+    assert_eq!(live, "<secret-hidden>\nend\n");
+
+    let view = deft_types::FileEditorAction {
+        path: place.root.path().join("kept").display().to_string(),
+        ..deft_types::FileEditorAction::default()
+    };
+    let seen = client
+        .call("2".into(), "file_editor".into(), view.into())
+        .await
+        .end()
+        .await;
+    let seen = format!("{seen:?}");
+    assert!(
+        seen.contains("<secret-hidden>") && !seen.contains("t0ken"),
+        "{seen}"
+    );
+    let failed = client
+        .call("3".into(), "t0ken-value".into(), command("x"))
+        .await
+        .end()
+        .await;
+    assert!(!format!("{failed:?}").contains("t0ken"), "{failed:?}");
+}
+
+#[test]
+fn a_frame_with_more_secrets_than_can_be_hidden_is_no_frame() {
+    let value = "x".repeat(100_000);
+    let frame = serde_json::json!({"type": "set_secrets", "secrets": {"A": value}});
+    let error = serde_json::from_value::<Request>(frame).unwrap_err().to_string();
+    assert!(error.contains("too many secrets"), "{error}");
 }

@@ -10,8 +10,12 @@
 mod cgroup;
 mod file_editor;
 mod finish;
+#[cfg(test)]
+mod fuzz;
+mod mask;
 mod output;
 mod process_tree;
+mod secrets;
 mod spec;
 mod terminal;
 mod think;
@@ -22,8 +26,10 @@ mod turns;
 
 pub use file_editor::FileEditor;
 pub use finish::Finish;
+pub use mask::{Mask, MaskedStream};
 pub use output::{OUTPUT_QUEUE, OutputSink};
 pub use process_tree::{become_subreaper, kill_descendants_of};
+pub use secrets::{SecretSet, Secrets, TooManySecrets};
 pub use spec::{Reach, spec};
 pub use terminal::{Terminal, TerminalOptions};
 pub use think::Think;

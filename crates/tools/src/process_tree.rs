@@ -15,8 +15,8 @@ use rustix::process::{
     waitpid,
 };
 
-/// Names, in the environment of all that a toolbox starts, the toolbox.
-pub(crate) const TOOLBOX_VARIABLE: &str = "DEFT_TOOLBOX";
+/// Names, in the environment of all that a shell starts, the shell.
+pub(crate) const SHELL_VARIABLE: &str = "DEFT_SHELL";
 
 /// How often the tree is walked again for processes that were born during the last walk.
 const KILL_ROUNDS: u32 = 250;
@@ -35,12 +35,12 @@ pub async fn kill_descendants_of(pid: u32) {
     kill_all(move |table| table.descendants_of(pid)).await;
 }
 
-/// What one toolbox has started: its shell and all below, and orphans that came to this process.
+/// What one shell has started: itself and all below, and orphans that came to this process.
 #[derive(Clone, Debug)]
 pub(crate) struct Family {
-    /// The value of [`TOOLBOX_VARIABLE`].
-    pub(crate) toolbox: String,
-    /// The shell, if one runs.
+    /// The value of [`SHELL_VARIABLE`].
+    pub(crate) name: String,
+    /// The shell, if it runs.
     pub(crate) shell: Option<u32>,
 }
 
@@ -98,7 +98,7 @@ impl Family {
     }
 
     /// Children of this process that it did not start: those it starts itself stay in its session, but for the
-    /// shells, and the shells of other toolboxes say whose they are.
+    /// shells, and other shells and what they start say whose they are.
     fn orphans<'a>(&'a self, table: &'a Table) -> impl Iterator<Item = &'a Process> {
         let me = getpid().as_raw_pid().cast_unsigned();
         let session = table.0.get(&me).map(|process| process.session);
@@ -106,9 +106,19 @@ impl Family {
             process.parent == me
                 && Some(process.session) != session
                 && Some(process.pid) != self.shell
-                && toolbox_of(process.pid).is_none_or(|toolbox| toolbox == self.toolbox)
+                && shell_of(process.pid).is_none_or(|name| name == self.name)
         })
     }
+}
+
+/// The processes of a process group that sleep.
+pub(crate) fn sleepers_in(group: u32) -> Vec<u32> {
+    let table = Table::read();
+    let members = table
+        .0
+        .values()
+        .filter(|process| process.group == group && process.sleeps);
+    members.map(|process| process.pid).collect()
 }
 
 /// The present, on the clock that says when processes started: hundredths of a second since boot.
@@ -142,8 +152,10 @@ async fn kill_all(select: impl Fn(&Table) -> Vec<u32> + Send + 'static) {
 struct Process {
     pid: u32,
     parent: u32,
+    group: u32,
     session: u32,
     start: u64,
+    sleeps: bool,
     ended: bool,
 }
 
@@ -191,18 +203,20 @@ fn parse_stat(pid: u32, stat: &str) -> Option<Process> {
     let fields: Vec<&str> = stat.get(stat.rfind(')')? + 2..)?.split(' ').collect();
     Some(Process {
         pid,
+        sleeps: *fields.first()? == "S",
         ended: matches!(*fields.first()?, "Z" | "X"),
         parent: fields.get(1)?.parse().ok()?,
+        group: fields.get(2)?.parse().ok()?,
         session: fields.get(3)?.parse().ok()?,
         start: fields.get(19)?.parse().ok()?,
     })
 }
 
-fn toolbox_of(pid: u32) -> Option<String> {
+fn shell_of(pid: u32) -> Option<String> {
     let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
     environment.split(|byte| *byte == 0).find_map(|entry| {
         let value = entry
-            .strip_prefix(TOOLBOX_VARIABLE.as_bytes())?
+            .strip_prefix(SHELL_VARIABLE.as_bytes())?
             .strip_prefix(b"=")?;
         Some(String::from_utf8_lossy(value).into_owned())
     })

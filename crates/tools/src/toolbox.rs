@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use deft_types::ToolSpec;
 
-use crate::{FileEditor, Finish, Terminal, TerminalOptions, Think, Tool, ToolError};
+use crate::{FileEditor, Finish, Secrets, Terminal, TerminalOptions, Think, Tool, ToolError};
 
 /// What the tools need to know about where they work.
 #[derive(Clone, Debug)]
@@ -25,6 +25,7 @@ pub struct ToolContext {
 #[derive(Default)]
 pub struct Toolbox {
     tools: Vec<(String, Arc<dyn Tool>)>,
+    secrets: Secrets,
 }
 
 impl Toolbox {
@@ -49,9 +50,9 @@ impl Toolbox {
                 context.private_dir.display()
             )))?;
         let editor = FileEditor::new(context.workspace.clone());
-        Ok(Self::default()
-            .with(Arc::new(Terminal::new(context, options)))
-            .with(Arc::new(editor)))
+        let toolbox = Self::default();
+        let terminal = Terminal::new(context, options, toolbox.secrets.clone());
+        Ok(toolbox.with(Arc::new(terminal)).with(Arc::new(editor)))
     }
 
     /// With one more tool.
@@ -59,6 +60,11 @@ impl Toolbox {
     pub fn with(mut self, tool: Arc<dyn Tool>) -> Self {
         self.tools.push((tool.spec().name().to_owned(), tool));
         self
+    }
+
+    /// What commands may use by name, and what must not be told.
+    pub fn secrets(&self) -> &Secrets {
+        &self.secrets
     }
 
     /// What to offer to a model, always in the same order.

@@ -8,7 +8,11 @@ mod it {
     mod load;
     mod output;
     mod processes;
+    mod prompts;
     mod recorded;
     mod running;
+    mod screen;
+    mod secrets;
     mod shell;
+    mod shells;
 }

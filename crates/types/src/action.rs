@@ -313,6 +313,8 @@ pub struct TerminalAction {
     pub timeout: Option<f64>,
     #[serde(default)]
     pub reset: bool,
+    /// Ours: which of several shells; absent for the main one.
+    pub shell: Option<String>,
     #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
     pub extra: Extra,
 }

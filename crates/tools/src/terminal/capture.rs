@@ -1,6 +1,5 @@
 //! Keeps what a command prints: its beginning and its end in memory, all of it in a file if it is much.
 
-use std::collections::VecDeque;
 use std::fs::OpenOptions;
 use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -21,55 +20,55 @@ pub(super) const FILE_LIMIT: u64 = 1 << 30;
 #[derive(Debug, Default)]
 pub(super) struct HeadTail {
     head: Vec<u8>,
-    tail: VecDeque<u8>,
-    dropped: u64,
+    /// The end, and some of what comes before it.
+    tail: Vec<u8>,
+    total: u64,
 }
 
 impl HeadTail {
     fn push(&mut self, bytes: &[u8]) {
+        self.total += bytes.len() as u64;
         let (head, rest) = bytes.split_at(bytes.len().min(HEAD_LIMIT - self.head.len()));
         self.head.extend_from_slice(head);
-        let skipped = rest.len().saturating_sub(TAIL_LIMIT);
-        self.tail.extend(&rest[skipped..]);
-        let surplus = self.tail.len().saturating_sub(TAIL_LIMIT);
-        self.tail.drain(..surplus);
-        self.dropped += (skipped + surplus) as u64;
+        self.tail.extend_from_slice(rest);
+        // Not each time, because it moves all that stays.
+        if self.tail.len() > 2 * TAIL_LIMIT {
+            self.tail.drain(..self.tail.len() - TAIL_LIMIT);
+        }
     }
 
     /// The beginning, and the end if something is missing between the two.
     pub(super) fn parts(mut self) -> (Vec<u8>, Option<Vec<u8>>) {
-        if self.dropped == 0 {
+        if self.total <= (HEAD_LIMIT + TAIL_LIMIT) as u64 {
             self.head.extend(self.tail);
             (self.head, None)
         } else {
-            (self.head, Some(self.tail.into()))
+            self.tail.drain(..self.tail.len().saturating_sub(TAIL_LIMIT));
+            (self.head, Some(self.tail))
         }
     }
 
-    /// All bytes there ever were.
+    /// How many bytes there ever were.
     pub(super) fn total(&self) -> u64 {
-        (self.head.len() + self.tail.len()) as u64 + self.dropped
+        self.total
     }
 
     /// Removes the beginning of a character whose rest has not come yet.
     fn split_unfinished_character(&mut self) -> Vec<u8> {
         let part = if self.tail.is_empty() {
-            self.head.as_slice()
+            &mut self.head
         } else {
-            self.tail.make_contiguous()
+            &mut self.tail
         };
-        let end = &part[part.len().saturating_sub(4)..];
-        let unfinished = (1..=end.len().min(3))
+        let end = &part[part.len().saturating_sub(3)..];
+        let unfinished = (1..=end.len())
             .find(|length| {
                 let bytes = &end[end.len() - length..];
                 bytes[0] >= 0xC2 && std::str::from_utf8(bytes).is_err_and(|error| error.error_len().is_none())
             })
             .unwrap_or(0);
-        if self.tail.is_empty() {
-            self.head.split_off(self.head.len() - unfinished)
-        } else {
-            self.tail.split_off(self.tail.len() - unfinished).into()
-        }
+        self.total -= unfinished as u64;
+        part.split_off(part.len() - unfinished)
     }
 }
 
@@ -94,12 +93,16 @@ impl Capture {
         }
     }
 
-    /// Adds output; sometimes there is a batch for the file then.
-    pub(super) fn push(&mut self, bytes: &[u8]) -> Option<Batch> {
+    /// Adds output.
+    pub(super) fn push(&mut self, bytes: &[u8]) {
         self.kept.push(bytes);
         if self.saved < FILE_LIMIT {
             self.unsaved.extend_from_slice(bytes);
         }
+    }
+
+    /// What is to be written to the file now, if it is enough.
+    pub(super) fn due(&mut self) -> Option<Batch> {
         (self.unsaved.len() >= BATCH).then(|| self.batch())
     }
 
@@ -167,13 +170,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_middle_is_dropped_and_counted() {
+    fn the_middle_is_dropped() {
         let mut buffer = HeadTail::default();
         for number in 0..100_000_u32 {
             buffer.push(format!("{number:07}\n").as_bytes());
         }
         assert_eq!(buffer.total(), 800_000);
-        assert_eq!(buffer.dropped, 800_000 - (HEAD_LIMIT + TAIL_LIMIT) as u64);
         let (head, tail) = buffer.parts();
         assert!(head.starts_with(b"0000000\n0000001\n"));
         assert!(tail.is_some_and(|tail| tail.len() == TAIL_LIMIT && tail.ends_with(b"0099999\n")));

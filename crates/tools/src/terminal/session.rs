@@ -1,38 +1,26 @@
 //! What happens with one call of the terminal.
 
-use std::collections::VecDeque;
+mod answer;
+mod upkeep;
+mod wait;
+
 use std::path::PathBuf;
-use std::process::ExitStatus;
 use std::time::Duration;
 
-use deft_types::{CommandMetadata, Content, TerminalAction, TerminalObservation};
-use tokio::time::{Instant, sleep_until, timeout};
+use deft_types::{Content, TerminalAction, TerminalObservation};
 use tokio_util::sync::CancellationToken;
 
-use super::capture::Capture;
-use super::marker::End;
-use super::setup::{Setup, host_name, python_in, user_name};
-use super::shell::{Progress, Shell};
-use super::shown::{ASIDE_LIMIT, SHOWN_LIMIT, show};
-use super::{guard, keys, notes};
+use super::reader::Progress;
+use super::setup::{Setup, host_name, user_name};
+use super::shell::Shell;
+use super::{exports, guard, keys, notes};
 use crate::cgroup::ControlGroup;
-use crate::process_tree::{self, Family};
+use crate::process_tree;
 use crate::{OutputSink, ToolError};
+pub(super) use answer::refusal;
+use wait::{Limit, OnPrompt, Outcome, SHORTEST_TIMEOUT, soon};
 
-/// A `timeout` below this is taken for it: a quick command shall be able to end.
-const SHORTEST_TIMEOUT: Duration = Duration::from_millis(50);
-/// A `timeout` above this is taken for it.
-const LONGEST_TIMEOUT: Duration = Duration::from_hours(7 * 24);
-/// How long an interrupted command has to end before it is killed, and how long the shell has after that.
-const INTERRUPT_GRACE: Duration = Duration::from_millis(300);
-/// How often it is interrupted within that time.
-const INTERRUPT_ROUNDS: u32 = 3;
-/// How long output of a dead shell may take to come through.
-const DRAIN_LIMIT: Duration = Duration::from_millis(200);
-/// How many files with long outputs are kept; the oldest go first.
-const SAVED_OUTPUTS: usize = 32;
-
-/// The shell of a terminal and what runs in it.
+/// One shell and what runs in it.
 #[derive(Debug)]
 pub(super) struct Session {
     setup: Setup,
@@ -40,8 +28,7 @@ pub(super) struct Session {
     shell: Option<Shell>,
     /// Holds all that the shells start, where there may be one.
     group: Option<ControlGroup>,
-    /// When the running command began, on the clock of [`process_tree::now`].
-    running_since: Option<u64>,
+    running: Option<Running>,
     /// Where the shell was last seen.
     directory: PathBuf,
     /// Its search path.
@@ -50,25 +37,14 @@ pub(super) struct Session {
     background: i64,
     user: Option<String>,
     host: Option<String>,
-    saved: VecDeque<PathBuf>,
 }
 
-/// How waiting for a command ended.
-enum Outcome {
-    Done(End),
-    /// The limit was reached.
-    StillRunning,
-    Cancelled,
-    ShellEnded(ExitStatus),
-}
-
-/// How long to wait for a command.
-#[derive(Clone, Copy)]
-enum Limit {
-    /// Until it has printed nothing for so long.
-    Quiet(Duration),
-    /// Until the moment, which is so far from the call.
-    At(Instant, Duration),
+/// A command whose end nobody has been told of.
+#[derive(Debug)]
+struct Running {
+    command: String,
+    /// When it began, on the clock of [`process_tree::now`].
+    since: u64,
 }
 
 impl Session {
@@ -81,11 +57,29 @@ impl Session {
             quiet_limit,
             shell: None,
             group: None,
-            running_since: None,
+            running: None,
             user: user_name(),
             host: host_name(),
-            saved: VecDeque::new(),
         }
+    }
+
+    /// Whether there is a shell.
+    pub(super) fn is_open(&self) -> bool {
+        self.shell.is_some()
+    }
+
+    /// What whoever uses other shells should know about this one.
+    pub(super) fn news(&mut self) -> Option<String> {
+        let command = notes::clipped(&self.running.as_ref()?.command);
+        let shell = self.shell.as_mut()?;
+        let status = match (shell.progress().0, shell.ended()) {
+            (Progress::Done(end), _) => Some(end.status),
+            (_, ended) => ended.map(notes::code),
+        };
+        Some(match status {
+            Some(status) => format!("has ended `{command}` with exit code {status}, its output is unread"),
+            None => format!("runs `{command}`"),
+        })
     }
 
     /// Does what the action asks.
@@ -106,7 +100,6 @@ impl Session {
             self.close().await;
             self.directory.clone_from(&self.setup.workspace);
             if command.is_empty() {
-                self.ready_shell().await?;
                 return Ok(self.observation("[RESET]", notes::WAS_RESET.to_owned(), 0));
             }
             let mut seen = self.run(command, limit, output, cancel).await?;
@@ -114,9 +107,9 @@ impl Session {
             seen.command = Some(format!("[RESET] {command}"));
             return Ok(seen);
         }
-        if self.running_since.is_none() {
+        if self.running.is_none() {
             return if command.is_empty() {
-                Ok(refusal(command, notes::NOTHING_TO_READ))
+                Ok(self.read_background().await)
             } else if action.is_input {
                 Ok(refusal(command, notes::NOTHING_TO_TALK_TO))
             } else {
@@ -124,45 +117,23 @@ impl Session {
             };
         }
         if command.is_empty() && !action.is_input || action.command.is_empty() {
-            return self.follow(command, limit, output, cancel).await;
+            return self.follow(command, limit, OnPrompt::Wait, output, cancel).await;
         }
         if action.is_input || keys::is_stop_key(command) {
-            let line = action.command.strip_suffix('\n').unwrap_or(&action.command);
-            let typed = keys::bytes_of(command).unwrap_or_else(|| format!("{line}\r").into_bytes());
             if let Some(shell) = &mut self.shell
-                && let Err(error) = shell.type_in(&typed).await
+                && let Err(error) = shell.type_in(&shell.keyboard().bytes_of(&action.command)).await
             {
                 return Ok(refusal(command, &error.to_string()));
             }
-            return self.follow(command, limit, output, cancel).await;
+            return self
+                .follow(command, limit, OnPrompt::Return, output, cancel)
+                .await;
         }
-        let note = match self.wait(soon(SHORTEST_TIMEOUT), cancel).await? {
-            Outcome::Done(end) => notes::earlier_end(&self.finish(&end).await, end.status),
-            Outcome::ShellEnded(status) => {
-                let note = notes::earlier_end(&self.replace_shell().await?, notes::code(status));
-                note + notes::shell_ended(status, &self.directory).trim_start() + "\n"
-            }
-            Outcome::StillRunning | Outcome::Cancelled => return Ok(self.refuse(command).await),
-        };
-        let mut seen = self.run(command, limit, output, cancel).await?;
-        seen.metadata.prefix.insert_str(0, &note);
-        Ok(seen)
+        self.run_next(command, limit, output, cancel).await
     }
 
-    /// Ends the shell and everything that was started here.
-    pub(super) async fn close(&mut self) {
-        if let Some(group) = &self.group {
-            group.kill();
-        }
-        self.family().kill().await;
-        self.group = None;
-        self.shell = None;
-        self.running_since = None;
-        // Made again with the next command.
-        let _ = tokio::fs::remove_file(self.setup.command_file()).await;
-    }
-
-    /// Starts a command and waits for it.
+    /// Starts a command and waits for it. Several lines are one command: unlike a terminal that is typed into, a
+    /// file that is read cannot mix them up.
     async fn run(
         &mut self,
         command: &str,
@@ -179,14 +150,41 @@ impl Session {
             prefix = format!("{}\n", notes::shell_ended(status, &self.directory).trim_start());
         }
         let since = process_tree::now();
-        let aside = self.ready_shell().await?.begin(command, output).await?;
-        self.running_since = Some(since);
-        let aside = self.shown(aside, ASIDE_LIMIT).await;
+        let secrets = exports::script(command, &self.setup.secrets.named_in(command));
+        let aside = self.ready_shell().await?.begin(command, secrets, output).await?;
+        self.running = Some(Running {
+            command: command.to_owned(),
+            since,
+        });
+        let aside = self.shown_aside(aside).await;
         if !aside.is_empty() {
             prefix.push_str(&notes::aside(&aside));
         }
-        let mut seen = self.wait_and_report(command, limit, cancel).await?;
+        let mut seen = self.report(command, limit, OnPrompt::Return, cancel).await?;
         seen.metadata.prefix.insert_str(0, &prefix);
+        Ok(seen)
+    }
+
+    /// Runs a command if the one before, whose end nobody has seen, has ended by now.
+    async fn run_next(
+        &mut self,
+        command: &str,
+        limit: Limit,
+        output: OutputSink,
+        cancel: &CancellationToken,
+    ) -> Result<TerminalObservation, ToolError> {
+        let note = match self.wait(soon(SHORTEST_TIMEOUT), OnPrompt::Wait, cancel).await? {
+            Outcome::Done(end) => notes::earlier_end(&self.finish(&end).await, end.status),
+            Outcome::ShellEnded(status) => {
+                let note = notes::earlier_end(&self.replace_shell().await?, notes::code(status));
+                note + notes::shell_ended(status, &self.directory).trim_start() + "\n"
+            }
+            Outcome::StillRunning | Outcome::FillsScreen | Outcome::AwaitsInput | Outcome::Cancelled => {
+                return Ok(self.refuse(command).await);
+            }
+        };
+        let mut seen = self.run(command, limit, output, cancel).await?;
+        seen.metadata.prefix.insert_str(0, &note);
         Ok(seen)
     }
 
@@ -195,13 +193,14 @@ impl Session {
         &mut self,
         input: &str,
         limit: Limit,
+        on_prompt: OnPrompt,
         output: OutputSink,
         cancel: &CancellationToken,
     ) -> Result<TerminalObservation, ToolError> {
         if let Some(shell) = &self.shell {
             shell.watch(output);
         }
-        let mut seen = self.wait_and_report(input, limit, cancel).await?;
+        let mut seen = self.report(input, limit, on_prompt, cancel).await?;
         seen.metadata.prefix.insert_str(0, notes::EARLIER_OUTPUT);
         Ok(seen)
     }
@@ -216,227 +215,55 @@ impl Session {
         seen
     }
 
-    async fn wait_and_report(
+    /// Shows what jobs have printed while no command ran.
+    async fn read_background(&mut self) -> TerminalObservation {
+        let text = self.output_so_far().await;
+        if text.is_empty() {
+            let mut seen = refusal("", notes::NOTHING_TO_READ);
+            seen.metadata.suffix = self.told_jobs();
+            return seen;
+        }
+        let mut seen = self.observation("", text, -1);
+        seen.exit_code = None;
+        notes::BACKGROUND_OUTPUT.clone_into(&mut seen.metadata.prefix);
+        seen.metadata.suffix = self.told_jobs();
+        seen
+    }
+
+    /// Waits for the running command and says what came of it.
+    async fn report(
         &mut self,
         command: &str,
         limit: Limit,
+        on_prompt: OnPrompt,
         cancel: &CancellationToken,
     ) -> Result<TerminalObservation, ToolError> {
-        let (text, status, suffix) = match self.wait(limit, cancel).await? {
+        let (text, status, suffix) = match self.wait(limit, on_prompt, cancel).await? {
             Outcome::Cancelled => return self.interrupt(command).await,
             Outcome::Done(end) => {
                 let text = self.finish(&end).await;
-                (text, end.status, notes::ended(end.status, command))
+                let suffix = notes::ended(end.status, command) + &self.told_jobs();
+                (text, end.status, suffix)
             }
             Outcome::ShellEnded(status) => {
                 let text = self.replace_shell().await?;
                 let note = notes::shell_ended(status, &self.directory);
                 (text, notes::code(status), note)
             }
+            Outcome::AwaitsInput => (self.output_so_far().await, -1, notes::AWAITS_INPUT.to_owned()),
+            Outcome::FillsScreen => (self.output_so_far().await, -1, notes::FILLS_SCREEN.to_owned()),
             Outcome::StillRunning => {
                 let text = self.output_so_far().await;
                 let note = match limit {
-                    Limit::Quiet(limit) => notes::quiet(limit),
+                    Limit::Quiet(limit) => notes::quiet(limit, &text),
                     Limit::At(_, limit) => notes::timed_out(limit),
                 };
                 (text, -1, note)
             }
         };
         let mut seen = self.observation(command, text, status);
-        seen.timeout = self.running_since.is_some();
+        seen.timeout = self.running.is_some();
         seen.metadata.suffix = suffix;
         Ok(seen)
-    }
-
-    /// Waits until the command ends, the limit is reached or the call is cancelled.
-    async fn wait(&mut self, limit: Limit, cancel: &CancellationToken) -> Result<Outcome, ToolError> {
-        let asked = Instant::now();
-        let Some(shell) = &mut self.shell else {
-            return Err(ToolError::Closed);
-        };
-        loop {
-            let deadline = match (shell.progress().0, limit) {
-                (Progress::Done(end), _) => return Ok(Outcome::Done(end)),
-                (Progress::Aborted, _) => {
-                    shell.ask_for_end().await?;
-                    continue;
-                }
-                (_, Limit::At(moment, _)) => moment,
-                (_, Limit::Quiet(limit)) => shell.last_output().max(asked) + limit,
-            };
-            tokio::select! {
-                biased;
-                ended = shell.changed() => {
-                    if let Some(status) = ended {
-                        return Ok(Outcome::ShellEnded(status));
-                    }
-                }
-                () = cancel.cancelled() => return Ok(Outcome::Cancelled),
-                () = sleep_until(deadline) => match limit {
-                    Limit::Quiet(limit) if shell.last_output() + limit > Instant::now() => {}
-                    Limit::Quiet(_) | Limit::At(..) => return Ok(Outcome::StillRunning),
-                },
-            }
-        }
-    }
-
-    /// Ends the running command by force, first gently, and says how far it came.
-    async fn interrupt(&mut self, command: &str) -> Result<TerminalObservation, ToolError> {
-        let nobody = CancellationToken::new();
-        let mut outcome = Outcome::StillRunning;
-        for _ in 0..INTERRUPT_ROUNDS {
-            // Not only once: a job that starts just now may not have heard it.
-            if let Some(shell) = &self.shell {
-                shell.interrupt();
-            }
-            outcome = self
-                .wait(soon(INTERRUPT_GRACE / INTERRUPT_ROUNDS), &nobody)
-                .await?;
-            if !matches!(outcome, Outcome::StillRunning) {
-                break;
-            }
-        }
-        // Also after a quick end: what it has put in the background was started by it too.
-        let family = self.family();
-        let since = self.running_since.unwrap_or(0);
-        // A process that cannot be killed is not waited for.
-        let _ = timeout(INTERRUPT_GRACE, family.kill_younger_than(since)).await;
-        if matches!(outcome, Outcome::StillRunning) {
-            outcome = self.wait(soon(INTERRUPT_GRACE), &nobody).await?;
-        }
-        let (text, status, note) = match outcome {
-            Outcome::Done(end) => (self.finish(&end).await, end.status, String::new()),
-            Outcome::ShellEnded(status) => {
-                let text = self.replace_shell().await?;
-                (
-                    text,
-                    notes::code(status),
-                    notes::shell_ended(status, &self.directory),
-                )
-            }
-            Outcome::StillRunning | Outcome::Cancelled => {
-                let text = self.replace_shell().await?;
-                (text, -1, notes::shell_killed(&self.directory))
-            }
-        };
-        let mut seen = self.observation(command, text, status);
-        seen.metadata.suffix = format!("{}{note}", notes::INTERRUPTED);
-        Ok(seen)
-    }
-
-    /// Takes the rest of the output of a command that ended.
-    async fn finish(&mut self, end: &End) -> String {
-        self.running_since = None;
-        self.background = end.background;
-        self.path.clone_from(&end.path);
-        self.family().reap().await;
-        match self.shell.as_ref().map(Shell::finish) {
-            Some(capture) => self.shown(capture, SHOWN_LIMIT).await,
-            None => String::new(),
-        }
-    }
-
-    /// Takes the last output of a shell that is dead or shall be, and starts another one.
-    async fn replace_shell(&mut self) -> Result<String, ToolError> {
-        self.running_since = None;
-        let mut text = String::new();
-        if let Some(mut shell) = self.shell.take() {
-            shell.kill().await;
-            shell.drain(DRAIN_LIMIT).await;
-            text = self.shown(shell.take(), SHOWN_LIMIT).await;
-        }
-        self.ready_shell().await?;
-        Ok(text)
-    }
-
-    async fn output_so_far(&mut self) -> String {
-        match self.shell.as_ref().map(Shell::take) {
-            Some(capture) => self.shown(capture, SHOWN_LIMIT).await,
-            None => String::new(),
-        }
-    }
-
-    /// The shell, started if there is none, where the last one was if that place still exists.
-    async fn ready_shell(&mut self) -> Result<&mut Shell, ToolError> {
-        if self.shell.is_none() {
-            if !self.directory.is_dir() {
-                self.directory.clone_from(&self.setup.workspace);
-            }
-            self.background = -1;
-            let shell = Shell::start(&self.setup, &self.directory).await?;
-            self.group = self
-                .group
-                .take()
-                .or_else(|| ControlGroup::create(&self.setup.toolbox));
-            if let Some(group) = &self.group {
-                group.add(shell.pid);
-            }
-            self.shell = Some(shell);
-        }
-        self.shell.as_mut().ok_or(ToolError::Closed)
-    }
-
-    async fn shown(&mut self, capture: Capture, limit: usize) -> String {
-        let shown = show(capture, limit, &self.setup.command_file()).await;
-        self.saved.extend(shown.file);
-        while self.saved.len() > SAVED_OUTPUTS {
-            if let Some(oldest) = self.saved.pop_front() {
-                // Somebody else may have removed it.
-                let _ = tokio::fs::remove_file(oldest).await;
-            }
-        }
-        shown.text
-    }
-
-    fn family(&self) -> Family {
-        Family {
-            toolbox: self.setup.toolbox.clone(),
-            shell: self.shell.as_ref().map(|shell| shell.pid),
-        }
-    }
-
-    /// How long to wait; `None` for a time-out that is no span of time.
-    fn limit(&self, timeout: Option<f64>) -> Option<Limit> {
-        let Some(seconds) = timeout else {
-            return Some(Limit::Quiet(self.quiet_limit));
-        };
-        let span = Duration::try_from_secs_f64(seconds.min(LONGEST_TIMEOUT.as_secs_f64())).ok()?;
-        Some(Limit::At(Instant::now() + span.max(SHORTEST_TIMEOUT), span))
-    }
-
-    fn observation(&mut self, command: &str, text: String, status: i64) -> TerminalObservation {
-        if let Some(directory) = self.shell.as_ref().and_then(Shell::directory) {
-            self.directory = directory;
-        }
-        TerminalObservation {
-            content: vec![Content::text(text)],
-            command: Some(command.to_owned()),
-            exit_code: Some(status),
-            metadata: CommandMetadata {
-                exit_code: status,
-                pid: self.background,
-                username: self.user.clone(),
-                hostname: self.host.clone(),
-                working_dir: Some(self.directory.to_string_lossy().into_owned()),
-                py_interpreter_path: python_in(&self.path),
-                ..CommandMetadata::default()
-            },
-            ..TerminalObservation::default()
-        }
-    }
-}
-
-/// Waits for a short time, whatever is printed.
-fn soon(span: Duration) -> Limit {
-    Limit::At(Instant::now() + span, span)
-}
-
-/// An answer that nothing was run for.
-fn refusal(command: &str, text: &str) -> TerminalObservation {
-    TerminalObservation {
-        content: vec![Content::text(text)],
-        is_error: true,
-        command: Some(command.to_owned()),
-        ..TerminalObservation::default()
     }
 }

@@ -1,138 +1,38 @@
 //! One shell on a pseudo-terminal.
 
-use std::os::fd::{AsFd, OwnedFd};
+mod start;
+
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use pty_process::{OwnedReadPty, OwnedWritePty, Size};
+use deft_types::Secret;
+use pty_process::OwnedWritePty;
 use rustix::process::{Signal, kill_process_group};
-use rustix::termios::{
-    ControlModes, InputModes, LocalModes, OptionalActions, OutputModes, Termios, tcgetattr, tcgetpgrp,
-    tcsetattr,
-};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use rustix::termios::{Termios, tcgetpgrp};
+use tokio::io::AsyncWriteExt;
 use tokio::process::Child;
-use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 use uuid::Uuid;
 
-use super::capture::{Batch, Capture};
-use super::marker::{End, Item, Scanner};
-use super::setup::Setup;
+use super::capture::Capture;
+use super::exports::quoted;
+use super::keys::Keyboard;
+use super::reader::{Progress, Reader};
+use super::{prompt, pty};
 use crate::{OutputSink, ToolError};
 
-/// Lines and columns programs are told of.
-const WINDOW: (u16, u16) = (40, 120);
-/// How long a shell may take to start.
-const START_LIMIT: Duration = Duration::from_secs(20);
 /// How long a program may leave typed text unread.
 const TYPING_LIMIT: Duration = Duration::from_secs(5);
-/// How many bytes are read at once; the kernel rarely has more.
-const READ_SIZE: usize = 16 * 1024;
 
-/// How far the shell is with its line.
-#[derive(Clone, Debug)]
-pub(super) enum Progress {
-    Starting,
-    /// Waits for a line.
-    Idle,
-    Running,
-    /// The line was given up (a key, a signal), so that its end was not told.
-    Aborted,
-    /// The end was told; the shell is not back at its prompt yet.
-    Ending(End),
-    Done(End),
-}
-
-/// What the reader has seen, shared with whoever waits for it.
-#[derive(Debug)]
-struct Screen {
-    state: Mutex<State>,
-    /// Told when `progress` or `closed` changes.
-    changed: Notify,
-}
-
-struct State {
-    scanner: Scanner,
-    capture: Capture,
-    progress: Progress,
-    line: u64,
-    last_output: Instant,
-    sink: OutputSink,
-    closed: bool,
-}
-
-impl std::fmt::Debug for State {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("State")
-            .field("progress", &self.progress)
-            .finish_non_exhaustive()
-    }
-}
-
-impl Screen {
-    fn state(&self) -> MutexGuard<'_, State> {
-        // The state is valid after every step, so a panic elsewhere does not spoil it.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Reads until the terminal is closed.
-    async fn read_from(&self, mut pty: OwnedReadPty) {
-        let mut buffer = vec![0; READ_SIZE];
-        loop {
-            let Ok(length @ 1..) = pty.read(&mut buffer).await else {
-                self.state().closed = true;
-                self.changed.notify_one();
-                return;
-            };
-            let (batch, has_news) = self.state().take_in(&buffer[..length]);
-            if let Some(batch) = batch
-                && let Err(error) = batch.write().await
-            {
-                tracing::warn!(%error, "output of a command could not be saved");
-            }
-            if has_news {
-                self.changed.notify_one();
-            }
-        }
-    }
-}
-
-impl State {
-    fn take_in(&mut self, bytes: &[u8]) -> (Option<Batch>, bool) {
-        let (mut batch, mut has_news) = (None, false);
-        let Self {
-            scanner,
-            capture,
-            progress,
-            line,
-            last_output,
-            sink,
-            ..
-        } = self;
-        scanner.feed(bytes, |item| match item {
-            Item::Output(text) => {
-                *last_output = Instant::now();
-                sink.send(text);
-                batch = capture.push(text).or(batch.take());
-            }
-            Item::End(end) => *progress = Progress::Ending(end),
-            Item::Prompt { line: begun } => {
-                has_news = true;
-                *progress = match std::mem::replace(progress, Progress::Idle) {
-                    Progress::Starting | Progress::Idle => Progress::Idle,
-                    Progress::Ending(end) | Progress::Done(end) => Progress::Done(end),
-                    // A prompt from before the line was read says nothing about it.
-                    Progress::Running if begun == *line => Progress::Aborted,
-                    other @ (Progress::Running | Progress::Aborted) => other,
-                };
-            }
-        });
-        (batch, has_news)
-    }
+/// Output that was taken for an observation.
+pub(super) struct Taken {
+    pub(super) capture: Capture,
+    /// What a full-screen program shows.
+    pub(super) screen: Option<String>,
 }
 
 /// A running shell. Dropping it kills it, but not what it has started.
@@ -140,128 +40,62 @@ impl State {
 pub(super) struct Shell {
     pub(super) pid: u32,
     command_file: PathBuf,
+    secrets_file: PathBuf,
     child: Child,
     input: OwnedWritePty,
     control: OwnedFd,
     modes: Termios,
-    screen: Arc<Screen>,
-    reader: JoinHandle<()>,
+    reader: Arc<Reader>,
+    reading: JoinHandle<()>,
     line: u64,
     end_token: String,
 }
 
 impl Drop for Shell {
     fn drop(&mut self) {
-        self.reader.abort();
+        self.reading.abort();
     }
 }
 
 impl Shell {
-    /// Starts a shell in a directory and waits for its first prompt.
-    pub(super) async fn start(setup: &Setup, directory: &Path) -> Result<Self, ToolError> {
-        let prompt_token = token();
-        let rc_file = setup.write_rc(&prompt_token).await?;
-        let failed = |error: pty_process::Error| ToolError::Io {
-            doing: "start a shell".to_owned(),
-            source: match error {
-                pty_process::Error::Io(error) => error,
-                other => std::io::Error::other(other),
-            },
-        };
-        let (pty, pts) = pty_process::open().map_err(failed)?;
-        pty.resize(Size::new(WINDOW.0, WINDOW.1)).map_err(failed)?;
-        let control = pty
-            .as_fd()
-            .try_clone_to_owned()
-            .map_err(ToolError::io("start a shell"))?;
-        let modes = modes(&control).map_err(ToolError::io("set up a terminal"))?;
-        let child = pty_process::Command::new("bash")
-            .args(["--noprofile", "--rcfile"])
-            .arg(&rc_file)
-            .args(["--noediting", "-i"])
-            .env_clear()
-            .envs(setup.environment())
-            .current_dir(directory)
-            .kill_on_drop(true)
-            .spawn(pts)
-            .map_err(failed)?;
-        let screen = Arc::new(Screen {
-            state: Mutex::new(State {
-                scanner: Scanner::new(prompt_token),
-                capture: Capture::new(&setup.outputs()),
-                progress: Progress::Starting,
-                line: 0,
-                last_output: Instant::now(),
-                sink: OutputSink::none(),
-                closed: false,
-            }),
-            changed: Notify::new(),
-        });
-        let (output, input) = pty.into_split();
-        let reader = tokio::spawn({
-            let screen = Arc::clone(&screen);
-            async move { screen.read_from(output).await }
-        });
-        let mut shell = Self {
-            pid: child.id().unwrap_or(0),
-            command_file: setup.command_file(),
-            child,
-            input,
-            control,
-            modes,
-            screen,
-            reader,
-            line: 0,
-            end_token: String::new(),
-        };
-        let started = timeout(START_LIMIT, shell.wait_until_idle()).await;
-        // Whatever a shell says at its start is no command's output.
-        drop(shell.take());
-        // Read by now, or never.
-        let _ = tokio::fs::remove_file(rc_file).await;
-        match started {
-            Ok(true) => Ok(shell),
-            Ok(false) | Err(_) => Err(ToolError::Io {
-                doing: "start a shell (is `bash` installed in the workspace?)".to_owned(),
-                source: std::io::ErrorKind::TimedOut.into(),
-            }),
-        }
-    }
-
-    async fn wait_until_idle(&mut self) -> bool {
-        loop {
-            let (progress, closed) = self.progress();
-            match progress {
-                Progress::Idle => return true,
-                _ if closed => return false,
-                _ => self.screen.changed.notified().await,
-            }
-        }
-    }
-
-    /// Runs a command. Gives what background jobs have printed since the last one.
-    pub(super) async fn begin(&mut self, command: &str, sink: OutputSink) -> Result<Capture, ToolError> {
+    /// Runs a command, with secrets that a script sets. Gives what background jobs have printed since the last one.
+    pub(super) async fn begin(
+        &mut self,
+        command: &str,
+        secrets: Option<Secret<String>>,
+        sink: OutputSink,
+    ) -> Result<Capture, ToolError> {
         tokio::fs::write(&self.command_file, format!("{command}\n"))
             .await
             .map_err(ToolError::io("write the command to a file"))?;
+        let secrets_file = match secrets {
+            Some(script) => {
+                write_privately(&self.secrets_file, &script)
+                    .await
+                    .map_err(ToolError::io("hand secrets to the shell"))?;
+                quoted(&self.secrets_file.to_string_lossy())
+            }
+            None => String::new(),
+        };
         // The last command may have left the terminal in any state.
-        tcsetattr(&self.control, OptionalActions::Now, &self.modes)
-            .map_err(|error| ToolError::io("set up the terminal")(error.into()))?;
+        pty::apply(&self.control, &self.modes).map_err(ToolError::io("set up the terminal"))?;
         self.line += 1;
         self.end_token = token();
         let aside = {
-            let mut state = self.screen.state();
+            let mut state = self.reader.state();
             state.scanner.expect(self.end_token.clone());
             state.progress = Progress::Running;
             state.line = self.line;
             state.last_output = Instant::now();
-            state.sink = sink;
-            state.capture.take()
+            state.flow.sink = sink;
+            // A job may have switched to a screen that is not this command's.
+            state.flow.display.clear();
+            state.flow.capture.take()
         };
         let line = format!(
-            "{{ \\__deft_begin {}; }} >/dev/null 2>&1; \\. {}; {}\n",
+            "{{ \\__deft_begin {} {secrets_file}; }} >/dev/null 2>&1; \\. {}; {}\n",
             self.line,
-            quoted(&self.command_file),
+            quoted(&self.command_file.to_string_lossy()),
             self.end_line(),
         );
         self.type_in(line.as_bytes()).await?;
@@ -270,10 +104,10 @@ impl Shell {
 
     /// Asks for the end of a line that was aborted.
     pub(super) async fn ask_for_end(&mut self) -> Result<(), ToolError> {
-        self.screen.state().progress = Progress::Running;
+        self.reader.state().progress = Progress::Running;
         // The line is known by another number now, or the prompt after it would look like another abort.
         self.line += 1;
-        self.screen.state().line = self.line;
+        self.reader.state().line = self.line;
         let line = format!("{}\n", self.end_line());
         self.type_in(line.as_bytes()).await
     }
@@ -294,27 +128,27 @@ impl Shell {
 
     /// Shows further output to another watcher.
     pub(super) fn watch(&self, sink: OutputSink) {
-        let mut state = self.screen.state();
-        state.sink = sink;
+        let mut state = self.reader.state();
+        state.flow.sink = sink;
         state.last_output = Instant::now();
     }
 
     /// How far the line is, and whether the terminal is closed.
     pub(super) fn progress(&self) -> (Progress, bool) {
-        let state = self.screen.state();
+        let state = self.reader.state();
         (state.progress.clone(), state.closed)
     }
 
     /// When something was printed last.
     pub(super) fn last_output(&self) -> Instant {
-        self.screen.state().last_output
+        self.reader.state().last_output
     }
 
     /// Waits for the next change of progress, or for the end of the shell.
     pub(super) async fn changed(&mut self) -> Option<ExitStatus> {
         tokio::select! {
             biased;
-            () = self.screen.changed.notified() => None,
+            () = self.reader.changed.notified() => None,
             status = self.child.wait() => Some(status.unwrap_or_default()),
         }
     }
@@ -335,7 +169,7 @@ impl Shell {
     pub(super) async fn drain(&self, limit: Duration) {
         let until = Instant::now() + limit;
         while !self.progress().1 {
-            if tokio::time::timeout_at(until, self.screen.changed.notified())
+            if tokio::time::timeout_at(until, self.reader.changed.notified())
                 .await
                 .is_err()
             {
@@ -345,18 +179,46 @@ impl Shell {
     }
 
     /// Makes the shell ready for its next line, and takes the rest of the output.
-    pub(super) fn finish(&self) -> Capture {
-        let mut state = self.screen.state();
+    pub(super) fn finish(&self) -> Taken {
+        let mut state = self.reader.state();
         state.progress = Progress::Idle;
-        state.sink = OutputSink::none();
-        state.capture.take()
+        state.flow.sink = OutputSink::none();
+        let screen = state.flow.display.contents();
+        state.flow.display.clear();
+        Taken {
+            capture: state.flow.capture.take(),
+            screen,
+        }
     }
 
     /// Takes the output so far. Its watcher sees no more: the call it belongs to is over.
-    pub(super) fn take(&self) -> Capture {
-        let mut state = self.screen.state();
-        state.sink = OutputSink::none();
-        state.capture.take_unfinished()
+    pub(super) fn take(&self) -> Taken {
+        let mut state = self.reader.state();
+        state.flow.sink = OutputSink::none();
+        Taken {
+            capture: state.flow.capture.take_unfinished(),
+            screen: state.flow.display.contents(),
+        }
+    }
+
+    /// How a program wants its keys.
+    pub(super) fn keyboard(&self) -> Keyboard {
+        let state = self.reader.state();
+        Keyboard {
+            full_screen: state.flow.display.is_on(),
+            application_keys: state.flow.display.has_application_keys(),
+        }
+    }
+
+    /// Whether a program waits for somebody to type.
+    pub(super) async fn awaits_input(&self) -> bool {
+        let Ok(group) = tcgetpgrp(&self.control) else {
+            return false;
+        };
+        let (group, input) = (group.as_raw_pid().cast_unsigned(), pty::input(&self.control));
+        tokio::task::spawn_blocking(move || prompt::is_awaited_by(group, input))
+            .await
+            .unwrap_or(false)
     }
 
     /// Interrupts the foreground job, as Ctrl-C does, whatever the terminal's mode.
@@ -378,19 +240,16 @@ fn token() -> String {
     Uuid::new_v4().simple().to_string()
 }
 
-/// The path as one word of the shell.
-fn quoted(path: &Path) -> String {
-    format!("'{}'", path.to_string_lossy().replace('\'', r"'\''"))
-}
-
-/// Modes in which output comes as it was written, input is not echoed, and control keys send signals.
-fn modes(terminal: &OwnedFd) -> std::io::Result<Termios> {
-    let mut modes = tcgetattr(terminal)?;
-    modes.input_modes = InputModes::ICRNL | InputModes::IUTF8;
-    modes.output_modes = OutputModes::empty();
-    modes.control_modes = ControlModes::CS8 | ControlModes::CREAD | ControlModes::HUPCL;
-    // Without NOFLSH a control key would throw away output that is not read yet.
-    modes.local_modes = LocalModes::ISIG | LocalModes::ICANON | LocalModes::IEXTEN | LocalModes::NOFLSH;
-    tcsetattr(terminal, OptionalActions::Now, &modes)?;
-    Ok(modes)
+/// Writes a file that nobody else can read.
+async fn write_privately(path: &Path, text: &Secret<String>) -> std::io::Result<()> {
+    let mut options = tokio::fs::OpenOptions::new();
+    let mut file = options
+        .create(true)
+        .truncate(true)
+        .write(true)
+        .mode(0o600)
+        .open(path)
+        .await?;
+    file.write_all(text.expose().as_bytes()).await?;
+    file.flush().await
 }

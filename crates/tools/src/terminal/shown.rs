@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::capture::{Capture, FILE_LIMIT};
+use super::plain::plain;
 
 /// How many characters of one output are shown.
 pub(super) const SHOWN_LIMIT: usize = 30_000;
@@ -56,8 +57,8 @@ fn nth_character(text: &str, index: usize) -> usize {
     text.char_indices().nth(index).map_or(text.len(), |(at, _)| at)
 }
 
-/// Decodes and removes what is not the command's: the name of the file it was read from, and questions to the
-/// terminal, which nobody is going to answer.
+/// Decodes and removes what is not the command's or for no reader: the name of the file it was read from, and what
+/// only a terminal understands.
 fn clean(bytes: &[u8], command_file: &Path) -> String {
     let mut text = String::from_utf8_lossy(bytes).into_owned();
     let file = command_file.to_string_lossy();
@@ -70,7 +71,7 @@ fn clean(bytes: &[u8], command_file: &Path) -> String {
         // Errors of the shell begin with the name of the file it reads.
         text = text.replace(&format!("{file}: "), "");
     }
-    let text = without_queries(&text);
+    let text = plain(&text);
     text.trim_end_matches(['\n', '\r']).to_owned()
 }
 
@@ -79,56 +80,9 @@ fn is_ours(line: &str, trace: &str) -> bool {
     line.ends_with(trace) || line.starts_with("{ \\__deft_") || line == "{ __deft_prompt; } >/dev/null 2>&1"
 }
 
-/// Removes the sequences by which programs ask a terminal something; colours and the like stay.
-fn without_queries(text: &str) -> String {
-    let mut kept = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find('\x1b') {
-        kept.push_str(&rest[..at]);
-        rest = &rest[at..];
-        let length = query_length(rest);
-        if length == 0 {
-            kept.push('\x1b');
-        }
-        rest = &rest[length.max(1)..];
-    }
-    kept + rest
-}
-
-/// The length of the query a text begins with, or 0.
-fn query_length(text: &str) -> usize {
-    const FIXED: [&str; 9] = [
-        "\x1b[6n", "\x1b[5n", "\x1b[?6n", "\x1b[c", "\x1b[0c", "\x1b[>c", "\x1b[>0c", "\x1b[=c", "\x1b[>q",
-    ];
-    if let Some(query) = FIXED.iter().find(|query| text.starts_with(**query)) {
-        return query.len();
-    }
-    let is_osc = text.starts_with("\x1b]");
-    if !is_osc && !text.starts_with("\x1bP$q") {
-        return 0;
-    }
-    let end = ["\x07", "\x1b\\"]
-        .iter()
-        .filter_map(|end| text[2..].find(end).map(|at| (2 + at, end.len())))
-        .min();
-    match end {
-        Some((at, length)) if !is_osc || text[..at].ends_with(";?") => at + length,
-        _ => 0,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn queries_go_and_colours_stay() {
-        let text = "A\x1b]11;?\x07B\x1b[6nC\x1b[31mred\x1b[0m\x1b]0;title\x07\x1bP$qm\x1b\\D\x1b";
-        assert_eq!(
-            without_queries(text),
-            "ABC\x1b[31mred\x1b[0m\x1b]0;title\x07D\x1b"
-        );
-    }
 
     #[test]
     fn a_clipped_text_keeps_to_the_limit_in_characters() {

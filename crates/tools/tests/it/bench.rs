@@ -1,6 +1,7 @@
 //! A toolbox in a directory of its own.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use deft_tools::{Call, OutputSink, TerminalOptions, ToolContext, Toolbox, become_subreaper};
@@ -10,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 pub(crate) struct Bench {
     pub(crate) toolbox: Toolbox,
-    directory: TempDir,
+    directory: Arc<TempDir>,
 }
 
 impl Bench {
@@ -19,10 +20,19 @@ impl Bench {
     }
 
     pub(crate) fn with_quiet_limit(quiet_limit: Duration) -> Self {
-        become_subreaper().unwrap();
         let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir(directory.path().join("workspace")).unwrap();
+        Self::in_directory(Arc::new(directory), quiet_limit)
+    }
+
+    /// Another toolbox in the same place.
+    pub(crate) fn again(&self) -> Self {
+        Self::in_directory(Arc::clone(&self.directory), Duration::from_secs(30))
+    }
+
+    fn in_directory(directory: Arc<TempDir>, quiet_limit: Duration) -> Self {
+        become_subreaper().unwrap();
         let workspace = directory.path().join("workspace");
-        std::fs::create_dir(&workspace).unwrap();
         let context = ToolContext {
             workspace,
             private_dir: directory.path().join("private"),
@@ -67,6 +77,22 @@ impl Bench {
         self.terminal(TerminalAction {
             command: text.to_owned(),
             is_input: true,
+            ..TerminalAction::default()
+        })
+        .await
+    }
+
+    /// Runs a command in a shell beside the main one.
+    pub(crate) async fn sh_in(
+        &self,
+        shell: &str,
+        command: &str,
+        seconds: Option<f64>,
+    ) -> TerminalObservation {
+        self.terminal(TerminalAction {
+            command: command.to_owned(),
+            timeout: seconds,
+            shell: Some(shell.to_owned()),
             ..TerminalAction::default()
         })
         .await

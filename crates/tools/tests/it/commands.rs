@@ -58,6 +58,13 @@ async fn the_shell_has_our_settings_and_nothing_of_this_process() {
     assert!(text(&seen).contains("no interactive editor"));
 }
 
+#[test]
+fn the_schema_costs_a_model_little() {
+    let spec = Bench::new().toolbox.get("terminal").unwrap().spec();
+    let size = spec.definition.description.chars().count() + spec.parameters.to_string().chars().count();
+    assert!(size <= 1_900, "{size} characters");
+}
+
 #[tokio::test]
 async fn metadata_survive_any_directory_name() {
     let bench = Bench::new();

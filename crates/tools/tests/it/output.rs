@@ -1,10 +1,17 @@
 //! Much output, odd output, late output.
 
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use deft_tools::{OutputSink, SecretSet};
+use deft_types::{Secret, TerminalAction};
+use tokio_util::sync::CancellationToken;
+
 use super::bench::{Bench, eventually, in_full, numbered_lines, text};
 
 /// How many bytes are printed at once.
 fn large_output() -> u64 {
-    in_full(1_000_000_000, 100_000_000)
+    in_full(1_000_000_000, 200_000_000)
 }
 
 /// How much memory this process has had at most, in KiB.
@@ -42,7 +49,12 @@ async fn long_output_is_clipped_in_the_middle_and_saved_whole() {
 async fn a_gigabyte_of_output_does_not_grow_memory() {
     let bench = Bench::new();
     bench.sh("true").await;
-    let (bytes, before) = (large_output(), peak_memory());
+    let secrets = BTreeMap::from([(
+        "UNUSED".to_owned(),
+        Secret::new("xxxxxxxxxxxxxxxxxxxx-y".to_owned()),
+    )]);
+    bench.toolbox.secrets().set(SecretSet::new(secrets).unwrap());
+    let (bytes, before, begun) = (large_output(), peak_memory(), Instant::now());
     let seen = bench
         .sh_for(
             &format!("head -c {bytes} /dev/zero | tr '\\0' 'x'; echo; echo end"),
@@ -53,11 +65,17 @@ async fn a_gigabyte_of_output_does_not_grow_memory() {
     assert!(text(&seen).ends_with("x\nend") && text(&seen).contains(&format!("{} bytes", bytes + 5)));
     let grown = peak_memory() - before;
     assert!(grown < 32 * 1024, "memory grew by {grown} KiB");
+    // Far below what a loaded machine makes of it; what is quadratic would not end.
+    assert!(
+        begun.elapsed() < Duration::from_secs(bytes / 2_000_000),
+        "{:?}",
+        begun.elapsed()
+    );
 }
 
 #[tokio::test]
 async fn output_is_decoded_without_losing_split_characters() {
-    let bench = Bench::with_quiet_limit(std::time::Duration::from_millis(300));
+    let bench = Bench::with_quiet_limit(Duration::from_millis(300));
     let seen = bench.sh(r"printf 'h\303'; read x; printf '\244\377 end\n'").await;
     assert_eq!(text(&seen), "h");
     assert_eq!(text(&bench.input("").await), "");
@@ -65,10 +83,35 @@ async fn output_is_decoded_without_losing_split_characters() {
 }
 
 #[tokio::test]
-async fn colours_stay_and_line_ends_are_verbatim() {
+async fn colours_are_for_those_who_watch_and_line_ends_are_verbatim() {
     let bench = Bench::new();
-    let seen = bench.sh(r"printf 'a\nb\r\nc\td\n\033[31mred\033[0m.'").await;
-    assert_eq!(text(&seen), "a\nb\r\nc\td\n\x1b[31mred\x1b[0m.");
+    let (sink, mut chunks) = OutputSink::channel();
+    let action = TerminalAction {
+        command: r"printf 'a\nb\r\nc\td\n\033[31mred\033[0m.'".to_owned(),
+        ..TerminalAction::default()
+    };
+    let seen = bench.terminal_call(action, sink, CancellationToken::new()).await;
+    assert_eq!(text(&seen), "a\nb\r\nc\td\nred.");
+    let mut live = Vec::new();
+    while let Some(chunk) = chunks.recv().await {
+        live.extend_from_slice(&chunk);
+    }
+    assert_eq!(live, b"a\nb\r\nc\td\n\x1b[31mred\x1b[0m.");
+}
+
+#[tokio::test]
+async fn outputs_that_an_earlier_process_kept_count_too() {
+    let first = Bench::new();
+    let outputs = first.private_dir().join("outputs");
+    std::fs::create_dir_all(&outputs).unwrap();
+    for number in 0..40 {
+        std::fs::write(outputs.join(format!("{number}.txt")), "old").unwrap();
+    }
+    let second = first.again();
+    second.sh("seq 1 20000").await;
+    let kept = std::fs::read_dir(&outputs).unwrap().count();
+    assert_eq!(kept, 32);
+    second.toolbox.close().await;
 }
 
 #[tokio::test]

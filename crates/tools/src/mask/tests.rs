@@ -1,0 +1,100 @@
+use super::*;
+use crate::fuzz::{ROUNDS, Random};
+use serde_json::json;
+
+const TOKEN: &str = "p@ss/w+rd \"x\"\n7";
+
+fn streamed(mask: &Mask, pieces: &[&[u8]]) -> String {
+    let (mut stream, mut seen) = (MaskedStream::default(), Vec::new());
+    for piece in pieces {
+        stream.push(mask, piece, |bytes| seen.extend_from_slice(bytes));
+    }
+    stream.end(mask, |bytes| seen.extend_from_slice(bytes));
+    String::from_utf8_lossy(&seen).into_owned()
+}
+
+#[test]
+fn a_value_is_hidden_in_every_form() {
+    let mask = Mask::of([TOKEN].into_iter());
+    let base64 = |text: String| STANDARD.encode(text);
+    for (name, text) in [
+        ("plain", TOKEN.to_owned()),
+        ("JSON", r#"p@ss/w+rd \"x\"\n7"#.to_owned()),
+        ("JSON with escaped slashes", r#"p@ss\/w+rd \"x\"\n7"#.to_owned()),
+        ("URL", "p%40ss%2Fw%2Brd%20%22x%22%0A7".to_owned()),
+        ("URL in small letters", "p%40ss%2fw%2brd%20%22x%22%0a7".to_owned()),
+        ("form", "p%40ss%2Fw%2Brd+%22x%22%0A7".to_owned()),
+        ("hex", "704073732f772b7264202278220a37".to_owned()),
+        ("HEX", "704073732F772B7264202278220A37".to_owned()),
+        ("base64", base64(TOKEN.to_owned())),
+        ("URL-safe base64", URL_SAFE.encode(TOKEN)),
+    ] {
+        assert_eq!(mask.hide(&format!("<{text}>")), format!("<{HIDDEN}>"), "{name}");
+    }
+    for before in ["", "u", "me", "you", "user:"] {
+        let text = base64(format!("{before}{TOKEN}\n"));
+        let shown = mask.hide(&text);
+        assert!(
+            shown.contains(HIDDEN) && shown.len() < before.len() * 2 + HIDDEN.len() + 8,
+            "{shown}"
+        );
+    }
+}
+
+#[test]
+fn the_longest_value_wins_and_short_ones_and_hidden_ones_stay() {
+    let mask = Mask::of(["abcd", "abcdefgh", "secret", "xyz"].into_iter());
+    assert_eq!(
+        mask.hide("1abcdefgh2abcd3 xyz"),
+        "1<secret-hidden>2<secret-hidden>3 xyz"
+    );
+    let once = mask.hide("the secret").into_owned();
+    assert_eq!(once, "the <secret-hidden>");
+    assert_eq!(mask.hide(&once), once);
+    assert!(Mask::of(["xyz"].into_iter()).is_empty());
+}
+
+#[test]
+fn every_string_of_a_value_is_masked_but_pictures() {
+    let mask = Mask::of(["hunter2"].into_iter());
+    let mut value =
+        json!({"a": ["x hunter2", {"b": "hunter2"}], "c": "data:image/png;base64,hunter2", "d": 1});
+    mask.hide_in(&mut value);
+    assert_eq!(
+        value,
+        json!({"a": [format!("x {HIDDEN}"), {"b": HIDDEN}], "c": "data:image/png;base64,hunter2", "d": 1})
+    );
+}
+
+#[test]
+fn nothing_is_held_back_that_cannot_become_a_secret() {
+    let mask = Mask::of(["hunter2"].into_iter());
+    let (mut stream, mut seen) = (MaskedStream::default(), String::new());
+    let mut push = |text: &str| {
+        stream.push(&mask, text.as_bytes(), |bytes| {
+            seen.push_str(std::str::from_utf8(bytes).unwrap());
+        });
+        seen.clone()
+    };
+    assert_eq!(push("Password: "), "Password: ");
+    assert_eq!(push("hunt"), "Password: ");
+    assert_eq!(push("ing"), "Password: hunting");
+    assert_eq!(push("hunter"), "Password: hunting");
+    assert_eq!(push("2!"), format!("Password: hunting{HIDDEN}!"));
+}
+
+#[test]
+fn a_stream_is_masked_as_its_whole_text_however_it_is_cut() {
+    let mask = Mask::of(["abab", "abcabc", "bcab", "caba ab"].into_iter());
+    let mut random = Random::new(2);
+    for round in 0..ROUNDS {
+        let text = random.text(&["ab", "c", "a", "b", " ", "abcab", "ä"]);
+        let text = String::from_utf8_lossy(&text).into_owned();
+        let pieces = random.cut(text.as_bytes());
+        assert_eq!(
+            streamed(&mask, &pieces),
+            mask.hide(&text),
+            "round {round}: {pieces:?}"
+        );
+    }
+}
