@@ -24,7 +24,7 @@ impl OutputSink {
     }
 
     /// Gives a chunk to the watcher, if there is one with room for it.
-    pub(crate) fn send(&self, chunk: &[u8]) {
+    pub fn send(&self, chunk: &[u8]) {
         if let Some(sender) = &self.0 {
             // A full queue or a watcher who left costs only live display.
             let _ = sender.try_send(Bytes::copy_from_slice(chunk));
