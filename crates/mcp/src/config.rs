@@ -196,9 +196,10 @@ impl ServerConfig {
 impl Written {
     fn endpoint(self) -> Result<Endpoint, String> {
         match (self.command, self.url) {
-            (Some(_), Some(_)) => {
-                Err("it has both `command` and `url`: keep `command` for a program or `url` for an address".into())
-            }
+            (Some(_), Some(_)) => Err(
+                "it has both `command` and `url`: keep `command` for a program or `url` for an address"
+                    .into(),
+            ),
             (None, None) => Err("it has neither `command` (a program) nor `url` (an address)".into()),
             (Some(command), None) => match self.transport.as_deref() {
                 _ if command.trim().is_empty() => Err("its `command` is empty".into()),
@@ -222,11 +223,14 @@ impl Written {
                 }
                 let remote = Remote { url, headers, oauth };
                 match self.transport.as_deref() {
-                    None | Some("http" | "shttp" | "streamable-http" | "streamable_http" | "streamableHttp") => {
+                    None
+                    | Some("http" | "shttp" | "streamable-http" | "streamable_http" | "streamableHttp") => {
                         Ok(Endpoint::Http(remote))
                     }
                     Some("sse") => Ok(Endpoint::Sse(remote)),
-                    Some(other) => Err(format!("an address is spoken to by `http` or `sse`, not by {other:?}")),
+                    Some(other) => Err(format!(
+                        "an address is spoken to by `http` or `sse`, not by {other:?}"
+                    )),
                 }
             }
         }
@@ -237,7 +241,9 @@ fn address(text: &str) -> Result<Url, String> {
     let url = Url::parse(text.trim()).map_err(|error| format!("its `url` is no address: {error}"))?;
     match url.scheme() {
         "http" | "https" => Ok(url),
-        other => Err(format!("its `url` begins with {other:?}; only http and https can be used")),
+        other => Err(format!(
+            "its `url` begins with {other:?}; only http and https can be used"
+        )),
     }
 }
 

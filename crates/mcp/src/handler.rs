@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use deft_tools::OutputSink;
 use reqwest::Url;
 use rmcp::model::{
-    ClientCapabilities, ClientConfig, ErrorCode, ErrorData, Implementation, ProgressNotificationParam, ProgressToken,
-    RootsCapabilities,
+    ClientCapabilities, ClientConfig, ErrorCode, ErrorData, Implementation, ProgressNotificationParam,
+    ProgressToken, RootsCapabilities,
 };
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ClientHandler, RoleClient};
@@ -43,7 +43,10 @@ impl ClientHandler for Handler {
     fn get_info(&self) -> ClientConfig {
         let mut capabilities = ClientCapabilities::default();
         capabilities.roots = self.root.as_ref().map(|_| RootsCapabilities::default());
-        ClientConfig::new(capabilities, Implementation::new("deft", env!("CARGO_PKG_VERSION")))
+        ClientConfig::new(
+            capabilities,
+            Implementation::new("deft", env!("CARGO_PKG_VERSION")),
+        )
     }
 
     async fn list_roots(

@@ -6,9 +6,9 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::{Client, Url};
 use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
+use reqwest::{Client, Url};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
@@ -56,10 +56,13 @@ fn tls(ca_file: Option<&Path>) -> Result<ClientConfig, String> {
     };
     if let Some(path) = ca_file {
         let unusable = |reason: String| format!("`ca_file` {} cannot be used: {reason}", path.display());
-        let certificates = CertificateDer::pem_file_iter(path).map_err(|error| unusable(error.to_string()))?;
+        let certificates =
+            CertificateDer::pem_file_iter(path).map_err(|error| unusable(error.to_string()))?;
         for certificate in certificates {
             let certificate = certificate.map_err(|error| unusable(error.to_string()))?;
-            roots.add(certificate).map_err(|error| unusable(error.to_string()))?;
+            roots
+                .add(certificate)
+                .map_err(|error| unusable(error.to_string()))?;
         }
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());

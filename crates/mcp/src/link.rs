@@ -106,14 +106,20 @@ impl Link {
                 let (started, stdout, stdin) = Process::start(program, &place.tools)?;
                 *process = Some(started); // its last words are wanted whatever comes now
                 let transport = AsyncRwTransport::new(stdout, stdin).with_max_line_length(MAX_MESSAGE);
-                handler.serve(transport).await.map_err(|error| unwelcome(&error))?
+                handler
+                    .serve(transport)
+                    .await
+                    .map_err(|error| unwelcome(&error))?
             }
             Endpoint::Http(remote) => streamable(handler, remote, place).await?,
             Endpoint::Sse(remote) => {
                 let (client, headers) = (http::client(&place.network, &remote.url)?, http::headers(remote)?);
                 let transport = SseTransport::connect(client, &remote.url, headers).await;
                 let transport = transport.map_err(|error| error.to_string())?;
-                handler.serve(transport).await.map_err(|error| unwelcome(&error))?
+                handler
+                    .serve(transport)
+                    .await
+                    .map_err(|error| unwelcome(&error))?
             }
         };
         Ok(Self {
@@ -144,7 +150,8 @@ impl Link {
             let page = page.map_err(|error| format!("it does not list its tools: {error}"))?;
             let room = MAX_TOOLS - list.tools.len();
             list.left_out += page.tools.len().saturating_sub(room);
-            list.tools.extend(page.tools.into_iter().take(room).map(Listed::new));
+            list.tools
+                .extend(page.tools.into_iter().take(room).map(Listed::new));
             cursor = page.next_cursor;
             if cursor.is_none() {
                 break;
@@ -172,10 +179,16 @@ async fn streamable(
         .custom_headers(http::headers(remote)?)
         .max_sse_event_size(MAX_MESSAGE);
     let running = match &remote.oauth {
-        None => handler.serve(StreamableHttpClientTransport::with_client(client, config)).await,
+        None => {
+            handler
+                .serve(StreamableHttpClientTransport::with_client(client, config))
+                .await
+        }
         Some(oauth) => {
             let client = authorized(remote, oauth, client, place.tokens.clone()).await?;
-            handler.serve(StreamableHttpClientTransport::with_client(client, config)).await
+            handler
+                .serve(StreamableHttpClientTransport::with_client(client, config))
+                .await
         }
     };
     running.map_err(|error| unwelcome(&error))
@@ -200,5 +213,8 @@ fn unwelcome(error: &ClientInitializeError) -> String {
 
 /// Whether a call failed because there is nobody at the other end.
 pub(crate) fn is_gone(error: &ServiceError) -> bool {
-    matches!(error, ServiceError::TransportClosed | ServiceError::TransportSend(_))
+    matches!(
+        error,
+        ServiceError::TransportClosed | ServiceError::TransportSend(_)
+    )
 }

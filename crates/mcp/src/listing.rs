@@ -30,7 +30,10 @@ impl Listed {
     pub(crate) fn new(tool: Tool) -> Self {
         let digest = digest_of_tool(&tool);
         let hints = tool.annotations.unwrap_or_default();
-        let title = hints.title.or(tool.title).map(|title| beginning(&visible(&title), MAX_NAME));
+        let title = hints
+            .title
+            .or(tool.title)
+            .map(|title| beginning(&visible(&title), MAX_NAME));
         let mut description = visible(tool.description.as_deref().unwrap_or_default());
         let parameters = match schema(&tool.input_schema) {
             Ok(parameters) => parameters,
@@ -143,12 +146,18 @@ mod tests {
     #[test]
     fn names_are_clean_unique_and_never_those_of_others() {
         let mut taken = HashSet::from(["files_read".to_owned()]);
-        assert_eq!(unique_name("git hub", "list/issues.all", &mut taken), "git_hub_list_issues_all");
+        assert_eq!(
+            unique_name("git hub", "list/issues.all", &mut taken),
+            "git_hub_list_issues_all"
+        );
         assert_eq!(unique_name("files", "read", &mut taken), "files_read_2");
         assert_eq!(unique_name("files", "read", &mut taken), "files_read_3");
         assert_eq!(unique_name("ü", "日", &mut taken), "___");
         let long = "x".repeat(80);
-        let (one, two) = (unique_name("s", &long, &mut taken), unique_name("s", &long, &mut taken));
+        let (one, two) = (
+            unique_name("s", &long, &mut taken),
+            unique_name("s", &long, &mut taken),
+        );
         assert_eq!((one.len(), two.len()), (64, 64));
         assert_ne!(one, two);
     }
@@ -161,7 +170,8 @@ mod tests {
             "$defs": {"deep": {"oneOf": [{"const": 1}]}},
         });
         let description = format!("\x1b[8mhidden\x1b[0m {}", "x".repeat(2_000));
-        let spec = listed(json!({"name": "t", "description": description, "inputSchema": schema})).spec("s_t");
+        let spec =
+            listed(json!({"name": "t", "description": description, "inputSchema": schema})).spec("s_t");
         assert!(spec.definition.description.starts_with("hidden xxx"));
         assert_eq!(spec.definition.description.chars().count(), MAX_DESCRIPTION);
         let mut expected = schema;
@@ -177,7 +187,9 @@ mod tests {
         let spec = listed(json!({"name": "t", "inputSchema": schema})).spec("t");
         assert_eq!(spec.parameters["properties"], json!({"a": {"type": "string"}}));
 
-        let many: Map<_, _> = (0..2_000).map(|i| (format!("property{i}"), json!({"type": "string"}))).collect();
+        let many: Map<_, _> = (0..2_000)
+            .map(|i| (format!("property{i}"), json!({"type": "string"})))
+            .collect();
         let schema = json!({"type": "object", "properties": many});
         let spec = listed(json!({"name": "t", "inputSchema": schema})).spec("t");
         assert_eq!(spec.parameters, json!({"type": "object"}));
@@ -186,9 +198,12 @@ mod tests {
 
     #[test]
     fn hints_are_passed_on_with_the_protocols_defaults() {
-        let tool = json!({"name": "t", "inputSchema": {}, "annotations": {"readOnlyHint": true, "title": "T"}});
+        let tool =
+            json!({"name": "t", "inputSchema": {}, "annotations": {"readOnlyHint": true, "title": "T"}});
         let hints = listed(tool).spec("t").definition.annotations.unwrap();
-        assert!(hints.read_only_hint && hints.destructive_hint && hints.open_world_hint && !hints.idempotent_hint);
+        assert!(
+            hints.read_only_hint && hints.destructive_hint && hints.open_world_hint && !hints.idempotent_hint
+        );
         assert_eq!(hints.title.as_deref(), Some("T"));
     }
 }

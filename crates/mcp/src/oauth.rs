@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use deft_types::Secret;
+use futures::FutureExt;
 use futures::future::BoxFuture;
 use reqwest::Client;
 use rmcp::transport::auth::{
@@ -11,9 +12,9 @@ use rmcp::transport::auth::{
     OAuthClientConfig, OAuthHttpClient, OAuthHttpClientFuture, OAuthHttpRequest, StoredCredentials,
 };
 
+use crate::ServerConfig;
 use crate::config::{Endpoint, OAuth, Remote};
 use crate::http::{Network, client, root_cause};
-use crate::ServerConfig;
 
 /// The largest answer of an authorization server.
 const MAX_ANSWER: usize = 1024 * 1024;
@@ -24,7 +25,8 @@ pub trait TokenStore: Send + Sync {
     fn load<'a>(&'a self, url: &'a str) -> BoxFuture<'a, std::io::Result<Option<Secret<String>>>>;
 
     /// Keeps this for the address; `None` forgets what was kept.
-    fn save<'a>(&'a self, url: &'a str, tokens: Option<Secret<String>>) -> BoxFuture<'a, std::io::Result<()>>;
+    fn save<'a>(&'a self, url: &'a str, tokens: Option<Secret<String>>)
+    -> BoxFuture<'a, std::io::Result<()>>;
 }
 
 /// Why there is no token.
@@ -68,7 +70,10 @@ impl Login {
         let oauth = remote.oauth.clone().unwrap_or_default();
         let client = client(network, &remote.url).map_err(failed)?;
         let mut manager = manager(remote, client, tokens).await.map_err(failed)?;
-        let found = manager.resolve_metadata().await.map_err(|error| failed(error.to_string()))?;
+        let found = manager
+            .resolve_metadata()
+            .await
+            .map_err(|error| failed(error.to_string()))?;
         manager.set_metadata(found.metadata);
         let mut request = AuthorizationRequest::new(redirect)
             .with_scopes(oauth.scopes)
@@ -109,15 +114,24 @@ pub(crate) async fn authorized(
     tokens: Arc<dyn TokenStore>,
 ) -> Result<AuthClient<Client>, String> {
     let mut manager = manager(remote, client.clone(), tokens).await?;
-    let known = manager.initialize_from_store().await.map_err(|error| error.to_string())?;
+    let known = manager
+        .initialize_from_store()
+        .await
+        .map_err(|error| error.to_string())?;
     if let (true, Some(id), Some(secret)) = (known, &oauth.client_id, &oauth.client_secret) {
         let config = OAuthClientConfig::new(id, remote.url.as_str()).with_client_secret(secret.expose());
-        manager.configure_client(config).map_err(|error| error.to_string())?;
+        manager
+            .configure_client(config)
+            .map_err(|error| error.to_string())?;
     }
     Ok(AuthClient::new(client, manager))
 }
 
-async fn manager(remote: &Remote, client: Client, tokens: Arc<dyn TokenStore>) -> Result<AuthorizationManager, String> {
+async fn manager(
+    remote: &Remote,
+    client: Client,
+    tokens: Arc<dyn TokenStore>,
+) -> Result<AuthorizationManager, String> {
     let url = remote.url.as_str();
     let manager = AuthorizationManager::new_with_oauth_http_client(url, Arc::new(Asking(client))).await;
     let mut manager = manager.map_err(|error| error.to_string())?;
@@ -137,7 +151,11 @@ impl OAuthHttpClient for Asking {
             let timeout = request.timeout;
             let mut request = reqwest::Request::try_from(request.request)?;
             *request.timeout_mut() = timeout;
-            let mut response = self.0.execute(request).await.map_err(|error| root_cause(&error))?;
+            let mut response = self
+                .0
+                .execute(request)
+                .await
+                .map_err(|error| root_cause(&error))?;
             let mut answer = http::Response::builder().status(response.status());
             for (name, value) in response.headers() {
                 answer = answer.header(name, value);
@@ -174,10 +192,26 @@ impl CredentialStore for Kept {
 
     async fn save(&self, credentials: StoredCredentials) -> Result<(), AuthError> {
         let text = serde_json::to_string(&credentials).map_err(unkept)?;
-        self.tokens.save(&self.url, Some(Secret::new(text))).await.map_err(unkept)
+        self.tokens
+            .save(&self.url, Some(Secret::new(text)))
+            .await
+            .map_err(unkept)
     }
 
     async fn clear(&self) -> Result<(), AuthError> {
         self.tokens.save(&self.url, None).await.map_err(unkept)
+    }
+}
+
+/// Keeps nothing: for places from which no address is reached.
+pub(crate) struct NoTokens;
+
+impl TokenStore for NoTokens {
+    fn load<'a>(&'a self, _: &'a str) -> BoxFuture<'a, std::io::Result<Option<Secret<String>>>> {
+        std::future::ready(Ok(None)).boxed()
+    }
+
+    fn save<'a>(&'a self, _: &'a str, _: Option<Secret<String>>) -> BoxFuture<'a, std::io::Result<()>> {
+        std::future::ready(Ok(())).boxed()
     }
 }

@@ -36,12 +36,17 @@ impl Outputs {
             Ok(file) => format!("the whole answer is in {}", file.display()),
             Err(error) => format!("the whole answer could not be saved: {error}"),
         };
-        let notice = format!("\n[… the middle of {} is left out here; {saved} …]\n", size(text.len()));
+        let notice = format!(
+            "\n[… the middle of {} is left out here; {saved} …]\n",
+            size(text.len())
+        );
         without_middle(&text, MAX_SHOWN, &notice)
     }
 
     async fn keep(&self, text: &str) -> std::io::Result<PathBuf> {
-        let file = self.directory.join(format!("mcp-{}.txt", Uuid::new_v4().simple()));
+        let file = self
+            .directory
+            .join(format!("mcp-{}.txt", Uuid::new_v4().simple()));
         tokio::fs::create_dir_all(&self.directory).await?;
         tokio::fs::write(&file, text).await?;
         let oldest = {
@@ -80,6 +85,11 @@ mod tests {
             outputs.shown(long.clone()).await;
         }
         assert!(!Path::new(file).exists(), "the oldest goes first");
-        assert_eq!(std::fs::read_dir(directory.path().join("outputs")).unwrap().count(), KEPT);
+        assert_eq!(
+            std::fs::read_dir(directory.path().join("outputs"))
+                .unwrap()
+                .count(),
+            KEPT
+        );
     }
 }

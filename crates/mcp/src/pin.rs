@@ -14,12 +14,18 @@ pub fn fingerprint(pin: &McpPin) -> String {
 /// How a server differs from what was approved, tool by tool.
 pub fn diff(approved: &McpPin, now: &McpPin) -> Vec<McpChange> {
     let target = (approved.target != now.target).then_some(McpChange::Target);
-    let newer = now.tools.iter().filter_map(|(name, digest)| match approved.tools.get(name) {
-        None => Some(McpChange::Added(name.clone())),
-        Some(before) if before != digest => Some(McpChange::Altered(name.clone())),
-        Some(_) => None,
-    });
-    let gone = approved.tools.keys().filter(|name| !now.tools.contains_key(*name));
+    let newer = now
+        .tools
+        .iter()
+        .filter_map(|(name, digest)| match approved.tools.get(name) {
+            None => Some(McpChange::Added(name.clone())),
+            Some(before) if before != digest => Some(McpChange::Altered(name.clone())),
+            Some(_) => None,
+        });
+    let gone = approved
+        .tools
+        .keys()
+        .filter(|name| !now.tools.contains_key(*name));
     let gone = gone.map(|name| McpChange::Removed(name.clone()));
     target.into_iter().chain(newer).chain(gone).collect()
 }
@@ -31,7 +37,12 @@ pub(crate) fn target_of(config: &ServerConfig) -> String {
 
 /// The digest of a tool, before anything of it is cleaned or cut.
 pub(crate) fn digest_of_tool(tool: &rmcp::model::Tool) -> String {
-    digest_of(&json!([tool.name, tool.description, tool.input_schema, tool.annotations]))
+    digest_of(&json!([
+        tool.name,
+        tool.description,
+        tool.input_schema,
+        tool.annotations
+    ]))
 }
 
 fn digest_of(value: &Value) -> String {
@@ -48,7 +59,10 @@ mod tests {
     fn pin(target: &str, tools: &[(&str, &str)]) -> McpPin {
         McpPin {
             target: target.to_owned(),
-            tools: tools.iter().map(|(name, digest)| ((*name).to_owned(), (*digest).to_owned())).collect(),
+            tools: tools
+                .iter()
+                .map(|(name, digest)| ((*name).to_owned(), (*digest).to_owned()))
+                .collect(),
         }
     }
 

@@ -28,7 +28,10 @@ struct LastWords(Arc<Mutex<Vec<u8>>>);
 
 impl Process {
     /// Starts exactly this command line, in the workspace and its environment, plus what is configured.
-    pub(crate) fn start(program: &Program, place: &ToolContext) -> Result<(Self, ChildStdout, ChildStdin), String> {
+    pub(crate) fn start(
+        program: &Program,
+        place: &ToolContext,
+    ) -> Result<(Self, ChildStdout, ChildStdin), String> {
         let directory = match &program.cwd {
             Some(cwd) => place.workspace.join(cwd),
             None => place.workspace.clone(),
@@ -48,7 +51,10 @@ impl Process {
             .spawn()
             .map_err(|error| {
                 let command = visible(&program.command);
-                format!("{command:?} cannot be started in {}: {error}", directory.display())
+                format!(
+                    "{command:?} cannot be started in {}: {error}",
+                    directory.display()
+                )
             })?;
         let streams = (child.stdout.take(), child.stdin.take(), child.stderr.take());
         let (Some(stdout), Some(stdin), Some(stderr)) = streams else {

@@ -12,29 +12,12 @@ pub(crate) async fn observed(tool: &str, result: CallToolResult, outputs: &Outpu
     let mut texts = Vec::new();
     let mut images = Vec::new();
     for block in result.content {
-        match block {
-            ContentBlock::Text(part) => texts.push(part.text),
-            ContentBlock::Image(part) => match image(&part.mime_type, &part.data) {
-                _ if images.len() == MAX_IMAGES => texts.push(format!("[a further image was left out: {MAX_IMAGES} are shown]")),
-                Ok(url) => images.push(url),
-                Err(note) => texts.push(note),
-            },
-            ContentBlock::Audio(part) => texts.push(format!("[{} of sound was left out]", size(part.data.len()))),
-            ContentBlock::ResourceLink(link) => texts.push(format!("[see {}: {}]", link.uri, link.name)),
-            ContentBlock::Resource(part) => match part.resource {
-                ResourceContents::TextResourceContents { uri, text, .. } => texts.push(format!("[{uri}]\n{text}")),
-                ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
-                    match image(mime_type.as_deref().unwrap_or_default(), &blob) {
-                        Ok(url) if images.len() < MAX_IMAGES => {
-                            texts.push(format!("[{uri}]"));
-                            images.push(url);
-                        }
-                        _ => texts.push(format!("[{uri}: {} of data were left out]", size(blob.len()))),
-                    }
-                }
-                _ => texts.push("[a resource of an unknown kind was left out]".to_owned()),
-            },
-            _ => texts.push("[a part of an unknown kind was left out]".to_owned()),
+        let (text, image) = read(block);
+        texts.extend(text);
+        match image {
+            Some(url) if images.len() < MAX_IMAGES => images.push(url),
+            Some(_) => texts.push(format!("[an image was left out: {MAX_IMAGES} can be shown]")),
+            None => {}
         }
     }
     // A server says the same in text, if it says anything there.
@@ -44,8 +27,7 @@ pub(crate) async fn observed(tool: &str, result: CallToolResult, outputs: &Outpu
     if texts.is_empty() && images.is_empty() {
         texts.push("[the tool has answered without any content]".to_owned());
     }
-    let text = outputs.shown(texts.join("\n")).await;
-    let mut content = vec![Content::text(text)];
+    let mut content = vec![Content::text(outputs.shown(texts.join("\n")).await)];
     content.extend(images.into_iter().map(|url| {
         Content::Image(ImageContent {
             image_urls: vec![url],
@@ -58,6 +40,31 @@ pub(crate) async fn observed(tool: &str, result: CallToolResult, outputs: &Outpu
         tool_name: tool.to_owned(),
         ..MCPToolObservation::default()
     }
+}
+
+/// The text and the image of a part of an answer.
+fn read(block: ContentBlock) -> (Option<String>, Option<String>) {
+    let text = match block {
+        ContentBlock::Text(part) => part.text,
+        ContentBlock::Image(part) => match image(&part.mime_type, &part.data) {
+            Ok(url) => return (None, Some(url)),
+            Err(note) => note,
+        },
+        ContentBlock::Audio(part) => format!("[{} of sound were left out]", size(part.data.len())),
+        ContentBlock::ResourceLink(link) => format!("[see {}: {}]", link.uri, link.name),
+        ContentBlock::Resource(part) => match part.resource {
+            ResourceContents::TextResourceContents { uri, text, .. } => format!("[{uri}]\n{text}"),
+            ResourceContents::BlobResourceContents {
+                uri, mime_type, blob, ..
+            } => match image(mime_type.as_deref().unwrap_or_default(), &blob) {
+                Ok(url) => return (Some(format!("[{uri}]")), Some(url)),
+                Err(_) => format!("[{uri}: {} of data were left out]", size(blob.len())),
+            },
+            _ => "[a resource of an unknown kind was left out]".to_owned(),
+        },
+        _ => "[a part of an unknown kind was left out]".to_owned(),
+    };
+    (Some(text), None)
 }
 
 /// Something went wrong, told to the model.
@@ -77,7 +84,10 @@ fn image(mime_type: &str, data: &str) -> Result<String, String> {
         return Err("[an image of an unknown kind was left out]".to_owned());
     }
     if data.len() > MAX_IMAGE {
-        return Err(format!("[an image of {} was left out: it is too large]", size(data.len())));
+        return Err(format!(
+            "[an image of {} was left out: it is too large]",
+            size(data.len())
+        ));
     }
     let base64 = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=');
     if !data.chars().all(base64) {
@@ -113,7 +123,7 @@ mod tests {
         assert_eq!(
             text_of(&observation.content),
             "one\n[an image of an unknown kind was left out]\n[file:///a]\ntwo\n[file:///b: 4 bytes of data were left \
-             out]\n[see file:///c: three]\n[4 bytes of sound was left out]"
+             out]\n[see file:///c: three]\n[4 bytes of sound were left out]"
         );
         let Content::Image(image) = &observation.content[1] else {
             panic!("{observation:?}")
@@ -124,7 +134,8 @@ mod tests {
 
     #[tokio::test]
     async fn structured_content_stands_in_for_text_and_errors_are_errors() {
-        let observation = answer(json!({"content": [], "structuredContent": {"a": 1}, "isError": true})).await;
+        let observation =
+            answer(json!({"content": [], "structuredContent": {"a": 1}, "isError": true})).await;
         assert_eq!(text_of(&observation.content), "{\n  \"a\": 1\n}");
         assert!(observation.is_error);
         assert!(text_of(&answer(json!({"content": []})).await.content).contains("without any content"));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use deft_types::McpPin;
+use deft_types::{McpChange, McpPin};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -12,7 +12,7 @@ use crate::limits::{Limits, MAX_TOOLS, MAX_WAITING, RELIST_PAUSE};
 use crate::link::{Line, Link, List, Place};
 use crate::listing::Listed;
 use crate::outputs::Outputs;
-use crate::pin::target_of;
+use crate::pin::{diff, target_of};
 use crate::text::visible;
 
 /// What is known of a server now.
@@ -33,6 +33,8 @@ pub(crate) enum State {
 pub(crate) struct Offer {
     pub(crate) tools: Vec<Listed>,
     pub(crate) pin: McpPin,
+    /// How it differs from what was approved, or from what it first said if nothing was.
+    pub(crate) what: Vec<McpChange>,
     pub(crate) notes: Vec<String>,
 }
 
@@ -55,6 +57,7 @@ impl Server {
         config: ServerConfig,
         place: Place,
         limits: Limits,
+        approved: Option<McpPin>,
         states: &watch::Sender<States>,
         index: usize,
     ) -> (Arc<Self>, Keeper) {
@@ -70,6 +73,7 @@ impl Server {
         let keeper = Keeper {
             server: server.clone(),
             place,
+            approved,
             requests,
             states: states.clone(),
         };
@@ -97,6 +101,7 @@ impl Server {
 pub(crate) struct Keeper {
     server: Arc<Server>,
     place: Place,
+    approved: Option<McpPin>,
     requests: mpsc::Receiver<oneshot::Sender<Result<Line, String>>>,
     states: watch::Sender<States>,
 }
@@ -113,8 +118,8 @@ impl Keeper {
                 tokio::select! {
                     request = self.requests.recv() => {
                         let Some(answer) = request else { return };
-                        let line = self.living(&mut link, &news).await;
-                        let _ = answer.send(line); // the call may have been cancelled
+                        let living = self.living(&mut link, &news).await;
+                        let _ = answer.send(living); // the call may have been cancelled
                     }
                     Some(()) = changed.recv() => {
                         tokio::time::sleep_until(next_list).await;
@@ -147,47 +152,60 @@ impl Keeper {
         Ok(link.insert(opened).line().clone())
     }
 
-    async fn open(&self, news: &mpsc::Sender<()>) -> Result<Link, String> {
-        let config = &self.server.config;
-        match Link::open(config, &self.place, self.server.limits.start, news.clone()).await {
+    async fn open(&mut self, news: &mpsc::Sender<()>) -> Result<Link, String> {
+        let server = self.server.clone();
+        match Link::open(&server.config, &self.place, server.limits.start, news.clone()).await {
             Ok((link, list)) => {
-                self.publish(State::Ready(Arc::new(self.offer(list))));
+                self.offer(list);
                 Ok(link)
             }
             Err(reason) => {
-                let reason = config.redact(visible(&reason));
+                let reason = server.config.redact(visible(&reason));
                 self.publish(State::Failed(reason.clone()));
                 Err(reason)
             }
         }
     }
 
-    async fn list_again(&self, link: &Link) {
+    async fn list_again(&mut self, link: &Link) {
         match tokio::time::timeout(self.server.limits.start, link.list()).await {
-            Ok(Ok(list)) => self.publish(State::Ready(Arc::new(self.offer(list)))),
+            Ok(Ok(list)) => self.offer(list),
             // What is known stays; a server that is gone is found out by the next call.
             Ok(Err(reason)) => tracing::warn!(server = self.server.config.name, "{reason}"),
-            Err(_) => tracing::warn!(server = self.server.config.name, "it does not list its tools in time"),
+            Err(_) => tracing::warn!(
+                server = self.server.config.name,
+                "it does not list its tools in time"
+            ),
         }
     }
 
-    fn offer(&self, list: List) -> Offer {
+    fn offer(&mut self, list: List) {
         let mut notes = Vec::new();
         if list.left_out > 0 {
-            notes.push(format!("{} tools were left out: {MAX_TOOLS} can be offered", list.left_out));
+            notes.push(format!(
+                "{} tools were left out: {MAX_TOOLS} can be offered",
+                list.left_out
+            ));
         }
-        let tools = list.tools.iter().map(|tool| (tool.name.clone(), tool.digest.clone()));
-        Offer {
-            pin: McpPin {
-                target: target_of(&self.server.config),
-                tools: tools.collect(),
-            },
+        let tools = list
+            .tools
+            .iter()
+            .map(|tool| (tool.name.clone(), tool.digest.clone()));
+        let pin = McpPin {
+            target: target_of(&self.server.config),
+            tools: tools.collect(),
+        };
+        let what = diff(self.approved.get_or_insert_with(|| pin.clone()), &pin);
+        self.publish(State::Ready(Arc::new(Offer {
+            what,
             tools: list.tools,
+            pin,
             notes,
-        }
+        })));
     }
 
     fn publish(&self, state: State) {
-        self.states.send_modify(|states| states[self.server.index] = state);
+        self.states
+            .send_modify(|states| states[self.server.index] = state);
     }
 }

@@ -13,7 +13,7 @@ use crate::config::ServerConfig;
 use crate::limits::Limits;
 use crate::link::Place;
 use crate::listing::{Listed, unique_name};
-use crate::pin::{diff, target_of};
+use crate::pin::target_of;
 use crate::server::{Server, State, States};
 use crate::tool::McpTool;
 
@@ -21,7 +21,6 @@ use crate::tool::McpTool;
 /// ones are killed without being asked.
 pub struct McpServers {
     servers: Vec<Arc<Server>>,
-    approvals: McpApprovals,
     reserved: HashSet<String>,
     states: watch::Receiver<States>,
     stop: CancellationToken,
@@ -30,12 +29,12 @@ pub struct McpServers {
 
 impl McpServers {
     /// Begins to start all servers and returns at once. A server that was approved before is started only if its
-    /// command line or address is the approved one. `reserved` are names that no tool may have: those of other tools.
+    /// command line or address is the approved one; of one that was not, what it says first is held to. `reserved` are names that no tool may have: those of other tools.
     pub fn start(
         configs: Vec<ServerConfig>,
         place: &Place,
         limits: &Limits,
-        approvals: McpApprovals,
+        approvals: &McpApprovals,
         reserved: impl IntoIterator<Item = String>,
     ) -> Self {
         let (sender, states) = watch::channel(vec![State::Connecting; configs.len()]);
@@ -43,9 +42,12 @@ impl McpServers {
         let mut keepers = JoinSet::new();
         let mut servers = Vec::new();
         for (index, config) in configs.into_iter().enumerate() {
-            let approved = approvals.get(&config.name);
-            let is_approved = approved.is_none_or(|pin| pin.target == target_of(&config));
-            let (server, keeper) = Server::new(config, place.clone(), limits.clone(), &sender, index);
+            let approved = approvals.get(&config.name).cloned();
+            let is_approved = approved
+                .as_ref()
+                .is_none_or(|pin| pin.target == target_of(&config));
+            let (server, keeper) =
+                Server::new(config, place.clone(), limits.clone(), approved, &sender, index);
             if is_approved {
                 keepers.spawn(keeper.run(stop.clone()));
             } else {
@@ -55,7 +57,6 @@ impl McpServers {
         }
         Self {
             servers,
-            approvals,
             reserved: reserved.into_iter().collect(),
             states,
             stop,
@@ -96,58 +97,66 @@ impl McpServers {
         let states = self.states.borrow().clone();
         let mut taken = self.reserved.clone();
         let servers = self.servers.iter().zip(states);
-        servers.map(|(server, state)| self.offer(server, state, &mut taken)).collect()
+        servers
+            .map(|(server, state)| offer(server, state, &mut taken))
+            .collect()
     }
+}
 
-    fn offer(
-        &self,
-        server: &Arc<Server>,
-        state: State,
-        taken: &mut HashSet<String>,
-    ) -> (McpServerStatus, Vec<Arc<dyn Tool>>) {
-        let mut tools = Vec::new();
-        let (state, pin, notes) = match state {
-            State::Connecting => (McpServerState::Connecting, None, Vec::new()),
-            State::Failed(reason) => (McpServerState::Failed { reason }, None, Vec::new()),
-            State::Unapproved => {
-                let what = vec![McpChange::Target];
-                (McpServerState::Changed { what, tools: Vec::new() }, None, Vec::new())
-            }
-            State::Ready(offer) => {
-                let approved = self.approvals.get(&server.config.name);
-                let what = approved.map(|pin| diff(pin, &offer.pin)).unwrap_or_default();
-                let is_new = |tool: &Listed| {
-                    what.iter().any(|change| match change {
-                        McpChange::Added(name) | McpChange::Altered(name) => *name == tool.name,
-                        McpChange::Target | McpChange::Removed(_) => false,
-                    })
-                };
-                for listed in &offer.tools {
-                    // Named even if it is not offered, so that approving one tool renames no other.
-                    let name = unique_name(&server.config.name, &listed.name, taken);
-                    if !is_new(listed) {
-                        let (listed, server) = (listed.clone(), server.clone());
-                        tools.push(Arc::new(McpTool { name, listed, server }));
-                    }
+/// What a server offers in this state: only what is as it was approved.
+fn offer(
+    server: &Arc<Server>,
+    state: State,
+    taken: &mut HashSet<String>,
+) -> (McpServerStatus, Vec<Arc<dyn Tool>>) {
+    let mut tools = Vec::new();
+    let (state, pin, notes) = match state {
+        State::Connecting => (McpServerState::Connecting, None, Vec::new()),
+        State::Failed(reason) => (McpServerState::Failed { reason }, None, Vec::new()),
+        State::Unapproved => {
+            let what = vec![McpChange::Target];
+            (
+                McpServerState::Changed {
+                    what,
+                    tools: Vec::new(),
+                },
+                None,
+                Vec::new(),
+            )
+        }
+        State::Ready(offer) => {
+            let what = offer.what.clone();
+            let is_new = |tool: &Listed| {
+                what.iter().any(|change| match change {
+                    McpChange::Added(name) | McpChange::Altered(name) => *name == tool.name,
+                    McpChange::Target | McpChange::Removed(_) => false,
+                })
+            };
+            for listed in &offer.tools {
+                // Named even if it is not offered, so that approving one tool renames no other.
+                let name = unique_name(&server.config.name, &listed.name, taken);
+                if !is_new(listed) {
+                    let (listed, server) = (listed.clone(), server.clone());
+                    tools.push(Arc::new(McpTool { name, listed, server }));
                 }
-                let specs = tools.iter().map(|tool| tool.spec()).collect();
-                let state = if what.is_empty() {
-                    McpServerState::Ready { tools: specs }
-                } else {
-                    McpServerState::Changed { what, tools: specs }
-                };
-                (state, Some(offer.pin.clone()), offer.notes.clone())
             }
-        };
-        let status = McpServerStatus {
-            name: server.config.name.clone(),
-            state,
-            pin,
-            notes,
-        };
-        let tools = tools.into_iter().map(|tool| tool as Arc<dyn Tool>);
-        (status, tools.collect())
-    }
+            let specs = tools.iter().map(|tool| tool.spec()).collect();
+            let state = if what.is_empty() {
+                McpServerState::Ready { tools: specs }
+            } else {
+                McpServerState::Changed { what, tools: specs }
+            };
+            (state, Some(offer.pin.clone()), offer.notes.clone())
+        }
+    };
+    let status = McpServerStatus {
+        name: server.config.name.clone(),
+        state,
+        pin,
+        notes,
+    };
+    let tools = tools.into_iter().map(|tool| tool as Arc<dyn Tool>);
+    (status, tools.collect())
 }
 
 /// Follows what happens to servers.

@@ -130,7 +130,10 @@ struct Events {
 impl Events {
     fn of(response: Response) -> Self {
         let bytes = response.bytes_stream().map_err(std::io::Error::other);
-        let lines = FramedRead::new(StreamReader::new(bytes), LinesCodec::new_with_max_length(MAX_MESSAGE));
+        let lines = FramedRead::new(
+            StreamReader::new(bytes),
+            LinesCodec::new_with_max_length(MAX_MESSAGE),
+        );
         let lines = lines.take_while(|line| std::future::ready(line.is_ok()));
         Self {
             lines: lines.filter_map(|line| std::future::ready(line.ok())).boxed(),

@@ -6,13 +6,13 @@ use deft_tools::{Call, Tool, ToolError, Touches};
 use deft_types::{Action, MCPToolObservation, Observation, ToolSpec};
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use rmcp::RoleClient;
 use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest, JsonObject, ServerResult};
 use rmcp::service::{PeerRequestOptions, RequestHandle, ServiceError};
-use rmcp::RoleClient;
 use tokio::time::timeout;
 
 use crate::limits::CANCEL_GRACE;
-use crate::link::is_gone;
+use crate::link::{Line, is_gone};
 use crate::listing::Listed;
 use crate::result::{failed, observed};
 use crate::server::Server;
@@ -22,13 +22,6 @@ pub(crate) struct McpTool {
     pub(crate) name: String,
     pub(crate) listed: Listed,
     pub(crate) server: Arc<Server>,
-}
-
-/// How waiting for an answer ended.
-enum Ended {
-    Answered(Result<ServerResult, ServiceError>),
-    Cancelled,
-    TimedOut,
 }
 
 impl Tool for McpTool {
@@ -67,7 +60,7 @@ impl Tool for McpTool {
 }
 
 impl McpTool {
-    async fn call(&self, arguments: JsonObject, call: &Call, line: &crate::link::Line) -> MCPToolObservation {
+    async fn call(&self, arguments: JsonObject, call: &Call, line: &Line) -> MCPToolObservation {
         if !self.server.has(&self.listed.name, &self.listed.digest) {
             return self.failed(
                 "has changed this tool since it was approved, or has it no more. Nothing was run: a person must approve \
@@ -81,38 +74,33 @@ impl McpTool {
             Ok(handle) => handle,
             Err(error) => return self.refused(&error, line),
         };
-        let ended = {
-            let _watching = line.progress.watch(handle.progress_token.clone(), call.output.clone());
-            tokio::select! {
-                answer = &mut handle.rx => {
-                    Ended::Answered(answer.unwrap_or(Err(ServiceError::TransportClosed)))
-                }
-                () = call.cancel.cancelled() => Ended::Cancelled,
-                () = tokio::time::sleep(self.server.limits.call) => Ended::TimedOut,
+        let watching = line
+            .progress
+            .watch(handle.progress_token.clone(), call.output.clone());
+        let (reason, what) = tokio::select! {
+            answer = &mut handle.rx => {
+                return match answer.unwrap_or(Err(ServiceError::TransportClosed)) {
+                    Ok(ServerResult::CallToolResult(result)) => {
+                        observed(&self.name, result, &self.server.outputs).await
+                    }
+                    Ok(_) => self.failed("answered with something that is no result of a tool."),
+                    Err(error) => self.refused(&error, line),
+                };
+            }
+            () = call.cancel.cancelled() => ("the call was cancelled", String::new()),
+            () = tokio::time::sleep(self.server.limits.call) => {
+                let seconds = self.server.limits.call.as_secs_f32();
+                ("the call took too long", format!("did not answer within {seconds} seconds and "))
             }
         };
-        match ended {
-            Ended::Answered(Ok(ServerResult::CallToolResult(result))) => {
-                observed(&self.name, result, &self.server.outputs).await
-            }
-            Ended::Answered(Ok(_)) => self.failed("answered with something that is no result of a tool."),
-            Ended::Answered(Err(error)) => self.refused(&error, line),
-            Ended::Cancelled => {
-                give_up(handle, "the call was cancelled").await;
-                self.failed("was told to stop; it may have done a part of its work.")
-            }
-            Ended::TimedOut => {
-                give_up(handle, "the call took too long").await;
-                let seconds = self.server.limits.call.as_secs_f32();
-                self.failed(&format!(
-                    "did not answer within {seconds} seconds and was told to stop; it may have done a part of its work. \
-                     Ask for less at once, or do it another way."
-                ))
-            }
-        }
+        drop(watching);
+        give_up(handle, reason).await;
+        self.failed(&format!(
+            "{what}was told to stop; it may have done a part of its work: look before you repeat it."
+        ))
     }
 
-    fn refused(&self, error: &ServiceError, line: &crate::link::Line) -> MCPToolObservation {
+    fn refused(&self, error: &ServiceError, line: &Line) -> MCPToolObservation {
         match error {
             ServiceError::McpError(error) => self.failed(&format!("refused the call: {}", error.message)),
             error if is_gone(error) => {

@@ -16,7 +16,8 @@ use std::time::Duration;
 use deft_mcp::{Limits, McpServers, Network, Place, ServerConfig, TokenStore};
 use deft_tools::{Call, Tool, ToolContext};
 use deft_types::{
-    Action, MCPToolAction, MCPToolObservation, McpApprovals, McpServerState, McpServerStatus, Observation, Secret,
+    Action, MCPToolAction, MCPToolObservation, McpApprovals, McpServerState, McpServerStatus, Observation,
+    Secret,
 };
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -36,7 +37,11 @@ impl TokenStore for Tokens {
         async move { Ok(kept) }.boxed()
     }
 
-    fn save<'a>(&'a self, url: &'a str, tokens: Option<Secret<String>>) -> BoxFuture<'a, std::io::Result<()>> {
+    fn save<'a>(
+        &'a self,
+        url: &'a str,
+        tokens: Option<Secret<String>>,
+    ) -> BoxFuture<'a, std::io::Result<()>> {
         let mut kept = self.0.lock().unwrap();
         match tokens {
             Some(tokens) => kept.insert(url.to_owned(), tokens),
@@ -80,7 +85,13 @@ impl Started {
     async fn with(config: &Value, limits: &Limits, approvals: McpApprovals) -> Self {
         let workspace = tempfile::tempdir().unwrap();
         let configs = ServerConfig::parse(config).unwrap();
-        let servers = McpServers::start(configs, &place(&workspace), limits, approvals, ["terminal".to_owned()]);
+        let servers = McpServers::start(
+            configs,
+            &place(&workspace),
+            limits,
+            &approvals,
+            ["terminal".to_owned()],
+        );
         servers.started().await;
         Self { workspace, servers }
     }
@@ -105,8 +116,18 @@ impl Started {
 
     #[track_caller]
     fn tool(&self, name: &str) -> Arc<dyn Tool> {
-        let found = self.servers.tools().into_iter().find(|tool| tool.spec().name() == name);
-        found.unwrap_or_else(|| panic!("no {name} among {:?}: {:?}", self.names(), self.servers.statuses()))
+        let found = self
+            .servers
+            .tools()
+            .into_iter()
+            .find(|tool| tool.spec().name() == name);
+        found.unwrap_or_else(|| {
+            panic!(
+                "no {name} among {:?}: {:?}",
+                self.names(),
+                self.servers.statuses()
+            )
+        })
     }
 
     async fn call(&self, name: &str, arguments: Value) -> MCPToolObservation {
@@ -130,7 +151,10 @@ fn action(arguments: Value) -> Action {
 }
 
 async fn run(tool: &dyn Tool, call: Call) -> MCPToolObservation {
-    let observation = tokio::time::timeout(PATIENCE, tool.run(call)).await.expect("it hangs").unwrap();
+    let observation = tokio::time::timeout(PATIENCE, tool.run(call))
+        .await
+        .expect("it hangs")
+        .unwrap();
     match observation {
         Observation::MCPTool(observation) => *observation,
         other => panic!("not an MCP tool's answer: {other:?}"),

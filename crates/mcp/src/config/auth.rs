@@ -79,7 +79,11 @@ pub(super) fn read(auth: Option<&Value>) -> Result<(Headers, Option<OAuth>), Str
     };
     Ok(match strategy {
         Strategy::None => (Headers::new(), None),
-        Strategy::ApiKey { value, header_name: None } | Strategy::Bearer { value } => (bearer(value.expose()), None),
+        Strategy::ApiKey {
+            value,
+            header_name: None,
+        }
+        | Strategy::Bearer { value } => (bearer(value.expose()), None),
         Strategy::ApiKey {
             value,
             header_name: Some(name),

@@ -2,7 +2,7 @@ use serde_json::json;
 
 use super::*;
 
-fn one(written: Value) -> Result<Endpoint, String> {
+fn one(written: &Value) -> Result<Endpoint, String> {
     let config = json!({"mcpServers": {"s": written}});
     let mut servers = ServerConfig::parse(&config).map_err(|error| error.to_string())?;
     Ok(servers.remove(0).endpoint)
@@ -34,7 +34,7 @@ fn programs_and_addresses_are_read_in_both_forms_and_in_their_order() {
 
 #[test]
 fn auth_becomes_a_header_or_a_way_to_get_a_token() {
-    let header = |auth: Value| match one(json!({"url": "https://x", "auth": auth})).unwrap() {
+    let header = |auth: Value| match one(&json!({"url": "https://x", "auth": auth})).unwrap() {
         Endpoint::Http(remote) => {
             let (name, value) = remote.headers.into_iter().next().unwrap();
             format!("{name}: {}", value.expose())
@@ -42,14 +42,19 @@ fn auth_becomes_a_header_or_a_way_to_get_a_token() {
         other => panic!("{other:?}"),
     };
     assert_eq!(header(json!("t")), "Authorization: Bearer t");
-    assert_eq!(header(json!({"strategy": "bearer", "value": "t"})), "Authorization: Bearer t");
+    assert_eq!(
+        header(json!({"strategy": "bearer", "value": "t"})),
+        "Authorization: Bearer t"
+    );
     let api_key = json!({"strategy": "api_key", "value": "t", "header_name": "X-Key"});
     assert_eq!(header(api_key), "X-Key: t");
     let basic = json!({"strategy": "basic", "username": "u", "password": "p"});
     assert_eq!(header(basic), "Authorization: Basic dTpw");
     let oauth = json!({"strategy": "oauth2", "authentication": {"client_id": "c", "scopes": "a b"}});
-    match one(json!({"url": "https://x", "auth": oauth})).unwrap() {
-        Endpoint::Http(Remote { oauth: Some(oauth), .. }) => {
+    match one(&json!({"url": "https://x", "auth": oauth})).unwrap() {
+        Endpoint::Http(Remote {
+            oauth: Some(oauth), ..
+        }) => {
             assert_eq!((oauth.client_id.as_deref(), oauth.scopes.len()), (Some("c"), 2));
         }
         other => panic!("{other:?}"),
@@ -64,15 +69,21 @@ fn what_cannot_be_read_is_named_and_no_value_is_quoted() {
         (json!({"command": " "}), "empty"),
         (json!({"command": "x", "type": "http"}), "stdio"),
         (json!({"url": "file:///etc/passwd"}), "http and https"),
-        (json!({"url": "https://x", "type": "carrier-pigeon"}), "carrier-pigeon"),
+        (
+            json!({"url": "https://x", "type": "carrier-pigeon"}),
+            "carrier-pigeon",
+        ),
         (json!({"command": "x", "args": "sesame"}), "a list of texts"),
-        (json!({"url": "https://x", "auth": {"strategy": "sesame"}}), "its `auth`"),
+        (
+            json!({"url": "https://x", "auth": {"strategy": "sesame"}}),
+            "its `auth`",
+        ),
         (
             json!({"url": "https://x", "auth": "sesame", "headers": {"authorization": "sesame"}}),
             "keep one",
         ),
     ] {
-        let error = one(written).unwrap_err();
+        let error = one(&written).unwrap_err();
         assert!(error.contains("\"s\"") && error.contains(expected), "{error}");
         assert!(!error.contains("sesame"), "{error}");
     }

@@ -12,7 +12,8 @@ const PACKAGES: [&str; 2] = [
 pub(crate) const EVERYTHING: &str = "@modelcontextprotocol/server-everything/dist/index.js";
 pub(crate) const FILESYSTEM: &str = "@modelcontextprotocol/server-filesystem/dist/index.js";
 /// An example of the SDK that those are made with.
-pub(crate) const WITH_LOGIN: &str = "@modelcontextprotocol/sdk/dist/esm/examples/server/simpleStreamableHttp.js";
+pub(crate) const WITH_LOGIN: &str =
+    "@modelcontextprotocol/sdk/dist/esm/examples/server/simpleStreamableHttp.js";
 
 /// A script of one of the packages. `None` where they cannot be had, which is said.
 #[allow(clippy::print_stderr)]
@@ -74,7 +75,10 @@ impl Listening {
             .unwrap();
         let (stdout, stderr) = (process.stdout.take().unwrap(), process.stderr.take().unwrap());
         let (sender, lines) = std::sync::mpsc::channel();
-        for stream in [Box::new(stdout) as Box<dyn std::io::Read + Send>, Box::new(stderr)] {
+        for stream in [
+            Box::new(stdout) as Box<dyn std::io::Read + Send>,
+            Box::new(stderr),
+        ] {
             let sender = sender.clone();
             // It goes on writing: somebody must read, or it stops.
             std::thread::spawn(move || {
@@ -85,7 +89,10 @@ impl Listening {
         }
         drop(sender);
         let here = format!("port {port}");
-        assert!(lines.iter().any(|line| line.contains(&here)), "it ended before it listened");
+        assert!(
+            lines.iter().any(|line| line.contains(&here)),
+            "it ended before it listened"
+        );
         Self { process, port }
     }
 }

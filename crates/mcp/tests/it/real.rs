@@ -24,7 +24,10 @@ async fn a_reference_server_offers_its_tools_under_our_names() {
     assert_eq!(spec.parameters["required"], json!(["a", "b"]));
     assert_eq!(spec.definition.kind, "MCPToolDefinition");
     let tool = started.tool("all_get-sum");
-    assert_eq!(tool.touches(&action(json!({}))), Touches::Only("mcp:all".to_owned()));
+    assert_eq!(
+        tool.touches(&action(json!({}))),
+        Touches::Only("mcp:all".to_owned())
+    );
     assert_eq!(status.pin.unwrap().tools.len(), started.names().len());
     started.servers.close().await;
 }
@@ -32,13 +35,21 @@ async fn a_reference_server_offers_its_tools_under_our_names() {
 #[tokio::test]
 async fn answers_of_all_kinds_come_through() {
     let Some(started) = everything().await else { return };
-    assert_eq!(started.text("all_echo", json!({"message": "grüße"})).await, "Echo: grüße");
+    assert_eq!(
+        started.text("all_echo", json!({"message": "grüße"})).await,
+        "Echo: grüße"
+    );
     let sum = started.text("all_get-sum", json!({"a": 2, "b": 3})).await;
     assert!(sum.contains('5'), "{sum}");
     let image = started.call("all_get-tiny-image", json!({})).await;
-    let images = image.content.iter().filter(|part| matches!(part, Content::Image(_)));
+    let images = image
+        .content
+        .iter()
+        .filter(|part| matches!(part, Content::Image(_)));
     assert_eq!(images.count(), 1, "{image:?}");
-    let weather = started.text("all_get-structured-content", json!({"location": "New York"})).await;
+    let weather = started
+        .text("all_get-structured-content", json!({"location": "New York"}))
+        .await;
     assert!(weather.contains("temperature"), "{weather}");
     let wrong = started.call("all_get-sum", json!({"a": "x"})).await;
     assert!(wrong.is_error, "{wrong:?}");
@@ -85,12 +96,17 @@ async fn a_cancelled_call_ends_at_once_and_the_server_lives_on() {
     };
     let (observation, ()) = tokio::join!(run(&*tool, call), stop);
     assert!(observation.is_error, "{observation:?}");
-    assert_eq!(started.text("all_echo", json!({"message": "still here"})).await, "Echo: still here");
+    assert_eq!(
+        started.text("all_echo", json!({"message": "still here"})).await,
+        "Echo: still here"
+    );
 }
 
 #[tokio::test]
 async fn the_servers_questions_are_answered_politely_and_roots_are_the_workspace() {
-    let Some(script) = npm::script(npm::FILESYSTEM) else { return };
+    let Some(script) = npm::script(npm::FILESYSTEM) else {
+        return;
+    };
     // It may reach what the client's roots are, and nothing else.
     let server = json!({"command": "node", "args": [script, "/nonexistent-but-replaced-by-roots/.."]});
     let started = Started::new(&json!({"files": server})).await;
@@ -106,6 +122,8 @@ async fn the_servers_questions_are_answered_politely_and_roots_are_the_workspace
         tokio::time::sleep(Duration::from_millis(20)).await;
     };
     assert_eq!(text, "hello");
-    let refused = started.call("files_read_text_file", json!({"path": "/etc/passwd"})).await;
+    let refused = started
+        .call("files_read_text_file", json!({"path": "/etc/passwd"}))
+        .await;
     assert!(refused.is_error, "{refused:?}");
 }
