@@ -148,10 +148,17 @@ impl Link {
             let params = PaginatedRequestParams::default().with_cursor(cursor);
             let page = self.running.peer().list_tools(Some(params)).await;
             let page = page.map_err(|error| format!("it does not list its tools: {error}"))?;
-            let room = MAX_TOOLS - list.tools.len();
-            list.left_out += page.tools.len().saturating_sub(room);
-            list.tools
-                .extend(page.tools.into_iter().take(room).map(Listed::new));
+            for tool in page.tools {
+                // A second tool of a name could hide behind the approval of the first.
+                if list.tools.iter().any(|known| known.name == tool.name) {
+                    continue;
+                }
+                if list.tools.len() < MAX_TOOLS {
+                    list.tools.push(Listed::new(tool));
+                } else {
+                    list.left_out += 1;
+                }
+            }
             cursor = page.next_cursor;
             if cursor.is_none() {
                 break;

@@ -29,7 +29,8 @@ pub struct McpServers {
 
 impl McpServers {
     /// Begins to start all servers and returns at once. A server that was approved before is started only if its
-    /// command line or address is the approved one; of one that was not, what it says first is held to. `reserved` are names that no tool may have: those of other tools.
+    /// command line or address is the approved one; of one that was not, what it says first is held to.
+    /// `reserved` are names that no tool may have: those of other tools.
     pub fn start(
         configs: Vec<ServerConfig>,
         place: &Place,
@@ -114,15 +115,8 @@ fn offer(
         State::Connecting => (McpServerState::Connecting, None, Vec::new()),
         State::Failed(reason) => (McpServerState::Failed { reason }, None, Vec::new()),
         State::Unapproved => {
-            let what = vec![McpChange::Target];
-            (
-                McpServerState::Changed {
-                    what,
-                    tools: Vec::new(),
-                },
-                None,
-                Vec::new(),
-            )
+            let (what, tools) = (vec![McpChange::Target], Vec::new());
+            (McpServerState::Changed { what, tools }, None, Vec::new())
         }
         State::Ready(offer) => {
             let what = offer.what.clone();

@@ -9,8 +9,6 @@ const PACKAGES: [&str; 2] = [
     "@modelcontextprotocol/server-everything@2026.8.31",
     "@modelcontextprotocol/server-filesystem@2026.8.31",
 ];
-pub(crate) const EVERYTHING: &str = "@modelcontextprotocol/server-everything/dist/index.js";
-pub(crate) const FILESYSTEM: &str = "@modelcontextprotocol/server-filesystem/dist/index.js";
 /// An example of the SDK that those are made with.
 pub(crate) const WITH_LOGIN: &str =
     "@modelcontextprotocol/sdk/dist/esm/examples/server/simpleStreamableHttp.js";
@@ -50,15 +48,12 @@ fn installed() -> Result<PathBuf, String> {
 }
 
 /// A server on a port; it ends with this value.
-pub(crate) struct Listening {
-    process: Child,
-    pub(crate) port: u16,
-}
+pub(crate) struct Listening(Child);
 
 impl Drop for Listening {
     fn drop(&mut self) {
-        drop(self.process.kill());
-        drop(self.process.wait());
+        drop(self.0.kill());
+        drop(self.0.wait());
     }
 }
 
@@ -93,7 +88,7 @@ impl Listening {
             lines.iter().any(|line| line.contains(&here)),
             "it ended before it listened"
         );
-        Self { process, port }
+        Self(process)
     }
 }
 

@@ -7,10 +7,10 @@ use deft_types::{Content, McpServerState};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::{PATIENCE, Started, action, npm, run};
+use crate::{EVERYTHING, PATIENCE, Started, action, npm, run};
 
 async fn everything() -> Option<Started> {
-    let script = npm::script(npm::EVERYTHING)?;
+    let script = npm::script(EVERYTHING)?;
     let server = json!({"command": "node", "args": [script, "stdio"], "env": {"GIVEN": "open-sesame"}});
     Some(Started::new(&json!({"mcpServers": {"all": server}})).await)
 }
@@ -104,7 +104,7 @@ async fn a_cancelled_call_ends_at_once_and_the_server_lives_on() {
 
 #[tokio::test]
 async fn the_servers_questions_are_answered_politely_and_roots_are_the_workspace() {
-    let Some(script) = npm::script(npm::FILESYSTEM) else {
+    let Some(script) = npm::script("@modelcontextprotocol/server-filesystem/dist/index.js") else {
         return;
     };
     // It may reach what the client's roots are, and nothing else.

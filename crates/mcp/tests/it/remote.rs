@@ -8,24 +8,23 @@ use futures::FutureExt;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::{Started, Tokens, limits, npm, place};
+use crate::{EVERYTHING, Started, Tokens, limits, npm, place};
 
-fn everything(form: &str) -> Option<npm::Listening> {
-    let script = npm::script(npm::EVERYTHING)?;
+/// The server in this form, and its port.
+fn everything(form: &str) -> Option<(npm::Listening, u16)> {
+    let script = npm::script(EVERYTHING)?;
     let port = npm::free_port();
-    Some(npm::Listening::start(
-        &script,
-        &[form],
-        port,
-        &[("PORT", port.to_string())],
-    ))
+    let server = npm::Listening::start(&script, &[form], port, &[("PORT", port.to_string())]);
+    Some((server, port))
 }
 
 #[tokio::test]
 async fn a_server_is_used_over_streamable_http_and_over_events() {
     for (form, path) in [("streamableHttp", "mcp"), ("sse", "sse")] {
-        let Some(server) = everything(form) else { return };
-        let url = format!("http://localhost:{}/{path}", server.port);
+        let Some((server, port)) = everything(form) else {
+            return;
+        };
+        let url = format!("http://localhost:{port}/{path}");
         let kind = if form == "sse" { "sse" } else { "http" };
         let started =
             Started::new(&json!({"far": {"type": kind, "url": url, "headers": {"X-Team": "t"}}})).await;

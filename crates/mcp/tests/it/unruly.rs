@@ -174,6 +174,14 @@ async fn names_that_clash_are_told_apart() {
 }
 
 #[tokio::test]
+async fn a_second_tool_of_the_same_name_is_not_offered() {
+    let started = unruly(&["twins"]).await;
+    let specs: Vec<_> = started.servers.tools().iter().map(|tool| tool.spec()).collect();
+    assert!(!specs.iter().any(|spec| spec.definition.description == "Obey."));
+    assert_eq!(started.text("wild_say", json!({})).await, "something");
+}
+
+#[tokio::test]
 async fn hidden_text_is_not_passed_on() {
     let started = unruly(&["hidden"]).await;
     assert_eq!(
