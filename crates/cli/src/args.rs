@@ -26,6 +26,9 @@ pub(crate) enum Command {
     Show(Show),
     /// The models you can use: what is set up, and what runs on this machine
     Models(Models),
+    /// The MCP servers that are set up, and whether they work
+    #[command(subcommand)]
+    Mcp(Mcp),
     /// The settings in force, and where each comes from
     Config(Listing),
     /// The process that runs tools beside the files (started by Deft itself)
@@ -108,6 +111,36 @@ pub(crate) enum ModelsAction {
 pub(crate) struct ModelTest {
     /// The model, as provider/name [default: the one that is set]
     pub(crate) name: Option<String>,
+    #[command(flatten)]
+    pub(crate) flags: Flags,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Mcp {
+    /// The servers that are set up; none is started
+    List(Listing),
+    /// Start servers and show their tools, or why they fail
+    Test(McpServersNamed),
+    /// Start servers and agree to what they are now
+    Approve(McpServersNamed),
+    /// Log in to a server that wants it, in a browser
+    Login(McpLogin),
+}
+
+#[derive(Args)]
+pub(crate) struct McpServersNamed {
+    /// Only these servers [default: all]
+    #[arg(value_name = "SERVER")]
+    pub(crate) names: Vec<String>,
+    #[command(flatten)]
+    pub(crate) listing: Listing,
+}
+
+#[derive(Args)]
+pub(crate) struct McpLogin {
+    /// The server
+    #[arg(value_name = "SERVER")]
+    pub(crate) name: String,
     #[command(flatten)]
     pub(crate) flags: Flags,
 }

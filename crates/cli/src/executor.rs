@@ -1,11 +1,13 @@
 //! `deft executor`: the process that runs tools beside the files.
 
 use std::io::Write;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
 use deft_executor::Executor;
 use deft_executor::daemon::Daemon;
+use deft_mcp::{Limits, LocalServers};
 use deft_tools::{TerminalOptions, ToolContext, Toolbox};
 use deft_workspace::{LocalWorkspace, Workspace};
 use tokio::io::AsyncWriteExt;
@@ -29,7 +31,8 @@ pub(crate) async fn serve(place: ExecutorPlace) -> anyhow::Result<()> {
     let options = TerminalOptions {
         quiet_limit: Duration::from_secs(place.quiet_limit),
     };
-    let tools = Toolbox::with_terminal(context, options)?;
+    let servers = LocalServers::new(context.clone(), Limits::default());
+    let tools = Toolbox::with_terminal(context, options)?.with_servers(Arc::new(servers));
     let executor = Executor::new(tools, place.workspace.display().to_string());
 
     let mut terminate = signal(SignalKind::terminate())?;

@@ -9,6 +9,7 @@ mod demo;
 mod executor;
 mod exit;
 mod list;
+mod mcp;
 mod models;
 mod output;
 mod run;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         Command::List(args) => while_read(wait(list::list(&args))),
         Command::Show(args) => while_read(wait(show::show(&args))),
         Command::Models(args) => while_read(wait(models::models(args))),
+        Command::Mcp(args) => while_read(wait(mcp::mcp(args))),
         Command::Config(args) => while_read(config::config(&args)),
         Command::Executor(Executor::Serve(place)) => wait(executor::serve(place)).map(|()| Exit::Finished),
         Command::Executor(Executor::Attach(place)) => wait(executor::attach(place)).map(|()| Exit::Finished),

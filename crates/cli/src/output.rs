@@ -9,6 +9,7 @@ mod conversations;
 mod diff;
 mod failure;
 mod line;
+mod mcp;
 mod models;
 mod neutral;
 mod observation;
@@ -26,6 +27,7 @@ use deft_types::{
 use self::clip::Clip;
 pub(crate) use self::conversations::{ConversationRow, conversation_table};
 pub(crate) use self::line::{event_line, json_line, one_line, one_sentence};
+pub(crate) use self::mcp::{server_line, status_lines};
 pub(crate) use self::models::{finding_line, model_list};
 use self::page::Page;
 pub(crate) use self::spent::spent_line;

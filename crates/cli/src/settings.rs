@@ -10,6 +10,7 @@ mod error;
 mod file;
 mod flags;
 mod key;
+mod mcp;
 mod models;
 mod show;
 mod source;
@@ -26,6 +27,7 @@ pub(crate) use self::error::SettingsError;
 pub(crate) use self::flags::Flags;
 pub(crate) use self::key::Settings;
 use self::key::{FromProject, KEYS, Key};
+pub(crate) use self::mcp::McpTables;
 pub(crate) use self::models::{ModelTable, ModelTables};
 pub(crate) use self::source::{FileOwner, Setting, Source};
 pub(crate) use self::value::Durability;
@@ -74,6 +76,7 @@ impl Settings {
             surroundings,
             chosen: BTreeMap::new(),
             models: ModelTables::new(),
+            mcp_servers: McpTables::new(),
         };
         layers.add_defaults();
         if let Some(path) = &flags.config {
@@ -103,6 +106,7 @@ struct Layers<'a> {
     surroundings: &'a Surroundings,
     chosen: BTreeMap<&'static str, Chosen>,
     models: ModelTables,
+    mcp_servers: McpTables,
 }
 
 struct Chosen {
@@ -130,6 +134,7 @@ impl Layers<'_> {
         let base = path.parent().unwrap_or(path).to_owned();
         let content = file::read(path, owner)?;
         self.models.extend(content.models);
+        self.mcp_servers.extend(content.mcp_servers);
         for entry in content.entries {
             let source = Source::File {
                 path: path.to_owned(),

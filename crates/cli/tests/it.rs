@@ -7,5 +7,7 @@ mod commands;
 mod crash;
 #[path = "it/layers.rs"]
 mod layers;
+#[path = "it/mcp.rs"]
+mod mcp;
 #[path = "it/models.rs"]
 mod models;

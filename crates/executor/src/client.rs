@@ -6,11 +6,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use deft_tools::SecretSet;
-use deft_types::{Action, ActionId};
+use deft_types::{Action, ActionId, McpApprovals, McpServerStatus};
 use futures::{SinkExt, StreamExt};
+use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
+use uuid::Uuid;
 
 use crate::frame::{self, Hello, Outcome, PROTOCOL_VERSION, Reply, Request};
 
@@ -65,9 +67,18 @@ pub struct Client {
     _tasks: Arc<Tasks>,
 }
 
-/// Calls of this connection that have not ended; `None` once the connection has.
+/// What this connection waits for; `None` once it has ended.
+struct Calls(Mutex<Option<Open>>);
+
+/// Calls that have not ended, and requests to start servers that have not been answered.
 #[derive(Default)]
-struct Calls(Mutex<Option<HashMap<ActionId, mpsc::Sender<Update>>>>);
+struct Open {
+    calls: HashMap<ActionId, mpsc::Sender<Update>>,
+    starts: HashMap<Uuid, oneshot::Sender<StartedServers>>,
+}
+
+/// How servers are doing, or why none could be started.
+pub type StartedServers = Result<Vec<McpServerStatus>, String>;
 
 /// The two tasks of a connection end with its last client.
 struct Tasks([JoinHandle<()>; 2]);
@@ -104,7 +115,7 @@ impl Client {
             });
         }
 
-        let calls = Arc::new(Calls(Mutex::new(Some(HashMap::new()))));
+        let calls = Arc::new(Calls(Mutex::new(Some(Open::default()))));
         let (requests, mut queue) = mpsc::channel::<Request>(MAX_QUEUED_REQUESTS);
         let write = tokio::spawn({
             let calls = calls.clone();
@@ -179,6 +190,26 @@ impl Client {
         self.send(Request::SetSecrets { secrets }).await;
     }
 
+    /// Starts the MCP servers of a configuration in the workspace, and waits until each is ready or has failed. The
+    /// same request again tells how they are doing now; another configuration ends the servers of this one.
+    pub async fn start_mcp(&self, config: Value, approvals: McpApprovals) -> StartedServers {
+        let id = Uuid::new_v4();
+        let (sender, answer) = oneshot::channel();
+        if let Some(open) = self.calls.lock().as_mut() {
+            open.starts.insert(id, sender);
+        }
+        self.send(Request::StartMcp {
+            id,
+            config,
+            approvals,
+        })
+        .await;
+        let lost = |_| {
+            Err("the connection to the executor broke while it started MCP servers; connect again".into())
+        };
+        answer.await.unwrap_or_else(lost)
+    }
+
     /// Ends the executor and everything it started, and waits until it is gone.
     pub async fn shutdown(&self) {
         self.send(Request::Shutdown).await;
@@ -188,8 +219,8 @@ impl Client {
 
     fn watch(&self, id: &ActionId) -> RunningCall {
         let (sender, updates) = mpsc::channel(MAX_QUEUED_UPDATES);
-        if let Some(calls) = self.calls.lock().as_mut() {
-            calls.insert(id.clone(), sender);
+        if let Some(open) = self.calls.lock().as_mut() {
+            open.calls.insert(id.clone(), sender);
         }
         RunningCall { updates }
     }
@@ -205,11 +236,11 @@ impl Calls {
         match reply {
             Reply::Hello(_) => {}
             Reply::Output { id, chunk } => {
-                let calls = self.lock();
+                let open = self.lock();
                 // The last place is kept for the end of the call, which must not be left out.
-                if let Some(sender) = calls
+                if let Some(sender) = open
                     .as_ref()
-                    .and_then(|calls| calls.get(&id))
+                    .and_then(|open| open.calls.get(&id))
                     .filter(|s| s.capacity() > 1)
                 {
                     let _ = sender.try_send(Update::Output(chunk));
@@ -217,11 +248,16 @@ impl Calls {
             }
             Reply::Result { id, outcome } => self.end(&id, Update::Ended(outcome)),
             Reply::Unknown { id } => self.end(&id, Update::Unknown),
+            Reply::McpServers { id, servers } => {
+                if let Some(sender) = self.lock().as_mut().and_then(|open| open.starts.remove(&id)) {
+                    let _ = sender.send(servers);
+                }
+            }
         }
     }
 
     fn end(&self, id: &ActionId, update: Update) {
-        if let Some(sender) = self.lock().as_mut().and_then(|calls| calls.remove(id)) {
+        if let Some(sender) = self.lock().as_mut().and_then(|open| open.calls.remove(id)) {
             let _ = sender.try_send(update);
         }
     }
@@ -231,7 +267,7 @@ impl Calls {
         self.lock().take();
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<HashMap<ActionId, mpsc::Sender<Update>>>> {
+    fn lock(&self) -> MutexGuard<'_, Option<Open>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

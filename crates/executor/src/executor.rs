@@ -151,6 +151,17 @@ impl Executor {
                 }
             }
             Request::SetSecrets { secrets } => self.shared.tools.secrets().set(secrets),
+            Request::StartMcp {
+                id,
+                config,
+                approvals,
+            } => {
+                let (shared, replies) = (self.shared.clone(), replies.clone());
+                forwards.spawn(async move {
+                    let servers = shared.tools.start_servers(config, approvals).await;
+                    answer(Reply::McpServers { id, servers }, replies).await;
+                });
+            }
             Request::Shutdown => self.shared.shutdown_requested.cancel(),
         }
     }

@@ -7,10 +7,11 @@ use std::io;
 
 use bytes::Bytes;
 use deft_tools::SecretSet;
-use deft_types::{Action, ActionId, Observation, ToolSpec};
+use deft_types::{Action, ActionId, McpApprovals, McpServerStatus, Observation, ToolSpec};
 use futures::{Sink, SinkExt, Stream, StreamExt};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::codec::{FramedRead, FramedWrite, LengthDelimitedCodec};
 use uuid::Uuid;
@@ -62,6 +63,15 @@ pub enum Request {
         #[serde(with = "wire_secrets")]
         secrets: SecretSet,
     },
+    /// Start the MCP servers of a configuration, or tell how they are doing.
+    StartMcp {
+        /// Repeated in the answer.
+        id: Uuid,
+        /// The servers by name, as people write them.
+        config: Value,
+        /// What was approved of them.
+        approvals: McpApprovals,
+    },
     /// End the executor and everything it started.
     Shutdown,
 }
@@ -85,6 +95,13 @@ pub enum Reply {
         id: ActionId,
         /// How.
         outcome: Outcome,
+    },
+    /// The answer to `start_mcp`: each server is ready or has failed.
+    McpServers {
+        /// The request.
+        id: Uuid,
+        /// How the servers are doing, or why none could be started.
+        servers: Result<Vec<McpServerStatus>, String>,
     },
     /// The answer to `collect` for a call that was never made here.
     Unknown {

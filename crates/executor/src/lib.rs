@@ -11,6 +11,6 @@ mod executor;
 pub mod frame;
 mod journal;
 
-pub use client::{Client, ClientError, RunningCall, Update};
+pub use client::{Client, ClientError, RunningCall, StartedServers, Update};
 pub use executor::Executor;
 pub use frame::{Hello, Outcome};

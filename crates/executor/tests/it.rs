@@ -1,10 +1,14 @@
 //! The executor, its client and its socket, with a real shell.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+#[path = "it/servers.rs"]
+mod servers;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use deft_executor::daemon::{Daemon, SOCKET, private_directory};
@@ -29,8 +33,15 @@ impl Place {
             private_dir: root.path().join("private"),
             env: vec![("PATH".into(), std::env::var("PATH").unwrap())],
         };
+        let limits = deft_mcp::Limits {
+            start: Duration::from_secs(60),
+            ..deft_mcp::Limits::default()
+        };
+        let servers = deft_mcp::LocalServers::new(context.clone(), limits);
         let executor = Executor::new(
-            Toolbox::standard(context).unwrap(),
+            Toolbox::standard(context)
+                .unwrap()
+                .with_servers(Arc::new(servers)),
             root.path().display().to_string(),
         );
         Self { root, executor }

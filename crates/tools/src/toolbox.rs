@@ -5,9 +5,10 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use deft_types::ToolSpec;
+use deft_types::{McpApprovals, McpServerStatus, ToolSpec};
+use serde_json::Value;
 
-use crate::{FileEditor, Finish, Secrets, Terminal, TerminalOptions, Think, Tool, ToolError};
+use crate::{FileEditor, Finish, Secrets, Terminal, TerminalOptions, Think, Tool, ToolError, ToolServers};
 
 /// What the tools need to know about where they work.
 #[derive(Clone, Debug)]
@@ -26,6 +27,7 @@ pub struct ToolContext {
 pub struct Toolbox {
     tools: Vec<(String, Arc<dyn Tool>)>,
     secrets: Secrets,
+    servers: Option<Arc<dyn ToolServers>>,
 }
 
 impl Toolbox {
@@ -67,22 +69,44 @@ impl Toolbox {
         &self.secrets
     }
 
-    /// What to offer to a model, always in the same order.
+    /// With what starts servers of further tools.
+    #[must_use]
+    pub fn with_servers(mut self, servers: Arc<dyn ToolServers>) -> Self {
+        self.servers = Some(servers);
+        self
+    }
+
+    /// Starts the servers of a configuration; their tools can be called by the names that their statuses tell.
+    pub async fn start_servers(
+        &self,
+        config: Value,
+        approvals: McpApprovals,
+    ) -> Result<Vec<McpServerStatus>, String> {
+        let Some(servers) = &self.servers else {
+            return Err("this workspace cannot start MCP servers".to_owned());
+        };
+        let reserved = self.tools.iter().map(|(name, _)| name.clone());
+        servers.start(config, approvals, reserved.collect()).await
+    }
+
+    /// What to offer to a model, always in the same order; without what servers offer.
     pub fn specs(&self) -> Vec<ToolSpec> {
         self.tools.iter().map(|(_, tool)| tool.spec()).collect()
     }
 
     /// The tool of that name.
     pub fn get(&self, name: &str) -> Option<Arc<dyn Tool>> {
-        self.tools
-            .iter()
-            .find(|(known, _)| known == name)
-            .map(|(_, tool)| Arc::clone(tool))
+        let own = self.tools.iter().find(|(known, _)| known == name);
+        own.map(|(_, tool)| Arc::clone(tool))
+            .or_else(|| self.servers.as_ref()?.tool(name))
     }
 
     /// Ends running calls and kills every process the tools have started. Complete only if the process called
     /// [`crate::become_subreaper`] before: daemons that left their parents are found no other way.
     pub async fn close(&self) {
+        if let Some(servers) = &self.servers {
+            servers.close().await;
+        }
         // The first one is the terminal, which kills whatever is left; the others close their own in order.
         for (_, tool) in self.tools.iter().rev() {
             tool.close().await;

@@ -13,6 +13,7 @@ mod content;
 mod event;
 mod frame;
 mod id;
+mod mcp;
 mod message;
 mod observation;
 mod secret;
@@ -30,6 +31,7 @@ pub use content::{Content, ImageContent, TextContent, text_of};
 pub use event::*;
 pub use frame::{DeltaKind, SessionFrame};
 pub use id::{ActionId, ConversationId, EventId, Seq};
+pub use mcp::{McpApprovals, McpChange, McpPin, McpServerState, McpServerStatus};
 pub use message::{
     Message, ReasoningItem, RedactedThinkingBlock, Role, SignedThinking, ThinkingBlock, ToolCall,
     ToolCallOrigin,

@@ -62,6 +62,16 @@ pub(crate) enum SettingsError {
         /// What the parser says.
         reason: String,
     },
+    /// An MCP server's table that cannot be read.
+    #[error(
+        "{place}: {reason}; a table [mcpServers.NAME] has command, args, env, cwd, or url, type, headers, auth"
+    )]
+    WrongServer {
+        /// File and line.
+        place: String,
+        /// What is wrong.
+        reason: String,
+    },
     /// A key that a project's file may not set.
     #[error(
         "{place}: a project may not set {what}, because whoever wrote the repository would decide it for you; \

@@ -7,12 +7,15 @@ use std::path::Path;
 use toml::de::{DeTable, DeValue};
 
 use super::key::{KEYS, Key};
+use super::mcp::{self, McpTables};
 use super::models::{ModelTables, ModelsOnly};
 use super::value::Shape;
 use super::{FileOwner, SettingsError, Source};
 
 /// The longest file that is read.
 const MAX_BYTES: u64 = 64 * 1024;
+/// The table that holds a table for each MCP server.
+const MCP_SERVERS: &str = "mcpServers";
 /// The table that holds a table for each named model.
 const MODELS: &str = "models";
 /// How much alike a mistyped key and a known one must be to suggest it; 1 is the same.
@@ -29,6 +32,7 @@ pub(super) struct Entry {
 pub(super) struct Content {
     pub(super) entries: Vec<Entry>,
     pub(super) models: ModelTables,
+    pub(super) mcp_servers: McpTables,
 }
 
 /// Reads a file. What its entries say is not judged yet.
@@ -50,6 +54,7 @@ pub(super) fn read(path: &Path, owner: FileOwner) -> Result<Content, SettingsErr
     })?;
     let mut entries = Vec::new();
     let mut models = ModelTables::new();
+    let mut mcp_servers = McpTables::new();
     for (name, value) in table.get_ref() {
         let line = line_at(name.span().start);
         let name: &str = name.get_ref();
@@ -71,6 +76,21 @@ pub(super) fn read(path: &Path, owner: FileOwner) -> Result<Content, SettingsErr
                 .models;
             continue;
         }
+        if name == MCP_SERVERS {
+            // A server is a program that is run, or an address that is told things.
+            if owner == FileOwner::Project {
+                return Err(SettingsError::RefusedFromProject {
+                    place: place(line),
+                    what: MCP_SERVERS.to_owned(),
+                    variable: "DEFT_MCP_CONFIG",
+                });
+            }
+            mcp_servers = mcp::read(&text).map_err(|reason| SettingsError::WrongServer {
+                place: place(line),
+                reason,
+            })?;
+            continue;
+        }
         let Some(key) = KEYS.iter().find(|key| key.name == name) else {
             return Err(SettingsError::UnknownKey {
                 place: place(line),
@@ -88,7 +108,11 @@ pub(super) fn read(path: &Path, owner: FileOwner) -> Result<Content, SettingsErr
         };
         entries.push(Entry { key, text, line });
     }
-    Ok(Content { entries, models })
+    Ok(Content {
+        entries,
+        models,
+        mcp_servers,
+    })
 }
 
 /// A repository may hold a pipe or a device under this name, which must not hang or fill the memory.

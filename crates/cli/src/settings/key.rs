@@ -6,7 +6,7 @@ use std::time::Duration;
 use deft_types::{Money, Secret};
 
 use super::value::{BaseUrl, Durability, Place, Secrecy, Shape, Shown, Value};
-use super::{Layers, ModelTables, Setting, SettingsError, Source};
+use super::{Layers, McpTables, ModelTables, Setting, SettingsError, Source};
 
 /// What there is to know about one setting.
 pub(super) struct Key {
@@ -61,11 +61,17 @@ macro_rules! settings {
             $(#[doc = $about] pub(crate) $name: Setting<$type>,)*
             /// Models under names of the user's own.
             pub(crate) models: ModelTables,
+            /// MCP servers by name, as they are written in the user's own file.
+            pub(crate) mcp_servers: Secret<McpTables>,
         }
 
         impl Settings {
             pub(super) fn build(layers: &Layers) -> Result<Self, SettingsError> {
-                Ok(Self { $($name: layers.setting(stringify!($name))?,)* models: layers.models.clone() })
+                Ok(Self {
+                    $($name: layers.setting(stringify!($name))?,)*
+                    models: layers.models.clone(),
+                    mcp_servers: Secret::new(layers.mcp_servers.clone()),
+                })
             }
         }
 
@@ -106,6 +112,11 @@ settings! {
     /// A file of certificates to trust beside the built-in ones, for a server or proxy of your company
     ca_file: Option<PathBuf> {
         flag: Some("ca-file"), env: ["DEFT_CA_FILE"], default: None, project: FromProject::Refused,
+    }
+    /// A JSON file that names MCP servers, beside those in your own deft.toml
+    mcp_config: Option<PathBuf> {
+        // A server is a program that is run.
+        flag: Some("mcp-config"), env: ["DEFT_MCP_CONFIG"], default: None, project: FromProject::Refused,
     }
     /// Where conversations are kept
     data_dir: PathBuf {

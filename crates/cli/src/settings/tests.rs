@@ -191,6 +191,12 @@ fn a_project_may_not_set_what_decides_over_keys_and_data() {
         ("api_key", "DEFT_API_KEY", "api_key = \"k\""),
         ("base_url", "DEFT_BASE_URL", "base_url = \"https://evil.example\""),
         ("ca_file", "DEFT_CA_FILE", "ca_file = \"evil.pem\""),
+        ("mcp_config", "DEFT_MCP_CONFIG", "mcp_config = \"evil.json\""),
+        (
+            "mcpServers",
+            "DEFT_MCP_CONFIG",
+            "[mcpServers.x]\ncommand = \"evil\"",
+        ),
         ("data_dir", "DEFT_DATA_DIR", "data_dir = \"/tmp\""),
         ("durability", "DEFT_DURABILITY", "durability = \"fsync\""),
         ("executor_linger", "DEFT_EXECUTOR_LINGER", "executor_linger = 9"),
@@ -268,7 +274,7 @@ fn mistakes_in_a_file_are_told_with_file_line_and_remedy() {
         ),
         (
             "[llm]\nmodel = \"x\"",
-            "1: there is no setting \"llm\"; known are model, api_key, base_url, ca_file, data_dir, max_steps, max_cost, \
+            "1: there is no setting \"llm\"; known are model, api_key, base_url, ca_file, mcp_config, data_dir, max_steps, max_cost, \
              durability, connect_timeout, idle_timeout, total_timeout, model_attempts, terminal_no_change_timeout, executor_linger",
         ),
         (
@@ -401,6 +407,7 @@ fn the_settings_are_shown_as_a_file_with_sources() {
             "api_key = \"**********\" # environment variable LLM_API_KEY",
             "# base_url is not set",
             "# ca_file is not set",
+            "# mcp_config is not set",
             "data_dir = \"home/d\" # home/.deft/deft.toml:1",
             "max_steps = 500 # default",
             "# max_cost is not set",

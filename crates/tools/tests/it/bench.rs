@@ -110,9 +110,9 @@ impl Bench {
         cancel: CancellationToken,
     ) -> TerminalObservation {
         let call = Call {
-            action: action.into(),
             output,
             cancel,
+            ..Call::of(action)
         };
         match self.toolbox.get("terminal").unwrap().run(call).await.unwrap() {
             Observation::Terminal(seen) => *seen,

@@ -1,0 +1,203 @@
+//! `deft mcp`, with a server that does what its arguments say, and one that wants a login.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
+
+use serde_json::{Value, json};
+
+use super::commands::{Home, stderr, stdout};
+
+#[path = "../../../mcp/tests/it/npm.rs"]
+mod npm;
+
+fn unruly() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../mcp/tests/it/unruly.mjs")
+}
+
+/// Sets servers up as the user's own.
+fn set_up(home: &Home, servers: &Value) -> String {
+    let file = home.root.path().join("mcp.json");
+    fs::write(&file, json!({"mcpServers": servers}).to_string()).unwrap();
+    file.display().to_string()
+}
+
+fn mcp(home: &Home, file: &str, args: &[&str]) -> Output {
+    let args: Vec<_> = ["mcp"].iter().chain(args).copied().collect();
+    home.deft(&args).env("DEFT_MCP_CONFIG", file).output().unwrap()
+}
+
+#[test]
+fn servers_are_listed_without_being_started_and_without_their_secrets() {
+    let home = Home::new();
+    let empty = home.deft(&["mcp", "list"]).output().unwrap();
+    assert!(
+        stdout(&empty).contains("No MCP server is set up"),
+        "{}",
+        stderr(&empty)
+    );
+
+    let own = home.root.path().join(".deft");
+    fs::create_dir_all(&own).unwrap();
+    let toml =
+        "[mcpServers.files]\ncommand = \"touch\"\nargs = [\"started\"]\nenv = { TOKEN = \"open-sesame\" }\n";
+    fs::write(own.join("deft.toml"), toml).unwrap();
+    let far =
+        json!({"far": {"url": "https://me:open-sesame@example.com/mcp?key=open-sesame", "type": "sse"}});
+    let listed = mcp(&home, &set_up(&home, &far), &["list"]);
+    let shown = stdout(&listed);
+    assert!(
+        shown.contains("files  touch started"),
+        "{shown}{}",
+        stderr(&listed)
+    );
+    assert!(shown.contains("far  https://example.com/mcp (sse)"), "{shown}");
+    assert!(!shown.contains("sesame"), "{shown}");
+    assert!(!home.root.path().join("work/started").exists());
+}
+
+#[test]
+fn a_project_may_not_name_servers() {
+    let home = Home::new();
+    for text in [
+        "[mcpServers.x]\ncommand = \"touch\"\nargs = [\"started\"]\n",
+        "mcp_config = \"x.json\"\n",
+    ] {
+        fs::write(home.root.path().join("work/deft.toml"), text).unwrap();
+        let output = home.deft(&["mcp", "test"]).output().unwrap();
+        assert!(
+            stderr(&output).contains("a project may not set"),
+            "{}",
+            stderr(&output)
+        );
+        assert!(!home.root.path().join("work/started").exists());
+    }
+}
+
+#[test]
+fn servers_are_tried_in_the_workspace_and_each_failure_is_told() {
+    let home = Home::new();
+    let file = set_up(
+        &home,
+        &json!({
+            "wild": {"command": "node", "args": [unruly(), "child"]},
+            "gone": {"command": "no-such-program-at-all"},
+            "dead": {"url": format!("http://127.0.0.1:{}/mcp", npm::free_port())},
+        }),
+    );
+    let tried = mcp(&home, &file, &["test"]);
+    let shown = stdout(&tried);
+    assert_eq!(tried.status.code(), Some(1), "{shown}{}", stderr(&tried));
+    assert!(
+        shown.contains("✔ wild  7 tools\n    wild_say  Says something."),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("✘ gone  \"no-such-program-at-all\" cannot be started"),
+        "{shown}"
+    );
+    assert!(shown.contains("✘ dead  it cannot be reached"), "{shown}");
+    assert!(
+        home.root.path().join("work/pids").exists(),
+        "it runs in the workspace"
+    );
+
+    let one = mcp(&home, &file, &["test", "wild", "--json"]);
+    assert_eq!(one.status.code(), Some(0), "{}", stderr(&one));
+    let statuses: Value = serde_json::from_str(&stdout(&one)).unwrap();
+    assert_eq!(statuses[0]["state"]["status"], "ready");
+    let none = mcp(&home, &file, &["test", "nobody"]);
+    assert!(stderr(&none).contains("no MCP server is called \"nobody\""));
+}
+
+#[test]
+fn a_server_that_is_another_one_than_before_is_not_started_until_it_is_approved() {
+    let home = Home::new();
+    let first = set_up(&home, &json!({"wild": {"command": "node", "args": [unruly()]}}));
+    assert_eq!(mcp(&home, &first, &["test"]).status.code(), Some(0));
+    let other = set_up(
+        &home,
+        &json!({"wild": {"command": "node", "args": [unruly(), "child"]}}),
+    );
+    let refused = mcp(&home, &other, &["test"]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(
+        stdout(&refused).contains("its command line or address is another one"),
+        "{}",
+        stdout(&refused)
+    );
+    assert!(!home.root.path().join("work/pids").exists());
+    assert_eq!(mcp(&home, &other, &["approve", "wild"]).status.code(), Some(0));
+    assert_eq!(mcp(&home, &other, &["test"]).status.code(), Some(0));
+}
+
+#[test]
+fn a_login_by_the_browser_lets_us_in_and_is_kept_for_the_owner_alone() {
+    let Some(script) = npm::script(npm::WITH_LOGIN) else {
+        return;
+    };
+    let (port, login_port) = (npm::free_port(), npm::free_port());
+    let ports = [
+        ("MCP_PORT", port.to_string()),
+        ("MCP_AUTH_PORT", login_port.to_string()),
+    ];
+    let _server = npm::Listening::start(&script, &["--oauth"], port, &ports);
+    let home = Home::new();
+    let url = format!("http://localhost:{port}/mcp");
+    let file = set_up(&home, &json!({"far": {"url": url, "auth": "oauth"}}));
+    let outside = mcp(&home, &file, &["test"]);
+    assert!(
+        stdout(&outside).contains("wants a login"),
+        "{}{}",
+        stdout(&outside),
+        stderr(&outside)
+    );
+
+    let mut login = home
+        .deft(&["mcp", "login", "far"])
+        .env("DEFT_MCP_CONFIG", &file)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(login.stdout.take().unwrap())
+        .lines()
+        .map(Result::unwrap);
+    let page = lines.find(|line| line.starts_with("http")).unwrap();
+    // This server agrees without asking anybody.
+    let answer = get(&page);
+    let location = answer
+        .lines()
+        .find_map(|line| line.strip_prefix("Location: "))
+        .unwrap();
+    assert!(get(location).contains("You can close this page"));
+    assert!(lines.any(|line| line.contains("You are logged in to far")));
+    assert!(login.wait().unwrap().success());
+
+    let tokens = home.root.path().join(".deft/mcp-tokens.json");
+    assert_eq!(fs::metadata(tokens).unwrap().permissions().mode() & 0o777, 0o600);
+    let inside = mcp(&home, &file, &["test"]);
+    assert!(
+        stdout(&inside).contains("✔ far"),
+        "{}{}",
+        stdout(&inside),
+        stderr(&inside)
+    );
+}
+
+/// What a server answers to a simple request.
+fn get(url: &str) -> String {
+    let rest = url.strip_prefix("http://").unwrap();
+    let (host, path) = rest.split_once('/').unwrap();
+    let mut stream = TcpStream::connect(host).unwrap();
+    write!(
+        stream,
+        "GET /{path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
+    )
+    .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}

@@ -1,0 +1,211 @@
+//! A server and the task that looks after it: starts it, starts it again when it has died, and follows its tools.
+
+use std::sync::Arc;
+
+use deft_types::{McpChange, McpPin};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::config::ServerConfig;
+use crate::limits::{Limits, MAX_TOOLS, MAX_WAITING, RELIST_PAUSE};
+use crate::link::{Line, Link, List, Place};
+use crate::listing::Listed;
+use crate::outputs::Outputs;
+use crate::pin::{diff, target_of};
+use crate::text::visible;
+
+/// What is known of a server now.
+#[derive(Clone, Debug)]
+pub(crate) enum State {
+    /// It is being started.
+    Connecting,
+    /// It has answered; it may have died since, which the next call finds out.
+    Ready(Arc<Offer>),
+    /// It could not be started.
+    Failed(String),
+    /// Its command line or address is not the approved one: it is not started.
+    Unapproved,
+}
+
+/// What a server offers.
+#[derive(Debug)]
+pub(crate) struct Offer {
+    pub(crate) tools: Vec<Listed>,
+    pub(crate) pin: McpPin,
+    /// How it differs from what was approved, or from what it first said if nothing was.
+    pub(crate) what: Vec<McpChange>,
+    pub(crate) notes: Vec<String>,
+}
+
+/// All states, by the server's place in the configuration.
+pub(crate) type States = Vec<State>;
+
+/// What tools know of their server.
+pub(crate) struct Server {
+    pub(crate) config: ServerConfig,
+    pub(crate) limits: Limits,
+    pub(crate) outputs: Outputs,
+    wanted: mpsc::Sender<oneshot::Sender<Result<Line, String>>>,
+    states: watch::Receiver<States>,
+    index: usize,
+}
+
+impl Server {
+    /// A server and the task that looks after it, which is to be run.
+    pub(crate) fn new(
+        config: ServerConfig,
+        place: Place,
+        limits: Limits,
+        approved: Option<McpPin>,
+        states: &watch::Sender<States>,
+        index: usize,
+    ) -> (Arc<Self>, Keeper) {
+        let (wanted, requests) = mpsc::channel(MAX_WAITING);
+        let server = Arc::new(Self {
+            outputs: Outputs::new(&place.tools.private_dir),
+            config,
+            limits,
+            wanted,
+            states: states.subscribe(),
+            index,
+        });
+        let keeper = Keeper {
+            server: server.clone(),
+            place,
+            approved,
+            requests,
+            states: states.clone(),
+        };
+        (server, keeper)
+    }
+
+    /// A living connection, made anew if the last one is dead.
+    pub(crate) async fn line(&self) -> Result<Line, String> {
+        let closed = || "the server was shut down".to_owned();
+        let (answer, line) = oneshot::channel();
+        self.wanted.send(answer).await.map_err(|_| closed())?;
+        line.await.map_err(|_| closed())?
+    }
+
+    /// Whether the tool is still the one of this digest.
+    pub(crate) fn has(&self, tool: &str, digest: &str) -> bool {
+        match &self.states.borrow()[self.index] {
+            State::Ready(offer) => offer.pin.tools.get(tool).is_some_and(|now| now == digest),
+            State::Connecting | State::Failed(_) | State::Unapproved => false,
+        }
+    }
+}
+
+/// Owns the connection to a server.
+pub(crate) struct Keeper {
+    server: Arc<Server>,
+    place: Place,
+    approved: Option<McpPin>,
+    requests: mpsc::Receiver<oneshot::Sender<Result<Line, String>>>,
+    states: watch::Sender<States>,
+}
+
+impl Keeper {
+    /// Looks after the server until it is told to stop; then ends it.
+    pub(crate) async fn run(mut self, stop: CancellationToken) {
+        let (news, mut changed) = mpsc::channel(1);
+        let mut link = None;
+        let mut next_list = Instant::now();
+        let work = async {
+            link = self.open(&news).await.ok();
+            loop {
+                tokio::select! {
+                    request = self.requests.recv() => {
+                        let Some(answer) = request else { return };
+                        let living = self.living(&mut link, &news).await;
+                        let _ = answer.send(living); // the call may have been cancelled
+                    }
+                    Some(()) = changed.recv() => {
+                        tokio::time::sleep_until(next_list).await;
+                        if let Some(link) = &link {
+                            self.list_again(link).await;
+                        }
+                        next_list = Instant::now() + RELIST_PAUSE;
+                    }
+                }
+            }
+        };
+        tokio::select! {
+            () = work => {}
+            () = stop.cancelled() => {}
+        }
+        if let Some(link) = link {
+            link.close().await;
+        }
+    }
+
+    /// The line of the connection there is, or of a new one if that is dead. It is tried once.
+    async fn living(&mut self, link: &mut Option<Link>, news: &mpsc::Sender<()>) -> Result<Line, String> {
+        if let Some(link) = link.as_ref().filter(|link| !link.line().is_dead()) {
+            return Ok(link.line().clone());
+        }
+        if let Some(dead) = link.take() {
+            dead.close().await;
+        }
+        let opened = self.open(news).await?;
+        Ok(link.insert(opened).line().clone())
+    }
+
+    async fn open(&mut self, news: &mpsc::Sender<()>) -> Result<Link, String> {
+        let server = self.server.clone();
+        match Link::open(&server.config, &self.place, server.limits.start, news.clone()).await {
+            Ok((link, list)) => {
+                self.offer(list);
+                Ok(link)
+            }
+            Err(reason) => {
+                let reason = server.config.redact(visible(&reason));
+                self.publish(State::Failed(reason.clone()));
+                Err(reason)
+            }
+        }
+    }
+
+    async fn list_again(&mut self, link: &Link) {
+        match tokio::time::timeout(self.server.limits.start, link.list()).await {
+            Ok(Ok(list)) => self.offer(list),
+            // What is known stays; a server that is gone is found out by the next call.
+            Ok(Err(reason)) => tracing::warn!(server = self.server.config.name, "{reason}"),
+            Err(_) => tracing::warn!(
+                server = self.server.config.name,
+                "it does not list its tools in time"
+            ),
+        }
+    }
+
+    fn offer(&mut self, list: List) {
+        let mut notes = Vec::new();
+        if list.left_out > 0 {
+            notes.push(format!(
+                "{} tools were left out: {MAX_TOOLS} can be offered",
+                list.left_out
+            ));
+        }
+        let tools = list
+            .tools
+            .iter()
+            .map(|tool| (tool.name.clone(), tool.digest.clone()));
+        let pin = McpPin {
+            target: target_of(&self.server.config),
+            tools: tools.collect(),
+        };
+        let what = diff(self.approved.get_or_insert_with(|| pin.clone()), &pin);
+        self.publish(State::Ready(Arc::new(Offer {
+            what,
+            tools: list.tools,
+            pin,
+            notes,
+        })));
+    }
+
+    fn publish(&self, state: State) {
+        self.states
+            .send_modify(|states| states[self.server.index] = state);
+    }
+}
