@@ -13,10 +13,14 @@ mod bedrock;
 mod cassette;
 #[path = "it/check.rs"]
 mod check;
+#[path = "it/count.rs"]
+mod count;
 #[path = "it/discover.rs"]
 mod discover;
 #[path = "it/gemini.rs"]
 mod gemini;
+#[path = "it/learning.rs"]
+mod learning;
 #[path = "it/network.rs"]
 mod network;
 #[path = "it/ollama.rs"]

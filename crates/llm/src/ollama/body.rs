@@ -29,7 +29,7 @@ struct Body<'a> {
     shift: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     think: Option<Think<'a>>,
-    options: Options,
+    options: Options<'a>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<WireTool<'a>>,
     // Last, so that a longer conversation begins with the bytes of the shorter one.
@@ -45,7 +45,7 @@ enum Think<'a> {
 }
 
 #[derive(Serialize)]
-struct Options {
+struct Options<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     num_ctx: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,6 +54,10 @@ struct Options {
     temperature: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     top_p: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_k: Option<u64>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    stop: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     seed: Option<u64>,
 }
@@ -113,6 +117,8 @@ pub(super) fn of(api: &ChatApi, request: &Request) -> Result<Vec<u8>, ModelError
             num_predict: api.max_output.map(|tokens| tokens.0),
             temperature: api.tuning.temperature,
             top_p: api.tuning.top_p,
+            top_k: api.tuning.top_k,
+            stop: &api.tuning.stop,
             seed: api.tuning.seed,
         },
         tools: request.tools.iter().map(tool).collect(),

@@ -57,7 +57,13 @@ impl Server {
             loop {
                 let (mut stream, _) = listener.accept().await.unwrap();
                 count.fetch_add(1, Ordering::SeqCst);
-                request_sender.send(receive(&mut stream).await).await.unwrap();
+                let request = receive(&mut stream).await;
+                if request.head.starts_with("GET ") {
+                    // It has nothing to say about its models.
+                    drop(stream.write_all(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").await);
+                    continue;
+                }
+                request_sender.send(request).await.unwrap();
                 for act in &acts {
                     match act {
                         // A client that has seen enough may be gone.
@@ -128,11 +134,11 @@ async fn receive(stream: &mut TcpStream) -> Received {
                         .parse::<usize>()
                         .ok()
                 })
-                .unwrap();
+                .unwrap_or(0);
             if body.len() >= length {
                 return Received {
                     head: head.to_owned(),
-                    body: serde_json::from_str(body).unwrap(),
+                    body: serde_json::from_str(body).unwrap_or_default(),
                 };
             }
         }
