@@ -4,6 +4,7 @@
 //! model call, a tool call, or reaching the executor). Commands are answered whatever that work is.
 
 mod outcome;
+mod spending;
 mod work;
 
 use std::sync::Arc;

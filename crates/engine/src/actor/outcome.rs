@@ -1,24 +1,22 @@
 //! The loop: what to do next, and what to make of what came.
 
 use deft_executor::{Outcome as CallOutcome, Update};
-use deft_llm::{FinishReason, ModelError, Reply, Request};
+use deft_llm::{FinishReason, ModelError, Reply, Request, Spent};
 use deft_store::StoreError;
 use deft_types::{
-    Classification, EventId, Extra, FailureKind, Observation, ObservationEvent, Source, Stats, TokenUsage,
-    Tokens, ToolSpec,
+    Classification, EventId, Extra, FailureKind, Observation, ObservationEvent, Source, ToolSpec,
 };
 use serde_json::json;
 use uuid::Uuid;
 
 use super::Actor;
+use super::spending;
 use super::work::{Ask, Outcome, Work};
 use crate::state::{self, OpenCall, key};
 use crate::status::Trigger;
 use crate::turn::{self, Draft, Turn, failure};
 use crate::world::Point;
 
-/// What the agent's model is used for, in the stats.
-const USAGE_ID: &str = "agent";
 /// Empty replies in a row after which the agent counts as stuck.
 const MAX_SILENT_REPLIES: u32 = 3;
 /// How often a call's executor may be lost before the call counts as lost too.
@@ -105,10 +103,20 @@ impl Actor {
             Outcome::Replied {
                 item,
                 reply: Ok(reply),
-            } => self.take_reply(item, *reply).await,
+                spent,
+            } => self.take_reply(item, *reply, &spent).await,
             Outcome::Replied {
-                reply: Err(error), ..
-            } => self.take_model_error(&error).await,
+                reply: Err(error),
+                spent,
+                ..
+            } => {
+                let stats = spending::add_call(&self.state.stats, self.model.profile(), &spent, None);
+                if stats != self.state.stats {
+                    let update = state::update(key::STATS, json!(stats));
+                    self.record(vec![Draft::new(Source::Environment, update)]).await?;
+                }
+                self.take_model_error(&error).await
+            }
             Outcome::Connected(Ok(client)) => {
                 let offered = |name: &&str| client.hello().tools.iter().any(|tool| tool.name() == *name);
                 if let Some(missing) = self.tools.names().into_iter().find(|name| !offered(name)) {
@@ -159,13 +167,8 @@ impl Actor {
             .is_some_and(ToolSpec::is_idempotent)
     }
 
-    async fn take_reply(&mut self, item: EventId, reply: Reply) -> Result<(), StoreError> {
-        let stats = add_usage(
-            &self.state.stats,
-            &self.model.profile().name,
-            self.model.profile().context_window,
-            &reply,
-        );
+    async fn take_reply(&mut self, item: EventId, reply: Reply, spent: &Spent) -> Result<(), StoreError> {
+        let stats = spending::add_call(&self.state.stats, self.model.profile(), spent, Some(&reply));
         let withheld = reply.finish == FinishReason::ContentFilter
             && reply.text.trim().is_empty()
             && reply.tool_calls.is_empty();
@@ -288,67 +291,5 @@ fn observed(call: &OpenCall, observation: Observation) -> ObservationEvent {
         action_id: call.id.clone(),
         extended_content: Vec::new(),
         extra: Extra::new(),
-    }
-}
-
-fn add_usage(stats: &Stats, model: &str, window: Option<Tokens>, reply: &Reply) -> Stats {
-    let mut stats = stats.clone();
-    let metrics = stats.usage_to_metrics.entry(USAGE_ID.to_owned()).or_default();
-    model.clone_into(&mut metrics.model_name);
-    match reply.cost {
-        Some(cost) => metrics.accumulated_cost += cost,
-        None => metrics.cost_unknown = true,
-    }
-    let used = &reply.usage;
-    let total = metrics.accumulated_token_usage.get_or_insert_default();
-    *total = TokenUsage {
-        model: model.to_owned(),
-        prompt_tokens: total.prompt_tokens + used.prompt,
-        completion_tokens: total.completion_tokens + used.completion,
-        cache_read_tokens: total.cache_read_tokens + used.cache_read,
-        cache_write_tokens: total.cache_write_tokens + used.cache_write,
-        reasoning_tokens: total.reasoning_tokens + used.reasoning,
-        context_window: window.unwrap_or(total.context_window),
-        per_turn_token: used.prompt + used.completion,
-        response_id: String::new(),
-    };
-    stats
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use deft_llm::{FinishReason, Usage};
-    use deft_types::Money;
-
-    use super::*;
-
-    fn reply(cost: Option<Money>) -> Reply {
-        Reply {
-            response_id: "reply".to_owned(),
-            text: String::new(),
-            reasoning: None,
-            thinking_blocks: Vec::new(),
-            reasoning_item: None,
-            tool_calls: Vec::new(),
-            usage: Usage::default(),
-            cost,
-            finish: FinishReason::Stop,
-            latency: Duration::ZERO,
-        }
-    }
-
-    #[test]
-    fn an_unknown_cost_is_noted_and_adds_nothing() {
-        let known = add_usage(&Stats::default(), "m", None, &reply("0.5".parse().ok()));
-        assert!(!known.cost_unknown());
-        assert!(
-            !json!(known).to_string().contains("cost_unknown"),
-            "the wire stays as it was"
-        );
-        let mixed = add_usage(&known, "m", None, &reply(None));
-        assert!(mixed.cost_unknown());
-        assert_eq!(mixed.total_cost(), known.total_cost());
     }
 }

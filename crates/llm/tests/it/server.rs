@@ -60,7 +60,13 @@ impl Server {
                 let request = receive(&mut stream).await;
                 if request.head.starts_with("GET ") {
                     // It has nothing to say about its models.
-                    drop(stream.write_all(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").await);
+                    drop(
+                        stream
+                            .write_all(
+                                b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
+                            )
+                            .await,
+                    );
                     continue;
                 }
                 request_sender.send(request).await.unwrap();
