@@ -141,7 +141,12 @@ impl HttpModel {
             .map_err(|_| silent(self.head_timeout))?
             .map_err(|error| server.failure(error))?;
         if response.status().is_success() {
-            return Ok((response, server));
+            return match response.headers().get(header::CONTENT_ENCODING) {
+                Some(encoding) if encoding != "identity" => Err(ModelError::Protocol {
+                    detail: format!("the answer is encoded as {encoding:?}, which nobody asked for"),
+                }),
+                Some(_) | None => Ok((response, server)),
+            };
         }
         let status = response.status().as_u16();
         let wait = retry_after(response.headers());

@@ -17,6 +17,8 @@ mod check;
 mod count;
 #[path = "it/discover.rs"]
 mod discover;
+#[path = "it/faults.rs"]
+mod faults;
 #[path = "it/gemini.rs"]
 mod gemini;
 #[path = "it/learning.rs"]
@@ -33,6 +35,9 @@ mod responses;
 mod routes;
 #[path = "it/server.rs"]
 mod server;
+
+#[path = "it/small_model.rs"]
+mod small_model;
 
 use std::sync::Arc;
 use std::time::Duration;

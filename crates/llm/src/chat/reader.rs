@@ -85,6 +85,7 @@ impl AnswerReader for ReplyReader {
 impl ReplyReader {
     fn event(&mut self, data: &str, deltas: &mut Vec<Delta>) -> Result<(), ModelError> {
         match data.trim() {
+            _ if self.done => Ok(()), // what follows the end is not the reply's
             "" => Ok(()),
             "[DONE]" => {
                 self.done = true;

@@ -23,6 +23,12 @@ pub(crate) enum Act {
     NextRequest,
     /// Keeps silent until the other side closes.
     Hold,
+    /// Sends byte by byte, with such a pause before each.
+    Drip(String, Duration),
+    /// Says that nothing more comes, and waits until the other side closes.
+    HalfClose,
+    /// Breaks the connection off at once: what is under way is lost.
+    Reset,
 }
 
 /// A request as it came.
@@ -76,7 +82,17 @@ impl Server {
                         Act::Send(text) => drop(stream.write_all(text.as_bytes()).await),
                         Act::SendBytes(bytes) => drop(stream.write_all(bytes).await),
                         Act::NextRequest => request_sender.send(receive(&mut stream).await).await.unwrap(),
-                        Act::Hold => {
+                        Act::Drip(text, pause) => {
+                            for byte in text.as_bytes() {
+                                tokio::time::sleep(*pause).await; // the fault itself
+                                drop(stream.write_all(&[*byte]).await);
+                            }
+                        }
+                        Act::Reset => stream.set_zero_linger().unwrap(),
+                        Act::HalfClose | Act::Hold => {
+                            if let Act::HalfClose = act {
+                                drop(stream.shutdown().await);
+                            }
                             while matches!(stream.read(&mut [0; 1024]).await, Ok(1..)) {}
                             closed_sender.send(()).await.unwrap();
                         }
