@@ -14,8 +14,8 @@ settings.model.path = str(next(pathlib.Path(package).glob("*.gguf")))
 settings.hostnames = ["127.0.0.1"]
 settings.port = 0
 settings.n_ctx = 4096
-settings.n_parallel = 2
-settings.cpuparams.n_threads = 2
+settings.n_parallel = 1
+settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = 2
 settings.use_jinja = True
 server = xllamacpp.Server(settings)
 print("listening on", server.listening_address, flush=True)

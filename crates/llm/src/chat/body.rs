@@ -5,19 +5,19 @@ mod messages;
 mod tests;
 
 use serde::Serialize;
-use serde_json::Value;
 
 use self::messages::{WireMessage, messages};
+use crate::Request;
 use crate::openai::{CACHE_RETENTION, Endpoint};
 use crate::provider::Dialect;
-use crate::{Request, ToolSchema};
+use crate::tool_use::FunctionTool;
 
 #[derive(Serialize)]
 pub(super) struct Body<'a> {
     model: &'a str,
     messages: Vec<WireMessage<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<WireTool<'a>>,
+    tools: Vec<FunctionTool<'a>>,
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     stream_options: Option<StreamOptions>,
@@ -59,19 +59,6 @@ struct StreamOptions {
     include_usage: bool,
 }
 
-#[derive(Serialize)]
-struct WireTool<'a> {
-    r#type: &'static str,
-    function: WireSchema<'a>,
-}
-
-#[derive(Serialize)]
-struct WireSchema<'a> {
-    name: &'a str,
-    description: &'a str,
-    parameters: &'a Value,
-}
-
 /// The body of a request.
 pub(super) fn of<'a>(model: &'a Endpoint, request: &'a Request) -> Body<'a> {
     let capabilities = &model.capabilities;
@@ -89,7 +76,7 @@ pub(super) fn of<'a>(model: &'a Endpoint, request: &'a Request) -> Body<'a> {
     Body {
         model: &model.wire_name,
         messages: messages(model, request),
-        tools: request.tools.iter().map(tool).collect(),
+        tools: request.tools.iter().map(FunctionTool::from).collect(),
         stream: true,
         stream_options: (!strict).then_some(StreamOptions { include_usage: true }),
         max_completion_tokens: max_output.filter(|_| newer_limit),
@@ -106,16 +93,5 @@ pub(super) fn of<'a>(model: &'a Endpoint, request: &'a Request) -> Body<'a> {
             .filter(|_| capabilities.prompt_cache_key),
         prompt_cache_retention: capabilities.prompt_cache_retention.then_some(CACHE_RETENTION),
         cache_control: marks.then_some(CacheControl::EPHEMERAL),
-    }
-}
-
-fn tool(schema: &ToolSchema) -> WireTool<'_> {
-    WireTool {
-        r#type: "function",
-        function: WireSchema {
-            name: &schema.name,
-            description: &schema.description,
-            parameters: &schema.parameters,
-        },
     }
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::CacheControl;
 use crate::Request;
-use crate::attachment::{Attachment, LEFT_OUT, PDF_NAME};
+use crate::attachment::{Attachment, LEFT_OUT, PDF_NAME, image_urls};
 use crate::chat::signatures;
 use crate::openai::{Endpoint, NO_IMAGES};
 use crate::provider::Dialect;
@@ -128,7 +128,7 @@ pub(super) fn messages<'a>(model: &Endpoint, request: &'a Request) -> Vec<WireMe
             Role::Assistant if text.is_empty() && !calls.is_empty() => WireContent::Nothing,
             Role::Assistant => WireContent::Text(text),
             Role::System | Role::User | Role::Tool if !capabilities.vision => {
-                let notes = images(message).map(|_| NO_IMAGES);
+                let notes = image_urls(message).map(|_| NO_IMAGES);
                 WireContent::Text(
                     iter::once(text.as_str())
                         .chain(notes)
@@ -137,7 +137,7 @@ pub(super) fn messages<'a>(model: &Endpoint, request: &'a Request) -> Vec<WireMe
                 )
             }
             Role::Tool => {
-                for part in images(message).map(|url| attachment(model.dialect, url)) {
+                for part in image_urls(message).map(|url| attachment(model.dialect, url)) {
                     match part {
                         WirePart::Text { text: note } => {
                             text.push('\n');
@@ -148,7 +148,7 @@ pub(super) fn messages<'a>(model: &Endpoint, request: &'a Request) -> Vec<WireMe
                 }
                 WireContent::Text(text)
             }
-            Role::System | Role::User if images(message).next().is_none() => WireContent::Text(text),
+            Role::System | Role::User if image_urls(message).next().is_none() => WireContent::Text(text),
             Role::System | Role::User => WireContent::Parts(parts(model.dialect, message)),
         };
         wire.push(WireMessage {
@@ -268,14 +268,6 @@ fn attachment(dialect: Dialect, url: &str) -> WirePart<'_> {
         },
         Attachment::Unusable => WirePart::text(LEFT_OUT),
     }
-}
-
-fn images(message: &Message) -> impl Iterator<Item = &str> {
-    let urls = message.content.iter().filter_map(|part| match part {
-        Content::Text(_) => None,
-        Content::Image(body) => Some(&body.image_urls),
-    });
-    urls.flatten().map(String::as_str)
 }
 
 fn images_of_tools(images: Vec<WirePart<'_>>) -> WireMessage<'_> {

@@ -2,14 +2,14 @@ use std::sync::Arc;
 
 use deft_types::{Content, Extra, ImageContent, Message, Role, Tokens, ToolCall, ToolCallOrigin};
 use reqwest::Url;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::messages::NOT_SHOWN;
 use super::*;
 use crate::attachment::{LEFT_OUT, PDF_NAME};
 use crate::chat::signatures;
 use crate::openai::NO_IMAGES;
-use crate::{Capabilities, LocalKind, Tuning};
+use crate::{Capabilities, LocalKind, ToolSchema, Tuning};
 
 fn model(name: &str, dialect: Dialect) -> Endpoint {
     Endpoint {

@@ -2,6 +2,7 @@ use deft_types::Tokens;
 use serde_json::json;
 
 use super::*;
+use crate::api::AnswerReader;
 use crate::fuzz::{events, read_pieces, try_reader};
 use crate::sse::MAX_EVENT_BYTES;
 
