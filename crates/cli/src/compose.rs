@@ -7,8 +7,8 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use deft_engine::{Conversation, Limits, Memory, Models, Parts, RealWorld, Safety, World};
 use deft_llm::{
-    AwsSettings, Condition, Model, ModelSettings, NamedModel, OpenModelError, Prices, Proxies, Registry,
-    RetryPolicy, Tuning,
+    AwsSettings, Condition, Model, ModelSettings, NamedModel, OpenModelError, PrefixWatch, Prices, Proxies,
+    Registry, RetryPolicy,
 };
 use deft_store::{ConversationRecord, Durability, NewConversation, Options, Owner, SqliteStore, Store};
 use deft_tools::{ToolContext, Toolbox};
@@ -125,6 +125,7 @@ fn registry<'a>(name: &'a str, settings: &'a Settings) -> Registry<'a> {
     Registry {
         named: named.collect(),
         settings: Box::new(reach),
+        prefixes: PrefixWatch::default(),
     }
 }
 
@@ -216,21 +217,16 @@ fn named_model(table: &ModelTable, settings: &Settings) -> NamedModel {
             api_mode: table.api_mode,
             api_version: table.api_version.clone(),
             extended_thinking_budget: table.thinking_budget,
-            tuning: Tuning {
-                reasoning_effort: table.reasoning_effort.clone(),
-                temperature: table.temperature,
-                max_output: table.max_output_tokens,
-                context_window: table.context_window,
-                ..Tuning::default()
-            },
+            tuning: table.tuning(),
             prices: table
                 .price
                 .map(|[input, output]| Prices::flat(per_token(input), per_token(output))),
-            capability_overrides: table.capabilities,
+            capability_overrides: table.known_capabilities(),
             ..model_settings(settings)
         },
         fallback: table.fallback.clone(),
         routes: images.chain(long).collect(),
+        classes: table.task_classes(),
     }
 }
 

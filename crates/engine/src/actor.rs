@@ -7,6 +7,7 @@ mod calls;
 mod condense;
 mod confirm;
 mod outcome;
+mod spending;
 mod work;
 
 use std::sync::Arc;

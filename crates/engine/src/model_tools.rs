@@ -29,11 +29,11 @@ pub trait Models: Send + Sync {
 /// What tools have spent, until it is stored.
 #[derive(Clone, Default)]
 pub(crate) struct Spending {
-    spent: Arc<Mutex<Vec<Spent>>>,
+    spent: Arc<Mutex<Vec<ModelUse>>>,
 }
 
 /// One use of a model by a tool.
-pub(crate) struct Spent {
+pub(crate) struct ModelUse {
     pub(crate) usage_id: String,
     pub(crate) model: Arc<dyn Model>,
     pub(crate) reply: Reply,
@@ -42,7 +42,7 @@ pub(crate) struct Spent {
 impl Spending {
     fn add(&self, usage_id: String, model: Arc<dyn Model>, reply: Reply) {
         let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
-        spent.push(Spent {
+        spent.push(ModelUse {
             usage_id,
             model,
             reply,
@@ -50,7 +50,7 @@ impl Spending {
     }
 
     /// What was spent since it was last taken.
-    pub(crate) fn take(&self) -> Vec<Spent> {
+    pub(crate) fn take(&self) -> Vec<ModelUse> {
         std::mem::take(&mut *self.spent.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -2,7 +2,7 @@
 
 Each model is a row: [provider, context window, max output, price of an input token, of an output token, of a
 token read from the cache, of one written to it, capabilities], and where a long prompt costs more: [longest prompt
-at those prices, the four prices above it]. A capability is a letter, in upper case where the table says that the
+at those prices, the four prices above it]; then the price of a reasoning token, where that is another. A capability is a letter, in upper case where the table says that the
 model lacks it: v(ision) f(unction calling) r(easoning) p(arallel calls) a(daptive thinking) s(ystem messages)
 t(emperature and the like) e(ndpoint of the Responses API) c(hat endpoint).
 """
@@ -41,7 +41,6 @@ def capabilities(model):
     return "".join(letter if has else letter.upper() for letter, has in letters)
 
 
-
 def price(model, field):
     """Prices have at most 12 decimals; what is beyond is noise of somebody's arithmetic."""
     value = model.get(field)
@@ -63,5 +62,8 @@ for name, model in sorted(json.load(sys.stdin).items()):
         provider = model.get("provider") or model.get("litellm_provider")
         row = [provider, *(model.get(field) for field in LIMITS), *(price(model, field) for field in PRICES)]
         row += [capabilities(model), *long_prices(model)]
+        reasoning = price(model, "output_cost_per_reasoning_token")
+        if reasoning is not None and reasoning != price(model, "output_cost_per_token"):
+            row += [None] * (9 - len(row)) + [reasoning]
         rows.append(json.dumps(name) + ":" + json.dumps(row, separators=(",", ":")))
 print("{" + ",\n".join(rows) + "}")

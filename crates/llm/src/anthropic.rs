@@ -11,6 +11,7 @@ use reqwest::header::{ACCEPT, HeaderMap, HeaderValue};
 use self::reader::ReplyReader;
 use crate::api::{AnswerReader, Api, Post, secret_header};
 use crate::claude::{INTERLEAVED_THINKING, Thinking};
+use crate::count::Question;
 use crate::{ModelError, Request, Tuning};
 
 /// The version of the API that we speak.
@@ -28,6 +29,7 @@ pub(crate) struct AnthropicApi {
     pub(crate) api_key: Option<Secret<String>>,
     pub(crate) max_output: Tokens,
     pub(crate) accepts_images: bool,
+    pub(crate) takes_cache_marks: bool,
     pub(crate) thinking: Option<Thinking>,
     /// Only what the model takes.
     pub(crate) tuning: Tuning,
@@ -54,6 +56,14 @@ impl Api for AnthropicApi {
 
     fn reader(&self) -> Box<dyn AnswerReader> {
         Box::new(ReplyReader::default())
+    }
+
+    fn count(&self, request: &Request) -> Option<Question> {
+        let post = self.post(request).ok()?;
+        let fields = post.fields(&["model", "messages", "system", "tools", "thinking"])?;
+        let mut url = post.url.clone();
+        url.set_path(&format!("{}/count_tokens", url.path()));
+        Some(Question::new(post.to(url, &fields.into()), "/input_tokens"))
     }
 }
 

@@ -2,7 +2,9 @@
 
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderValue};
+use serde_json::{Map, Value};
 
+use crate::count::Question;
 use crate::{Delta, ModelError, Request, Usage};
 
 /// One wire format, set up for one model. Everything about connections is the transport's.
@@ -12,6 +14,12 @@ pub(crate) trait Api: Send + Sync {
 
     /// A reader for the answer.
     fn reader(&self) -> Box<dyn AnswerReader>;
+
+    /// The HTTP request that counts the tokens of this; `None`: the server does not count.
+    fn count(&self, request: &Request) -> Option<Question> {
+        let _ = request;
+        None
+    }
 }
 
 /// An HTTP request with a JSON body.
@@ -19,6 +27,24 @@ pub(crate) struct Post {
     pub(crate) url: Url,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Vec<u8>,
+}
+
+impl Post {
+    /// The fields of its body that have these names: counting takes fewer than answering.
+    pub(crate) fn fields(&self, names: &[&str]) -> Option<Map<String, Value>> {
+        let mut body: Map<String, Value> = serde_json::from_slice(&self.body).ok()?;
+        body.retain(|name, _| names.contains(&name.as_str()));
+        Some(body)
+    }
+
+    /// The same request with another body to another address.
+    pub(crate) fn to(self, url: Url, body: &Value) -> Self {
+        Self {
+            url,
+            body: body.to_string().into_bytes(),
+            ..self
+        }
+    }
 }
 
 /// Makes deltas of the bytes of an answer, which may be cut anywhere.

@@ -1,5 +1,7 @@
 //! Images and documents of messages, told apart by their addresses.
 
+use deft_types::{Content, Message};
+
 /// Stands in for one that cannot be sent.
 pub(crate) const LEFT_OUT: &str =
     "[An attachment was left out: this model does not take it. Most take PNG, JPEG and WebP images.]";
@@ -66,6 +68,15 @@ impl<'a> Attachment<'a> {
         };
         Self::Image { format, base64 }
     }
+}
+
+/// The addresses of a message's images.
+pub(crate) fn image_urls(message: &Message) -> impl Iterator<Item = &str> {
+    let urls = message.content.iter().filter_map(|part| match part {
+        Content::Text(_) => None,
+        Content::Image(body) => Some(&body.image_urls),
+    });
+    urls.flatten().map(String::as_str)
 }
 
 #[cfg(test)]

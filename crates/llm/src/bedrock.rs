@@ -11,13 +11,15 @@ use std::time::SystemTime;
 
 use deft_types::{Secret, Tokens};
 use reqwest::Url;
-use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
+use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderMap, HeaderValue};
+use serde_json::json;
 
 use self::reader::ReplyReader;
 pub use self::settings::{AwsKeys, AwsSettings};
 use self::sigv4::{Signer, amz_date, encode};
 use crate::api::{AnswerReader, Api, Post, secret_header};
 use crate::claude::Thinking;
+use crate::count::Question;
 use crate::http::base_address;
 use crate::{ModelError, ModelProfile, ModelSettings, OpenModelError, Request, Tuning};
 
@@ -118,6 +120,14 @@ impl BedrockApi {
         })
     }
 
+    fn unsigned(&self, request: &Request) -> Result<Post, ModelError> {
+        Ok(Post {
+            url: self.url.clone(),
+            headers: HeaderMap::new(),
+            body: body::of(self, request)?,
+        })
+    }
+
     fn sign(&self, post: &mut Post, moment: SystemTime) -> Result<(), ModelError> {
         let (signer, session_token) = match &self.access {
             Access::Open => return Ok(()),
@@ -151,22 +161,26 @@ impl BedrockApi {
 
 impl Api for BedrockApi {
     fn post(&self, request: &Request) -> Result<Post, ModelError> {
-        let mut headers = HeaderMap::new();
-        headers.insert(
-            "accept",
-            HeaderValue::from_static("application/vnd.amazon.eventstream"),
-        );
-        let mut post = Post {
-            url: self.url.clone(),
-            headers,
-            body: body::of(self, request)?,
-        };
+        let mut post = self.unsigned(request)?;
+        let accepted = HeaderValue::from_static("application/vnd.amazon.eventstream");
+        post.headers.insert(ACCEPT, accepted);
         self.sign(&mut post, SystemTime::now())?;
         Ok(post)
     }
 
     fn reader(&self) -> Box<dyn AnswerReader> {
         Box::new(ReplyReader::default())
+    }
+
+    fn count(&self, request: &Request) -> Option<Question> {
+        let mut post = self.unsigned(request).ok()?;
+        let fields = post.fields(&["messages", "system", "toolConfig", "additionalModelRequestFields"])?;
+        let mut url = post.url.clone();
+        let path = url.path().strip_suffix("converse-stream")?;
+        url.set_path(&format!("{path}count-tokens"));
+        post = post.to(url, &json!({ "input": { "converse": fields } }));
+        self.sign(&mut post, SystemTime::now()).ok()?;
+        Some(Question::new(post, "/inputTokens"))
     }
 }
 

@@ -66,6 +66,9 @@ impl Canned {
                 pause(pace.chunk).await;
             }
             if self.cut_after.is_some() {
+                if self.usage.cost.is_some() {
+                    yield Delta::Usage(self.usage);
+                }
                 Err(broken_off())?;
             }
             let finish = self.finish.unwrap_or(match self.calls.as_slice() {

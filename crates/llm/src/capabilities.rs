@@ -156,7 +156,7 @@ impl Subject<'_> {
             // Its chat API serves every model that has one, and at more versions.
             (Wire::Chat(Dialect::Azure), _) => (false, Some(false), Some(only_responses)),
             (
-                Wire::Chat(Dialect::OpenRouter | Dialect::Compatible | Dialect::Strict)
+                Wire::Chat(Dialect::OpenRouter | Dialect::Compatible | Dialect::Strict | Dialect::Local(_))
                 | Wire::Anthropic
                 | Wire::Bedrock
                 | Wire::Gemini

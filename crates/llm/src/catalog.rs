@@ -23,7 +23,7 @@ pub(crate) struct Entry {
     pub(crate) chat: Option<bool>,
 }
 
-/// One row. The last column is left out where it does not apply.
+/// One row. The last columns are left out where they do not apply.
 #[derive(Deserialize)]
 struct Row<'a>(
     &'a str,                           // provider
@@ -35,6 +35,7 @@ struct Row<'a>(
     Option<Money>,                     // written to it
     &'a str,                           // capabilities
     #[serde(default)] Option<LongRow>, // prices for long prompts
+    #[serde(default)] Option<Money>,   // price of a reasoning token
 );
 
 /// The longest prompt at the usual prices, then the prices of a longer one in the order above.
@@ -51,10 +52,23 @@ pub(crate) fn look_up(name: &str) -> Option<Entry> {
 }
 
 fn read(row: &str) -> Option<Entry> {
-    let Row(provider, context_window, max_output, input, output, cache_read, cache_write, capabilities, long) =
-        serde_json::from_str(row).ok()?;
+    let Row(
+        provider,
+        context_window,
+        max_output,
+        input,
+        output,
+        cache_read,
+        cache_write,
+        capabilities,
+        long,
+        reasoning,
+    ) = serde_json::from_str(row).ok()?;
     let prices = input.zip(output).map(|(input, output)| Prices {
-        base: rates(input, output, cache_read, cache_write),
+        base: Rates {
+            reasoning,
+            ..rates(input, output, cache_read, cache_write)
+        },
         long: long.map(
             |LongRow(above, input, output, cache_read, cache_write)| LongPrompt {
                 above: Tokens(above),
@@ -99,6 +113,7 @@ fn rates(input: Money, output: Money, cache_read: Option<Money>, cache_write: Op
         output,
         cache_read: cache_read.unwrap_or(input),
         cache_write: cache_write.unwrap_or(input),
+        reasoning: None,
     }
 }
 
@@ -135,6 +150,13 @@ mod tests {
             )
         );
         assert_eq!(look_up("openai/gpt-4o"), Some(known));
+    }
+
+    #[test]
+    fn reasoning_has_a_price_of_its_own_where_the_table_says_so() {
+        let reasoning = |name| look_up(name).unwrap().prices.unwrap().base.reasoning;
+        assert_eq!(reasoning("dashscope/qwen-turbo"), Some(dollars("5e-7")));
+        assert_eq!(reasoning("gpt-4o"), None);
     }
 
     #[test]

@@ -1,25 +1,16 @@
 //! Tries a model out, and says how far it gets.
 
+mod questions;
+
 use std::error::Error;
 use std::fmt;
-use std::sync::Arc;
-use std::time::Duration;
 
-use deft_types::{Message, Role};
 use reqwest::Url;
-use serde_json::json;
 use tokio::time::timeout;
 
+use self::questions::{answered, call, counted, streamed, talk};
 use crate::provider::Provider;
-use crate::{
-    Delta, Model, ModelError, ModelSettings, Reply, Request, RetryPolicy, ToolSchema, complete, http, open,
-};
-
-/// How long one question may take. A local model may have to be loaded first.
-const PATIENCE: Duration = Duration::from_mins(5);
-
-/// The tool that the model is asked to call.
-const TOOL: &str = "report";
+use crate::{ModelError, ModelSettings, RetryPolicy, http, open};
 
 /// What can fail, in the order in which it is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +25,8 @@ pub enum Layer {
     Authentication,
     /// It has the model, and the model answers.
     Model,
+    /// Its tokens can be counted before they are paid for.
+    TokenCount,
     /// The model calls a tool when asked to.
     ToolCalls,
     /// The answer comes piece by piece.
@@ -48,6 +41,7 @@ impl fmt::Display for Layer {
             Self::Tls => "TLS",
             Self::Authentication => "authentication",
             Self::Model => "model",
+            Self::TokenCount => "token count",
             Self::ToolCalls => "tool calls",
             Self::Streaming => "streaming",
         })
@@ -128,7 +122,7 @@ pub async fn check(name: &str, settings: &ModelSettings, mut tell: impl FnMut(&F
 
     let accepted = || Verdict::Good(key_in_words(settings).to_owned());
     let (answer, pieces) = talk(&*model).await;
-    match answer {
+    let charged = match answer {
         Err(error) => {
             let (layer, verdict) = refusal(&error);
             // Servers look at the key first.
@@ -147,8 +141,10 @@ pub async fn check(name: &str, settings: &ModelSettings, mut tell: impl FnMut(&F
                 told(Layer::Authentication, accepted());
             }
             told(Layer::Model, Verdict::Good(answered(&reply)));
+            reply.usage.prompt
         }
-    }
+    };
+    told(Layer::TokenCount, counted(&*model, charged).await);
     told(Layer::ToolCalls, call(&*model).await);
     told(Layer::Streaming, streamed(pieces));
     good
@@ -233,91 +229,6 @@ fn is_of_tls(error: &(dyn Error + 'static)) -> bool {
         };
     }
     false
-}
-
-/// Asks for a few words; gives back the reply and in how many pieces its text came.
-async fn talk(model: &dyn Model) -> (Result<Reply, ModelError>, usize) {
-    let mut pieces = 0;
-    let request = question(
-        "Count from 1 to 20 in digits, separated by blanks. Say nothing else.",
-        None,
-    );
-    let reply = ask(model, request, |delta| {
-        if let Delta::Text(_) | Delta::Reasoning(_) = delta {
-            pieces += 1;
-        }
-    })
-    .await;
-    (reply, pieces)
-}
-
-async fn call(model: &dyn Model) -> Verdict {
-    let tool = ToolSchema {
-        name: TOOL.to_owned(),
-        description: "Reports a word to the user.".to_owned(),
-        parameters: json!({
-            "type": "object",
-            "properties": { "word": { "type": "string", "description": "The word." } },
-            "required": ["word"],
-        }),
-    };
-    let request = question("Call the tool `report` with the word `ready`.", Some(tool));
-    let remedy = "choose a model that calls tools; `deft models` tells which do";
-    match ask(model, request, |_| ()).await {
-        Err(error) => Verdict::bad(error, remedy),
-        Ok(reply) => match reply.tool_calls.first() {
-            Some(call) if call.name == TOOL && is_object(&call.arguments) => {
-                Verdict::Good(format!("it called `{TOOL}` with {}", call.arguments))
-            }
-            Some(call) => Verdict::bad(
-                format!(
-                    "it called `{}` with {}, which is no JSON object",
-                    call.name, call.arguments
-                ),
-                remedy,
-            ),
-            None => Verdict::bad("it answered in words and called nothing", remedy),
-        },
-    }
-}
-
-fn is_object(arguments: &str) -> bool {
-    serde_json::from_str(arguments).is_ok_and(|value: serde_json::Value| value.is_object())
-}
-
-fn streamed(pieces: usize) -> Verdict {
-    match pieces {
-        0 | 1 => Verdict::bad(
-            "the whole answer came at once",
-            "everything works, but you see nothing before an answer is whole: look for a proxy that buffers",
-        ),
-        _ => Verdict::Good(format!("the answer came in {pieces} pieces")),
-    }
-}
-
-fn question(text: &str, tool: Option<ToolSchema>) -> Request {
-    Request {
-        messages: vec![Arc::new(Message::text(Role::User, text))],
-        tools: tool.into_iter().collect(),
-        cache_key: None,
-    }
-}
-
-async fn ask(model: &dyn Model, request: Request, show: impl FnMut(&Delta)) -> Result<Reply, ModelError> {
-    match timeout(PATIENCE, complete(model, request, show)).await {
-        Ok(reply) => reply,
-        Err(_) => Err(ModelError::Timeout {
-            detail: format!("no whole answer within {} s", PATIENCE.as_secs()),
-        }),
-    }
-}
-
-fn answered(reply: &Reply) -> String {
-    let seconds = reply.latency.as_secs_f32();
-    format!(
-        "it answered in {seconds:.1} s, {} tokens",
-        reply.usage.prompt.0 + reply.usage.completion.0
-    )
 }
 
 /// Which layer a failed question tells of.

@@ -6,6 +6,8 @@ use deft_types::{Money, ReasoningItem, ThinkingBlock, Tokens};
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
+use crate::{OtherUse, PrefixChange};
+
 /// One piece of a reply.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -49,6 +51,10 @@ pub enum Delta {
         /// Why the last one failed.
         reason: String,
     },
+    /// What another model used on the way. A failed attempt does not void it.
+    OtherUse(OtherUse),
+    /// The provider's cache helped less than for the last request, for this reason.
+    Prefix(PrefixChange),
     /// The reply is whole. Nothing follows.
     Finished(FinishReason),
 }

@@ -5,7 +5,7 @@ mod tests;
 
 use std::time::Duration;
 
-use deft_types::Tokens;
+use deft_types::{Secret, Tokens};
 use futures::StreamExt;
 use futures::future::join_all;
 use futures::stream;
@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use crate::http::{self, fetch};
 use crate::ollama::{self, Shown};
+use crate::open::{address_of, provider_of};
 use crate::{Ability, ModelFacts, ModelSettings, Prices};
 
 /// How long a server on this machine may take for each answer.
@@ -109,6 +110,7 @@ pub async fn discover(places: Vec<Place>, patience: Duration) -> Vec<Found> {
                     client,
                     base,
                     kind: place.kind,
+                    api_key: None,
                     patience,
                 }
                 .models()
@@ -121,10 +123,43 @@ pub async fn discover(places: Vec<Place>, patience: Duration) -> Vec<Found> {
     .await
 }
 
+/// What the server of a model says about it, which may be nothing. `None`: it cannot be asked.
+pub(crate) async fn served(
+    kind: LocalKind,
+    name: &str,
+    settings: &ModelSettings,
+    patience: Duration,
+) -> Option<ModelFacts> {
+    let (provider, wire_name) = provider_of(name)?;
+    let mut base = address_of(name, provider, settings).ok()?;
+    let path = base.path().trim_end_matches('/');
+    let path = path.strip_suffix("/chat/completions").unwrap_or(path);
+    let path = path.strip_suffix("/v1").unwrap_or(path).to_owned();
+    base.set_path(&path);
+    let client = http::new_client(settings).ok()?;
+    let server = Server {
+        client: &client,
+        base,
+        kind,
+        api_key: settings.api_key.as_ref(),
+        patience,
+    };
+    let own_name = format!("{}/{wire_name}", kind.provider());
+    let mut models = server.models().await?.into_iter();
+    Some(match kind {
+        // It serves its one model by any name.
+        LocalKind::LlamaCpp => models.next()?,
+        LocalKind::Ollama | LocalKind::LmStudio | LocalKind::Vllm => models
+            .find(|facts| facts.name == own_name)
+            .unwrap_or_else(|| free(&own_name, None, None)),
+    })
+}
+
 struct Server<'a> {
     client: &'a Client,
     base: Url,
     kind: LocalKind,
+    api_key: Option<&'a Secret<String>>,
     patience: Duration,
 }
 
@@ -191,6 +226,10 @@ impl Server<'_> {
     }
 
     async fn ask(&self, request: RequestBuilder) -> Option<Value> {
+        let request = match self.api_key {
+            Some(key) => request.bearer_auth(key.expose().trim()),
+            None => request,
+        };
         fetch(request, self.patience).await.ok()
     }
 

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
+use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 
-use crate::{Delta, Model, ModelError, ModelProfile, Request};
+use crate::{Delta, Model, ModelError, ModelProfile, Request, TokenCount};
 
 /// Models in the order in which they are asked. The first one is what the rest of the system sees.
 pub(crate) struct Fallback {
@@ -57,6 +58,10 @@ impl Model for Fallback {
                 }
             }
         })
+    }
+
+    fn count(&self, request: Request) -> BoxFuture<'static, TokenCount> {
+        self.first.count(request)
     }
 }
 

@@ -1,4 +1,7 @@
-//! Random input for parsers, the same in every run.
+//! Random input for parsers and readers, the same in every run.
+
+use crate::api::AnswerReader;
+use crate::{Delta, ModelError};
 
 /// How many inputs a parser is tried with: a fraction of a second each.
 pub(crate) const ROUNDS: u64 = 2_000;
@@ -25,12 +28,12 @@ impl Random {
     }
 
     /// Some of these in any order, and now and then a random byte.
-    pub(crate) fn text(&mut self, fragments: &[&str]) -> Vec<u8> {
+    pub(crate) fn text(&mut self, fragments: &[impl AsRef<[u8]>]) -> Vec<u8> {
         let mut text = Vec::new();
         for _ in 0..self.below(30) {
             match self.below(8) {
                 0 => text.push(self.next().to_le_bytes()[0]),
-                _ => text.extend_from_slice(fragments[self.below(fragments.len())].as_bytes()),
+                _ => text.extend_from_slice(fragments[self.below(fragments.len())].as_ref()),
             }
         }
         text
@@ -47,4 +50,57 @@ impl Random {
         }
         pieces
     }
+}
+
+/// What a new reader makes of an answer that comes in these pieces.
+pub(crate) fn read_pieces<'a, R: AnswerReader + Default>(
+    pieces: impl IntoIterator<Item = &'a [u8]>,
+) -> Result<Vec<Delta>, ModelError> {
+    let mut reader = R::default();
+    let mut deltas = Vec::new();
+    for piece in pieces {
+        if reader.is_done() {
+            break;
+        }
+        deltas.extend(reader.feed(piece)?);
+    }
+    deltas.extend(reader.finish()?);
+    Ok(deltas)
+}
+
+/// Tries a reader with random mixtures of these fragments. It must survive them all, and what it makes of one must
+/// not depend on where it is cut.
+pub(crate) fn try_reader<R: AnswerReader + Default>(fragments: &[impl AsRef<[u8]>]) {
+    let mut whole_replies = 0;
+    for seed in 0..ROUNDS {
+        let mut random = Random::new(seed);
+        let bytes = random.text(fragments);
+        let whole = read_pieces::<R>([bytes.as_slice()]);
+        let pieces = read_pieces::<R>(random.cut(&bytes));
+        assert_eq!(pieces, whole, "seed {seed}: {}", bytes.escape_ascii());
+        whole_replies += usize::from(whole.is_ok());
+    }
+    assert!(
+        whole_replies > 0,
+        "no mixture is a reply: the fragments try nothing but errors"
+    );
+}
+
+/// The data of events, and what servers and proxies put between them.
+pub(crate) fn events(data: &[&str]) -> Vec<String> {
+    let noise = [
+        "data: ",
+        "\n\n",
+        "\n",
+        "event: x\n",
+        ": ping\n\n",
+        "{",
+        "}",
+        "null",
+        "\"",
+        " ",
+        "<html>",
+    ];
+    let events = data.iter().map(|data| format!("data: {data}\n\n"));
+    events.chain(noise.map(str::to_owned)).collect()
 }

@@ -9,10 +9,12 @@ mod signed_part;
 use deft_types::{Secret, Tokens};
 use reqwest::Url;
 use reqwest::header::HeaderMap;
+use serde_json::{Map, Value, json};
 
 pub(crate) use self::call_id::bare as bare_call_id;
 use self::reader::ReplyReader;
 use crate::api::{AnswerReader, Api, Post, secret_header};
+use crate::count::Question;
 use crate::{ModelError, ModelProfile, Request, Tuning};
 
 /// The first generation that shows its thoughts.
@@ -66,6 +68,19 @@ impl Api for GeminiApi {
 
     fn reader(&self) -> Box<dyn AnswerReader> {
         Box::new(ReplyReader::default())
+    }
+
+    fn count(&self, request: &Request) -> Option<Question> {
+        let post = self.post(request).ok()?;
+        let (model, _) = post.url.path().rsplit_once(':')?;
+        let (_, name) = model.rsplit_once("models/")?;
+        let mut body: Map<String, Value> = serde_json::from_slice(&post.body).ok()?;
+        body.insert("model".to_owned(), format!("models/{name}").into());
+        let mut url = post.url.clone();
+        url.set_query(None);
+        url.set_path(&format!("{model}:countTokens"));
+        let body = json!({ "generateContentRequest": body });
+        Some(Question::new(post.to(url, &body), "/totalTokens"))
     }
 }
 

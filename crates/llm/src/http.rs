@@ -9,6 +9,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use deft_types::Tokens;
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use reqwest::{Client, Response, header};
 use tokio::time::timeout;
@@ -18,9 +21,10 @@ pub(crate) use self::failure::{CUT, excerpt, failure_of};
 use self::failure::{MAX_FAILURE_BYTES, retry_after};
 pub(crate) use self::fetch::fetch;
 pub use self::proxies::Proxies;
-use crate::api::Api;
+use crate::api::{Api, Post};
+use crate::count::{Answer, COUNT_TIMEOUT, count_here};
 use crate::secrets::Secrets;
-use crate::{Delta, Model, ModelError, ModelProfile, Request};
+use crate::{CountSource, Delta, Model, ModelError, ModelProfile, Request, TokenCount};
 
 /// How long to wait for what is nice to have: token counts after a whole reply, the text of a failure.
 const AFTERMATH_TIMEOUT: Duration = Duration::from_secs(10);
@@ -86,9 +90,41 @@ impl Model for HttpModel {
             }
         })
     }
+
+    fn count(&self, request: Request) -> BoxFuture<'static, TokenCount> {
+        let model = self.clone();
+        let count = async move {
+            match model.ask_to_count(&request).await {
+                Some(count) => count,
+                None => count_here(model.profile.name, request).await,
+            }
+        };
+        count.boxed()
+    }
 }
 
 impl HttpModel {
+    /// What the server counts, if it does.
+    async fn ask_to_count(&self, request: &Request) -> Option<TokenCount> {
+        let mut question = self.api.count(request)?;
+        loop {
+            let Post { url, headers, body } = question.post;
+            let post = self.client.post(url).headers(headers);
+            let post = post.header(header::CONTENT_TYPE, "application/json");
+            let answer = fetch(post.body(body), COUNT_TIMEOUT).await.ok()?;
+            match (question.read)(&answer) {
+                Answer::Tokens(0) | Answer::None => return None,
+                Answer::Tokens(count) => {
+                    return Some(TokenCount {
+                        tokens: Tokens(count),
+                        source: CountSource::Server,
+                    });
+                }
+                Answer::Ask(next) => question = *next,
+            }
+        }
+    }
+
     /// Sends the request and waits for the answer's head. Gives back the server's name too, for messages.
     async fn send(&self, request: &Request) -> Result<(Response, Server), ModelError> {
         let post = self.api.post(request)?;
@@ -105,7 +141,12 @@ impl HttpModel {
             .map_err(|_| silent(self.head_timeout))?
             .map_err(|error| server.failure(error))?;
         if response.status().is_success() {
-            return Ok((response, server));
+            return match response.headers().get(header::CONTENT_ENCODING) {
+                Some(encoding) if encoding != "identity" => Err(ModelError::Protocol {
+                    detail: format!("the answer is encoded as {encoding:?}, which nobody asked for"),
+                }),
+                Some(_) | None => Ok((response, server)),
+            };
         }
         let status = response.status().as_u16();
         let wait = retry_after(response.headers());

@@ -15,13 +15,14 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use deft_types::{Content, Message};
+use futures::future::BoxFuture;
 use futures::stream::BoxStream;
-use futures::{StreamExt, TryStreamExt, stream};
+use futures::{FutureExt, StreamExt, TryStreamExt, stream};
 use tokio::task::spawn_blocking;
 
 pub(crate) use self::fetch::Fetcher;
 use self::shrink::shrink;
-use crate::{Delta, Model, ModelError, ModelProfile, Request};
+use crate::{Delta, Model, ModelError, ModelProfile, Request, TokenCount};
 
 /// The longest side of an image, in pixels.
 const MAX_SIDE: u32 = 8_000;
@@ -72,6 +73,11 @@ impl Model for ImagesModel {
         let (inner, studio) = (Arc::clone(&self.inner), Arc::clone(&self.studio));
         let reply = async move { Ok::<_, ModelError>(inner.stream(studio.prepare(request).await)) };
         stream::once(reply).try_flatten().boxed()
+    }
+
+    fn count(&self, request: Request) -> BoxFuture<'static, TokenCount> {
+        let (inner, studio) = (Arc::clone(&self.inner), Arc::clone(&self.studio));
+        async move { inner.count(studio.prepare(request).await).await }.boxed()
     }
 }
 

@@ -3,11 +3,14 @@
 use std::sync::Arc;
 
 use deft_types::{Message, Tokens, ToolSpec};
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Capabilities, Delta, ModelError, Prices, Usage};
+use crate::count::count_here;
+use crate::{Capabilities, Delta, ModelError, Prices, TokenCount, Usage};
 
 /// What answers prompts.
 pub trait Model: Send + Sync {
@@ -17,6 +20,12 @@ pub trait Model: Send + Sync {
     /// Answers a request piece by piece. Nothing happens before the first poll; dropping the stream
     /// cancels the call at once. A whole reply ends with [`Delta::Finished`], a failed one with an error.
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, ModelError>>;
+
+    /// Counts the tokens of a request, by whoever can: the model's server, its tokenizer, else an estimate. It never
+    /// fails, and asks the network only where there is a server.
+    fn count(&self, request: Request) -> BoxFuture<'static, TokenCount> {
+        count_here(self.profile().name.clone(), request).boxed()
+    }
 }
 
 /// What is known about a model.

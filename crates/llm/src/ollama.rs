@@ -47,7 +47,6 @@ pub(crate) struct Setup {
     pub(crate) head_timeout: Duration,
     /// Taken out of whatever the server echoes.
     pub(crate) secrets: Secrets,
-    /// Only what the model takes.
     pub(crate) tuning: Tuning,
     /// What the user says the model can do.
     pub(crate) overrides: KnownCapabilities,
@@ -97,7 +96,7 @@ impl Known {
             max_output: profile.max_output,
             accepts_images: profile.capabilities.vision,
             thinks: shown.can("thinking").unwrap_or(false),
-            tuning: setup.tuning.clone(),
+            tuning: setup.tuning.clone().for_model(&profile.capabilities),
         };
         let model = Arc::new(HttpModel {
             profile: profile.clone(),

@@ -1,6 +1,7 @@
 //! From a model's name to the model.
 
 mod adapter;
+mod error;
 mod settings;
 #[cfg(test)]
 mod tests;
@@ -12,6 +13,7 @@ use deft_types::{Secret, Tokens};
 
 pub(crate) use self::adapter::address_of;
 use self::adapter::set_up;
+pub use self::error::OpenModelError;
 pub use self::settings::{ApiMode, ModelSettings};
 use crate::bedrock::AwsSettings;
 use crate::capabilities::{Home, Subject};
@@ -20,10 +22,11 @@ use crate::catalog::{self, Entry};
 use crate::demo::DemoModel;
 use crate::http;
 use crate::images::{Fetcher, ImagesModel};
+use crate::learning::LearningModel;
 use crate::prompted::PromptedModel;
-use crate::provider::{PROVIDERS, Provider, Wire};
+use crate::provider::{Dialect, PROVIDERS, Provider, Wire};
 use crate::retry::with_retries;
-use crate::script::{ScriptError, ScriptModel};
+use crate::script::ScriptModel;
 use crate::secrets::Secrets;
 use crate::{Model, ModelProfile};
 
@@ -33,66 +36,6 @@ const MAX_OUTPUT_ELSEWHERE: Tokens = Tokens(16_384);
 
 /// A name with more wrong letters than this is not a misspelling.
 const MAX_TYPOS: usize = 2;
-
-/// Why a model could not be opened. The person changes a setting.
-#[derive(Debug, thiserror::Error)]
-pub enum OpenModelError {
-    /// The name means nothing to us.
-    #[error(
-        "unknown model `{name}`.{} A model is `demo`, `script:FILE`, `replay:FILE`, `record:FILE:MODEL`, or PROVIDER/NAME where PROVIDER is one of {}. \
-         For any other OpenAI-compatible server set `LLM_BASE_URL` and write `openai/NAME`",
-        guess.as_ref().map(|guess| format!(" Did you mean `{guess}`?")).unwrap_or_default(),
-        provider_names(),
-    )]
-    UnknownName {
-        /// What was asked for.
-        name: String,
-        /// What was perhaps meant.
-        guess: Option<String>,
-    },
-    /// The provider wants a key and there is none.
-    #[error("`{name}` needs an API key: set `LLM_API_KEY` (or `{variable}`)")]
-    MissingKey {
-        /// What was asked for.
-        name: String,
-        /// The provider's own name for the setting.
-        variable: &'static str,
-    },
-    /// A model on AWS lacks something.
-    #[error("`{name}` needs {what}")]
-    MissingAws {
-        /// What was asked for.
-        name: String,
-        /// What is missing, and how it is set.
-        what: &'static str,
-    },
-    /// The base address is none.
-    #[error("`LLM_BASE_URL` must be an address such as `http://localhost:8000/v1`: {reason}")]
-    BadBaseUrl {
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// The provider has no address that serves everybody.
-    #[error(
-        "`{name}` needs the address of your own resource: set `LLM_BASE_URL`, such as `https://RESOURCE.openai.azure.com`"
-    )]
-    MissingBaseUrl {
-        /// What was asked for.
-        name: String,
-    },
-    /// The script cannot be read.
-    #[error(transparent)]
-    Script(#[from] ScriptError),
-    /// The cassette cannot be used.
-    #[error(transparent)]
-    Cassette(#[from] CassetteError),
-    /// No HTTP client could be made on this machine.
-    #[error("no HTTP client could be made: {reason}")]
-    Client {
-        /// What is wrong.
-        reason: String,
-    },
-}
 
 /// Opens a model by name: `demo`, `script:FILE`, `replay:FILE`, `record:FILE:MODEL`, or PROVIDER/NAME such as
 /// `openai/gpt-4o`. A known model of a known provider may go without the PROVIDER.
@@ -127,6 +70,15 @@ fn open_once(name: &str, settings: &ModelSettings) -> Result<Arc<dyn Model>, Ope
         let recorded = RecordModel::open(name, Path::new(file), open(inner, settings)?, secrets(settings))?;
         return Ok(Arc::new(recorded));
     }
+    let model = build(name, settings)?;
+    Ok(match provider_of(name).map(|(provider, _)| provider.wire) {
+        Some(Wire::Chat(Dialect::Local(kind))) => Arc::new(LearningModel::new(name, kind, settings, model)),
+        Some(_) | None => model,
+    })
+}
+
+/// A provider's model as far as it is known without asking its server.
+pub(crate) fn build(name: &str, settings: &ModelSettings) -> Result<Arc<dyn Model>, OpenModelError> {
     let (provider, wire_name) = provider_of(name).ok_or_else(|| OpenModelError::UnknownName {
         name: name.to_owned(),
         guess: guess(name),
@@ -275,14 +227,6 @@ pub(crate) fn subject<'a>(
         discovered: settings.discovered,
         entry,
     }
-}
-
-fn provider_names() -> String {
-    PROVIDERS
-        .iter()
-        .map(|provider| provider.name)
-        .collect::<Vec<_>>()
-        .join(", ")
 }
 
 /// The nearest name that would be understood, if one is near.

@@ -41,7 +41,8 @@ impl Endpoint {
                 | Dialect::Proxy
                 | Dialect::Compatible
                 | Dialect::OpenRouter
-                | Dialect::Strict => (AUTHORIZATION, format!("Bearer {}", key.expose())),
+                | Dialect::Strict
+                | Dialect::Local(_) => (AUTHORIZATION, format!("Bearer {}", key.expose())),
             };
             headers.insert(name, secret_header(&value)?);
         }

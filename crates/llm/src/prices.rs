@@ -19,12 +19,15 @@ pub struct Prices {
 pub struct Rates {
     /// Of the prompt.
     pub input: Money,
-    /// Of the completion, reasoning included.
+    /// Of the completion, reasoning included unless that has a price of its own.
     pub output: Money,
     /// Of the part of the prompt that the provider had in its cache.
     pub cache_read: Money,
     /// Of the part of the prompt that the provider put into its cache.
     pub cache_write: Money,
+    /// Of the reasoning in the completion, where it has a price of its own.
+    #[serde(default)]
+    pub reasoning: Option<Money>,
 }
 
 /// Rates for the whole of a request whose prompt is longer than a limit.
@@ -48,6 +51,7 @@ impl Prices {
                 output,
                 cache_read: input,
                 cache_write: input,
+                reasoning: None,
             },
             long: None,
         }
@@ -60,10 +64,13 @@ impl Prices {
         };
         let cached = usage.cache_read + usage.cache_write;
         let plain = Tokens(usage.prompt.0.saturating_sub(cached.0));
+        let reasoning = usage.reasoning.min(usage.completion);
+        let said = Tokens(usage.completion.0 - reasoning.0);
         rates.input * plain
             + rates.cache_read * usage.cache_read
             + rates.cache_write * usage.cache_write
-            + rates.output * usage.completion
+            + rates.output * said
+            + rates.reasoning.unwrap_or(rates.output) * reasoning
     }
 }
 
@@ -81,6 +88,7 @@ mod tests {
             output: dollars("1000"),
             cache_read: dollars("0.5"),
             cache_write: dollars("2"),
+            reasoning: None,
         }
     }
 
@@ -102,6 +110,28 @@ mod tests {
             long: None,
         };
         assert_eq!(prices.cost(&usage()), dollars("10100"));
+    }
+
+    #[test]
+    fn reasoning_may_have_a_price_of_its_own_and_is_counted_once() {
+        let prices = |reasoning: Option<&str>| Prices {
+            base: Rates {
+                reasoning: reasoning.map(dollars),
+                ..rates("1")
+            },
+            long: None,
+        };
+        // 6 × 1000 + 4 × 5000
+        assert_eq!(prices(Some("5000")).cost(&usage()), dollars("26100"));
+        let claimed = Usage {
+            reasoning: Tokens(99),
+            ..usage()
+        };
+        assert_eq!(
+            prices(None).cost(&claimed),
+            dollars("10100"),
+            "never more than came out"
+        );
     }
 
     #[test]

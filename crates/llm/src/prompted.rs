@@ -20,10 +20,12 @@ use std::sync::Arc;
 
 use deft_types::Tokens;
 use futures::StreamExt;
+use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 
+pub(crate) use self::form::CALL_END;
 use self::parser::{CallParser, Ending, Piece};
-use crate::{Delta, FinishReason, Model, ModelError, ModelProfile, Request, Usage, tokens};
+use crate::{Delta, FinishReason, Model, ModelError, ModelProfile, Request, TokenCount, Usage, tokens};
 
 /// A model goes on after its call only to imagine the result. Past this many bytes of it, it is stopped.
 const MAX_STRAY_BYTES: usize = 2_000;
@@ -74,6 +76,10 @@ impl Model for PromptedModel {
                 }
             }
         })
+    }
+
+    fn count(&self, request: Request) -> BoxFuture<'static, TokenCount> {
+        self.0.count(history::as_text(&request))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Who offers models.
 
+use crate::LocalKind;
 use crate::images::MAX_IMAGE_BYTES;
 
 /// One provider of models.
@@ -44,6 +45,9 @@ pub(crate) enum Dialect {
     Azure,
     /// `max_tokens` alone; usage is reported unasked.
     Strict,
+    /// As compatible; a server of one's own that can be asked about its model. The templates of many models fail
+    /// where two messages of the user follow each other.
+    Local(LocalKind),
 }
 
 /// Which ids of calls a server takes.
@@ -93,7 +97,9 @@ impl Wire {
             Self::Anthropic | Self::Bedrock | Self::Chat(Dialect::OpenRouter | Dialect::Proxy) => {
                 MAX_CLAUDE_IMAGE_BYTES
             }
-            Self::Chat(Dialect::OpenAi | Dialect::Compatible | Dialect::Azure | Dialect::Strict)
+            Self::Chat(
+                Dialect::OpenAi | Dialect::Compatible | Dialect::Azure | Dialect::Strict | Dialect::Local(_),
+            )
             | Self::Gemini
             | Self::Ollama => MAX_IMAGE_BYTES,
         }
@@ -105,7 +111,7 @@ impl Dialect {
     pub(crate) fn call_ids(self) -> Option<CallIds> {
         match self {
             Self::OpenAi | Self::Azure | Self::OpenRouter => Some(CallIds::SHORT),
-            Self::Compatible => Some(CallIds::ANY),
+            Self::Compatible | Self::Local(_) => Some(CallIds::ANY),
             Self::Strict => Some(CallIds::NINE),
             Self::Proxy => None,
         }
@@ -129,10 +135,10 @@ pub(crate) const PROVIDERS: &[Provider] = &[
     provider("fireworks_ai", "https://api.fireworks.ai/inference/v1", Some("FIREWORKS_AI_API_KEY"), Dialect::Compatible),
     provider("moonshot", "https://api.moonshot.ai/v1", Some("MOONSHOT_API_KEY"), Dialect::Compatible),
     native("ollama", "http://localhost:11434", None, Wire::Ollama),
-    provider("lm_studio", "http://localhost:1234/v1", None, Dialect::Compatible),
-    provider("vllm", "http://localhost:8000/v1", None, Dialect::Compatible),
-    provider("hosted_vllm", "http://localhost:8000/v1", None, Dialect::Compatible),
-    provider("llamacpp", "http://localhost:8080/v1", None, Dialect::Compatible),
+    provider("lm_studio", "http://localhost:1234/v1", None, Dialect::Local(LocalKind::LmStudio)),
+    provider("vllm", "http://localhost:8000/v1", None, Dialect::Local(LocalKind::Vllm)),
+    provider("hosted_vllm", "http://localhost:8000/v1", None, Dialect::Local(LocalKind::Vllm)),
+    provider("llamacpp", "http://localhost:8080/v1", None, Dialect::Local(LocalKind::LlamaCpp)),
     provider("litellm_proxy", "http://localhost:4000/v1", None, Dialect::Proxy),
 ];
 

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use crate::fallback::Fallback;
 use crate::open::open;
 use crate::router::{Condition, Router};
-use crate::{Model, ModelSettings, OpenModelError};
+use crate::task_class::{ClassRouter, TaskClasses};
+use crate::{Model, ModelSettings, OpenModelError, PrefixWatch};
 
 /// A model under a name of the user's own, such as `fast` or `strong`.
 #[derive(Clone, Debug)]
@@ -19,6 +20,8 @@ pub struct NamedModel {
     pub fallback: Vec<String>,
     /// Who is asked instead for some requests; the first that fits.
     pub routes: Vec<(Condition, String)>,
+    /// Who is asked instead for some kinds of tasks, where no route fits.
+    pub classes: Option<TaskClasses>,
 }
 
 /// How a model is reached, by its name.
@@ -30,6 +33,8 @@ pub struct Registry<'a> {
     pub named: BTreeMap<String, NamedModel>,
     /// How any other is reached: a key is meant for one provider, not for whoever stands in.
     pub settings: Box<SettingsFor<'a>>,
+    /// Sees when requests of a conversation do not begin alike, also where its model is switched.
+    pub prefixes: PrefixWatch,
 }
 
 impl Registry<'_> {
@@ -49,6 +54,10 @@ impl Registry<'_> {
             others if others.is_empty() => model,
             others => Arc::new(Fallback::new(model, others)),
         };
+        let model = match &named.classes {
+            None => model,
+            Some(classes) => self.by_class(model, classes)?,
+        };
         if named.routes.is_empty() {
             return Ok(model);
         }
@@ -62,19 +71,32 @@ impl Registry<'_> {
         }))
     }
 
+    fn by_class(
+        &self,
+        usual: Arc<dyn Model>,
+        classes: &TaskClasses,
+    ) -> Result<Arc<dyn Model>, OpenModelError> {
+        let classifier = self.open_alone(&classes.classifier)?;
+        let classes = classes.classes.iter();
+        let classes = classes.map(|class| Ok((class.clone(), self.open_alone(&class.model)?)));
+        let classes = classes.collect::<Result<_, OpenModelError>>()?;
+        Ok(Arc::new(ClassRouter::new(usual, classifier, classes)))
+    }
+
     /// Opens one model. Those that stand in have none of their own: chains would be hard to follow.
     fn open_alone(&self, name: &str) -> Result<Arc<dyn Model>, OpenModelError> {
-        match self.named.get(name) {
+        let model = match self.named.get(name) {
             Some(named) => open(&named.model, &named.settings),
             None => open(name, &(self.settings)(name)),
-        }
+        };
+        Ok(self.prefixes.over(model?))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Delta, Request, complete};
+    use crate::{Delta, PrefixChange, Request, Spent, TaskClass, complete};
     use deft_types::{Content, ImageContent, Message, Money, Role};
 
     fn script(directory: &tempfile::TempDir, name: &str, text: &str) -> String {
@@ -89,6 +111,7 @@ mod tests {
             settings: ModelSettings::default(),
             fallback: fallback.iter().map(|name| (*name).to_owned()).collect(),
             routes,
+            classes: None,
         }
     }
 
@@ -135,6 +158,7 @@ mod tests {
                 ),
             ]),
             settings: Box::new(|_| ModelSettings::default()),
+            prefixes: PrefixWatch::default(),
         };
         let (text, cost, reasons) = answer(&registry, "strong", Message::text(Role::User, "hi")).await;
         assert_eq!(
@@ -154,6 +178,7 @@ mod tests {
         let registry = Registry {
             named: BTreeMap::from([("strong".to_owned(), named(&failing, &["demo"], vec![]))]),
             settings: Box::new(|_| ModelSettings::default()),
+            prefixes: PrefixWatch::default(),
         };
         let model = registry.open("strong").unwrap();
         assert!(
@@ -161,6 +186,60 @@ mod tests {
                 .await
                 .is_err()
         );
+    }
+
+    #[tokio::test]
+    async fn a_task_goes_to_the_model_of_its_class_and_the_judge_is_paid() {
+        let directory = tempfile::tempdir().unwrap();
+        let judge = script(&directory, "judge", "[{text: '1', cost: 0.5}]");
+        let mut usual = named(&script(&directory, "usual", "[{text: usual}]"), &[], vec![]);
+        usual.classes = Some(TaskClasses {
+            classifier: judge.clone(),
+            classes: vec![TaskClass {
+                name: "design".to_owned(),
+                description: "how things look".to_owned(),
+                model: script(&directory, "designer", "[{text: designed}]"),
+            }],
+        });
+        let registry = Registry {
+            named: BTreeMap::from([("main".to_owned(), usual)]),
+            settings: Box::new(|_| ModelSettings::default()),
+            prefixes: PrefixWatch::default(),
+        };
+        let model = registry.open("main").unwrap();
+        let request = Request {
+            messages: vec![Arc::new(Message::text(Role::User, "Make it blue."))],
+            ..Request::default()
+        };
+        let mut spent = Spent::default();
+        let reply = complete(model.as_ref(), request, |delta| spent.add(delta))
+            .await
+            .unwrap();
+        assert_eq!(reply.text, "designed");
+        assert_eq!(spent.others[0].usage_id, format!("classifier:{judge}"));
+        assert_eq!(spent.others[0].usage.cost, "0.5".parse().ok());
+    }
+
+    #[tokio::test]
+    async fn a_model_that_is_switched_is_a_changed_prefix() {
+        let registry = Registry {
+            named: BTreeMap::new(),
+            settings: Box::new(|_| ModelSettings::default()),
+            prefixes: PrefixWatch::default(),
+        };
+        let directory = tempfile::tempdir().unwrap();
+        let mut changes = Vec::new();
+        for name in ["a", "b"] {
+            let model = registry.open(&script(&directory, name, "[{text: hi}]")).unwrap();
+            let request = Request {
+                cache_key: Some("conversation".to_owned()),
+                ..Request::default()
+            };
+            let reply = complete(model.as_ref(), request, |_| ()).await.unwrap();
+            changes.push(reply.prefix_change);
+        }
+        assert_eq!(changes[0], None);
+        assert!(matches!(&changes[1], Some(PrefixChange::Model { before }) if before.ends_with("/a")));
     }
 
     #[tokio::test]
@@ -174,6 +253,7 @@ mod tests {
         let registry = Registry {
             named: BTreeMap::from([("usual".to_owned(), named(&say("plain"), &[], routes))]),
             settings: Box::new(|_| ModelSettings::default()),
+            prefixes: PrefixWatch::default(),
         };
         let image = Content::Image(ImageContent {
             image_urls: vec!["data:,".to_owned()],

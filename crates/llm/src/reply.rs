@@ -9,7 +9,7 @@ use deft_types::{Extra, Money, ReasoningItem, ThinkingBlock, ToolCall, ToolCallO
 use futures::StreamExt;
 use uuid::Uuid;
 
-use crate::{Delta, FinishReason, Model, ModelError, Request, Usage};
+use crate::{Delta, FinishReason, Model, ModelError, PrefixChange, Request, Spent, Usage};
 
 /// A reply may not be longer than this, in bytes of text, reasoning and arguments together.
 const MAX_REPLY_BYTES: usize = 32 * 1024 * 1024;
@@ -36,6 +36,8 @@ pub struct Reply {
     pub usage: Usage,
     /// What it cost, attempts that failed included, where anybody knows.
     pub cost: Option<Money>,
+    /// Why the provider's cache helped less than for the last request, if it did.
+    pub prefix_change: Option<PrefixChange>,
     /// Why it ended.
     pub finish: FinishReason,
     /// How long it took from the request to the last piece.
@@ -72,14 +74,14 @@ struct Draft {
     thinking_blocks: Vec<ThinkingBlock>,
     reasoning_item: Option<ReasoningItem>,
     calls: Vec<ToolCall>,
-    usage: Option<Usage>,
-    /// What attempts cost that came to nothing.
-    lost: Money,
+    prefix_change: Option<PrefixChange>,
+    spent: Spent,
     size: usize,
 }
 
 impl Draft {
     fn add(&mut self, delta: Delta) -> Result<Option<FinishReason>, ModelError> {
+        self.spent.add(&delta);
         match delta {
             Delta::Started { response_id } => self.response_id = response_id,
             Delta::Text(piece) => {
@@ -114,20 +116,16 @@ impl Draft {
             Delta::Thinking(block) => self.thinking_blocks.push(block),
             Delta::ReasoningItem(item) => self.reasoning_item = Some(item),
             Delta::Retry { .. } => {
-                let lost = self.lost + self.cost().unwrap_or_default();
                 *self = Self {
-                    lost,
+                    spent: std::mem::take(&mut self.spent),
                     ..Self::default()
                 };
             }
-            Delta::Usage(usage) => self.usage = Some(usage),
+            Delta::Prefix(change) => self.prefix_change = Some(change),
+            Delta::Usage(_) | Delta::OtherUse(_) => {}
             Delta::Finished(finish) => return Ok(Some(finish)),
         }
         Ok(None)
-    }
-
-    fn cost(&self) -> Option<Money> {
-        self.usage.and_then(|usage| usage.cost)
     }
 
     fn grow(&mut self, piece: &str) -> Result<(), ModelError> {
@@ -160,7 +158,6 @@ impl Draft {
     }
 
     fn into_reply(mut self, finish: FinishReason, latency: Duration) -> Reply {
-        let cost = self.cost().map(|cost| cost + self.lost);
         // A gap in the numbering of calls is a call that nobody made.
         self.calls
             .retain(|call| !(call.name.is_empty() && call.arguments.is_empty()));
@@ -179,8 +176,9 @@ impl Draft {
             thinking_blocks: self.thinking_blocks,
             reasoning_item: self.reasoning_item,
             tool_calls: self.calls,
-            cost,
-            usage: self.usage.unwrap_or_default(),
+            cost: self.spent.cost(),
+            usage: self.spent.usage().unwrap_or_default(),
+            prefix_change: self.prefix_change,
             finish,
             latency,
         }

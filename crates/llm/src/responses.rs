@@ -8,6 +8,7 @@ mod reasoning;
 
 use self::reader::ReplyReader;
 use crate::api::{AnswerReader, Api, Post};
+use crate::count::Question;
 use crate::openai::Endpoint;
 use crate::{ModelError, Request};
 
@@ -21,5 +22,13 @@ impl Api for ResponsesApi {
 
     fn reader(&self) -> Box<dyn AnswerReader> {
         Box::new(ReplyReader::default())
+    }
+
+    fn count(&self, request: &Request) -> Option<Question> {
+        let post = self.post(request).ok()?;
+        let fields = post.fields(&["model", "instructions", "input", "tools", "reasoning"])?;
+        let mut url = post.url.clone();
+        url.set_path(&format!("{}/input_tokens", url.path()));
+        Some(Question::new(post.to(url, &fields.into()), "/input_tokens"))
     }
 }

@@ -7,10 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
+use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use tokio::time::{Instant, sleep, timeout_at};
 
-use crate::{Delta, Model, ModelError, ModelProfile, Request};
+use crate::{Delta, Model, ModelError, ModelProfile, Request, TokenCount};
 
 /// How often a server is asked that may be none of a model at all.
 const PROTOCOL_ATTEMPTS: u32 = 2;
@@ -113,6 +114,10 @@ impl Model for Retrying {
                 }
             }
         })
+    }
+
+    fn count(&self, request: Request) -> BoxFuture<'static, TokenCount> {
+        self.model.count(request)
     }
 }
 

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use deft_types::{Content, Tokens};
+use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 
-use crate::{Delta, Model, ModelError, ModelProfile, Request, tokens};
+use crate::{Delta, Model, ModelError, ModelProfile, Request, TokenCount, tokens};
 
 /// What a request must be for a route to be taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,11 +41,19 @@ impl Model for Router {
     }
 
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, ModelError>> {
-        let route = self
-            .routes
-            .iter()
-            .find(|(condition, _)| condition.holds(&request));
-        route.map_or(&self.usual, |(_, model)| model).stream(request)
+        self.chosen(&request).stream(request)
+    }
+
+    fn count(&self, request: Request) -> BoxFuture<'static, TokenCount> {
+        self.chosen(&request).count(request)
+    }
+}
+
+impl Router {
+    fn chosen(&self, request: &Request) -> &dyn Model {
+        let mut routes = self.routes.iter();
+        let route = routes.find(|(condition, _)| condition.holds(request));
+        route.map_or(&self.usual, |(_, model)| model).as_ref()
     }
 }
 

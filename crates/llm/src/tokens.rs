@@ -1,9 +1,9 @@
 //! How many tokens a request is, before a provider has counted them.
 //!
-//! An exact count needs the tokenizer of the very model, megabytes each, and most are not public. So this
-//! estimates by the kind of characters, and each model's own counts, which come back with every reply, correct
-//! the estimate: after a few calls it is right within a few percent. It is never zero for a request that says
-//! anything, because a caller that thinks nothing was sent never shortens its history.
+//! An exact count needs the tokenizer of the very model, and most are not public. So this estimates by the kind of
+//! characters, and each model's own counts, which come back with every reply, correct the estimate: after a few
+//! calls it is right within a few percent. It is never zero for a request that says anything, because a caller that
+//! thinks nothing was sent never shortens its history. [`crate::Model::count`] asks whoever knows better first.
 
 #[cfg(test)]
 mod tests;
@@ -11,6 +11,7 @@ mod tests;
 use deft_types::{Content, Message, Tokens};
 use serde_json::Value;
 
+use crate::tokenizer::Tokenizer;
 use crate::{Request, ToolSchema, Usage};
 
 /// Hundredths of a token for a character of a class, fitted to two public tokenizers over prose, code, tables and
@@ -110,8 +111,21 @@ fn scaled(tokens: Tokens, ratio: f64) -> Tokens {
 
 /// About how many tokens a request is, by its characters alone.
 pub(crate) fn estimate(request: &Request) -> Tokens {
-    let messages = request.messages.iter().map(|message| of_message(message));
-    Tokens(messages.sum()) + tool_tokens(&request.tools)
+    summed(request, &of_text, &of_json)
+}
+
+/// The tokens of all texts of a request as a tokenizer counts them, and about what stands around them.
+pub(crate) fn tokenized(request: &Request, tokenizer: Tokenizer) -> Tokens {
+    let text = |text: &str| tokenizer.count(text);
+    summed(request, &text, &|json| tokenizer.count(&json.to_string()))
+}
+
+fn summed(request: &Request, of_text: &dyn Fn(&str) -> u64, of_json: &dyn Fn(&Value) -> u64) -> Tokens {
+    let messages = request
+        .messages
+        .iter()
+        .map(|message| of_message(message, of_text));
+    Tokens(messages.sum::<u64>() + of_tools(&request.tools, of_text, of_json))
 }
 
 /// About how many tokens a text is.
@@ -138,18 +152,22 @@ pub(crate) fn of_text(text: &str) -> u64 {
 
 /// About how many tokens a message is.
 pub fn message_tokens(message: &Message) -> Tokens {
-    Tokens(of_message(message))
+    Tokens(of_message(message, &of_text))
 }
 
 /// About how many tokens tools are.
 pub fn tool_tokens(tools: &[ToolSchema]) -> Tokens {
+    Tokens(of_tools(tools, &of_text, &of_json))
+}
+
+fn of_tools(tools: &[ToolSchema], of_text: &dyn Fn(&str) -> u64, of_json: &dyn Fn(&Value) -> u64) -> u64 {
     let tool = |tool: &ToolSchema| {
         TOKENS_PER_TOOL + of_text(&tool.name) + of_text(&tool.description) + of_json(&tool.parameters)
     };
-    Tokens(tools.iter().map(tool).sum())
+    tools.iter().map(tool).sum()
 }
 
-fn of_message(message: &Message) -> u64 {
+fn of_message(message: &Message, of_text: &dyn Fn(&str) -> u64) -> u64 {
     let content = message.content.iter().map(|part| match part {
         Content::Text(body) => of_text(&body.text),
         Content::Image(body) => TOKENS_PER_IMAGE * body.image_urls.len() as u64,

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use ring::digest::{SHA256, digest};
+use serde::Serialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
@@ -57,6 +58,22 @@ pub(crate) fn input(arguments: &str) -> Result<Cow<'_, RawValue>, ModelError> {
     RawValue::from_string(text)
         .map(Cow::Owned)
         .map_err(|error| unwritable(&error))
+}
+
+/// A tool as OpenAI's chat API and Ollama declare it.
+#[derive(Serialize)]
+pub(crate) struct FunctionTool<'a> {
+    r#type: &'static str,
+    function: &'a ToolSchema,
+}
+
+impl<'a> From<&'a ToolSchema> for FunctionTool<'a> {
+    fn from(function: &'a ToolSchema) -> Self {
+        Self {
+            r#type: "function",
+            function,
+        }
+    }
 }
 
 /// The tools to declare. A history with calls in it is refused where there are none, so that one which was

@@ -4,7 +4,7 @@ use deft_types::Tokens;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::{Capabilities, ModelError};
+use crate::{Capabilities, ModelError, prompted};
 
 /// How a model is asked to answer. What it does not take is left out of requests.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -17,6 +17,10 @@ pub struct Tuning {
     pub temperature: Option<f64>,
     /// From which share of likely words it chooses.
     pub top_p: Option<f64>,
+    /// From how many likely words it chooses.
+    pub top_k: Option<u64>,
+    /// Words at which it stops.
+    pub stop: Vec<String>,
     /// Makes it choose the same words again, as far as a provider can.
     pub seed: Option<u64>,
     /// How much it may read in one request, instead of what is known of it. A server that sets a model up for each
@@ -56,6 +60,13 @@ impl Tuning {
         if !capabilities.sampling {
             self.temperature = None;
             self.top_p = None;
+            self.top_k = None;
+        }
+        if !capabilities.stop_words {
+            self.stop.clear();
+        } else if !capabilities.native_tool_calls {
+            // What a model writes after a call in words is made up.
+            self.stop.push(prompted::CALL_END.to_owned());
         }
         self
     }
@@ -72,23 +83,34 @@ mod tests {
             reasoning_summary: Some("auto".to_owned()),
             temperature: Some(0.5),
             top_p: Some(0.9),
+            top_k: Some(40),
+            stop: vec!["END".to_owned()],
             seed: Some(7),
             ..Tuning::default()
         };
         let reasons = Capabilities {
             reasoning_effort: true,
             sampling: false,
+            stop_words: false,
             ..Capabilities::default()
         };
         let fitted = wish.clone().for_model(&reasons);
         assert_eq!(
-            (fitted.temperature, fitted.top_p, fitted.seed),
-            (None, None, Some(7))
+            (fitted.temperature, fitted.top_p, fitted.top_k, fitted.seed),
+            (None, None, None, Some(7))
         );
+        assert!(fitted.stop.is_empty());
         assert_eq!(fitted.reasoning_effort.as_deref(), Some("high"));
 
-        let fitted = wish.for_model(&Capabilities::default());
+        let fitted = wish.clone().for_model(&Capabilities::default());
+        assert_eq!(fitted.stop, ["END"]);
         assert_eq!((fitted.temperature, fitted.top_p), (Some(0.5), Some(0.9)));
         assert_eq!((fitted.reasoning_effort, fitted.reasoning_summary), (None, None));
+
+        let calls_in_words = Capabilities {
+            native_tool_calls: false,
+            ..Capabilities::default()
+        };
+        assert_eq!(wish.for_model(&calls_in_words).stop, ["END", "</function>"]);
     }
 }

@@ -13,10 +13,16 @@ mod bedrock;
 mod cassette;
 #[path = "it/check.rs"]
 mod check;
+#[path = "it/count.rs"]
+mod count;
 #[path = "it/discover.rs"]
 mod discover;
+#[path = "it/faults.rs"]
+mod faults;
 #[path = "it/gemini.rs"]
 mod gemini;
+#[path = "it/learning.rs"]
+mod learning;
 #[path = "it/network.rs"]
 mod network;
 #[path = "it/ollama.rs"]
@@ -29,6 +35,9 @@ mod responses;
 mod routes;
 #[path = "it/server.rs"]
 mod server;
+
+#[path = "it/small_model.rs"]
+mod small_model;
 
 use std::sync::Arc;
 use std::time::Duration;

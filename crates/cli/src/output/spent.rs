@@ -2,6 +2,8 @@
 
 use deft_types::{Money, Stats, TokenUsage, Tokens};
 
+use super::line::one_line;
+
 /// `· 12 steps · 4.3k in (62 % cached), 512 out tokens · $0.0012`
 pub(crate) fn spent_line(steps: u64, stats: &Stats) -> String {
     let total = |tokens: fn(&TokenUsage) -> Tokens| {
@@ -25,7 +27,24 @@ pub(crate) fn spent_line(steps: u64, stats: &Stats) -> String {
         (Money::ZERO, true) => "cost unknown".to_owned(),
         (cost, true) => format!("{cost} and more, cost unknown"),
     };
-    format!("· {steps} step{plural} · {input} in{cached}, {output} out tokens · {cost}")
+    let cache = prefix_changes(stats);
+    format!("· {steps} step{plural} · {input} in{cached}, {output} out tokens · {cost}{cache}")
+}
+
+/// How often the provider's cache helped less than before, and why it last did.
+fn prefix_changes(stats: &Stats) -> String {
+    let mut noted = stats
+        .usage_to_metrics
+        .values()
+        .filter_map(|metrics| metrics.extra.get("prefix_changes"));
+    let Some((noted, count)) = noted.find_map(|noted| Some((noted, noted["count"].as_u64()?))) else {
+        return String::new();
+    };
+    let last = one_line(noted["last"].as_str().unwrap_or_default());
+    match count {
+        1 => format!(" · cache missed once: {last}"),
+        _ => format!(" · cache missed {count} times, last: {last}"),
+    }
 }
 
 #[cfg(test)]
@@ -53,6 +72,13 @@ mod tests {
             spent_line(2, &cached),
             "· 2 steps · 1.0k in (62 % cached), 0 out tokens · $0.00"
         );
+        let missed = |count: u64| {
+            let noted = json!({"count": count, "last": "the tools changed"});
+            let stats = json!({"usage_to_metrics": {"agent": {"prefix_changes": noted}}});
+            spent_line(2, &serde_json::from_value(stats).unwrap())
+        };
+        assert!(missed(1).ends_with("$0.00 · cache missed once: the tools changed"));
+        assert!(missed(3).ends_with("$0.00 · cache missed 3 times, last: the tools changed"));
         assert_eq!(
             spent_line(1, &Stats::default()),
             "· 1 step · 0 in, 0 out tokens · $0.00"

@@ -54,7 +54,7 @@ pub(crate) enum SettingsError {
     },
     /// A model's table that cannot be read.
     #[error(
-        "{place}: {reason}; a table [models.NAME] has model, api_key or api_key_env, base_url, fallback, images, long"
+        "{place}: {reason}; a table [models.NAME] has model, api_key or api_key_env, base_url, fallback, images, long, classes, … (docs/models.md lists them all)"
     )]
     WrongModel {
         /// File and line.

@@ -176,7 +176,7 @@ fn a_model_that_works_passes_its_test_and_one_that_does_not_fails_at_a_layer() {
     assert_eq!(output.status.code(), Some(0), "{shown}{}", stderr(&output));
     assert_eq!(
         (shown.matches('✔').count(), shown.matches('✘').count()),
-        (7, 0),
+        (8, 0),
         "{shown}"
     );
 
@@ -198,5 +198,34 @@ fn a_test_of_no_model_asks_which() {
         stderr(&output).contains("deft models test PROVIDER/NAME"),
         "{}",
         stderr(&output)
+    );
+}
+
+#[test]
+fn a_task_goes_to_the_model_of_its_class_and_the_classifier_is_in_the_stats() {
+    let home = Home::new();
+    let script = |name: &str, text: &str| {
+        let file = home.root.path().join(name);
+        fs::write(&file, text).unwrap();
+        format!("script:{}", file.display())
+    };
+    let usual = script("usual", "[{text: as usual}]");
+    let judge = script("judge", "[{text: hard, cost: 0.5}]");
+    let strong = script("strong", "[{text: from the strong one, cost: 0.25}]");
+    let tables = format!(
+        "[models.main]\nmodel = {usual:?}\nclassifier = {judge:?}\n\
+         [[models.main.classes]]\nname = 'hard'\ndescription = 'bugs'\nmodel = {strong:?}\n"
+    );
+    fs::create_dir(home.root.path().join(".deft")).unwrap();
+    fs::write(home.root.path().join(".deft/deft.toml"), tables).unwrap();
+    let output = home
+        .deft(&["run", "-t", "x", "--model", "main"])
+        .output()
+        .unwrap();
+    let shown = stdout(&output);
+    assert!(output.status.success(), "{shown}{}", stderr(&output));
+    assert!(
+        shown.contains("from the strong one") && shown.contains("$0.75"),
+        "{shown}"
     );
 }

@@ -1,27 +1,26 @@
 //! The loop: what to do next, and what to make of what came.
 
 use deft_executor::{Outcome as CallOutcome, Update};
-use deft_llm::{FinishReason, ModelError, Reply, Request};
+use deft_llm::{FinishReason, ModelError, Reply, Request, Spent};
 use deft_store::StoreError;
 use deft_types::{
     Classification, ConversationErrorEvent, EventId, Extra, FailureKind, Message, MessageEvent, Observation,
-    ObservationEvent, Role, Source, Stats, TokenUsage, Tokens, ToolSpec,
+    ObservationEvent, Role, Source, Stats, Tokens, ToolSpec,
 };
 use serde_json::json;
 use uuid::Uuid;
 
 use super::Actor;
 use super::calls::{Ask, Calls};
+use super::spending;
 use super::work::{Outcome, Work};
-use crate::model_tools::Spent;
+use crate::model_tools::ModelUse;
 use crate::state::{self, OpenCall, key};
 use crate::status::Trigger;
 use crate::stuck::Circle;
 use crate::turn::{self, Draft, Turn, failure};
 use crate::world::Point;
 
-/// What the agent's model is used for, in the stats.
-const USAGE_ID: &str = "agent";
 /// Empty replies in a row after which the agent counts as stuck.
 const MAX_SILENT_REPLIES: u32 = 3;
 /// How often a call's executor may be lost before the call counts as lost too.
@@ -164,10 +163,20 @@ impl Actor {
             Outcome::Replied {
                 item,
                 reply: Ok(reply),
-            } => self.take_reply(item, *reply).await,
+                spent,
+            } => self.take_reply(item, *reply, &spent).await,
             Outcome::Replied {
-                reply: Err(error), ..
-            } => self.take_model_error(error).await,
+                reply: Err(error),
+                spent,
+                ..
+            } => {
+                let stats = spending::add_call(&self.state.stats, self.model.profile(), &spent, None);
+                if stats != self.state.stats {
+                    let update = state::update(key::STATS, json!(stats));
+                    self.record(vec![Draft::new(Source::Environment, update)]).await?;
+                }
+                self.take_model_error(error).await
+            }
             Outcome::Summarised { draft, reply } => self.take_summary(draft, reply).await,
             Outcome::Connected(Ok(client)) => {
                 let offered = |name: &&str| client.hello().tools.iter().any(|tool| tool.name() == *name);
@@ -227,16 +236,10 @@ impl Actor {
         }
     }
 
-    async fn take_reply(&mut self, item: EventId, reply: Reply) -> Result<(), StoreError> {
+    async fn take_reply(&mut self, item: EventId, reply: Reply, spent: &Spent) -> Result<(), StoreError> {
         self.condensations = 0;
         self.meter.learn_from(self.asked, &reply.usage);
-        let stats = add_usage(
-            &self.state.stats,
-            USAGE_ID,
-            &self.model.profile().name,
-            self.model.profile().context_window,
-            &reply,
-        );
+        let stats = spending::add_call(&self.state.stats, self.model.profile(), spent, Some(&reply));
         let withheld = reply.finish == FinishReason::ContentFilter
             && reply.text.trim().is_empty()
             && reply.tool_calls.is_empty();
@@ -284,15 +287,8 @@ impl Actor {
     /// The event that tools have spent something, if they have.
     fn spent(&self) -> Option<Draft> {
         let spent = self.spending.take();
-        let add = |stats: Stats, spent: &Spent| {
-            let profile = spent.model.profile();
-            add_usage(
-                &stats,
-                &spent.usage_id,
-                &profile.name,
-                profile.context_window,
-                &spent.reply,
-            )
+        let add = |stats: Stats, used: &ModelUse| {
+            spending::add_reply(&stats, &used.usage_id, used.model.profile(), &used.reply)
         };
         let stats = (!spent.is_empty()).then(|| spent.iter().fold(self.state.stats.clone(), add))?;
         Some(Draft::new(
@@ -303,14 +299,7 @@ impl Actor {
 
     /// Counts what a model was used for on the side.
     pub(crate) async fn add_usage(&mut self, usage_id: &str, reply: &Reply) -> Result<(), StoreError> {
-        let profile = self.model.profile();
-        let stats = add_usage(
-            &self.state.stats,
-            usage_id,
-            &profile.name,
-            profile.context_window,
-            reply,
-        );
+        let stats = spending::add_reply(&self.state.stats, usage_id, self.model.profile(), reply);
         let told = state::update(key::STATS, json!(stats));
         self.record(vec![Draft::new(Source::Environment, told)]).await
     }
@@ -444,67 +433,5 @@ fn observed(call: &OpenCall, observation: Observation) -> ObservationEvent {
         action_id: call.id.clone(),
         extended_content: Vec::new(),
         extra: Extra::new(),
-    }
-}
-
-fn add_usage(stats: &Stats, usage_id: &str, model: &str, window: Option<Tokens>, reply: &Reply) -> Stats {
-    let mut stats = stats.clone();
-    let metrics = stats.usage_to_metrics.entry(usage_id.to_owned()).or_default();
-    model.clone_into(&mut metrics.model_name);
-    match reply.cost {
-        Some(cost) => metrics.accumulated_cost += cost,
-        None => metrics.cost_unknown = true,
-    }
-    let used = &reply.usage;
-    let total = metrics.accumulated_token_usage.get_or_insert_default();
-    *total = TokenUsage {
-        model: model.to_owned(),
-        prompt_tokens: total.prompt_tokens + used.prompt,
-        completion_tokens: total.completion_tokens + used.completion,
-        cache_read_tokens: total.cache_read_tokens + used.cache_read,
-        cache_write_tokens: total.cache_write_tokens + used.cache_write,
-        reasoning_tokens: total.reasoning_tokens + used.reasoning,
-        context_window: window.unwrap_or(total.context_window),
-        per_turn_token: used.prompt + used.completion,
-        response_id: String::new(),
-    };
-    stats
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use deft_llm::{FinishReason, Usage};
-    use deft_types::Money;
-
-    use super::*;
-
-    fn reply(cost: Option<Money>) -> Reply {
-        Reply {
-            response_id: "reply".to_owned(),
-            text: String::new(),
-            reasoning: None,
-            thinking_blocks: Vec::new(),
-            reasoning_item: None,
-            tool_calls: Vec::new(),
-            usage: Usage::default(),
-            cost,
-            finish: FinishReason::Stop,
-            latency: Duration::ZERO,
-        }
-    }
-
-    #[test]
-    fn an_unknown_cost_is_noted_and_adds_nothing() {
-        let known = add_usage(&Stats::default(), "agent", "m", None, &reply("0.5".parse().ok()));
-        assert!(!known.cost_unknown());
-        assert!(
-            !json!(known).to_string().contains("cost_unknown"),
-            "the wire stays as it was"
-        );
-        let mixed = add_usage(&known, "agent", "m", None, &reply(None));
-        assert!(mixed.cost_unknown());
-        assert_eq!(mixed.total_cost(), known.total_cost());
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use deft_executor::{Client, ClientError, Update};
-use deft_llm::{Delta, Model, ModelError, Reply, Request};
+use deft_llm::{Delta, Model, ModelError, Reply, Request, Spent};
 use deft_types::{DeltaKind, EventId};
 use deft_workspace::{Workspace, WorkspaceError};
 use futures::FutureExt;
@@ -35,6 +35,8 @@ pub(crate) enum Outcome {
     Replied {
         item: EventId,
         reply: Result<Box<Reply>, ModelError>,
+        /// What it used, also where nothing came of it.
+        spent: Spent,
     },
     Summarised {
         draft: condense::Draft,
@@ -94,10 +96,12 @@ impl Work {
             world.reached(Point::BeforeModelCall);
             live.show(Live::ReplyStarted { item: item.clone() });
             let mut first = true;
+            let mut spent = Spent::default();
             let reply = deft_llm::complete(model.as_ref(), request, |delta| {
                 if std::mem::take(&mut first) {
                     world.reached(Point::FirstDelta);
                 }
+                spent.add(delta);
                 let item = item.clone();
                 live.show(match delta {
                     Delta::Text(text) => Live::Delta {
@@ -135,6 +139,8 @@ impl Work {
                     | Delta::Thinking(_)
                     | Delta::ReasoningItem(_)
                     | Delta::Usage(_)
+                    | Delta::OtherUse(_)
+                    | Delta::Prefix(_)
                     | Delta::Finished(_) => return,
                 });
             })
@@ -146,6 +152,7 @@ impl Work {
             Outcome::Replied {
                 item,
                 reply: reply.map(Box::new),
+                spent,
             }
         };
         Self::Model {

@@ -193,6 +193,20 @@ async fn invariant_11_the_limit_of_steps_and_the_budget_are_checked_before_the_c
 }
 
 #[tokio::test]
+async fn what_a_failed_call_cost_is_counted() {
+    let script = "[{text: first, cut_after: 2, cost: 0.5}, {text: second, cost: 0.25}] # retried";
+    let desk = Desk::new(script).await;
+    let conversation = desk.open().await;
+    assert_eq!(desk.run(&conversation).await.status, Status::Finished);
+    assert_eq!(desk.rebuilt().await.stats.total_cost(), "0.75".parse().unwrap());
+
+    let desk = Desk::new("[{text: first, cut_after: 2, cost: 0.5}]").await;
+    let conversation = desk.open().await;
+    assert_eq!(desk.run(&conversation).await.status, Status::Error);
+    assert_eq!(desk.rebuilt().await.stats.total_cost(), "0.5".parse().unwrap());
+}
+
+#[tokio::test]
 async fn a_failing_model_ends_the_run_with_its_reason_and_the_next_run_goes_on() {
     let script = r#"
 - error: {status: 401, message: bad key}

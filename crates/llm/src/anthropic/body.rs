@@ -29,6 +29,10 @@ struct Body<'a> {
     temperature: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     top_p: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_k: Option<u64>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    stop_sequences: &'a [String],
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<WireTool<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -147,7 +151,7 @@ pub(super) fn of(
         .flat_map(|message| parts(model, &message.content))
         .collect();
     // Only the first block is the same in every conversation.
-    if let Some(first) = system.first_mut() {
+    if let Some(first) = system.first_mut().filter(|_| model.takes_cache_marks) {
         first.mark();
     }
     let tuning = &model.tuning;
@@ -160,6 +164,8 @@ pub(super) fn of(
         // A model that is told to think chooses its words by itself.
         temperature: tuning.temperature.filter(|_| thinking.is_none()),
         top_p: tuning.top_p.filter(|_| thinking.is_none()),
+        top_k: tuning.top_k.filter(|_| thinking.is_none()),
+        stop_sequences: &tuning.stop,
         tools: tools.iter().map(tool).collect(),
         system,
         messages: messages(model, rest)?,
@@ -193,7 +199,9 @@ fn messages<'a>(
             _ => wire.push(WireMessage { role, content }),
         }
     }
-    let last = wire.iter_mut().rfind(|message| message.role == WireRole::User);
+    let last = wire
+        .iter_mut()
+        .rfind(|message| model.takes_cache_marks && message.role == WireRole::User);
     if let Some(Block::Part(part)) = last.and_then(|message| message.content.last_mut()) {
         part.mark();
     }

@@ -4,67 +4,26 @@
 mod tests;
 
 use super::event::{Block, Event, Message, Piece, WireUsage};
-use crate::api::{AnswerReader, broken_off};
+use crate::api::broken_off;
 use crate::blocks::Blocks;
 use crate::http::{excerpt, failure_of};
-use crate::json_events::JsonEvents;
+use crate::json_events::{JsonAnswer, JsonReader};
 use crate::stop::finish_reason;
-use crate::{Delta, ModelError, Usage};
+use crate::{Delta, FinishReason, ModelError, Usage};
 
 /// Reads an answer cut anywhere.
+pub(super) type ReplyReader = JsonAnswer<Reader>;
+
+/// Reads the texts of an answer.
 #[derive(Default)]
-pub(super) struct ReplyReader {
-    events: JsonEvents,
+pub(super) struct Reader {
     blocks: Blocks,
     usage: Option<WireUsage>,
     stop_reason: Option<String>,
     done: bool,
 }
 
-impl AnswerReader for ReplyReader {
-    fn feed(&mut self, bytes: &[u8]) -> Result<Vec<Delta>, ModelError> {
-        let mut deltas = Vec::new();
-        for json in self.events.feed(bytes)? {
-            self.event(&json, &mut deltas)?;
-        }
-        Ok(deltas)
-    }
-
-    fn finish(&mut self) -> Result<Vec<Delta>, ModelError> {
-        let streams = matches!(self.events, JsonEvents::Events(_));
-        let mut deltas = Vec::new();
-        if let Some(json) = self.events.finish() {
-            match self.event(&json, &mut deltas) {
-                // An event that does not parse was cut off: whether that matters is decided below.
-                Err(ModelError::Protocol { .. }) if streams => {}
-                other => other?,
-            }
-        }
-        if !self.is_whole() {
-            return Err(broken_off());
-        }
-        self.blocks.stop_all();
-        deltas.extend(self.blocks.take());
-        let finish = finish_reason(self.stop_reason.as_deref(), &self.blocks)?;
-        deltas.extend(self.usage().map(Delta::Usage));
-        deltas.push(Delta::Finished(finish));
-        Ok(deltas)
-    }
-
-    fn usage(&self) -> Option<Usage> {
-        self.usage.map(Usage::from)
-    }
-
-    fn is_whole(&self) -> bool {
-        self.stop_reason.is_some() || self.done
-    }
-
-    fn is_done(&self) -> bool {
-        self.done
-    }
-}
-
-impl ReplyReader {
+impl JsonReader for Reader {
     fn event(&mut self, json: &str, deltas: &mut Vec<Delta>) -> Result<(), ModelError> {
         // Proxies add a mark of their own after the end.
         if self.done {
@@ -82,7 +41,7 @@ impl ReplyReader {
             Event::ContentBlockStart { index, content_block } => self.start(index, content_block)?,
             Event::ContentBlockDelta { index, delta } => self.grow(index, delta)?,
             Event::ContentBlockStop { index } => self.blocks.stop(index),
-            Event::MessageDelta { delta, usage } => self.end(delta.stop_reason, usage),
+            Event::MessageDelta { delta, usage } => self.stop(delta.stop_reason, usage),
             Event::MessageStop => self.done = true,
             Event::Error => return Err(failure_of(None, None, json)),
             Event::Unknown => {}
@@ -91,6 +50,29 @@ impl ReplyReader {
         Ok(())
     }
 
+    fn end(&mut self, deltas: &mut Vec<Delta>) -> Result<FinishReason, ModelError> {
+        if !self.is_whole() {
+            return Err(broken_off());
+        }
+        self.blocks.stop_all();
+        deltas.extend(self.blocks.take());
+        finish_reason(self.stop_reason.as_deref(), &self.blocks)
+    }
+
+    fn usage(&self) -> Option<Usage> {
+        self.usage.map(Usage::from)
+    }
+
+    fn is_whole(&self) -> bool {
+        self.stop_reason.is_some() || self.done
+    }
+
+    fn is_done(&self) -> bool {
+        self.done
+    }
+}
+
+impl Reader {
     /// A message that begins, or a whole one.
     fn message(&mut self, message: Message, deltas: &mut Vec<Delta>) -> Result<(), ModelError> {
         if let Some(response_id) = message.id.filter(|id| !id.is_empty()) {
@@ -100,7 +82,7 @@ impl ReplyReader {
             self.start(index, block)?;
             self.blocks.stop(index);
         }
-        self.end(message.stop_reason, message.usage);
+        self.stop(message.stop_reason, message.usage);
         Ok(())
     }
 
@@ -143,7 +125,7 @@ impl ReplyReader {
         }
     }
 
-    fn end(&mut self, stop_reason: Option<String>, usage: Option<WireUsage>) {
+    fn stop(&mut self, stop_reason: Option<String>, usage: Option<WireUsage>) {
         self.stop_reason = stop_reason.or(self.stop_reason.take());
         if let Some(usage) = usage {
             self.usage = Some(self.usage.unwrap_or_default().and(usage));

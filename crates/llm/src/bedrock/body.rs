@@ -23,7 +23,7 @@ const DOCUMENT: &str = "A PDF document:";
 #[serde(rename_all = "camelCase")]
 struct Body<'a> {
     #[serde(skip_serializing_if = "InferenceConfig::is_empty")]
-    inference_config: InferenceConfig,
+    inference_config: InferenceConfig<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     additional_model_request_fields: Option<ModelFields<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -35,16 +35,18 @@ struct Body<'a> {
 
 #[derive(Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct InferenceConfig {
+struct InferenceConfig<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     max_tokens: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     top_p: Option<f64>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    stop_sequences: &'a [String],
 }
 
-impl InferenceConfig {
+impl InferenceConfig<'_> {
     fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -200,6 +202,7 @@ pub(super) fn of(model: &BedrockApi, request: &Request) -> Result<Vec<u8>, Model
             // A model that is told to think chooses its words by itself.
             temperature: tuning.temperature.filter(|_| thinking.is_none()),
             top_p: tuning.top_p.filter(|_| thinking.is_none()),
+            stop_sequences: &tuning.stop,
         },
         additional_model_request_fields: thinking.map(|thinking| ModelFields {
             thinking,

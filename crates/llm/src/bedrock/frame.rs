@@ -54,22 +54,36 @@ pub(super) struct FrameParser {
 }
 
 impl FrameParser {
-    /// Takes the next bytes; returns the frames that they complete.
-    pub(super) fn feed(&mut self, bytes: &[u8]) -> Result<Vec<Frame>, BadFrame> {
+    /// Takes the next bytes; returns the frames that they complete, up to the first that is bad.
+    pub(super) fn feed(&mut self, bytes: &[u8]) -> Vec<Result<Frame, BadFrame>> {
         self.bytes.extend_from_slice(bytes);
         let mut frames = Vec::new();
         let mut rest = self.bytes.as_slice();
-        while let Some(length) = frame_length(rest)? {
-            let Some((frame, after)) = rest.split_at_checked(length) else {
+        while let Some(next) = next(rest).transpose() {
+            let end = next.is_err();
+            frames.push(next.map(|(frame, after)| {
+                rest = after;
+                frame
+            }));
+            if end {
                 break;
-            };
-            frames.push(read(frame)?);
-            rest = after;
+            }
         }
         let used = self.bytes.len() - rest.len();
         self.bytes.drain(..used);
-        Ok(frames)
+        frames
     }
+}
+
+/// The first frame and what follows it; `None` while it has not come as a whole.
+fn next(bytes: &[u8]) -> Result<Option<(Frame, &[u8])>, BadFrame> {
+    let Some(length) = frame_length(bytes)? else {
+        return Ok(None);
+    };
+    let Some((frame, after)) = bytes.split_at_checked(length) else {
+        return Ok(None);
+    };
+    Ok(Some((read(frame)?, after)))
 }
 
 /// How long the frame at the beginning is; `None` while that has not come.

@@ -37,11 +37,14 @@ pub(super) struct ReplyReader {
 
 impl AnswerReader for ReplyReader {
     fn feed(&mut self, bytes: &[u8]) -> Result<Vec<Delta>, ModelError> {
-        let frames = self.frames.feed(bytes).map_err(|error| ModelError::Protocol {
-            detail: format!("expected an AWS event stream, got {error}"),
-        })?;
-        for frame in frames {
-            self.frame(&frame)?;
+        for frame in self.frames.feed(bytes) {
+            // What follows the end is not the reply's.
+            if self.done {
+                break;
+            }
+            self.frame(&frame.map_err(|error| ModelError::Protocol {
+                detail: format!("expected an AWS event stream, got {error}"),
+            })?)?;
         }
         Ok(self.blocks.take())
     }

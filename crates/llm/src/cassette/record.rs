@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use futures::StreamExt;
+use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use serde::Serialize;
 use tokio::task::spawn_blocking;
@@ -14,7 +15,7 @@ use uuid::Uuid;
 
 use super::{CassetteError, Exchange, Head, VERSION, question, read};
 use crate::secrets::Secrets;
-use crate::{Delta, Model, ModelError, ModelProfile, Request};
+use crate::{Delta, Model, ModelError, ModelProfile, Request, TokenCount};
 
 /// A model whose requests and replies are kept. A call that is cancelled leaves nothing.
 pub(crate) struct RecordModel {
@@ -76,6 +77,10 @@ fn renamed(profile: &ModelProfile, name: &str) -> ModelProfile {
 impl Model for RecordModel {
     fn profile(&self) -> &ModelProfile {
         self.learned.get().unwrap_or(&self.guessed)
+    }
+
+    fn count(&self, request: Request) -> BoxFuture<'static, TokenCount> {
+        self.inner.count(request)
     }
 
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, ModelError>> {

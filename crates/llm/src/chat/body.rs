@@ -1,34 +1,23 @@
 //! The body of a request.
 
+mod messages;
 #[cfg(test)]
 mod tests;
 
-use std::borrow::Cow;
-use std::iter;
-
-use deft_types::{Content, Message, Role};
 use serde::Serialize;
-use serde_json::Value;
 
-use super::signatures;
-use crate::attachment::{Attachment, LEFT_OUT, PDF_NAME};
-use crate::openai::{CACHE_RETENTION, Endpoint, NO_IMAGES};
+use self::messages::{WireMessage, messages};
+use crate::Request;
+use crate::openai::{CACHE_RETENTION, Endpoint};
 use crate::provider::Dialect;
-use crate::tool_use;
-use crate::{Request, ToolSchema};
-
-/// What the model is made to have said where it was interrupted after a tool's result.
-const GO_ON: &str = "I have the result.";
-
-/// Stands for reasoning that nobody has.
-const NOT_SHOWN: &str = "(not shown)";
+use crate::tool_use::FunctionTool;
 
 #[derive(Serialize)]
 pub(super) struct Body<'a> {
     model: &'a str,
     messages: Vec<WireMessage<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<WireTool<'a>>,
+    tools: Vec<FunctionTool<'a>>,
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     stream_options: Option<StreamOptions>,
@@ -42,6 +31,10 @@ pub(super) struct Body<'a> {
     temperature: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     top_p: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_k: Option<u64>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    stop: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     seed: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -57,81 +50,13 @@ struct CacheControl {
     r#type: &'static str,
 }
 
+impl CacheControl {
+    const EPHEMERAL: Self = Self { r#type: "ephemeral" };
+}
+
 #[derive(Serialize)]
 struct StreamOptions {
     include_usage: bool,
-}
-
-#[derive(Serialize)]
-struct WireMessage<'a> {
-    role: Role,
-    content: WireContent<'a>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reasoning_content: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reasoning_details: Option<&'a Value>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    tool_calls: Vec<WireCall<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tool_call_id: Option<Cow<'a, str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    name: Option<&'a str>,
-}
-
-/// Text alone goes as a string, which every server takes; not all take a list.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum WireContent<'a> {
-    Nothing,
-    Text(String),
-    Parts(Vec<WirePart<'a>>),
-}
-
-#[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum WirePart<'a> {
-    Text { text: &'a str },
-    ImageUrl { image_url: ImageUrl<'a> },
-    File { file: File<'a> },
-}
-
-#[derive(Serialize)]
-struct ImageUrl<'a> {
-    url: &'a str,
-}
-
-#[derive(Serialize)]
-struct File<'a> {
-    filename: &'static str,
-    file_data: &'a str,
-}
-
-#[derive(Serialize)]
-struct WireCall<'a> {
-    id: Cow<'a, str>,
-    r#type: &'static str,
-    function: WireFunction<'a>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    extra_content: Option<&'a Value>,
-}
-
-#[derive(Serialize)]
-struct WireFunction<'a> {
-    name: &'a str,
-    arguments: &'a str,
-}
-
-#[derive(Serialize)]
-struct WireTool<'a> {
-    r#type: &'static str,
-    function: WireSchema<'a>,
-}
-
-#[derive(Serialize)]
-struct WireSchema<'a> {
-    name: &'a str,
-    description: &'a str,
-    parameters: &'a Value,
 }
 
 /// The body of a request.
@@ -139,17 +64,19 @@ pub(super) fn of<'a>(model: &'a Endpoint, request: &'a Request) -> Body<'a> {
     let capabilities = &model.capabilities;
     let tuning = &model.tuning;
     let max_output = model.max_output.map(|tokens| tokens.0);
-    let newer_limit = match model.dialect {
-        Dialect::OpenAi | Dialect::Proxy => true,
-        Dialect::Azure => capabilities.reasoning_effort,
-        Dialect::Compatible | Dialect::OpenRouter | Dialect::Strict => false,
+    let (newer_limit, takes_top_k) = match model.dialect {
+        Dialect::OpenAi => (true, false),
+        Dialect::Proxy => (true, true),
+        Dialect::Azure => (capabilities.reasoning_effort, false),
+        Dialect::Compatible | Dialect::OpenRouter | Dialect::Local(_) => (false, true),
+        Dialect::Strict => (false, false),
     };
     let strict = model.dialect == Dialect::Strict;
     let marks = capabilities.explicit_cache_markers && model.dialect == Dialect::OpenRouter;
     Body {
         model: &model.wire_name,
         messages: messages(model, request),
-        tools: request.tools.iter().map(tool).collect(),
+        tools: request.tools.iter().map(FunctionTool::from).collect(),
         stream: true,
         stream_options: (!strict).then_some(StreamOptions { include_usage: true }),
         max_completion_tokens: max_output.filter(|_| newer_limit),
@@ -157,191 +84,14 @@ pub(super) fn of<'a>(model: &'a Endpoint, request: &'a Request) -> Body<'a> {
         reasoning_effort: tuning.reasoning_effort.as_deref(),
         temperature: tuning.temperature,
         top_p: tuning.top_p,
+        top_k: tuning.top_k.filter(|_| takes_top_k),
+        stop: &tuning.stop,
         seed: tuning.seed.filter(|_| !strict),
         prompt_cache_key: request
             .cache_key
             .as_deref()
             .filter(|_| capabilities.prompt_cache_key),
         prompt_cache_retention: capabilities.prompt_cache_retention.then_some(CACHE_RETENTION),
-        cache_control: marks.then_some(CacheControl { r#type: "ephemeral" }),
+        cache_control: marks.then_some(CacheControl::EPHEMERAL),
     }
-}
-
-fn tool(schema: &ToolSchema) -> WireTool<'_> {
-    WireTool {
-        r#type: "function",
-        function: WireSchema {
-            name: &schema.name,
-            description: &schema.description,
-            parameters: &schema.parameters,
-        },
-    }
-}
-
-fn messages<'a>(model: &Endpoint, request: &'a Request) -> Vec<WireMessage<'a>> {
-    let capabilities = &model.capabilities;
-    let mut wire = Vec::with_capacity(request.messages.len());
-    // Images in tool results: the API takes them only from the user, and only after the last result of a turn.
-    let mut held = Vec::new();
-    for message in &request.messages {
-        if message.role != Role::Tool && !held.is_empty() {
-            wire.push(images_of_tools(std::mem::take(&mut held)));
-        }
-        let calls = calls(model, message);
-        let mut text = message.plain_text();
-        let content = match message.role {
-            // A model that only calls tools says nothing, which to some servers is not an empty text.
-            Role::Assistant if text.is_empty() && !calls.is_empty() => WireContent::Nothing,
-            Role::Assistant => WireContent::Text(text),
-            Role::System | Role::User | Role::Tool if !capabilities.vision => {
-                let notes = images(message).map(|_| NO_IMAGES);
-                WireContent::Text(
-                    iter::once(text.as_str())
-                        .chain(notes)
-                        .collect::<Vec<_>>()
-                        .join("\n"),
-                )
-            }
-            Role::Tool => {
-                for part in images(message).map(|url| attachment(model.dialect, url)) {
-                    match part {
-                        WirePart::Text { text: note } => {
-                            text.push('\n');
-                            text.push_str(note);
-                        }
-                        part @ (WirePart::ImageUrl { .. } | WirePart::File { .. }) => held.push(part),
-                    }
-                }
-                WireContent::Text(text)
-            }
-            Role::System | Role::User if images(message).next().is_none() => WireContent::Text(text),
-            Role::System | Role::User => WireContent::Parts(parts(model.dialect, message)),
-        };
-        wire.push(WireMessage {
-            role: match message.role {
-                Role::System if !capabilities.system_messages => Role::User,
-                role @ (Role::System | Role::User | Role::Assistant | Role::Tool) => role,
-            },
-            content,
-            reasoning_content: reasoning(message).filter(|_| capabilities.send_reasoning_back),
-            reasoning_details: signatures::details(message).filter(|_| model.dialect == Dialect::OpenRouter),
-            tool_calls: calls,
-            tool_call_id: message
-                .tool_call_id
-                .as_deref()
-                .map(|id| call_id(model.dialect, id)),
-            name: message.name.as_deref(),
-        });
-    }
-    if !held.is_empty() {
-        wire.push(images_of_tools(held));
-    }
-    match model.dialect {
-        Dialect::Strict => with_replies(wire),
-        Dialect::OpenAi | Dialect::Proxy | Dialect::Compatible | Dialect::OpenRouter | Dialect::Azure => wire,
-    }
-}
-
-/// Models that want their reasoning back miss it on calls that another model made.
-fn reasoning(message: &Message) -> Option<&str> {
-    let calls = message.tool_calls.iter().flatten().next();
-    let shown = message.reasoning_content.as_deref();
-    shown.filter(|text| !text.is_empty()).or(calls.map(|_| NOT_SHOWN))
-}
-
-/// Some servers want a reply after each result before anybody else may speak.
-fn with_replies(messages: Vec<WireMessage<'_>>) -> Vec<WireMessage<'_>> {
-    let mut wire = Vec::with_capacity(messages.len());
-    let mut last = None;
-    for message in messages {
-        if last == Some(Role::Tool) && matches!(message.role, Role::User | Role::System) {
-            wire.push(said(Role::Assistant, WireContent::Text(GO_ON.to_owned())));
-        }
-        last = Some(message.role);
-        wire.push(message);
-    }
-    wire
-}
-
-fn said(role: Role, content: WireContent<'_>) -> WireMessage<'_> {
-    WireMessage {
-        role,
-        content,
-        reasoning_content: None,
-        reasoning_details: None,
-        tool_calls: Vec::new(),
-        tool_call_id: None,
-        name: None,
-    }
-}
-
-fn parts(dialect: Dialect, message: &Message) -> Vec<WirePart<'_>> {
-    let mut parts = Vec::new();
-    for part in &message.content {
-        match part {
-            Content::Text(body) => parts.push(WirePart::Text { text: &body.text }),
-            Content::Image(body) => parts.extend(body.image_urls.iter().map(|url| attachment(dialect, url))),
-        }
-    }
-    parts
-}
-
-fn attachment(dialect: Dialect, url: &str) -> WirePart<'_> {
-    match Attachment::of(url) {
-        Attachment::Image { .. } | Attachment::Link(_) => WirePart::ImageUrl {
-            image_url: ImageUrl { url },
-        },
-        Attachment::Pdf { .. } => match dialect {
-            Dialect::OpenAi | Dialect::Proxy | Dialect::OpenRouter => WirePart::File {
-                file: File {
-                    filename: PDF_NAME,
-                    file_data: url,
-                },
-            },
-            Dialect::Compatible | Dialect::Azure | Dialect::Strict => WirePart::Text { text: LEFT_OUT },
-        },
-        Attachment::Unusable => WirePart::Text { text: LEFT_OUT },
-    }
-}
-
-fn images(message: &Message) -> impl Iterator<Item = &str> {
-    let urls = message.content.iter().filter_map(|part| match part {
-        Content::Text(_) => None,
-        Content::Image(body) => Some(&body.image_urls),
-    });
-    urls.flatten().map(String::as_str)
-}
-
-fn images_of_tools(images: Vec<WirePart<'_>>) -> WireMessage<'_> {
-    let mut parts = vec![WirePart::Text {
-        text: "The images of the tool results above:",
-    }];
-    parts.extend(images);
-    said(Role::User, WireContent::Parts(parts))
-}
-
-fn call_id(dialect: Dialect, id: &str) -> Cow<'_, str> {
-    dialect
-        .call_ids()
-        .map_or(Cow::Borrowed(id), |taken| tool_use::id(id, taken))
-}
-
-fn calls<'a>(model: &Endpoint, message: &'a Message) -> Vec<WireCall<'a>> {
-    // Others may refuse a field that is Google's own.
-    let is_google = model
-        .url
-        .host_str()
-        .is_some_and(|host| host.ends_with(".googleapis.com"));
-    let calls = message.tool_calls.iter().flatten().enumerate();
-    calls
-        .map(|(index, call)| WireCall {
-            id: call_id(model.dialect, &call.id),
-            r#type: "function",
-            function: WireFunction {
-                name: &call.name,
-                arguments: &call.arguments,
-            },
-            extra_content: signatures::of_call(message, index).filter(|_| is_google),
-        })
-        .collect()
 }

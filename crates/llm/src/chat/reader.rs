@@ -7,15 +7,17 @@ use serde_json::Value;
 
 use super::chunk::{CallPiece, Chunk, finish_reason};
 use super::signatures::Signatures;
-use crate::api::{AnswerReader, broken_off};
+use crate::api::broken_off;
 use crate::http::{excerpt, failure_of};
-use crate::json_events::JsonEvents;
+use crate::json_events::{JsonAnswer, JsonReader};
 use crate::{Delta, FinishReason, ModelError, Usage};
 
-/// Reads an answer cut anywhere: a stream of events, or one JSON object from a server that does not stream.
+/// Reads an answer cut anywhere.
+pub(super) type ReplyReader = JsonAnswer<Reader>;
+
+/// Reads the texts of an answer.
 #[derive(Default)]
-pub(super) struct ReplyReader {
-    texts: JsonEvents,
+pub(super) struct Reader {
     started: bool,
     /// A choice has come: there is something of a reply.
     answered: bool,
@@ -27,26 +29,26 @@ pub(super) struct ReplyReader {
     done: bool,
 }
 
-impl AnswerReader for ReplyReader {
-    fn feed(&mut self, bytes: &[u8]) -> Result<Vec<Delta>, ModelError> {
-        let mut deltas = Vec::new();
-        for data in self.texts.feed(bytes)? {
-            self.event(&data, &mut deltas)?;
+impl JsonReader for Reader {
+    fn event(&mut self, data: &str, deltas: &mut Vec<Delta>) -> Result<(), ModelError> {
+        match data.trim() {
+            _ if self.done => Ok(()), // what follows the end is not the reply's
+            "" => Ok(()),
+            "[DONE]" => {
+                self.done = true;
+                Ok(())
+            }
+            data => self.chunk(data, deltas),
         }
-        Ok(deltas)
     }
 
-    fn finish(&mut self) -> Result<Vec<Delta>, ModelError> {
-        let mut deltas = Vec::new();
-        let is_whole = matches!(self.texts, JsonEvents::Whole(_));
-        if let Some(json) = self.texts.finish() {
-            match self.event(&json, &mut deltas) {
-                // An event that does not parse was cut off: whether that matters is decided below.
-                Err(ModelError::Protocol { .. }) if !is_whole => {}
-                other => other?,
-            }
-        }
-        self.done |= is_whole;
+    fn whole(&mut self, json: &str, deltas: &mut Vec<Delta>) -> Result<(), ModelError> {
+        self.event(json, deltas)?;
+        self.done = true;
+        Ok(())
+    }
+
+    fn end(&mut self, deltas: &mut Vec<Delta>) -> Result<FinishReason, ModelError> {
         let finish = match self.finish {
             // Some servers say `stop` after calls too.
             Some(FinishReason::Stop) | None if !self.calls.is_empty() && self.is_whole() => {
@@ -59,14 +61,10 @@ impl AnswerReader for ReplyReader {
                     detail: "it holds no reply".to_owned(),
                 });
             }
-            None => {
-                return Err(broken_off());
-            }
+            None => return Err(broken_off()),
         };
         deltas.extend(self.signatures.take());
-        deltas.extend(self.usage.map(Delta::Usage));
-        deltas.push(Delta::Finished(finish));
-        Ok(deltas)
+        Ok(finish)
     }
 
     fn usage(&self) -> Option<Usage> {
@@ -82,18 +80,7 @@ impl AnswerReader for ReplyReader {
     }
 }
 
-impl ReplyReader {
-    fn event(&mut self, data: &str, deltas: &mut Vec<Delta>) -> Result<(), ModelError> {
-        match data.trim() {
-            "" => Ok(()),
-            "[DONE]" => {
-                self.done = true;
-                Ok(())
-            }
-            data => self.chunk(data, deltas),
-        }
-    }
-
+impl Reader {
     fn chunk(&mut self, json: &str, deltas: &mut Vec<Delta>) -> Result<(), ModelError> {
         let chunk: Chunk = serde_json::from_str(json).map_err(|error| ModelError::Protocol {
             detail: format!("expected a chat completion ({error}), got: {}", excerpt(json)),

@@ -62,6 +62,10 @@ struct GenerationConfig<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     top_p: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    top_k: Option<u64>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    stop_sequences: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
     seed: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     thinking_config: Option<ThinkingConfig<'a>>,
@@ -159,6 +163,8 @@ pub(super) fn of(api: &GeminiApi, request: &Request) -> Result<Vec<u8>, ModelErr
             max_output_tokens: api.max_output.map(|tokens| tokens.0),
             temperature: api.tuning.temperature,
             top_p: api.tuning.top_p,
+            top_k: api.tuning.top_k,
+            stop_sequences: &api.tuning.stop,
             seed: api.tuning.seed,
             thinking_config: api.generation.shows_thoughts().then(|| thinking(api)),
         },

@@ -8,15 +8,17 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{call_id, signed_part};
-use crate::api::{AnswerReader, broken_off};
+use crate::api::broken_off;
 use crate::http::{excerpt, failure_of};
-use crate::json_events::JsonEvents;
+use crate::json_events::{JsonAnswer, JsonReader};
 use crate::{Delta, FinishReason, ModelError, Usage};
 
-/// Reads an answer cut anywhere: a stream of events, or one JSON object from a server that does not stream.
+/// Reads an answer cut anywhere.
+pub(super) type ReplyReader = JsonAnswer<Reader>;
+
+/// Reads the texts of an answer.
 #[derive(Default)]
-pub(super) struct ReplyReader {
-    texts: JsonEvents,
+pub(super) struct Reader {
     started: bool,
     /// How many calls have come.
     calls: usize,
@@ -82,49 +84,7 @@ impl From<WireUsage> for Usage {
     }
 }
 
-impl AnswerReader for ReplyReader {
-    fn feed(&mut self, bytes: &[u8]) -> Result<Vec<Delta>, ModelError> {
-        let mut deltas = Vec::new();
-        for data in self.texts.feed(bytes)? {
-            self.event(&data, &mut deltas)?;
-        }
-        Ok(deltas)
-    }
-
-    fn finish(&mut self) -> Result<Vec<Delta>, ModelError> {
-        let mut deltas = Vec::new();
-        let is_whole = matches!(self.texts, JsonEvents::Whole(_));
-        if let Some(json) = self.texts.finish() {
-            match self.event(&json, &mut deltas) {
-                // An event that does not parse was cut off: whether that matters is decided below.
-                Err(ModelError::Protocol { .. }) if !is_whole => {}
-                other => other?,
-            }
-        }
-        let Some((word, message)) = &self.end else {
-            return Err(broken_off());
-        };
-        let finish = self.finish_reason(word, message)?;
-        deltas.extend(self.usage.map(Delta::Usage));
-        deltas.push(Delta::Finished(finish));
-        Ok(deltas)
-    }
-
-    fn usage(&self) -> Option<Usage> {
-        self.usage
-    }
-
-    fn is_whole(&self) -> bool {
-        self.end.is_some()
-    }
-
-    /// Nothing marks the end but the end of the answer itself.
-    fn is_done(&self) -> bool {
-        false
-    }
-}
-
-impl ReplyReader {
+impl JsonReader for Reader {
     fn event(&mut self, data: &str, deltas: &mut Vec<Delta>) -> Result<(), ModelError> {
         if data.trim().is_empty() {
             return Ok(());
@@ -168,6 +128,28 @@ impl ReplyReader {
         Ok(())
     }
 
+    fn end(&mut self, _: &mut Vec<Delta>) -> Result<FinishReason, ModelError> {
+        match &self.end {
+            Some((word, message)) => self.finish_reason(word, message),
+            None => Err(broken_off()),
+        }
+    }
+
+    fn usage(&self) -> Option<Usage> {
+        self.usage
+    }
+
+    fn is_whole(&self) -> bool {
+        self.end.is_some()
+    }
+
+    /// Nothing marks the end but the end of the answer itself.
+    fn is_done(&self) -> bool {
+        false
+    }
+}
+
+impl Reader {
     fn part(&mut self, part: Value, deltas: &mut Vec<Delta>) {
         let signature = part["thoughtSignature"].as_str().filter(|text| !text.is_empty());
         if let Some(call) = part.get("functionCall").filter(|call| call.is_object()) {

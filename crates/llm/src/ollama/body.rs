@@ -5,16 +5,15 @@ mod tests;
 
 use std::borrow::Cow;
 
-use deft_types::{Content, Message, Role};
+use deft_types::{Message, Role};
 use serde::Serialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::ChatApi;
-use crate::attachment::{Attachment, Format, LEFT_OUT};
+use crate::attachment::{Attachment, Format, LEFT_OUT, image_urls};
 use crate::provider::CallIds;
-use crate::tool_use;
-use crate::{ModelError, Request, ToolSchema};
+use crate::tool_use::{self, FunctionTool};
+use crate::{ModelError, Request};
 
 /// How long the server keeps the model in memory after a request: longer than most commands of an agent take.
 const KEEP_ALIVE: &str = "30m";
@@ -29,9 +28,9 @@ struct Body<'a> {
     shift: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     think: Option<Think<'a>>,
-    options: Options,
+    options: Options<'a>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<WireTool<'a>>,
+    tools: Vec<FunctionTool<'a>>,
     // Last, so that a longer conversation begins with the bytes of the shorter one.
     messages: Vec<WireMessage<'a>>,
 }
@@ -45,7 +44,7 @@ enum Think<'a> {
 }
 
 #[derive(Serialize)]
-struct Options {
+struct Options<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     num_ctx: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,20 +54,11 @@ struct Options {
     #[serde(skip_serializing_if = "Option::is_none")]
     top_p: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    top_k: Option<u64>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    stop: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
     seed: Option<u64>,
-}
-
-#[derive(Serialize)]
-struct WireTool<'a> {
-    r#type: &'static str,
-    function: WireSchema<'a>,
-}
-
-#[derive(Serialize)]
-struct WireSchema<'a> {
-    name: &'a str,
-    description: &'a str,
-    parameters: &'a Value,
 }
 
 #[derive(Serialize)]
@@ -113,9 +103,11 @@ pub(super) fn of(api: &ChatApi, request: &Request) -> Result<Vec<u8>, ModelError
             num_predict: api.max_output.map(|tokens| tokens.0),
             temperature: api.tuning.temperature,
             top_p: api.tuning.top_p,
+            top_k: api.tuning.top_k,
+            stop: &api.tuning.stop,
             seed: api.tuning.seed,
         },
-        tools: request.tools.iter().map(tool).collect(),
+        tools: request.tools.iter().map(FunctionTool::from).collect(),
         messages: request
             .messages
             .iter()
@@ -130,17 +122,6 @@ fn think(api: &ChatApi) -> Think<'_> {
     match &api.tuning.reasoning_effort {
         Some(effort) if api.wire_name.contains("gpt-oss") => Think::Level(effort),
         _ => Think::Some(true),
-    }
-}
-
-fn tool(schema: &ToolSchema) -> WireTool<'_> {
-    WireTool {
-        r#type: "function",
-        function: WireSchema {
-            name: &schema.name,
-            description: &schema.description,
-            parameters: &schema.parameters,
-        },
     }
 }
 
@@ -180,12 +161,4 @@ fn wire_message<'a>(api: &ChatApi, message: &'a Message) -> Result<WireMessage<'
             .as_deref()
             .map(|id| tool_use::id(id, CallIds::ANY)),
     })
-}
-
-fn image_urls(message: &Message) -> impl Iterator<Item = &str> {
-    let urls = message.content.iter().filter_map(|part| match part {
-        Content::Text(_) => None,
-        Content::Image(body) => Some(&body.image_urls),
-    });
-    urls.flatten().map(String::as_str)
 }

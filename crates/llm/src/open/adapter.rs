@@ -68,6 +68,7 @@ pub(super) fn set_up(
                 api_key,
                 max_output,
                 accepts_images: profile.capabilities.vision,
+                takes_cache_marks: profile.capabilities.explicit_cache_markers,
                 thinking: Thinking::of(
                     profile.capabilities.thinking,
                     settings.extended_thinking_budget,
@@ -93,7 +94,7 @@ pub(super) fn set_up(
                 idle_timeout: settings.idle_timeout,
                 head_timeout,
                 secrets,
-                tuning: tuning(),
+                tuning: settings.tuning.clone(),
                 overrides: settings.capability_overrides,
             };
             return Ok(Arc::new(OllamaModel::new(setup, profile)));

@@ -38,7 +38,8 @@ pub struct ModelSettings {
     pub tuning: Tuning,
     /// What the user says the model can do.
     pub capability_overrides: KnownCapabilities,
-    /// What the model's server says it can do, where it was asked.
+    /// What the model's server says it can do, where it was asked: a model of a server of one's own is opened anew
+    /// with it.
     pub discovered: KnownCapabilities,
     /// Region and keys for models on AWS Bedrock.
     pub aws: Option<AwsSettings>,

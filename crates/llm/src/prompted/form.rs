@@ -4,7 +4,7 @@ use deft_types::ToolCall;
 use serde_json::{Map, Value};
 
 pub(super) const CALL: &str = "<function=";
-pub(super) const CALL_END: &str = "</function>";
+pub(crate) const CALL_END: &str = "</function>";
 pub(super) const PARAMETER: &str = "<parameter=";
 pub(super) const PARAMETER_END: &str = "</parameter>";
 

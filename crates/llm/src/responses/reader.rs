@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use super::event::{Event, Response};
 use super::reasoning::{self, Placed};
-use crate::api::{AnswerReader, broken_off};
+use crate::api::broken_off;
 use crate::http::{excerpt, failure_of};
-use crate::json_events::JsonEvents;
+use crate::json_events::{JsonAnswer, JsonReader};
 use crate::{Delta, FinishReason, ModelError, Usage};
 
 /// Stands between texts that are items of their own.
@@ -18,10 +18,12 @@ const PARAGRAPH: &str = "\n\n";
 /// A reply may not have more items than this.
 const MAX_ITEMS: usize = 1_024;
 
-/// Reads an answer cut anywhere: a stream of events, or one JSON object from a server that does not stream.
+/// Reads an answer cut anywhere.
+pub(super) type ReplyReader = JsonAnswer<Reader>;
+
+/// Reads the texts of an answer.
 #[derive(Default)]
-pub(super) struct ReplyReader {
-    texts: JsonEvents,
+pub(super) struct Reader {
     started: bool,
     /// The items of the reply so far.
     items: Vec<Item>,
@@ -58,50 +60,7 @@ enum State {
     Done,
 }
 
-impl AnswerReader for ReplyReader {
-    fn feed(&mut self, bytes: &[u8]) -> Result<Vec<Delta>, ModelError> {
-        let mut deltas = Vec::new();
-        for data in self.texts.feed(bytes)? {
-            self.event(&data, &mut deltas)?;
-        }
-        Ok(deltas)
-    }
-
-    fn finish(&mut self) -> Result<Vec<Delta>, ModelError> {
-        let mut deltas = Vec::new();
-        let is_whole = matches!(self.texts, JsonEvents::Whole(_));
-        match self.texts.finish() {
-            None => {}
-            Some(json) if is_whole => self.whole(&json, &mut deltas)?,
-            Some(json) => match self.event(&json, &mut deltas) {
-                // What does not parse was cut off: whether that matters is decided below.
-                Ok(()) | Err(ModelError::Protocol { .. }) => {}
-                Err(error) => return Err(error),
-            },
-        }
-        let Some(finish) = self.finish else {
-            return Err(broken_off());
-        };
-        deltas.extend(reasoning::join(std::mem::take(&mut self.reasoning)).map(Delta::ReasoningItem));
-        deltas.extend(self.usage.map(Delta::Usage));
-        deltas.push(Delta::Finished(finish));
-        Ok(deltas)
-    }
-
-    fn usage(&self) -> Option<Usage> {
-        self.usage
-    }
-
-    fn is_whole(&self) -> bool {
-        self.finish.is_some()
-    }
-
-    fn is_done(&self) -> bool {
-        self.finish.is_some()
-    }
-}
-
-impl ReplyReader {
+impl JsonReader for Reader {
     fn event(&mut self, data: &str, deltas: &mut Vec<Delta>) -> Result<(), ModelError> {
         let data = data.trim();
         if data.is_empty() || data == "[DONE]" || self.is_done() {
@@ -137,7 +96,7 @@ impl ReplyReader {
                 };
                 let status = kind.trim_start_matches("response.");
                 response.status.get_or_insert_with(|| status.to_owned());
-                self.end(response, deltas)?;
+                self.close(response, deltas)?;
             }
             "error" => return Err(failure_of(None, None, data)),
             // `response.created` and the like. New kinds of events are no reason to fail.
@@ -146,7 +105,6 @@ impl ReplyReader {
         Ok(())
     }
 
-    /// An answer that is not streamed.
     fn whole(&mut self, body: &str, deltas: &mut Vec<Delta>) -> Result<(), ModelError> {
         let response: Response = parse(body)?;
         if response.output.is_none() && response.error.is_none() {
@@ -154,9 +112,29 @@ impl ReplyReader {
                 detail: format!("expected a response, got: {}", excerpt(body)),
             });
         }
-        self.end(response, deltas)
+        self.close(response, deltas)
     }
 
+    fn end(&mut self, deltas: &mut Vec<Delta>) -> Result<FinishReason, ModelError> {
+        let finish = self.finish.ok_or_else(broken_off)?;
+        deltas.extend(reasoning::join(std::mem::take(&mut self.reasoning)).map(Delta::ReasoningItem));
+        Ok(finish)
+    }
+
+    fn usage(&self) -> Option<Usage> {
+        self.usage
+    }
+
+    fn is_whole(&self) -> bool {
+        self.finish.is_some()
+    }
+
+    fn is_done(&self) -> bool {
+        self.finish.is_some()
+    }
+}
+
+impl Reader {
     fn start(&mut self, id: Option<String>, deltas: &mut Vec<Delta>) {
         if !self.started
             && let Some(response_id) = id.filter(|id| !id.is_empty())
@@ -167,7 +145,7 @@ impl ReplyReader {
     }
 
     /// The reply is over, one way or another.
-    fn end(&mut self, response: Response, deltas: &mut Vec<Delta>) -> Result<(), ModelError> {
+    fn close(&mut self, response: Response, deltas: &mut Vec<Delta>) -> Result<(), ModelError> {
         if let Some(error) = response.error.as_ref().filter(|error| !error.is_null()) {
             return Err(failure_of(None, None, &json!({ "error": error }).to_string()));
         }

@@ -60,6 +60,7 @@ async fn a_model_that_works_passes_every_layer() {
             Layer::Tls,
             Layer::Authentication,
             Layer::Model,
+            Layer::TokenCount,
             Layer::ToolCalls,
             Layer::Streaming,
         ]

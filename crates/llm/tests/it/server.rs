@@ -23,6 +23,12 @@ pub(crate) enum Act {
     NextRequest,
     /// Keeps silent until the other side closes.
     Hold,
+    /// Sends byte by byte, with such a pause before each.
+    Drip(String, Duration),
+    /// Says that nothing more comes, and waits until the other side closes.
+    HalfClose,
+    /// Breaks the connection off at once: what is under way is lost.
+    Reset,
 }
 
 /// A request as it came.
@@ -57,14 +63,36 @@ impl Server {
             loop {
                 let (mut stream, _) = listener.accept().await.unwrap();
                 count.fetch_add(1, Ordering::SeqCst);
-                request_sender.send(receive(&mut stream).await).await.unwrap();
+                let request = receive(&mut stream).await;
+                if request.head.starts_with("GET ") {
+                    // It has nothing to say about its models.
+                    drop(
+                        stream
+                            .write_all(
+                                b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
+                            )
+                            .await,
+                    );
+                    continue;
+                }
+                request_sender.send(request).await.unwrap();
                 for act in &acts {
                     match act {
                         // A client that has seen enough may be gone.
                         Act::Send(text) => drop(stream.write_all(text.as_bytes()).await),
                         Act::SendBytes(bytes) => drop(stream.write_all(bytes).await),
                         Act::NextRequest => request_sender.send(receive(&mut stream).await).await.unwrap(),
-                        Act::Hold => {
+                        Act::Drip(text, pause) => {
+                            for byte in text.as_bytes() {
+                                tokio::time::sleep(*pause).await; // the fault itself
+                                drop(stream.write_all(&[*byte]).await);
+                            }
+                        }
+                        Act::Reset => stream.set_zero_linger().unwrap(),
+                        Act::HalfClose | Act::Hold => {
+                            if let Act::HalfClose = act {
+                                drop(stream.shutdown().await);
+                            }
                             while matches!(stream.read(&mut [0; 1024]).await, Ok(1..)) {}
                             closed_sender.send(()).await.unwrap();
                         }
@@ -128,11 +156,11 @@ async fn receive(stream: &mut TcpStream) -> Received {
                         .parse::<usize>()
                         .ok()
                 })
-                .unwrap();
+                .unwrap_or(0);
             if body.len() >= length {
                 return Received {
                     head: head.to_owned(),
-                    body: serde_json::from_str(body).unwrap(),
+                    body: serde_json::from_str(body).unwrap_or_default(),
                 };
             }
         }

@@ -19,6 +19,7 @@ fn model() -> AnthropicApi {
         api_key: None,
         max_output: Tokens(4_000),
         accepts_images: true,
+        takes_cache_marks: true,
         thinking: None,
         tuning: Tuning::default(),
     }

@@ -2,6 +2,7 @@ use deft_types::{Extra, RedactedThinkingBlock, SignedThinking, ThinkingBlock, To
 use serde_json::{Value, json};
 
 use super::*;
+use crate::fuzz::{events, read_pieces, try_reader};
 use crate::{FinishReason, Usage};
 
 /// A stream as the API writes it: the event's name, then its data.
@@ -17,11 +18,7 @@ fn read(text: &str) -> Result<Vec<Delta>, ModelError> {
 }
 
 fn read_in_two(bytes: &[u8], cut: usize) -> Result<Vec<Delta>, ModelError> {
-    let mut reader = ReplyReader::default();
-    let mut deltas = reader.feed(&bytes[..cut])?;
-    deltas.extend(reader.feed(&bytes[cut..])?);
-    deltas.extend(reader.finish()?);
-    Ok(deltas)
+    read_pieces::<ReplyReader>([&bytes[..cut], &bytes[cut..]])
 }
 
 fn message_start() -> Value {
@@ -278,4 +275,23 @@ fn nothing_after_the_end_is_read() {
     let mut text = stream(&said("Hi", "end_turn"));
     text.push_str("data: [DONE]\n\n");
     assert!(read(&text).is_ok());
+}
+
+#[test]
+fn any_answer_means_the_same_however_it_is_cut() {
+    let data = [
+        r#"{"type":"message_start","message":{"id":"m","usage":{"input_tokens":3}}}"#,
+        r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#,
+        r#"{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"t","name":"ls","input":{}}}"#,
+        r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"ż"}}"#,
+        r#"{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{"}}"#,
+        r#"{"type":"content_block_delta","index":2,"delta":{"type":"thinking_delta","thinking":"hm"}}"#,
+        r#"{"type":"content_block_delta","index":2,"delta":{"type":"signature_delta","signature":"s"}}"#,
+        r#"{"type":"content_block_stop","index":2}"#,
+        r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":9}}"#,
+        r#"{"type":"message_stop"}"#,
+        r#"{"type":"to_come","x":[1]}"#,
+        r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
+    ];
+    try_reader::<ReplyReader>(&events(&data));
 }

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use super::super::frame::tests::frame;
 use super::*;
 use crate::FinishReason;
+use crate::fuzz::try_reader;
 
 fn event(kind: &str, payload: &Value) -> Vec<u8> {
     let headers = [
@@ -227,4 +228,25 @@ fn what_is_no_event_stream_is_said_to_be_none() {
     assert!(matches!(error, ModelError::Protocol { .. }), "{error:?}");
     let error = read(&[event("messageStop", &json!({ "stopReason": 7 }))]).unwrap_err();
     assert!(matches!(error, ModelError::Protocol { .. }), "{error:?}");
+}
+
+#[test]
+fn any_answer_means_the_same_however_it_is_cut() {
+    let mut fragments = vec![
+        event("messageStart", &json!({ "role": "assistant" })),
+        piece(0, &json!({ "text": "ż" })),
+        piece(2, &json!({ "reasoningContent": { "text": "hm" } })),
+        piece(2, &json!({ "reasoningContent": { "signature": "s" } })),
+        start(1, "t", "ls"),
+        piece(1, &json!({ "toolUse": { "input": "{" } })),
+        stop(1),
+        stop(2),
+        end("end_turn"),
+        end("tool_use"),
+        metadata(),
+        event("toCome", &json!({ "x": 1 })),
+    ];
+    // Half a frame spoils what follows it, so there are few.
+    fragments.push(end("end_turn")[..9].to_vec());
+    try_reader::<ReplyReader>(&fragments);
 }

@@ -1,11 +1,15 @@
 use std::sync::Arc;
 
-use deft_types::{Extra, ImageContent, Tokens, ToolCall, ToolCallOrigin};
+use deft_types::{Content, Extra, ImageContent, Message, Role, Tokens, ToolCall, ToolCallOrigin};
 use reqwest::Url;
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::messages::NOT_SHOWN;
 use super::*;
-use crate::{Capabilities, Tuning};
+use crate::attachment::{LEFT_OUT, PDF_NAME};
+use crate::chat::signatures;
+use crate::openai::NO_IMAGES;
+use crate::{Capabilities, LocalKind, ToolSchema, Tuning};
 
 fn model(name: &str, dialect: Dialect) -> Endpoint {
     Endpoint {
@@ -407,4 +411,69 @@ fn what_a_server_signed_goes_back_to_it_alone() {
     let other = sent(&model("m", Dialect::OpenAi));
     assert_eq!(other.get("reasoning_details"), None);
     assert_eq!(other["tool_calls"][1].get("extra_content"), None);
+}
+
+#[test]
+fn a_server_of_ones_own_sees_what_the_user_says_in_a_row_as_one_message() {
+    let said = || {
+        vec![
+            Message::text(Role::System, "Be good."),
+            Message::text(Role::User, "One."),
+            Message::text(Role::User, "Two."),
+            Message::new(Role::User, vec![image("data:image/png;base64,u")]),
+            Message::text(Role::Assistant, "Yes."),
+            Message::text(Role::User, "Three."),
+        ]
+    };
+    let roles = |dialect| {
+        let wire = body(&model("m", dialect), said());
+        let messages = wire["messages"].as_array().unwrap().clone();
+        let roles = messages
+            .iter()
+            .map(|message| &message["role"].as_str().unwrap()[..1]);
+        (roles.collect::<String>(), messages[1]["content"].clone())
+    };
+    let (merged, content) = roles(Dialect::Local(LocalKind::Vllm));
+    assert_eq!(merged, "suau");
+    assert_eq!(content[0]["text"], "One.\n\nTwo.");
+    assert_eq!(content[1]["type"], "image_url");
+    assert_eq!(roles(Dialect::Compatible).0, "suuuau");
+}
+
+#[test]
+fn a_proxy_is_asked_to_cache_for_claude() {
+    let mut proxied = model("claude-sonnet-4-5", Dialect::Proxy);
+    let history = || {
+        vec![
+            Message::text(Role::System, "Be good."),
+            Message::text(Role::User, "One."),
+            called("", &["a"]),
+            answered("a", vec![Content::text("file")]),
+            Message::text(Role::Assistant, "So."),
+        ]
+    };
+    let marks = |model: &Endpoint| {
+        let wire = body(model, history());
+        let messages = wire["messages"].as_array().unwrap().clone();
+        let marks = messages
+            .iter()
+            .map(|message| message.get("cache_control").is_some());
+        marks.collect::<Vec<_>>()
+    };
+    assert_eq!(marks(&proxied), [false; 5]);
+    proxied.capabilities.explicit_cache_markers = true;
+    assert_eq!(marks(&proxied), [true, false, false, true, false]);
+}
+
+#[test]
+fn stop_words_and_top_k_go_where_they_are_taken() {
+    let fields = |dialect| {
+        let mut model = model("m", dialect);
+        model.tuning.stop = vec!["END".to_owned()];
+        model.tuning.top_k = Some(40);
+        let wire = body(&model, vec![Message::text(Role::User, "One.")]);
+        (wire["stop"].clone(), wire.get("top_k").is_some())
+    };
+    assert_eq!(fields(Dialect::Compatible), (json!(["END"]), true));
+    assert_eq!(fields(Dialect::OpenAi), (json!(["END"]), false));
 }

@@ -2,6 +2,7 @@ use deft_types::{Message, Role};
 use serde_json::json;
 
 use super::*;
+use crate::fuzz::{events as events_of, read_pieces, try_reader};
 
 fn events(chunks: &[Value]) -> String {
     chunks
@@ -11,13 +12,7 @@ fn events(chunks: &[Value]) -> String {
 }
 
 fn read(answer: &str, size: usize) -> Result<Vec<Delta>, ModelError> {
-    let mut reader = ReplyReader::default();
-    let mut deltas = Vec::new();
-    for piece in answer.as_bytes().chunks(size) {
-        deltas.extend(reader.feed(piece)?);
-    }
-    deltas.extend(reader.finish()?);
-    Ok(deltas)
+    read_pieces::<ReplyReader>(answer.as_bytes().chunks(size))
 }
 
 fn deltas(chunks: &[Value]) -> Result<Vec<Delta>, ModelError> {
@@ -202,4 +197,22 @@ fn answers_that_are_no_replies_are_told_apart() {
         let error = format!("{:?}", read(&answer, 7).expect_err(what));
         assert!(error.starts_with(variant), "{what}: {error}");
     }
+}
+
+#[test]
+fn any_answer_means_the_same_however_it_is_cut() {
+    let data = [
+        r#"{"responseId":"r","candidates":[{"content":{"parts":[{"text":"ż"}]}}]}"#,
+        r#"{"candidates":[{"content":{"parts":[{"text":"hm","thought":true,"thoughtSignature":"c2ln"}]}}]}"#,
+        r#"{"candidates":[{"content":{"parts":[{"functionCall":{"id":"c","name":"ls","args":{"a":1}}}]}}]}"#,
+        r#"{"candidates":[{"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":3}}"#,
+        r#"{"candidates":[{"finishReason":"SAFETY"}]}"#,
+        r#"{"promptFeedback":{"blockReason":"OTHER"}}"#,
+        r#"{"toCome":[{}]}"#,
+        r#"{"error":{"code":503,"message":"busy"}}"#,
+    ];
+    let mut fragments = events_of(&data);
+    fragments
+        .push(r#"{"candidates":[{"content":{"parts":[{"text":"hi"}]},"finishReason":"STOP"}]}"#.to_owned());
+    try_reader::<ReplyReader>(&fragments);
 }

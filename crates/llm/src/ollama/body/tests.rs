@@ -1,10 +1,11 @@
 use std::sync::Arc;
 
-use deft_types::{Extra, ImageContent, Tokens, ToolCall, ToolCallOrigin};
+use deft_types::{Content, Extra, ImageContent, Tokens, ToolCall, ToolCallOrigin};
 use reqwest::Url;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
+use crate::ToolSchema;
 use crate::Tuning;
 
 fn model() -> ChatApi {

@@ -1,19 +1,14 @@
 use serde_json::json;
 
 use super::*;
+use crate::fuzz::{read_pieces, try_reader};
 
 fn lines(lines: &[Value]) -> String {
     lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
 fn read(answer: &str, size: usize) -> Result<Vec<Delta>, ModelError> {
-    let mut reader = ReplyReader::default();
-    let mut deltas = Vec::new();
-    for piece in answer.as_bytes().chunks(size) {
-        deltas.extend(reader.feed(piece)?);
-    }
-    deltas.extend(reader.finish()?);
-    Ok(deltas)
+    read_pieces::<ReplyReader>(answer.as_bytes().chunks(size))
 }
 
 fn piece(message: &Value) -> Value {
@@ -119,4 +114,22 @@ fn an_endless_line_is_refused() {
     assert_eq!(reader.feed(b"{"), Ok(vec![]));
     let error = reader.feed(&vec![b' '; MAX_EVENT_BYTES]).unwrap_err();
     assert!(matches!(error, ModelError::Protocol { .. }), "{error:?}");
+}
+
+#[test]
+fn any_answer_means_the_same_however_it_is_cut() {
+    let fragments = [
+        "{\"message\":{\"content\":\"ż\"}}\n",
+        "{\"message\":{\"thinking\":\"hm\"}}\n",
+        "{\"message\":{\"tool_calls\":[{\"function\":{\"name\":\"ls\",\"arguments\":{\"a\":1}}}]}}\n",
+        "{\"done\":true,\"done_reason\":\"stop\",\"eval_count\":3}\n",
+        "{\"error\":\"busy\"}\n",
+        "{\"to_come\":1}\n",
+        "{",
+        "}",
+        "\n",
+        "null",
+        " ",
+    ];
+    try_reader::<ReplyReader>(&fragments);
 }

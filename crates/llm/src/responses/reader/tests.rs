@@ -1,19 +1,11 @@
 use deft_types::{ReasoningItem, Tokens};
 
 use super::*;
+use crate::fuzz::{events, read_pieces, try_reader};
 
 /// Reads an answer in pieces of that size.
 fn read(answer: &str, size: usize) -> Result<Vec<Delta>, ModelError> {
-    let mut reader = ReplyReader::default();
-    let mut deltas = Vec::new();
-    for piece in answer.as_bytes().chunks(size) {
-        if reader.is_done() {
-            break;
-        }
-        deltas.extend(reader.feed(piece)?);
-    }
-    deltas.extend(reader.finish()?);
-    Ok(deltas)
+    read_pieces::<ReplyReader>(answer.as_bytes().chunks(size))
 }
 
 /// Reads it whole and cut in two at every byte, which must not matter.
@@ -381,4 +373,23 @@ fn endless_items_are_refused() {
     let events: Vec<_> = (0..=MAX_ITEMS).map(|index| done(index, &message(""))).collect();
     let error = read(&stream(&events), 10_000).unwrap_err();
     assert!(error.to_string().contains("1024 items"), "{error}");
+}
+
+#[test]
+fn any_answer_means_the_same_however_it_is_cut() {
+    let data = [
+        r#"{"type":"response.created","response":{"id":"r","status":"in_progress","output":[]}}"#,
+        r#"{"type":"response.output_item.added","output_index":0,"item":{"type":"message","id":"m"}}"#,
+        r#"{"type":"response.output_text.delta","output_index":0,"item_id":"m","delta":"ż"}"#,
+        r#"{"type":"response.output_item.added","output_index":1,"item":{"type":"function_call","id":"f","call_id":"c","name":"ls"}}"#,
+        r#"{"type":"response.function_call_arguments.delta","output_index":1,"item_id":"f","delta":"{"}"#,
+        r#"{"type":"response.function_call_arguments.done","output_index":1,"arguments":"{}"}"#,
+        r#"{"type":"response.output_item.done","output_index":2,"item":{"type":"reasoning","id":"x","encrypted_content":"e","summary":[]}}"#,
+        r#"{"type":"response.completed","response":{"status":"completed","output":[],"usage":{"input_tokens":3}}}"#,
+        r#"{"type":"response.incomplete","response":{"incomplete_details":{"reason":"max_output_tokens"}}}"#,
+        r#"{"type":"response.failed","response":{"error":{"code":"server_error","message":"no"}}}"#,
+        r#"{"type":"to_come","output_index":7}"#,
+        r#"{"type":"error","message":"busy"}"#,
+    ];
+    try_reader::<ReplyReader>(&events(&data));
 }
