@@ -8,6 +8,7 @@
 //! persistent shell on a pseudo-terminal) and `file_editor`.
 
 mod cgroup;
+mod checkpoint;
 mod file_editor;
 mod finish;
 mod output;
@@ -19,6 +20,10 @@ mod tool;
 mod toolbox;
 mod touches;
 
+pub use checkpoint::{
+    Change, Checkpoint, CheckpointError, CheckpointId, CheckpointLimits, Checkpoints, Effect, Failure,
+    NotKept, Overwrite, Restored,
+};
 pub use file_editor::FileEditor;
 pub use finish::Finish;
 pub use output::{OUTPUT_QUEUE, OutputSink};
