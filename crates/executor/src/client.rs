@@ -8,9 +8,11 @@ use std::time::Duration;
 use deft_types::{Action, ActionId};
 use futures::{SinkExt, StreamExt};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
+use uuid::Uuid;
 
+use crate::checkpoints::{CheckpointReply, CheckpointRequest};
 use crate::frame::{self, Hello, Outcome, PROTOCOL_VERSION, Reply, Request};
 
 /// How long an executor may take to introduce itself.
@@ -64,9 +66,16 @@ pub struct Client {
     _tasks: Arc<Tasks>,
 }
 
-/// Calls of this connection that have not ended; `None` once the connection has.
+/// What of this connection has not ended; `None` once the connection has.
 #[derive(Default)]
-struct Calls(Mutex<Option<HashMap<ActionId, mpsc::Sender<Update>>>>);
+struct Calls(Mutex<Option<Open>>);
+
+#[derive(Default)]
+struct Open {
+    calls: HashMap<ActionId, mpsc::Sender<Update>>,
+    /// Questions about checkpoints.
+    asked: HashMap<Uuid, oneshot::Sender<CheckpointReply>>,
+}
 
 /// The two tasks of a connection end with its last client.
 struct Tasks([JoinHandle<()>; 2]);
@@ -103,7 +112,7 @@ impl Client {
             });
         }
 
-        let calls = Arc::new(Calls(Mutex::new(Some(HashMap::new()))));
+        let calls = Arc::new(Calls(Mutex::new(Some(Open::default()))));
         let (requests, mut queue) = mpsc::channel::<Request>(MAX_QUEUED_REQUESTS);
         let write = tokio::spawn({
             let calls = calls.clone();
@@ -181,10 +190,19 @@ impl Client {
 
     fn watch(&self, id: &ActionId) -> RunningCall {
         let (sender, updates) = mpsc::channel(MAX_QUEUED_UPDATES);
-        if let Some(calls) = self.calls.lock().as_mut() {
-            calls.insert(id.clone(), sender);
+        if let Some(open) = self.calls.lock().as_mut() {
+            open.calls.insert(id.clone(), sender);
         }
         RunningCall { updates }
+    }
+
+    /// Asks about checkpoints; nothing if the connection ends first.
+    pub(crate) async fn ask(&self, request: CheckpointRequest) -> Option<CheckpointReply> {
+        let (sender, reply) = oneshot::channel();
+        let id = Uuid::new_v4();
+        self.calls.lock().as_mut()?.asked.insert(id, sender);
+        self.send(Request::Checkpoints { id, request }).await;
+        reply.await.ok()
     }
 
     async fn send(&self, request: Request) {
@@ -198,11 +216,11 @@ impl Calls {
         match reply {
             Reply::Hello(_) => {}
             Reply::Output { id, chunk } => {
-                let calls = self.lock();
+                let open = self.lock();
                 // The last place is kept for the end of the call, which must not be left out.
-                if let Some(sender) = calls
+                if let Some(sender) = open
                     .as_ref()
-                    .and_then(|calls| calls.get(&id))
+                    .and_then(|open| open.calls.get(&id))
                     .filter(|s| s.capacity() > 1)
                 {
                     let _ = sender.try_send(Update::Output(chunk));
@@ -210,11 +228,16 @@ impl Calls {
             }
             Reply::Result { id, outcome } => self.end(&id, Update::Ended(outcome)),
             Reply::Unknown { id } => self.end(&id, Update::Unknown),
+            Reply::Checkpoints { id, reply } => {
+                if let Some(sender) = self.lock().as_mut().and_then(|open| open.asked.remove(&id)) {
+                    let _ = sender.send(reply); // whoever asked may have stopped waiting
+                }
+            }
         }
     }
 
     fn end(&self, id: &ActionId, update: Update) {
-        if let Some(sender) = self.lock().as_mut().and_then(|calls| calls.remove(id)) {
+        if let Some(sender) = self.lock().as_mut().and_then(|open| open.calls.remove(id)) {
             let _ = sender.try_send(update);
         }
     }
@@ -224,7 +247,7 @@ impl Calls {
         self.lock().take();
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<HashMap<ActionId, mpsc::Sender<Update>>>> {
+    fn lock(&self) -> MutexGuard<'_, Option<Open>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
+use crate::checkpoints::{CheckpointReply, CheckpointRequest};
 use crate::frame::{self, Hello, Outcome, PROTOCOL_VERSION, Reply, Request};
 use crate::journal::{Admission, Entry, Journal};
 
@@ -147,7 +148,42 @@ impl Executor {
                     entry.cancel.cancel();
                 }
             }
+            Request::Checkpoints { id, request } => {
+                let done = self.about_checkpoints(request);
+                let replies = replies.clone();
+                forwards.spawn(async move {
+                    let reply = done.await;
+                    answer(Reply::Checkpoints { id, reply }, replies).await;
+                });
+            }
             Request::Shutdown => self.shared.shutdown_requested.cancel(),
+        }
+    }
+
+    /// Starts what was asked at once: it goes on if the client does not wait for it.
+    fn about_checkpoints(&self, request: CheckpointRequest) -> impl Future<Output = CheckpointReply> + use<> {
+        let failed = |message: &str| CheckpointReply::Failed {
+            message: message.to_owned(),
+        };
+        let is_restore = matches!(request, CheckpointRequest::Restore { .. });
+        let work = if is_restore && !self.shared.running.is_empty() {
+            Err(failed(
+                "a tool is at work in this workspace; wait for it or stop it, then restore again",
+            ))
+        } else {
+            let checkpoints = self.shared.tools.checkpoints();
+            Ok(self
+                .shared
+                .running
+                .spawn_blocking(move || request.answer(&checkpoints)))
+        };
+        async move {
+            match work {
+                Ok(task) => task
+                    .await
+                    .unwrap_or_else(|_| failed("the executor ended before it was done")),
+                Err(refused) => refused,
+            }
         }
     }
 

@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use deft_types::ToolSpec;
 
-use crate::{FileEditor, Finish, Terminal, TerminalOptions, Think, Tool, ToolError};
+use crate::{
+    CheckpointLimits, Checkpoints, FileEditor, Finish, Terminal, TerminalOptions, Think, Tool, ToolError,
+};
 
 /// What the tools need to know about where they work.
 #[derive(Clone, Debug)]
@@ -24,6 +26,7 @@ pub struct ToolContext {
 /// shell left in the background.
 pub struct Toolbox {
     tools: Vec<(String, Arc<dyn Tool>)>,
+    checkpoints: Arc<Checkpoints>,
 }
 
 impl Toolbox {
@@ -42,6 +45,11 @@ impl Toolbox {
                 "make the directory {}",
                 context.private_dir.display()
             )))?;
+        let checkpoints = Checkpoints::new(
+            context.workspace.clone(),
+            context.private_dir.join("checkpoints"),
+            CheckpointLimits::default(),
+        );
         let editor = FileEditor::new(context.workspace.clone());
         let tools: [Arc<dyn Tool>; 4] = [
             Arc::new(Terminal::new(context, options)),
@@ -49,7 +57,10 @@ impl Toolbox {
             Arc::new(Finish),
             Arc::new(Think),
         ];
-        let empty = Self { tools: Vec::new() };
+        let empty = Self {
+            tools: Vec::new(),
+            checkpoints: Arc::new(checkpoints),
+        };
         Ok(tools.into_iter().fold(empty, Self::with))
     }
 
@@ -71,6 +82,11 @@ impl Toolbox {
             .iter()
             .find(|(known, _)| known == name)
             .map(|(_, tool)| Arc::clone(tool))
+    }
+
+    /// What the workspace was like before, and the way back to it.
+    pub fn checkpoints(&self) -> Arc<Checkpoints> {
+        Arc::clone(&self.checkpoints)
     }
 
     /// Ends running calls and kills every process the tools have started. Complete only if the process called
