@@ -166,7 +166,7 @@ impl Executor {
             message: message.to_owned(),
         };
         let is_restore = matches!(request, CheckpointRequest::Restore { .. });
-        let work = if is_restore && !self.shared.running.is_empty() {
+        let work = if is_restore && !self.shared.journal.is_idle() {
             Err(failed(
                 "a tool is at work in this workspace; wait for it or stop it, then restore again",
             ))
