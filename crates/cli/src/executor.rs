@@ -12,6 +12,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::args::ExecutorPlace;
+use crate::compose;
 
 /// Serves until a client asks for the end, none has been there for long, or it is told to terminate.
 pub(crate) async fn serve(place: ExecutorPlace) -> anyhow::Result<()> {
@@ -29,7 +30,7 @@ pub(crate) async fn serve(place: ExecutorPlace) -> anyhow::Result<()> {
     let options = TerminalOptions {
         quiet_limit: Duration::from_secs(place.quiet_limit),
     };
-    let tools = Toolbox::with_terminal(context, options)?;
+    let tools = compose::with_language_servers(&context, Toolbox::with_terminal(context.clone(), options)?);
     let executor = Executor::new(tools, place.workspace.display().to_string());
 
     let mut terminate = signal(SignalKind::terminate())?;

@@ -71,6 +71,15 @@ impl Toolbox {
         self
     }
 
+    /// With every tool as `wrap` makes it; its name must stay.
+    #[must_use]
+    pub fn wrapped(mut self, wrap: impl Fn(Arc<dyn Tool>) -> Arc<dyn Tool>) -> Self {
+        for (_, tool) in &mut self.tools {
+            *tool = wrap(Arc::clone(tool));
+        }
+        self
+    }
+
     /// What to offer to a model, always in the same order.
     pub fn specs(&self) -> Vec<ToolSpec> {
         self.tools.iter().map(|(_, tool)| tool.spec()).collect()
