@@ -12,12 +12,13 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::Servers;
+use crate::error::ServerError;
 use crate::place;
 use crate::shown;
 
 const NAME: &str = "code";
 /// How long a file's problems may take.
-const PROBLEMS_LIMIT: Duration = Duration::from_secs(20);
+const PROBLEMS_LIMIT: Duration = Duration::from_secs(30);
 
 /// Asks language servers.
 pub struct Code {
@@ -59,7 +60,7 @@ impl Code {
         let server = self.servers.of(&path).await?;
         let text = server.look_at(&path).await?;
         let document = json!({"uri": place::uri(&path)});
-        let said = |error: crate::connection::ServerError| format!("No answer: {error}.");
+        let said = |error: ServerError| format!("No answer: {error}.");
         let at = || {
             let symbol = question.symbol.as_deref().filter(|symbol| !symbol.is_empty());
             let symbol =

@@ -15,6 +15,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
 use crate::diagnostic::Diagnostic;
+use crate::error::ServerError;
 use crate::message;
 use crate::place;
 
@@ -24,28 +25,6 @@ const MAX_QUEUED: usize = 256;
 const MAX_DIAGNOSTICS: usize = 1000;
 /// Files whose problems are kept.
 const MAX_FILES: usize = 2000;
-
-/// Why a server gave no answer.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ServerError {
-    /// It could not be started. Install it, or mend it.
-    #[error("{program} could not be started: {reason}")]
-    Start {
-        /// The program.
-        program: String,
-        /// Why.
-        reason: String,
-    },
-    /// It is gone. The next call starts another.
-    #[error("the language server ended; call again to start it anew")]
-    Ended,
-    /// It took too long. It may have more to do at first.
-    #[error("the language server did not answer within {} seconds; it may still be reading the project, so try again later", .0.as_secs())]
-    Late(Duration),
-    /// It refused.
-    #[error("the language server refused: {0}")]
-    Refused(String),
-}
 
 /// What a server has published of a file.
 #[derive(Clone, Debug, Default)]

@@ -12,6 +12,7 @@ mod checked;
 mod code;
 mod connection;
 mod diagnostic;
+mod error;
 mod language;
 mod message;
 mod place;

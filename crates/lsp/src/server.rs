@@ -8,16 +8,17 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::connection::{Connection, Published, ServerError};
+use crate::connection::{Connection, Published};
+use crate::error::ServerError;
 use crate::language::Language;
 use crate::place;
 
 /// How long a server may take to introduce itself.
-const START_TIMEOUT: Duration = Duration::from_secs(20);
+const START_TIMEOUT: Duration = Duration::from_secs(30);
 /// Until then a server has told that it reads the project, if it does.
 const GRACE: Duration = Duration::from_millis(300);
 /// How long it may take to answer.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long a question waits for a server that reads the project.
 const REST_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long a server that was asked to end may take.
@@ -27,7 +28,7 @@ const QUIET: Duration = Duration::from_millis(200);
 /// Files that are open at the same time; the one that was opened first is closed for another.
 const MAX_OPEN: usize = 64;
 /// A larger file is not opened.
-const MAX_TEXT_BYTES: u64 = 2_000_000;
+pub(crate) const MAX_TEXT_BYTES: u64 = 2_000_000;
 
 /// A server that has introduced itself.
 pub(crate) struct Server {

@@ -12,8 +12,8 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::connection::ServerError;
 use crate::diagnostic::new_errors;
+use crate::error::ServerError;
 use crate::language::Language;
 use crate::server::{self, Server};
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::place;
+use crate::server::MAX_TEXT_BYTES;
 
 /// Places or symbols that one answer names.
 const MAX_SHOWN: usize = 100;
@@ -86,9 +87,13 @@ pub(crate) fn locations(answer: &Value, workspace: &Path) -> Vec<String> {
 }
 
 fn code(texts: &mut HashMap<PathBuf, String>, path: PathBuf, line: u64) -> Option<String> {
-    let text = texts
-        .entry(path)
-        .or_insert_with_key(|path| std::fs::read_to_string(path).unwrap_or_default());
+    let text = texts.entry(path).or_insert_with_key(|path| {
+        let is_small = path
+            .metadata()
+            .is_ok_and(|data| data.is_file() && data.len() <= MAX_TEXT_BYTES);
+        let text = is_small.then(|| std::fs::read_to_string(path).ok());
+        text.flatten().unwrap_or_default()
+    });
     let line = text.lines().nth(usize::try_from(line).ok()?)?;
     Some(line.trim().chars().take(MAX_LINE_CHARS).collect())
 }

@@ -3,7 +3,7 @@
 
 mod it {
     mod broken;
-    mod npm;
+    mod packages;
     mod place;
     mod real;
 }

@@ -18,7 +18,7 @@ async fn a_workspace_goes_back_to_a_checkpoint_and_forward_again() {
     assert!(stdout(&home.run(&["checkpoints", id])).starts_with("No checkpoint yet"));
 
     fs::write(home.work().join("file"), "one").unwrap();
-    let executors = home.root.path().join(".local/share/deft/executors");
+    let executors = home.root.path().join(".deft/executors");
     let directory = fs::read_dir(executors).unwrap().next().unwrap().unwrap().path();
     let client = Client::connect(UnixStream::connect(directory.join("socket")).await.unwrap())
         .await

