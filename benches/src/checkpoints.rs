@@ -68,11 +68,11 @@ fn run(
     }
     checkpoints.settle()?;
     if let Some(id) = id {
-        let (elapsed, restored) = timed(|| checkpoints.restore(id, Overwrite::Refuse))?;
+        let (elapsed, done) = timed(|| checkpoints.restore(id, Overwrite::Refuse))?;
         ensure!(
-            restored.changes.len() == RESTORED,
+            done.changes.len() == RESTORED,
             "{} files were restored",
-            restored.changes.len()
+            done.changes.len()
         );
         restores.push(elapsed);
     }

@@ -63,11 +63,12 @@ fn add(
     last: &Tree,
 ) {
     let is_left = matches!(effect, Effect::Leave(_));
-    // Something without a copy cannot be brought back, so it counts as somebody's work.
-    let is_known = match (&now, last.get(path)) {
-        (Some(now), Some(last)) => now.same(last) && !matches!(now, Entry::NotKept { .. }),
-        (None, None) => !hides(last, path),
-        (Some(_), None) | (None, Some(_)) => false,
+    // Something without a copy cannot be brought back, so it counts as somebody's work. Where nothing is, or only a
+    // directory's mode changes, nothing can be lost: a restore that was killed leaves such things.
+    let is_known = match (&now, &then, last.get(path)) {
+        (None, _, _) | (Some(Entry::Directory { .. }), Some(Entry::Directory { .. }), _) => true,
+        (Some(Entry::NotKept { .. }), _, _) | (Some(_), _, None) => false,
+        (Some(now), _, Some(last)) => now.same(last),
     };
     let step = Step {
         effect,

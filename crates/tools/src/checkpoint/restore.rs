@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use rustix::fs::{
-    AtFlags, Mode, OFlags, chmod, fchmod, mkdirat, openat, renameat, statat, symlinkat, unlinkat,
+    AtFlags, FileType, Mode, OFlags, chmod, fchmod, mkdirat, openat, renameat, statat, symlinkat, unlinkat,
 };
 use uuid::Uuid;
 
@@ -133,7 +133,7 @@ impl Restore<'_> {
 
     fn remove(&self, path: &[u8], now: &Entry) -> io::Result<()> {
         let parent = self.root.parent(path)?;
-        check_unchanged(&parent, path, now)?;
+        check_unchanged(&parent, path, Some(now))?;
         Ok(unlinkat(&parent, split(path).1, AtFlags::empty())?)
     }
 
@@ -157,7 +157,7 @@ impl Restore<'_> {
             Entry::Directory { .. } | Entry::NotKept { .. } => Err(io::ErrorKind::InvalidInput.into()),
         };
         let moved = made
-            .and_then(|()| now.map_or(Ok(()), |now| check_unchanged(&parent, path, now)))
+            .and_then(|()| check_unchanged(&parent, path, now))
             .and_then(|()| Ok(renameat(&parent, &beside, &parent, split(path).1)?));
         if moved.is_err() {
             let _ = unlinkat(&parent, &beside, AtFlags::empty()); // already failing; the first error is the one to tell
@@ -176,14 +176,20 @@ impl Restore<'_> {
 }
 
 /// Somebody may have written to a file after we looked: that edit is in no checkpoint.
-fn check_unchanged(parent: &OwnedFd, path: &[u8], now: &Entry) -> io::Result<()> {
-    let (Entry::File { stamp, .. } | Entry::NotKept { stamp, .. }) = now else {
-        return Ok(());
+fn check_unchanged(parent: &OwnedFd, path: &[u8], now: Option<&Entry>) -> io::Result<()> {
+    let found = statat(parent, split(path).1, AtFlags::SYMLINK_NOFOLLOW);
+    let is_unchanged = match (now, found) {
+        (Some(Entry::File { stamp, .. } | Entry::NotKept { stamp, .. }), Ok(stat)) => {
+            Stamp::of(&stat) == *stamp
+        }
+        (Some(Entry::Symlink { .. }), Ok(stat)) => FileType::from_raw_mode(stat.st_mode) == FileType::Symlink,
+        (Some(Entry::Directory { .. }) | None, found) => found.is_err(), // it has made way
+        (Some(_), Err(_)) => false,
     };
-    match statat(parent, split(path).1, AtFlags::SYMLINK_NOFOLLOW) {
-        Ok(stat) if Stamp::of(&stat) == *stamp => Ok(()),
-        _ => Err(io::Error::other(
-            "it changed while the workspace was being restored",
-        )),
+    if is_unchanged {
+        return Ok(());
     }
+    Err(io::Error::other(
+        "it changed while the workspace was being restored",
+    ))
 }
