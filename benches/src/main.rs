@@ -5,6 +5,7 @@
 #![allow(clippy::print_stdout)] // this is a command line
 
 mod append;
+mod checkpoints;
 mod commands;
 mod machine;
 mod memory;
@@ -40,12 +41,13 @@ fn main() -> anyhow::Result<()> {
         .canonicalize()
         .with_context(|| format!("there is no {}; build it with `make build`", deft.display()))?;
     let machine = Machine::look();
-    let measures: [Measure; 6] = [
+    let measures: [Measure; 7] = [
         start::measure,
         streams::measure,
         commands::measure,
         steps::measure,
         append::measure,
+        checkpoints::measure,
         memory::measure,
     ];
     let mut sections = Vec::with_capacity(measures.len());

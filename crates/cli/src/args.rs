@@ -24,6 +24,10 @@ pub(crate) enum Command {
     List(Listing),
     /// Every event of a conversation
     Show(Show),
+    /// The moments to which a conversation's workspace can go back
+    Checkpoints(Checkpoints),
+    /// Make a conversation's workspace what it was at a checkpoint
+    Restore(Restore),
     /// The models you can use: what is set up, and what runs on this machine
     Models(Models),
     /// The MCP servers that are set up, and whether they work
@@ -152,6 +156,33 @@ pub(crate) struct Show {
     /// Print one JSON event a line
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) flags: Flags,
+}
+
+#[derive(Args)]
+pub(crate) struct Checkpoints {
+    /// The conversation (the beginning of its id is enough)
+    pub(crate) id: String,
+    /// Print one JSON checkpoint a line
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) flags: Flags,
+}
+
+#[derive(Args)]
+pub(crate) struct Restore {
+    /// The conversation (the beginning of its id is enough)
+    pub(crate) id: String,
+    /// The checkpoint's number
+    pub(crate) checkpoint: u64,
+    /// Replace files that somebody else changed meanwhile
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Only show what would change
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     #[command(flatten)]
     pub(crate) flags: Flags,
 }

@@ -10,6 +10,7 @@ use deft_llm::{
     AwsSettings, Condition, Model, ModelSettings, NamedModel, OpenModelError, PrefixWatch, Prices, Proxies,
     Registry, RetryPolicy,
 };
+use deft_lsp::{Checked, Code, Servers};
 use deft_store::{ConversationRecord, Durability, NewConversation, Options, Owner, SqliteStore, Store};
 use deft_tools::{ToolContext, Toolbox};
 use deft_types::{ConversationId, Money, Secret};
@@ -270,24 +271,16 @@ pub(crate) async fn open(
     opened: Opened,
     record: &ConversationRecord,
 ) -> anyhow::Result<Conversation> {
-    let root = PathBuf::from(&record.workspace);
-    let directory = executor_directory(&settings.data_dir.value, record.id)?;
-    let workspace = LocalWorkspace {
-        program: PathBuf::from("/proc/self/exe"), // stays right when the file is replaced by an update
-        root: root.clone(),
-        directory: directory.clone(),
-        linger: settings.executor_linger.value,
-        quiet_limit: settings.terminal_no_change_timeout.value,
-    };
-    if !root.is_dir() {
-        return Err(deft_workspace::WorkspaceError::Missing(root).into());
+    let workspace = workspace(settings, record)?;
+    if !workspace.root.is_dir() {
+        return Err(deft_workspace::WorkspaceError::Missing(workspace.root).into());
     }
     let context = ToolContext {
-        workspace: root,
-        private_dir: directory,
+        workspace: workspace.root.clone(),
+        private_dir: workspace.directory.clone(),
         env: Vec::new(),
     };
-    let tools = Toolbox::standard(context)?.specs();
+    let tools = with_language_servers(&context, Toolbox::standard(context.clone())?).specs();
     let lease = store.acquire(record.id, &Owner::this_process()).await?;
     let parts = Parts {
         store,
@@ -311,6 +304,25 @@ pub(crate) async fn open(
         memory: Memory::default(),
     };
     Ok(Conversation::open(parts).await?)
+}
+
+/// Adds what language servers know to the tools.
+pub(crate) fn with_language_servers(context: &ToolContext, tools: Toolbox) -> Toolbox {
+    let servers = Servers::new(context);
+    tools
+        .wrapped(|tool| Arc::new(Checked::new(tool, servers.clone())))
+        .with(Arc::new(Code::new(servers)))
+}
+
+/// Where a conversation works.
+pub(crate) fn workspace(settings: &Settings, record: &ConversationRecord) -> anyhow::Result<LocalWorkspace> {
+    Ok(LocalWorkspace {
+        program: PathBuf::from("/proc/self/exe"), // stays right when the file is replaced by an update
+        root: PathBuf::from(&record.workspace),
+        directory: executor_directory(&settings.data_dir.value, record.id)?,
+        linger: settings.executor_linger.value,
+        quiet_limit: settings.terminal_no_change_timeout.value,
+    })
 }
 
 /// Where a conversation's executor has its socket: in the data directory, unless that makes the socket's path

@@ -14,6 +14,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::args::ExecutorPlace;
+use crate::compose;
 
 /// Serves until a client asks for the end, none has been there for long, or it is told to terminate.
 pub(crate) async fn serve(place: ExecutorPlace) -> anyhow::Result<()> {
@@ -32,7 +33,8 @@ pub(crate) async fn serve(place: ExecutorPlace) -> anyhow::Result<()> {
         quiet_limit: Duration::from_secs(place.quiet_limit),
     };
     let servers = LocalServers::new(context.clone(), Limits::default());
-    let tools = Toolbox::with_terminal(context, options)?.with_servers(Arc::new(servers));
+    let tools = compose::with_language_servers(&context, Toolbox::with_terminal(context.clone(), options)?)
+        .with_servers(Arc::new(servers));
     let executor = Executor::new(tools, place.workspace.display().to_string());
 
     let mut terminate = signal(SignalKind::terminate())?;

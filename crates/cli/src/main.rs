@@ -3,6 +3,7 @@
 //! Begin reading at [`args`] (what can be typed), then [`compose`] (how the parts fit) and [`run`].
 
 mod args;
+mod checkpoints;
 mod compose;
 mod config;
 mod demo;
@@ -38,6 +39,8 @@ fn main() -> ExitCode {
         Command::Demo(args) => wait(demo::demo(&args)),
         Command::List(args) => while_read(wait(list::list(&args))),
         Command::Show(args) => while_read(wait(show::show(&args))),
+        Command::Checkpoints(args) => while_read(wait(checkpoints::checkpoints(&args))),
+        Command::Restore(args) => wait(checkpoints::restore(&args)),
         Command::Models(args) => while_read(wait(models::models(args))),
         Command::Mcp(args) => while_read(wait(mcp::mcp(args))),
         Command::Config(args) => while_read(config::config(&args)),

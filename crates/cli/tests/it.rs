@@ -1,6 +1,8 @@
 //! What is tested of `deft` from the outside.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "it/checkpoints.rs"]
+mod checkpoints;
 #[path = "it/commands.rs"]
 mod commands;
 #[path = "it/crash.rs"]

@@ -14,6 +14,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use uuid::Uuid;
 
+use crate::checkpoints::{CheckpointReply, CheckpointRequest};
 use crate::frame::{self, Hello, Outcome, PROTOCOL_VERSION, Reply, Request};
 
 /// How long an executor may take to introduce itself.
@@ -75,6 +76,8 @@ struct Calls(Mutex<Option<Open>>);
 struct Open {
     calls: HashMap<ActionId, mpsc::Sender<Update>>,
     starts: HashMap<Uuid, oneshot::Sender<StartedServers>>,
+    /// Questions about checkpoints.
+    asked: HashMap<Uuid, oneshot::Sender<CheckpointReply>>,
 }
 
 /// How servers are doing, or why none could be started.
@@ -225,6 +228,15 @@ impl Client {
         RunningCall { updates }
     }
 
+    /// Asks about checkpoints; nothing if the connection ends first.
+    pub(crate) async fn ask(&self, request: CheckpointRequest) -> Option<CheckpointReply> {
+        let (sender, reply) = oneshot::channel();
+        let id = Uuid::new_v4();
+        self.calls.lock().as_mut()?.asked.insert(id, sender);
+        self.send(Request::Checkpoints { id, request }).await;
+        reply.await.ok()
+    }
+
     async fn send(&self, request: Request) {
         // A failed send means a broken connection, which every open call is told by `Lost`.
         let _ = self.requests.send(request).await;
@@ -251,6 +263,11 @@ impl Calls {
             Reply::McpServers { id, servers } => {
                 if let Some(sender) = self.lock().as_mut().and_then(|open| open.starts.remove(&id)) {
                     let _ = sender.send(servers);
+                }
+            }
+            Reply::Checkpoints { id, reply } => {
+                if let Some(sender) = self.lock().as_mut().and_then(|open| open.asked.remove(&id)) {
+                    let _ = sender.send(reply); // whoever asked may have stopped waiting
                 }
             }
         }

@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
+use crate::checkpoints::{CheckpointReply, CheckpointRequest};
 use crate::frame::{self, Hello, Outcome, PROTOCOL_VERSION, Reply, Request};
 use crate::journal::{Admission, Entry, Journal};
 
@@ -162,7 +163,44 @@ impl Executor {
                     answer(Reply::McpServers { id, servers }, replies).await;
                 });
             }
+            Request::Checkpoints { id, request } => {
+                let done = self.about_checkpoints(request);
+                let replies = replies.clone();
+                forwards.spawn(async move {
+                    let reply = done.await;
+                    answer(Reply::Checkpoints { id, reply }, replies).await;
+                });
+            }
             Request::Shutdown => self.shared.shutdown_requested.cancel(),
+        }
+    }
+
+    /// Starts what was asked at once: it goes on if the client does not wait for it.
+    fn about_checkpoints(&self, request: CheckpointRequest) -> impl Future<Output = CheckpointReply> + use<> {
+        let failed = |message: &str| CheckpointReply::Failed {
+            message: message.to_owned(),
+        };
+        let is_restore = matches!(request, CheckpointRequest::Restore { .. });
+        let work = if is_restore && !self.shared.journal.is_idle() {
+            Err(failed(
+                "a tool is at work in this workspace; wait for it or stop it, then restore again",
+            ))
+        } else {
+            match self.shared.tools.checkpoints() {
+                Some(checkpoints) => Ok(self
+                    .shared
+                    .running
+                    .spawn_blocking(move || request.answer(&checkpoints))),
+                None => Err(failed("there is no workspace here to keep checkpoints of")),
+            }
+        };
+        async move {
+            match work {
+                Ok(task) => task
+                    .await
+                    .unwrap_or_else(|_| failed("the executor ended before it was done")),
+                Err(refused) => refused,
+            }
         }
     }
 

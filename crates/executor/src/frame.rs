@@ -16,6 +16,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::codec::{FramedRead, FramedWrite, LengthDelimitedCodec};
 use uuid::Uuid;
 
+use crate::checkpoints::{CheckpointReply, CheckpointRequest};
+
 /// Both ends must speak the same version.
 pub const PROTOCOL_VERSION: u32 = 2;
 
@@ -72,6 +74,13 @@ pub enum Request {
         /// What was approved of them.
         approvals: McpApprovals,
     },
+    /// Something about checkpoints.
+    Checkpoints {
+        /// The client's name for this question.
+        id: Uuid,
+        /// What.
+        request: CheckpointRequest,
+    },
     /// End the executor and everything it started.
     Shutdown,
 }
@@ -107,6 +116,13 @@ pub enum Reply {
     Unknown {
         /// The call.
         id: ActionId,
+    },
+    /// The answer to `checkpoints`.
+    Checkpoints {
+        /// The client's name for the question.
+        id: Uuid,
+        /// What happened.
+        reply: CheckpointReply,
     },
 }
 

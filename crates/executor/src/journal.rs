@@ -103,6 +103,11 @@ impl Journal {
         self.lock().entries.get(id).cloned()
     }
 
+    /// Whether every call that was made has its result.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.lock().entries.values().all(Entry::has_ended)
+    }
+
     /// Forgets a call's result: now, or as soon as there is one.
     pub(crate) fn acknowledge(&self, id: &ActionId) {
         let mut calls = self.lock();

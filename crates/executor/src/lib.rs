@@ -5,12 +5,14 @@
 //! [`daemon`] puts an executor on a private socket, so that it outlives a dropped connection or a
 //! restarted server.
 
+mod checkpoints;
 mod client;
 pub mod daemon;
 mod executor;
 pub mod frame;
 mod journal;
 
+pub use checkpoints::{CheckpointFailure, CheckpointReply, CheckpointRequest};
 pub use client::{Client, ClientError, RunningCall, StartedServers, Update};
 pub use executor::Executor;
 pub use frame::{Hello, Outcome};

@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 use deft_executor::daemon::{Daemon, SOCKET, private_directory};
 use deft_executor::frame::Request;
-use deft_executor::{Client, Executor, Outcome, Update};
-use deft_tools::{SecretSet, ToolContext, Toolbox};
+use deft_executor::{CheckpointFailure, Client, Executor, Outcome, Update};
+use deft_tools::{Effect, Overwrite, SecretSet, ToolContext, Toolbox};
 use deft_types::{Action, Observation, Secret, TerminalAction, TerminalObservation};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -372,4 +372,83 @@ fn a_frame_with_more_secrets_than_can_be_hidden_is_no_frame() {
     let frame = serde_json::json!({"type": "set_secrets", "secrets": {"A": value}});
     let error = serde_json::from_value::<Request>(frame).unwrap_err().to_string();
     assert!(error.contains("too many secrets"), "{error}");
+}
+
+#[tokio::test]
+async fn what_shell_commands_changed_can_be_taken_back() {
+    let place = Place::new();
+    fs::write(place.root.path().join(".gitignore"), "private").unwrap();
+    fs::write(place.root.path().join("kept"), "one").unwrap();
+    fs::write(place.root.path().join("deleted"), "one").unwrap();
+    let client = place.connect().await;
+    let id = client.checkpoint("turn 1".to_owned()).await.unwrap();
+    terminal(
+        call(&client, "1", "echo two > kept; rm deleted; touch new")
+            .await
+            .end()
+            .await,
+    );
+    client.settle().await.unwrap();
+
+    let listed = client.checkpoints().await.unwrap();
+    assert_eq!(
+        listed
+            .iter()
+            .map(|one| (one.id, one.label.as_str()))
+            .collect::<Vec<_>>(),
+        [(id, "turn 1")]
+    );
+    let preview = client.preview(id).await.unwrap();
+    let told: Vec<_> = preview
+        .iter()
+        .map(|change| (change.path.as_str(), change.effect))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("deleted", Effect::Create),
+            ("kept", Effect::Modify),
+            ("new", Effect::Delete)
+        ]
+    );
+
+    let running = call(&client, "2", "touch begun; sleep 100").await;
+    place.wait_for_file("begun").await;
+    let refused = client.restore(id, Overwrite::Allow).await.unwrap_err();
+    assert!(
+        matches!(&refused, CheckpointFailure::Refused(why) if why.contains("at work")),
+        "{refused}"
+    );
+    client.cancel("2".into()).await;
+    running.end().await;
+
+    fs::write(place.root.path().join("kept"), "by a person").unwrap();
+    let refused = client.restore(id, Overwrite::Refuse).await.unwrap_err();
+    assert!(
+        refused
+            .to_string()
+            .contains("somebody else meanwhile: begun, kept"),
+        "{refused}"
+    );
+    let restored = client.restore(id, Overwrite::Allow).await.unwrap();
+    assert_eq!(
+        (place.file("kept"), place.file("deleted")),
+        ("one".into(), "one".into())
+    );
+    assert!(!place.root.path().join("new").exists());
+    client.restore(restored.undo, Overwrite::Refuse).await.unwrap();
+    assert_eq!(place.file("kept"), "by a person");
+}
+
+#[tokio::test]
+async fn a_question_about_checkpoints_ends_with_the_connection() {
+    let (near, far) = tokio::io::duplex(1 << 16);
+    let place = Place::new();
+    let executor = place.executor.clone();
+    let serving = tokio::spawn(async move { executor.serve(far).await });
+    let client = Client::connect(near).await.unwrap();
+    serving.abort();
+    let _ = serving.await;
+    let lost = client.checkpoints().await;
+    assert!(matches!(lost, Err(CheckpointFailure::Lost)), "{lost:?}");
 }

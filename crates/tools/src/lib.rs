@@ -8,6 +8,7 @@
 //! persistent shell on a pseudo-terminal) and `file_editor`.
 
 mod cgroup;
+mod checkpoint;
 mod file_editor;
 mod finish;
 #[cfg(test)]
@@ -25,6 +26,10 @@ mod toolbox;
 mod touches;
 mod turns;
 
+pub use checkpoint::{
+    Change, Checkpoint, CheckpointError, CheckpointId, CheckpointLimits, Checkpoints, Effect, Failure,
+    NotKept, Overwrite, Restored,
+};
 pub use file_editor::FileEditor;
 pub use finish::Finish;
 pub use mask::{Mask, MaskedStream};

@@ -8,7 +8,10 @@ use std::sync::Arc;
 use deft_types::{McpApprovals, McpServerStatus, ToolSpec};
 use serde_json::Value;
 
-use crate::{FileEditor, Finish, Secrets, Terminal, TerminalOptions, Think, Tool, ToolError, ToolServers};
+use crate::{
+    CheckpointLimits, Checkpoints, FileEditor, Finish, Secrets, Terminal, TerminalOptions, Think, Tool,
+    ToolError, ToolServers,
+};
 
 /// What the tools need to know about where they work.
 #[derive(Clone, Debug)]
@@ -28,6 +31,7 @@ pub struct Toolbox {
     tools: Vec<(String, Arc<dyn Tool>)>,
     secrets: Secrets,
     servers: Option<Arc<dyn ToolServers>>,
+    checkpoints: Option<Arc<Checkpoints>>,
 }
 
 impl Toolbox {
@@ -51,8 +55,16 @@ impl Toolbox {
                 "make the directory {}",
                 context.private_dir.display()
             )))?;
+        let checkpoints = Checkpoints::new(
+            context.workspace.clone(),
+            context.private_dir.join("checkpoints"),
+            CheckpointLimits::default(),
+        );
         let editor = FileEditor::new(context.workspace.clone());
-        let toolbox = Self::default();
+        let toolbox = Self {
+            checkpoints: Some(Arc::new(checkpoints)),
+            ..Self::default()
+        };
         let terminal = Terminal::new(context, options, toolbox.secrets.clone());
         Ok(toolbox.with(Arc::new(terminal)).with(Arc::new(editor)))
     }
@@ -89,7 +101,16 @@ impl Toolbox {
         servers.start(config, approvals, reserved.collect()).await
     }
 
-    /// What to offer to a model, always in the same order; without what servers offer.
+    /// With every tool as `wrap` makes it; its name must stay.
+    #[must_use]
+    pub fn wrapped(mut self, wrap: impl Fn(Arc<dyn Tool>) -> Arc<dyn Tool>) -> Self {
+        for (_, tool) in &mut self.tools {
+            *tool = wrap(Arc::clone(tool));
+        }
+        self
+    }
+
+    /// What to offer to a model, always in the same order.
     pub fn specs(&self) -> Vec<ToolSpec> {
         self.tools.iter().map(|(_, tool)| tool.spec()).collect()
     }
@@ -99,6 +120,11 @@ impl Toolbox {
         let own = self.tools.iter().find(|(known, _)| known == name);
         own.map(|(_, tool)| Arc::clone(tool))
             .or_else(|| self.servers.as_ref()?.tool(name))
+    }
+
+    /// What the workspace was like before, and the way back to it.
+    pub fn checkpoints(&self) -> Option<Arc<Checkpoints>> {
+        self.checkpoints.clone()
     }
 
     /// Ends running calls and kills every process the tools have started. Complete only if the process called

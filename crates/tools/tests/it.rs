@@ -3,6 +3,9 @@
 
 mod it {
     mod bench;
+    mod checkpoint;
+    mod checkpoint_crash;
+    mod checkpoint_property;
     mod commands;
     mod editor;
     mod load;

@@ -25,6 +25,14 @@ macro_rules! common_parts {
                 }
             }
 
+            /// Says something more.
+            pub fn add(&mut self, part: Content) {
+                match self {
+                    $(Self::$variant(body) => body.content.push(part),)*
+                    Self::Unknown(_) => {}
+                }
+            }
+
             /// Whether the tool failed at what it was asked.
             pub fn is_error(&self) -> bool {
                 match self {

@@ -1,6 +1,6 @@
 //! The directory where Deft keeps conversations: the user's alone.
 
-use std::fs::{DirBuilder, Metadata};
+use std::fs::{self, DirBuilder, Metadata};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
@@ -66,14 +66,18 @@ pub(crate) enum DataDirError {
 pub(crate) fn prepare_data_dir(path: &Path) -> Result<(), DataDirError> {
     match path.metadata() {
         Ok(_) => {}
-        Err(error) if error.kind() == io::ErrorKind::NotFound => DirBuilder::new()
-            .recursive(true)
-            .mode(PRIVATE)
-            .create(path)
-            .map_err(|source| DataDirError::Create {
-                path: path.to_owned(),
-                source,
-            })?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            DirBuilder::new()
+                .recursive(true)
+                .mode(PRIVATE)
+                .create(path)
+                .map_err(|source| DataDirError::Create {
+                    path: path.to_owned(),
+                    source,
+                })?;
+            // It may lie in a workspace: neither its owner's repository nor a checkpoint is to have it.
+            let _ = fs::write(path.join(".gitignore"), "*\n");
+        }
         Err(source) => {
             return Err(DataDirError::Look {
                 path: path.to_owned(),
@@ -116,7 +120,7 @@ fn judge(path: &Path, found: &Metadata, me: u32) -> Result<(), DataDirError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs::{self, Permissions};
+    use std::fs::Permissions;
     use std::os::unix::fs::PermissionsExt as _;
 
     fn mode(path: &Path) -> u32 {

@@ -21,11 +21,11 @@ impl Home {
         Self { root }
     }
 
-    fn work(&self) -> PathBuf {
+    pub(crate) fn work(&self) -> PathBuf {
         self.root.path().join("work")
     }
 
-    fn script(&self, text: &str) -> String {
+    pub(crate) fn script(&self, text: &str) -> String {
         let file = self.root.path().join("script.yaml");
         fs::write(&file, text).unwrap();
         format!("script:{}", file.display())
@@ -43,7 +43,7 @@ impl Home {
         command
     }
 
-    fn run(&self, args: &[&str]) -> Output {
+    pub(crate) fn run(&self, args: &[&str]) -> Output {
         self.deft(args).output().unwrap()
     }
 }
@@ -57,7 +57,7 @@ pub(crate) fn stderr(output: &Output) -> String {
 }
 
 /// One JSON value a line.
-fn lines(output: &Output) -> Vec<Value> {
+pub(crate) fn lines(output: &Output) -> Vec<Value> {
     stdout(output)
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
