@@ -58,7 +58,10 @@ impl Excerpt {
             Some(next) => Some(format!(
                 "[Characters {start} to {next} of {total}; go on with {argument}={next}.]"
             )),
-            None if start > 0 => Some(format!("[Characters {start} to {} of {total}: the end.]", start + shown)),
+            None if start > 0 => Some(format!(
+                "[Characters {start} to {} of {total}: the end.]",
+                start + shown
+            )),
             None => None,
         }
     }

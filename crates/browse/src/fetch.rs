@@ -5,6 +5,7 @@ mod client;
 #[cfg(test)]
 mod tests;
 
+use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -113,7 +114,10 @@ impl Fetch {
         let fetched = timeout(self.limit, client.get(url))
             .await
             .map_err(|_| FetchError::Timeout(self.limit))??;
-        Ok((show(&fetched, arguments), fetched.status.is_client_error() || fetched.status.is_server_error()))
+        Ok((
+            show(&fetched, arguments),
+            fetched.status.is_client_error() || fetched.status.is_server_error(),
+        ))
     }
 }
 
@@ -138,7 +142,11 @@ fn show(fetched: &Fetched, arguments: &Arguments) -> String {
         body::Kind::Html | body::Kind::Text => text.clone(),
     };
     if *cut {
-        head.push_str(&format!("[Only the first {} MB were read.]\n", MAX_BODY_BYTES / 1024 / 1024));
+        let _ = writeln!(
+            head,
+            "[Only the first {} MB were read.]",
+            MAX_BODY_BYTES / 1024 / 1024
+        ); // a string takes it
     }
     let part = Excerpt::of(&text, arguments.start);
     if let Some(note) = part.note(arguments.start, "start") {
@@ -164,7 +172,7 @@ impl Tool for Fetch {
             }),
             &["url"],
         );
-        spec.definition.kind = "MCPToolDefinition".to_owned();
+        "MCPToolDefinition".clone_into(&mut spec.definition.kind);
         if let Some(hints) = &mut spec.definition.annotations {
             (hints.destructive_hint, hints.idempotent_hint) = (false, true);
         }

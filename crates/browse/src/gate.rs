@@ -121,7 +121,10 @@ impl Names for SystemNames {
                 .get_or_try_init(|| async { TokioResolver::builder_tokio()?.build() })
                 .await
                 .map_err(|error| error.to_string())?;
-            let found = resolver.lookup_ip(name).await.map_err(|error| error.to_string())?;
+            let found = resolver
+                .lookup_ip(name)
+                .await
+                .map_err(|error| error.to_string())?;
             Ok(found.iter().collect())
         }
         .boxed()
@@ -148,7 +151,11 @@ mod tests {
                 (Addresses::PublicAndLoopback, loopback),
                 (Addresses::All, all),
             ] {
-                assert_eq!(Gate::new(allowed).pass(host).await.is_ok(), expected, "{host} {allowed:?}");
+                assert_eq!(
+                    Gate::new(allowed).pass(host).await.is_ok(),
+                    expected,
+                    "{host} {allowed:?}"
+                );
             }
         }
     }

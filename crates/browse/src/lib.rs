@@ -7,7 +7,7 @@
 //!
 //! Begin reading at [`tools`], [`Fetch`] and `browser.rs`.
 
-//mod browser;
+mod browser;
 mod excerpt;
 mod fetch;
 mod gate;
@@ -20,7 +20,14 @@ use std::sync::Arc;
 
 use deft_tools::{Tool, ToolContext};
 
-
-
+pub use browser::{BrowserOptions, browser_tools};
+pub use fetch::{Fetch, FetchOptions};
 pub use gate::Addresses;
 
+/// All tools of this crate, set up as usual, always in the same order.
+pub fn tools(context: ToolContext) -> Vec<Arc<dyn Tool>> {
+    let fetch = Fetch::new(&context, FetchOptions::default());
+    let mut tools: Vec<Arc<dyn Tool>> = vec![Arc::new(fetch)];
+    tools.extend(browser_tools(context, BrowserOptions::default()));
+    tools
+}

@@ -31,8 +31,8 @@ pub(crate) struct Page {
 
 /// Never for reading.
 const UNSEEN: [&str; 14] = [
-    "script", "style", "noscript", "template", "svg", "iframe", "object", "canvas", "select", "textarea", "datalist",
-    "math", "video", "audio",
+    "script", "style", "noscript", "template", "svg", "iframe", "object", "canvas", "select", "textarea",
+    "datalist", "math", "video", "audio",
 ];
 
 /// Around what a page is about.
@@ -164,10 +164,11 @@ impl Reading<'_> {
         let Some(alt) = alt.filter(|alt| !alt.is_empty()) else {
             return;
         };
-        self.writer.text(&match source.and_then(|source| self.whole(&source)) {
-            Some(source) if self.show == Links::Shown => format!("![{alt}]({source})"),
-            _ => format!("[picture: {alt}]"),
-        });
+        self.writer
+            .text(&match source.and_then(|source| self.whole(&source)) {
+                Some(source) if self.show == Links::Shown => format!("![{alt}]({source})"),
+                _ => format!("[picture: {alt}]"),
+            });
     }
 
     /// The address of a link, if it leads anywhere.
@@ -184,7 +185,9 @@ impl Reading<'_> {
 
     fn finish(self) -> Page {
         let text = self.writer.finish();
-        let main = self.main.map(|(begin, end)| text.get(begin..end.unwrap_or(text.len())));
+        let main = self
+            .main
+            .map(|(begin, end)| text.get(begin..end.unwrap_or(text.len())));
         let text = match main.flatten().map(str::trim) {
             Some(main) if main.chars().count() >= MIN_MAIN_CHARS => main.to_owned(),
             Some(_) | None => text.trim().to_owned(),
@@ -200,6 +203,18 @@ impl Reading<'_> {
 fn is_void(name: &str) -> bool {
     matches!(
         name,
-        "area" | "base" | "br" | "col" | "embed" | "hr" | "img" | "input" | "link" | "meta" | "source" | "track" | "wbr"
+        "area"
+            | "base"
+            | "br"
+            | "col"
+            | "embed"
+            | "hr"
+            | "img"
+            | "input"
+            | "link"
+            | "meta"
+            | "source"
+            | "track"
+            | "wbr"
     )
 }

@@ -21,17 +21,20 @@ const MAX_CONNECTIONS: usize = 256;
 /// How long a client may take to say where to, and a server to answer.
 const CONNECT_LIMIT: Duration = Duration::from_secs(15);
 /// How many failures are remembered.
-const MAX_FAILURES: usize = 32;
+const MAX_FAILURES: usize = 64;
 /// How long to wait when the system cannot give us another connection.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// What the protocol says of a connection that was not made.
 const GENERAL_FAILURE: u8 = 1;
 
+/// The last failures, a host and a reason each.
+type Failures = Arc<Mutex<VecDeque<(String, String)>>>;
+
 /// Serves until it is dropped.
 pub(crate) struct Proxy {
     address: SocketAddr,
-    failures: Arc<Failures>,
+    failures: Failures,
     _serving: JoinSet<()>,
 }
 
@@ -39,7 +42,7 @@ impl Proxy {
     pub(crate) async fn start(gate: Gate) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
-        let failures = Arc::new(Failures::default());
+        let failures = Failures::default();
         let mut serving = JoinSet::new();
         serving.spawn(accept(listener, gate, failures.clone()));
         Ok(Self {
@@ -55,11 +58,13 @@ impl Proxy {
 
     /// Why the last connection to a host was not made: Chromium does not say.
     pub(crate) fn failure(&self, host: &str) -> Option<String> {
-        self.failures.find(host)
+        let failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = failures.iter().rev().find(|(other, _)| other == host);
+        found.map(|(_, reason)| reason.clone())
     }
 }
 
-async fn accept(listener: TcpListener, gate: Gate, failures: Arc<Failures>) {
+async fn accept(listener: TcpListener, gate: Gate, failures: Failures) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
@@ -75,23 +80,30 @@ async fn accept(listener: TcpListener, gate: Gate, failures: Arc<Failures>) {
 }
 
 /// A client that breaks off or breaks the protocol only loses its connection.
-async fn serve(mut client: TcpStream, gate: Gate, failures: Arc<Failures>) {
+async fn serve(mut client: TcpStream, gate: Gate, failures: Failures) {
     let Ok(Ok((host, port))) = timeout(CONNECT_LIMIT, greet(&mut client)).await else {
         return;
     };
     let reply = |code: u8| [5, code, 0, 1, 0, 0, 0, 0, 0, 0];
     match connect(&gate, &host, port).await {
         Ok(mut server) => {
-            failures.forget(&host);
             if client.write_all(&reply(0)).await.is_ok() {
                 let _ = copy_bidirectional(&mut client, &mut server).await;
             }
         }
         Err(reason) => {
-            failures.keep(host, reason);
+            keep(&failures, host, reason);
             let _ = client.write_all(&reply(GENERAL_FAILURE)).await;
         }
     }
+}
+
+fn keep(failures: &Failures, host: String, reason: String) {
+    let mut failures = failures.lock().unwrap_or_else(PoisonError::into_inner);
+    if failures.len() == MAX_FAILURES {
+        failures.pop_front();
+    }
+    failures.push_back((host, reason));
 }
 
 /// Reads where the client wants to go (RFC 1928, without authentication).
@@ -136,40 +148,22 @@ async fn connect(gate: &Gate, host: &str, port: u16) -> Result<TcpStream, String
                 let _ = server.set_nodelay(true); // only a matter of speed
                 return Ok(server);
             }
-            Ok(Err(error)) => reason = failure(address, port, &error.to_string()),
-            Err(_) => reason = failure(address, port, &format!("no answer within {} s", CONNECT_LIMIT.as_secs())),
+            Ok(Err(error)) => reason = describe(address, port, &error.to_string()),
+            Err(_) => {
+                reason = describe(
+                    address,
+                    port,
+                    &format!("no answer within {} s", CONNECT_LIMIT.as_secs()),
+                );
+            }
         }
     }
     Err(reason)
 }
 
-fn failure(address: IpAddr, port: u16, reason: &str) -> String {
-    format!("{} could not be connected to: {reason}", SocketAddr::new(address, port))
-}
-
-/// The last failures, a host and a reason each.
-#[derive(Default)]
-struct Failures(Mutex<VecDeque<(String, String)>>);
-
-impl Failures {
-    fn keep(&self, host: String, reason: String) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.retain(|(other, _)| *other != host);
-        kept.push_back((host, reason));
-        if kept.len() > MAX_FAILURES {
-            kept.pop_front();
-        }
-    }
-
-    fn forget(&self, host: &str) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.retain(|(other, _)| other != host);
-    }
-
-    fn find(&self, host: &str) -> Option<String> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.iter()
-            .find(|(other, _)| other == host)
-            .map(|(_, reason)| reason.clone())
-    }
+fn describe(address: IpAddr, port: u16, reason: &str) -> String {
+    format!(
+        "{} could not be connected to: {reason}",
+        SocketAddr::new(address, port)
+    )
 }

@@ -9,7 +9,9 @@ use reqwest::Url;
 pub(crate) enum BadAddress {
     #[error("`{0}` is not a web address; write it as https://host/path.")]
     Malformed(String),
-    #[error("Addresses that begin with `{0}:` are not opened, only http and https; read files with the other tools.")]
+    #[error(
+        "Addresses that begin with `{0}:` are not opened, only http and https; read files with the other tools."
+    )]
     Scheme(String),
 }
 

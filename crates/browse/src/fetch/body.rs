@@ -116,8 +116,15 @@ fn kind_of(media: &str) -> Option<Declared> {
         kind if kind.starts_with("text/") || kind.ends_with("+json") || kind.ends_with("+xml") => {
             Some(Declared::As(Kind::Text))
         }
-        "application/json" | "application/xml" | "application/javascript" | "application/x-ndjson"
-        | "application/yaml" | "application/x-yaml" | "application/toml" | "application/x-sh" | "application/sql"
+        "application/json"
+        | "application/xml"
+        | "application/javascript"
+        | "application/x-ndjson"
+        | "application/yaml"
+        | "application/x-yaml"
+        | "application/toml"
+        | "application/x-sh"
+        | "application/sql"
         | "application/graphql" => Some(Declared::As(Kind::Text)),
         _ => None,
     }
@@ -130,18 +137,21 @@ fn guess(bytes: &[u8]) -> Option<Kind> {
     }
     let beginning = String::from_utf8_lossy(beginning).to_ascii_lowercase();
     let beginning = beginning.trim_start();
-    Some(if beginning.starts_with("<!doctype html") || beginning.starts_with("<html") {
-        Kind::Html
-    } else {
-        Kind::Text
-    })
+    Some(
+        if beginning.starts_with("<!doctype html") || beginning.starts_with("<html") {
+            Kind::Html
+        } else {
+            Kind::Text
+        },
+    )
 }
 
 /// The encoding is what the bytes' own mark says, else the server, else the page; else it is UTF-8.
 fn decode(bytes: &[u8], media: &str, kind: Kind) -> String {
     let by_server = charset(media);
     let by_page = || {
-        let beginning = String::from_utf8_lossy(&bytes[..bytes.len().min(DECLARATION_REACH)]).to_ascii_lowercase();
+        let beginning =
+            String::from_utf8_lossy(&bytes[..bytes.len().min(DECLARATION_REACH)]).to_ascii_lowercase();
         charset(&beginning)
     };
     let encoding = by_server
@@ -154,5 +164,5 @@ fn decode(bytes: &[u8], media: &str, kind: Kind) -> String {
 fn charset(text: &str) -> Option<&'static Encoding> {
     let name = text.split_once("charset=")?.1.trim_start_matches(['"', '\'']);
     let end = name.find(|c: char| !c.is_ascii_alphanumeric() && !"-_:.".contains(c));
-    Encoding::for_label(name[..end.unwrap_or(name.len())].as_bytes())
+    Encoding::for_label(&name.as_bytes()[..end.unwrap_or(name.len())])
 }

@@ -34,7 +34,10 @@ impl Client {
     pub(super) fn new(gate: Gate, certificates: Option<&Path>) -> Result<Self, FetchError> {
         let setup = |error: &dyn std::error::Error| FetchError::Setup(error.to_string());
         let mut headers = HeaderMap::new();
-        headers.insert(ACCEPT, HeaderValue::from_static("text/markdown, text/html;q=0.9, */*;q=0.8"));
+        headers.insert(
+            ACCEPT,
+            HeaderValue::from_static("text/markdown, text/html;q=0.9, */*;q=0.8"),
+        );
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
         let http = reqwest::Client::builder()
             .tls_backend_preconfigured(tls(certificates).map_err(|error| setup(&error))?)
@@ -51,11 +54,18 @@ impl Client {
     pub(super) async fn get(&self, mut url: Url) -> Result<Fetched, FetchError> {
         for _ in 0..=MAX_REDIRECTS {
             self.check(&url)?;
-            let response = self.http.get(url.clone()).send().await.map_err(|error| failure(&error))?;
+            let response = self
+                .http
+                .get(url.clone())
+                .send()
+                .await
+                .map_err(|error| failure(&error))?;
             let status = response.status();
             match location(&response) {
                 Some(location) if status.is_redirection() => {
-                    let next = url.join(location).map_err(|_| web_address::BadAddress::Malformed(location.into()))?;
+                    let next = url
+                        .join(location)
+                        .map_err(|_| web_address::BadAddress::Malformed(location.into()))?;
                     url = web_address::parse(next.as_str())?;
                 }
                 Some(_) | None => {
@@ -69,7 +79,9 @@ impl Client {
 
     /// A number in the place of a name is not looked up, so the guard of names does not see it.
     fn check(&self, url: &Url) -> Result<(), FetchError> {
-        let Some(number) = host_as_number(url) else { return Ok(()) };
+        let Some(number) = host_as_number(url) else {
+            return Ok(());
+        };
         let checked = self.gate.check(&number.to_string(), &[number]);
         checked.map_err(|refusal| FetchError::Refused(refusal.to_string()))
     }

@@ -43,7 +43,10 @@ impl Writer {
         match name {
             "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => {
                 self.break_lines(2);
-                let level = name.as_bytes().get(1).map_or(1, |digit| usize::from(digit - b'0'));
+                let level = name
+                    .as_bytes()
+                    .get(1)
+                    .map_or(1, |digit| usize::from(digit - b'0'));
                 self.raw(&format!("{} ", "#".repeat(level)));
             }
             "ul" | "menu" => self.open_list(None),
@@ -77,11 +80,9 @@ impl Writer {
                 self.rows = 0;
             }
             _ => match (mark_of(name), distance(name)) {
-                (Some(mark), _) if self.preformatted == 0 => {
-                    if self.marks.len() < MAX_DEPTH {
-                        let begin = self.open(mark);
-                        self.marks.push((mark, begin));
-                    }
+                (Some(mark), _) if self.preformatted == 0 && self.marks.len() < MAX_DEPTH => {
+                    let begin = self.open(mark);
+                    self.marks.push((mark, begin));
                 }
                 (_, Some(lines)) => self.break_lines(lines),
                 _ => {}
@@ -165,7 +166,9 @@ impl Writer {
 
     /// Ends what began there. Around nothing, and around more than a line, no marks are left.
     pub(super) fn close(&mut self, begin: usize, open: &str, close: &str) {
-        let Some(inner) = self.out.get(begin..) else { return };
+        let Some(inner) = self.out.get(begin..) else {
+            return;
+        };
         let useless = close.is_empty() || self.line > begin || inner.chars().all(char::is_whitespace);
         if !useless {
             self.out.push_str(close);
@@ -236,9 +239,10 @@ fn mark_of(name: &str) -> Option<&'static str> {
 /// How many line breaks stand around a block.
 fn distance(name: &str) -> Option<usize> {
     match name {
-        "p" | "section" | "article" | "header" | "main" | "form" | "fieldset" | "figure" | "details" | "dl" => Some(2),
-        "div" | "dt" | "dd" | "figcaption" | "summary" | "address" | "option" | "caption" | "label" | "legend"
-        | "button" | "tbody" | "thead" => Some(1),
+        "p" | "section" | "article" | "header" | "main" | "form" | "fieldset" | "figure" | "details"
+        | "dl" => Some(2),
+        "div" | "dt" | "dd" | "figcaption" | "summary" | "address" | "option" | "caption" | "label"
+        | "legend" | "button" | "tbody" | "thead" => Some(1),
         _ => None,
     }
 }

@@ -1,0 +1,462 @@
+//! What an agent does with pages that mean no harm.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use deft_browse::{BrowserOptions, browser_tools};
+use deft_tools::{Call, Tool, ToolContext};
+use deft_types::{Action, BrowserObservation, Observation, text_of};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::site::{Page, Site, html};
+
+/// The tools of a browser, in a workspace of its own.
+pub(crate) struct Hand {
+    pub(crate) directory: TempDir,
+    tools: Vec<Arc<dyn Tool>>,
+}
+
+impl Hand {
+    /// `None`, and says so, on a machine without Chromium.
+    pub(crate) fn new() -> Option<Self> {
+        Self::with(BrowserOptions {
+            action_limit: Duration::from_secs(60), // the machine may be busy
+            ..BrowserOptions::default()
+        })
+    }
+
+    pub(crate) fn with(options: BrowserOptions) -> Option<Self> {
+        let known = [
+            "/usr/lib/chromium/chromium",
+            "/usr/bin/chromium",
+            "/usr/bin/google-chrome",
+        ];
+        if !known.iter().any(|path| PathBuf::from(path).exists()) {
+            eprintln!("SKIPPED: there is no Chromium on this machine (`make setup` installs it)");
+            return None;
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let context = ToolContext {
+            workspace: directory.path().join("work"),
+            private_dir: directory.path().join("private"),
+            env: vec![
+                ("PATH".to_owned(), std::env::var("PATH").unwrap()),
+                ("HOME".to_owned(), directory.path().display().to_string()),
+            ],
+        };
+        std::fs::create_dir_all(&context.workspace).unwrap();
+        Some(Self {
+            tools: browser_tools(context, options),
+            directory,
+        })
+    }
+
+    pub(crate) fn tool(&self, name: &str) -> &Arc<dyn Tool> {
+        self.tools.iter().find(|tool| tool.spec().name() == name).unwrap()
+    }
+
+    /// Calls a tool as the executor does.
+    pub(crate) async fn observe(&self, name: &str, arguments: Value) -> BrowserObservation {
+        let tool = self.tool(name);
+        let Value::Object(fields) = arguments else {
+            panic!("no object")
+        };
+        let action = Action::from_fields(&tool.spec().definition.action_type, fields);
+        match tool.run(Call::of(action)).await.unwrap() {
+            Observation::Browser(seen) => *seen,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// What a call says, which must have worked.
+    pub(crate) async fn call(&self, name: &str, arguments: Value) -> String {
+        let seen = self.observe(name, arguments).await;
+        let text = text_of(&seen.content);
+        assert!(!seen.is_error, "{name}: {text}");
+        text
+    }
+
+    /// What a call says, which must have failed.
+    pub(crate) async fn fail(&self, name: &str, arguments: Value) -> String {
+        let seen = self.observe(name, arguments).await;
+        let text = text_of(&seen.content);
+        assert!(seen.is_error, "{name}: {text}");
+        text
+    }
+
+    pub(crate) async fn open(&self, url: &str) -> String {
+        self.call("browser_navigate", json!({"url": url})).await
+    }
+
+    pub(crate) async fn state(&self) -> Value {
+        page_json(&self.call("browser_get_state", json!({})).await)
+    }
+
+    /// The number of the element with this text.
+    pub(crate) async fn find(&self, text: &str) -> i64 {
+        let state = self.state().await;
+        let elements = state["interactive_elements"].as_array().unwrap();
+        let found = elements
+            .iter()
+            .find(|element| element["text"] == text || element["placeholder"] == text);
+        found.unwrap_or_else(|| panic!("no {text} in {state}"))["index"]
+            .as_i64()
+            .unwrap()
+    }
+
+    pub(crate) async fn click(&self, text: &str) -> String {
+        let index = self.find(text).await;
+        self.call("browser_click", json!({"index": index})).await
+    }
+
+    pub(crate) async fn type_into(&self, field: &str, text: &str) -> String {
+        let index = self.find(field).await;
+        self.call("browser_type", json!({"index": index, "text": text}))
+            .await
+    }
+
+    pub(crate) async fn content(&self) -> String {
+        self.call("browser_get_content", json!({})).await
+    }
+
+    pub(crate) async fn close(self) -> TempDir {
+        for tool in self.tools.iter().rev() {
+            tool.close().await;
+        }
+        self.directory
+    }
+}
+
+/// The JSON that stands between the marks.
+pub(crate) fn page_json(text: &str) -> Value {
+    let line = text.lines().find(|line| {
+        line.starts_with(['{', '['].as_slice()) && !line.starts_with("[W") && !line.starts_with("[T")
+    });
+    serde_json::from_str(line.unwrap_or_else(|| panic!("no JSON in {text}"))).unwrap()
+}
+
+/// The processes that work for a browser in this directory.
+pub(crate) fn processes(directory: &TempDir) -> Vec<String> {
+    let mark = directory.path().display().to_string();
+    std::fs::read_dir("/proc")
+        .unwrap()
+        .flatten()
+        .filter_map(|entry| {
+            let command = std::fs::read(entry.path().join("cmdline")).ok()?;
+            let command = String::from_utf8_lossy(&command).replace('\0', " ");
+            (command.contains(&mark) && command.contains("--")).then_some(command)
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn a_form_is_filled_and_sent() {
+    let Some(hand) = Hand::new() else { return };
+    let site = Site::new(|path| match path {
+        "/" => html(
+            "<title>Order</title><form action=/done method=post>
+             <input name=who placeholder=Name value=old><input name=day type=date title=Day>
+             <input name=pin type=password placeholder=Pin>
+             <select name=size title=Size><option>small<option>large</select>
+             <input type=checkbox name=gift title=Gift><textarea name=words placeholder=Words></textarea>
+             <button>Send</button></form>",
+        ),
+        _ => html("<title>Thanks</title><h1>It is on its way</h1>"),
+    })
+    .await;
+    let said = hand.open(&site.url("/")).await;
+    assert!(
+        said.starts_with(&format!("Navigated to: {}", site.url("/"))),
+        "{said}"
+    );
+    assert!(said.contains("title: Order"), "{said}");
+    hand.type_into("Name", "Ada Lovelace").await;
+    hand.type_into("Day", "2026-12-24").await;
+    let said = hand.type_into("Pin", "hush-hush").await;
+    assert!(said.contains("<credential>") && !said.contains("hush"), "{said}");
+    hand.type_into("small", "large").await;
+    hand.click("Gift").await;
+    hand.type_into("Words", "two\nlines").await;
+    assert!(!hand.state().await.to_string().contains("hush"));
+    let said = hand.click("Send").await;
+    assert!(said.contains("title: Thanks"), "{said}");
+    assert!(hand.content().await.contains("# It is on its way"));
+    let sent = site
+        .requests()
+        .into_iter()
+        .find(|request| request.starts_with("POST"))
+        .unwrap();
+    for part in [
+        "who=Ada+Lovelace",
+        "day=2026-12-24",
+        "pin=hush-hush",
+        "size=large",
+        "gift=on",
+        "words=two%0D%0Alines",
+    ] {
+        assert!(sent.contains(part), "{part} in {sent}");
+    }
+    let said = hand.call("browser_go_back", json!({})).await;
+    assert!(said.contains("title: Order"), "{said}");
+    hand.close().await;
+}
+
+#[tokio::test]
+async fn enter_sends_and_scripts_hear_what_is_typed() {
+    let Some(hand) = Hand::new() else { return };
+    let site = Site::new(|path| match path {
+        "/" => html(
+            "<form action=/found><input name=q placeholder=Search oninput='document.title=this.value'></form>
+             <div contenteditable=true id=e>old</div><div style='cursor:pointer' onclick=\"e.textContent+='!'\">Shout</div>",
+        ),
+        path => html(&format!("<title>{path}</title>")),
+    })
+    .await;
+    hand.open(&site.url("/")).await;
+    hand.type_into("Search", "deft").await;
+    assert!(hand.state().await["title"] == "deft");
+    hand.type_into("old", "new words").await;
+    hand.click("Shout").await;
+    assert!(hand.content().await.contains("new words!"));
+    let said = hand.type_into("deft", "tools\n").await;
+    assert!(said.contains("title: /found?q=tools"), "{said}");
+    hand.close().await;
+}
+
+#[tokio::test]
+async fn links_tabs_and_history_are_followed() {
+    let Some(hand) = Hand::new() else { return };
+    let site = Site::new(|path| match path {
+        "/" => html("<title>Home</title><a href=/one>One</a> <a href=/two target=_blank>Two</a> <a href=/three>Three</a>"),
+        path => html(&format!("<title>{path}</title><p>Here is {path}</p>")),
+    })
+    .await;
+    hand.open(&site.url("/")).await;
+    assert!(hand.click("One").await.contains("title: /one"));
+    hand.call("browser_go_back", json!({})).await;
+    let said = hand.click("Two").await;
+    assert!(said.contains("The page opened a new tab"), "{said}");
+    let index = hand.find("Three").await;
+    let said = hand
+        .call("browser_click", json!({"index": index, "new_tab": true}))
+        .await;
+    assert!(
+        said.contains("opened in new tab") && said.contains("title: /three"),
+        "{said}"
+    );
+    let tabs = page_json(&hand.call("browser_list_tabs", json!({})).await);
+    let titles: Vec<_> = tabs
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tab| tab["title"].as_str().unwrap())
+        .collect();
+    assert_eq!(titles, ["Home", "/two", "/three"], "{tabs}");
+    let two = tabs[1]["tab_id"].as_str().unwrap();
+    assert_eq!(two.len(), 4);
+    let said = hand.call("browser_switch_tab", json!({"tab_id": two})).await;
+    assert!(said.contains("title: /two"), "{said}");
+    assert!(hand.content().await.contains("Here is /two"));
+    let seen = hand
+        .observe("browser_get_state", json!({"include_screenshot": true}))
+        .await;
+    assert!(seen.screenshot_data.unwrap().starts_with("/9j/"), "a JPEG");
+    let said = hand.call("browser_close_tab", json!({"tab_id": two})).await;
+    assert!(said.contains(&format!("Closed tab # {two}")), "{said}");
+    assert!(
+        hand.fail("browser_switch_tab", json!({"tab_id": two}))
+            .await
+            .contains("browser_list_tabs")
+    );
+    let said = hand
+        .call(
+            "browser_navigate",
+            json!({"url": site.url("/four"), "new_tab": true}),
+        )
+        .await;
+    assert!(
+        said.contains("Opened new tab") && said.contains("title: /four"),
+        "{said}"
+    );
+    assert!(
+        hand.fail("browser_go_back", json!({}))
+            .await
+            .contains("no page to go back to")
+    );
+    hand.close().await;
+}
+
+#[tokio::test]
+async fn elements_are_found_in_shadow_roots_and_frames_and_long_pages_are_scrolled() {
+    let Some(hand) = Hand::new() else { return };
+    let site = Site::new(|path| match path {
+        "/" => html(
+            "<div id=host></div><iframe src=/inner style='margin:30px'></iframe><div style=height:3000px></div>
+             <button onclick=\"document.title='far'\">Far</button><p style=display:none>invisible</p>
+             <script>host.attachShadow({mode:'open'}).innerHTML='<button onclick=\"document.title=1\">Shade</button>'</script>",
+        ),
+        _ => html("<button onclick=\"parent.document.title='framed'\">Frame</button>"),
+    })
+    .await;
+    hand.open(&site.url("/")).await;
+    for (button, title) in [("Shade", "1"), ("Frame", "framed"), ("Far", "far")] {
+        hand.click(button).await;
+        assert_eq!(hand.state().await["title"], title);
+    }
+    let content = hand.content().await;
+    assert!(
+        content.contains("Shade") && content.contains("Frame") && !content.contains("invisible"),
+        "{content}"
+    );
+    hand.call("browser_scroll", json!({"direction": "up"})).await;
+    let before = hand.state().await["scroll"]["y"].as_i64().unwrap();
+    let said = hand.call("browser_scroll", json!({"direction": "up"})).await;
+    assert!(said.starts_with("Scrolled up"), "{said}");
+    assert_eq!(hand.state().await["scroll"]["y"].as_i64().unwrap(), before - 500);
+    hand.close().await;
+}
+
+#[tokio::test]
+async fn cookies_and_storage_are_read_and_set() {
+    let Some(hand) = Hand::new() else { return };
+    let site = Site::new(|_| {
+        html("<script>document.title = localStorage.mine ?? 'none'; document.cookie = 'seen=yes'</script>")
+    })
+    .await;
+    let origin = site.url("");
+    let state = json!({
+        "cookies": [{"name": "token", "value": "t1", "domain": "127.0.0.1", "path": "/", "httpOnly": true}],
+        "origins": [{"origin": origin, "localStorage": [{"name": "mine", "value": "kept"}]}],
+    });
+    let said = hand
+        .call("browser_set_storage", json!({"storage_state": state}))
+        .await;
+    assert!(said.contains("Storage set successfully"), "{said}");
+    assert!(site.requests().is_empty(), "no server was asked");
+    assert!(hand.open(&site.url("/")).await.contains("title: kept"));
+    let read = page_json(&hand.call("browser_get_storage", json!({})).await);
+    assert_eq!(read["origins"][0], state["origins"][0], "{read}");
+    let mut names: Vec<_> = read["cookies"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|cookie| cookie["name"].as_str().unwrap())
+        .collect();
+    names.sort_unstable();
+    assert_eq!(names, ["seen", "token"]);
+    let bad = hand
+        .fail("browser_set_storage", json!({"storage_state": {"cookies": "x"}}))
+        .await;
+    assert!(bad.contains("not as browser_get_storage shows it"), "{bad}");
+    hand.close().await;
+}
+
+#[tokio::test]
+async fn downloads_come_into_the_workspace_under_clean_names() {
+    let Some(hand) = Hand::new() else { return };
+    let site = Site::new(|path| match path {
+        "/" => html("<title>Files</title><a href=/file>Get</a>"),
+        _ => Page::File("../.hidden report.txt", b"contents".to_vec()),
+    })
+    .await;
+    hand.open(&site.url("/")).await;
+    let said = hand.click("Get").await;
+    assert!(said.contains("(8 bytes)"), "{said}");
+    let said = hand.open(&site.url("/file")).await;
+    assert!(said.contains("(8 bytes)"), "{said}");
+    let folder = hand.directory.path().join("work/downloads");
+    let mut names: Vec<_> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort_unstable();
+    assert_eq!(names.len(), 2, "{names:?}");
+    assert!(
+        names
+            .iter()
+            .all(|name| name.ends_with(".txt") && !name.starts_with('.') && !name.contains(' ')),
+        "{names:?}"
+    );
+    hand.close().await;
+}
+
+#[tokio::test]
+async fn a_recording_has_a_line_and_a_picture_for_each_call() {
+    let Some(hand) = Hand::new() else { return };
+    let site = Site::new(|_| html("<title>T</title><input placeholder=Field>")).await;
+    assert!(
+        hand.call("browser_start_recording", json!({}))
+            .await
+            .contains("Recording started")
+    );
+    assert!(
+        hand.fail("browser_start_recording", json!({}))
+            .await
+            .contains("already")
+    );
+    hand.open(&site.url("/")).await;
+    hand.type_into("Field", "a secret").await;
+    let said = hand.call("browser_stop_recording", json!({})).await;
+    let directory = said.lines().next().unwrap().rsplit("Saved to: ").next().unwrap();
+    let lines = std::fs::read_to_string(PathBuf::from(directory).join("events.jsonl")).unwrap();
+    let events: Vec<Value> = lines
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let kinds: Vec<_> = events
+        .iter()
+        .map(|event| event["action"]["kind"].as_str().unwrap())
+        .collect();
+    assert!(
+        kinds.ends_with(&[
+            "BrowserNavigateAction",
+            "BrowserGetStateAction",
+            "BrowserTypeAction"
+        ]),
+        "{kinds:?}"
+    );
+    let typed = events.last().unwrap();
+    assert_eq!(typed["action"]["text"], "<left out>");
+    let picture =
+        std::fs::read(PathBuf::from(directory).join(typed["screenshot"].as_str().unwrap())).unwrap();
+    assert_eq!(&picture[..3], b"\xff\xd8\xff");
+    assert!(
+        hand.fail("browser_stop_recording", json!({}))
+            .await
+            .contains("No recording")
+    );
+    hand.close().await;
+}
+
+#[tokio::test]
+async fn nothing_is_left_of_a_closed_browser() {
+    let Some(hand) = Hand::new() else { return };
+    let site = Site::new(|_| html("<title>T</title>")).await;
+    hand.open(&site.url("/")).await;
+    assert!(!processes(&hand.directory).is_empty());
+    let directory = hand.close().await;
+    assert_eq!(processes(&directory), Vec::<String>::new());
+    assert!(!directory.path().join("private/browser").exists());
+}
+
+#[tokio::test]
+async fn without_chromium_it_is_said_how_to_get_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let context = ToolContext {
+        workspace: directory.path().to_owned(),
+        private_dir: directory.path().join("private"),
+        env: Vec::new(),
+    };
+    let options = BrowserOptions {
+        program: Some("/nowhere/chromium".into()),
+        ..BrowserOptions::default()
+    };
+    let hand = Hand {
+        tools: browser_tools(context, options),
+        directory,
+    };
+    let said = hand.fail("browser_get_state", json!({})).await;
+    assert!(said.contains("apt-get install chromium"), "{said}");
+}
