@@ -5,6 +5,7 @@
 #![allow(clippy::print_stdout)] // this is a command line
 
 mod append;
+mod browser;
 mod commands;
 mod machine;
 mod memory;
@@ -40,10 +41,11 @@ fn main() -> anyhow::Result<()> {
         .canonicalize()
         .with_context(|| format!("there is no {}; build it with `make build`", deft.display()))?;
     let machine = Machine::look();
-    let measures: [Measure; 6] = [
+    let measures: [Measure; 7] = [
         start::measure,
         streams::measure,
         commands::measure,
+        browser::measure,
         steps::measure,
         append::measure,
         memory::measure,

@@ -1,7 +1,7 @@
 //! The `browser_*` tools: one Chromium for a workspace, started with the first call and spoken to over a pipe.
 //!
-//! `launch` finds and starts it, `connection` speaks its protocol, `tabs` is what we know of it by its events, `session`
-//! does what a call asks. The page is never trusted: `page.js` looks at it from a world of its own, with limits, and
+//! `find` and `launch` start it, `connection` speaks its protocol, `tabs` is what we know of it by its events. `session`
+//! lasts from call to call, `running` is one Chromium, and `actions` says where what an action asks for is done. The page is never trusted: `page.js` looks at it from a world of its own, with limits, and
 //! what it says is fenced off.
 
 mod actions;
@@ -9,9 +9,12 @@ mod answer;
 mod connection;
 mod downloads;
 mod find;
+mod input;
 mod launch;
+mod navigate;
 mod problem;
 mod recording;
+mod running;
 mod session;
 mod specs;
 mod storage;

@@ -9,11 +9,12 @@ use deft_llm::{
     AwsSettings, Condition, Model, ModelSettings, NamedModel, Prices, Proxies, Registry, RetryPolicy, Tuning,
 };
 use deft_store::{ConversationRecord, Durability, NewConversation, Options, Owner, SqliteStore, Store};
-use deft_tools::{ToolContext, Toolbox};
+use deft_tools::{TerminalOptions, ToolContext};
 use deft_types::{ConversationId, Money, Secret};
 use deft_workspace::LocalWorkspace;
 use uuid::Uuid;
 
+use crate::executor;
 use crate::settings::{self, ModelTable, Settings, prepare_data_dir};
 
 /// A Unix socket's path has at most 108 bytes with its end mark.
@@ -269,7 +270,7 @@ pub(crate) async fn open(
         private_dir: directory,
         env: Vec::new(),
     };
-    let tools = Toolbox::standard(context)?.specs();
+    let tools = executor::toolbox(context, TerminalOptions::default())?.specs();
     let lease = store.acquire(record.id, &Owner::this_process()).await?;
     let parts = Parts {
         store,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::Context;
 use deft_executor::Executor;
 use deft_executor::daemon::Daemon;
-use deft_tools::{TerminalOptions, ToolContext, Toolbox};
+use deft_tools::{TerminalOptions, ToolContext, ToolError, Toolbox};
 use deft_workspace::{LocalWorkspace, Workspace};
 use tokio::io::AsyncWriteExt;
 use tokio::signal::unix::{SignalKind, signal};
@@ -29,7 +29,7 @@ pub(crate) async fn serve(place: ExecutorPlace) -> anyhow::Result<()> {
     let options = TerminalOptions {
         quiet_limit: Duration::from_secs(place.quiet_limit),
     };
-    let tools = Toolbox::with_terminal(context, options)?;
+    let tools = toolbox(context, options)?;
     let executor = Executor::new(tools, place.workspace.display().to_string());
 
     let mut terminate = signal(SignalKind::terminate())?;
@@ -39,6 +39,12 @@ pub(crate) async fn serve(place: ExecutorPlace) -> anyhow::Result<()> {
         _ = terminate.recv() => executor.close().await,
     }
     Ok(())
+}
+
+/// The tools an executor has.
+pub(crate) fn toolbox(context: ToolContext, options: TerminalOptions) -> Result<Toolbox, ToolError> {
+    let tools = Toolbox::with_terminal(context.clone(), options)?;
+    Ok(deft_browse::tools(context).into_iter().fold(tools, Toolbox::with))
 }
 
 /// Whoever started us waits for this byte.

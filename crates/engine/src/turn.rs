@@ -3,7 +3,7 @@
 use deft_llm::{FinishReason, Reply};
 use deft_types::{
     Action, ActionEvent, AgentErrorEvent, Classification, Content, EventBody, EventId, Extra, FailureKind,
-    Message, MessageEvent, Role, SecurityRisk, Source, ToolCall,
+    MCPToolAction, Message, MessageEvent, Role, SecurityRisk, Source, ToolCall,
 };
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
@@ -213,12 +213,25 @@ fn check(call: &mut ToolCall, tools: &Toolset) -> Result<Checked, String> {
     let summary = fitted
         .summary
         .unwrap_or_else(|| format!("{}: {}", call.name, json!(fitted.fields)));
-    let action = Action::from_fields(&tool.definition.action_type, fitted.fields);
+    let action = action_of(&tool.definition.action_type, fitted.fields);
     Ok(Checked {
         action,
         risk: fitted.risk,
         summary,
     })
+}
+
+/// Tools that clients have never heard of share one kind of action, which has their arguments as one field.
+fn action_of(kind: &str, fields: Map<String, Value>) -> Action {
+    if kind == "MCPToolAction" {
+        let data = fields;
+        return MCPToolAction {
+            data,
+            ..MCPToolAction::default()
+        }
+        .into();
+    }
+    Action::from_fields(kind, fields)
 }
 
 fn presentable_name(name: &str) -> String {
@@ -245,5 +258,22 @@ pub(crate) fn failure(call: &ToolCall, error: String, kind: FailureKind) -> Agen
         error,
         classification: Some(Classification::of(kind)),
         extra: Extra::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_of_a_tool_that_clients_do_not_know_are_one_field() {
+        let Value::Object(fields) = json!({"url": "https://x"}) else {
+            panic!()
+        };
+        let action = json!(action_of("MCPToolAction", fields));
+        assert_eq!(
+            action,
+            json!({"data": {"url": "https://x"}, "kind": "MCPToolAction"})
+        );
     }
 }

@@ -39,8 +39,8 @@ impl Network {
 /// Where clouds keep what a machine may know of itself, beside the addresses of the link.
 const METADATA: [IpAddr; 3] = [
     IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)), // Amazon
-    IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),                   // Alibaba
-    IpAddr::V4(Ipv4Addr::new(168, 63, 129, 16)),                     // Azure
+    IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),                  // Alibaba
+    IpAddr::V4(Ipv4Addr::new(168, 63, 129, 16)),                    // Azure
 ];
 
 /// Whether an address is one of the public internet.

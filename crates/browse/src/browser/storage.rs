@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::answer::Answer;
 use super::problem::Problem;
-use super::session::Running;
+use super::running::Running;
 use crate::web_address;
 
 /// More is kept in a file.

@@ -8,8 +8,8 @@ use deft_types::{BrowserNavigateAction, text_of};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::pages::{Hand, page_json, processes};
-use crate::site::{Page, Site, html};
+use super::hand::{Hand, page_json, processes};
+use super::site::{Page, Site, html};
 
 fn hasty() -> Option<Hand> {
     Hand::with(BrowserOptions {
@@ -101,9 +101,9 @@ async fn megabytes_of_page_come_in_parts() {
         "/deep" => html(&("<div>".repeat(20_000) + "<button>Deep</button>")),
         _ => html(&format!(
             "<title>{}</title><p>{}</p>{}",
-            "T".repeat(3_000_000),
-            "word ".repeat(1_000_000),
-            "<a href=/x>link</a>".repeat(20_000)
+            "T".repeat(1_000_000),
+            "word ".repeat(450_000),
+            "<a href=/x>link</a>".repeat(11_000)
         )),
     })
     .await;
