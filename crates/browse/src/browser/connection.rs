@@ -69,6 +69,11 @@ impl Connection {
         &self.outbox
     }
 
+    /// Resolves when the browser has ended.
+    pub(super) async fn ended(&self) {
+        self.ended.cancelled().await;
+    }
+
     pub(super) fn has_ended(&self) -> bool {
         self.ended.is_cancelled()
     }

@@ -9,6 +9,9 @@ use super::running::Running;
 use super::tabs::Tab;
 use crate::web_address;
 
+/// How much of what was typed is said again.
+const MAX_ECHO_CHARS: usize = 60;
+
 impl Running {
     pub(super) async fn click(&self, action: &BrowserClickAction) -> Result<Answer, Problem> {
         let (tab, index, downloads) = (self.tab()?, action.index, self.downloads());
@@ -100,7 +103,7 @@ impl Running {
         let shown = if found["secret"] == true {
             "<credential>".to_owned()
         } else {
-            format!("'{text}'")
+            format!("'{}'", text.chars().take(MAX_ECHO_CHARS).collect::<String>())
         };
         self.arrived(format!("Typed {shown} into element {index}")).await
     }

@@ -6,8 +6,8 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use deft_tools::{ToolContext, kill_descendants_of};
-use rustix::process::{Pid, Signal, geteuid, kill_process_group};
+use deft_tools::ToolContext;
+use rustix::process::{Pid, Signal, WaitOptions, geteuid, kill_process_group, waitpgid};
 use tokio::io::{AsyncReadExt, BufReader};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::task::JoinSet;
@@ -19,7 +19,10 @@ use crate::proxy::Proxy;
 /// How much of what Chromium complains about is kept.
 const MAX_COMPLAINTS: usize = 4096;
 /// How long Chromium gets to end by itself.
-const END_LIMIT: Duration = Duration::from_secs(2);
+const END_LIMIT: Duration = Duration::from_secs(1);
+/// How often, and how long each time, killed processes are waited for.
+const REAP_ROUNDS: u32 = 200;
+const REAP_PAUSE: Duration = Duration::from_millis(5);
 
 /// Chromium's end of the protocol is its third and fourth descriptor. A shell puts our pipes there: nothing else than a
 /// pipe, no port, lets others of this machine take the browser over.
@@ -104,18 +107,27 @@ impl Process {
 
     /// Ends it with everything it has started, and removes what it kept. Whoever can has asked it to end before.
     pub(super) async fn end(mut self) {
-        let pid = self.child.id();
+        let group = self.child.id().and_then(|pid| Pid::from_raw(pid.cast_signed()));
         // By itself it also removes what it has put into the system's temporary directory.
         let _ = timeout(END_LIMIT, self.child.wait()).await;
-        if let Some(pid) = pid {
-            if let Some(group) = Pid::from_raw(pid.cast_signed()) {
-                let _ = kill_process_group(group, Signal::KILL); // none of it may be left
-            }
-            kill_descendants_of(pid).await;
+        if let Some(group) = group {
+            let _ = kill_process_group(group, Signal::KILL); // none of it may be left
+            let _ = self.child.wait().await;
+            reap(group).await;
         }
-        let _ = self.child.wait().await;
         let profile = self.profile.clone();
         let _ = tokio::task::spawn_blocking(move || std::fs::remove_dir_all(profile)).await;
+    }
+}
+
+/// Waits for the processes that Chromium had started, where they have become children of this one.
+async fn reap(group: Pid) {
+    for _ in 0..REAP_ROUNDS {
+        match waitpgid(group, WaitOptions::NOHANG) {
+            Ok(Some(_)) => {}
+            Ok(None) => tokio::time::sleep(REAP_PAUSE).await,
+            Err(_) => return, // there are none
+        }
     }
 }
 

@@ -13,6 +13,8 @@ use crate::web_address;
 
 /// A page that an action leads to begins to load within this, or there is none.
 const SETTLE_LIMIT: Duration = Duration::from_millis(150);
+/// A page that does not do nothing within this does not do anything.
+const PROBE_LIMIT: Duration = Duration::from_secs(5);
 /// A page that stops to load and turns out to be a file does so within this.
 const FILE_LIMIT: Duration = Duration::from_millis(500);
 /// How long it takes at most to show the page that stands for one that could not be opened.
@@ -47,10 +49,12 @@ impl Running {
             .await
         {
             Err(Problem::Unresponsive(limit)) => {
-                // It is the server that does not answer; the page before is still there.
-                let _ = self
-                    .page_within(SETTLE_LIMIT, tab, "Page.stopLoading", json!({}))
-                    .await;
+                // It is the server that does not answer, unless the page before it does not either.
+                let nothing = json!({"expression": "0"});
+                self.page_within(PROBE_LIMIT, tab, "Page.stopLoading", json!({}))
+                    .await?;
+                self.page_within(PROBE_LIMIT, tab, "Runtime.evaluate", nothing)
+                    .await?;
                 return Err(failed(format!("no answer within {} s", limit.as_secs_f64())));
             }
             opened => opened?,

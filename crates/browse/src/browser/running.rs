@@ -17,10 +17,8 @@ use super::tabs::{MAX_TABS, Tab, Tabs};
 use crate::gate::Gate;
 use crate::proxy::Proxy;
 
-/// How long Chromium may take to start.
-const START_LIMIT: Duration = Duration::from_secs(30);
-/// How long the browser itself may take for something; pages may take longer.
-const BROWSER_LIMIT: Duration = Duration::from_secs(15);
+/// How long Chromium may take to start, and the browser itself for something; pages may take longer.
+const BROWSER_LIMIT: Duration = Duration::from_secs(30);
 
 /// A browser that runs.
 pub(super) struct Running {
@@ -52,13 +50,13 @@ impl Running {
             process,
             limit: options.action_limit,
         };
-        match timeout(START_LIMIT, running.set_up()).await {
+        match timeout(BROWSER_LIMIT, running.set_up()).await {
             Ok(Ok(())) => Ok(running),
             outcome => {
                 let reason = match outcome {
                     Ok(Err(Problem::Gone)) => "it ended at once".to_owned(),
                     Ok(Err(problem)) => problem.to_string(),
-                    Ok(Ok(())) | Err(_) => format!("it was not ready within {} s", START_LIMIT.as_secs()),
+                    Ok(Ok(())) | Err(_) => format!("it was not ready within {} s", BROWSER_LIMIT.as_secs()),
                 };
                 let complaints = running.process.complaints();
                 running.process.end().await;
@@ -85,7 +83,7 @@ impl Running {
             .await?;
         self.browser("Target.setAutoAttach", attach).await?;
         self.browser("Browser.setDownloadBehavior", downloads).await?;
-        self.wait(START_LIMIT, |tabs| tabs.current().is_some()).await;
+        self.wait(BROWSER_LIMIT, |tabs| tabs.current().is_some()).await;
         Ok(())
     }
 
@@ -146,13 +144,12 @@ impl Running {
     }
 
     /// Waits until something holds. Says whether it does.
-    pub(super) async fn wait(&self, limit: Duration, holds: impl Fn(&Tabs) -> bool) -> bool {
+    pub(super) async fn wait(&self, limit: Duration, holds: impl FnMut(&Tabs) -> bool) -> bool {
         let mut tabs = self.tabs.subscribe();
-        let ended = || self.connection.has_ended();
-        matches!(
-            timeout(limit, tabs.wait_for(|tabs| holds(tabs) || ended())).await,
-            Ok(Ok(_))
-        ) && !ended()
+        tokio::select! {
+            () = self.connection.ended() => false,
+            waited = timeout(limit, tabs.wait_for(holds)) => matches!(waited, Ok(Ok(_))),
+        }
     }
 
     /// Opens an empty tab and goes there.

@@ -170,6 +170,34 @@ async fn a_page_that_loops_loses_its_tab_and_nothing_else() {
 }
 
 #[tokio::test]
+async fn a_page_that_hangs_between_calls_does_not_keep_the_next_one() {
+    let Some(hand) = hasty() else { return };
+    let site = Site::new(|path| match path {
+        "/" => html(
+            "<button onclick='setTimeout(hang, 500)'>Later</button><script>function hang() {
+                const request = new XMLHttpRequest(); request.open('GET', '/hung', false); request.send();
+                for (;;);
+             }</script>",
+        ),
+        _ => html("<title>Fine</title>"),
+    })
+    .await;
+    hand.open(&site.url("/")).await;
+    hand.click("Later").await;
+    while !site.requests().iter().any(|request| request.contains("/hung")) {
+        tokio::task::yield_now().await;
+    }
+    let fine = json!({"url": site.url("/fine")});
+    let said = hand.observe("browser_navigate", fine.clone()).await;
+    if said.is_error {
+        assert!(text_of(&said.content).contains("its tab was closed"), "{said:?}");
+        hand.call("browser_navigate", fine).await;
+    }
+    assert_eq!(hand.state().await["title"], "Fine");
+    hand.close().await;
+}
+
+#[tokio::test]
 async fn popups_and_tabs_are_limited() {
     let Some(hand) = Hand::new() else { return };
     let site = Site::new(|_| {
