@@ -5,6 +5,7 @@
 #![allow(clippy::print_stdout)] // this is a command line
 
 mod append;
+mod browser;
 mod checkpoints;
 mod commands;
 mod machine;
@@ -45,6 +46,7 @@ fn main() -> anyhow::Result<()> {
         start::measure,
         streams::measure,
         commands::measure,
+        browser::measure,
         steps::measure,
         append::measure,
         checkpoints::measure,

@@ -10,14 +10,14 @@ use deft_llm::{
     AwsSettings, Condition, Model, ModelSettings, NamedModel, OpenModelError, PrefixWatch, Prices, Proxies,
     Registry, RetryPolicy,
 };
-use deft_lsp::{Checked, Code, Servers};
 use deft_store::{ConversationRecord, Durability, NewConversation, Options, Owner, SqliteStore, Store};
-use deft_tools::{ToolContext, Toolbox};
+use deft_tools::{TerminalOptions, ToolContext, Toolbox};
 use deft_types::{ConversationId, Money, Secret};
 use deft_workspace::LocalWorkspace;
 use uuid::Uuid;
 
 use crate::settings::{self, ModelTable, Settings, prepare_data_dir};
+use crate::toolbox::toolbox;
 
 /// A Unix socket's path has at most 108 bytes with its end mark.
 const MAX_SOCKET_PATH: usize = 107;
@@ -280,7 +280,7 @@ pub(crate) async fn open(
         private_dir: workspace.directory.clone(),
         env: Vec::new(),
     };
-    let tools = with_language_servers(&context, Toolbox::standard(context.clone())?).specs();
+    let tools = toolbox(&context, TerminalOptions::default())?.specs();
     let lease = store.acquire(record.id, &Owner::this_process()).await?;
     let parts = Parts {
         store,
@@ -304,14 +304,6 @@ pub(crate) async fn open(
         memory: Memory::default(),
     };
     Ok(Conversation::open(parts).await?)
-}
-
-/// Adds what language servers know to the tools.
-pub(crate) fn with_language_servers(context: &ToolContext, tools: Toolbox) -> Toolbox {
-    let servers = Servers::new(context);
-    tools
-        .wrapped(|tool| Arc::new(Checked::new(tool, servers.clone())))
-        .with(Arc::new(Code::new(servers)))
 }
 
 /// Where a conversation works.

@@ -1,20 +1,18 @@
 //! `deft executor`: the process that runs tools beside the files.
 
 use std::io::Write;
-use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
 use deft_executor::Executor;
 use deft_executor::daemon::Daemon;
-use deft_mcp::{Limits, LocalServers};
-use deft_tools::{TerminalOptions, ToolContext, Toolbox};
+use deft_tools::{TerminalOptions, ToolContext};
 use deft_workspace::{LocalWorkspace, Workspace};
 use tokio::io::AsyncWriteExt;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::args::ExecutorPlace;
-use crate::compose;
+use crate::toolbox::toolbox;
 
 /// Serves until a client asks for the end, none has been there for long, or it is told to terminate.
 pub(crate) async fn serve(place: ExecutorPlace) -> anyhow::Result<()> {
@@ -32,9 +30,7 @@ pub(crate) async fn serve(place: ExecutorPlace) -> anyhow::Result<()> {
     let options = TerminalOptions {
         quiet_limit: Duration::from_secs(place.quiet_limit),
     };
-    let servers = LocalServers::new(context.clone(), Limits::default());
-    let tools = compose::with_language_servers(&context, Toolbox::with_terminal(context.clone(), options)?)
-        .with_servers(Arc::new(servers));
+    let tools = toolbox(&context, options)?;
     let executor = Executor::new(tools, place.workspace.display().to_string());
 
     let mut terminate = signal(SignalKind::terminate())?;

@@ -17,6 +17,7 @@ mod run;
 mod screen;
 mod settings;
 mod show;
+mod toolbox;
 mod watch;
 
 use std::future::Future;

@@ -249,20 +249,25 @@ fn check(call: &mut ToolCall, tools: &Toolset) -> Result<Checked, String> {
         let answer = structured::split(&mut fields, response);
         fields.insert("structured_output".to_owned(), answer);
     }
-    let action = match tool.definition.action_type.as_str() {
-        // The one kind for all tools that clients do not know: the arguments are a field of it.
-        "MCPToolAction" => MCPToolAction {
-            data: fields,
-            ..MCPToolAction::default()
-        }
-        .into(),
-        kind => Action::from_fields(kind, fields),
-    };
+    let action = action_of(&tool.definition.action_type, fields);
     Ok(Checked {
         action,
         risk: fitted.risk,
         summary,
     })
+}
+
+/// Tools that clients have never heard of share one kind of action, which has their arguments as one field.
+fn action_of(kind: &str, fields: Map<String, Value>) -> Action {
+    if kind == "MCPToolAction" {
+        let data = fields;
+        return MCPToolAction {
+            data,
+            ..MCPToolAction::default()
+        }
+        .into();
+    }
+    Action::from_fields(kind, fields)
 }
 
 fn presentable_name(name: &str) -> String {
@@ -289,5 +294,22 @@ pub(crate) fn failure(call: &ToolCall, error: String, kind: FailureKind) -> Agen
         error,
         classification: Some(Classification::of(kind)),
         extra: Extra::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_of_a_tool_that_clients_do_not_know_are_one_field() {
+        let Value::Object(fields) = json!({"url": "https://x"}) else {
+            panic!()
+        };
+        let action = json!(action_of("MCPToolAction", fields));
+        assert_eq!(
+            action,
+            json!({"data": {"url": "https://x"}, "kind": "MCPToolAction"})
+        );
     }
 }

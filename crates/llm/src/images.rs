@@ -4,7 +4,6 @@
 //! put into the request, but never from addresses that only this machine can reach: a page that an agent reads
 //! must not be able to make it read those. An image that cannot be sent is replaced by a line that says why.
 
-mod address;
 mod fetch;
 mod shrink;
 #[cfg(test)]

@@ -7,6 +7,7 @@
 //! Begin reading at [`Event`]: a conversation is an append-only log of them.
 
 mod action;
+mod address;
 mod amount;
 mod bash;
 mod content;
@@ -25,6 +26,7 @@ mod timestamp;
 mod tool;
 
 pub use action::*;
+pub use address::{Network, is_public};
 pub use amount::{BadMoney, Money, Tokens};
 pub use bash::{BashCommand, BashError, BashEvent, BashOutput};
 pub use content::{Content, ImageContent, TextContent, text_of};

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use deft_types::is_public;
 use hickory_resolver::TokioResolver;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{CONTENT_TYPE, LOCATION};
@@ -14,7 +15,6 @@ use rustls::ClientConfig;
 use tokio::time::timeout;
 
 use super::MAX_IMAGE_BYTES;
-use super::address::is_public;
 
 /// How often a server may send us elsewhere.
 const MAX_REDIRECTS: usize = 5;

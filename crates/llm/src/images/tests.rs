@@ -280,7 +280,7 @@ async fn private_addresses_are_refused_before_a_connection_is_made() {
     )])
     .await;
     let port = base.rsplit(':').next().unwrap();
-    let public_only = fetcher(address::is_public);
+    let public_only = fetcher(deft_types::is_public);
     for host in [
         "127.0.0.1",
         "localhost",

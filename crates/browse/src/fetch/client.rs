@@ -1,0 +1,136 @@
+//! Gets what is at an address, through the gate, wherever the server sends us.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use reqwest::header::{ACCEPT, ACCEPT_ENCODING, HeaderMap, HeaderValue, LOCATION};
+use reqwest::redirect::Policy;
+use reqwest::{Response, StatusCode, Url};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{ClientConfig, RootCertStore};
+
+use super::body::Body;
+use super::{FetchError, MAX_REDIRECTS};
+use crate::gate::{Gate, Refusal};
+use crate::web_address::{self, host_as_number};
+
+/// What a server answered, after all redirects.
+pub(super) struct Fetched {
+    pub(super) url: Url,
+    pub(super) status: StatusCode,
+    pub(super) body: Body,
+}
+
+/// Asks servers. It uses no proxy: one could reach what we must not.
+pub(super) struct Client {
+    http: reqwest::Client,
+    gate: Gate,
+}
+
+impl Client {
+    pub(super) fn new(gate: Gate, certificates: Option<&Path>) -> Result<Self, FetchError> {
+        let setup = |error: &dyn std::error::Error| FetchError::Setup(error.to_string());
+        let mut headers = HeaderMap::new();
+        headers.insert(
+            ACCEPT,
+            HeaderValue::from_static("text/markdown, text/html;q=0.9, */*;q=0.8"),
+        );
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
+        let http = reqwest::Client::builder()
+            .tls_backend_preconfigured(tls(certificates).map_err(|error| setup(&error))?)
+            .user_agent(concat!("deft/", env!("CARGO_PKG_VERSION")))
+            .default_headers(headers)
+            .redirect(Policy::none())
+            .no_proxy()
+            .dns_resolver(Guard(gate.clone()))
+            .build()
+            .map_err(|error| setup(&error))?;
+        Ok(Self { http, gate })
+    }
+
+    pub(super) async fn get(&self, mut url: Url) -> Result<Fetched, FetchError> {
+        for _ in 0..=MAX_REDIRECTS {
+            self.check(&url)?;
+            let response = self
+                .http
+                .get(url.clone())
+                .send()
+                .await
+                .map_err(|error| failure(&error))?;
+            let status = response.status();
+            match location(&response) {
+                Some(location) if status.is_redirection() => {
+                    let next = url
+                        .join(location)
+                        .map_err(|_| web_address::BadAddress::Malformed(location.into()))?;
+                    url = web_address::parse(next.as_str())?;
+                }
+                Some(_) | None => {
+                    let body = Body::read(response).await?;
+                    return Ok(Fetched { url, status, body });
+                }
+            }
+        }
+        Err(FetchError::Redirects(url.into()))
+    }
+
+    /// A number in the place of a name is not looked up, so the guard of names does not see it.
+    fn check(&self, url: &Url) -> Result<(), FetchError> {
+        let Some(number) = host_as_number(url) else {
+            return Ok(());
+        };
+        let checked = self.gate.check(&number.to_string(), &[number]);
+        checked.map_err(|refusal| FetchError::Refused(refusal.to_string()))
+    }
+}
+
+fn location(response: &Response) -> Option<&str> {
+    response.headers().get(LOCATION)?.to_str().ok()
+}
+
+/// The certificates are built in, because an empty container has none; a company's own stand beside them.
+fn tls(certificates: Option<&Path>) -> Result<ClientConfig, rustls::Error> {
+    let mut roots = RootCertStore {
+        roots: webpki_roots::TLS_SERVER_ROOTS.to_vec(),
+    };
+    let own = certificates.and_then(|path| CertificateDer::pem_file_iter(path).ok());
+    // What cannot be read makes a connection fail, which says so.
+    roots.add_parsable_certificates(own.into_iter().flatten().flatten());
+    let mut tls = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(tls)
+}
+
+/// Looks names up for the HTTP client, which connects to the very addresses that it gets.
+struct Guard(Gate);
+
+impl Resolve for Guard {
+    fn resolve(&self, name: Name) -> Resolving {
+        let gate = self.0.clone();
+        Box::pin(async move {
+            let addresses = gate.pass(name.as_str()).await?;
+            let addresses: Addrs = Box::new(addresses.into_iter().map(|address| SocketAddr::new(address, 0)));
+            Ok(addresses)
+        })
+    }
+}
+
+/// Says what is at the bottom of it.
+pub(super) fn failure(error: &reqwest::Error) -> FetchError {
+    let mut deepest: &dyn std::error::Error = error;
+    loop {
+        if let Some(refusal) = deepest.downcast_ref::<Refusal>() {
+            return FetchError::Refused(refusal.to_string());
+        }
+        match deepest.source() {
+            Some(source) => deepest = source,
+            None => return FetchError::Network(deepest.to_string()),
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! The browser tools with a real Chromium against a server of our own.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod it {
+    mod hand;
+    mod hostile;
+    mod pages;
+    mod site;
+}
