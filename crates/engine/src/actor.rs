@@ -22,7 +22,7 @@ use std::collections::HashSet;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use self::work::{Outcome, Work};
-use crate::command::{Command, CommandError, ExecutorFate};
+use crate::command::{Begun, Command, CommandError, ExecutorFate};
 use crate::conversation::{Limits, Progress};
 use crate::live::{Broadcast, Live};
 use crate::prompt;
@@ -153,13 +153,14 @@ impl Actor {
         }
     }
 
-    async fn start_run(&mut self) -> Result<(), StoreError> {
+    async fn start_run(&mut self) -> Result<Begun, StoreError> {
         // What could not be stored before may be stored now.
         self.publish_progress(None);
         if !self.state.has_prompt {
-            return Ok(()); // nobody has said anything
+            return Ok(Begun::NothingToDo); // nobody has said anything
         }
-        if self.state.status != Status::Running {
+        let before = self.state.status;
+        if before != Status::Running {
             self.steps = 0;
         }
         let begin = self
@@ -167,7 +168,12 @@ impl Actor {
             .into_iter()
             .chain(self.status_after(Trigger::Run))
             .collect();
-        self.record(begin).await
+        self.record(begin).await?;
+        Ok(match (before, self.state.status) {
+            (Status::Running, _) => Begun::Before,
+            (_, Status::Running) => Begun::Now,
+            _ => Begun::NothingToDo,
+        })
     }
 
     async fn switch_model(&mut self, name: String, model: Arc<dyn Model>) -> Result<(), StoreError> {

@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
 use crate::actor::Actor;
-use crate::command::{Command, CommandError, ExecutorFate};
+use crate::command::{Begun, Command, CommandError, ExecutorFate};
 use crate::live::{Broadcast, Live};
 use crate::state::State;
 use crate::status::Trigger;
@@ -133,7 +133,7 @@ impl Conversation {
     }
 
     /// Lets the agent go on; resolves when it has begun. [`Conversation::settled`] waits for the end.
-    pub async fn run(&self) -> Result<(), CommandError> {
+    pub async fn run(&self) -> Result<Begun, CommandError> {
         self.ask(|done| Command::Run { done }).await?
     }
 

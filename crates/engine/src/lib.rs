@@ -20,7 +20,7 @@ mod turn;
 mod view;
 mod world;
 
-pub use command::{CommandError, ExecutorFate};
+pub use command::{Begun, CommandError, ExecutorFate};
 pub use conversation::{Conversation, Limits, Parts, Progress, load};
 pub use live::Live;
 pub use state::State;
