@@ -10,7 +10,7 @@ use deft_llm::{
 };
 use deft_store::{ConversationRecord, Durability, NewConversation, Options, Owner, SqliteStore, Store};
 use deft_tools::{ToolContext, Toolbox};
-use deft_types::{ConversationId, Money, Secret};
+use deft_types::{ConversationId, Money, Secret, ToolSpec};
 use deft_workspace::LocalWorkspace;
 use uuid::Uuid;
 
@@ -104,6 +104,16 @@ pub(crate) fn open_model(name: &str, settings: &Settings) -> anyhow::Result<Open
         name: name.to_owned(),
         model: registry.open(name)?,
     })
+}
+
+/// How a model is reached that a client of the server names. The key and the address that are set are meant for
+/// the model that is set.
+pub(crate) fn reached_by_client(name: &str, settings: &Settings) -> ModelSettings {
+    if settings.model.value.as_deref() == Some(name) {
+        settings_for(name, settings)
+    } else {
+        providers_own(name, settings)
+    }
 }
 
 /// How a model is reached as its provider's own tools would.
@@ -252,24 +262,7 @@ pub(crate) async fn open(
     opened: Opened,
     record: &ConversationRecord,
 ) -> anyhow::Result<Conversation> {
-    let root = PathBuf::from(&record.workspace);
-    let directory = executor_directory(&settings.data_dir.value, record.id)?;
-    let workspace = LocalWorkspace {
-        program: PathBuf::from("/proc/self/exe"), // stays right when the file is replaced by an update
-        root: root.clone(),
-        directory: directory.clone(),
-        linger: settings.executor_linger.value,
-        quiet_limit: settings.terminal_no_change_timeout.value,
-    };
-    if !root.is_dir() {
-        return Err(deft_workspace::WorkspaceError::Missing(root).into());
-    }
-    let context = ToolContext {
-        workspace: root,
-        private_dir: directory,
-        env: Vec::new(),
-    };
-    let tools = Toolbox::standard(context)?.specs();
+    let (workspace, tools) = place(settings, record.id, Path::new(&record.workspace))?;
     let lease = store.acquire(record.id, &Owner::this_process()).await?;
     let parts = Parts {
         store,
@@ -286,6 +279,32 @@ pub(crate) async fn open(
         },
     };
     Ok(Conversation::open(parts).await?)
+}
+
+/// Where the tools of a conversation run, and which there are.
+pub(crate) fn place(
+    settings: &Settings,
+    id: ConversationId,
+    root: &Path,
+) -> anyhow::Result<(LocalWorkspace, Vec<ToolSpec>)> {
+    let directory = executor_directory(&settings.data_dir.value, id)?;
+    if !root.is_dir() {
+        return Err(deft_workspace::WorkspaceError::Missing(root.to_owned()).into());
+    }
+    let context = ToolContext {
+        workspace: root.to_owned(),
+        private_dir: directory.clone(),
+        env: Vec::new(),
+    };
+    let tools = Toolbox::standard(context)?.specs();
+    let workspace = LocalWorkspace {
+        program: PathBuf::from("/proc/self/exe"), // stays right when the file is replaced by an update
+        root: root.to_owned(),
+        directory,
+        linger: settings.executor_linger.value,
+        quiet_limit: settings.terminal_no_change_timeout.value,
+    };
+    Ok((workspace, tools))
 }
 
 /// Where a conversation's executor has its socket: in the data directory, unless that makes the socket's path
