@@ -1,9 +1,9 @@
 # Everything a developer or a machine runs. `make` alone lists it.
 .DEFAULT_GOAL := help
-.PHONY: help setup run build test bench
+.PHONY: help setup run build test test-clients bench
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 setup: ## install what is missing (the others do it too)
 	@scripts/setup
@@ -17,6 +17,9 @@ build: setup ## the static release binary
 
 test: setup ## every check: format, lints, tests
 	@scripts/test
+
+test-clients: setup ## the official clients of the protocol against our server
+	@scripts/test-clients
 
 bench: setup ## the numbers
 	@scripts/bench

@@ -9,3 +9,5 @@ mod crash;
 mod layers;
 #[path = "it/models.rs"]
 mod models;
+#[path = "it/serve.rs"]
+mod serve;

@@ -1,6 +1,8 @@
 //! The conversations that clients have to do with: each is loaded when it is needed, by one actor, and leaves
 //! memory when it has been idle.
 
+mod upkeep;
+
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,8 +11,8 @@ use std::time::Duration;
 use axum::http::StatusCode;
 use deft_engine::{Begun, CommandError, Conversation, ExecutorFate, Limits, Parts, RealWorld};
 use deft_llm::Model;
-use deft_store::{Owner, Search, StoreError};
-use deft_types::{ConversationId, EventId, Message, Seq, Status};
+use deft_store::{Owner, StoreError};
+use deft_types::{ConversationId, EventId, Message};
 use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use uuid::Uuid;
@@ -23,8 +25,6 @@ use crate::resident::{Farewell, Resident, Running};
 
 /// How long a conversation may take to end what it is doing when it is deleted or the server stops.
 const CLOSE_LIMIT: Duration = Duration::from_secs(10);
-/// Conversations that were running when the server died and are looked after when it starts.
-const MAX_RECOVERED: usize = 1000;
 const RUN_LIMIT: &str = "Conversation run limit reached. Retry the request later.";
 
 /// See the module.
@@ -150,8 +150,8 @@ impl Conversations {
             Ok(engine) => self.checked(resident, engine.run().await),
             Err(failure) => Err(failure),
         };
-        if !matches!(begun, Ok(Begun::Now | Begun::Before)) {
-            resident.end_run();
+        if !matches!(begun, Ok(Begun::Now)) {
+            resident.begin_no_run();
         }
         resident.answered();
         begun
@@ -238,7 +238,6 @@ impl Conversations {
         let root = PathBuf::from(&described.record.workspace);
         let place = self.composition.place(id, &root).map_err(refused)?;
         let model = self.model(&described);
-        let from = described.record.last_seq.map_or(Seq::FIRST, Seq::next);
         let parts = Parts {
             store: Arc::clone(&self.catalog.store),
             lease: self.catalog.store.acquire(id, &self.owner).await?,
@@ -251,7 +250,7 @@ impl Conversations {
             limits: limits(&described),
         };
         let conversation = Conversation::open(parts).await?;
-        Ok(resident.watch(Arc::clone(&self.catalog), conversation, from))
+        Ok(resident.watch(Arc::clone(&self.catalog), conversation, &described.record))
     }
 
     fn model(&self, described: &Described) -> Arc<dyn Model> {
@@ -267,50 +266,6 @@ impl Conversations {
             .map_err(|_| Failure::new(StatusCode::TOO_MANY_REQUESTS, RUN_LIMIT))
     }
 
-    /// Loads those that were running when a server died: they are paused, and can be run again.
-    pub(crate) async fn recover(&self) {
-        let search = Search {
-            status: Some(Status::Running),
-            ..Search::default()
-        };
-        let cut_off = match self.catalog.store.search(search, MAX_RECOVERED).await {
-            Ok(cut_off) => cut_off,
-            Err(error) => return tracing::warn!(%error, "cannot look for conversations that were cut off"),
-        };
-        for record in cut_off {
-            let Ok(resident) = self.resident(record.id).await else {
-                continue; // deleted meanwhile
-            };
-            // One that another process runs is not cut off.
-            let _ = resident.engine.get_or_try_init(|| self.load(&resident)).await;
-        }
-    }
-
-    /// How often to look for idle ones.
-    pub(crate) fn sweep_interval(&self) -> Duration {
-        self.idle_limit / 4
-    }
-
-    /// Takes those out of memory that nobody has had to do with for long.
-    pub(crate) async fn unload_idle(&self) {
-        let mut idle = Vec::new();
-        self.residents().retain(|_, resident| {
-            // The map's own is the only one: no request and no socket has it.
-            let is_idle = Arc::strong_count(resident) == 1
-                && !resident.is_running()
-                && resident.idle_for() >= self.idle_limit;
-            if is_idle {
-                idle.push(Arc::clone(resident));
-            }
-            !is_idle
-        });
-        for resident in idle {
-            if let Some(running) = resident.engine.get() {
-                running.conversation.close(ExecutorFate::Keep).await;
-            }
-        }
-    }
-
     /// Whether any of them runs.
     pub(crate) fn is_any_running(&self) -> bool {
         self.residents().values().any(|resident| resident.is_running())
@@ -319,27 +274,6 @@ impl Conversations {
     /// The names of the tools that clients can choose from.
     pub(crate) fn tool_names(&self) -> Vec<String> {
         self.composition.tools()
-    }
-
-    /// Pauses what runs, says goodbye to all who watch, and leaves the executors alone: the next server finds
-    /// them.
-    pub(crate) async fn stop(&self) {
-        let residents: Vec<_> = self.residents().drain().map(|(_, resident)| resident).collect();
-        let stop = |resident: Arc<Resident>| async move {
-            let Some(running) = resident.engine.get() else {
-                resident.farewell.send_replace(Some(Farewell::Stopping));
-                return;
-            };
-            if let Err(error) = running.conversation.pause().await {
-                tracing::warn!(conversation = %resident.id, %error, "a conversation could not be paused");
-            }
-            resident.farewell.send_replace(Some(Farewell::Stopping));
-            running.conversation.close(ExecutorFate::Keep).await;
-        };
-        let all = futures::future::join_all(residents.into_iter().map(stop));
-        if tokio::time::timeout(CLOSE_LIMIT, all).await.is_err() {
-            tracing::warn!("not every conversation could be paused in time");
-        }
     }
 
     fn residents(&self) -> MutexGuard<'_, HashMap<ConversationId, Arc<Resident>>> {

@@ -4,8 +4,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use deft_engine::{Conversation, Live};
+use deft_store::ConversationRecord;
 use deft_types::{ConversationId, EventBody, Seq, Status};
-use futures::{FutureExt as _, StreamExt as _};
+use futures::StreamExt as _;
 use serde::Deserialize as _;
 use tokio::sync::{Notify, OnceCell, OwnedSemaphorePermit, broadcast, watch};
 use tokio::time::Instant;
@@ -69,8 +70,20 @@ struct Stage {
 
 #[derive(Default)]
 struct Run {
-    place: Option<OwnedSemaphorePermit>,
-    answered: Option<Instant>,
+    /// The place of a run that was asked for and has not begun, as far as the log is read.
+    next: Option<OwnedSemaphorePermit>,
+    /// The place of the run that the log is in.
+    current: Option<OwnedSemaphorePermit>,
+    request: Request,
+}
+
+/// The last request that asked for a run.
+#[derive(Clone, Copy, Default)]
+enum Request {
+    #[default]
+    None,
+    UnderWay,
+    Answered(Instant),
 }
 
 impl Resident {
@@ -109,22 +122,26 @@ impl Resident {
         self.used.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
     }
 
-    /// A run that was just asked for takes its place, which is free again when the run ends.
+    /// A run that is asked for takes its place, which is free again when the run ends.
     pub(crate) fn begin_run(&self, place: OwnedSemaphorePermit) {
-        self.stage.run().place = Some(place);
+        let mut run = self.stage.run();
+        run.next = Some(place);
+        run.request = Request::UnderWay;
     }
 
-    pub(crate) fn end_run(&self) {
-        self.stage.run().place = None;
+    /// There is no run to begin: there is nothing to do, or one is under way.
+    pub(crate) fn begin_no_run(&self) {
+        self.stage.run().next = None;
     }
 
     pub(crate) fn is_running(&self) -> bool {
-        self.stage.run().place.is_some()
+        let run = self.stage.run();
+        run.next.is_some() || run.current.is_some()
     }
 
     /// The request that asked for a run is about to be answered.
     pub(crate) fn answered(&self) {
-        self.stage.run().answered = Some(Instant::now());
+        self.stage.run().request = Request::Answered(Instant::now());
     }
 
     /// Has the state told to everybody soon.
@@ -132,19 +149,24 @@ impl Resident {
         self.stage.wanted.notify_one();
     }
 
-    /// Tells watchers what the engine does.
-    pub(crate) fn watch(&self, catalog: Arc<Catalog>, conversation: Conversation, from: Seq) -> Running {
+    /// Tells watchers what the engine does from now on, when the index says this.
+    pub(crate) fn watch(
+        &self,
+        catalog: Arc<Catalog>,
+        conversation: Conversation,
+        now: &ConversationRecord,
+    ) -> Running {
+        let from = now.last_seq.map_or(Seq::FIRST, Seq::next);
         let watcher = Watcher {
             id: self.id,
             catalog,
             live: conversation.live(),
-            conversation: conversation.clone(),
             stage: Arc::clone(&self.stage),
             due: None,
         };
         Running {
             conversation,
-            _watcher: AbortOnDropHandle::new(tokio::spawn(watcher.run(from))),
+            _watcher: AbortOnDropHandle::new(tokio::spawn(watcher.run(from, now.status))),
         }
     }
 }
@@ -154,12 +176,15 @@ impl Stage {
         self.run.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The earliest moment for the state to be told.
-    fn state_due(&self) -> Instant {
+    /// When the state may be told, if not now.
+    fn too_early(&self) -> Option<Instant> {
         let now = Instant::now();
-        self.run()
-            .answered
-            .map_or(now, |answered| now.max(answered + STATE_AFTER_ANSWER))
+        let may = match self.run().request {
+            Request::None => return None,
+            Request::UnderWay => now + STATE_AFTER_ANSWER,
+            Request::Answered(when) => when + STATE_AFTER_ANSWER,
+        };
+        (may > now).then_some(may)
     }
 }
 
@@ -168,16 +193,15 @@ struct Watcher {
     id: ConversationId,
     catalog: Arc<Catalog>,
     live: broadcast::Receiver<Live>,
-    conversation: Conversation,
     stage: Arc<Stage>,
     /// When the state is to be told next.
     due: Option<Instant>,
 }
 
 impl Watcher {
-    async fn run(mut self, from: Seq) {
+    /// `status` is what it was before the event at `from`.
+    async fn run(mut self, from: Seq, mut status: Status) {
         let mut events = self.catalog.store.follow(self.id, from);
-        let mut status = Status::Running; // whatever it was, the first news of an end counts
         loop {
             let due = self.due;
             let at = async move {
@@ -201,7 +225,7 @@ impl Watcher {
                     }
                     None => return, // deleted
                 },
-                () = self.stage.wanted.notified() => self.due = Some(self.stage.state_due()),
+                () = self.stage.wanted.notified() => self.due = Some(Instant::now()),
                 () = at => self.tell_state().await,
             }
         }
@@ -211,12 +235,11 @@ impl Watcher {
     fn saw(&mut self, body: &EventBody, status: &mut Status) {
         let is_end = match body {
             EventBody::StateUpdate(update) if update.key == "execution_status" => {
-                *status = Status::deserialize(&update.value).unwrap_or(*status);
-                // Where the next run has begun meanwhile, the place is that run's.
-                if self.conversation.settled().now_or_never().is_some() {
-                    self.stage.run().place = None;
-                }
-                *status != Status::Running
+                let before = *status;
+                *status = Status::deserialize(&update.value).unwrap_or(before);
+                let mut run = self.stage.run();
+                run.current = run.next.take_if(|_| *status == Status::Running);
+                before == Status::Running && *status != Status::Running
             }
             EventBody::Observation(_) | EventBody::AgentError(_) | EventBody::Interrupt(_) => {
                 *status == Status::Paused
@@ -224,12 +247,15 @@ impl Watcher {
             _ => false,
         };
         if is_end {
-            self.due = Some(self.stage.state_due());
+            self.due = Some(Instant::now());
         }
     }
 
     async fn tell_state(&mut self) {
-        self.due = None;
+        self.due = self.stage.too_early();
+        if self.due.is_some() {
+            return;
+        }
         match self.catalog.snapshot(self.id).await {
             Ok(snapshot) => self.send(Signal::State(Arc::new(snapshot))),
             Err(error) => tracing::warn!(conversation = %self.id, ?error, "cannot tell the state"),
