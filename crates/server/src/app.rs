@@ -18,6 +18,8 @@ pub(crate) struct App {
     pub(crate) build: Build,
     /// The sockets that are open.
     pub(crate) sockets: TaskTracker,
+    /// The changes that are being made.
+    pub(crate) tasks: TaskTracker,
     pub(crate) started: Instant,
     pub(crate) activity: Activity,
 }

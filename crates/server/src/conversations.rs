@@ -96,8 +96,8 @@ impl Conversations {
         created?;
         if let (Some(message), Some(place)) = (request.initial_message, place) {
             let resident = self.resident(id).await?;
-            resident.begin_run(place);
             self.store_message(&resident, message).await?;
+            resident.begin_run(place);
             self.run_engine(&resident).await?;
         }
         Ok((id, Creation::New))

@@ -120,18 +120,24 @@ pub(crate) fn router(app: Arc<App>) -> Router {
     router
         .fallback(async || Failure::not_found())
         .method_not_allowed_fallback(async || Failure::bare(StatusCode::METHOD_NOT_ALLOWED))
-        .layer(middleware::from_fn_with_state(Arc::clone(&app), notice))
+        .layer(middleware::from_fn_with_state(Arc::clone(&app), carry_out))
         .layer(middleware::from_fn_with_state(Arc::clone(&app), security::guard))
         .with_state(app)
 }
 
-/// Notes that somebody wants something done, and gives up on what takes too long.
-async fn notice(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
-    if request.method() != Method::GET {
+/// Does what is asked for, and gives up on what takes too long. A change is carried through even if the client
+/// goes away meanwhile.
+async fn carry_out(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let answer = async {
+        if request.method() == Method::GET {
+            return next.run(request).await;
+        }
         app.activity.note();
-    }
-    match tokio::time::timeout(REQUEST_LIMIT, next.run(request)).await {
-        Ok(response) => response,
-        Err(_) => Failure::bare(StatusCode::REQUEST_TIMEOUT).into_response(),
-    }
+        let change = app.tasks.spawn(next.run(request));
+        change.await.unwrap_or_else(|error| {
+            Failure::internal("the request failed; the server's log says why", &error).into_response()
+        })
+    };
+    let answer = tokio::time::timeout(REQUEST_LIMIT, answer).await;
+    answer.unwrap_or_else(|_| Failure::bare(StatusCode::REQUEST_TIMEOUT).into_response())
 }

@@ -114,6 +114,7 @@ impl Server {
             origins: Origins::new(config.origins, config.origin_hosts),
             build: config.build,
             sockets: TaskTracker::new(),
+            tasks: TaskTracker::new(),
             started: Instant::now(),
             activity: Activity::new(),
         };
@@ -155,9 +156,11 @@ impl Server {
         let _ = upkeep.await; // it ends by itself
         self.app.conversations.stop().await;
         self.app.sockets.close();
+        self.app.tasks.close();
         connections.tasks.close();
         let ended = async {
             self.app.sockets.wait().await;
+            self.app.tasks.wait().await;
             connections.tasks.wait().await;
         };
         let _ = tokio::time::timeout(STOP_LIMIT, ended).await;

@@ -26,7 +26,8 @@ const AUTH_LIMIT: Duration = Duration::from_secs(10);
 /// How often a client is asked whether it is there, and how long it may take for a frame or an answer.
 const PING_EVERY: Duration = Duration::from_secs(20);
 const SEND_LIMIT: Duration = Duration::from_secs(20);
-/// Watchers of one conversation.
+/// Sockets that are open at once, and watchers of one conversation.
+const MAX_SOCKETS: usize = 8192;
 const MAX_WATCHERS: usize = 1024;
 
 /// Close codes of the contract.
@@ -79,6 +80,9 @@ pub(crate) fn open(
         return forbidden();
     };
     let sockets = app.sockets.clone();
+    if sockets.len() >= MAX_SOCKETS {
+        return StatusCode::SERVICE_UNAVAILABLE.into_response();
+    }
     upgrade
         .max_message_size(MAX_INBOUND)
         .max_frame_size(MAX_INBOUND)

@@ -158,7 +158,8 @@ async fn conversations_are_listed_counted_renamed_and_deleted() {
     let page = desk
         .get("/api/conversations/search?sort_order=UPDATED_AT_DESC&status=finished")
         .await;
-    assert_eq!(texts(page["items"].as_array().unwrap(), "id"), [first.0.clone()]);
+    assert_eq!(page["items"].as_array().unwrap().len(), 1);
+    assert_eq!(page["items"][0]["id"], first.0.as_str());
     let both = format!(
         "/api/conversations?ids={}&ids=5f2db4c4-8cfa-49a1-a27b-86e676852866",
         first.0
