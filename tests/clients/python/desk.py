@@ -24,6 +24,8 @@ class Desk:
             "PATH": os.environ["PATH"],
             "HOME": str(self.root),
             "SESSION_API_KEY": KEY,
+            # Long enough for a server to come back; no longer, or they outlive the tests.
+            "DEFT_EXECUTOR_LINGER": "20",
         }
         command = [os.environ["DEFT"], "serve", "--port", self.port, "--data-dir", str(self.root / "data")]
         self.server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env, cwd=self.work)

@@ -121,11 +121,12 @@ def test_a_failing_model_ends_the_run_with_its_reason(desk):
 
 
 def test_pause_lets_the_step_end_and_run_goes_on(desk):
-    conversation = begin(desk, f"- tool_calls: [{{name: terminal, arguments: {{command: sleep 1; echo slept}}}}]\n{FINISH}")
+    command = "touch begun; sleep 1; echo slept"
+    conversation = begin(desk, f"- tool_calls: [{{name: terminal, arguments: {{command: {command}}}}}]\n{FINISH}")
     conversation.send_message("do it")
     running = threading.Thread(target=conversation.run)
     running.start()
-    until(lambda: any(isinstance(event, ActionEvent) for event in conversation.state.events))
+    until((desk.work / "begun").exists)
     conversation.pause()
     running.join(timeout=20)
     assert not running.is_alive()
