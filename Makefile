@@ -1,6 +1,6 @@
 # Everything a developer or a machine runs. `make` alone lists it.
 .DEFAULT_GOAL := help
-.PHONY: help setup run build test test-small-model bench
+.PHONY: help setup run build test test-clients test-small-model bench
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -20,6 +20,9 @@ test: setup ## every check: format, lints, tests
 
 test-small-model: setup ## the same tests against a real, small model, which it installs
 	@scripts/small-model
+
+test-clients: setup ## the official clients of the protocol against our server
+	@scripts/test-clients
 
 bench: setup ## the numbers
 	@scripts/bench

@@ -42,7 +42,7 @@ fn main() -> anyhow::Result<()> {
         .canonicalize()
         .with_context(|| format!("there is no {}; build it with `make build`", deft.display()))?;
     let machine = Machine::look();
-    let measures: [Measure; 7] = [
+    let measures: [Measure; 8] = [
         start::measure,
         streams::measure,
         commands::measure,

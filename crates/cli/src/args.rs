@@ -28,6 +28,8 @@ pub(crate) enum Command {
     Checkpoints(Checkpoints),
     /// Make a conversation's workspace what it was at a checkpoint
     Restore(Restore),
+    /// Serve conversations to apps and other programs
+    Serve(Serve),
     /// The models you can use: what is set up, and what runs on this machine
     Models(Models),
     /// The MCP servers that are set up, and whether they work
@@ -79,6 +81,21 @@ pub(crate) struct Resume {
     /// Go on with the newest conversation
     #[arg(long)]
     pub(crate) last: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Serve {
+    /// The address to listen at
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    pub(crate) host: String,
+    /// The port to listen at; 0 takes any that is free
+    #[arg(long, value_name = "PORT", default_value_t = 3000)]
+    pub(crate) port: u16,
+    /// Allow an address that other machines can reach
+    #[arg(long, env = "DEFT_EXPOSE")]
+    pub(crate) expose: bool,
+    #[command(flatten)]
+    pub(crate) flags: Flags,
 }
 
 #[derive(Args)]

@@ -12,7 +12,7 @@ use deft_llm::{
 };
 use deft_store::{ConversationRecord, Durability, NewConversation, Options, Owner, SqliteStore, Store};
 use deft_tools::{TerminalOptions, ToolContext, Toolbox};
-use deft_types::{ConversationId, Money, Secret};
+use deft_types::{ConversationId, Money, Secret, ToolSpec};
 use deft_workspace::LocalWorkspace;
 use uuid::Uuid;
 
@@ -127,6 +127,16 @@ fn registry<'a>(name: &'a str, settings: &'a Settings) -> Registry<'a> {
         named: named.collect(),
         settings: Box::new(reach),
         prefixes: PrefixWatch::default(),
+    }
+}
+
+/// How a model is reached that a client of the server names. The key and the address that are set are meant for
+/// the model that is set.
+pub(crate) fn reached_by_client(name: &str, settings: &Settings) -> ModelSettings {
+    if settings.model.value.as_deref() == Some(name) {
+        settings_for(name, settings)
+    } else {
+        providers_own(name, settings)
     }
 }
 
@@ -271,16 +281,7 @@ pub(crate) async fn open(
     opened: Opened,
     record: &ConversationRecord,
 ) -> anyhow::Result<Conversation> {
-    let workspace = workspace(settings, record)?;
-    if !workspace.root.is_dir() {
-        return Err(deft_workspace::WorkspaceError::Missing(workspace.root).into());
-    }
-    let context = ToolContext {
-        workspace: workspace.root.clone(),
-        private_dir: workspace.directory.clone(),
-        env: Vec::new(),
-    };
-    let tools = toolbox(&context, TerminalOptions::default())?.specs();
+    let (workspace, tools) = place(settings, record.id, Path::new(&record.workspace))?;
     let lease = store.acquire(record.id, &Owner::this_process()).await?;
     let parts = Parts {
         store,
@@ -308,13 +309,36 @@ pub(crate) async fn open(
 
 /// Where a conversation works.
 pub(crate) fn workspace(settings: &Settings, record: &ConversationRecord) -> anyhow::Result<LocalWorkspace> {
+    workspace_at(settings, record.id, Path::new(&record.workspace))
+}
+
+fn workspace_at(settings: &Settings, id: ConversationId, root: &Path) -> anyhow::Result<LocalWorkspace> {
     Ok(LocalWorkspace {
         program: PathBuf::from("/proc/self/exe"), // stays right when the file is replaced by an update
-        root: PathBuf::from(&record.workspace),
-        directory: executor_directory(&settings.data_dir.value, record.id)?,
+        root: root.to_owned(),
+        directory: executor_directory(&settings.data_dir.value, id)?,
         linger: settings.executor_linger.value,
         quiet_limit: settings.terminal_no_change_timeout.value,
     })
+}
+
+/// Where the tools of a conversation run, and which there are.
+pub(crate) fn place(
+    settings: &Settings,
+    id: ConversationId,
+    root: &Path,
+) -> anyhow::Result<(LocalWorkspace, Vec<ToolSpec>)> {
+    let workspace = workspace_at(settings, id, root)?;
+    if !root.is_dir() {
+        return Err(deft_workspace::WorkspaceError::Missing(root.to_owned()).into());
+    }
+    let context = ToolContext {
+        workspace: root.to_owned(),
+        private_dir: workspace.directory.clone(),
+        env: Vec::new(),
+    };
+    let tools = toolbox(&context, TerminalOptions::default())?.specs();
+    Ok((workspace, tools))
 }
 
 /// Where a conversation's executor has its socket: in the data directory, unless that makes the socket's path

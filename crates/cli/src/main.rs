@@ -4,6 +4,7 @@
 
 mod args;
 mod checkpoints;
+mod client_model;
 mod compose;
 mod config;
 mod demo;
@@ -15,6 +16,7 @@ mod models;
 mod output;
 mod run;
 mod screen;
+mod serve;
 mod settings;
 mod show;
 mod toolbox;
@@ -38,6 +40,7 @@ fn main() -> ExitCode {
     let result = match command {
         Command::Run(args) => wait(run::run(args)),
         Command::Demo(args) => wait(demo::demo(&args)),
+        Command::Serve(args) => wait_on_all_cores(serve::serve(args)),
         Command::List(args) => while_read(wait(list::list(&args))),
         Command::Show(args) => while_read(wait(show::show(&args))),
         Command::Checkpoints(args) => while_read(wait(checkpoints::checkpoints(&args))),
@@ -59,7 +62,19 @@ fn keep_memory_private() {
 
 /// One thread is enough: what is slow waits for others, or runs in the executor.
 fn wait<T>(command: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    wait_in(tokio::runtime::Builder::new_current_thread(), command)
+}
+
+/// A server has many to answer at once.
+fn wait_on_all_cores<T>(command: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    wait_in(tokio::runtime::Builder::new_multi_thread(), command)
+}
+
+fn wait_in<T>(
+    mut runtime: tokio::runtime::Builder,
+    command: impl Future<Output = anyhow::Result<T>>,
+) -> anyhow::Result<T> {
+    let runtime = runtime.enable_all().build();
     let runtime = runtime.context("cannot start the runtime")?;
     let result = runtime.block_on(command);
     // A thread that still waits for standard input must not keep us.

@@ -13,3 +13,5 @@ mod layers;
 mod mcp;
 #[path = "it/models.rs"]
 mod models;
+#[path = "it/serve.rs"]
+mod serve;

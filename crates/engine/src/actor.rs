@@ -30,7 +30,7 @@ use self::calls::Calls;
 use self::work::{Outcome, Work};
 use crate::aside::Snapshot;
 use crate::branch;
-use crate::command::{Command, CommandError, Done, ExecutorFate};
+use crate::command::{Begun, Command, CommandError, Done, ExecutorFate};
 use crate::conversation::{Limits, Memory, Progress, Safety};
 use crate::live::{Broadcast, Live};
 use crate::model_tools::{Images, Models, Spending};
@@ -196,13 +196,14 @@ impl Actor {
         }
     }
 
-    async fn start_run(&mut self) -> Result<(), StoreError> {
+    async fn start_run(&mut self) -> Result<Begun, StoreError> {
         // What could not be stored before may be stored now.
         self.publish_progress(None);
         if !self.state.has_prompt {
-            return Ok(()); // nobody has said anything
+            return Ok(Begun::NothingToDo); // nobody has said anything
         }
-        if self.state.status != Status::Running {
+        let before = self.state.status;
+        if before != Status::Running {
             self.steps = 0;
         }
         if self.state.status == Status::WaitingForConfirmation {
@@ -214,7 +215,12 @@ impl Actor {
             .into_iter()
             .chain(self.status_after(Trigger::Run))
             .collect();
-        self.record(begin).await
+        self.record(begin).await?;
+        Ok(match (before, self.state.status) {
+            (Status::Running, _) => Begun::Before,
+            (_, Status::Running) => Begun::Now,
+            _ => Begun::NothingToDo,
+        })
     }
 
     pub(crate) async fn switch_model(

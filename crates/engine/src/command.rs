@@ -20,7 +20,7 @@ pub(crate) enum Command {
         done: Done<()>,
     },
     /// Go on until the agent is finished or something stops it.
-    Run { done: Done<()> },
+    Run { done: Done<Begun> },
     /// Stop at the next safe boundary; what runs now is let finish.
     Pause { done: Done<()> },
     /// Stop now: the model call and every process.
@@ -95,6 +95,17 @@ pub enum ExecutorFate {
     End,
     /// It lives on for its linger time, for whoever opens the conversation next.
     Keep,
+}
+
+/// What came of asking a conversation to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Begun {
+    /// It runs, since now.
+    Now,
+    /// It was running already.
+    Before,
+    /// It does not run: nothing was said since it finished.
+    NothingToDo,
 }
 
 /// Where the answer to a command goes.

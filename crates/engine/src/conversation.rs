@@ -17,7 +17,7 @@ use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use crate::actor::Actor;
 use crate::aside::AsideError;
 use crate::branch;
-use crate::command::{Answer, Command, CommandError, ExecutorFate};
+use crate::command::{Answer, Begun, Command, CommandError, ExecutorFate};
 use crate::condense::Condenser;
 use crate::live::{Broadcast, Live};
 use crate::model_tools::{self, Images, Models, Spending};
@@ -209,7 +209,7 @@ impl Conversation {
     }
 
     /// Lets the agent go on; resolves when it has begun. [`Conversation::settled`] waits for the end.
-    pub async fn run(&self) -> Result<(), CommandError> {
+    pub async fn run(&self) -> Result<Begun, CommandError> {
         self.ask(|done| Command::Run { done }).await?
     }
 

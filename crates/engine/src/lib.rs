@@ -32,7 +32,7 @@ mod world;
 
 pub use aside::AsideError;
 pub use client_tool::{ClientResults, ClientTool, ClientToolSpec};
-pub use command::{Answer, CommandError, ExecutorFate};
+pub use command::{Answer, Begun, CommandError, ExecutorFate};
 pub use condense::{Condenser, Summary};
 pub use conversation::{Conversation, Limits, Memory, OpenError, Parts, Progress, Safety, load};
 pub use fork::{Fork, ForkError, fork};

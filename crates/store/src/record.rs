@@ -57,3 +57,28 @@ pub struct Cursor {
     /// The conversation before it.
     pub id: ConversationId,
 }
+
+/// Which conversations to look for, and in which order.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Search {
+    /// Only those that are doing this.
+    pub status: Option<Status>,
+    /// Their order.
+    pub order: Order,
+    /// The first to give. One that does not exist counts as none.
+    pub from: Option<ConversationId>,
+}
+
+/// How a list of conversations is sorted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// The oldest first.
+    Created,
+    /// The newest first.
+    #[default]
+    CreatedDescending,
+    /// The one that was quiet for longest first.
+    Updated,
+    /// The one that changed last first.
+    UpdatedDescending,
+}

@@ -2,7 +2,7 @@
 //!
 //! One thread writes, in batches ([`writer`]); a few connections read beside it ([`readers`]); another thread
 //! carries what was written to the disk ([`flusher`]); followers are told of each commit ([`follow`]). The
-//! statements are in [`conversations`], [`events`] and [`leases`].
+//! statements are in [`conversations`], [`search`], [`events`] and [`leases`].
 
 mod conversations;
 mod error;
@@ -15,6 +15,7 @@ mod open;
 mod readers;
 mod request;
 mod schema;
+mod search;
 mod writer;
 
 use std::ops::Range;
@@ -22,11 +23,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use deft_types::{ConversationId, Event, Seq};
+use deft_types::{ConversationId, Event, EventId, Seq, Status};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use rusqlite::Connection;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio::time::MissedTickBehavior;
 
 pub use self::events::{DAMAGED_EVENT, MAX_EVENT_BYTES};
@@ -38,7 +39,7 @@ use self::writer::Writer;
 use crate::error::StoreError;
 use crate::lease::{Fencing, LEASE_RENEWAL, Lease};
 use crate::owner::Owner;
-use crate::record::{ConversationRecord, Cursor, NewConversation};
+use crate::record::{ConversationRecord, Cursor, NewConversation, Search};
 use crate::store::{EventStream, Store};
 
 /// What "committed" promises.
@@ -122,6 +123,15 @@ impl Store for SqliteStore {
             .boxed()
     }
 
+    fn change_settings(
+        &self,
+        id: ConversationId,
+        fields: Map<String, Value>,
+    ) -> BoxFuture<'_, Result<(), StoreError>> {
+        let change = move |db: &Connection| conversations::change_settings(db, id, &fields);
+        self.writer.submit.run(1, change, |()| {}).boxed()
+    }
+
     fn list(
         &self,
         behind: Option<Cursor>,
@@ -130,6 +140,20 @@ impl Store for SqliteStore {
         self.readers
             .read(move |db| conversations::list(db, behind, limit))
             .boxed()
+    }
+
+    fn search(
+        &self,
+        search: Search,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<ConversationRecord>, StoreError>> {
+        self.readers
+            .read(move |db| search::search(db, search, limit))
+            .boxed()
+    }
+
+    fn count(&self, status: Option<Status>) -> BoxFuture<'_, Result<u64, StoreError>> {
+        self.readers.read(move |db| search::count(db, status)).boxed()
     }
 
     fn find<'a>(&'a self, prefix: &'a str) -> BoxFuture<'a, Result<Vec<ConversationId>, StoreError>> {
@@ -198,6 +222,17 @@ impl Store for SqliteStore {
     ) -> BoxFuture<'_, Result<Vec<(Seq, Event)>, StoreError>> {
         self.readers
             .read(move |db| events::read(db, id, from, limit))
+            .boxed()
+    }
+
+    fn position<'a>(
+        &'a self,
+        id: ConversationId,
+        event: &'a EventId,
+    ) -> BoxFuture<'a, Result<Option<Seq>, StoreError>> {
+        let event = event.clone();
+        self.readers
+            .read(move |db| events::position(db, id, &event))
             .boxed()
     }
 

@@ -3,15 +3,15 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use deft_types::{ConversationId, Event, Seq};
+use deft_types::{ConversationId, Event, EventId, Seq, Status};
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::error::StoreError;
 use crate::lease::Lease;
 use crate::owner::Owner;
-use crate::record::{ConversationRecord, Cursor, NewConversation};
+use crate::record::{ConversationRecord, Cursor, NewConversation, Search};
 
 /// What a method of a store comes to.
 type Answer<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
@@ -32,8 +32,17 @@ pub trait Store: Send + Sync {
     /// The settings that a conversation was created with.
     fn settings(&self, id: ConversationId) -> Answer<'_, Option<Value>>;
 
+    /// Gives some of those settings, which are an object, new values.
+    fn change_settings(&self, id: ConversationId, fields: Map<String, Value>) -> Answer<'_, ()>;
+
     /// The newest conversations first; those behind the cursor, where there is one.
     fn list(&self, behind: Option<Cursor>, limit: usize) -> Answer<'_, Vec<ConversationRecord>>;
+
+    /// Those that fit, in the order that is asked for.
+    fn search(&self, search: Search, limit: usize) -> Answer<'_, Vec<ConversationRecord>>;
+
+    /// How many there are; of those that are doing this, where that is asked.
+    fn count(&self, status: Option<Status>) -> Answer<'_, u64>;
 
     /// A few ids that begin so, with or without dashes: two are enough to see that it is ambiguous.
     fn find<'a>(&'a self, prefix: &'a str) -> Answer<'a, Vec<ConversationId>>;
@@ -53,6 +62,9 @@ pub trait Store: Send + Sync {
     /// Up to `limit` events from a position on. One that cannot be read any more comes as the kind
     /// [`DAMAGED_EVENT`](crate::DAMAGED_EVENT), in its place.
     fn read(&self, id: ConversationId, from: Seq, limit: usize) -> Answer<'_, Vec<(Seq, Event)>>;
+
+    /// Where an event stands in a log, if it is there.
+    fn position<'a>(&'a self, id: ConversationId, event: &'a EventId) -> Answer<'a, Option<Seq>>;
 
     /// Every event from a position on, once, in order, and then each new one as it is committed. Ends when
     /// the conversation is deleted or the store closed. A slow follower holds nobody up and loses nothing.

@@ -9,4 +9,5 @@ mod it {
     mod leases;
     mod log;
     mod sample;
+    mod search;
 }

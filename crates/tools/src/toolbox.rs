@@ -101,6 +101,13 @@ impl Toolbox {
         servers.start(config, approvals, reserved.collect()).await
     }
 
+    /// Without the tools that are not to be kept.
+    #[must_use]
+    pub fn only(mut self, keep: impl Fn(&ToolSpec) -> bool) -> Self {
+        self.tools.retain(|(_, tool)| keep(&tool.spec()));
+        self
+    }
+
     /// With every tool as `wrap` makes it; its name must stay.
     #[must_use]
     pub fn wrapped(mut self, wrap: impl Fn(Arc<dyn Tool>) -> Arc<dyn Tool>) -> Self {

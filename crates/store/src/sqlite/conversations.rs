@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use serde::Deserialize as _;
 use serde::de::IntoDeserializer as _;
 use serde::de::value::Error as ValueError;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::micros;
@@ -15,7 +15,7 @@ use crate::record::{ConversationRecord, Cursor, NewConversation};
 /// How many ids a search by prefix gives.
 const FOUND: usize = 10;
 
-const COLUMNS: &str = "id, created_at, updated_at, workspace, title, status, cost, next_seq";
+pub(super) const COLUMNS: &str = "id, created_at, updated_at, workspace, title, status, cost, next_seq";
 
 /// Adds a conversation.
 pub(super) fn create(connection: &Connection, new: &NewConversation) -> Result<(), StoreError> {
@@ -73,6 +73,24 @@ pub(super) fn settings(connection: &Connection, id: ConversationId) -> Result<Op
     text.map(parse).transpose().map_err(unreadable)
 }
 
+/// Replaces fields of the settings.
+pub(super) fn change_settings(
+    connection: &Connection,
+    id: ConversationId,
+    fields: &Map<String, Value>,
+) -> Result<(), StoreError> {
+    let mut all = match settings(connection, id)? {
+        Some(Value::Object(all)) => all,
+        Some(_) => Map::new(),
+        None => return Err(StoreError::NotFound(id)),
+    };
+    all.extend(fields.clone());
+    connection
+        .prepare_cached("UPDATE settings SET settings = ?2 WHERE conversation = ?1")?
+        .execute(params![key(connection, id)?, Value::Object(all).to_string()])?;
+    Ok(())
+}
+
 /// The newest conversations behind a cursor.
 pub(super) fn list(
     connection: &Connection,
@@ -116,7 +134,7 @@ pub(super) fn delete(connection: &Connection, id: ConversationId) -> Result<(), 
     Ok(())
 }
 
-fn record(row: &Row<'_>) -> rusqlite::Result<ConversationRecord> {
+pub(super) fn record(row: &Row<'_>) -> rusqlite::Result<ConversationRecord> {
     let status: String = row.get(5)?;
     let status: Result<Status, ValueError> = Status::deserialize(status.as_str().into_deserializer());
     let next_seq: i64 = row.get(7)?;

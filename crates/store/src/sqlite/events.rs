@@ -117,13 +117,27 @@ fn duplicate(connection: &Connection, key: i64, id: &EventId, error: &rusqlite::
     if error.sqlite_error_code() != Some(ErrorCode::ConstraintViolation) {
         return None;
     }
-    let found = connection
-        .prepare_cached("SELECT place & 0xfffffffff FROM events WHERE place >> 36 = ?1 AND id = ?2")
-        .and_then(|mut select| select.query_row(params![key, id.0], |row| row.get(0)));
     Some(StoreError::Duplicate {
         id: id.clone(),
-        seq: seq(found.ok()?),
+        seq: find(connection, key, id).ok()??,
     })
+}
+
+/// Where an event stands, if it is there.
+pub(super) fn position(
+    connection: &Connection,
+    id: ConversationId,
+    event: &EventId,
+) -> Result<Option<Seq>, StoreError> {
+    let key = conversations::key(connection, id)?;
+    Ok(find(connection, key, event)?)
+}
+
+fn find(connection: &Connection, key: i64, id: &EventId) -> rusqlite::Result<Option<Seq>> {
+    connection
+        .prepare_cached("SELECT place & 0xfffffffff FROM events WHERE place >> 36 = ?1 AND id = ?2")?
+        .query_row(params![key, id.0], |row| Ok(seq(row.get(0)?)))
+        .optional()
 }
 
 /// Events of a log, from a position on.

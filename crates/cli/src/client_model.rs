@@ -1,0 +1,173 @@
+//! A model as a client of the server describes it: the `llm` object of a conversation's agent.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use deft_llm::{ApiMode, AwsKeys, AwsSettings, KnownCapabilities, Model, ModelSettings, Prices, Tuning};
+use deft_types::{Money, Secret, Tokens};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::compose;
+use crate::settings::Settings;
+
+/// What clients send where they have nothing to say about it.
+const DEFAULT_THINKING_BUDGET: u64 = 200_000;
+
+/// The fields that we understand. Clients send many more.
+#[derive(Deserialize)]
+struct Llm {
+    model: String,
+    api_key: Option<Secret<String>>,
+    base_url: Option<String>,
+    api_version: Option<String>,
+    api_mode: Option<ApiMode>,
+    extra_headers: Option<BTreeMap<String, Secret<String>>>,
+    num_retries: Option<u32>,
+    retry_min_wait: Option<u64>,
+    retry_max_wait: Option<u64>,
+    temperature: Option<f64>,
+    top_p: Option<f64>,
+    top_k: Option<u64>,
+    seed: Option<u64>,
+    reasoning_effort: Option<String>,
+    reasoning_summary: Option<String>,
+    extended_thinking_budget: Option<u64>,
+    max_input_tokens: Option<u64>,
+    max_output_tokens: Option<u64>,
+    input_cost_per_token: Option<f64>,
+    output_cost_per_token: Option<f64>,
+    native_tool_calling: Option<bool>,
+    #[serde(default)]
+    litellm_extra_body: Option<Map<String, Value>>,
+    aws_region_name: Option<String>,
+    aws_access_key_id: Option<String>,
+    aws_secret_access_key: Option<Secret<String>>,
+    aws_session_token: Option<Secret<String>>,
+}
+
+/// Opens it. A name of the user's own stands for all that the user's settings say of it.
+pub(crate) fn open(llm: &Value, settings: &Settings) -> anyhow::Result<Arc<dyn Model>> {
+    let llm = Llm::deserialize(llm).context("the settings of the model cannot be read")?;
+    if settings.models.contains_key(&llm.model) {
+        return Ok(compose::open_model(&llm.model, settings)?.model);
+    }
+    let reached = reached(&llm, compose::reached_by_client(&llm.model, settings));
+    Ok(deft_llm::open(&llm.model, &reached)?)
+}
+
+/// `ours` is how the server would reach the model by itself.
+fn reached(llm: &Llm, ours: ModelSettings) -> ModelSettings {
+    // Our key is meant for the address that we know: never for one that a client names.
+    let api_key = match &llm.base_url {
+        None => llm.api_key.clone().or_else(|| ours.api_key.clone()),
+        Some(_) => llm.api_key.clone(),
+    };
+    let base_url = llm.base_url.clone().or_else(|| ours.base_url.clone());
+    let budget = llm
+        .extended_thinking_budget
+        .filter(|budget| *budget != DEFAULT_THINKING_BUDGET);
+    ModelSettings {
+        api_key,
+        base_url,
+        api_version: llm.api_version.clone(),
+        api_mode: llm.api_mode.unwrap_or_default(),
+        extra_headers: llm
+            .extra_headers
+            .clone()
+            .unwrap_or_default()
+            .into_iter()
+            .collect(),
+        extended_thinking_budget: budget.map(Tokens),
+        prices: prices(llm),
+        capability_overrides: KnownCapabilities {
+            native_tool_calls: llm.native_tool_calling.filter(|native| !native),
+            ..KnownCapabilities::default()
+        },
+        retry: deft_llm::RetryPolicy {
+            attempts: llm
+                .num_retries
+                .map_or(ours.retry.attempts, |retries| retries.saturating_add(1)),
+            first_wait: llm
+                .retry_min_wait
+                .map_or(ours.retry.first_wait, Duration::from_secs),
+            longest_wait: llm
+                .retry_max_wait
+                .map_or(ours.retry.longest_wait, Duration::from_secs),
+            ..ours.retry.clone()
+        },
+        tuning: Tuning {
+            reasoning_effort: llm.reasoning_effort.clone(),
+            reasoning_summary: llm.reasoning_summary.clone(),
+            temperature: llm.temperature,
+            top_p: llm.top_p,
+            top_k: llm.top_k,
+            seed: llm.seed,
+            context_window: llm.max_input_tokens.map(Tokens),
+            max_output: llm.max_output_tokens.map(Tokens),
+            extra_body: llm.litellm_extra_body.clone().unwrap_or_default(),
+            stop: Vec::new(),
+        },
+        aws: aws(llm).or_else(|| ours.aws.clone()),
+        ..ours
+    }
+}
+
+fn prices(llm: &Llm) -> Option<Prices> {
+    let money = |dollars: Option<f64>| Money::try_from(dollars?).ok();
+    let input = money(llm.input_cost_per_token)?;
+    Some(Prices::flat(input, money(llm.output_cost_per_token)?))
+}
+
+fn aws(llm: &Llm) -> Option<AwsSettings> {
+    let keys = llm
+        .aws_access_key_id
+        .clone()
+        .zip(llm.aws_secret_access_key.clone());
+    let keys = keys.map(|(access_key_id, secret_access_key)| AwsKeys {
+        access_key_id,
+        secret_access_key,
+        session_token: llm.aws_session_token.clone(),
+    });
+    let region = llm.aws_region_name.clone();
+    (keys.is_some() || region.is_some()).then_some(AwsSettings { region, keys })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn sent(llm: Value) -> ModelSettings {
+        let ours = ModelSettings {
+            api_key: Some(Secret::new("our-own".to_owned())),
+            base_url: Some("https://ours.example".to_owned()),
+            ..ModelSettings::default()
+        };
+        reached(&serde_json::from_value(llm).unwrap(), ours)
+    }
+
+    #[test]
+    fn our_key_never_goes_to_an_address_that_a_client_names() {
+        let elsewhere = sent(json!({"model": "openai/m", "base_url": "https://evil.example"}));
+        assert_eq!(elsewhere.api_key, None);
+        assert_eq!(elsewhere.base_url.as_deref(), Some("https://evil.example"));
+        let here = sent(json!({"model": "openai/m"}));
+        assert_eq!(here.api_key, Some(Secret::new("our-own".to_owned())));
+        assert_eq!(here.base_url.as_deref(), Some("https://ours.example"));
+    }
+
+    #[test]
+    fn what_a_client_says_of_retries_and_reasoning_counts() {
+        let settings = sent(
+            json!({"model": "m", "num_retries": 0, "retry_min_wait": 1, "retry_max_wait": 2,
+            "reasoning_effort": "high", "extended_thinking_budget": 200_000, "native_tool_calling": true}),
+        );
+        assert_eq!(settings.retry.attempts, 1);
+        assert_eq!(settings.tuning.reasoning_effort.as_deref(), Some("high"));
+        assert_eq!(settings.extended_thinking_budget, None);
+        assert_eq!(settings.capability_overrides.native_tool_calls, None);
+    }
+}

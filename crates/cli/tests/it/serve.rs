@@ -1,0 +1,123 @@
+//! `deft serve` as it is started.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+
+use crate::commands::{Home, stderr};
+
+/// A server that is ended with the test.
+struct Served {
+    child: Child,
+    line: String,
+}
+
+impl Served {
+    fn start(home: &Home, variables: &[(&str, &str)]) -> Self {
+        let mut command = home.deft(&["serve", "--port", "0"]);
+        for (name, value) in variables {
+            command.env(name, value);
+        }
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        let mut out = BufReader::new(child.stdout.as_mut().unwrap());
+        out.read_line(&mut line).unwrap();
+        Self { child, line }
+    }
+
+    /// Asks for a path and gives back the whole answer.
+    fn ask(&self, path: &str, key: &str) -> String {
+        let host = self
+            .line
+            .split("http://")
+            .nth(1)
+            .unwrap()
+            .split('/')
+            .next()
+            .unwrap();
+        let mut stream = TcpStream::connect(host).unwrap();
+        write!(
+            stream,
+            "GET {path} HTTP/1.1\r\nHost: {host}\r\nX-Session-API-Key: {key}\r\nConnection: close\r\n\r\n"
+        )
+        .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    /// Ends as a supervisor would end it.
+    fn terminate(mut self) -> Option<i32> {
+        let pid = rustix::process::Pid::from_raw(self.child.id().try_into().unwrap()).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        self.child.wait().unwrap().code()
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_key_is_made_and_shown_once_and_the_server_ends_well() {
+    let home = Home::new();
+    let served = Served::start(&home, &[]);
+    let key = served
+        .line
+        .trim()
+        .split("#key=")
+        .nth(1)
+        .expect("no key is shown")
+        .to_owned();
+    assert!(
+        served
+            .ask("/api/conversations/count", &key)
+            .starts_with("HTTP/1.1 200")
+    );
+    assert!(
+        served
+            .ask("/api/conversations/count", "wrong")
+            .starts_with("HTTP/1.1 401")
+    );
+    assert_eq!(served.terminate(), Some(0));
+    let again = Served::start(&home, &[]);
+    assert!(!again.line.contains(&key), "{}", again.line);
+    assert!(
+        again
+            .ask("/api/conversations/count", &key)
+            .starts_with("HTTP/1.1 200")
+    );
+    assert_eq!(again.terminate(), Some(0));
+}
+
+#[test]
+fn a_configured_key_is_never_shown() {
+    let home = Home::new();
+    let served = Served::start(&home, &[("SESSION_API_KEY", "k-configured")]);
+    assert!(
+        !served.line.contains("k-configured") && !served.line.contains("key="),
+        "{}",
+        served.line
+    );
+    assert!(
+        served
+            .ask("/api/conversations/count", "k-configured")
+            .starts_with("HTTP/1.1 200")
+    );
+}
+
+#[test]
+fn an_address_that_others_can_reach_needs_the_users_word() {
+    let home = Home::new();
+    let output = home
+        .deft(&["serve", "--host", "0.0.0.0", "--port", "0"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("--expose"), "{}", stderr(&output));
+    let output = home.deft(&["serve", "--host", "no-address"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+}

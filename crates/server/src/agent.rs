@@ -1,0 +1,173 @@
+//! The agent of a conversation, as clients describe it: which model answers and which tools it has.
+
+use deft_types::ToolSpec;
+use serde_json::{Map, Value, json};
+
+use crate::failure::Failure;
+use crate::masking::{Mask, mask, without_nulls};
+use crate::validation::Issue;
+
+/// The name that stands for all tools of the browser.
+const BROWSER_SET: &str = "browser_tool_set";
+
+/// What the contract's clients find in a model's settings where nobody has said otherwise.
+const LLM_DEFAULTS: &str = include_str!("agent/llm.json");
+
+/// An agent with every field the contract has. Holds secrets: show only what [`Agent::shown`] gives.
+#[derive(Clone)]
+pub(crate) struct Agent(Value);
+
+impl Agent {
+    /// Reads what a client sent and fills in what it left out.
+    pub(crate) fn read(sent: &Value) -> Result<Self, Failure> {
+        let place = &["body", "agent"];
+        let Some(fields) = sent.as_object() else {
+            let msg = "Input should be a valid dictionary";
+            return Err(Issue::new("dict_type", place, msg, sent).into());
+        };
+        match fields.get("kind").map(|kind| kind.as_str().unwrap_or_default()) {
+            Some("Agent") => {}
+            None if fields.contains_key("llm") => {}
+            Some("ACPAgent") => {
+                return Err(Failure::refused(
+                    "This server cannot run ACP agents; send an agent of kind 'Agent'",
+                ));
+            }
+            other => {
+                let error = format!(
+                    "Unknown kind '{}' for openhands.sdk.agent.base.AgentBase; Expected one of: ['ACPAgent', 'Agent']",
+                    other.unwrap_or_default()
+                );
+                return Err(Issue::rule(place, &error, sent).into());
+            }
+        }
+        let llm = match fields.get("llm") {
+            Some(Value::Object(llm)) => llm,
+            Some(other) => {
+                let place = &["body", "agent", "llm"];
+                return Err(
+                    Issue::new("dict_type", place, "Input should be a valid dictionary", other).into(),
+                );
+            }
+            None => return Err(Issue::missing(&["body", "agent", "llm"], sent).into()),
+        };
+        if let Some(other) = llm.get("model").filter(|model| !model.is_string()) {
+            let place = &["body", "agent", "llm", "model"];
+            return Err(Issue::new("string_type", place, "Input should be a valid string", other).into());
+        }
+        Ok(Self(completed(fields, llm)))
+    }
+
+    /// The agent of a conversation that no client of ours has made.
+    pub(crate) fn of_model(model: &str) -> Self {
+        let llm = Map::from_iter([("model".to_owned(), Value::from(model))]);
+        let tools = json!({"tools": [{"name": "terminal"}, {"name": "file_editor"}]});
+        Self(completed(&tools.as_object().cloned().unwrap_or_default(), &llm))
+    }
+
+    /// From what [`Agent::stored`] gave.
+    pub(crate) fn from_stored(value: Value) -> Self {
+        Self(value)
+    }
+
+    /// Everything, secrets included.
+    pub(crate) fn stored(&self) -> &Value {
+        &self.0
+    }
+
+    /// What a client may see.
+    pub(crate) fn shown(&self, mask_with: Mask) -> Value {
+        let mut shown = self.0.clone();
+        mask(&mut shown, mask_with);
+        if mask_with == Mask::Asterisks {
+            without_nulls(&mut shown);
+        }
+        shown
+    }
+
+    /// The settings of its model, secrets included.
+    pub(crate) fn llm(&self) -> &Value {
+        &self.0["llm"]
+    }
+
+    /// The name of its model.
+    pub(crate) fn model(&self) -> &str {
+        self.0["llm"]["model"].as_str().unwrap_or_default()
+    }
+
+    /// Whether clients want to see replies piece by piece.
+    pub(crate) fn streams(&self) -> bool {
+        self.0["llm"]["stream"] == true
+    }
+
+    /// Whether it is to have a tool. A name we do not know is no tool of ours.
+    pub(crate) fn wants(&self, tool: &ToolSpec) -> bool {
+        let named = |list: &str, name: &dyn Fn(&Value) -> bool| {
+            self.0[list].as_array().into_iter().flatten().any(name)
+        };
+        let set = if tool.name().starts_with("browser_") {
+            BROWSER_SET
+        } else {
+            tool.name()
+        };
+        named("tools", &|entry| {
+            entry["name"] == tool.name() || entry["name"] == set
+        }) || named("include_default_tools", &|entry| {
+            *entry == tool.definition.kind.as_str()
+        })
+    }
+}
+
+fn completed(agent: &Map<String, Value>, llm: &Map<String, Value>) -> Value {
+    let mut full_llm: Map<String, Value> = serde_json::from_str(LLM_DEFAULTS).unwrap_or_default();
+    full_llm.extend(llm.clone());
+    let mut full = json!({
+        "llm": full_llm, "tools": [], "mcp_config": {}, "filter_tools_regex": null,
+        "include_default_tools": ["FinishTool", "ThinkTool"], "agent_context": null, "system_prompt": null,
+        "system_prompt_filename": "system_prompt.j2", "security_policy_filename": "security_policy.j2",
+        "system_prompt_kwargs": {"llm_security_analyzer": true}, "condenser": null, "critic": null,
+        "tool_concurrency_limit": 1, "persona": null,
+    });
+    if let Some(full) = full.as_object_mut() {
+        full.extend(
+            agent
+                .iter()
+                .filter(|(name, _)| *name != "llm")
+                .map(|(name, value)| (name.clone(), value.clone())),
+        );
+        full.remove("kind");
+        full.insert("kind".to_owned(), "Agent".into()); // the contract has it last
+        for tool in full["tools"].as_array_mut().into_iter().flatten() {
+            if let Some(tool) = tool.as_object_mut() {
+                tool.entry("params").or_insert_with(|| json!({}));
+            }
+        }
+    }
+    full
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_client_leaves_out_has_its_default_and_what_it_says_stays() {
+        let sent =
+            json!({"llm": {"model": "demo", "num_retries": 0, "later": 1}, "tools": [{"name": "terminal"}]});
+        let agent = Agent::read(&sent).unwrap();
+        let shown = agent.shown(Mask::Null);
+        assert_eq!(shown["llm"]["num_retries"], 0);
+        assert_eq!(shown["llm"]["later"], 1);
+        assert_eq!(shown["llm"]["timeout"], 300);
+        assert_eq!(shown["tools"], json!([{"name": "terminal", "params": {}}]));
+        assert_eq!(shown["kind"], "Agent");
+        assert_eq!(agent.model(), "demo");
+        assert!(!agent.streams());
+    }
+
+    #[test]
+    fn a_kind_that_is_none_is_named() {
+        let refused = Agent::read(&json!({"kind": "NoSuchAgent"})).err().unwrap();
+        assert!(format!("{refused:?}").contains("Unknown kind 'NoSuchAgent'"));
+    }
+}

@@ -1,0 +1,229 @@
+//! Everything that can be known about conversations without running them.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use deft_engine::{ClientToolSpec, Safety};
+use deft_store::{ConversationRecord, NewConversation, Store};
+use deft_types::{ConversationId, EventBody, Seq, Source};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+use crate::agent::Agent;
+use crate::failure::Failure;
+use crate::info::Snapshot;
+use crate::summary::Summary;
+use crate::vault::Vault;
+
+/// Summaries that are remembered; beyond it all are forgotten and read again.
+const MAX_SUMMARIES: usize = 2048;
+/// Events read at once in search of an answer, from the end of a log backwards.
+const ANSWER_PAGE: u64 = 64;
+/// The first events of a log, among which the model is named.
+const BEGINNING: usize = 16;
+
+/// Names of the fields in a conversation's stored settings.
+mod field {
+    pub(super) const REQUEST: &str = "request";
+    pub(super) const TITLE: &str = "title";
+    pub(super) const TAGS: &str = "tags";
+}
+
+/// Reads the store, and what it keeps sealed.
+pub(crate) struct Catalog {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) vault: Vault,
+    pub(crate) data_dir: PathBuf,
+    summaries: Mutex<HashMap<ConversationId, Summary>>,
+}
+
+/// What is known about a conversation.
+pub(crate) struct Described {
+    pub(crate) record: ConversationRecord,
+    pub(crate) agent: Agent,
+    /// What the client sent when it began the conversation. Holds secrets.
+    pub(crate) request: Map<String, Value>,
+    pub(crate) title: Option<String>,
+    pub(crate) tags: Value,
+    pub(crate) summary: Summary,
+    pub(crate) persistence_dir: String,
+}
+
+impl Described {
+    /// Who judges actions and which of them wait, as the client said when it began the conversation.
+    pub(crate) fn safety(&self) -> Safety {
+        Safety {
+            policy: self.asked_for("confirmation_policy").unwrap_or_default(),
+            analyzer: self.asked_for("security_analyzer"),
+        }
+    }
+
+    /// The tools that the client runs itself.
+    pub(crate) fn client_tools(&self) -> Vec<ClientToolSpec> {
+        self.asked_for("client_tools").unwrap_or_default()
+    }
+
+    fn asked_for<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
+        T::deserialize(self.request.get(name)?).ok()
+    }
+}
+
+impl Catalog {
+    pub(crate) fn new(store: Arc<dyn Store>, vault: Vault, data_dir: PathBuf) -> Self {
+        Self {
+            store,
+            vault,
+            data_dir,
+            summaries: Mutex::default(),
+        }
+    }
+
+    /// Stores a new conversation. What the client sent is kept unreadable.
+    pub(crate) async fn create(
+        &self,
+        id: ConversationId,
+        workspace: String,
+        request: &Map<String, Value>,
+        tags: &Map<String, Value>,
+    ) -> Result<(), Failure> {
+        let sealed = self
+            .vault
+            .seal(&id.hex(), &Value::Object(request.clone()).to_string())?;
+        let new = NewConversation {
+            id,
+            created_at: std::time::SystemTime::now(),
+            workspace,
+            settings: json!({ field::REQUEST: sealed, field::TAGS: tags }),
+        };
+        Ok(self.store.create(new).await?)
+    }
+
+    /// Gives a conversation another title or other tags.
+    pub(crate) async fn change(
+        &self,
+        id: ConversationId,
+        title: Option<String>,
+        tags: Option<Map<String, Value>>,
+    ) -> Result<(), Failure> {
+        let title = title.map(|title| (field::TITLE.to_owned(), Value::from(title)));
+        let tags = tags.map(|tags| (field::TAGS.to_owned(), Value::Object(tags)));
+        let fields = title.into_iter().chain(tags).collect();
+        Ok(self.store.change_settings(id, fields).await?)
+    }
+
+    /// A conversation, if there is one of this id.
+    pub(crate) async fn find(&self, id: ConversationId) -> Result<Option<Described>, Failure> {
+        match self.store.conversation(id).await? {
+            Some(record) => self.describe(record).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// All about a conversation of the index.
+    pub(crate) async fn describe(&self, record: ConversationRecord) -> Result<Described, Failure> {
+        let id = record.id;
+        let settings = self.store.settings(id).await?.unwrap_or_default();
+        let summary = self.summary(id, record.last_seq).await?;
+        let request = match settings.get(field::REQUEST).and_then(Value::as_str) {
+            Some(sealed) => {
+                let text = self.vault.open_sealed(&id.hex(), sealed)?;
+                serde_json::from_str(&text).unwrap_or_default()
+            }
+            None => self.request_of_the_command_line(&record).await?,
+        };
+        Ok(Described {
+            agent: Agent::from_stored(request.get("agent").cloned().unwrap_or_default()),
+            title: match settings.get(field::TITLE).and_then(Value::as_str) {
+                Some(title) => Some(title.to_owned()),
+                None => record.title.clone(),
+            },
+            tags: settings.get(field::TAGS).cloned().unwrap_or_else(|| json!({})),
+            persistence_dir: self
+                .data_dir
+                .join("conversations")
+                .join(id.hex())
+                .display()
+                .to_string(),
+            record,
+            request,
+            summary,
+        })
+    }
+
+    /// A conversation that was begun on the command line has sent us nothing: this is what it would have been.
+    async fn request_of_the_command_line(
+        &self,
+        record: &ConversationRecord,
+    ) -> Result<Map<String, Value>, Failure> {
+        let beginning = self.store.read(record.id, Seq::FIRST, BEGINNING).await?;
+        let model = beginning.iter().find_map(|(_, event)| match &event.body {
+            EventBody::StateUpdate(update) if update.key == "agent" => {
+                update.value.pointer("/llm/model")?.as_str().map(str::to_owned)
+            }
+            _ => None,
+        });
+        let agent = Agent::of_model(&model.unwrap_or_default());
+        let request = json!({
+            "agent": agent.stored(),
+            "workspace": {"working_dir": record.workspace, "kind": "LocalWorkspace"},
+        });
+        Ok(request.as_object().cloned().unwrap_or_default())
+    }
+
+    /// The state of a conversation as a frame, and the event it comes behind.
+    pub(crate) async fn snapshot(&self, id: ConversationId) -> Result<Snapshot, Failure> {
+        let described = self.find(id).await?.ok_or_else(Failure::not_found)?;
+        Ok(Snapshot::of(&described))
+    }
+
+    /// What the agent said last to the user.
+    pub(crate) async fn answer(&self, record: &ConversationRecord) -> Result<String, Failure> {
+        let mut end = record.last_seq.map_or(0, |last| last.0 + 1);
+        while end > 0 {
+            let from = end.saturating_sub(ANSWER_PAGE);
+            let count = usize::try_from(end - from).unwrap_or(usize::MAX);
+            let page = self.store.read(record.id, Seq(from), count).await?;
+            let answer = page.iter().rev().find_map(|(_, event)| match &event.body {
+                EventBody::Message(said) if event.source == Source::Agent => {
+                    Some(said.llm_message.plain_text())
+                }
+                EventBody::Observation(result) if result.observation.kind() == "FinishObservation" => {
+                    Some(deft_types::text_of(&result.observation.content()))
+                }
+                _ => None,
+            });
+            if let Some(answer) = answer {
+                return Ok(answer);
+            }
+            end = from;
+        }
+        Ok(String::new())
+    }
+
+    /// What is known of a deleted conversation is not.
+    pub(crate) fn forget(&self, id: ConversationId) {
+        self.summaries().remove(&id);
+    }
+
+    async fn summary(&self, id: ConversationId, last: Option<Seq>) -> Result<Summary, Failure> {
+        let known = self.summaries().get(&id).cloned();
+        let summary = match known {
+            Some(mut known) if known.through <= last => {
+                known.advance(self.store.as_ref(), id, last).await?;
+                known
+            }
+            _ => Summary::read(self.store.as_ref(), id, last).await?,
+        };
+        let mut summaries = self.summaries();
+        if summaries.len() >= MAX_SUMMARIES {
+            summaries.clear();
+        }
+        summaries.insert(id, summary.clone());
+        Ok(summary)
+    }
+
+    fn summaries(&self) -> std::sync::MutexGuard<'_, HashMap<ConversationId, Summary>> {
+        self.summaries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

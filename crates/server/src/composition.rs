@@ -1,0 +1,58 @@
+//! What the server leaves to the program around it: which models there are, and where tools run.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use deft_llm::{Delta, Model, ModelError, ModelProfile, Request};
+use deft_types::{ConversationId, ToolSpec};
+use deft_workspace::Workspace;
+use futures::StreamExt as _;
+use futures::stream::{self, BoxStream};
+use serde_json::Value;
+
+/// Makes the parts of a conversation that depend on the program's own settings.
+pub trait Composition: Send + Sync {
+    /// Opens the model that a client's `llm` object names. The sentence of a failure goes to the client.
+    fn model(&self, llm: &Value) -> Result<Arc<dyn Model>, String>;
+
+    /// Where the tools of a conversation run, and which there are. The sentence of a failure goes to the client.
+    fn place(&self, id: ConversationId, root: &Path) -> Result<Place, String>;
+
+    /// The names of the tools that clients can choose from.
+    fn tools(&self) -> Vec<String>;
+}
+
+/// Where tools run.
+pub struct Place {
+    /// How the executor is reached.
+    pub workspace: Arc<dyn Workspace>,
+    /// What it can do.
+    pub tools: Vec<ToolSpec>,
+}
+
+/// Stands in for a model that cannot be opened: each call fails with the reason. So the conversation can be
+/// talked to, and says what is wrong when it is run, as it does when a server refuses a key.
+pub(crate) struct Unopened {
+    profile: ModelProfile,
+    reason: String,
+}
+
+impl Unopened {
+    pub(crate) fn new(name: &str, reason: String) -> Self {
+        Self {
+            profile: ModelProfile::unknown(name),
+            reason,
+        }
+    }
+}
+
+impl Model for Unopened {
+    fn profile(&self) -> &ModelProfile {
+        &self.profile
+    }
+
+    fn stream(&self, _: Request) -> BoxStream<'static, Result<Delta, ModelError>> {
+        let detail = self.reason.clone();
+        stream::iter([Err(ModelError::BadRequest { detail })]).boxed()
+    }
+}

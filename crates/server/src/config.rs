@@ -1,0 +1,210 @@
+//! How a server is set up: by the program, by the variables of the contract, and by its JSON file.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use deft_types::Secret;
+use serde_json::{Map, Value};
+
+/// Conversations that may run at once, where nobody says otherwise.
+const MAX_RUNS: usize = 1000;
+/// How long a conversation stays in memory that nobody has to do with.
+const IDLE_LIMIT: Duration = Duration::from_mins(20);
+/// Wrong keys that may come from one address within a minute.
+const MAX_WRONG_KEYS: u32 = 20;
+
+/// How a server is set up.
+#[derive(Debug)]
+pub struct Config {
+    /// The address to listen at.
+    pub address: IpAddr,
+    /// The port; 0: any.
+    pub port: u16,
+    /// Where keys are kept, and where clients are told that conversations are.
+    pub data_dir: PathBuf,
+    /// What relative paths of clients start from.
+    pub current_dir: PathBuf,
+    /// The keys that open the server. None: one is made.
+    pub keys: Vec<Secret<String>>,
+    /// Names that the server is called by, besides `localhost` and its address.
+    pub hosts: Vec<String>,
+    /// Origins whose pages may use the server, besides its own and those of this machine.
+    pub origins: Vec<String>,
+    /// Hosts whose pages may use it under any scheme and port.
+    pub origin_hosts: Vec<String>,
+    /// Conversations that may run at once.
+    pub max_runs: usize,
+    /// How long a conversation stays in memory that nobody has to do with.
+    pub idle_limit: Duration,
+    /// Wrong keys that may come from one address within a minute.
+    pub max_wrong_keys: u32,
+    /// What the program was built from.
+    pub build: Build,
+}
+
+/// What the program was built from, for `server_info`.
+#[derive(Clone, Debug)]
+pub struct Build {
+    /// The commit.
+    pub git_sha: String,
+    /// The branch or tag.
+    pub git_ref: String,
+}
+
+/// Why the set-up cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The JSON file is not there or is none.
+    #[error(
+        "cannot read the configuration {path}: {reason}; mend it or unset OPENHANDS_AGENT_SERVER_CONFIG_PATH"
+    )]
+    File {
+        /// The file.
+        path: String,
+        /// Why.
+        reason: String,
+    },
+}
+
+impl Config {
+    /// A server on this machine, as the variables say.
+    pub fn from_variables(
+        variable: impl Fn(&str) -> Option<String>,
+        data_dir: PathBuf,
+        current_dir: PathBuf,
+    ) -> Result<Self, ConfigError> {
+        let layers = Layers::new(&variable)?;
+        let mut keys = layers.list("session_api_keys");
+        keys.extend(variable("SESSION_API_KEY"));
+        let keys = keys.into_iter().filter(|key| !key.is_empty());
+        let web_url = layers.text("web_url");
+        let hosts = web_url.as_deref().and_then(host_of).into_iter();
+        let own_hosts = variable("DEFT_ALLOWED_HOSTS").unwrap_or_default();
+        let own_hosts = own_hosts.split(',').map(|host| host.trim().to_owned());
+        let number = |name| layers.text(name)?.parse().ok();
+        Ok(Self {
+            address: std::net::Ipv4Addr::LOCALHOST.into(),
+            port: 0,
+            data_dir,
+            current_dir,
+            keys: keys.map(Secret::new).collect(),
+            hosts: hosts.chain(own_hosts).filter(|host| !host.is_empty()).collect(),
+            origins: layers.list("allow_cors_origins"),
+            origin_hosts: variable("DOCKER_HOST_ADDR").into_iter().collect(),
+            max_runs: number("max_concurrent_runs")
+                .and_then(|runs: u64| usize::try_from(runs).ok())
+                .unwrap_or(MAX_RUNS)
+                .min(tokio::sync::Semaphore::MAX_PERMITS),
+            idle_limit: number("conversation_idle_ttl_seconds").map_or(IDLE_LIMIT, Duration::from_secs),
+            max_wrong_keys: MAX_WRONG_KEYS,
+            build: Build {
+                git_sha: variable("OPENHANDS_BUILD_GIT_SHA").unwrap_or_else(|| "unknown".to_owned()),
+                git_ref: variable("OPENHANDS_BUILD_GIT_REF").unwrap_or_else(|| "unknown".to_owned()),
+            },
+        })
+    }
+}
+
+/// The variables over the file.
+struct Layers<'a> {
+    variable: &'a dyn Fn(&str) -> Option<String>,
+    file: Map<String, Value>,
+}
+
+impl<'a> Layers<'a> {
+    fn new(variable: &'a dyn Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
+        let file = match variable("OPENHANDS_AGENT_SERVER_CONFIG_PATH") {
+            None => Map::new(),
+            Some(path) => {
+                let unreadable = |reason: String| ConfigError::File {
+                    path: path.clone(),
+                    reason,
+                };
+                let text = std::fs::read_to_string(&path).map_err(|error| unreadable(error.to_string()))?;
+                serde_json::from_str(&text).map_err(|error| unreadable(error.to_string()))?
+            }
+        };
+        Ok(Self { variable, file })
+    }
+
+    fn text(&self, field: &str) -> Option<String> {
+        let set = (self.variable)(&variable_name(field)).filter(|text| !text.is_empty());
+        set.or_else(|| match self.file.get(field)? {
+            Value::Null => None,
+            Value::String(text) => Some(text.clone()),
+            other => Some(other.to_string()),
+        })
+    }
+
+    /// `OH_X` with a JSON list, or `OH_X_0`, `OH_X_1` …; else the file's list.
+    fn list(&self, field: &str) -> Vec<String> {
+        let name = variable_name(field);
+        let numbered: Vec<_> = (0..)
+            .map_while(|index| (self.variable)(&format!("{name}_{index}")))
+            .collect();
+        if !numbered.is_empty() {
+            return numbered;
+        }
+        let set = (self.variable)(&name).and_then(|text| serde_json::from_str(&text).ok());
+        let from_file = || serde_json::from_value(self.file.get(field)?.clone()).ok();
+        set.or_else(from_file).unwrap_or_default()
+    }
+}
+
+fn variable_name(field: &str) -> String {
+    format!("OH_{}", field.to_ascii_uppercase())
+}
+
+fn host_of(url: &str) -> Option<String> {
+    let uri: axum::http::Uri = url.parse().ok()?;
+    uri.host().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(variables: &[(&str, &str)]) -> Config {
+        let find = |name: &str| {
+            let found = variables.iter().find(|(key, _)| *key == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        Config::from_variables(find, PathBuf::new(), PathBuf::new()).unwrap()
+    }
+
+    fn keys(config: &Config) -> Vec<&str> {
+        config.keys.iter().map(|key| key.expose().as_str()).collect()
+    }
+
+    #[test]
+    fn the_contracts_variables_are_understood() {
+        let set = config(&[
+            ("OH_SESSION_API_KEYS_0", "k-one"),
+            ("OH_SESSION_API_KEYS_1", ""),
+            ("SESSION_API_KEY", "k-two"),
+            ("OH_ALLOW_CORS_ORIGINS", r#"["https://a.example"]"#),
+            ("OH_MAX_CONCURRENT_RUNS", "3"),
+            ("OH_WEB_URL", "https://deft.example.org/app"),
+        ]);
+        assert_eq!(keys(&set), ["k-one", "k-two"]);
+        assert_eq!(set.origins, ["https://a.example"]);
+        assert_eq!(set.max_runs, 3);
+        assert_eq!(set.hosts, ["deft.example.org"]);
+    }
+
+    #[test]
+    fn a_variable_is_stronger_than_the_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("config.json");
+        std::fs::write(
+            &file,
+            r#"{"session_api_keys": ["filed"], "max_concurrent_runs": 7}"#,
+        )
+        .unwrap();
+        let path = ("OPENHANDS_AGENT_SERVER_CONFIG_PATH", file.to_str().unwrap());
+        assert_eq!(keys(&config(&[path])), ["filed"]);
+        let both = config(&[path, ("OH_MAX_CONCURRENT_RUNS", "9")]);
+        assert_eq!(both.max_runs, 9);
+    }
+}

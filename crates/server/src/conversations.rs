@@ -1,0 +1,325 @@
+//! The conversations that clients have to do with: each is loaded when it is needed, by one actor, and leaves
+//! memory when it has been idle.
+
+mod upkeep;
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use deft_engine::{
+    Begun, ClientResults, ClientTool, CommandError, Conversation, ExecutorFate, Limits, Memory, Parts,
+    RealWorld,
+};
+use deft_llm::Model;
+use deft_store::{Owner, StoreError};
+use deft_tools::{Tool, Toolbox};
+use deft_types::{ConversationId, EventId, Message};
+use serde_json::Value;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use uuid::Uuid;
+
+use crate::catalog::{Catalog, Described};
+use crate::composition::{Composition, Unopened};
+use crate::failure::Failure;
+use crate::request::StartRequest;
+use crate::resident::{Farewell, Resident, Running};
+
+/// How long a conversation may take to end what it is doing when it is deleted or the server stops.
+const CLOSE_LIMIT: Duration = Duration::from_secs(10);
+const RUN_LIMIT: &str = "Conversation run limit reached. Retry the request later.";
+
+/// See the module.
+pub(crate) struct Conversations {
+    pub(crate) catalog: Arc<Catalog>,
+    composition: Arc<dyn Composition>,
+    owner: Owner,
+    residents: Mutex<HashMap<ConversationId, Arc<Resident>>>,
+    runs: Arc<Semaphore>,
+    idle_limit: Duration,
+    /// What relative paths of clients start from.
+    current_dir: PathBuf,
+}
+
+/// Whether a conversation was made for this request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Creation {
+    New,
+    Existing,
+}
+
+impl Conversations {
+    pub(crate) fn new(
+        catalog: Arc<Catalog>,
+        composition: Arc<dyn Composition>,
+        max_runs: usize,
+        idle_limit: Duration,
+        current_dir: PathBuf,
+    ) -> Self {
+        Self {
+            catalog,
+            composition,
+            owner: Owner::this_process(),
+            residents: Mutex::default(),
+            runs: Arc::new(Semaphore::new(max_runs)),
+            idle_limit,
+            current_dir,
+        }
+    }
+
+    /// Begins a conversation. The same id again changes nothing.
+    pub(crate) async fn create(&self, request: StartRequest) -> Result<(ConversationId, Creation), Failure> {
+        let id = request.id.unwrap_or_else(|| ConversationId(Uuid::new_v4()));
+        let store = &self.catalog.store;
+        if store.conversation(id).await?.is_some() {
+            return Ok((id, Creation::Existing));
+        }
+        if let Some(parent) = request.parent
+            && store.conversation(parent).await?.is_none()
+        {
+            return Err(Failure::refused(format!(
+                "Parent conversation {parent} not found"
+            )));
+        }
+        let place = match request.initial_message {
+            Some(_) => Some(self.place_to_run()?), // nothing is stored where there is none
+            None => None,
+        };
+        let root = self.current_dir.join(&request.working_dir);
+        make_directory(&root).await?;
+        let workspace = root.display().to_string();
+        let created = self
+            .catalog
+            .create(id, workspace, &request.kept, &request.tags)
+            .await;
+        if created.is_err() && store.conversation(id).await?.is_some() {
+            return Ok((id, Creation::Existing)); // another request was faster
+        }
+        created?;
+        if let (Some(message), Some(place)) = (request.initial_message, place) {
+            let resident = self.resident(id).await?;
+            self.store_message(&resident, message).await?;
+            resident.begin_run(place);
+            self.run_engine(&resident).await?;
+        }
+        Ok((id, Creation::New))
+    }
+
+    /// Stores a message of the user's, and lets the agent go on if it is to.
+    pub(crate) async fn send(&self, resident: &Resident, message: Message, run: bool) -> Result<(), Failure> {
+        self.store_message(resident, message).await?;
+        if run && self.take_place(resident).is_err() {
+            let id = resident.id;
+            return Err(Failure::new(
+                StatusCode::TOO_MANY_REQUESTS,
+                format!(
+                    "Message saved, but the conversation run limit was reached. \
+                     Retry POST /api/conversations/{id}/run without resending the message."
+                ),
+            ));
+        }
+        if run {
+            self.run_engine(resident).await?; // what runs already picks it up
+        }
+        Ok(())
+    }
+
+    /// Lets the agent go on.
+    pub(crate) async fn run(&self, resident: &Resident) -> Result<(), Failure> {
+        self.take_place(resident)?;
+        match self.run_engine(resident).await? {
+            Begun::Now => Ok(()),
+            Begun::Before => Err(Failure::new(
+                StatusCode::CONFLICT,
+                "Conversation already running. Wait for completion or pause first.",
+            )),
+            Begun::NothingToDo => {
+                resident.tell_state();
+                Ok(())
+            }
+        }
+    }
+
+    async fn store_message(&self, resident: &Resident, message: Message) -> Result<(), Failure> {
+        let engine = self.engine(resident).await?;
+        let stored = engine.send(EventId::from(Uuid::new_v4()), message).await;
+        self.checked(resident, stored)
+    }
+
+    /// Runs in the place that was taken before: the end of a run may come before we hear of its beginning.
+    async fn run_engine(&self, resident: &Resident) -> Result<Begun, Failure> {
+        let begun = match self.engine(resident).await {
+            Ok(engine) => self.checked(resident, engine.run().await),
+            Err(failure) => Err(failure),
+        };
+        if !matches!(begun, Ok(Begun::Now)) {
+            resident.begin_no_run();
+        }
+        resident.answered();
+        begun
+    }
+
+    fn take_place(&self, resident: &Resident) -> Result<(), Failure> {
+        match self.place_to_run() {
+            Ok(place) => resident.begin_run(place),
+            Err(_) if resident.is_running() => {} // it has one
+            Err(full) => return Err(full),
+        }
+        Ok(())
+    }
+
+    /// Stops at the next safe boundary.
+    pub(crate) async fn pause(&self, resident: &Resident) -> Result<(), Failure> {
+        let engine = self.engine(resident).await?;
+        self.checked(resident, engine.pause().await)?;
+        resident.tell_state();
+        Ok(())
+    }
+
+    /// Stops now. Where nothing runs it is the same as a pause.
+    pub(crate) async fn interrupt(&self, resident: &Resident) -> Result<(), Failure> {
+        let engine = self.engine(resident).await?;
+        self.checked(resident, engine.interrupt().await)?;
+        self.checked(resident, engine.pause().await)?;
+        resident.tell_state();
+        Ok(())
+    }
+
+    /// Removes a conversation: its log, and the executor with all it started. Its workspace stays.
+    pub(crate) async fn delete(&self, id: ConversationId) -> Result<(), Failure> {
+        let resident = self.resident(id).await?;
+        if let Some(running) = resident.engine.get() {
+            let close = running.conversation.close(ExecutorFate::End);
+            let _ = tokio::time::timeout(CLOSE_LIMIT, close).await;
+        } else {
+            // Whoever else writes to it must not lose it under the hands.
+            let lease = self.catalog.store.acquire(id, &self.owner).await?;
+            self.catalog.store.release(lease).await?;
+        }
+        self.residents().remove(&id);
+        resident.farewell.send_replace(Some(Farewell::Deleted));
+        self.catalog.store.delete(id).await?;
+        self.catalog.forget(id);
+        Ok(())
+    }
+
+    /// The conversation in memory; it is put there if it is not.
+    pub(crate) async fn resident(&self, id: ConversationId) -> Result<Arc<Resident>, Failure> {
+        if let Some(resident) = self.residents().get(&id) {
+            resident.touch();
+            return Ok(Arc::clone(resident));
+        }
+        let described = self.catalog.find(id).await?.ok_or_else(Failure::not_found)?;
+        let mut residents = self.residents();
+        let resident = residents
+            .entry(id)
+            .or_insert_with(|| Arc::new(Resident::new(id, described.agent)));
+        Ok(Arc::clone(resident))
+    }
+
+    /// The engine of a conversation, which is started if it does not run.
+    async fn engine<'a>(&self, resident: &'a Resident) -> Result<&'a Conversation, Failure> {
+        resident.touch();
+        let running = resident.engine.get_or_try_init(|| self.load(resident)).await?;
+        Ok(&running.conversation)
+    }
+
+    /// What an engine answered. One that has failed is taken out of memory: the next request finds a new one.
+    fn checked<T>(&self, resident: &Resident, answer: Result<T, CommandError>) -> Result<T, Failure> {
+        if let Err(CommandError::Closed | CommandError::Store(StoreError::Fenced(_))) = &answer {
+            self.residents().remove(&resident.id);
+            resident.farewell.send_replace(Some(Farewell::Reloaded));
+        }
+        Ok(answer?)
+    }
+
+    async fn load(&self, resident: &Resident) -> Result<Running, Failure> {
+        let id = resident.id;
+        let described = self.catalog.find(id).await?.ok_or_else(Failure::not_found)?;
+        let refused = |reason| Failure::new(StatusCode::BAD_REQUEST, reason);
+        let root = PathBuf::from(&described.record.workspace);
+        let place = self.composition.place(id, &root).map_err(refused)?;
+        let model = self.model(&described);
+        let agent = &described.agent;
+        let results = ClientResults::default();
+        let clients = described
+            .client_tools()
+            .into_iter()
+            .map(|spec| -> Arc<dyn Tool> { Arc::new(ClientTool::new(spec, results.clone())) });
+        let host = clients.fold(Toolbox::host().only(|tool| agent.wants(tool)), Toolbox::with);
+        let parts = Parts {
+            store: Arc::clone(&self.catalog.store),
+            lease: self.catalog.store.acquire(id, &self.owner).await?,
+            model,
+            model_name: described.agent.model().to_owned(),
+            workspace: place.workspace,
+            directory: described.record.workspace.clone(),
+            tools: place.tools.into_iter().filter(|tool| agent.wants(tool)).collect(),
+            host,
+            models: None,
+            responses: BTreeMap::new(),
+            world: Arc::new(RealWorld),
+            limits: limits(&described),
+            safety: described.safety(),
+            memory: Memory::default(),
+        };
+        let conversation = Conversation::open(parts).await?;
+        Ok(resident.watch(Arc::clone(&self.catalog), conversation, &described.record))
+    }
+
+    fn model(&self, described: &Described) -> Arc<dyn Model> {
+        let agent = &described.agent;
+        self.composition
+            .model(agent.llm())
+            .unwrap_or_else(|reason| Arc::new(Unopened::new(agent.model(), reason)))
+    }
+
+    fn place_to_run(&self) -> Result<OwnedSemaphorePermit, Failure> {
+        Arc::clone(&self.runs)
+            .try_acquire_owned()
+            .map_err(|_| Failure::new(StatusCode::TOO_MANY_REQUESTS, RUN_LIMIT))
+    }
+
+    /// Whether any of them runs.
+    pub(crate) fn is_any_running(&self) -> bool {
+        self.residents().values().any(|resident| resident.is_running())
+    }
+
+    /// The names of the tools that clients can choose from.
+    pub(crate) fn tool_names(&self) -> Vec<String> {
+        self.composition.tools()
+    }
+
+    fn residents(&self) -> MutexGuard<'_, HashMap<ConversationId, Arc<Resident>>> {
+        self.residents.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn limits(described: &Described) -> Limits {
+    let steps = described.request.get("max_iterations").and_then(Value::as_u64);
+    Limits {
+        max_steps: u32::try_from(steps.unwrap_or(500)).unwrap_or(u32::MAX),
+        parallel_calls: PARALLEL_CALLS,
+        stuck_detection: described.request.get("stuck_detection") != Some(&Value::Bool(false)),
+        max_cost: None,
+    }
+}
+
+/// Calls of one reply that may run at the same time.
+const PARALLEL_CALLS: usize = 8;
+
+/// Clients name directories that do not exist yet; an executor needs one to live in.
+async fn make_directory(root: &Path) -> Result<(), Failure> {
+    let path = root.to_owned();
+    let made = tokio::task::spawn_blocking(move || std::fs::create_dir_all(path)).await;
+    match made {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(error)) => Err(Failure::new(
+            StatusCode::BAD_REQUEST,
+            format!("The working directory cannot be made: {error}"),
+        )),
+        Err(error) => Err(Failure::internal("the working directory cannot be made", &error)),
+    }
+}

@@ -1,0 +1,81 @@
+//! What is done for conversations without a request: after a start, from time to time, and before the end.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use deft_engine::ExecutorFate;
+use deft_store::Search;
+use deft_types::Status;
+
+use super::{CLOSE_LIMIT, Conversations};
+use crate::resident::{Farewell, Resident};
+
+/// Conversations that were running when the server died and are looked after when it starts.
+const MAX_RECOVERED: usize = 1000;
+
+impl Conversations {
+    /// Loads those that were running when a server died: they are paused, and can be run again.
+    pub(crate) async fn recover(&self) {
+        let search = Search {
+            status: Some(Status::Running),
+            ..Search::default()
+        };
+        let cut_off = match self.catalog.store.search(search, MAX_RECOVERED).await {
+            Ok(cut_off) => cut_off,
+            Err(error) => return tracing::warn!(%error, "cannot look for conversations that were cut off"),
+        };
+        for record in cut_off {
+            let Ok(resident) = self.resident(record.id).await else {
+                continue; // deleted meanwhile
+            };
+            // One that another process runs is not cut off.
+            let _ = resident.engine.get_or_try_init(|| self.load(&resident)).await;
+        }
+    }
+
+    /// How often to look for idle ones.
+    pub(crate) fn sweep_interval(&self) -> Duration {
+        self.idle_limit / 4
+    }
+
+    /// Takes those out of memory that nobody has had to do with for long.
+    pub(crate) async fn unload_idle(&self) {
+        let mut idle = Vec::new();
+        self.residents().retain(|_, resident| {
+            // The map's own is the only one: no request and no socket has it.
+            let is_idle = Arc::strong_count(resident) == 1
+                && !resident.is_running()
+                && resident.idle_for() >= self.idle_limit;
+            if is_idle {
+                idle.push(Arc::clone(resident));
+            }
+            !is_idle
+        });
+        for resident in idle {
+            if let Some(running) = resident.engine.get() {
+                running.conversation.close(ExecutorFate::Keep).await;
+            }
+        }
+    }
+
+    /// Pauses what runs, says goodbye to all who watch, and leaves the executors alone: the next server finds
+    /// them.
+    pub(crate) async fn stop(&self) {
+        let residents: Vec<_> = self.residents().drain().map(|(_, resident)| resident).collect();
+        let stop = |resident: Arc<Resident>| async move {
+            let Some(running) = resident.engine.get() else {
+                resident.farewell.send_replace(Some(Farewell::Stopping));
+                return;
+            };
+            if let Err(error) = running.conversation.pause().await {
+                tracing::warn!(conversation = %resident.id, %error, "a conversation could not be paused");
+            }
+            resident.farewell.send_replace(Some(Farewell::Stopping));
+            running.conversation.close(ExecutorFate::Keep).await;
+        };
+        let all = futures::future::join_all(residents.into_iter().map(stop));
+        if tokio::time::timeout(CLOSE_LIMIT, all).await.is_err() {
+            tracing::warn!("not every conversation could be paused in time");
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! What a request that fails is answered with.
+
+use axum::Json;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use deft_engine::{CommandError, OpenError};
+use deft_store::StoreError;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::validation::Issue;
+use crate::vault::VaultError;
+
+/// An answer that is not the one the client hoped for. Its body says nothing that the client may not know.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    status: StatusCode,
+    body: Value,
+}
+
+impl Failure {
+    /// A status with a sentence.
+    pub(crate) fn new(status: StatusCode, detail: impl Into<String>) -> Self {
+        Self {
+            status,
+            body: json!({ "detail": detail.into() }),
+        }
+    }
+
+    /// A status with its own phrase.
+    pub(crate) fn bare(status: StatusCode) -> Self {
+        Self::new(status, status.canonical_reason().unwrap_or_default())
+    }
+
+    pub(crate) fn not_found() -> Self {
+        Self::bare(StatusCode::NOT_FOUND)
+    }
+
+    /// What the client sent is not what the contract asks for.
+    fn invalid(issue: &Issue) -> Self {
+        Self {
+            status: StatusCode::UNPROCESSABLE_ENTITY,
+            body: json!({ "detail": [issue] }),
+        }
+    }
+
+    /// It fits the contract, but cannot be done.
+    pub(crate) fn refused(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
+    }
+
+    /// What it says, in words.
+    pub(crate) fn detail(&self) -> String {
+        match self.body["exception"].as_str().or(self.body["detail"].as_str()) {
+            Some(text) => text.to_owned(),
+            None => self.body["detail"].to_string(),
+        }
+    }
+
+    /// Ours to mend. The log has the reason, under an id that the client is told.
+    pub(crate) fn internal(exception: &str, reason: &dyn std::fmt::Display) -> Self {
+        let error_id = Uuid::new_v4().simple().to_string();
+        tracing::error!(%error_id, %reason, "a request failed");
+        Self {
+            status: StatusCode::INTERNAL_SERVER_ERROR,
+            body: json!({
+                "detail": "Internal Server Error",
+                "exception": exception,
+                "error_id": error_id,
+            }),
+        }
+    }
+}
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        (self.status, Json(self.body)).into_response()
+    }
+}
+
+impl From<Issue> for Failure {
+    fn from(issue: Issue) -> Self {
+        Self::invalid(&issue)
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::NotFound(_) => Self::not_found(),
+            StoreError::Busy { .. } | StoreError::Fenced(_) => Self::new(
+                StatusCode::CONFLICT,
+                "Conversation is owned by another agent server instance; the write was refused",
+            ),
+            error => Self::internal("the store failed; the server's log says why", &error),
+        }
+    }
+}
+
+impl From<CommandError> for Failure {
+    fn from(error: CommandError) -> Self {
+        match error {
+            CommandError::Store(error) => error.into(),
+            CommandError::IdTaken(_) | CommandError::Running => {
+                Self::new(StatusCode::CONFLICT, error.to_string())
+            }
+            CommandError::NotWaiting(_) | CommandError::NoSuchEvent(_) => {
+                Self::new(StatusCode::NOT_FOUND, error.to_string())
+            }
+            CommandError::Undecided(_) | CommandError::BadEdit(_) => Self::refused(error.to_string()),
+            CommandError::Closed => {
+                Self::internal("the conversation was closed meanwhile; try again", &error)
+            }
+        }
+    }
+}
+
+impl From<OpenError> for Failure {
+    fn from(error: OpenError) -> Self {
+        match error {
+            OpenError::Store(error) => error.into(),
+            OpenError::Schema(error) => Self::refused(error.to_string()),
+        }
+    }
+}
+
+impl From<VaultError> for Failure {
+    fn from(error: VaultError) -> Self {
+        Self::internal(
+            "the settings of the conversation cannot be read; the server's log says why",
+            &error,
+        )
+    }
+}

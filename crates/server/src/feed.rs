@@ -1,0 +1,116 @@
+//! Everything about a conversation that a watcher is to hear, in the right order.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use deft_engine::Live;
+use deft_store::EventStream;
+use deft_types::{Event, Seq, Status};
+use futures::StreamExt as _;
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::watch;
+
+use crate::catalog::Catalog;
+use crate::info::Snapshot;
+use crate::resident::{Farewell, Resident, Signal};
+
+/// One thing to tell.
+pub(crate) enum Item {
+    /// An event of the log.
+    Event(Seq, Arc<Event>),
+    /// The state, behind the events that made it so.
+    State(Arc<Snapshot>),
+    /// A piece of a reply or of output.
+    Live(Arc<Live>),
+    /// It is over.
+    Farewell(Farewell),
+}
+
+/// Follows one conversation for one watcher. A slow watcher delays nobody and loses no event.
+pub(crate) struct Feed {
+    pub(crate) resident: Arc<Resident>,
+    catalog: Arc<Catalog>,
+    events: EventStream,
+    signals: Receiver<Signal>,
+    farewell: watch::Receiver<Option<Farewell>>,
+    /// States that events still have to come before.
+    waiting: VecDeque<Arc<Snapshot>>,
+    /// The last event that was told, or that the watcher has without us.
+    pub(crate) told: Option<Seq>,
+    /// Up to here events are history, which nothing interrupts.
+    history: Option<Seq>,
+}
+
+impl Feed {
+    /// Begins behind `after`. What stands in the log up to `history` is told before anything else.
+    pub(crate) fn new(
+        resident: Arc<Resident>,
+        catalog: Arc<Catalog>,
+        after: Option<Seq>,
+        history: Option<Seq>,
+    ) -> Self {
+        let from = after.map_or(Seq::FIRST, Seq::next);
+        Self {
+            signals: resident.listen(),
+            farewell: resident.farewell.subscribe(),
+            events: catalog.store.follow(resident.id, from),
+            resident,
+            catalog,
+            waiting: VecDeque::new(),
+            told: after,
+            history,
+        }
+    }
+
+    /// Whether everything that was in the log at the beginning has been told.
+    pub(crate) fn is_live(&self) -> bool {
+        self.told >= self.history
+    }
+
+    /// Waits for the next thing. Losing interest meanwhile loses nothing.
+    pub(crate) async fn next(&mut self) -> Item {
+        loop {
+            let is_due = |state: &mut Arc<Snapshot>| state.after <= self.told;
+            if self.is_live()
+                && let Some(state) = self.waiting.pop_front_if(is_due)
+            {
+                return Item::State(state);
+            }
+            let farewell = async {
+                let said = self.farewell.wait_for(Option::is_some).await;
+                said.map_or(None, |said| *said).unwrap_or(Farewell::Stopping)
+            };
+            tokio::select! {
+                biased;
+                farewell = farewell => return Item::Farewell(farewell),
+                signal = self.signals.recv(), if self.told >= self.history => match signal {
+                    Ok(Signal::Live(piece)) => return Item::Live(piece),
+                    Ok(Signal::State(state)) => self.waiting.push_back(state),
+                    Err(RecvError::Lagged(_)) => self.replace_lost_state().await,
+                    Err(RecvError::Closed) => return Item::Farewell(Farewell::Reloaded),
+                },
+                event = self.events.next() => match event {
+                    Some(Ok((seq, event))) => {
+                        self.told = Some(seq);
+                        return Item::Event(seq, event);
+                    }
+                    Some(Err(error)) => {
+                        tracing::warn!(conversation = %self.resident.id, %error, "a watcher cannot be told more");
+                        return Item::Farewell(Farewell::Reloaded);
+                    }
+                    None => return Item::Farewell(Farewell::Deleted),
+                },
+            }
+        }
+    }
+
+    /// Too slow for the signals: the state that ended a run may be among those that were lost.
+    async fn replace_lost_state(&mut self) {
+        if let Ok(snapshot) = self.catalog.snapshot(self.resident.id).await
+            && snapshot.status != Status::Running
+        {
+            self.waiting.push_back(Arc::new(snapshot));
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Frames of the session protocol: events with their position, and pieces of replies on their way.
+
+use std::sync::Arc;
+
+use deft_engine::Live;
+use deft_types::{EventId, Seq, SessionFrame};
+use serde_json::json;
+
+use crate::app::App;
+use crate::feed::{Feed, Item};
+use crate::info::Snapshot;
+use crate::resident::Resident;
+
+/// One frame as text; the position of its event, where it carries one of the log.
+pub(crate) struct Frame {
+    pub(crate) seq: Option<Seq>,
+    pub(crate) text: String,
+}
+
+impl Frame {
+    fn passing(text: String) -> Self {
+        Self { seq: None, text }
+    }
+}
+
+/// Makes frames for one watcher.
+pub(crate) struct Frames {
+    /// The position the watcher knows the log up to: −1 is nothing of it; none, and it wants no history.
+    after: Option<i64>,
+    /// The state when the watcher came, which is told behind the history.
+    greeting: Option<Snapshot>,
+    attempt: u32,
+    order: u64,
+}
+
+impl Frames {
+    pub(crate) fn new(after: Option<i64>) -> Self {
+        Self {
+            after,
+            greeting: None,
+            attempt: 1,
+            order: 0,
+        }
+    }
+
+    /// What comes before everything else, and what to follow then.
+    pub(crate) async fn begin(&mut self, app: &App, resident: Arc<Resident>) -> Option<(Vec<Frame>, Feed)> {
+        let catalog = &app.conversations.catalog;
+        let state = catalog.snapshot(resident.id).await.ok()?;
+        let last = state.after;
+        let mut sync = json!({"type": "sync"});
+        if let Some(after) = self.after {
+            sync["from_seq"] = after.into();
+        }
+        if let Some(last) = last {
+            sync["through_seq"] = last.0.into();
+        }
+        let known = match self.after {
+            None => last,
+            Some(after) => u64::try_from(after).ok().map(Seq),
+        };
+        let feed = Feed::new(resident, Arc::clone(catalog), known, last);
+        let mut frames = vec![Frame::passing(sync.to_string())];
+        if feed.is_live() {
+            frames.push(transient(&state));
+        } else {
+            self.greeting = Some(state);
+        }
+        Some((frames, feed))
+    }
+
+    /// The frames for one thing to tell.
+    pub(crate) fn tell(&mut self, feed: &Feed, item: Item) -> Vec<Frame> {
+        match item {
+            Item::Event(seq, event) => {
+                let durable = feed.resident.wire.text(&event).map(|event| Frame {
+                    seq: Some(seq),
+                    text: format!(r#"{{"type":"durable","seq":{seq},"event":{event}}}"#),
+                });
+                let greeting = self.greeting.take_if(|_| feed.is_live());
+                durable
+                    .into_iter()
+                    .chain(greeting.as_ref().map(transient))
+                    .collect()
+            }
+            Item::State(state) => vec![transient(&state)],
+            Item::Live(piece) => self.piece(feed, &piece),
+            Item::Farewell(_) => Vec::new(),
+        }
+    }
+
+    fn piece(&mut self, feed: &Feed, piece: &Live) -> Vec<Frame> {
+        let frames = match piece {
+            Live::ReplyStarted { item } => vec![self.start(feed, item, 1)],
+            Live::Delta { item, kind, text } if !text.is_empty() => {
+                let order = self.order;
+                self.order += 1;
+                vec![SessionFrame::Delta {
+                    item_id: item.clone(),
+                    attempt: self.attempt,
+                    order,
+                    kind: *kind,
+                    content: text.clone(),
+                    chunk_id: None,
+                    choice_index: None,
+                }]
+            }
+            Live::Retry {
+                item,
+                attempt,
+                reason,
+                ..
+            } => {
+                let aborted = self.abort(item, reason);
+                vec![aborted, self.start(feed, item, *attempt)]
+            }
+            Live::ReplyAborted { item } => vec![self.abort(item, "the reply was not completed")],
+            Live::Delta { .. } | Live::CallDelta { .. } | Live::Output { .. } => Vec::new(),
+        };
+        let text = |frame: &SessionFrame| serde_json::to_string(frame).ok().map(Frame::passing);
+        frames.iter().filter_map(text).collect()
+    }
+
+    fn start(&mut self, feed: &Feed, item: &EventId, attempt: u32) -> SessionFrame {
+        self.attempt = attempt;
+        self.order = 0;
+        SessionFrame::ItemStarted {
+            item_id: item.clone(),
+            attempt,
+            anchor_seq: feed.told,
+        }
+    }
+
+    fn abort(&self, item: &EventId, reason: &str) -> SessionFrame {
+        SessionFrame::ItemAborted {
+            item_id: item.clone(),
+            attempt: self.attempt,
+            reason: reason.to_owned(),
+        }
+    }
+}
+
+fn transient(state: &Snapshot) -> Frame {
+    Frame::passing(format!(r#"{{"type":"transient","event":{}}}"#, state.text))
+}

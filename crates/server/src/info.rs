@@ -1,0 +1,185 @@
+//! A conversation as clients are told about it: `ConversationInfo` in answers, `full_state` in frames.
+
+use std::time::SystemTime;
+
+use deft_types::{ConversationStateUpdateEvent, Event, Extra, Seq, Source, Status, Timestamp};
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use crate::catalog::Described;
+use crate::masking::{Mask, mask, without_nulls};
+
+/// Whether an answer carries the texts of skills, which are long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Skills {
+    Included,
+    LeftOut,
+}
+
+/// Where a conversation's tools run, for the contract's sake: always here.
+pub(crate) fn runtime_info() -> Value {
+    json!({"runtime_status": "available", "can_resume": true, "runtime_error": null})
+}
+
+impl Described {
+    /// What the client said, or what it means to have said nothing.
+    fn said(&self, field: &str, otherwise: Value) -> Value {
+        match self.request.get(field) {
+            Some(value) if !value.is_null() => value.clone(),
+            _ => otherwise,
+        }
+    }
+
+    fn workspace(&self) -> Value {
+        let mut workspace = self.said("workspace", json!({"working_dir": self.record.workspace}));
+        if let Some(fields) = workspace.as_object_mut() {
+            fields.remove("kind");
+            fields.insert("kind".to_owned(), "LocalWorkspace".into());
+        }
+        workspace
+    }
+
+    fn secret_registry(&self, mask_with: Mask) -> Value {
+        let secrets = self.said("secrets", json!({}));
+        let shown = |(name, sent): (&String, &Value)| {
+            let mut source = match sent {
+                Value::Object(_) => sent.clone(),
+                _ => json!({"value": sent}),
+            };
+            if let Some(fields) = source.as_object_mut() {
+                fields.entry("description").or_insert(Value::Null);
+                fields.entry("kind").or_insert_with(|| "StaticSecret".into());
+            }
+            (name.clone(), source)
+        };
+        let sources: Map<_, _> = secrets.as_object().into_iter().flatten().map(shown).collect();
+        let mut all = json!({"secrets": sources});
+        mask(&mut all, mask_with);
+        json!({"secret_sources": all["secrets"]})
+    }
+
+    /// The whole of it, with its nulls and without its secrets.
+    pub(crate) fn info(&self, skills: Skills) -> Value {
+        let mut agent = self.agent.shown(Mask::Null);
+        if skills == Skills::LeftOut
+            && let Some(skills) = agent.pointer_mut("/agent_context/skills")
+        {
+            *skills = json!([]);
+        }
+        json!({
+            "id": self.record.id,
+            "workspace": self.workspace(),
+            "persistence_dir": self.persistence_dir,
+            "max_iterations": self.said("max_iterations", json!(500)),
+            "stuck_detection": self.said("stuck_detection", json!(true)),
+            "execution_status": self.record.status,
+            "confirmation_policy": self.said("confirmation_policy", json!({"kind": "NeverConfirm"})),
+            "security_analyzer": self.said("security_analyzer", Value::Null),
+            "activated_knowledge_skills": [],
+            "invoked_skills": [],
+            "blocked_actions": {},
+            "blocked_messages": {},
+            "last_user_message_id": self.summary.last_user_message,
+            "leaf_event_id": self.summary.leaf,
+            "stats": self.summary.full_stats(),
+            "secret_registry": self.secret_registry(Mask::Null),
+            "agent_state": {},
+            "hook_config": self.said("hook_config", Value::Null),
+            "title": self.title,
+            "metrics": null,
+            "created_at": utc(self.record.created_at),
+            "updated_at": utc(self.record.updated_at),
+            "forked_from_conversation_id": null,
+            "forked_from_event_id": null,
+            "parent_conversation_id": self.said("parent_conversation_id", Value::Null),
+            "sub_conversation_ids": [],
+            "tags": self.tags,
+            "current_model_id": null,
+            "available_models": [],
+            "supports_runtime_model_switch": false,
+            "launched_agent_profile": null,
+            "agent": agent,
+            "client_tools": self.said("client_tools", json!([])),
+            "tool_module_qualnames": self.said("tool_module_qualnames", json!({})),
+            "runtime_info": runtime_info(),
+        })
+    }
+
+    /// The state as sockets show it: without nulls, and with asterisks for secrets.
+    fn full_state(&self) -> Value {
+        let mut state = json!({
+            "id": self.record.id,
+            "agent": self.agent.shown(Mask::Asterisks),
+            "workspace": self.workspace(),
+            "persistence_dir": self.persistence_dir,
+            "max_iterations": self.said("max_iterations", json!(500)),
+            "stuck_detection": self.said("stuck_detection", json!(true)),
+            "execution_status": self.record.status,
+            "confirmation_policy": self.said("confirmation_policy", json!({"kind": "NeverConfirm"})),
+            "security_analyzer": self.said("security_analyzer", Value::Null),
+            "activated_knowledge_skills": [],
+            "activated_path_rules": [],
+            "invoked_skills": [],
+            "blocked_actions": {},
+            "blocked_messages": {},
+            "last_user_message_id": self.summary.last_user_message,
+            "leaf_event_id": self.summary.leaf,
+            "head_is_empty": false,
+            "stats": self.summary.full_stats(),
+            "secret_registry": self.secret_registry(Mask::Asterisks),
+            "tags": self.tags,
+            "agent_state": {},
+            "hook_config": self.said("hook_config", Value::Null),
+        });
+        without_nulls(&mut state);
+        state
+    }
+}
+
+/// The state of a conversation at one moment, ready to be sent. Never stored.
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    /// It is sent behind this event.
+    pub(crate) after: Option<Seq>,
+    pub(crate) status: Status,
+    /// The event, as JSON.
+    pub(crate) text: String,
+}
+
+impl Snapshot {
+    pub(crate) fn of(described: &Described) -> Self {
+        let update = ConversationStateUpdateEvent {
+            key: "full_state".to_owned(),
+            value: described.full_state(),
+            extra: Extra::new(),
+        };
+        Self {
+            after: described.record.last_seq,
+            status: described.record.status,
+            text: transient(update),
+        }
+    }
+}
+
+/// An event that is sent and never stored, as JSON.
+pub(crate) fn transient(body: impl Into<deft_types::EventBody>) -> String {
+    let body = body.into();
+    let source = match body {
+        deft_types::EventBody::StreamingDelta(_) => Source::Agent,
+        _ => Source::Environment,
+    };
+    let event = Event {
+        id: Uuid::new_v4().into(),
+        timestamp: Timestamp::at(SystemTime::now()),
+        source,
+        parent_id: None,
+        body,
+    };
+    serde_json::to_string(&event).unwrap_or_default()
+}
+
+/// A moment as the contract writes those that are not of events.
+fn utc(moment: SystemTime) -> String {
+    let instant = jiff::Timestamp::try_from(moment).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+    instant.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
+}

@@ -1,0 +1,39 @@
+//! The agent server: conversations over HTTP and sockets, in the words of the OpenHands agent server 1.58.
+//!
+//! It runs what the engine offers and shows what the store remembers. It knows nothing of terminals and of the
+//! user's settings: which models there are and where tools run is told by the program ([`Composition`]).
+//!
+//! Begin reading at [`Server`], then `router` (the table of all routes and who may use them), `conversations`
+//! (what is in memory) and `feed` (what a watcher hears, in which order).
+
+mod agent;
+mod app;
+mod catalog;
+mod composition;
+mod config;
+mod conversations;
+mod extract;
+mod failure;
+mod feed;
+mod frames;
+mod info;
+mod log;
+mod masking;
+mod moment;
+mod request;
+mod resident;
+mod router;
+mod routes;
+mod security;
+mod server;
+mod sockets;
+mod summary;
+mod validation;
+mod vault;
+mod wire;
+
+pub use composition::{Composition, Place};
+pub use config::{Build, Config, ConfigError};
+pub use router::{Access, routes};
+pub use server::{KeyOrigin, ServeError, Server};
+pub use vault::VaultError;

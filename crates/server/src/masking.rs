@@ -1,0 +1,111 @@
+//! Which fields of what a client sent are secret, and what is shown in their place.
+
+use serde_json::Value;
+
+/// A field whose name has one of these words holds a secret.
+const WORDS: [&str; 8] = [
+    "authorization",
+    "cookie",
+    "credential",
+    "key",
+    "password",
+    "secret",
+    "session",
+    "token",
+];
+/// Names that have such a word and hold none.
+const HARMLESS: [&str; 3] = ["custom_tokenizer", "aws_session_name", "usage_to_metrics"];
+/// A map of this name holds secrets whatever its fields are called.
+const SECRETS: &str = "secrets";
+
+/// What stands for a secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mask {
+    /// Nothing: REST answers.
+    Null,
+    /// Asterisks: frames of sockets.
+    Asterisks,
+}
+
+impl Mask {
+    fn value(self) -> Value {
+        match self {
+            Self::Null => Value::Null,
+            Self::Asterisks => "**********".into(),
+        }
+    }
+}
+
+/// Whether a field of this name holds a secret.
+pub(crate) fn looks_secret(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    !HARMLESS.contains(&name.as_str()) && WORDS.iter().any(|word| name.contains(word))
+}
+
+/// Puts the mask in the place of every secret text.
+pub(crate) fn mask(value: &mut Value, mask_with: Mask) {
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                if name == SECRETS && value.is_object() {
+                    hide_all(value, mask_with);
+                } else if looks_secret(name) && value.is_string() {
+                    *value = mask_with.value();
+                } else {
+                    mask(value, mask_with);
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| mask(item, mask_with)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+fn hide_all(value: &mut Value, mask_with: Mask) {
+    match value {
+        Value::Object(fields) => fields
+            .iter_mut()
+            .filter(|(name, _)| *name != "kind" && *name != "description")
+            .for_each(|(_, value)| hide_all(value, mask_with)),
+        Value::Array(items) => items.iter_mut().for_each(|item| hide_all(item, mask_with)),
+        Value::String(_) => *value = mask_with.value(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Takes out every field that is null, as frames of sockets and searches have it.
+pub(crate) fn without_nulls(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|_, value| !value.is_null());
+            fields.values_mut().for_each(without_nulls);
+        }
+        Value::Array(items) => items.iter_mut().for_each(without_nulls),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn no_secret_of_an_agent_is_shown() {
+        let mut agent = json!({
+            "llm": {"model": "m", "api_key": "sk-1", "aws_session_token": "t", "max_input_tokens": 5,
+                "extra_headers": {"Authorization": "Bearer x", "X-Title": "deft"}, "aws_session_name": "s"},
+            "condenser": {"llm": {"api_key": "sk-2"}},
+            "agent_context": {"secrets": {"ANY": "v", "OTHER": {"kind": "StaticSecret", "value": "w"}}},
+            "mcp_config": {"s": {"env": {"API_TOKEN": "z"}}},
+        });
+        mask(&mut agent, Mask::Asterisks);
+        let text = agent.to_string();
+        for secret in ["sk-1", "sk-2", "Bearer", "\"t\"", "\"v\"", "\"w\"", "\"z\""] {
+            assert!(!text.contains(secret), "{secret} in {text}");
+        }
+        for harmless in ["\"m\"", "5", "\"deft\"", "\"s\"", "StaticSecret"] {
+            assert!(text.contains(harmless), "{harmless} not in {text}");
+        }
+    }
+}

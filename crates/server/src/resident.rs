@@ -1,0 +1,268 @@
+//! A conversation in memory: whoever watches it hears of it here, and its engine is started when it is needed.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use deft_engine::{Conversation, Live};
+use deft_store::ConversationRecord;
+use deft_types::{ConversationId, EventBody, Seq, Status};
+use futures::StreamExt as _;
+use serde::Deserialize as _;
+use tokio::sync::{Notify, OnceCell, OwnedSemaphorePermit, broadcast, watch};
+use tokio::time::Instant;
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::agent::Agent;
+use crate::catalog::Catalog;
+use crate::info::Snapshot;
+use crate::wire::Wire;
+
+/// Signals that wait for a slow watcher; beyond it the oldest are lost, and the watcher is told.
+const BACKLOG: usize = 1024;
+/// The state that ends a run is not sent sooner than this after the answer to the request that began it: a
+/// client takes it for the end only if it comes after that answer.
+const STATE_AFTER_ANSWER: Duration = Duration::from_millis(200);
+
+/// What is told to watchers and never stored.
+#[derive(Clone)]
+pub(crate) enum Signal {
+    /// A piece of a reply or of output.
+    Live(Arc<Live>),
+    /// The whole state.
+    State(Arc<Snapshot>),
+}
+
+/// Why a socket is closed by us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Farewell {
+    /// The server ends.
+    Stopping,
+    /// The conversation was deleted.
+    Deleted,
+    /// It was taken out of memory because its engine failed; a new connection finds it again.
+    Reloaded,
+}
+
+/// See the module.
+pub(crate) struct Resident {
+    pub(crate) id: ConversationId,
+    pub(crate) agent: Agent,
+    pub(crate) wire: Wire,
+    pub(crate) farewell: watch::Sender<Option<Farewell>>,
+    pub(crate) engine: OnceCell<Running>,
+    stage: Arc<Stage>,
+    used: Mutex<Instant>,
+}
+
+/// The engine, with the task that tells watchers about it.
+pub(crate) struct Running {
+    pub(crate) conversation: Conversation,
+    _watcher: AbortOnDropHandle<()>,
+}
+
+/// What a conversation and its watcher share.
+struct Stage {
+    signals: broadcast::Sender<Signal>,
+    run: Mutex<Run>,
+    /// Somebody wants the state to be told.
+    wanted: Notify,
+}
+
+#[derive(Default)]
+struct Run {
+    /// The place of a run that was asked for and has not begun, as far as the log is read.
+    next: Option<OwnedSemaphorePermit>,
+    /// The place of the run that the log is in.
+    current: Option<OwnedSemaphorePermit>,
+    request: Request,
+}
+
+/// The last request that asked for a run.
+#[derive(Clone, Copy, Default)]
+enum Request {
+    #[default]
+    None,
+    UnderWay,
+    Answered(Instant),
+}
+
+impl Resident {
+    pub(crate) fn new(id: ConversationId, agent: Agent) -> Self {
+        Self {
+            id,
+            wire: Wire::new(&agent),
+            agent,
+            farewell: watch::Sender::new(None),
+            engine: OnceCell::new(),
+            stage: Arc::new(Stage {
+                signals: broadcast::Sender::new(BACKLOG),
+                run: Mutex::default(),
+                wanted: Notify::new(),
+            }),
+            used: Mutex::new(Instant::now()),
+        }
+    }
+
+    /// Hears every signal from now on.
+    pub(crate) fn listen(&self) -> broadcast::Receiver<Signal> {
+        self.stage.signals.subscribe()
+    }
+
+    /// How many listen.
+    pub(crate) fn listeners(&self) -> usize {
+        self.stage.signals.receiver_count()
+    }
+
+    /// Somebody has to do with it just now.
+    pub(crate) fn touch(&self) {
+        *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    pub(crate) fn idle_for(&self) -> Duration {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
+    }
+
+    /// A run that is asked for takes its place, which is free again when the run ends.
+    pub(crate) fn begin_run(&self, place: OwnedSemaphorePermit) {
+        let mut run = self.stage.run();
+        run.next = Some(place);
+        run.request = Request::UnderWay;
+    }
+
+    /// There is no run to begin: there is nothing to do, or one is under way.
+    pub(crate) fn begin_no_run(&self) {
+        self.stage.run().next = None;
+    }
+
+    pub(crate) fn is_running(&self) -> bool {
+        let run = self.stage.run();
+        run.next.is_some() || run.current.is_some()
+    }
+
+    /// The request that asked for a run is about to be answered.
+    pub(crate) fn answered(&self) {
+        self.stage.run().request = Request::Answered(Instant::now());
+    }
+
+    /// Has the state told to everybody soon.
+    pub(crate) fn tell_state(&self) {
+        self.stage.wanted.notify_one();
+    }
+
+    /// Tells watchers what the engine does from now on, when the index says this.
+    pub(crate) fn watch(
+        &self,
+        catalog: Arc<Catalog>,
+        conversation: Conversation,
+        now: &ConversationRecord,
+    ) -> Running {
+        let from = now.last_seq.map_or(Seq::FIRST, Seq::next);
+        let watcher = Watcher {
+            id: self.id,
+            catalog,
+            live: conversation.live(),
+            stage: Arc::clone(&self.stage),
+            due: None,
+        };
+        Running {
+            conversation,
+            _watcher: AbortOnDropHandle::new(tokio::spawn(watcher.run(from, now.status))),
+        }
+    }
+}
+
+impl Stage {
+    fn run(&self) -> MutexGuard<'_, Run> {
+        self.run.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// When the state may be told, if not now.
+    fn too_early(&self) -> Option<Instant> {
+        let now = Instant::now();
+        let may = match self.run().request {
+            Request::None => return None,
+            Request::UnderWay => now + STATE_AFTER_ANSWER,
+            Request::Answered(when) => when + STATE_AFTER_ANSWER,
+        };
+        (may > now).then_some(may)
+    }
+}
+
+/// Follows the log and the engine, and turns what matters into signals.
+struct Watcher {
+    id: ConversationId,
+    catalog: Arc<Catalog>,
+    live: broadcast::Receiver<Live>,
+    stage: Arc<Stage>,
+    /// When the state is to be told next.
+    due: Option<Instant>,
+}
+
+impl Watcher {
+    /// `status` is what it was before the event at `from`.
+    async fn run(mut self, from: Seq, mut status: Status) {
+        let mut events = self.catalog.store.follow(self.id, from);
+        loop {
+            let due = self.due;
+            let at = async move {
+                match due {
+                    Some(due) => tokio::time::sleep_until(due).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                piece = self.live.recv() => match piece {
+                    Ok(piece) => self.send(Signal::Live(Arc::new(piece))),
+                    Err(broadcast::error::RecvError::Lagged(_)) => {} // pieces are said again by the event
+                    Err(broadcast::error::RecvError::Closed) => return,
+                },
+                event = events.next() => match event {
+                    Some(Ok((_, event))) => self.saw(&event.body, &mut status),
+                    Some(Err(error)) => {
+                        tracing::warn!(conversation = %self.id, %error, "cannot follow a conversation");
+                        return;
+                    }
+                    None => return, // deleted
+                },
+                () = self.stage.wanted.notified() => self.due = Some(Instant::now()),
+                () = at => self.tell_state().await,
+            }
+        }
+    }
+
+    /// The end of a run is told with the whole state; so is what a step still brings after a pause.
+    fn saw(&mut self, body: &EventBody, status: &mut Status) {
+        let is_end = match body {
+            EventBody::StateUpdate(update) if update.key == "execution_status" => {
+                let before = *status;
+                *status = Status::deserialize(&update.value).unwrap_or(before);
+                let mut run = self.stage.run();
+                run.current = run.next.take_if(|_| *status == Status::Running);
+                before == Status::Running && *status != Status::Running
+            }
+            EventBody::Observation(_) | EventBody::AgentError(_) | EventBody::Interrupt(_) => {
+                *status == Status::Paused
+            }
+            _ => false,
+        };
+        if is_end {
+            self.due = Some(Instant::now());
+        }
+    }
+
+    async fn tell_state(&mut self) {
+        self.due = self.stage.too_early();
+        if self.due.is_some() {
+            return;
+        }
+        match self.catalog.snapshot(self.id).await {
+            Ok(snapshot) => self.send(Signal::State(Arc::new(snapshot))),
+            Err(error) => tracing::warn!(conversation = %self.id, ?error, "cannot tell the state"),
+        }
+    }
+
+    fn send(&self, signal: Signal) {
+        let _ = self.stage.signals.send(signal); // nobody listening is fine
+    }
+}

@@ -1,0 +1,143 @@
+//! The table of all routes. What is not in it does not exist, and what is in it says who may use it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::handler::Handler;
+use axum::http::{Method, StatusCode};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodFilter, MethodRouter, on};
+
+use crate::app::App;
+use crate::failure::Failure;
+use crate::routes::{control, conversations, events, server, streams, tools};
+use crate::security;
+
+/// How long a request may take until its answer begins.
+const REQUEST_LIMIT: Duration = Duration::from_secs(60);
+
+/// Who may use a route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Everybody: it says nothing of anybody.
+    Open,
+    /// Who has a key.
+    Key,
+    /// A WebSocket: who has a key, which may come with the first frame.
+    Socket,
+}
+
+/// One route.
+pub(crate) struct Route {
+    method: Method,
+    path: &'static str,
+    access: Access,
+    handler: MethodRouter<Arc<App>>,
+}
+
+impl Route {
+    /// A route that reads.
+    pub(crate) fn get<T: 'static>(
+        path: &'static str,
+        access: Access,
+        handler: impl Handler<T, Arc<App>>,
+    ) -> Self {
+        Self {
+            method: Method::GET,
+            path,
+            access,
+            handler: on(MethodFilter::GET, handler),
+        }
+    }
+
+    /// A route that changes something: only with a key.
+    pub(crate) fn post<T: 'static>(path: &'static str, handler: impl Handler<T, Arc<App>>) -> Self {
+        Self {
+            method: Method::POST,
+            path,
+            access: Access::Key,
+            handler: on(MethodFilter::POST, handler),
+        }
+    }
+
+    /// A route that changes a part of something: only with a key.
+    pub(crate) fn patch<T: 'static>(path: &'static str, handler: impl Handler<T, Arc<App>>) -> Self {
+        Self {
+            method: Method::PATCH,
+            path,
+            access: Access::Key,
+            handler: on(MethodFilter::PATCH, handler),
+        }
+    }
+
+    /// A route that removes something: only with a key.
+    pub(crate) fn delete<T: 'static>(path: &'static str, handler: impl Handler<T, Arc<App>>) -> Self {
+        Self {
+            method: Method::DELETE,
+            path,
+            access: Access::Key,
+            handler: on(MethodFilter::DELETE, handler),
+        }
+    }
+}
+
+fn table() -> Vec<Route> {
+    [
+        server::table(),
+        tools::table(),
+        conversations::table(),
+        control::table(),
+        events::table(),
+        streams::table(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// Every route there is: its method, its path, and who may use it.
+pub fn routes() -> Vec<(Method, &'static str, Access)> {
+    let entry = |route: Route| (route.method, route.path, route.access);
+    table().into_iter().map(entry).collect()
+}
+
+/// The routes with their guards.
+pub(crate) fn router(app: Arc<App>) -> Router {
+    let mut router = Router::new();
+    for route in table() {
+        let handler = match route.access {
+            Access::Open | Access::Socket => route.handler,
+            Access::Key => route.handler.route_layer(middleware::from_fn_with_state(
+                Arc::clone(&app),
+                security::require_key,
+            )),
+        };
+        router = router.route(route.path, handler);
+    }
+    router
+        .fallback(async || Failure::not_found())
+        .method_not_allowed_fallback(async || Failure::bare(StatusCode::METHOD_NOT_ALLOWED))
+        .layer(middleware::from_fn_with_state(Arc::clone(&app), carry_out))
+        .layer(middleware::from_fn_with_state(Arc::clone(&app), security::guard))
+        .with_state(app)
+}
+
+/// Does what is asked for, and gives up on what takes too long. A change is carried through even if the client
+/// goes away meanwhile.
+async fn carry_out(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let answer = async {
+        if request.method() == Method::GET {
+            return next.run(request).await;
+        }
+        app.activity.note();
+        let change = app.tasks.spawn(next.run(request));
+        change.await.unwrap_or_else(|error| {
+            Failure::internal("the request failed; the server's log says why", &error).into_response()
+        })
+    };
+    let answer = tokio::time::timeout(REQUEST_LIMIT, answer).await;
+    answer.unwrap_or_else(|_| Failure::bare(StatusCode::REQUEST_TIMEOUT).into_response())
+}

@@ -1,0 +1,39 @@
+//! Run, pause and interrupt a conversation.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use serde_json::Value;
+
+use super::success;
+use crate::app::App;
+use crate::extract::Id;
+use crate::failure::Failure;
+use crate::router::Route;
+
+pub(crate) fn table() -> Vec<Route> {
+    vec![
+        Route::post("/api/conversations/{conversation_id}/run", run),
+        Route::post("/api/conversations/{conversation_id}/pause", pause),
+        Route::post("/api/conversations/{conversation_id}/interrupt", interrupt),
+    ]
+}
+
+async fn run(State(app): State<Arc<App>>, Id(id): Id) -> Result<Json<Value>, Failure> {
+    let resident = app.conversations.resident(id).await?;
+    app.conversations.run(&resident).await?;
+    Ok(success())
+}
+
+async fn pause(State(app): State<Arc<App>>, Id(id): Id) -> Result<Json<Value>, Failure> {
+    let resident = app.conversations.resident(id).await?;
+    app.conversations.pause(&resident).await?;
+    Ok(success())
+}
+
+async fn interrupt(State(app): State<Arc<App>>, Id(id): Id) -> Result<Json<Value>, Failure> {
+    let resident = app.conversations.resident(id).await?;
+    app.conversations.interrupt(&resident).await?;
+    Ok(success())
+}

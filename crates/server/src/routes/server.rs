@@ -1,0 +1,68 @@
+//! Whether the server is there, and what it is.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+use serde_json::{Value, json};
+
+use crate::app::App;
+use crate::router::{Access, Route};
+
+/// The version of the contract that is spoken here.
+const CONTRACT: &str = "1.58.0";
+/// The optional parts of the contract that are spoken here.
+const CAPABILITIES: [&str; 2] = ["idempotent_conversation_create_v1", "tool_catalog_v1"];
+
+pub(crate) fn table() -> Vec<Route> {
+    vec![
+        Route::get("/alive", Access::Open, alive),
+        Route::get("/health", Access::Open, alive),
+        Route::get("/ready", Access::Open, ready),
+        Route::get("/server_info", Access::Open, server_info),
+        Route::get("/", Access::Open, server_info),
+    ]
+}
+
+async fn alive() -> Json<Value> {
+    Json(json!({"status": "ok"}))
+}
+
+/// Whoever can ask finds it ready: it listens only then.
+async fn ready() -> Json<Value> {
+    Json(json!({"status": "ready"}))
+}
+
+async fn server_info(State(app): State<Arc<App>>) -> Json<Value> {
+    let idle = if app.conversations.is_any_running() {
+        Duration::ZERO
+    } else {
+        app.activity.idle()
+    };
+    Json(json!({
+        "uptime": whole_seconds(app.started.elapsed()),
+        "idle_time": whole_seconds(idle),
+        "title": "Deft",
+        "version": CONTRACT,
+        "sdk_version": CONTRACT,
+        "tools_version": CONTRACT,
+        "workspace_version": CONTRACT,
+        "build_git_sha": app.build.git_sha,
+        "build_git_ref": app.build.git_ref,
+        "python_version": "none",
+        "usable_tools": app.conversations.tool_names(),
+        "runtime_idle_timeout_seconds": null,
+        "conversation_runtime": "local",
+        "available_conversation_runtimes": [],
+        "capabilities": CAPABILITIES,
+        "app_backend_ingress_url": null,
+        "max_foreground_terminal_timeout_seconds": null,
+        "docs": "/docs",
+        "redoc": "/redoc",
+    }))
+}
+
+fn whole_seconds(time: Duration) -> f64 {
+    time.as_secs_f64().floor()
+}

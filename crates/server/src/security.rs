@@ -1,0 +1,67 @@
+//! Who may ask: first by which name the server was called, then from which web page, then with which key.
+
+mod gate;
+mod host;
+mod origin;
+
+pub(crate) use self::gate::{Gate, KEY_HEADER, Verdict};
+pub(crate) use self::host::Hosts;
+pub(crate) use self::origin::Origins;
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::http::{Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+use crate::app::App;
+use crate::extract::Peer;
+use crate::failure::Failure;
+
+/// Refuses who calls the server by a name that is not its own: a page on another site whose name was made to
+/// point here. Then lets only pages of known origins change anything or open sockets.
+pub(crate) async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    if !app.hosts.admit(&request) {
+        return Failure::bare(StatusCode::MISDIRECTED_REQUEST).into_response();
+    }
+    let origin = request.headers().get(header::ORIGIN).cloned();
+    let Some(origin) = origin else {
+        return next.run(request).await; // no browser
+    };
+    let is_allowed = app.origins.admit(&origin, request.headers().get(header::HOST));
+    if request.method() == Method::OPTIONS
+        && request
+            .headers()
+            .contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
+    {
+        return origin::preflight(&request, is_allowed.then_some(&origin));
+    }
+    let reads_only = matches!(*request.method(), Method::GET | Method::HEAD)
+        && !request.headers().contains_key(header::UPGRADE);
+    if !is_allowed && !reads_only {
+        return Failure::new(StatusCode::FORBIDDEN, "Origin not allowed").into_response();
+    }
+    let response = next.run(request).await;
+    origin::answer(response, is_allowed.then_some(&origin))
+}
+
+/// Lets only those on who have a key.
+pub(crate) async fn require_key(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let given = request.headers().get(KEY_HEADER);
+    let given = given.map(|key| key.to_str().unwrap_or_default());
+    let Some(Peer(address)) = request.extensions().get::<Peer>() else {
+        return Failure::bare(StatusCode::UNAUTHORIZED).into_response();
+    };
+    match app.gate.check(address.ip(), given) {
+        Verdict::Welcome => next.run(request).await,
+        Verdict::Unknown => Failure::bare(StatusCode::UNAUTHORIZED).into_response(),
+        Verdict::TooOften => {
+            let mut response = Failure::bare(StatusCode::TOO_MANY_REQUESTS).into_response();
+            response
+                .headers_mut()
+                .insert(header::RETRY_AFTER, gate::WINDOW_SECONDS.into());
+            response
+        }
+    }
+}

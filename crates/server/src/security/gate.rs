@@ -1,0 +1,125 @@
+//! Keys, and how often somebody may try a wrong one.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use deft_types::Secret;
+use ring::hmac;
+use ring::rand::SystemRandom;
+
+use crate::vault::VaultError;
+
+/// The header that carries the key.
+pub(crate) const KEY_HEADER: &str = "x-session-api-key";
+/// How long wrong keys are remembered.
+pub(super) const WINDOW_SECONDS: u64 = 60;
+const WINDOW: Duration = Duration::from_secs(WINDOW_SECONDS);
+/// Addresses that are remembered; beyond it all are forgotten.
+const MAX_ADDRESSES: usize = 10_000;
+
+/// What becomes of one who knocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// The key is good.
+    Welcome,
+    /// There is none, or a wrong one.
+    Unknown,
+    /// Too many wrong keys came from there: nothing is looked at for a while.
+    TooOften,
+}
+
+/// Knows the keys.
+pub(crate) struct Gate {
+    /// Keys are compared by a code made with a key of our own: how long that takes tells nothing.
+    code: hmac::Key,
+    codes: Vec<hmac::Tag>,
+    max_wrong: u32,
+    wrong: Mutex<HashMap<IpAddr, Wrong>>,
+}
+
+struct Wrong {
+    since: Instant,
+    count: u32,
+}
+
+impl Gate {
+    /// Opens to these keys; an address may try so many wrong ones within a minute.
+    pub(crate) fn new(keys: &[Secret<String>], max_wrong: u32) -> Result<Self, VaultError> {
+        let code = hmac::Key::generate(hmac::HMAC_SHA256, &SystemRandom::new())
+            .map_err(|_| VaultError::NoRandomness)?;
+        let codes = keys
+            .iter()
+            .map(|key| hmac::sign(&code, key.expose().as_bytes()))
+            .collect();
+        Ok(Self {
+            code,
+            codes,
+            max_wrong,
+            wrong: Mutex::default(),
+        })
+    }
+
+    /// Looks at a key. To have none is no attempt to guess one.
+    pub(crate) fn check(&self, from: IpAddr, given: Option<&str>) -> Verdict {
+        let Some(given) = given else {
+            return Verdict::Unknown;
+        };
+        let now = Instant::now();
+        let mut wrong = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
+        if wrong.len() >= MAX_ADDRESSES {
+            wrong.clear();
+        }
+        let before = wrong
+            .get(&from)
+            .filter(|wrong| now.duration_since(wrong.since) < WINDOW);
+        if before.is_some_and(|before| before.count >= self.max_wrong) {
+            return Verdict::TooOften;
+        }
+        // Every key is looked at, whichever fits.
+        let fits = self.codes.iter().fold(false, |fits, tag| {
+            fits | hmac::verify(&self.code, given.as_bytes(), tag.as_ref()).is_ok()
+        });
+        if fits {
+            return Verdict::Welcome;
+        }
+        let (since, count) = before.map_or((now, 0), |before| (before.since, before.count));
+        wrong.insert(
+            from,
+            Wrong {
+                since,
+                count: count + 1,
+            },
+        );
+        tracing::warn!(%from, "a wrong key was given");
+        Verdict::Unknown
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+
+    #[test]
+    fn who_guesses_too_often_is_not_listened_to_for_a_while() {
+        let gate = Gate::new(
+            &[Secret::new("k-one".to_owned()), Secret::new("k-two".to_owned())],
+            3,
+        )
+        .unwrap();
+        let here = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        assert_eq!(gate.check(here, Some("k-one")), Verdict::Welcome);
+        assert_eq!(gate.check(here, Some("k-two")), Verdict::Welcome);
+        for _ in 0..10 {
+            assert_eq!(gate.check(here, None), Verdict::Unknown, "no key is no guess");
+        }
+        for guess in ["", "k-on", "k-onee"] {
+            assert_eq!(gate.check(here, Some(guess)), Verdict::Unknown);
+        }
+        assert_eq!(gate.check(here, Some("k-one")), Verdict::TooOften);
+        let elsewhere = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
+        assert_eq!(gate.check(elsewhere, Some("k-one")), Verdict::Welcome);
+    }
+}

@@ -1,0 +1,242 @@
+//! Listens, hands requests to the routes, and stops in good order.
+
+use std::io;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::body::Body;
+use axum::http::Request;
+use deft_store::Store;
+use deft_types::Secret;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::app::{Activity, App};
+use crate::catalog::Catalog;
+use crate::composition::Composition;
+use crate::config::Config;
+use crate::conversations::Conversations;
+use crate::extract::Peer;
+use crate::router::router;
+use crate::security::{Gate, Hosts, Origins};
+use crate::vault::{self, Origin, Vault, VaultError};
+
+/// Connections that are open at once; more wait to be accepted.
+const MAX_CONNECTIONS: usize = 8192;
+/// How long a client may take for the head of a request.
+const HEAD_LIMIT: Duration = Duration::from_secs(15);
+/// The largest head of a request, and the most headers in it.
+const MAX_HEAD: usize = 64 * 1024;
+const MAX_HEADERS: usize = 100;
+/// How long open requests and sockets may take to end when the server stops.
+const STOP_LIMIT: Duration = Duration::from_secs(5);
+/// The shortest time between two looks for idle conversations.
+const SHORTEST_SWEEP: Duration = Duration::from_millis(100);
+/// How long to wait when the system has no more sockets to give.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// Why a server cannot be started.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The port is taken, or not ours to use.
+    #[error("cannot listen at {address}: {reason}; choose another port with --port")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        reason: io::Error,
+    },
+    /// A key file cannot be used.
+    #[error(transparent)]
+    Vault(#[from] VaultError),
+}
+
+/// Where the key of a server comes from.
+#[derive(Debug)]
+pub enum KeyOrigin {
+    /// It was configured.
+    Configured,
+    /// It was made by an earlier start and stands in the data directory.
+    Kept,
+    /// It was made just now: the user has never seen it.
+    Made(Secret<String>),
+}
+
+/// A server that listens, and does not answer yet.
+pub struct Server {
+    app: Arc<App>,
+    listener: TcpListener,
+    address: SocketAddr,
+    key: KeyOrigin,
+}
+
+impl Server {
+    /// Listens. Without a configured key, the one in the data directory counts, which is made if it is missing.
+    pub async fn bind(
+        config: Config,
+        store: Arc<dyn Store>,
+        composition: Arc<dyn Composition>,
+    ) -> Result<Self, ServeError> {
+        let vault = Vault::open(&config.data_dir.join("vault-key"))?;
+        let (keys, key) = if config.keys.is_empty() {
+            let kept = vault::private_file(&config.data_dir.join("session-key"), vault::new_client_key)?;
+            let origin = match kept.origin {
+                Origin::Found => KeyOrigin::Kept,
+                Origin::Made => KeyOrigin::Made(kept.value.clone()),
+            };
+            (vec![kept.value], origin)
+        } else {
+            (config.keys, KeyOrigin::Configured)
+        };
+        let address = SocketAddr::new(config.address, config.port);
+        let listen = |reason| ServeError::Listen { address, reason };
+        let listener = TcpListener::bind(address).await.map_err(listen)?;
+        let address = listener.local_addr().map_err(listen)?;
+        let catalog = Arc::new(Catalog::new(store, vault, config.data_dir));
+        let app = App {
+            conversations: Conversations::new(
+                catalog,
+                composition,
+                config.max_runs,
+                config.idle_limit,
+                config.current_dir,
+            ),
+            gate: Gate::new(&keys, config.max_wrong_keys)?,
+            hosts: Hosts::new(config.address, config.hosts),
+            origins: Origins::new(config.origins, config.origin_hosts),
+            build: config.build,
+            sockets: TaskTracker::new(),
+            tasks: TaskTracker::new(),
+            started: Instant::now(),
+            activity: Activity::new(),
+        };
+        Ok(Self {
+            app: Arc::new(app),
+            listener,
+            address,
+            key,
+        })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Where its key comes from.
+    pub fn key(&self) -> &KeyOrigin {
+        &self.key
+    }
+
+    /// Answers until it is told to stop. Then what runs is paused, sockets are closed with a word, and the
+    /// executors are left alone: the next server finds them.
+    pub async fn serve(self, stop: impl Future<Output = ()>) {
+        let stopping = CancellationToken::new();
+        let upkeep = tokio::spawn(upkeep(Arc::clone(&self.app), stopping.clone()));
+        let connections = Connections {
+            service: TowerToHyperService::new(router(Arc::clone(&self.app))),
+            stopping: stopping.clone(),
+            tasks: TaskTracker::new(),
+            room: Arc::new(Semaphore::new(MAX_CONNECTIONS)),
+        };
+        tokio::select! {
+            () = connections.accept(&self.listener) => {}
+            () = stop => {}
+        }
+        drop(self.listener);
+        stopping.cancel();
+        let _ = upkeep.await; // it ends by itself
+        self.app.conversations.stop().await;
+        self.app.sockets.close();
+        self.app.tasks.close();
+        connections.tasks.close();
+        let ended = async {
+            self.app.sockets.wait().await;
+            self.app.tasks.wait().await;
+            connections.tasks.wait().await;
+        };
+        let _ = tokio::time::timeout(STOP_LIMIT, ended).await;
+    }
+}
+
+type Service = TowerToHyperService<axum::Router>;
+
+/// All connections.
+struct Connections {
+    service: Service,
+    stopping: CancellationToken,
+    tasks: TaskTracker,
+    room: Arc<Semaphore>,
+}
+
+impl Connections {
+    async fn accept(&self, listener: &TcpListener) {
+        loop {
+            let Ok(place) = Arc::clone(&self.room).acquire_owned().await else {
+                return;
+            };
+            match listener.accept().await {
+                Ok((stream, peer)) => {
+                    let connection = self.connection(stream, peer);
+                    self.tasks.spawn(async move {
+                        connection.await;
+                        drop(place);
+                    });
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "cannot accept a connection");
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                }
+            }
+        }
+    }
+
+    fn connection(&self, stream: TcpStream, peer: SocketAddr) -> impl Future<Output = ()> + use<> {
+        let _ = stream.set_nodelay(true); // slower without, no more
+        let service = self.service.clone();
+        let with_peer = hyper::service::service_fn(move |mut request: Request<Incoming>| {
+            request.extensions_mut().insert(Peer(peer));
+            hyper::service::Service::call(&service, request.map(Body::new))
+        });
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEAD_LIMIT)
+            .max_headers(MAX_HEADERS)
+            .max_buf_size(MAX_HEAD)
+            .serve_connection(TokioIo::new(stream), with_peer)
+            .with_upgrades();
+        let stopping = self.stopping.clone();
+        async move {
+            let mut connection = pin!(connection);
+            // A client that goes away in the middle is nothing to tell anybody.
+            tokio::select! {
+                _ = connection.as_mut() => {}
+                () = stopping.cancelled() => {
+                    connection.as_mut().graceful_shutdown();
+                    let _ = connection.await;
+                }
+            }
+        }
+    }
+}
+
+/// Looks after conversations that a dead server left behind, then unloads idle ones from time to time.
+async fn upkeep(app: Arc<App>, stopping: CancellationToken) {
+    let work = async {
+        app.conversations.recover().await;
+        let mut looks = tokio::time::interval(app.conversations.sweep_interval().max(SHORTEST_SWEEP));
+        loop {
+            looks.tick().await;
+            app.conversations.unload_idle().await;
+        }
+    };
+    stopping.run_until_cancelled(work).await;
+}

@@ -1,0 +1,238 @@
+//! The sockets: who may open one, and how one is kept open.
+
+pub(crate) mod events;
+pub(crate) mod session;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use deft_types::ConversationId;
+use serde_json::Value;
+use tokio::time::{Instant, MissedTickBehavior, timeout};
+
+use crate::app::App;
+use crate::extract::{Peer, Query};
+use crate::feed::{Feed, Item};
+use crate::resident::{Farewell, Resident};
+use crate::security::Verdict;
+
+/// The largest message a client may send.
+const MAX_INBOUND: usize = 16 * 1024 * 1024;
+/// How long a client may take for the frame with its key.
+const AUTH_LIMIT: Duration = Duration::from_secs(10);
+/// How often a client is asked whether it is there, and how long it may take for a frame or an answer.
+const PING_EVERY: Duration = Duration::from_secs(20);
+const SEND_LIMIT: Duration = Duration::from_secs(20);
+/// Sockets that are open at once, and watchers of one conversation.
+const MAX_SOCKETS: usize = 8192;
+const MAX_WATCHERS: usize = 1024;
+
+/// Close codes of the contract.
+mod code {
+    pub(super) const NORMAL: u16 = 1000;
+    pub(super) const GOING_AWAY: u16 = 1001;
+    pub(super) const SERVICE_RESTART: u16 = 1012;
+    pub(super) const TRY_AGAIN_LATER: u16 = 1013;
+    pub(super) const UNAUTHORIZED: u16 = 4001;
+    pub(super) const NOT_FOUND: u16 = 4004;
+}
+
+/// What both kinds of socket do differently.
+pub(crate) trait Protocol: Send + Sync + 'static {
+    /// Greets a watcher, and says from where it is told what happens.
+    fn begin(
+        &mut self,
+        app: &App,
+        resident: Arc<Resident>,
+    ) -> impl Future<Output = Option<(Vec<String>, Feed)>> + Send;
+
+    /// The frames for one thing to tell.
+    fn frames(&mut self, feed: &Feed, item: Item) -> Vec<String>;
+
+    /// The frame that says that a message could not be understood.
+    fn complaint(&self, code: &'static str, detail: &str) -> String;
+}
+
+/// Lets a client in, or refuses it before the upgrade.
+pub(crate) fn open(
+    app: Arc<App>,
+    peer: Peer,
+    headers: &HeaderMap,
+    query: &Query,
+    id: Result<ConversationId, crate::validation::Issue>,
+    upgrade: WebSocketUpgrade,
+    protocol: Option<impl Protocol>,
+) -> Response {
+    let forbidden = || StatusCode::FORBIDDEN.into_response();
+    let in_header = headers
+        .get(crate::security::KEY_HEADER)
+        .map(|key| key.to_str().unwrap_or_default());
+    let given = query.get("session_api_key").or(in_header);
+    let knows_key = match given.map(|key| app.gate.check(peer.0.ip(), Some(key))) {
+        None => false,
+        Some(Verdict::Welcome) => true,
+        Some(Verdict::Unknown | Verdict::TooOften) => return forbidden(),
+    };
+    let (Ok(id), Some(protocol)) = (id, protocol) else {
+        return forbidden();
+    };
+    let sockets = app.sockets.clone();
+    if sockets.len() >= MAX_SOCKETS {
+        return StatusCode::SERVICE_UNAVAILABLE.into_response();
+    }
+    upgrade
+        .max_message_size(MAX_INBOUND)
+        .max_frame_size(MAX_INBOUND)
+        .on_upgrade(move |socket| {
+            sockets.track_future(async move {
+                let mut line = Line(socket);
+                if !knows_key && !line.authenticate(&app, peer).await {
+                    return line.close(code::UNAUTHORIZED, "Authentication failed").await;
+                }
+                converse(&app, id, line, protocol).await;
+            })
+        })
+}
+
+async fn converse(app: &App, id: ConversationId, mut line: Line, mut protocol: impl Protocol) {
+    let Ok(resident) = app.conversations.resident(id).await else {
+        return line.close(code::NOT_FOUND, "Conversation not found").await;
+    };
+    if resident.listeners() >= MAX_WATCHERS {
+        return line
+            .close(
+                code::TRY_AGAIN_LATER,
+                "Too many connections for this conversation",
+            )
+            .await;
+    }
+    let Some((greeting, mut feed)) = protocol.begin(app, resident).await else {
+        return line.close(code::NOT_FOUND, "Conversation not found").await;
+    };
+    if !line.send_all(greeting).await {
+        return;
+    }
+    let mut pings = tokio::time::interval(PING_EVERY);
+    pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut heard = Instant::now();
+    loop {
+        tokio::select! {
+            item = feed.next() => {
+                if let Item::Farewell(farewell) = item {
+                    let (code, reason) = farewell.code();
+                    return line.close(code, reason).await;
+                }
+                if !line.send_all(protocol.frames(&feed, item)).await {
+                    return;
+                }
+            }
+            message = line.0.recv() => {
+                heard = Instant::now();
+                match message {
+                    Some(Ok(Message::Text(text))) => {
+                        let answer = take(app, &feed.resident, &text, &protocol).await;
+                        if !line.send_all(answer).await {
+                            return;
+                        }
+                    }
+                    Some(Ok(Message::Close(_)) | Err(_)) | None => return,
+                    Some(Ok(Message::Binary(_) | Message::Ping(_) | Message::Pong(_))) => {}
+                }
+            }
+            _ = pings.tick() => {
+                if heard.elapsed() > PING_EVERY + SEND_LIMIT {
+                    return; // it is gone without a word
+                }
+                if !line.send(Message::Ping(bytes::Bytes::new())).await {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// A message of the user's runs the agent; anything else is answered with what is wrong with it.
+async fn take(app: &App, resident: &Resident, text: &str, protocol: &impl Protocol) -> Option<String> {
+    let sent: Value = match serde_json::from_str(text) {
+        Ok(sent) => sent,
+        Err(error) => return Some(protocol.complaint("JSONDecodeError", &error.to_string())),
+    };
+    if is_auth(&sent) {
+        return None; // once more does no harm
+    }
+    if sent.get("role").is_none() {
+        return Some(protocol.complaint("ValidationError", "a message needs a role: it is missing"));
+    }
+    let request = match crate::request::SendRequest::read(&sent) {
+        Ok(request) => request,
+        Err(failure) => return Some(protocol.complaint("ValidationError", &failure.detail())),
+    };
+    match app.conversations.send(resident, request.message, true).await {
+        Ok(()) => None,
+        Err(failure) => Some(protocol.complaint("ConversationError", &failure.detail())),
+    }
+}
+
+fn is_auth(sent: &Value) -> bool {
+    let fields = sent.as_object();
+    sent["type"] == "auth"
+        && fields.is_some_and(|fields| fields.keys().all(|key| key == "type" || key == "session_api_key"))
+}
+
+impl Farewell {
+    fn code(self) -> (u16, &'static str) {
+        match self {
+            Self::Stopping => (code::GOING_AWAY, "The server is stopping"),
+            Self::Deleted => (code::NORMAL, "The conversation was deleted"),
+            Self::Reloaded => (code::SERVICE_RESTART, "The conversation is being loaded again"),
+        }
+    }
+}
+
+/// A socket that gives up on a client that does not read.
+struct Line(WebSocket);
+
+impl Line {
+    /// The first frame must hold the key.
+    async fn authenticate(&mut self, app: &App, peer: Peer) -> bool {
+        let Ok(Some(Ok(Message::Text(text)))) = timeout(AUTH_LIMIT, self.0.recv()).await else {
+            return false;
+        };
+        let sent: Value = serde_json::from_str(&text).unwrap_or_default();
+        let key = sent["session_api_key"].as_str();
+        is_auth(&sent) && app.gate.check(peer.0.ip(), Some(key.unwrap_or_default())) == Verdict::Welcome
+    }
+
+    /// False: it is gone.
+    async fn send_all(&mut self, frames: impl IntoIterator<Item = String>) -> bool {
+        for frame in frames {
+            if !self.send(Message::text(frame)).await {
+                return false;
+            }
+        }
+        true
+    }
+
+    async fn send(&mut self, message: Message) -> bool {
+        matches!(timeout(SEND_LIMIT, self.0.send(message)).await, Ok(Ok(())))
+    }
+
+    async fn close(mut self, code: u16, reason: &'static str) {
+        let frame = CloseFrame {
+            code,
+            reason: reason.into(),
+        };
+        if !self.send(Message::Close(Some(frame))).await {
+            return;
+        }
+        // The client's own close frame ends it properly; one that sends none is not waited for.
+        let closed = async { while let Some(Ok(_)) = self.0.recv().await {} };
+        let _ = timeout(CLOSE_LIMIT, closed).await;
+    }
+}
+
+/// How long a client may take to answer a close frame.
+const CLOSE_LIMIT: Duration = Duration::from_secs(2);

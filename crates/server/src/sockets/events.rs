@@ -1,0 +1,116 @@
+//! `/sockets/events/{conversation_id}`: plain events, as the contract's clients expect them.
+
+use std::sync::Arc;
+
+use axum::extract::ws::WebSocketUpgrade;
+use axum::extract::{Extension, State};
+use axum::http::HeaderMap;
+use axum::response::Response;
+use deft_engine::Live;
+use deft_types::{DeltaKind, Extra, Seq, ServerErrorEvent, StreamingDeltaEvent, Timestamp};
+
+use super::Protocol;
+use crate::app::App;
+use crate::extract::{ConversationPath, Peer, Query};
+use crate::feed::{Feed, Item};
+use crate::info::{Snapshot, transient};
+use crate::moment;
+use crate::resident::Resident;
+
+/// The handler.
+pub(crate) async fn handle(
+    State(app): State<Arc<App>>,
+    Extension(peer): Extension<Peer>,
+    path: ConversationPath,
+    query: Query,
+    headers: HeaderMap,
+    upgrade: WebSocketUpgrade,
+) -> Response {
+    let protocol = Events::asked(&query);
+    super::open(app, peer, &headers, &query, path.0, upgrade, protocol)
+}
+
+/// Which part of the history a client wants.
+enum Resend {
+    Nothing,
+    All,
+    Since(Timestamp),
+}
+
+/// The protocol of this socket.
+struct Events {
+    resend: Resend,
+    /// The last event that was there at the beginning.
+    history: Option<Seq>,
+}
+
+impl Events {
+    /// None where the query cannot be understood.
+    fn asked(query: &Query) -> Option<Self> {
+        let since = match query.get("after_timestamp") {
+            Some(text) => Some(moment::read(text)?),
+            None => None,
+        };
+        let resend = match (query.get("resend_mode"), query.get("resend_all")) {
+            (Some("all"), _) | (None, Some("true" | "1")) => Resend::All,
+            (Some("since"), _) => since.map_or(Resend::Nothing, Resend::Since),
+            (None, _) => Resend::Nothing,
+            (Some(_), _) => return None,
+        };
+        Some(Self {
+            resend,
+            history: None,
+        })
+    }
+}
+
+impl Protocol for Events {
+    async fn begin(&mut self, app: &App, resident: Arc<Resident>) -> Option<(Vec<String>, Feed)> {
+        let catalog = &app.conversations.catalog;
+        let state: Snapshot = catalog.snapshot(resident.id).await.ok()?;
+        self.history = state.after;
+        let after = match self.resend {
+            Resend::Nothing => state.after,
+            Resend::All | Resend::Since(_) => None,
+        };
+        let feed = Feed::new(resident, Arc::clone(catalog), after, None);
+        Some((vec![state.text], feed))
+    }
+
+    fn frames(&mut self, feed: &Feed, item: Item) -> Vec<String> {
+        let frame = match item {
+            Item::Event(seq, event) => {
+                let is_old = Some(seq) <= self.history;
+                match &self.resend {
+                    Resend::Since(since) if is_old && event.timestamp < *since => None,
+                    _ => feed.resident.wire.text(&event),
+                }
+            }
+            Item::State(state) => Some(state.text.clone()),
+            Item::Live(piece) if feed.resident.agent.streams() => delta(&piece),
+            Item::Live(_) | Item::Farewell(_) => None,
+        };
+        frame.into_iter().collect()
+    }
+
+    fn complaint(&self, code: &'static str, detail: &str) -> String {
+        transient(ServerErrorEvent {
+            code: code.to_owned(),
+            detail: detail.to_owned(),
+            extra: Extra::new(),
+        })
+    }
+}
+
+/// A piece of a reply as an event that is not stored.
+fn delta(piece: &Live) -> Option<String> {
+    let Live::Delta { kind, text, .. } = piece else {
+        return None;
+    };
+    let mut event = StreamingDeltaEvent::default();
+    match kind {
+        DeltaKind::Text => event.content = Some(text.clone()),
+        DeltaKind::Reasoning => event.reasoning_content = Some(text.clone()),
+    }
+    Some(transient(event))
+}

@@ -1,0 +1,109 @@
+//! What the end of a log says about a conversation, without reading all of it.
+
+use deft_store::{Store, StoreError};
+use deft_types::{ConversationId, Event, EventBody, EventId, Seq};
+use serde::Deserialize as _;
+use serde_json::{Value, json};
+
+use crate::wire::public_stats;
+
+/// Events read at once.
+const PAGE: u64 = 64;
+
+/// The last of each thing that clients are told about a conversation.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Summary {
+    /// The last event that was looked at.
+    pub(crate) through: Option<Seq>,
+    pub(crate) stats: Option<Value>,
+    pub(crate) last_user_message: Option<EventId>,
+    pub(crate) leaf: Option<EventId>,
+}
+
+impl Summary {
+    /// Of a log that goes to `last`. Reads backwards until everything is found.
+    pub(crate) async fn read(
+        store: &dyn Store,
+        id: ConversationId,
+        last: Option<Seq>,
+    ) -> Result<Self, StoreError> {
+        let mut summary = Self {
+            through: last,
+            ..Self::default()
+        };
+        let mut end = last.map_or(0, |last| last.0 + 1);
+        while end > 0 && !summary.is_complete() {
+            let from = end.saturating_sub(PAGE);
+            let count = usize::try_from(end - from).unwrap_or(usize::MAX);
+            let page = store.read(id, Seq(from), count).await?;
+            let mut older = Self::default();
+            for (_, event) in &page {
+                older.take(event);
+            }
+            summary.stats = summary.stats.or(older.stats);
+            summary.last_user_message = summary.last_user_message.or(older.last_user_message);
+            summary.leaf = summary.leaf.or(older.leaf);
+            end = from;
+        }
+        Ok(summary)
+    }
+
+    /// Takes in what came since it was read.
+    pub(crate) async fn advance(
+        &mut self,
+        store: &dyn Store,
+        id: ConversationId,
+        last: Option<Seq>,
+    ) -> Result<(), StoreError> {
+        while self.through < last {
+            let from = self.through.map_or(Seq::FIRST, Seq::next);
+            let page = store
+                .read(id, from, usize::try_from(PAGE).unwrap_or(usize::MAX))
+                .await?;
+            let Some((through, _)) = page.last() else {
+                break;
+            };
+            self.through = Some(*through);
+            for (_, event) in &page {
+                self.take(event);
+            }
+        }
+        Ok(())
+    }
+
+    fn is_complete(&self) -> bool {
+        self.stats.is_some() && self.last_user_message.is_some() && self.leaf.is_some()
+    }
+
+    fn take(&mut self, event: &Event) {
+        let EventBody::StateUpdate(update) = &event.body else {
+            self.leaf = Some(event.id.clone());
+            return;
+        };
+        match update.key.as_str() {
+            "stats" => self.stats = Some(update.value.clone()),
+            "last_user_message_id" => {
+                self.last_user_message = Option::deserialize(&update.value).unwrap_or_default();
+            }
+            _ => {}
+        }
+    }
+
+    /// The stats with every list that the contract has.
+    pub(crate) fn full_stats(&self) -> Value {
+        let mut stats = self
+            .stats
+            .clone()
+            .unwrap_or_else(|| json!({"usage_to_metrics": {}}));
+        public_stats(&mut stats);
+        let all = stats.get_mut("usage_to_metrics").and_then(Value::as_object_mut);
+        for metrics in all.into_iter().flat_map(|all| all.values_mut()) {
+            if let Some(metrics) = metrics.as_object_mut() {
+                for list in ["costs", "response_latencies", "token_usages"] {
+                    metrics.entry(list).or_insert_with(|| json!([]));
+                }
+            }
+        }
+        stats
+    }
+}

@@ -1,0 +1,125 @@
+//! What is wrong with a request, in the form the contract's clients know: which field, and why.
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::masking::looks_secret;
+
+/// One thing that is wrong.
+#[derive(Debug, Serialize)]
+#[serde(transparent)]
+pub(crate) struct Issue(Box<Fields>);
+
+#[derive(Debug, Serialize)]
+struct Fields {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    loc: Vec<Value>,
+    msg: String,
+    input: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ctx: Option<Value>,
+}
+
+/// Where in a request a field stands: the part (`body`, `query`, `path`), and the way to it.
+pub(crate) type Place<'a> = &'a [&'a str];
+
+impl Issue {
+    /// What is given does not fit. The input is echoed without what looks secret.
+    pub(crate) fn new(kind: &'static str, place: Place, msg: impl Into<String>, input: &Value) -> Self {
+        Self(Box::new(Fields {
+            kind,
+            loc: place.iter().map(|part| Value::from(*part)).collect(),
+            msg: msg.into(),
+            input: redacted(input),
+            ctx: None,
+        }))
+    }
+
+    pub(crate) fn with(mut self, ctx: Value) -> Self {
+        self.0.ctx = Some(ctx);
+        self
+    }
+
+    /// The field is not there; `parent` is what should have had it.
+    pub(crate) fn missing(place: Place, parent: &Value) -> Self {
+        Self::new("missing", place, "Field required", parent)
+    }
+
+    /// A rule that types cannot say is broken.
+    pub(crate) fn rule(place: Place, error: &str, input: &Value) -> Self {
+        Self::new("value_error", place, format!("Value error, {error}"), input).with(json!({"error": error}))
+    }
+
+    /// Only one of a few words may stand here.
+    pub(crate) fn choice(place: Place, words: &[&str], input: &str) -> Self {
+        let quoted: Vec<_> = words.iter().map(|word| format!("'{word}'")).collect();
+        let expected = match quoted.split_last() {
+            Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+            _ => quoted.concat(),
+        };
+        Self::new(
+            "enum",
+            place,
+            format!("Input should be {expected}"),
+            &input.into(),
+        )
+        .with(json!({"expected": expected}))
+    }
+
+    pub(crate) fn bad_uuid(place: Place, input: &str, error: &uuid::Error) -> Self {
+        let msg = format!("Input should be a valid UUID, {error}");
+        Self::new("uuid_parsing", place, msg, &input.into()).with(json!({"error": error.to_string()}))
+    }
+
+    /// The body is no JSON.
+    pub(crate) fn bad_json(error: &serde_json::Error) -> Self {
+        let mut issue = Self::new("json_invalid", &["body"], "JSON decode error", &json!({}))
+            .with(json!({"error": error.to_string()}));
+        issue.0.loc.push(error.column().into());
+        issue
+    }
+}
+
+/// The value with every field that looks secret hidden.
+fn redacted(value: &Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let hide = |(name, value): (&String, &Value)| {
+                let value = if looks_secret(name) && !value.is_null() {
+                    "<redacted>".into()
+                } else {
+                    redacted(value)
+                };
+                (name.clone(), value)
+            };
+            Value::Object(fields.iter().map(hide).collect::<Map<_, _>>())
+        }
+        Value::Array(items) => items.iter().map(redacted).collect(),
+        other => other.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_client_sent_is_echoed_without_its_secrets() {
+        let sent = json!({"llm": {"model": "m", "api_key": "sk-1", "aws_session_token": null}, "tags": {"Bad-Key": "x"}});
+        let issue = Issue::rule(&["body"], "no", &sent);
+        let expected = json!({"llm": {"model": "m", "api_key": "<redacted>", "aws_session_token": null},
+            "tags": {"Bad-Key": "<redacted>"}});
+        assert_eq!(json!(issue)["input"], expected);
+    }
+
+    #[test]
+    fn choices_are_listed_as_people_would() {
+        let issue = Issue::choice(&["query", "sort_order"], &["TIMESTAMP", "TIMESTAMP_DESC"], "X");
+        assert_eq!(
+            json!(issue),
+            json!({"type": "enum", "loc": ["query", "sort_order"], "msg": "Input should be 'TIMESTAMP' or 'TIMESTAMP_DESC'",
+                "input": "X", "ctx": {"expected": "'TIMESTAMP' or 'TIMESTAMP_DESC'"}})
+        );
+    }
+}

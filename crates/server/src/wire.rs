@@ -1,0 +1,160 @@
+//! Events as clients see them. The clients of the contract refuse a field they do not know, so what only we
+//! understand stays here.
+
+use std::collections::HashMap;
+
+use deft_store::DAMAGED_EVENT;
+use deft_types::{ConversationStateUpdateEvent, Event, EventBody};
+use serde_json::Value;
+
+use crate::agent::Agent;
+use crate::masking::Mask;
+
+/// Fields that may be null, by kind; or by the name of the field they are in, after an `@`.
+const NULLABLE: &str = include_str!("wire/nullable.json");
+
+/// Keys of state updates that only the engine reads.
+const OWN_KEYS: [&str; 2] = ["executor", "unseen_message_ids"];
+/// A field of the stats that the contract does not have.
+const OWN_METRIC: &str = "cost_unknown";
+
+/// Writes events of one conversation.
+pub(crate) struct Wire {
+    agent: Value,
+}
+
+impl Wire {
+    pub(crate) fn new(agent: &Agent) -> Self {
+        Self {
+            agent: agent.shown(Mask::Asterisks),
+        }
+    }
+
+    /// An event without nulls, as JSON text: for sockets and searches. None where clients have no use for it.
+    pub(crate) fn text(&self, event: &Event) -> Option<String> {
+        let text = match &event.body {
+            EventBody::StateUpdate(update) => {
+                let update = self.update(update)?;
+                let event = Event {
+                    body: update.into(),
+                    ..event.clone()
+                };
+                serde_json::to_string(&event)
+            }
+            EventBody::Unknown(unknown) if unknown.kind == DAMAGED_EVENT => return None,
+            _ => serde_json::to_string(event),
+        };
+        text.inspect_err(|error| tracing::error!(%error, id = %event.id, "an event has no JSON"))
+            .ok()
+    }
+
+    /// An event with its nulls: for those REST answers that have them.
+    pub(crate) fn with_nulls(&self, event: &Event) -> Option<Value> {
+        let mut value = serde_json::from_str(&self.text(event)?).ok()?;
+        let nullable: HashMap<String, Vec<String>> = serde_json::from_str(NULLABLE).unwrap_or_default();
+        add_nulls(&mut value, "", &nullable);
+        Some(value)
+    }
+
+    fn update(&self, update: &ConversationStateUpdateEvent) -> Option<ConversationStateUpdateEvent> {
+        let mut update = update.clone();
+        match update.key.as_str() {
+            key if OWN_KEYS.contains(&key) => return None,
+            "stats" => public_stats(&mut update.value),
+            // The log says only which model answers; clients want the whole agent.
+            "agent" => {
+                let model = update.value.pointer("/llm/model").cloned();
+                update.value = self.agent.clone();
+                if let (Some(model), Some(place)) = (model, update.value.pointer_mut("/llm/model")) {
+                    *place = model;
+                }
+            }
+            _ => {}
+        }
+        Some(update)
+    }
+}
+
+/// Takes our own fields out of the stats.
+pub(crate) fn public_stats(stats: &mut Value) {
+    let metrics = stats.get_mut("usage_to_metrics").and_then(Value::as_object_mut);
+    for metrics in metrics.into_iter().flat_map(|all| all.values_mut()) {
+        if let Some(metrics) = metrics.as_object_mut() {
+            metrics.remove(OWN_METRIC);
+        }
+    }
+}
+
+fn add_nulls(value: &mut Value, name: &str, nullable: &HashMap<String, Vec<String>>) {
+    match value {
+        Value::Object(fields) => {
+            let kind = fields.get("kind").and_then(Value::as_str).unwrap_or_default();
+            let missing = [nullable.get(kind), nullable.get(&format!("@{name}"))];
+            for field in missing.into_iter().flatten().flatten() {
+                fields.entry(field.as_str()).or_insert(Value::Null);
+            }
+            for (name, value) in fields {
+                add_nulls(value, name, nullable);
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| add_nulls(item, name, nullable)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn shown(event: Value) -> Option<Value> {
+        let agent = Agent::read(&json!({"llm": {"model": "demo", "api_key": "sk-1"}})).unwrap();
+        let event: Event = serde_json::from_value(event).unwrap();
+        let text = Wire::new(&agent).text(&event)?;
+        Some(serde_json::from_str(&text).unwrap())
+    }
+
+    fn update(key: &str, value: &Value) -> Value {
+        json!({"id": "e1", "timestamp": "2026-11-15T01:11:15.981654", "source": "environment", "key": key,
+            "value": value, "kind": "ConversationStateUpdateEvent"})
+    }
+
+    #[test]
+    fn what_only_the_engine_reads_is_not_shown() {
+        assert_eq!(shown(update("executor", &json!("x"))), None);
+        assert_eq!(shown(update("unseen_message_ids", &json!(["x"]))), None);
+        let stats = json!({"usage_to_metrics": {"agent": {"accumulated_cost": 0.5, "cost_unknown": true}}});
+        let stats = shown(update("stats", &stats)).unwrap();
+        assert_eq!(
+            stats["value"],
+            json!({"usage_to_metrics": {"agent": {"accumulated_cost": 0.5}}})
+        );
+        let plain = update("execution_status", &json!("running"));
+        assert_eq!(shown(plain.clone()), Some(plain));
+    }
+
+    #[test]
+    fn a_new_model_is_told_with_the_whole_agent_and_no_secret() {
+        let value = json!({"kind": "Agent", "llm": {"model": "other"}});
+        let agent = shown(update("agent", &value)).unwrap()["value"].clone();
+        assert_eq!(agent["llm"]["model"], "other");
+        assert_eq!(agent["llm"]["api_key"], "**********");
+        assert_eq!(agent["include_default_tools"], json!(["FinishTool", "ThinkTool"]));
+        assert_eq!(agent["llm"].get("base_url"), None, "nulls are left out");
+    }
+
+    #[test]
+    fn the_form_with_nulls_has_those_of_the_recording() {
+        let event = json!({"id": "2a90", "timestamp": "2026-11-15T01:14:49.212782", "source": "user",
+            "llm_message": {"role": "user", "content": [], "thinking_blocks": []}, "activated_skills": [],
+            "extended_content": [], "kind": "MessageEvent"});
+        let event: Event = serde_json::from_value(event).unwrap();
+        let shown = Wire::new(&Agent::of_model("demo")).with_nulls(&event).unwrap();
+        let expected = json!({"id": "2a90", "timestamp": "2026-11-15T01:14:49.212782", "source": "user", "parent_id": null,
+            "llm_message": {"role": "user", "content": [], "tool_calls": null, "tool_call_id": null, "name": null,
+                "reasoning_content": null, "thinking_blocks": [], "responses_reasoning_item": null},
+            "llm_response_id": null, "activated_skills": [], "extended_content": [], "sender": null,
+            "critic_result": null, "kind": "MessageEvent"});
+        assert_eq!(shown, expected);
+    }
+}

@@ -1,0 +1,13 @@
+//! The server over real HTTP and sockets, with a scripted model and real tools.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[path = "it/access.rs"]
+mod access;
+#[path = "it/contract.rs"]
+mod contract;
+#[path = "it/desk.rs"]
+mod desk;
+#[path = "it/lifecycle.rs"]
+mod lifecycle;
+#[path = "it/sockets.rs"]
+mod sockets;

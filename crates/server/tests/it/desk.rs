@@ -1,0 +1,327 @@
+//! A server to try things on: a temporary data directory, executors in this process, and clients.
+
+use std::collections::HashMap;
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use deft_executor::Executor;
+use deft_llm::{Model, ModelSettings};
+use deft_server::{Composition, Config, Place, Server};
+use deft_store::{Options, SqliteStore, Store};
+use deft_tools::{ToolContext, Toolbox};
+use deft_types::{ConversationId, Secret};
+use deft_workspace::{Stream, Workspace, WorkspaceError};
+use futures::future::BoxFuture;
+use futures::{FutureExt, SinkExt, StreamExt};
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::net::TcpStream;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::{Error as SocketError, Message};
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
+
+pub(crate) const KEY: &str = "k-one";
+/// Far longer than anything takes.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Where a script ends a task.
+pub(crate) const FINISH: &str = "- tool_calls: [{name: finish, arguments: {message: all done}}]\n";
+
+pub(crate) struct Desk {
+    pub(crate) root: TempDir,
+    pub(crate) address: SocketAddr,
+    http: reqwest::Client,
+    store: Arc<SqliteStore>,
+    executors: Arc<Executors>,
+    stop: Option<oneshot::Sender<()>>,
+    serving: Option<JoinHandle<()>>,
+}
+
+impl Desk {
+    pub(crate) async fn new() -> Self {
+        Self::with(|_| {}).await
+    }
+
+    pub(crate) async fn with(change: impl FnOnce(&mut Config)) -> Self {
+        let root = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(root.path().join("deft.db"), Options::default()).unwrap();
+        let executors = Arc::new(Executors {
+            private: root.path().join("executors"),
+            running: Mutex::default(),
+        });
+        let _ = rustls::crypto::ring::default_provider().install_default(); // another test may have
+        let mut desk = Self {
+            root,
+            address: SocketAddr::from(([127, 0, 0, 1], 0)),
+            http: reqwest::Client::builder()
+                .redirect(reqwest::redirect::Policy::none())
+                .build()
+                .unwrap(),
+            store: Arc::new(store),
+            executors,
+            stop: None,
+            serving: None,
+        };
+        desk.start(change).await;
+        desk
+    }
+
+    /// Starts a server on the same data.
+    pub(crate) async fn start(&mut self, change: impl FnOnce(&mut Config)) {
+        let data_dir = self.root.path().to_owned();
+        let mut config = Config::from_variables(|_| None, data_dir.clone(), data_dir).unwrap();
+        config.keys = vec![Secret::new(KEY.to_owned()), Secret::new("k-two".to_owned())];
+        config.max_wrong_keys = 10_000;
+        change(&mut config);
+        let store = Arc::clone(&self.store) as Arc<dyn Store>;
+        let parts = Arc::clone(&self.executors);
+        let server = Server::bind(config, store, parts).await.unwrap();
+        self.address = server.address();
+        let (stop, stopped) = oneshot::channel();
+        self.stop = Some(stop);
+        self.serving = Some(tokio::spawn(server.serve(async {
+            let _ = stopped.await;
+        })));
+    }
+
+    /// Stops the server and waits for its end.
+    pub(crate) async fn stop(&mut self) {
+        self.stop.take().unwrap().send(()).unwrap();
+        tokio::time::timeout(LIMIT, self.serving.take().unwrap())
+            .await
+            .expect("the server does not stop")
+            .unwrap();
+    }
+
+    pub(crate) fn script(&self, name: &str, text: &str) -> String {
+        let file = self.root.path().join(name);
+        fs::write(&file, text).unwrap();
+        format!("script:{}", file.display())
+    }
+
+    pub(crate) fn work(&self) -> PathBuf {
+        self.root.path().join("work")
+    }
+
+    pub(crate) fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
+        self.http
+            .request(method, format!("http://{}{path}", self.address))
+            .timeout(LIMIT)
+    }
+
+    /// Asks with the key, and gives back status and body.
+    pub(crate) async fn ask(&self, method: Method, path: &str, body: Option<Value>) -> (StatusCode, Value) {
+        let mut request = self.request(method, path).header("X-Session-API-Key", KEY);
+        if let Some(body) = body {
+            request = request.json(&body);
+        }
+        let answer = request.send().await.unwrap();
+        let status = answer.status();
+        (status, answer.json().await.unwrap_or_default())
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Value {
+        let (status, body) = self.ask(Method::GET, path, None).await;
+        assert_eq!(status, 200, "GET {path}: {body}");
+        body
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: Value) -> Value {
+        let (status, body) = self.ask(Method::POST, path, Some(body)).await;
+        assert!(status.is_success(), "POST {path}: {status} {body}");
+        body
+    }
+
+    /// What a client sends to begin a conversation with a scripted model.
+    pub(crate) fn start_request(&self, model: &str) -> Value {
+        json!({
+            "agent": {"kind": "Agent", "llm": {"model": model, "api_key": "sk-fake-key", "usage_id": "agent"},
+                "tools": [{"name": "terminal"}, {"name": "file_editor"}, {"name": "task_tracker"}]},
+            "workspace": {"kind": "LocalWorkspace", "working_dir": self.work()},
+        })
+    }
+
+    /// Begins a conversation and gives back its path.
+    pub(crate) async fn begin(&self, script: &str) -> Talk {
+        let model = self.script("script.yaml", script);
+        self.begin_with(self.start_request(&model)).await
+    }
+
+    pub(crate) async fn begin_with(&self, request: Value) -> Talk {
+        let info = self.post("/api/conversations", request).await;
+        Talk(info["id"].as_str().unwrap().to_owned())
+    }
+
+    /// Sends a message and runs until the status is one of an end.
+    pub(crate) async fn run(&self, talk: &Talk) -> Value {
+        self.say(talk, "do it", true).await;
+        self.ended(talk).await
+    }
+
+    pub(crate) async fn say(&self, talk: &Talk, text: &str, run: bool) {
+        let message = json!({"role": "user", "content": [{"type": "text", "text": text}], "run": run});
+        self.post(&talk.path("/events"), message).await;
+    }
+
+    /// Waits for the end of a run.
+    pub(crate) async fn ended(&self, talk: &Talk) -> Value {
+        let looking = async {
+            loop {
+                let info = self.get(&talk.path("")).await;
+                if info["execution_status"] != "running" {
+                    return info;
+                }
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(LIMIT, looking).await.expect("it never ends")
+    }
+
+    pub(crate) async fn events(&self, talk: &Talk) -> Vec<Value> {
+        let page = self.get(&talk.path("/events/search")).await;
+        page["items"].as_array().unwrap().clone()
+    }
+
+    /// Opens a socket with the key in the query.
+    pub(crate) async fn socket(&self, path: &str) -> Socket {
+        let mark = if path.contains('?') { '&' } else { '?' };
+        self.connect(&format!("{path}{mark}session_api_key={KEY}"), &[])
+            .await
+            .unwrap()
+    }
+
+    pub(crate) async fn connect(
+        &self,
+        path: &str,
+        headers: &[(&'static str, &str)],
+    ) -> Result<Socket, SocketError> {
+        let mut request = format!("ws://{}{path}", self.address).into_client_request()?;
+        for (name, value) in headers {
+            request.headers_mut().insert(*name, value.parse().unwrap());
+        }
+        let (socket, _) = tokio_tungstenite::connect_async(request).await?;
+        Ok(Socket(socket))
+    }
+}
+
+/// A conversation as a client knows it.
+#[derive(Clone)]
+pub(crate) struct Talk(pub(crate) String);
+
+impl Talk {
+    pub(crate) fn path(&self, rest: &str) -> String {
+        format!("/api/conversations/{}{rest}", self.0)
+    }
+}
+
+/// A client's end of a socket.
+pub(crate) struct Socket(WebSocketStream<MaybeTlsStream<TcpStream>>);
+
+impl Socket {
+    /// The next frame.
+    pub(crate) async fn next(&mut self) -> Value {
+        match self.message().await {
+            Message::Text(text) => serde_json::from_str(&text).unwrap(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Frames up to one that is looked for, that one included.
+    pub(crate) async fn until(&mut self, found: impl Fn(&Value) -> bool) -> Vec<Value> {
+        let mut frames = Vec::new();
+        loop {
+            frames.push(self.next().await);
+            if found(frames.last().unwrap()) {
+                return frames;
+            }
+        }
+    }
+
+    /// The code and reason by which the server closes it.
+    pub(crate) async fn closed(&mut self) -> (u16, String) {
+        loop {
+            if let Message::Close(Some(frame)) = self.message().await {
+                return (frame.code.into(), frame.reason.to_string());
+            }
+        }
+    }
+
+    pub(crate) async fn send(&mut self, frame: &Value) {
+        self.send_text(&frame.to_string()).await;
+    }
+
+    pub(crate) async fn send_text(&mut self, text: &str) {
+        self.0.send(Message::text(text)).await.unwrap();
+    }
+
+    async fn message(&mut self) -> Message {
+        loop {
+            let message = tokio::time::timeout(LIMIT, self.0.next()).await;
+            match message.expect("no frame comes").expect("it is closed").unwrap() {
+                Message::Ping(_) | Message::Pong(_) => {}
+                message => return message,
+            }
+        }
+    }
+}
+
+/// Executors in this process, one for each conversation.
+pub(crate) struct Executors {
+    private: PathBuf,
+    running: Mutex<HashMap<ConversationId, Executor>>,
+}
+
+impl Executors {
+    fn toolbox(&self, id: ConversationId, root: &Path) -> Toolbox {
+        let context = ToolContext {
+            workspace: root.to_owned(),
+            private_dir: self.private.join(id.hex()),
+            env: vec![("PATH".into(), std::env::var("PATH").unwrap())],
+        };
+        Toolbox::standard(context).unwrap()
+    }
+}
+
+impl Composition for Executors {
+    fn model(&self, llm: &Value) -> Result<Arc<dyn Model>, String> {
+        let name = llm["model"].as_str().unwrap();
+        deft_llm::open(name, &ModelSettings::default()).map_err(|error| error.to_string())
+    }
+
+    fn place(&self, id: ConversationId, root: &Path) -> Result<Place, String> {
+        let mut running = self.running.lock().unwrap();
+        let executor = running
+            .entry(id)
+            .or_insert_with(|| Executor::new(self.toolbox(id, root), root.display().to_string()));
+        Ok(Place {
+            workspace: Arc::new(Near(executor.clone())),
+            tools: self.toolbox(id, root).specs(),
+        })
+    }
+
+    fn tools(&self) -> Vec<String> {
+        ["terminal", "file_editor"].map(str::to_owned).to_vec()
+    }
+}
+
+/// An executor that lives as long as the test.
+struct Near(Executor);
+
+impl Workspace for Near {
+    fn find(&self) -> BoxFuture<'_, Option<Box<dyn Stream>>> {
+        self.open().map(Result::ok).boxed()
+    }
+
+    fn open(&self) -> BoxFuture<'_, Result<Box<dyn Stream>, WorkspaceError>> {
+        let (near, far) = tokio::io::duplex(1 << 16);
+        let executor = self.0.clone();
+        tokio::spawn(async move { executor.serve(far).await });
+        async { Ok(Box::new(near) as Box<dyn Stream>) }.boxed()
+    }
+}

@@ -1,0 +1,336 @@
+//! Sockets and streams: who is let in, what is replayed, and what is told in which order.
+
+use std::time::{Duration, Instant};
+
+use futures::StreamExt;
+use reqwest::Method;
+use serde_json::{Value, json};
+use tokio_tungstenite::tungstenite::Error as SocketError;
+
+use crate::desk::{Desk, FINISH, KEY};
+
+fn is_state(frame: &Value) -> bool {
+    frame["key"] == "full_state"
+}
+
+async fn refused(desk: &Desk, path: &str, headers: &[(&'static str, &str)]) -> u16 {
+    match desk.connect(path, headers).await {
+        Err(SocketError::Http(answer)) => {
+            assert!(answer.body().as_deref().unwrap_or_default().is_empty() || answer.status() != 403);
+            answer.status().as_u16()
+        }
+        Err(error) => panic!("{error}"),
+        Ok(_) => panic!("{path} was let in"),
+    }
+}
+
+#[tokio::test]
+async fn a_socket_opens_to_a_key_in_the_query_the_header_or_the_first_frame() {
+    let desk = Desk::new().await;
+    let talk = desk.begin(FINISH).await;
+    for path in ["/sockets/events", "/sockets/session"] {
+        let path = format!("{path}/{}", talk.0);
+        for bad in ["bad", ""] {
+            assert_eq!(
+                refused(&desk, &format!("{path}?session_api_key={bad}"), &[]).await,
+                403
+            );
+            assert_eq!(refused(&desk, &path, &[("x-session-api-key", bad)]).await, 403);
+        }
+        desk.connect(&format!("{path}?session_api_key=k-two"), &[])
+            .await
+            .unwrap()
+            .next()
+            .await;
+        desk.connect(&path, &[("x-session-api-key", KEY)])
+            .await
+            .unwrap()
+            .next()
+            .await;
+        let mut socket = desk.connect(&path, &[]).await.unwrap();
+        socket
+            .send(&json!({"type": "auth", "session_api_key": KEY}))
+            .await;
+        socket.next().await;
+        for first in [
+            json!({"type": "auth", "session_api_key": "bad"}),
+            json!("nope"),
+            json!({"type": "x"}),
+            json!([1]),
+            json!({"role": "user", "content": []}),
+        ] {
+            let mut socket = desk.connect(&path, &[]).await.unwrap();
+            socket.send(&first).await;
+            assert_eq!(
+                socket.closed().await,
+                (4001, "Authentication failed".to_owned()),
+                "{first}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_followed_is_refused_as_recorded() {
+    let desk = Desk::new().await;
+    let talk = desk.begin(FINISH).await;
+    let key = format!("session_api_key={KEY}");
+    let bogus = format!("/sockets/events/{}?resend_mode=bogus&{key}", talk.0);
+    assert_eq!(refused(&desk, &bogus, &[]).await, 403);
+    assert_eq!(
+        refused(&desk, &format!("/sockets/events/not-a-uuid?{key}"), &[]).await,
+        403
+    );
+    for kind in ["events", "session"] {
+        let path = format!("/sockets/{kind}/4c8442cf-59eb-44a4-beb5-2aba0f755c28");
+        let closed = desk.socket(&path).await.closed().await;
+        assert_eq!(closed, (4004, "Conversation not found".to_owned()));
+    }
+}
+
+#[tokio::test]
+async fn the_history_is_sent_again_as_far_as_it_is_asked_for() {
+    let desk = Desk::new().await;
+    let talk = desk.begin(FINISH).await;
+    desk.run(&talk).await;
+    let stored = desk.events(&talk).await;
+    let path = format!("/sockets/events/{}", talk.0);
+    for query in ["?resend_mode=all", "?resend_all=true"] {
+        let mut socket = desk.socket(&format!("{path}{query}")).await;
+        assert!(is_state(&socket.next().await), "the state comes first");
+        for event in &stored {
+            assert_eq!(socket.next().await, *event);
+        }
+    }
+    let from = stored[2]["timestamp"].as_str().unwrap();
+    let mut socket = desk
+        .socket(&format!("{path}?resend_mode=since&after_timestamp={from}"))
+        .await;
+    socket.next().await;
+    let expected: Vec<_> = stored
+        .iter()
+        .filter(|event| event["timestamp"].as_str() >= Some(from))
+        .collect();
+    for event in expected {
+        assert_eq!(socket.next().await, *event);
+    }
+    for query in ["", "?resend_mode=since"] {
+        let mut socket = desk.socket(&format!("{path}{query}")).await;
+        assert!(is_state(&socket.next().await));
+        socket.send_text("not json").await;
+        assert_eq!(
+            socket.next().await["kind"],
+            "ServerErrorEvent",
+            "nothing was sent again"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_message_over_the_socket_runs_and_nonsense_is_answered() {
+    let desk = Desk::new().await;
+    let talk = desk.begin(FINISH).await;
+    let mut socket = desk.socket(&format!("/sockets/events/{}", talk.0)).await;
+    socket.next().await;
+    socket
+        .send(&json!({"type": "auth", "session_api_key": "x"}))
+        .await;
+    socket.send_text("not json").await;
+    assert_eq!(socket.next().await["code"], "JSONDecodeError");
+    socket.send(&json!({"foo": 1})).await;
+    let answer = socket.next().await;
+    assert_eq!(
+        (&answer["code"], &answer["kind"]),
+        (&json!("ValidationError"), &json!("ServerErrorEvent"))
+    );
+    socket
+        .send(&json!({"role": "user", "content": [{"type": "text", "text": "hello over ws"}]}))
+        .await;
+    let frames = socket.until(is_state).await;
+    assert_eq!(frames.last().unwrap()["value"]["execution_status"], "finished");
+    assert!(frames.iter().any(|frame| frame["kind"] == "MessageEvent"));
+}
+
+#[tokio::test]
+async fn the_state_that_ends_a_run_does_not_overtake_the_answer_to_the_request() {
+    let desk = Desk::new().await;
+    let talk = desk.begin("- text: at once\n- text: again\n").await;
+    let mut socket = desk.socket(&format!("/sockets/events/{}", talk.0)).await;
+    socket.next().await;
+    for _ in 0..2 {
+        desk.say(&talk, "quick", false).await;
+        desk.post(&talk.path("/run"), Value::Null).await;
+        let answered = Instant::now();
+        let frames = socket.until(is_state).await;
+        // The server waits 200 ms from before its answer is sent.
+        assert!(
+            answered.elapsed() >= Duration::from_millis(100),
+            "it came too soon"
+        );
+        assert_eq!(frames.last().unwrap()["value"]["execution_status"], "finished");
+        let before = &frames[frames.len() - 2];
+        assert_eq!(
+            (&before["key"], &before["value"]),
+            (&json!("execution_status"), &json!("finished"))
+        );
+    }
+    // Nothing was said since: the run does nothing, and its end is told all the same.
+    desk.post(&talk.path("/run"), Value::Null).await;
+    assert!(is_state(&socket.next().await));
+}
+
+#[tokio::test]
+async fn pause_and_interrupt_are_followed_by_the_state() {
+    let desk = Desk::new().await;
+    let script = format!(
+        "- tool_calls: [{{name: terminal, arguments: {{command: 'until test -e go; do sleep 0.05; done'}}}}]\n- stall: true\n{FINISH}"
+    );
+    let talk = desk.begin(&script).await;
+    let mut socket = desk.socket(&format!("/sockets/events/{}", talk.0)).await;
+    socket.next().await;
+    desk.say(&talk, "go", true).await;
+    socket.until(|frame| frame["kind"] == "ActionEvent").await;
+    desk.post(&talk.path("/pause"), Value::Null).await;
+    let frames = socket.until(is_state).await;
+    assert!(frames.iter().any(|frame| frame["kind"] == "PauseEvent"));
+    assert_eq!(frames.last().unwrap()["value"]["execution_status"], "paused");
+    // The step under way still ends, and the state is told behind it.
+    std::fs::write(desk.work().join("go"), "").unwrap();
+    let frames = socket.until(is_state).await;
+    assert!(
+        frames.iter().any(|frame| frame["kind"] == "ObservationEvent"),
+        "{frames:?}"
+    );
+    desk.post(&talk.path("/run"), Value::Null).await;
+    socket.until(|frame| frame["value"] == "running").await;
+    desk.post(&talk.path("/interrupt"), Value::Null).await;
+    let frames = socket.until(is_state).await;
+    assert!(
+        frames.iter().any(|frame| frame["kind"] == "InterruptEvent"),
+        "{frames:?}"
+    );
+    assert_eq!(frames.last().unwrap()["value"]["execution_status"], "paused");
+}
+
+#[tokio::test]
+async fn pieces_of_replies_are_sent_to_clients_that_stream() {
+    let desk = Desk::new().await;
+    let script = "- text: one two three\n  reasoning: hmm hmm\n";
+    let mut request = desk.start_request(&desk.script("s.yaml", script));
+    request["agent"]["llm"]["stream"] = true.into();
+    let streams = desk.begin_with(request).await;
+    let mut socket = desk.socket(&format!("/sockets/events/{}", streams.0)).await;
+    socket.next().await;
+    desk.say(&streams, "go", true).await;
+    let frames = socket.until(is_state).await;
+    let joined = |field: &str| -> String {
+        let deltas = frames
+            .iter()
+            .filter(|frame| frame["kind"] == "StreamingDeltaEvent");
+        deltas.filter_map(|frame| frame[field].as_str()).collect()
+    };
+    assert_eq!(joined("content"), "one two three");
+    assert_eq!(joined("reasoning_content"), "hmm hmm");
+    let stored = desk.events(&streams).await;
+    assert!(stored.iter().all(|event| event["kind"] != "StreamingDeltaEvent"));
+
+    let plain = desk.begin(script).await;
+    let mut socket = desk.socket(&format!("/sockets/events/{}", plain.0)).await;
+    socket.next().await;
+    desk.say(&plain, "go", true).await;
+    let frames = socket.until(is_state).await;
+    assert!(frames.iter().all(|frame| frame["kind"] != "StreamingDeltaEvent"));
+}
+
+#[tokio::test]
+async fn the_session_socket_goes_on_from_any_position() {
+    let desk = Desk::new().await;
+    let talk = desk
+        .begin(&format!("- text: one two\n- text: three\n{FINISH}"))
+        .await;
+    let path = format!("/sockets/session/{}", talk.0);
+    let mut live = desk.socket(&path).await;
+    assert_eq!(live.next().await, json!({"type": "sync"}));
+    assert_eq!(live.next().await["type"], "transient");
+    desk.say(&talk, "go", true).await;
+    let frames = live.until(|frame| frame["type"] == "transient").await;
+    let recorded: Value = serde_json::from_str(include_str!("../data/session_frames.json")).unwrap();
+    for frame in &frames {
+        let model = recorded
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|other| other["type"] == frame["type"]);
+        let model = model.unwrap_or_else(|| panic!("no such frame was recorded: {frame}"));
+        for field in frame.as_object().unwrap().keys() {
+            assert!(model.get(field).is_some(), "{field} was not recorded in {model}");
+        }
+    }
+    let item = frames
+        .iter()
+        .find(|frame| frame["type"] == "item_started")
+        .unwrap();
+    let text: String = frames
+        .iter()
+        .filter_map(|frame| frame["content"].as_str())
+        .collect();
+    assert_eq!(text, "one two");
+    let closing = frames
+        .iter()
+        .find(|frame| frame["event"]["id"] == item["item_id"])
+        .unwrap();
+    assert_eq!(closing["event"]["kind"], "MessageEvent");
+
+    let durable: Vec<_> = frames
+        .iter()
+        .filter(|frame| frame["type"] == "durable")
+        .cloned()
+        .collect();
+    let last = durable.last().unwrap()["seq"].clone();
+    for (after, known) in [(-1, 0), (durable[2]["seq"].as_i64().unwrap(), 3)] {
+        let mut again = desk.socket(&format!("{path}?after_seq={after}")).await;
+        let sync = again.next().await;
+        assert_eq!(
+            sync,
+            json!({"type": "sync", "from_seq": after, "through_seq": last})
+        );
+        for frame in &durable[known..] {
+            assert_eq!(again.next().await, *frame);
+        }
+        assert_eq!(again.next().await["type"], "transient");
+    }
+    let mut socket = desk.socket(&path).await;
+    socket.until(|frame| frame["type"] == "transient").await;
+    socket.send_text("not json").await;
+    assert_eq!(socket.next().await["type"], "error");
+}
+
+#[tokio::test]
+async fn the_same_stream_comes_as_server_sent_events() {
+    let desk = Desk::new().await;
+    let talk = desk.begin(FINISH).await;
+    desk.run(&talk).await;
+    let stored = desk.events(&talk).await;
+    let stream = async |last: &str| {
+        let request = desk.request(Method::GET, &talk.path("/stream"));
+        let request = request
+            .header("X-Session-API-Key", KEY)
+            .header("Last-Event-ID", last);
+        let answer = request.send().await.unwrap();
+        assert_eq!(answer.headers()["content-type"], "text/event-stream");
+        let (mut text, mut pieces) = (String::new(), answer.bytes_stream());
+        while !text.contains("full_state") || !text.ends_with("\n\n") {
+            text.push_str(std::str::from_utf8(&pieces.next().await.unwrap().unwrap()).unwrap());
+        }
+        text
+    };
+    let all = stream("-1").await;
+    let ids: Vec<_> = all.lines().filter_map(|line| line.strip_prefix("id: ")).collect();
+    assert_eq!(ids.len(), stored.len());
+    let some = stream(ids[1]).await;
+    let later: Vec<_> = some
+        .lines()
+        .filter_map(|line| line.strip_prefix("id: "))
+        .collect();
+    assert_eq!(later, &ids[2..]);
+}
