@@ -7,7 +7,10 @@ use std::sync::Arc;
 
 use deft_types::ToolSpec;
 
-use crate::{FileEditor, Finish, Terminal, TerminalOptions, Think, Tool, ToolError};
+use crate::{
+    ApplyPatch, Edit, FileEditor, Finish, Glob, Grep, ListDirectory, PlanningFileEditor, Preset, ReadFile,
+    TaskTracker, Terminal, TerminalOptions, Think, Tool, ToolError, WriteFile,
+};
 
 /// What the tools need to know about where they work.
 #[derive(Clone, Debug)]
@@ -42,10 +45,20 @@ impl Toolbox {
                 "make the directory {}",
                 context.private_dir.display()
             )))?;
-        let editor = FileEditor::new(context.workspace.clone());
-        let tools: [Arc<dyn Tool>; 4] = [
+        let (directory, tracker) = (context.workspace.clone(), TaskTracker::new(&context.private_dir));
+        let workspace = || directory.clone();
+        let tools: [Arc<dyn Tool>; 13] = [
             Arc::new(Terminal::new(context, options)),
-            Arc::new(editor),
+            Arc::new(FileEditor::new(workspace())),
+            Arc::new(ApplyPatch::new(workspace())),
+            Arc::new(ReadFile::new(workspace())),
+            Arc::new(WriteFile::new(workspace())),
+            Arc::new(Edit::new(workspace())),
+            Arc::new(ListDirectory::new(workspace())),
+            Arc::new(PlanningFileEditor::new(workspace())),
+            Arc::new(Grep::new(workspace())),
+            Arc::new(Glob::new(workspace())),
+            Arc::new(tracker),
             Arc::new(Finish),
             Arc::new(Think),
         ];
@@ -60,9 +73,15 @@ impl Toolbox {
         self
     }
 
-    /// What to offer to a model, always in the same order.
+    /// What to offer to most models, always in the same order.
     pub fn specs(&self) -> Vec<ToolSpec> {
-        self.tools.iter().map(|(_, tool)| tool.spec()).collect()
+        self.specs_of(Preset::Standard)
+    }
+
+    /// What to offer to a model that works with a preset, always in the same order. The others can be called too.
+    pub fn specs_of(&self, preset: Preset) -> Vec<ToolSpec> {
+        let offered = self.tools.iter().filter(|(name, _)| preset.has(name));
+        offered.map(|(_, tool)| tool.spec()).collect()
     }
 
     /// The tool of that name.
@@ -79,6 +98,83 @@ impl Toolbox {
         // The first one is the terminal, which kills whatever is left; the others close their own in order.
         for (_, tool) in self.tools.iter().rev() {
             tool.close().await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn toolbox() -> (tempfile::TempDir, Toolbox) {
+        let directory = tempfile::tempdir().unwrap();
+        let context = ToolContext {
+            workspace: "/workspace".into(),
+            private_dir: directory.path().into(),
+            env: Vec::new(),
+        };
+        (directory, Toolbox::standard(context).unwrap())
+    }
+
+    /// What a model has to read of a tool, in characters.
+    fn size(spec: &ToolSpec) -> usize {
+        let parameters = spec.parameters.to_string();
+        (spec.name().to_owned() + &spec.definition.description + &parameters)
+            .chars()
+            .count()
+    }
+
+    #[test]
+    fn schemas_are_short() {
+        let (_directory, toolbox) = toolbox();
+        for (name, limit) in [
+            ("grep", 700),
+            ("glob", 450),
+            ("apply_patch", 900),
+            ("task_tracker", 700),
+            ("read_file", 400),
+            ("write_file", 400),
+            ("edit", 400),
+            ("list_directory", 400),
+            ("planning_file_editor", 900),
+        ] {
+            let size = size(&toolbox.get(name).unwrap().spec());
+            assert!(size <= limit, "{name} has {size} characters");
+        }
+        let standard: usize = toolbox.specs().iter().map(size).sum();
+        assert!(standard <= 5_500, "the standard tools have {standard} characters");
+    }
+
+    #[test]
+    fn each_preset_has_one_way_to_change_files() {
+        let (_directory, toolbox) = toolbox();
+        for (preset, own) in [
+            (
+                Preset::Standard,
+                vec!["terminal", "file_editor", "grep", "glob", "task_tracker"],
+            ),
+            (
+                Preset::Patch,
+                vec!["terminal", "apply_patch", "grep", "glob", "task_tracker"],
+            ),
+            (
+                Preset::SmallTools,
+                vec![
+                    "terminal",
+                    "read_file",
+                    "write_file",
+                    "edit",
+                    "list_directory",
+                    "grep",
+                    "glob",
+                    "task_tracker",
+                ],
+            ),
+            (Preset::Planning, vec!["planning_file_editor", "grep", "glob"]),
+        ] {
+            let specs = toolbox.specs_of(preset);
+            let names: Vec<&str> = specs.iter().map(ToolSpec::name).collect();
+            assert_eq!(names, [own, vec!["finish", "think"]].concat(), "{preset:?}");
         }
     }
 }

@@ -7,8 +7,14 @@ mod it {
     mod editor;
     mod load;
     mod output;
+    mod patches;
     mod processes;
+    mod properties;
     mod recorded;
+    mod recorded_files;
+    mod recorded_search;
     mod running;
+    mod search;
     mod shell;
+    mod small_tools;
 }

@@ -1,24 +1,19 @@
 //! What the five commands do.
 
-use std::fs::{self, Metadata, OpenOptions};
-use std::io::Read;
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-
-use deft_types::{Content, EditorCommand, FileEditorAction, FileEditorObservation, ImageContent};
-use rustix::fs::OFlags;
 
 use super::history::{Before, History};
 use super::image::{IMAGE_LIMIT, data_url, media_type};
 use super::listing::list;
-use super::numbered::{lines, number};
 use super::problem::Problem;
-use super::save::save;
-use super::text::Text;
+use crate::file::numbered::{lines, number};
+use crate::file::read::{FileError, existing, read_bytes, read_text};
+use crate::file::save::save;
+use crate::file::text::Text;
+use deft_types::{Content, EditorCommand, FileEditorAction, FileEditorObservation, ImageContent};
 
-/// How large a file may be to be viewed or edited, in megabytes.
-const FILE_LIMIT_MB: u64 = 10;
 /// How many lines are shown before and behind an edit.
 const CONTEXT: usize = 4;
 /// How many places of an ambiguous text are listed.
@@ -28,21 +23,21 @@ type Seen = Result<FileEditorObservation, Problem>;
 
 /// Works on files, one command after the other.
 #[derive(Debug)]
-pub(super) struct Editor {
+pub(crate) struct Editor {
     workspace: PathBuf,
     /// Locked for a whole edit, so that two edits of a file do not overtake each other.
     history: Mutex<History>,
 }
 
 impl Editor {
-    pub(super) fn new(workspace: PathBuf) -> Self {
+    pub(crate) fn new(workspace: PathBuf) -> Self {
         Self {
             workspace,
             history: Mutex::default(),
         }
     }
 
-    pub(super) fn workspace(&self) -> &Path {
+    pub(crate) fn workspace(&self) -> &Path {
         &self.workspace
     }
 
@@ -91,7 +86,7 @@ impl Editor {
         if path.exists() {
             return Err(Problem::Exists(path.to_owned()));
         }
-        save(path, text.as_bytes()).map_err(Problem::io("write", path))?;
+        save(path, text.as_bytes()).map_err(FileError::io("write", path))?;
         history.push(canonical(path), Before::Absent);
         let note = format!("Created {}.", path.display());
         Ok(FileEditorObservation {
@@ -177,12 +172,12 @@ impl Editor {
         let seen = match history.last(&key) {
             None => return Err(Problem::NothingToUndo(path.to_owned())),
             Some(Before::Absent) => {
-                fs::remove_file(path).map_err(Problem::io("remove", path))?;
+                fs::remove_file(path).map_err(FileError::io("remove", path))?;
                 let note = format!("Undone: {} was new, so it is removed.", path.display());
                 observation(EditorCommand::UndoEdit, path, note)
             }
             Some(Before::Bytes(before)) => {
-                save(path, before).map_err(Problem::io("write", path))?;
+                save(path, before).map_err(FileError::io("write", path))?;
                 let restored = Text::decode(before).unwrap_or_else(|| text.clone());
                 let plain = restored.plain();
                 let note = format!("The last edit of {} is undone; it reads now:\n", path.display());
@@ -201,7 +196,7 @@ impl Editor {
 }
 
 fn save_edit(history: &mut History, path: &Path, before: Vec<u8>, edited: &Text) -> Result<(), Problem> {
-    save(path, &edited.encode()).map_err(Problem::io("write", path))?;
+    save(path, &edited.encode()).map_err(FileError::io("write", path))?;
     history.push(canonical(path), Before::Bytes(before));
     Ok(())
 }
@@ -234,7 +229,7 @@ fn view(path: &Path, range: &[i64]) -> Seen {
         if !range.is_empty() {
             return Err(Problem::RangeOfDirectory(path.to_owned()));
         }
-        let listing = list(path).map_err(Problem::io("list", path))?;
+        let listing = list(path).map_err(FileError::io("list", path))?;
         let note = format!(
             "Two levels of {}, without hidden entries:\n{listing}",
             path.display()
@@ -245,7 +240,7 @@ fn view(path: &Path, range: &[i64]) -> Seen {
     if let Some(media_type) = media_type(&bytes) {
         return view_image(path, media_type, &bytes);
     }
-    let text = Text::decode(&bytes).ok_or_else(|| Problem::Binary(path.to_owned()))?;
+    let text = Text::decode(&bytes).ok_or_else(|| FileError::Binary(path.to_owned()))?;
     let all = lines(text.plain());
     let (first, last) = checked_range(range, all.len())?;
     let mut note = format!("{}, with line numbers:\n", path.display());
@@ -263,7 +258,7 @@ fn view(path: &Path, range: &[i64]) -> Seen {
 
 fn view_image(path: &Path, media_type: &str, bytes: &[u8]) -> Seen {
     if bytes.len() as u64 > IMAGE_LIMIT {
-        return Err(too_large(path, bytes.len() as u64, IMAGE_LIMIT / 1024 / 1024));
+        return Err(FileError::too_large(path, bytes.len() as u64, IMAGE_LIMIT / 1024 / 1024).into());
     }
     let mut seen = observation(
         EditorCommand::View,
@@ -302,53 +297,6 @@ fn checked_range(range: &[i64], lines: usize) -> Result<(usize, usize), Problem>
         Ok(_) | Err(_) => Err(problem(format!(
             "the last line must be {start} or more, or -1 for the end"
         ))),
-    }
-}
-
-fn read_text(path: &Path) -> Result<(Vec<u8>, Text), Problem> {
-    if existing(path)?.is_dir() {
-        return Err(Problem::Directory(path.to_owned()));
-    }
-    let bytes = read_bytes(path)?;
-    let text = Text::decode(&bytes).ok_or_else(|| Problem::Binary(path.to_owned()))?;
-    Ok((bytes, text))
-}
-
-fn read_bytes(path: &Path) -> Result<Vec<u8>, Problem> {
-    let data = existing(path)?;
-    if !data.is_file() {
-        return Err(Problem::Special(path.to_owned()));
-    }
-    let limit = FILE_LIMIT_MB * 1024 * 1024;
-    if data.len() > limit {
-        return Err(too_large(path, data.len(), FILE_LIMIT_MB));
-    }
-    // The system's own files say nothing of their length, and some would keep us waiting for more.
-    let nonblocking = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
-    let file = OpenOptions::new().read(true).custom_flags(nonblocking).open(path);
-    let mut bytes = Vec::new();
-    file.and_then(|file| file.take(limit + 1).read_to_end(&mut bytes))
-        .map_err(Problem::io("read", path))?;
-    if bytes.len() as u64 > limit {
-        return Err(too_large(path, bytes.len() as u64, FILE_LIMIT_MB));
-    }
-    Ok(bytes)
-}
-
-fn existing(path: &Path) -> Result<Metadata, Problem> {
-    fs::metadata(path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => Problem::Missing(path.to_owned()),
-        _ => Problem::io("read", path)(error),
-    })
-}
-
-fn too_large(path: &Path, bytes: u64, limit: u64) -> Problem {
-    #[allow(clippy::cast_precision_loss)] // a rounded number for a sentence
-    let size = bytes as f64 / 1024.0 / 1024.0;
-    Problem::TooLarge {
-        path: path.to_owned(),
-        size,
-        limit,
     }
 }
 
