@@ -7,6 +7,7 @@ mod history;
 mod image;
 mod listing;
 mod problem;
+mod view;
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -153,23 +153,19 @@ impl<'a> Parser<'a> {
             if line.starts_with("***") {
                 break;
             }
-            if line.trim().is_empty() && self.only_blanks_left() {
+            if line.is_empty() && self.only_blanks_left() {
                 self.next += 1;
-                continue;
+            } else {
+                hunks.push(self.hunk()?);
             }
-            hunks.push(self.hunk()?);
         }
         Ok(hunks)
     }
 
     /// Whether nothing but blank lines stands before the next section.
     fn only_blanks_left(&self) -> bool {
-        let left = &self.lines[self.next..];
-        let end = left
-            .iter()
-            .position(|line| line.starts_with("***"))
-            .unwrap_or(left.len());
-        left[..end].iter().all(|line| line.is_empty())
+        let text = self.lines[self.next..].iter().find(|line| !line.is_empty());
+        text.is_none_or(|line| line.starts_with("***"))
     }
 
     fn hunk(&mut self) -> Result<Hunk, Problem> {
