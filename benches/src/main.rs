@@ -6,10 +6,12 @@
 
 mod append;
 mod commands;
+mod edits;
 mod machine;
 mod memory;
 mod place;
 mod report;
+mod search;
 mod start;
 mod steps;
 mod streams;
@@ -40,10 +42,12 @@ fn main() -> anyhow::Result<()> {
         .canonicalize()
         .with_context(|| format!("there is no {}; build it with `make build`", deft.display()))?;
     let machine = Machine::look();
-    let measures: [Measure; 6] = [
+    let measures: [Measure; 8] = [
         start::measure,
         streams::measure,
         commands::measure,
+        search::measure,
+        edits::measure,
         steps::measure,
         append::measure,
         memory::measure,

@@ -71,12 +71,16 @@ impl Tool for PlanningFileEditor {
     }
 
     fn touches(&self, action: &Action) -> Touches {
-        match action {
-            // Viewing makes the plan where there is none.
-            Action::PlanningFileEditor(action) => {
-                Touches::Writes(Files::one(self.0.workspace(), &action.path))
-            }
-            _ => Touches::Nothing,
+        let Action::PlanningFileEditor(action) = action else {
+            return Touches::Nothing;
+        };
+        let file = Files::one(self.0.workspace(), &action.path);
+        match action.command {
+            EditorCommand::View => Touches::Reads(file),
+            EditorCommand::Create
+            | EditorCommand::StrReplace
+            | EditorCommand::Insert
+            | EditorCommand::UndoEdit => Touches::Writes(file),
         }
     }
 

@@ -64,6 +64,16 @@ impl Text {
     }
 
     fn new(encoding: Encoding, raw: String) -> Self {
+        // Nearly every file: no need to look for anything else in a large one.
+        if memchr::memchr(b'\r', raw.as_bytes()).is_none() {
+            return Self {
+                encoding,
+                line_end: LineEnd::Lf,
+                plain: raw.clone(),
+                raw,
+                shortened: Vec::new(),
+            };
+        }
         let breaks = raw.matches('\n').count();
         let long_breaks = raw.matches("\r\n").count();
         let line_end = match () {

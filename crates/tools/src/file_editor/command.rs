@@ -118,7 +118,7 @@ impl Editor {
             });
         };
         let places: Vec<usize> = text.plain().match_indices(old).map(|(at, _)| at).collect();
-        let line_of = |at: usize| text.plain()[..at].matches('\n').count() + 1;
+        let line_of = |at: usize| memchr::memchr_iter(b'\n', &text.plain().as_bytes()[..at]).count() + 1;
         let [at] = places[..] else {
             return Err(Problem::ManyMatches {
                 path: path.to_owned(),
