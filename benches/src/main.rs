@@ -8,10 +8,12 @@ mod append;
 mod browser;
 mod checkpoints;
 mod commands;
+mod edits;
 mod machine;
 mod memory;
 mod place;
 mod report;
+mod search;
 mod start;
 mod steps;
 mod streams;
@@ -42,11 +44,13 @@ fn main() -> anyhow::Result<()> {
         .canonicalize()
         .with_context(|| format!("there is no {}; build it with `make build`", deft.display()))?;
     let machine = Machine::look();
-    let measures: [Measure; 8] = [
+    let measures: [Measure; 10] = [
         start::measure,
         streams::measure,
         commands::measure,
         browser::measure,
+        search::measure,
+        edits::measure,
         steps::measure,
         append::measure,
         checkpoints::measure,

@@ -11,7 +11,7 @@ use deft_llm::{
     Registry, RetryPolicy,
 };
 use deft_store::{ConversationRecord, Durability, NewConversation, Options, Owner, SqliteStore, Store};
-use deft_tools::{TerminalOptions, ToolContext, Toolbox};
+use deft_tools::{Preset, TerminalOptions, ToolContext, Toolbox};
 use deft_types::{ConversationId, Money, Secret, ToolSpec};
 use deft_workspace::LocalWorkspace;
 use uuid::Uuid;
@@ -337,7 +337,7 @@ pub(crate) fn place(
         private_dir: workspace.directory.clone(),
         env: Vec::new(),
     };
-    let tools = toolbox(&context, TerminalOptions::default())?.specs();
+    let tools = toolbox(&context, TerminalOptions::default())?.specs_of(Preset::default());
     Ok((workspace, tools))
 }
 

@@ -1,28 +1,29 @@
 //! Views, creates and changes files.
 //!
-//! `text` turns bytes into text and back without loss, `save` puts them into place, `history` remembers what
-//! was there before. What the commands mean is in `command`.
+//! What the commands mean is in `command`; `history` remembers what was there before.
 
 mod command;
 mod history;
 mod image;
 mod listing;
-mod numbered;
 mod problem;
-mod save;
-mod text;
+mod view;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use deft_types::{Action, Content, EditorCommand, FileEditorObservation, Observation, ToolSpec};
+use deft_types::{
+    Action, Content, EditorCommand, FileEditorAction, FileEditorObservation, Observation, ToolSpec,
+};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
 use crate::spec::{Reach, spec};
+use crate::tool::blocking;
 use crate::{Call, Files, Tool, ToolError, Touches};
-use command::Editor;
+pub(crate) use command::Editor;
 
 /// The `file_editor` tool.
 #[derive(Debug)]
@@ -96,29 +97,33 @@ impl Tool for FileEditor {
     fn run(&self, call: Call) -> BoxFuture<'_, Result<Observation, ToolError>> {
         async move {
             let Action::FileEditor(action) = call.action else {
-                return Err(ToolError::WrongAction {
-                    tool: "file_editor",
-                    kind: call.action.kind().to_owned(),
-                });
+                return Err(ToolError::wrong_action("file_editor", &call.action));
             };
-            if call.cancel.is_cancelled() {
-                return Err(ToolError::Cancelled);
-            }
             let editor = Arc::clone(&self.0);
-            let command = action.command;
-            let seen = tokio::task::spawn_blocking(move || editor.run(&action))
-                .await
-                .map_err(|error| ToolError::io("work on the file")(error.into()))?;
-            Ok(seen
-                .unwrap_or_else(|problem| FileEditorObservation {
-                    content: vec![Content::text(problem.to_string())],
-                    is_error: true,
-                    command,
-                    prev_exist: true,
-                    ..FileEditorObservation::default()
-                })
-                .into())
+            Ok(observe(editor, *action, &call.cancel).await?.into())
         }
         .boxed()
+    }
+}
+
+/// What a command shows, or the problem there was.
+pub(crate) async fn observe(
+    editor: Arc<Editor>,
+    action: FileEditorAction,
+    cancel: &CancellationToken,
+) -> Result<FileEditorObservation, ToolError> {
+    let command = action.command;
+    let seen = blocking(cancel, "work on the file", move || editor.run(&action)).await?;
+    Ok(seen.unwrap_or_else(|problem| failure(command, problem.to_string())))
+}
+
+/// An observation of what went wrong.
+pub(crate) fn failure(command: EditorCommand, text: String) -> FileEditorObservation {
+    FileEditorObservation {
+        content: vec![Content::text(text)],
+        is_error: true,
+        command,
+        prev_exist: true,
+        ..FileEditorObservation::default()
     }
 }

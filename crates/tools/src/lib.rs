@@ -4,21 +4,32 @@
 //! file, a command that fails or is still running) are observations; a [`ToolError`] means that the tool itself
 //! could not work. This crate knows nothing of models, conversations or servers.
 //!
-//! Begin reading at [`Tool`] and [`Toolbox`]; the two tools with a life of their own are `terminal` (a
-//! persistent shell on a pseudo-terminal) and `file_editor`.
+//! Begin reading at [`Tool`] and [`Toolbox`]; the tool with a life of its own is `terminal`, a persistent shell on a
+//! pseudo-terminal. What the tools for files have in common is in `file`, what those that search have in `search`.
 
+mod apply_patch;
 mod cgroup;
 mod checkpoint;
+mod edit;
+mod file;
 mod file_editor;
 mod finish;
 #[cfg(test)]
 mod fuzz;
+mod glob;
+mod grep;
+mod list_directory;
 mod mask;
 mod output;
+mod planning_file_editor;
+mod preset;
 mod process_tree;
+mod read_file;
+mod search;
 mod secrets;
 mod servers;
 mod spec;
+mod task_tracker;
 mod terminal;
 mod think;
 mod tool;
@@ -33,14 +44,26 @@ pub use checkpoint::{
 pub use file_editor::FileEditor;
 pub use finish::Finish;
 pub use mask::{Mask, MaskedStream};
+mod write_file;
+
+pub use apply_patch::ApplyPatch;
+pub use edit::Edit;
+pub use glob::Glob;
+pub use grep::Grep;
+pub use list_directory::ListDirectory;
 pub use output::{OUTPUT_QUEUE, OutputSink};
+pub use planning_file_editor::PlanningFileEditor;
+pub use preset::Preset;
 pub use process_tree::{become_subreaper, kill_descendants_of};
+pub use read_file::ReadFile;
 pub use secrets::{SecretSet, Secrets, TooManySecrets};
 pub use servers::ToolServers;
 pub use spec::{Reach, spec};
+pub use task_tracker::TaskTracker;
 pub use terminal::{Terminal, TerminalOptions};
 pub use think::Think;
 pub use tool::{Call, Tool, ToolError};
 pub use toolbox::{ToolContext, Toolbox};
 pub use touches::{Files, Touches};
 pub use turns::{Turn, Turns};
+pub use write_file::WriteFile;

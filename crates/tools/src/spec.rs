@@ -8,6 +8,10 @@ use serde_json::{Value, json};
 pub enum Reach {
     /// Changes nothing.
     Nothing,
+    /// Changes only a list of its own, each time as a whole.
+    List,
+    /// Changes only one file that nothing depends on.
+    Notes,
     /// Changes files of the workspace.
     Files,
     /// Can do anything a program can.
@@ -23,11 +27,18 @@ pub fn spec(
     properties: &Value,
     required: &[&str],
 ) -> ToolSpec {
-    let (read_only, open_world) = match reach {
-        Reach::Nothing => (true, false),
-        Reach::Files => (false, false),
-        Reach::World => (false, true),
+    let (read_only, destructive, idempotent, open_world) = match reach {
+        Reach::Nothing => (true, false, true, false),
+        Reach::List => (false, false, true, false),
+        Reach::Notes => (false, false, false, false),
+        Reach::Files => (false, true, false, false),
+        Reach::World => (false, true, false, true),
     };
+    let mut parameters = json!({ "type": "object", "properties": properties });
+    if !required.is_empty() {
+        parameters["required"] = json!(required);
+    }
+    parameters["additionalProperties"] = json!(false);
     ToolSpec {
         definition: ToolDefinition {
             description: description.to_owned(),
@@ -36,8 +47,8 @@ pub fn spec(
             annotations: Some(ToolAnnotations {
                 title: None,
                 read_only_hint: read_only,
-                destructive_hint: !read_only,
-                idempotent_hint: read_only,
+                destructive_hint: destructive,
+                idempotent_hint: idempotent,
                 open_world_hint: open_world,
                 extra: Extra::new(),
             }),
@@ -45,11 +56,6 @@ pub fn spec(
             title: name.to_owned(),
             extra: Extra::new(),
         },
-        parameters: json!({
-            "type": "object",
-            "properties": properties,
-            "required": required,
-            "additionalProperties": false,
-        }),
+        parameters,
     }
 }

@@ -56,6 +56,19 @@ impl Call {
     }
 }
 
+/// Runs work that blocks on a thread for such, unless its call is cancelled already.
+pub(crate) async fn blocking<T: Send + 'static>(
+    cancel: &CancellationToken,
+    doing: &'static str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, ToolError> {
+    if cancel.is_cancelled() {
+        return Err(ToolError::Cancelled);
+    }
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|error| ToolError::io(doing)(error.into()))
+}
+
 /// Why a tool could not work at all. The message goes to the model.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
@@ -92,6 +105,14 @@ pub enum ToolError {
 }
 
 impl ToolError {
+    /// The action is not one of the tool's.
+    pub(crate) fn wrong_action(tool: &'static str, action: &Action) -> Self {
+        Self::WrongAction {
+            tool,
+            kind: action.kind().to_owned(),
+        }
+    }
+
     /// Says what was tried when the system refused.
     pub(crate) fn io(doing: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let doing = doing.into();

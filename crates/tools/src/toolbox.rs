@@ -9,8 +9,9 @@ use deft_types::{McpApprovals, McpServerStatus, ToolSpec};
 use serde_json::Value;
 
 use crate::{
-    CheckpointLimits, Checkpoints, FileEditor, Finish, Secrets, Terminal, TerminalOptions, Think, Tool,
-    ToolError, ToolServers,
+    ApplyPatch, CheckpointLimits, Checkpoints, Edit, FileEditor, Finish, Glob, Grep, ListDirectory,
+    PlanningFileEditor, Preset, ReadFile, Secrets, TaskTracker, Terminal, TerminalOptions, Think, Tool,
+    ToolError, ToolServers, WriteFile,
 };
 
 /// What the tools need to know about where they work.
@@ -60,13 +61,26 @@ impl Toolbox {
             context.private_dir.join("checkpoints"),
             CheckpointLimits::default(),
         );
-        let editor = FileEditor::new(context.workspace.clone());
         let toolbox = Self {
             checkpoints: Some(Arc::new(checkpoints)),
             ..Self::default()
         };
-        let terminal = Terminal::new(context, options, toolbox.secrets.clone());
-        Ok(toolbox.with(Arc::new(terminal)).with(Arc::new(editor)))
+        let (directory, tracker) = (context.workspace.clone(), TaskTracker::new(&context.private_dir));
+        let workspace = || directory.clone();
+        let tools: [Arc<dyn Tool>; 11] = [
+            Arc::new(Terminal::new(context, options, toolbox.secrets.clone())),
+            Arc::new(FileEditor::new(workspace())),
+            Arc::new(ApplyPatch::new(workspace())),
+            Arc::new(ReadFile::new(workspace())),
+            Arc::new(WriteFile::new(workspace())),
+            Arc::new(Edit::new(workspace())),
+            Arc::new(ListDirectory::new(workspace())),
+            Arc::new(PlanningFileEditor::new(workspace())),
+            Arc::new(Grep::new(workspace())),
+            Arc::new(Glob::new(workspace())),
+            Arc::new(tracker),
+        ];
+        Ok(tools.into_iter().fold(toolbox, Self::with))
     }
 
     /// With one more tool.
@@ -117,9 +131,15 @@ impl Toolbox {
         self
     }
 
-    /// What to offer to a model, always in the same order.
+    /// All of them, always in the same order.
     pub fn specs(&self) -> Vec<ToolSpec> {
         self.tools.iter().map(|(_, tool)| tool.spec()).collect()
+    }
+
+    /// What to offer to a model that works with a preset, always in the same order.
+    pub fn specs_of(&self, preset: Preset) -> Vec<ToolSpec> {
+        let offered = self.tools.iter().filter(|(name, _)| preset.has(name));
+        offered.map(|(_, tool)| tool.spec()).collect()
     }
 
     /// The tool of that name.
@@ -143,6 +163,83 @@ impl Toolbox {
         // The first one is the terminal, which kills whatever is left; the others close their own in order.
         for (_, tool) in self.tools.iter().rev() {
             tool.close().await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn toolbox() -> (tempfile::TempDir, Toolbox) {
+        let directory = tempfile::tempdir().unwrap();
+        let context = ToolContext {
+            workspace: "/workspace".into(),
+            private_dir: directory.path().into(),
+            env: Vec::new(),
+        };
+        (directory, Toolbox::standard(context).unwrap())
+    }
+
+    /// What a model has to read of a tool, in characters.
+    fn size(spec: &ToolSpec) -> usize {
+        let parameters = spec.parameters.to_string();
+        (spec.name().to_owned() + &spec.definition.description + &parameters)
+            .chars()
+            .count()
+    }
+
+    #[test]
+    fn schemas_are_short() {
+        let (_directory, toolbox) = toolbox();
+        for (name, limit) in [
+            ("grep", 700),
+            ("glob", 450),
+            ("apply_patch", 900),
+            ("task_tracker", 700),
+            ("read_file", 400),
+            ("write_file", 400),
+            ("edit", 400),
+            ("list_directory", 400),
+            ("planning_file_editor", 900),
+        ] {
+            let size = size(&toolbox.get(name).unwrap().spec());
+            assert!(size <= limit, "{name} has {size} characters");
+        }
+        let standard: usize = toolbox.specs().iter().map(size).sum();
+        assert!(standard <= 5_500, "the standard tools have {standard} characters");
+    }
+
+    #[test]
+    fn each_preset_has_one_way_to_change_files() {
+        let (_directory, toolbox) = toolbox();
+        for (preset, own) in [
+            (
+                Preset::Standard,
+                vec!["terminal", "file_editor", "grep", "glob", "task_tracker"],
+            ),
+            (
+                Preset::Patch,
+                vec!["terminal", "apply_patch", "grep", "glob", "task_tracker"],
+            ),
+            (
+                Preset::SmallTools,
+                vec![
+                    "terminal",
+                    "read_file",
+                    "write_file",
+                    "edit",
+                    "list_directory",
+                    "grep",
+                    "glob",
+                    "task_tracker",
+                ],
+            ),
+            (Preset::Planning, vec!["planning_file_editor", "grep", "glob"]),
+        ] {
+            let specs = toolbox.specs_of(preset);
+            let names: Vec<&str> = specs.iter().map(ToolSpec::name).collect();
+            assert_eq!(names, [own, vec!["finish", "think"]].concat(), "{preset:?}");
         }
     }
 }

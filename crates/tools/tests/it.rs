@@ -10,12 +10,18 @@ mod it {
     mod editor;
     mod load;
     mod output;
+    mod patches;
     mod processes;
     mod prompts;
+    mod properties;
     mod recorded;
+    mod recorded_files;
+    mod recorded_search;
     mod running;
     mod screen;
+    mod search;
     mod secrets;
     mod shell;
     mod shells;
+    mod small_tools;
 }

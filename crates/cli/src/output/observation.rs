@@ -107,6 +107,7 @@ fn render_edit(path: &Option<String>, old: &Option<String>, new: &Option<String>
     match (old, new) {
         (Some(old), Some(new)) => render_change(path, old, new, page),
         (None, Some(new)) => render_new_file(path, new, page),
-        (_, None) => page.line(page.style.heading, &format!("Edited {path}")),
+        (Some(_), None) => page.line(page.style.heading, &format!("Removed {path}")), // undone: it was new
+        (None, None) => page.line(page.style.heading, &format!("Edited {path}")),
     }
 }

@@ -224,6 +224,32 @@ fn an_edit_is_shown_as_a_diff_with_counts() {
 }
 
 #[test]
+fn every_tool_that_changes_files_shows_a_diff() {
+    let diff = "Edited f +1 −1\n@@ -1 +1 @@\n-a\n+b\n";
+    for (kind, path) in [
+        ("FileEditorObservation", "path"),
+        ("PlanningFileEditorObservation", "path"),
+        ("EditObservation", "file_path"),
+        ("WriteFileObservation", "file_path"),
+    ] {
+        let change = json!({
+            "kind": kind, path: "f", "command": "str_replace", "old_content": "a\n", "new_content": "b\n",
+        });
+        assert_eq!(shown(&[result("e", change)]), diff, "{kind}");
+    }
+    let patch = json!({"kind": "ApplyPatchAction", "patch": "*** Begin Patch\n-a\n+b\n*** End Patch"});
+    let done = json!({"kind": "ApplyPatchObservation", "content": [{"type": "text", "text": "Updated f"}]});
+    assert_eq!(
+        shown(&[action_by("e", "apply_patch", "", patch), result("e", done)]),
+        "Apply a patch\n*** Begin Patch\n-a\n+b\n*** End Patch\n  Updated f\n"
+    );
+    assert_eq!(
+        shown(&[edit("undo_edit", Some("a\n"), None)]),
+        "Removed src/lib.rs\n"
+    );
+}
+
+#[test]
 fn a_new_file_shows_its_first_lines() {
     let content = (1..=15).map(|n| n.to_string()).collect::<Vec<_>>().join("\n");
     let shown = shown(&[edit("create", None, Some(&content))]);

@@ -1,48 +1,43 @@
 //! What the five commands do.
 
-use std::fs::{self, Metadata, OpenOptions};
-use std::io::Read;
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use deft_types::{Content, EditorCommand, FileEditorAction, FileEditorObservation, ImageContent};
-use rustix::fs::OFlags;
-
 use super::history::{Before, History};
-use super::image::{IMAGE_LIMIT, data_url, media_type};
-use super::listing::list;
-use super::numbered::{lines, number};
 use super::problem::Problem;
-use super::save::save;
-use super::text::Text;
+use super::view::view;
+use crate::file::numbered::{lines, number};
+use crate::file::read::{FileError, read_text};
+use crate::file::save::save;
+use crate::file::text::Text;
+use deft_types::{Content, EditorCommand, FileEditorAction, FileEditorObservation};
 
-/// How large a file may be to be viewed or edited, in megabytes.
-const FILE_LIMIT_MB: u64 = 10;
 /// How many lines are shown before and behind an edit.
 const CONTEXT: usize = 4;
 /// How many places of an ambiguous text are listed.
 const LISTED_MATCHES: usize = 20;
 
-type Seen = Result<FileEditorObservation, Problem>;
+/// What a command shows.
+pub(super) type Seen = Result<FileEditorObservation, Problem>;
 
 /// Works on files, one command after the other.
 #[derive(Debug)]
-pub(super) struct Editor {
+pub(crate) struct Editor {
     workspace: PathBuf,
     /// Locked for a whole edit, so that two edits of a file do not overtake each other.
     history: Mutex<History>,
 }
 
 impl Editor {
-    pub(super) fn new(workspace: PathBuf) -> Self {
+    pub(crate) fn new(workspace: PathBuf) -> Self {
         Self {
             workspace,
             history: Mutex::default(),
         }
     }
 
-    pub(super) fn workspace(&self) -> &Path {
+    pub(crate) fn workspace(&self) -> &Path {
         &self.workspace
     }
 
@@ -91,7 +86,7 @@ impl Editor {
         if path.exists() {
             return Err(Problem::Exists(path.to_owned()));
         }
-        save(path, text.as_bytes()).map_err(Problem::io("write", path))?;
+        save(path, text.as_bytes()).map_err(FileError::io("write", path))?;
         history.push(canonical(path), Before::Absent);
         let note = format!("Created {}.", path.display());
         Ok(FileEditorObservation {
@@ -123,7 +118,7 @@ impl Editor {
             });
         };
         let places: Vec<usize> = text.plain().match_indices(old).map(|(at, _)| at).collect();
-        let line_of = |at: usize| text.plain()[..at].matches('\n').count() + 1;
+        let line_of = |at: usize| memchr::memchr_iter(b'\n', &text.plain().as_bytes()[..at]).count() + 1;
         let [at] = places[..] else {
             return Err(Problem::ManyMatches {
                 path: path.to_owned(),
@@ -177,12 +172,12 @@ impl Editor {
         let seen = match history.last(&key) {
             None => return Err(Problem::NothingToUndo(path.to_owned())),
             Some(Before::Absent) => {
-                fs::remove_file(path).map_err(Problem::io("remove", path))?;
+                fs::remove_file(path).map_err(FileError::io("remove", path))?;
                 let note = format!("Undone: {} was new, so it is removed.", path.display());
                 observation(EditorCommand::UndoEdit, path, note)
             }
             Some(Before::Bytes(before)) => {
-                save(path, before).map_err(Problem::io("write", path))?;
+                save(path, before).map_err(FileError::io("write", path))?;
                 let restored = Text::decode(before).unwrap_or_else(|| text.clone());
                 let plain = restored.plain();
                 let note = format!("The last edit of {} is undone; it reads now:\n", path.display());
@@ -201,7 +196,7 @@ impl Editor {
 }
 
 fn save_edit(history: &mut History, path: &Path, before: Vec<u8>, edited: &Text) -> Result<(), Problem> {
-    save(path, &edited.encode()).map_err(Problem::io("write", path))?;
+    save(path, &edited.encode()).map_err(FileError::io("write", path))?;
     history.push(canonical(path), Before::Bytes(before));
     Ok(())
 }
@@ -228,130 +223,6 @@ fn edit_seen(
     }
 }
 
-fn view(path: &Path, range: &[i64]) -> Seen {
-    let data = existing(path)?;
-    if data.is_dir() {
-        if !range.is_empty() {
-            return Err(Problem::RangeOfDirectory(path.to_owned()));
-        }
-        let listing = list(path).map_err(Problem::io("list", path))?;
-        let note = format!(
-            "Two levels of {}, without hidden entries:\n{listing}",
-            path.display()
-        );
-        return Ok(observation(EditorCommand::View, path, note));
-    }
-    let bytes = read_bytes(path)?;
-    if let Some(media_type) = media_type(&bytes) {
-        return view_image(path, media_type, &bytes);
-    }
-    let text = Text::decode(&bytes).ok_or_else(|| Problem::Binary(path.to_owned()))?;
-    let all = lines(text.plain());
-    let (first, last) = checked_range(range, all.len())?;
-    let mut note = format!("{}, with line numbers:\n", path.display());
-    if all.is_empty() {
-        note = format!("{} is empty.", path.display());
-    } else if range
-        .get(1)
-        .is_some_and(|end| *end > i64::try_from(last).unwrap_or(i64::MAX))
-    {
-        note = format!("[The file has only {last} lines.]\n{note}");
-    }
-    note.push_str(&number(all.get(first - 1..last).unwrap_or_default(), first));
-    Ok(observation(EditorCommand::View, path, note))
-}
-
-fn view_image(path: &Path, media_type: &str, bytes: &[u8]) -> Seen {
-    if bytes.len() as u64 > IMAGE_LIMIT {
-        return Err(too_large(path, bytes.len() as u64, IMAGE_LIMIT / 1024 / 1024));
-    }
-    let mut seen = observation(
-        EditorCommand::View,
-        path,
-        format!("The image {}:", path.display()),
-    );
-    seen.content.push(Content::Image(ImageContent {
-        image_urls: vec![data_url(media_type, bytes)],
-        ..ImageContent::default()
-    }));
-    Ok(seen)
-}
-
-/// The first and the last line to show.
-fn checked_range(range: &[i64], lines: usize) -> Result<(usize, usize), Problem> {
-    let problem = |why: String| Problem::Range {
-        given: range.to_vec(),
-        why,
-    };
-    let (first, last) = match *range {
-        [] => return Ok((1, lines)),
-        [first, last] => (first, last),
-        _ => {
-            return Err(problem(
-                "it must be two numbers, the first and the last line".to_owned(),
-            ));
-        }
-    };
-    let start = usize::try_from(first)
-        .ok()
-        .filter(|start| (1..=lines).contains(start))
-        .ok_or_else(|| problem(format!("the first line must be from 1 to {lines}")))?;
-    match usize::try_from(last) {
-        Ok(end) if end >= start => Ok((start, end.min(lines))),
-        Err(_) if last == -1 => Ok((start, lines)),
-        Ok(_) | Err(_) => Err(problem(format!(
-            "the last line must be {start} or more, or -1 for the end"
-        ))),
-    }
-}
-
-fn read_text(path: &Path) -> Result<(Vec<u8>, Text), Problem> {
-    if existing(path)?.is_dir() {
-        return Err(Problem::Directory(path.to_owned()));
-    }
-    let bytes = read_bytes(path)?;
-    let text = Text::decode(&bytes).ok_or_else(|| Problem::Binary(path.to_owned()))?;
-    Ok((bytes, text))
-}
-
-fn read_bytes(path: &Path) -> Result<Vec<u8>, Problem> {
-    let data = existing(path)?;
-    if !data.is_file() {
-        return Err(Problem::Special(path.to_owned()));
-    }
-    let limit = FILE_LIMIT_MB * 1024 * 1024;
-    if data.len() > limit {
-        return Err(too_large(path, data.len(), FILE_LIMIT_MB));
-    }
-    // The system's own files say nothing of their length, and some would keep us waiting for more.
-    let nonblocking = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
-    let file = OpenOptions::new().read(true).custom_flags(nonblocking).open(path);
-    let mut bytes = Vec::new();
-    file.and_then(|file| file.take(limit + 1).read_to_end(&mut bytes))
-        .map_err(Problem::io("read", path))?;
-    if bytes.len() as u64 > limit {
-        return Err(too_large(path, bytes.len() as u64, FILE_LIMIT_MB));
-    }
-    Ok(bytes)
-}
-
-fn existing(path: &Path) -> Result<Metadata, Problem> {
-    fs::metadata(path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => Problem::Missing(path.to_owned()),
-        _ => Problem::io("read", path)(error),
-    })
-}
-
-fn too_large(path: &Path, bytes: u64, limit: u64) -> Problem {
-    #[allow(clippy::cast_precision_loss)] // a rounded number for a sentence
-    let size = bytes as f64 / 1024.0 / 1024.0;
-    Problem::TooLarge {
-        path: path.to_owned(),
-        size,
-        limit,
-    }
-}
-
 /// What a file is known by, whichever way a path leads to it.
 fn canonical(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
@@ -361,7 +232,8 @@ fn required<T>(value: Option<T>, command: &'static str, parameter: &'static str)
     value.ok_or(Problem::Required { command, parameter })
 }
 
-fn observation(command: EditorCommand, path: &Path, text: String) -> FileEditorObservation {
+/// An observation that says something of a file.
+pub(super) fn observation(command: EditorCommand, path: &Path, text: String) -> FileEditorObservation {
     FileEditorObservation {
         content: vec![Content::text(text)],
         command,

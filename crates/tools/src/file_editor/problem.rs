@@ -1,7 +1,8 @@
 //! What can go wrong with a file, in words for the model.
 
-use std::io;
 use std::path::PathBuf;
+
+use crate::file::read::FileError;
 
 /// Why a file was not viewed or changed. Nothing was changed then.
 #[derive(Debug, thiserror::Error)]
@@ -10,22 +11,10 @@ pub(super) enum Problem {
     Relative(String, String),
     #[error("`path` begins with `~`, which is not expanded here: give the absolute path instead of {0}.")]
     Tilde(String),
-    #[error("{0} does not exist. Check the path; `create` makes a new file.")]
-    Missing(PathBuf),
     #[error(
         "{0} exists already, and `create` does not overwrite. Use `str_replace` or `insert` to change it."
     )]
     Exists(PathBuf),
-    #[error("{0} is a directory, which can only be viewed.")]
-    Directory(PathBuf),
-    #[error("{0} is neither a file nor a directory, and is left alone.")]
-    Special(PathBuf),
-    #[error(
-        "{path} is too large: {size:.1} MB, and at most {limit} MB can be viewed or edited here. Use the terminal (sed, head, tail)."
-    )]
-    TooLarge { path: PathBuf, size: f64, limit: u64 },
-    #[error("{0} is a binary file, which cannot be viewed or edited here.")]
-    Binary(PathBuf),
     #[error("`{command}` needs the parameter `{parameter}`.")]
     Required {
         command: &'static str,
@@ -57,18 +46,6 @@ pub(super) enum Problem {
     },
     #[error("There is no edit of {0} to undo.")]
     NothingToUndo(PathBuf),
-    #[error("Could not {doing} {path}: {source}.")]
-    Io {
-        doing: &'static str,
-        path: PathBuf,
-        source: io::Error,
-    },
-}
-
-impl Problem {
-    /// Says what was tried with which file.
-    pub(super) fn io(doing: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
-        let path = path.into();
-        move |source| Self::Io { doing, path, source }
-    }
+    #[error(transparent)]
+    File(#[from] FileError),
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deft_tools::{Call, OutputSink, TerminalOptions, ToolContext, Toolbox, become_subreaper};
-use deft_types::{Observation, TerminalAction, TerminalObservation, text_of};
+use deft_types::{Action, Observation, TerminalAction, TerminalObservation, text_of};
+use serde_json::Value;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
@@ -51,6 +52,33 @@ impl Bench {
 
     pub(crate) fn private_dir(&self) -> PathBuf {
         self.directory.path().join("private")
+    }
+
+    /// Writes a file of the workspace, with its directories.
+    pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.workspace().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    /// Uses a tool.
+    pub(crate) async fn call(&self, tool: &str, action: impl Into<Action>) -> Observation {
+        self.toolbox
+            .get(tool)
+            .unwrap()
+            .run(Call::of(action))
+            .await
+            .unwrap()
+    }
+
+    /// Uses a tool with the arguments of an action, and gives the observation as the wire has it.
+    pub(crate) async fn json(&self, tool: &str, kind: &str, arguments: Value) -> Value {
+        let Value::Object(fields) = arguments else {
+            panic!("{arguments}");
+        };
+        let seen = self.call(tool, Action::from_fields(kind, fields)).await;
+        serde_json::to_value(seen).unwrap()
     }
 
     /// Runs a command to its end.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::bench::{Bench, numbered_lines, text};
 
-fn recording(text: &str) -> Value {
+pub(crate) fn recording(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }
 

@@ -42,14 +42,27 @@ pub struct TaskItem {
     pub extra: Extra,
 }
 
-/// How far a task is.
+/// How far a task is. Reads the spellings that models use too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", try_from = "String")]
 pub enum TaskStatus {
     #[default]
     Todo,
     InProgress,
     Done,
+}
+
+impl TryFrom<String> for TaskStatus {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        match text.trim().to_lowercase().replace(['-', ' '], "_").as_str() {
+            "todo" | "to_do" | "pending" => Ok(Self::Todo),
+            "in_progress" => Ok(Self::InProgress),
+            "done" | "complete" | "completed" => Ok(Self::Done),
+            _ => Err(format!("`{text}` is none of todo, in_progress, done")),
+        }
+    }
 }
 
 /// One entry of a directory.
@@ -90,4 +103,30 @@ impl Default for CommandMetadata {
 
 fn none_yet() -> i64 {
     -1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_is_read_in_the_spellings_of_models_and_written_in_one() {
+        for (text, status) in [
+            ("todo", TaskStatus::Todo),
+            ("To-Do", TaskStatus::Todo),
+            ("pending", TaskStatus::Todo),
+            ("In Progress", TaskStatus::InProgress),
+            ("in-progress", TaskStatus::InProgress),
+            ("Completed", TaskStatus::Done),
+            ("complete", TaskStatus::Done),
+        ] {
+            let read: TaskStatus = serde_json::from_value(text.into()).unwrap();
+            assert_eq!(read, status, "{text}");
+        }
+        assert!(serde_json::from_str::<TaskStatus>("\"blocked\"").is_err());
+        assert_eq!(
+            serde_json::to_string(&TaskStatus::InProgress).unwrap(),
+            "\"in_progress\""
+        );
+    }
 }

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 /// Writes a file, with its parent directories if it is new. Links are followed and stay links; mode and owner
 /// of an existing file stay.
-pub(super) fn save(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn save(path: &Path, bytes: &[u8]) -> io::Result<()> {
     match fs::canonicalize(path) {
         Ok(target) => {
             let data = fs::metadata(&target)?;

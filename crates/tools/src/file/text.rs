@@ -31,10 +31,18 @@ impl LineEnd {
     }
 }
 
+/// What stands between two places of [`Text::plain`] is to become something else, with plain line ends.
+#[derive(Debug)]
+pub(crate) struct Edit {
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+    pub(crate) new: String,
+}
+
 /// A decoded file. [`Text::plain`] has `\n` at all line ends; edits are made by places in it and touch nothing
 /// of the file around them, not even line ends that differ from the others.
 #[derive(Clone, Debug)]
-pub(super) struct Text {
+pub(crate) struct Text {
     encoding: Encoding,
     line_end: LineEnd,
     raw: String,
@@ -45,17 +53,27 @@ pub(super) struct Text {
 
 impl Text {
     /// Decodes a file; `None` if it is binary.
-    pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let (encoding, raw) = decode(bytes)?;
         Some(Self::new(encoding, raw))
     }
 
     /// The text of a new file.
-    pub(super) fn of_new_file(text: &str) -> Self {
+    pub(crate) fn of_new_file(text: &str) -> Self {
         Self::new(Encoding::Utf8, text.to_owned())
     }
 
     fn new(encoding: Encoding, raw: String) -> Self {
+        // Nearly every file: no need to look for anything else in a large one.
+        if memchr::memchr(b'\r', raw.as_bytes()).is_none() {
+            return Self {
+                encoding,
+                line_end: LineEnd::Lf,
+                plain: raw.clone(),
+                raw,
+                shortened: Vec::new(),
+            };
+        }
         let breaks = raw.matches('\n').count();
         let long_breaks = raw.matches("\r\n").count();
         let line_end = match () {
@@ -82,12 +100,12 @@ impl Text {
     }
 
     /// The text with `\n` at the end of each line.
-    pub(super) fn plain(&self) -> &str {
+    pub(crate) fn plain(&self) -> &str {
         &self.plain
     }
 
     /// What a text given by the model looks like in `plain`.
-    pub(super) fn as_plain(&self, given: &str) -> String {
+    pub(crate) fn as_plain(&self, given: &str) -> String {
         match self.line_end {
             LineEnd::Lf if self.shortened.is_empty() => given.to_owned(),
             LineEnd::Lf | LineEnd::CrLf | LineEnd::Cr => given.replace("\r\n", "\n"),
@@ -95,19 +113,40 @@ impl Text {
     }
 
     /// Puts `new` (with plain line ends) in the place of a part of `plain`.
-    pub(super) fn replaced(&self, from: usize, to: usize, new: &str) -> Self {
+    pub(crate) fn replaced(&self, from: usize, to: usize, new: &str) -> Self {
+        self.edited(&[Edit {
+            from,
+            to,
+            new: new.to_owned(),
+        }])
+    }
+
+    /// Another text, given by the model, in the same encoding and with the same line ends.
+    pub(crate) fn rewritten(&self, given: &str) -> Self {
+        self.replaced(0, self.plain.len(), &self.as_plain(given))
+    }
+
+    /// Makes several edits, which must stand in their order and not overlap.
+    pub(crate) fn edited(&self, edits: &[Edit]) -> Self {
         let raw_place = |place| place + self.shortened.partition_point(|at| *at < place);
-        let new = match self.line_end {
-            LineEnd::Lf => new.to_owned(),
-            LineEnd::CrLf | LineEnd::Cr => new.replace('\n', self.line_end.as_str()),
-        };
-        let mut raw = self.raw.clone();
-        raw.replace_range(raw_place(from)..raw_place(to), &new);
+        let mut raw = String::with_capacity(self.raw.len());
+        let mut done = 0;
+        for edit in edits {
+            raw.push_str(&self.raw[done..raw_place(edit.from)]);
+            match self.line_end {
+                LineEnd::Lf => raw.push_str(&edit.new),
+                LineEnd::CrLf | LineEnd::Cr => {
+                    raw.push_str(&edit.new.replace('\n', self.line_end.as_str()));
+                }
+            }
+            done = raw_place(edit.to);
+        }
+        raw.push_str(&self.raw[done..]);
         Self::new(self.encoding, raw)
     }
 
     /// The bytes for the file. What the encoding cannot spell makes the whole file UTF-8.
-    pub(super) fn encode(&self) -> Vec<u8> {
+    pub(crate) fn encode(&self) -> Vec<u8> {
         let utf16 = |mark: [u8; 2], bytes_of: fn(u16) -> [u8; 2]| {
             mark.into_iter()
                 .chain(self.raw.encode_utf16().flat_map(bytes_of))

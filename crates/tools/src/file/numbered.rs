@@ -3,17 +3,17 @@
 use std::fmt::Write;
 
 /// How many characters of a file are shown at once.
-pub(super) const SHOWN_LIMIT: usize = 16_000;
+pub(crate) const SHOWN_LIMIT: usize = 16_000;
 /// How many characters of one line are shown when there is too much to show it all.
 const LINE_LIMIT: usize = 2_000;
 
 /// The lines of a text: pieces that end with a line break, and a last one that may not.
-pub(super) fn lines(text: &str) -> Vec<&str> {
+pub(crate) fn lines(text: &str) -> Vec<&str> {
     text.split_terminator('\n').collect()
 }
 
 /// Numbers lines, the first with `first`. If they are too many, the middle is left out; the numbers stay true.
-pub(super) fn number(lines: &[&str], first: usize) -> String {
+pub(crate) fn number(lines: &[&str], first: usize) -> String {
     let numbered = |clip: fn(&str) -> String| -> Vec<String> {
         let each = lines.iter().enumerate();
         each.map(|(index, line)| format!("{:6}\t{}\n", first + index, clip(line)))
@@ -49,7 +49,8 @@ pub(super) fn number(lines: &[&str], first: usize) -> String {
     text + &numbered[end..].concat()
 }
 
-fn clip_line(line: &str) -> String {
+/// The line, cut where it gets too long to be of use.
+pub(crate) fn clip_line(line: &str) -> String {
     let Some((end, _)) = line.char_indices().nth(LINE_LIMIT) else {
         return line.to_owned();
     };
