@@ -8,5 +8,6 @@ mod it {
     mod index;
     mod leases;
     mod log;
+    mod migration;
     mod sample;
 }
