@@ -1,8 +1,8 @@
 //! The store in one SQLite file.
 //!
-//! One thread writes, in batches ([`writer`]); a few connections read beside it ([`readers`]); another thread
-//! carries what was written to the disk ([`flusher`]); followers are told of each commit ([`follow`]). The
-//! statements are in [`conversations`], [`events`] and [`leases`].
+//! One thread writes, in batches ([`writer`]), and remembers where logs go on ([`database`]); a few connections
+//! read beside it ([`readers`]); another thread carries what was written to the disk ([`flusher`]); followers are
+//! told of each commit ([`follow`]). The statements are in [`conversations`], [`events`] and [`leases`].
 
 mod conversations;
 mod database;

@@ -135,7 +135,13 @@ impl Work {
     }
 
     fn commit(&mut self, batch: &mut Vec<Box<dyn Request>>) -> Result<Outcomes, StoreError> {
-        self.database.begin()?;
+        if let Err(error) = self.database.begin() {
+            // Another process had the lock; whoever came meanwhile need not wait as long once more.
+            while let Some(request) = self.receive(Duration::ZERO) {
+                batch.push(request);
+            }
+            return Err(error.into());
+        }
         let outcomes = if self.run_together(batch) {
             batch.iter().map(|_| Ok(())).collect()
         } else {
