@@ -91,6 +91,10 @@ pub enum StoreError {
         detail: String,
     },
 
+    /// There is a directory where the file should be.
+    #[error("the store {0} is a directory, but must be a file; move the directory away and try again")]
+    IsDirectory(PathBuf),
+
     /// The file cannot be opened or created.
     #[error("cannot open the store {path}: {detail}; check that its directory exists and may be written to")]
     CannotOpen {

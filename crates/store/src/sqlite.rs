@@ -1,10 +1,11 @@
 //! The store in one SQLite file.
 //!
-//! One thread writes, in batches ([`writer`]); a few connections read beside it ([`readers`]); another thread
-//! carries what was written to the disk ([`flusher`]); followers are told of each commit ([`follow`]). The
-//! statements are in [`conversations`], [`search`], [`events`] and [`leases`].
+//! One thread writes, in batches ([`writer`]), and remembers where logs go on ([`database`]); a few connections
+//! read beside it ([`readers`]); another thread carries what was written to the disk ([`flusher`]); followers are
+//! told of each commit ([`follow`]). The statements are in [`conversations`], [`search`], [`events`] and [`leases`].
 
 mod conversations;
+mod database;
 mod error;
 mod events;
 mod flusher;
@@ -14,6 +15,7 @@ mod micros;
 mod open;
 mod readers;
 mod request;
+mod room;
 mod schema;
 mod search;
 mod writer;
@@ -26,15 +28,16 @@ use std::time::{Duration, SystemTime};
 use deft_types::{ConversationId, Event, EventId, Seq, Status};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use rusqlite::Connection;
 use serde_json::{Map, Value};
 use tokio::time::MissedTickBehavior;
 
+use self::database::Database;
 pub use self::events::{DAMAGED_EVENT, MAX_EVENT_BYTES};
 use self::flusher::Flusher;
 use self::follow::Followers;
 use self::readers::Readers;
 use self::request::Submit;
+use self::room::Room;
 use self::writer::Writer;
 use crate::error::StoreError;
 use crate::lease::{Fencing, LEASE_RENEWAL, Lease};
@@ -87,7 +90,16 @@ impl SqliteStore {
         let connection = open::writable(path, options.durability)?;
         let followers = Arc::new(Followers::default());
         let flusher = Flusher::start(path, options.durability)?;
-        let writer = Writer::start(connection, flusher, Arc::clone(&followers), options)?;
+        let room = match options.durability {
+            Durability::Process => None,
+            Durability::Fsync => Some(Room::new(path)),
+        };
+        let writer = Writer::start(
+            Database::new(connection, room),
+            flusher,
+            Arc::clone(&followers),
+            options,
+        )?;
         Ok(Self {
             followers,
             readers: Arc::new(Readers::new(path)),
@@ -106,7 +118,7 @@ impl Drop for SqliteStore {
 
 impl Store for SqliteStore {
     fn create(&self, conversation: NewConversation) -> BoxFuture<'_, Result<(), StoreError>> {
-        let create = move |db: &Connection| conversations::create(db, &conversation);
+        let create = move |db: &mut Database| conversations::create(db.change(), &conversation);
         self.writer.submit.run(1, create, |()| {}).boxed()
     }
 
@@ -128,7 +140,7 @@ impl Store for SqliteStore {
         id: ConversationId,
         fields: Map<String, Value>,
     ) -> BoxFuture<'_, Result<(), StoreError>> {
-        let change = move |db: &Connection| conversations::change_settings(db, id, &fields);
+        let change = move |db: &mut Database| conversations::change_settings(db.change(), id, &fields);
         self.writer.submit.run(1, change, |()| {}).boxed()
     }
 
@@ -170,12 +182,13 @@ impl Store for SqliteStore {
     ) -> BoxFuture<'a, Result<Lease, StoreError>> {
         let owner = owner.clone();
         async move {
-            let acquire = move |db: &Connection| leases::acquire(db, id, &owner, SystemTime::now());
+            let acquire =
+                move |db: &mut Database| leases::acquire(db.change(), id, &owner, SystemTime::now());
             let submit = &self.writer.submit;
             let fencing = submit.run(1, acquire, |_| {}).await?;
             let renewal = tokio::spawn(keep_renewing(submit.clone(), id, fencing));
             let submit = submit.clone();
-            let release = move || submit.run_unanswered(move |db| leases::release(db, fencing));
+            let release = move || submit.run_unanswered(move |db| leases::release(db.change(), fencing));
             Ok(Lease::new(id, fencing, renewal, release))
         }
         .boxed()
@@ -188,7 +201,7 @@ impl Store for SqliteStore {
     fn release(&self, lease: Lease) -> BoxFuture<'_, Result<(), StoreError>> {
         async move {
             let fencing = lease.fencing();
-            let release = move |db: &Connection| leases::release(db, fencing);
+            let release = move |db: &mut Database| leases::release(db.change(), fencing);
             self.writer.submit.run(1, release, |()| {}).await?;
             lease.disarm();
             Ok(())
@@ -207,7 +220,7 @@ impl Store for SqliteStore {
             let events = batch.events();
             let followers = Arc::clone(&self.followers);
             let count = events.len();
-            let append = move |db: &Connection| events::append(db, id, fencing, &batch, SystemTime::now());
+            let append = move |db: &mut Database| events::append(db, id, fencing, &batch, SystemTime::now());
             let publish = move |range: &Range<Seq>| followers.publish(id, range.start, &events);
             self.writer.submit.run(count, append, publish).await
         }
@@ -242,7 +255,7 @@ impl Store for SqliteStore {
 
     fn delete(&self, id: ConversationId) -> BoxFuture<'_, Result<(), StoreError>> {
         let followers = Arc::clone(&self.followers);
-        let delete = move |db: &Connection| conversations::delete(db, id);
+        let delete = move |db: &mut Database| conversations::delete(db.change(), id);
         self.writer
             .submit
             .run(1, delete, move |()| followers.deleted(id))
@@ -255,7 +268,7 @@ impl Store for SqliteStore {
 }
 
 async fn renew(submit: &Submit, id: ConversationId, fencing: Fencing) -> Result<(), StoreError> {
-    let renew = move |db: &Connection| leases::renew(db, id, fencing, SystemTime::now());
+    let renew = move |db: &mut Database| leases::renew(db.change(), id, fencing, SystemTime::now());
     submit.run(1, renew, |()| {}).await
 }
 

@@ -8,6 +8,7 @@ mod it {
     mod index;
     mod leases;
     mod log;
+    mod migration;
     mod sample;
     mod search;
 }

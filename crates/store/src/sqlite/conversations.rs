@@ -124,13 +124,21 @@ pub(super) fn find(connection: &Connection, prefix: &str) -> Result<Vec<Conversa
 pub(super) fn delete(connection: &Connection, id: ConversationId) -> Result<(), StoreError> {
     let key = key(connection, id)?;
     for sql in [
-        "DELETE FROM events WHERE place >= ?1 << 36 AND place < (?1 + 1) << 36",
+        "DELETE FROM events WHERE number IN (SELECT number FROM places WHERE conversation = ?1)",
+        "DELETE FROM events WHERE conversation = ?1 AND number > (SELECT number FROM placed)",
+        "DELETE FROM places WHERE conversation = ?1",
         "DELETE FROM leases WHERE conversation = ?1",
         "DELETE FROM settings WHERE conversation = ?1",
         "DELETE FROM conversations WHERE key = ?1",
     ] {
         connection.prepare_cached(sql)?.execute([key])?;
     }
+    // The numbers of the last events will be used again.
+    connection
+        .prepare_cached(
+            "UPDATE placed SET number = min(number, (SELECT coalesce(max(number), 0) FROM events))",
+        )?
+        .execute([])?;
     Ok(())
 }
 

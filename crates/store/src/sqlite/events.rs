@@ -7,8 +7,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use deft_types::{
     ConversationId, Event, EventBody, EventId, Extra, Money, Seq, Source, Status, Timestamp, Unknown,
 };
-use rusqlite::{Connection, ErrorCode, OptionalExtension as _, Row, params};
+use rusqlite::{CachedStatement, Connection, ErrorCode, OptionalExtension as _, Row, params};
 
+use super::database::Database;
 use super::{conversations, micros};
 use crate::error::StoreError;
 use crate::fold::Derived;
@@ -20,8 +21,8 @@ pub const MAX_EVENT_BYTES: usize = 64 * 1024 * 1024;
 /// The kind of an event that cannot be read any more. Its `detail` says why.
 pub const DAMAGED_EVENT: &str = "DamagedEvent";
 
-/// The last position there is room for, see the schema: more than a disk holds.
-const LAST_SEQ: i64 = (1 << 36) - 1;
+/// How many events there may be whose places are not noted: reading looks through them all.
+pub(super) const UNPLACED: usize = 512;
 
 /// Events ready to be written: all that can be done without the database is done, in the caller's time.
 pub(super) struct Batch {
@@ -66,60 +67,70 @@ impl Batch {
 
 /// Adds events to a log, if the lease is still in force, and what they change to the index.
 pub(super) fn append(
-    connection: &Connection,
+    database: &mut Database,
     id: ConversationId,
     fencing: Fencing,
     batch: &Batch,
     now: SystemTime,
 ) -> Result<Range<Seq>, StoreError> {
-    let (key, first, writer): (i64, i64, Option<i64>) = connection
-        .prepare_cached(
-            "SELECT key, next_seq, fencing FROM conversations
-             LEFT JOIN leases ON conversation = key WHERE id = ?1",
-        )?
-        .query_row([id.hex()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
-        .optional()?
-        .ok_or(StoreError::NotFound(id))?;
-    if writer != Some(fencing.0) {
+    let head = database.head(id)?;
+    if head.writer != Some(fencing) {
         return Err(StoreError::Fenced(id));
     }
-
+    let mut next = head.next_seq;
     let mut insert =
-        connection.prepare_cached("INSERT INTO events (place, id, event) VALUES (?1 << 36 | ?2, ?3, ?4)")?;
-    let mut next = first;
+        database.statement("INSERT INTO events (conversation, seq, id, event) VALUES (?1, ?2, ?3, ?4)")?;
     for (event, json) in batch.events.iter().zip(&batch.json) {
-        if let Err(error) = insert.execute(params![key, next, event.id.0, json]) {
-            return Err(duplicate(connection, key, &event.id, &error).unwrap_or(error.into()));
+        if let Err(error) = insert.execute(params![head.key, next, event.id.0, json]) {
+            return Err(duplicate(database, head.key, &event.id, &error).unwrap_or(error.into()));
         }
         next += 1;
     }
+    drop(insert);
+    index(database, head.key, next, &batch.derived, now)?;
+    database.advance(id, next);
+    Ok(seq(head.next_seq)..seq(next))
+}
 
-    let derived = &batch.derived;
-    connection
-        .prepare_cached(
+/// Writes what events change to the index.
+fn index(
+    database: &Database,
+    key: i64,
+    next_seq: i64,
+    derived: &Derived,
+    now: SystemTime,
+) -> rusqlite::Result<usize> {
+    let now = micros::from_time(now);
+    if *derived == Derived::default() {
+        // So for most events, and it takes half the time.
+        return database
+            .statement("UPDATE conversations SET next_seq = ?2, updated_at = ?3 WHERE key = ?1")?
+            .execute([key, next_seq, now]);
+    }
+    database
+        .statement(
             "UPDATE conversations SET next_seq = ?2, updated_at = ?3, title = coalesce(title, ?4),
                 status = coalesce(?5, status), cost = coalesce(?6, cost)
              WHERE key = ?1",
         )?
         .execute(params![
             key,
-            next,
-            micros::from_time(now),
+            next_seq,
+            now,
             derived.title,
             derived.status.map(Status::as_str),
             derived.cost.map(Money::as_dollars),
-        ])?;
-    Ok(seq(first)..seq(next))
+        ])
 }
 
 /// The reason why an insertion failed, if it is that the event is there already.
-fn duplicate(connection: &Connection, key: i64, id: &EventId, error: &rusqlite::Error) -> Option<StoreError> {
+fn duplicate(database: &Database, key: i64, id: &EventId, error: &rusqlite::Error) -> Option<StoreError> {
     if error.sqlite_error_code() != Some(ErrorCode::ConstraintViolation) {
         return None;
     }
     Some(StoreError::Duplicate {
         id: id.clone(),
-        seq: find(connection, key, id).ok()??,
+        seq: find(database.statement(FIND).ok()?, key, id).ok()??,
     })
 }
 
@@ -130,14 +141,27 @@ pub(super) fn position(
     event: &EventId,
 ) -> Result<Option<Seq>, StoreError> {
     let key = conversations::key(connection, id)?;
-    Ok(find(connection, key, event)?)
+    Ok(find(connection.prepare_cached(FIND)?, key, event)?)
 }
 
-fn find(connection: &Connection, key: i64, id: &EventId) -> rusqlite::Result<Option<Seq>> {
-    connection
-        .prepare_cached("SELECT place & 0xfffffffff FROM events WHERE place >> 36 = ?1 AND id = ?2")?
+const FIND: &str = "SELECT seq FROM events WHERE id = ?2 AND conversation = ?1";
+
+fn find(mut select: CachedStatement<'_>, key: i64, id: &EventId) -> rusqlite::Result<Option<Seq>> {
+    select
         .query_row(params![key, id.0], |row| Ok(seq(row.get(0)?)))
         .optional()
+}
+
+/// Notes where events stand that were written since it was last done.
+pub(super) fn place(database: &Database) -> rusqlite::Result<()> {
+    for sql in [
+        "INSERT INTO places SELECT conversation, seq, number FROM events
+         WHERE number > (SELECT number FROM placed) ORDER BY conversation, seq",
+        "UPDATE placed SET number = (SELECT coalesce(max(number), 0) FROM events)",
+    ] {
+        database.statement(sql)?.execute([])?;
+    }
+    Ok(())
 }
 
 /// Events of a log, from a position on.
@@ -148,11 +172,15 @@ pub(super) fn read(
     limit: usize,
 ) -> Result<Vec<(Seq, Event)>, StoreError> {
     let key = conversations::key(connection, id)?;
-    let from = i64::try_from(from.0).unwrap_or(LAST_SEQ).min(LAST_SEQ);
+    let from = i64::try_from(from.0).unwrap_or(i64::MAX);
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let mut select = connection.prepare_cached(
-        "SELECT place & 0xfffffffff, id, event FROM events
-         WHERE place >= ?1 << 36 | ?2 AND place < (?1 + 1) << 36 ORDER BY place LIMIT ?3",
+        "SELECT places.seq, id, event FROM places JOIN events USING (number)
+             WHERE places.conversation = ?1 AND places.seq >= ?2
+         UNION ALL
+         SELECT seq, id, event FROM events
+             WHERE number > (SELECT number FROM placed) AND conversation = ?1 AND seq >= ?2
+         ORDER BY 1 LIMIT ?3",
     )?;
     let mut rows = select.query(params![key, from, limit])?;
     let mut events: Vec<(Seq, Event)> = Vec::new();

@@ -14,8 +14,9 @@ use crate::error::StoreError;
 /// the last 50 ms.
 const FLUSH_AFTER: Duration = Duration::from_millis(25);
 
-/// The write-ahead log is moved into the database file when it has so many pages.
-const CHECKPOINT_PAGES: i64 = 1000;
+/// The write-ahead log is moved into the database file when it has so many pages. Not sooner, because the first
+/// commit after that has to wait for a sync.
+const CHECKPOINT_PAGES: i64 = 3000;
 
 /// Owns the thread that syncs and checkpoints; dropping it ends the thread.
 pub(super) struct Flusher {

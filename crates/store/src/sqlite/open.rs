@@ -23,10 +23,10 @@ const BUSY_PAUSE: Duration = Duration::from_millis(5);
 const STATEMENT_CACHE: usize = 32;
 
 /// The write-ahead log grows to so many pages if the flusher cannot keep up; then the writer itself empties it.
-const WAL_PAGES_LIMIT: i64 = 4 * 1024;
+const WAL_PAGES_LIMIT: i64 = 16 * 1024;
 
 /// The write-ahead log is cut back to so many bytes when it is empty.
-const WAL_BYTES_KEPT: i64 = 16 * 1024 * 1024;
+pub(super) const WAL_BYTES_KEPT: u64 = 16 * 1024 * 1024;
 
 /// What the writer keeps in memory of the file.
 const CACHE_KIBIBYTES: i64 = 16 * 1024;
@@ -37,6 +37,9 @@ pub(super) fn writable(path: &Path, durability: Durability) -> Result<Connection
         path: path.to_owned(),
         detail,
     };
+    if path.is_dir() {
+        return Err(StoreError::IsDirectory(path.to_owned()));
+    }
     if path.try_exists().map_err(|error| cannot(error.to_string()))? {
         inspect(path)?;
     } else {
@@ -65,7 +68,7 @@ pub(super) fn writable(path: &Path, durability: Durability) -> Result<Connection
     connection.pragma_update(None, "cache_size", -CACHE_KIBIBYTES)?;
     connection.pragma_update(None, "temp_store", "memory")?;
     connection.pragma_update(None, "wal_autocheckpoint", WAL_PAGES_LIMIT)?;
-    connection.pragma_update(None, "journal_size_limit", WAL_BYTES_KEPT)?;
+    connection.pragma_update(None, "journal_size_limit", WAL_BYTES_KEPT.cast_signed())?;
     Ok(connection)
 }
 

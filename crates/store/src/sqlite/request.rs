@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 
-use rusqlite::Connection;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
+use super::database::Database;
 use crate::error::StoreError;
 
 /// How many requests may be queued; more than that wait in their callers.
@@ -21,43 +21,40 @@ pub(super) trait Request: Send {
     /// How much of a batch it fills.
     fn events(&self) -> usize;
     /// Makes the change. On an error the writer undoes it, and may then ask for it again.
-    fn run(&mut self, connection: &Connection) -> Result<(), StoreError>;
+    fn run(&mut self, database: &mut Database) -> Result<(), StoreError>;
     /// Answers its caller, when the change is committed or has failed.
-    fn finish(self: Box<Self>, outcome: Result<(), StoreError>);
+    fn finish(&mut self, outcome: Result<(), StoreError>);
 }
 
 struct Pending<T, W, C> {
     events: usize,
     work: W,
     value: Option<T>,
-    committed: C,
-    answer: oneshot::Sender<Result<T, StoreError>>,
+    /// What to call when it is committed, and whom to answer.
+    then: Option<(C, oneshot::Sender<Result<T, StoreError>>)>,
     _place: OwnedSemaphorePermit,
 }
 
 impl<T, W, C> Request for Pending<T, W, C>
 where
     T: Send,
-    W: Fn(&Connection) -> Result<T, StoreError> + Send,
+    W: Fn(&mut Database) -> Result<T, StoreError> + Send,
     C: FnOnce(&T) + Send,
 {
     fn events(&self) -> usize {
         self.events
     }
 
-    fn run(&mut self, connection: &Connection) -> Result<(), StoreError> {
-        self.value = Some((self.work)(connection)?);
+    fn run(&mut self, database: &mut Database) -> Result<(), StoreError> {
+        self.value = Some((self.work)(database)?);
         Ok(())
     }
 
-    fn finish(self: Box<Self>, outcome: Result<(), StoreError>) {
-        let Self {
-            value,
-            committed,
-            answer,
-            ..
-        } = *self;
-        let outcome = outcome.and_then(|()| value.ok_or(StoreError::Closed));
+    fn finish(&mut self, outcome: Result<(), StoreError>) {
+        let Some((committed, answer)) = self.then.take() else {
+            return;
+        };
+        let outcome = outcome.and_then(|()| self.value.take().ok_or(StoreError::Closed));
         if let Ok(value) = &outcome {
             committed(value);
         }
@@ -86,7 +83,7 @@ impl Submit {
     pub(super) async fn run<T: Send + 'static>(
         &self,
         events: usize,
-        work: impl Fn(&Connection) -> Result<T, StoreError> + Send + 'static,
+        work: impl Fn(&mut Database) -> Result<T, StoreError> + Send + 'static,
         committed: impl FnOnce(&T) + Send + 'static,
     ) -> Result<T, StoreError> {
         let place = Arc::clone(&self.room)
@@ -98,8 +95,7 @@ impl Submit {
             events,
             work,
             value: None,
-            committed,
-            answer,
+            then: Some((committed, answer)),
             _place: place,
         })?;
         answered.await.map_err(|_| StoreError::Closed)?
@@ -108,7 +104,7 @@ impl Submit {
     /// Has a change made if there is room in the queue, and does not wait for it.
     pub(super) fn run_unanswered(
         &self,
-        work: impl Fn(&Connection) -> Result<(), StoreError> + Send + 'static,
+        work: impl Fn(&mut Database) -> Result<(), StoreError> + Send + 'static,
     ) {
         if let Ok(place) = Arc::clone(&self.room).try_acquire_owned() {
             let (answer, _) = oneshot::channel();
@@ -117,8 +113,7 @@ impl Submit {
                 events: 1,
                 work,
                 value: None,
-                committed,
-                answer,
+                then: Some((committed, answer)),
                 _place: place,
             };
             let _ = self.send(pending); // only a closed store refuses it

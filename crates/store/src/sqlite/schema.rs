@@ -46,6 +46,34 @@ const MIGRATIONS: &[&str] = &["
         owner TEXT NOT NULL, -- JSON
         expires_at INTEGER NOT NULL
     ) STRICT;
+",
+    // Events in the order of their commits, whatever their conversation: those that are committed together stand
+    // together, and a commit writes few pages. Ids grow with time too, so they come first in their index.
+    //
+    // Where an event stands is noted later, for many at once: the numbers up to `placed.number` are in `places`.
+    "ALTER TABLE events RENAME TO events_by_place;
+    DROP INDEX events_by_id;
+    CREATE TABLE events (
+        number INTEGER PRIMARY KEY,
+        conversation INTEGER NOT NULL,
+        seq INTEGER NOT NULL,
+        id TEXT NOT NULL,
+        event TEXT NOT NULL -- JSON, as on the wire
+    ) STRICT;
+    INSERT INTO events (conversation, seq, id, event)
+        SELECT place >> 36, place & 0xfffffffff, id, event FROM events_by_place ORDER BY place;
+    DROP TABLE events_by_place;
+    CREATE UNIQUE INDEX events_by_id ON events (id, conversation);
+
+    CREATE TABLE places (
+        conversation INTEGER NOT NULL,
+        seq INTEGER NOT NULL,
+        number INTEGER NOT NULL,
+        PRIMARY KEY (conversation, seq)
+    ) STRICT, WITHOUT ROWID;
+    INSERT INTO places SELECT conversation, seq, number FROM events ORDER BY conversation, seq;
+    CREATE TABLE placed (number INTEGER NOT NULL) STRICT; -- one row
+    INSERT INTO placed SELECT coalesce(max(number), 0) FROM events;
 "];
 
 /// The version that this program writes.

@@ -5,12 +5,11 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use rusqlite::Connection;
-
+use super::database::Database;
 use super::flusher::Flusher;
 use super::follow::Followers;
 use super::request::{Message, QUEUE_LIMIT, Request, Submit};
-use super::{Durability, Options};
+use super::{Durability, Options, events};
 use crate::error::StoreError;
 
 /// How often to look for commits of other processes, on behalf of the followers.
@@ -24,7 +23,7 @@ pub(super) struct Writer {
 
 impl Writer {
     pub(super) fn start(
-        connection: Connection,
+        database: Database,
         flusher: Flusher,
         followers: Arc<Followers>,
         options: Options,
@@ -33,12 +32,13 @@ impl Writer {
         let work = Work {
             messages,
             flusher,
-            connection,
+            database,
             followers,
             options,
             stopped: false,
             last_batch: 0,
             last_commit: Duration::ZERO,
+            unplaced: events::UNPLACED,
             data_version: 0,
             looked: Instant::now(),
         };
@@ -63,30 +63,33 @@ impl Drop for Writer {
 
 struct Work {
     messages: Receiver<Message>,
-    // Before the connection, which tidies the file up if it is the last.
+    // Before the database, which tidies the file up if it is the last.
     flusher: Flusher,
-    connection: Connection,
+    database: Database,
     followers: Arc<Followers>,
     options: Options,
     stopped: bool,
-    /// How many requests the last batch had, and how long it took.
+    /// How many requests the last batch had, and how long its commit took.
     last_batch: usize,
     last_commit: Duration,
-    /// Changes when another connection commits; only ours does so in this process.
+    /// How many events were written since their places were last noted; at first unknown.
+    unplaced: usize,
+    /// Of when the followers were last told of commits of other processes.
     data_version: i64,
     /// When that was last read.
     looked: Instant,
 }
 
+type Outcomes = Vec<Result<(), StoreError>>;
+
 impl Work {
     fn run(mut self) {
         while !self.stopped {
-            let batch = self.gather();
-            if !batch.is_empty() {
-                self.last_batch = batch.len();
-                let began = Instant::now();
-                self.carry_out(batch);
-                self.last_commit = began.elapsed();
+            if let Some(first) = self.receive(FOREIGN_COMMITS_EVERY) {
+                self.carry_out(vec![first]);
+                if self.unplaced >= events::UNPLACED {
+                    self.place();
+                }
             }
             if self.looked.elapsed() >= FOREIGN_COMMITS_EVERY {
                 self.look_for_foreign_commits();
@@ -94,93 +97,123 @@ impl Work {
         }
     }
 
-    /// Takes what is queued, after a while even if that is nothing.
-    fn gather(&mut self) -> Vec<Box<dyn Request>> {
-        let mut batch = Vec::new();
-        let mut events = 0;
-        let mut deadline = Instant::now() + FOREIGN_COMMITS_EVERY;
-        while events < self.options.batch_events || batch.is_empty() {
-            let wait = deadline.saturating_duration_since(Instant::now());
-            match self.messages.recv_timeout(wait) {
-                Ok(Message::Request(request)) => {
-                    events += request.events();
-                    batch.push(request);
-                }
-                Ok(Message::Stop) | Err(RecvTimeoutError::Disconnected) => {
-                    self.stopped = true;
-                    break;
-                }
-                Err(RecvTimeoutError::Timeout) => break,
-            }
-            // Waiting pays only where it saves a sync, for less than a sync takes, and for as many as came
-            // together last time: whoever writes alone does not wait.
-            if self.options.durability == Durability::Process || batch.len() >= self.last_batch {
-                deadline = Instant::now();
-            } else if batch.len() == 1 {
-                deadline = Instant::now() + self.options.batch_delay.min(self.last_commit / 2);
-            }
+    /// The next request; none if none comes in time.
+    fn receive(&mut self, patience: Duration) -> Option<Box<dyn Request>> {
+        if self.stopped {
+            return None;
         }
-        batch
+        match self.messages.recv_timeout(patience) {
+            Ok(Message::Request(request)) => Some(request),
+            Ok(Message::Stop) | Err(RecvTimeoutError::Disconnected) => {
+                self.stopped = true;
+                None
+            }
+            Err(RecvTimeoutError::Timeout) => None,
+        }
     }
 
-    /// Commits the requests together. One that fails fails alone; if the commit fails, all do.
-    fn carry_out(&self, mut batch: Vec<Box<dyn Request>>) {
-        match self.commit(&mut batch) {
+    /// Commits a request and those that come while it is carried out together. One that fails fails alone; if
+    /// the commit fails, all do.
+    fn carry_out(&mut self, mut batch: Vec<Box<dyn Request>>) {
+        let outcomes = self.commit(&mut batch);
+        self.last_batch = batch.len();
+        match outcomes {
             Ok(outcomes) => {
                 self.flusher.mark_dirty();
-                for (request, outcome) in batch.into_iter().zip(outcomes) {
+                self.unplaced += batch.iter().map(|request| request.events()).sum::<usize>();
+                for (request, outcome) in batch.iter_mut().zip(outcomes) {
                     request.finish(outcome);
                 }
             }
             Err(error) => {
-                if !self.connection.is_autocommit() {
-                    let _ = self.execute("ROLLBACK"); // fails only where SQLite has rolled back by itself
-                }
-                for request in batch {
+                let _ = self.database.roll_back(); // whatever comes of it, nothing is committed
+                for request in &mut batch {
                     request.finish(Err(error.clone()));
                 }
             }
         }
     }
 
-    fn commit(&self, batch: &mut [Box<dyn Request>]) -> Result<Vec<Result<(), StoreError>>, StoreError> {
-        self.execute("BEGIN IMMEDIATE")?;
-        let outcomes = if batch
-            .iter_mut()
-            .all(|request| request.run(&self.connection).is_ok())
-        {
+    fn commit(&mut self, batch: &mut Vec<Box<dyn Request>>) -> Result<Outcomes, StoreError> {
+        if let Err(error) = self.database.begin() {
+            // Another process had the lock; whoever came meanwhile need not wait as long once more.
+            while let Some(request) = self.receive(Duration::ZERO) {
+                batch.push(request);
+            }
+            return Err(error.into());
+        }
+        let outcomes = if self.run_together(batch) {
             batch.iter().map(|_| Ok(())).collect()
         } else {
             // Seldom: once more, each so that it can be undone without the others.
-            if !self.connection.is_autocommit() {
-                self.execute("ROLLBACK")?;
-            }
-            self.execute("BEGIN IMMEDIATE")?;
+            self.database.roll_back()?;
+            self.database.begin()?;
             self.run_apart(batch)?
         };
-        self.execute("COMMIT")?;
+        let began = Instant::now();
+        self.database.commit()?;
+        self.last_commit = began.elapsed();
         Ok(outcomes)
     }
 
-    fn run_apart(&self, batch: &mut [Box<dyn Request>]) -> Result<Vec<Result<(), StoreError>>, StoreError> {
+    /// Runs requests as they come, until there are no more or the batch is full. False if one fails.
+    fn run_together(&mut self, batch: &mut Vec<Box<dyn Request>>) -> bool {
+        let began = Instant::now();
+        let mut events = 0;
+        let mut done = 0;
+        loop {
+            while let Some(request) = batch.get_mut(done) {
+                if request.run(&mut self.database).is_err() {
+                    return false;
+                }
+                events += request.events();
+                done += 1;
+            }
+            if events >= self.options.batch_events {
+                return true;
+            }
+            match self.receive(self.patience(done).saturating_sub(began.elapsed())) {
+                Some(request) => batch.push(request),
+                None => return true,
+            }
+        }
+    }
+
+    /// How long a batch with so many requests waits for more. Waiting pays only where it saves a sync, for less
+    /// than a sync takes, and for as many as came together last time: whoever writes alone does not wait.
+    fn patience(&self, requests: usize) -> Duration {
+        if self.options.durability == Durability::Process || requests >= self.last_batch {
+            Duration::ZERO
+        } else {
+            self.options.batch_delay.min(self.last_commit)
+        }
+    }
+
+    fn run_apart(&mut self, batch: &mut [Box<dyn Request>]) -> Result<Outcomes, StoreError> {
         let mut outcomes = Vec::with_capacity(batch.len());
         for request in batch {
-            self.execute("SAVEPOINT request")?;
-            let outcome = request.run(&self.connection);
+            self.database.mark()?;
+            let outcome = request.run(&mut self.database);
             if let Err(error) = &outcome {
-                if self.connection.is_autocommit() {
-                    return Err(error.clone()); // it was such that SQLite undid everything
+                if self.database.is_rolled_back() {
+                    return Err(error.clone());
                 }
-                self.execute("ROLLBACK TO request")?;
+                self.database.back_to_mark()?;
             }
-            self.execute("RELEASE request")?;
+            self.database.unmark()?;
             outcomes.push(outcome);
         }
         Ok(outcomes)
     }
 
-    fn execute(&self, sql: &str) -> rusqlite::Result<()> {
-        self.connection.prepare_cached(sql)?.execute([]).map(drop)
+    /// Notes the places of events, while nobody waits for it.
+    fn place(&mut self) {
+        self.unplaced = 0;
+        let placed = self.database.begin().and_then(|()| events::place(&self.database));
+        if let Err(error) = placed.and_then(|()| self.database.commit()) {
+            tracing::warn!(%error, "the places of new events could not be noted; reading them takes longer");
+            let _ = self.database.roll_back(); // it will be tried again
+        }
     }
 
     /// Has the followers read again if another process has committed something.
@@ -189,10 +222,7 @@ impl Work {
         if self.followers.is_empty() {
             return;
         }
-        let version = self
-            .connection
-            .pragma_query_value(None, "data_version", |row| row.get(0));
-        match version {
+        match self.database.data_version() {
             Ok(version) if version == self.data_version => {}
             Ok(version) => {
                 self.data_version = version;

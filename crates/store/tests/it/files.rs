@@ -119,6 +119,18 @@ fn what_is_not_a_store_is_refused_and_not_touched() {
 }
 
 #[test]
+fn a_directory_in_the_place_of_the_store_is_named_as_such() {
+    let directory = tempfile::tempdir().unwrap();
+    let refused = refusal(directory.path());
+    assert_eq!(refused, StoreError::IsDirectory(directory.path().to_owned()));
+    assert!(
+        refused.to_string().contains("move the directory away"),
+        "{refused}"
+    );
+    assert_eq!(names(directory.path()), [] as [PathBuf; 0]);
+}
+
+#[test]
 fn a_place_that_cannot_be_written_to_is_named() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("file");

@@ -1,8 +1,9 @@
 //! Appending and reading.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
-use deft_store::{DAMAGED_EVENT, Durability, Options, Store, StoreError};
+use deft_store::{DAMAGED_EVENT, Durability, Lease, Options, Store, StoreError};
 use deft_types::{EventBody, EventId, Seq, Source};
 use futures::future::join_all;
 
@@ -61,6 +62,59 @@ async fn sixteen_parallel_conversations_have_dense_logs() {
             assert_eq!(ids.len(), 50);
         }
     }
+}
+
+#[tokio::test]
+async fn logs_written_in_turns_are_read_whole_from_anywhere_also_after_one_is_deleted() {
+    let sample = Sample::new();
+    let leases = join_all((0..3).map(|_| sample.conversation())).await;
+    let append = async |lease: &Lease, numbers: Range<u64>| {
+        let events = numbers.map(|n| message(&n.to_string())).collect();
+        sample.store.append(lease, events).await.unwrap();
+    };
+    let check = async |lease: &Lease, length: u64| {
+        for from in [0, 1, 511, 512, 699, length - 1, length] {
+            let page = sample
+                .store
+                .read(lease.conversation(), Seq(from), 300)
+                .await
+                .unwrap();
+            let seqs: Vec<_> = page.iter().map(|(seq, _)| seq.0).collect();
+            let expected: Vec<_> = (from..length).take(300).collect();
+            assert_eq!(seqs, expected, "from {from} of {length}");
+            assert!(page.iter().all(|(seq, event)| event.id.0 == seq.to_string()));
+        }
+    };
+    // More than are looked through, in portions that do not fit into it.
+    for first in (0..700).step_by(70) {
+        for lease in &leases {
+            append(lease, first..first + 70).await;
+        }
+    }
+    for lease in &leases {
+        check(lease, 700).await;
+    }
+    // The deleted one has the last events.
+    sample.store.delete(leases[2].conversation()).await.unwrap();
+    for lease in &leases[..2] {
+        append(lease, 700..703).await;
+        check(lease, 703).await;
+        append(lease, 703..1400).await;
+        check(lease, 1400).await;
+    }
+}
+
+#[tokio::test]
+async fn a_log_that_another_process_deleted_takes_no_more() {
+    let sample = Sample::new();
+    let lease = sample.conversation().await;
+    let id = lease.conversation();
+    sample.store.append(&lease, vec![message("a")]).await.unwrap();
+    sample.another().delete(id).await.unwrap();
+    assert_eq!(
+        sample.store.append(&lease, vec![message("b")]).await,
+        Err(StoreError::NotFound(id))
+    );
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use deft_tools::{Call, OutputSink, ToolError};
+use deft_tools::{Call, ToolError};
 use deft_types::{GlobAction, GlobObservation, GrepAction, GrepObservation, Observation, text_of};
 use tokio_util::sync::CancellationToken;
 
