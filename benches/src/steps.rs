@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::ensure;
-use deft_engine::{Conversation, ExecutorFate, Limits, Memory, Parts, Point, RealWorld, Safety, World};
+use deft_engine::{
+    Conversation, ExecutorFate, Limits, Memory, Outfit, Parts, Point, RealWorld, Safety, World,
+};
 use deft_llm::ModelSettings;
 use deft_store::{NewConversation, Options, Owner, SqliteStore, Store};
 use deft_tools::{ToolContext, Toolbox};
@@ -111,6 +113,7 @@ async fn run(deft: &Path) -> anyhow::Result<Vec<Duration>> {
         },
         safety: Safety::default(),
         memory: Memory::default(),
+        outfit: Outfit::default(),
     })
     .await?;
     conversation

@@ -5,17 +5,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use deft_engine::{Conversation, Limits, Memory, Models, Parts, RealWorld, Safety, World};
+use deft_engine::{Conversation, Limits, Memory, Models, Outfit, Parts, RealWorld, Safety, World};
 use deft_llm::{
     AwsSettings, Condition, Model, ModelSettings, NamedModel, OpenModelError, PrefixWatch, Prices, Proxies,
     Registry, RetryPolicy,
 };
 use deft_store::{ConversationRecord, Durability, NewConversation, Options, Owner, SqliteStore, Store};
-use deft_tools::{Preset, TerminalOptions, ToolContext, Toolbox};
+use deft_tools::{Preset, SecretSet, TerminalOptions, ToolContext, Toolbox};
 use deft_types::{ConversationId, Money, Secret, ToolSpec};
 use deft_workspace::LocalWorkspace;
 use uuid::Uuid;
 
+use crate::mcp;
 use crate::settings::{self, ModelTable, Settings, prepare_data_dir};
 use crate::toolbox::toolbox;
 
@@ -282,6 +283,19 @@ pub(crate) async fn open(
     record: &ConversationRecord,
 ) -> anyhow::Result<Conversation> {
     let (workspace, tools) = place(settings, record.id, Path::new(&record.workspace))?;
+    let host = Toolbox::host();
+    let taken = tools
+        .iter()
+        .chain(&host.specs())
+        .map(|tool| tool.name().to_owned())
+        .collect();
+    let context = ToolContext {
+        workspace: workspace.root.clone(),
+        private_dir: workspace.directory.clone(),
+        env: Vec::new(),
+    };
+    let served = mcp::offer::from_elsewhere(settings, &context, taken).await?;
+    let host = served.into_iter().fold(host, Toolbox::with);
     let lease = store.acquire(record.id, &Owner::this_process()).await?;
     let parts = Parts {
         store,
@@ -292,7 +306,7 @@ pub(crate) async fn open(
         workspace: Arc::new(workspace),
         directory: record.workspace.clone(),
         tools,
-        host: Toolbox::host(),
+        host,
         responses: BTreeMap::new(),
         world: Arc::new(RealWorld),
         limits: Limits {
@@ -303,6 +317,11 @@ pub(crate) async fn open(
         },
         safety: Safety::default(),
         memory: Memory::default(),
+        outfit: Outfit {
+            secrets: SecretSet::default(),
+            servers: mcp::offer::beside_the_files(settings)?,
+            checkpoints: true,
+        },
     };
     Ok(Conversation::open(parts).await?)
 }

@@ -1,7 +1,8 @@
 //! `deft mcp`: the servers that are set up, and whether they work.
 
-mod kept;
+pub(crate) mod kept;
 mod login;
+pub(crate) mod offer;
 mod start;
 
 use std::io::Write;

@@ -11,6 +11,7 @@ use deft_types::{Message, Role, Status};
 use crate::args::{Resume, Run, Task};
 use crate::compose;
 use crate::exit::{Exit, UsageError};
+use crate::mcp;
 use crate::screen::Format;
 use crate::settings::{Settings, Surroundings};
 use crate::watch::Watched;
@@ -62,14 +63,16 @@ pub(crate) async fn run(args: Run) -> anyhow::Result<Exit> {
     let conversation = compose::open(&settings, store.clone(), model, &record).await?;
     let format = if args.json { Format::Json } else { Format::Human };
     let task = task.map(|task| Message::text(Role::User, task));
-    Watched {
+    let exit = Watched {
         conversation: &conversation,
         store: store.as_ref(),
         record: &record,
         data_dir: &settings.data_dir.value,
     }
     .run(task, format)
-    .await
+    .await?;
+    mcp::offer::remember(&settings, store.as_ref(), record.id).await?;
+    Ok(exit)
 }
 
 /// The directory to work in, as one absolute path without links.

@@ -6,6 +6,7 @@
 mod calls;
 mod condense;
 mod confirm;
+mod files;
 mod outcome;
 mod spending;
 mod work;
@@ -31,7 +32,7 @@ use self::work::{Outcome, Work};
 use crate::aside::Snapshot;
 use crate::branch;
 use crate::command::{Begun, Command, CommandError, Done, ExecutorFate};
-use crate::conversation::{Limits, Memory, Progress, Safety};
+use crate::conversation::{Limits, Memory, Outfit, Progress, Safety};
 use crate::live::{Broadcast, Live};
 use crate::model_tools::{Images, Models, Spending};
 use crate::prompt;
@@ -79,6 +80,9 @@ pub(crate) struct Actor {
     /// What the user said since the model was asked.
     pub(crate) unseen: Vec<EventId>,
     pub(crate) memory: Memory,
+    pub(crate) outfit: Outfit,
+    /// Whether the workspace was recorded since the user said something.
+    pub(crate) turn_recorded: bool,
     /// How many tokens the last request had by our estimate, and how wrong such estimates were.
     pub(crate) asked: Tokens,
     pub(crate) meter: TokenMeter,
@@ -111,6 +115,9 @@ impl Actor {
                     self.halt(&error);
                 }
             }
+            if self.state.status != Status::Running {
+                self.settle_files();
+            }
             let outcome = OptionFuture::from(self.work.as_mut().map(Work::next));
             tokio::select! {
                 biased; // a call that was begun is sent before a command may want it stopped
@@ -142,6 +149,11 @@ impl Actor {
             Command::Reject { reason, done } => answer(done, self.reject(reason).await),
             Command::SetPolicy { policy, done } => answer(done, self.set_policy(policy).await),
             Command::SetAnalyzer { analyzer, done } => answer(done, self.set_analyzer(analyzer).await),
+            Command::SetSecrets { secrets, done } => answer(done, self.set_secrets(secrets).await),
+            Command::PreviewFiles { to, done } => answer(done, self.preview_files(to).await),
+            Command::RestoreFiles { to, overwrite, done } => {
+                answer(done, self.restore_files(to, overwrite).await);
+            }
             Command::Condense { done } => self.condense(done).await,
             Command::Navigate { to, done } => answer(done, self.navigate(to).await),
             Command::SetLimits { limits, done } => {
@@ -173,6 +185,7 @@ impl Actor {
         ));
         match self.record(drafts).await {
             Ok(()) => {
+                self.turn_recorded = false;
                 if matches!(self.work, Some(Work::Model { .. })) {
                     self.unseen.push(id);
                 }
@@ -337,7 +350,8 @@ impl Actor {
             Some(connecting @ Work::Connect { .. }) => self.work = Some(connecting),
             Some(Work::Summary { .. }) => drop(self.condensed.take()),
             Some(Work::Calls(calls)) => return self.stop_calls(calls).await,
-            None => {}
+            // The executor finishes a record without us.
+            Some(Work::Record { .. }) | None => {}
         }
         Vec::new()
     }
@@ -370,7 +384,7 @@ impl Actor {
             (Some(client), _) => Some(client),
             (None, Some(mut connecting @ Work::Connect { .. })) => {
                 match tokio::time::timeout(END_GRACE, connecting.next()).await {
-                    Ok(Some(Outcome::Connected(Ok(client)))) => Some(client),
+                    Ok(Some(Outcome::Connected(Ok((client, _))))) => Some(client),
                     _ => None,
                 }
             }

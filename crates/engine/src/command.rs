@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use deft_llm::{Model, Reply};
+use deft_tools::{Change, CheckpointId, Overwrite, Restored, SecretSet};
 use deft_types::{ActionId, ConfirmationPolicy, EventId, Message, SecurityAnalyzer};
 use serde_json::{Map, Value};
 use tokio::sync::oneshot;
@@ -50,6 +51,19 @@ pub(crate) enum Command {
     },
     /// Stand at another event; what is said next follows that one.
     Navigate { to: Option<EventId>, done: Done<()> },
+    /// Give tools these secrets.
+    SetSecrets { secrets: SecretSet, done: Done<()> },
+    /// What going back would change in the workspace.
+    PreviewFiles {
+        to: CheckpointId,
+        done: Done<Vec<Change>>,
+    },
+    /// Make the workspace what it was.
+    RestoreFiles {
+        to: CheckpointId,
+        overwrite: Overwrite,
+        done: Done<Restored>,
+    },
     /// Make room in what the model sees.
     Condense { done: Done<()> },
     /// Other limits from now on.
@@ -132,6 +146,9 @@ pub enum CommandError {
     /// It runs: pause or interrupt it first.
     #[error("the conversation is running; pause or interrupt it first")]
     Running,
+    /// The workspace could not do it; the message says why.
+    #[error("{0}")]
+    Workspace(String),
     /// The log has no such event.
     #[error("the conversation has no event {0}")]
     NoSuchEvent(EventId),

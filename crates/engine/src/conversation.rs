@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use deft_llm::{Model, TokenMeter};
 use deft_store::{Lease, Store, StoreError};
-use deft_tools::Toolbox;
+use deft_tools::{Change, CheckpointId, Overwrite, Restored, SecretSet, Toolbox};
 use deft_types::{
-    ActionId, ConfirmationPolicy, ConversationId, EventId, Message, Money, SecurityAnalyzer, Seq, Status,
-    Tokens, ToolSpec,
+    ActionId, ConfirmationPolicy, ConversationId, EventId, McpApprovals, Message, Money, SecurityAnalyzer,
+    Seq, Status, Tokens, ToolSpec,
 };
 use deft_workspace::Workspace;
 use serde_json::Value;
@@ -65,6 +65,26 @@ pub struct Memory {
     pub model: Option<Arc<dyn Model>>,
 }
 
+/// What an executor is given before its first call.
+#[derive(Clone, Default)]
+pub struct Outfit {
+    /// What commands may use by name, and what is hidden in all that tools tell.
+    pub secrets: SecretSet,
+    /// MCP servers to be started beside the files.
+    pub servers: Option<Servers>,
+    /// Whether the workspace is recorded before each turn that may change it.
+    pub checkpoints: bool,
+}
+
+/// MCP servers that run beside the files.
+#[derive(Clone)]
+pub struct Servers {
+    /// As people write them, by name.
+    pub config: Value,
+    /// What was approved of them.
+    pub approvals: McpApprovals,
+}
+
 /// What a conversation is made of.
 pub struct Parts {
     /// Where its log is.
@@ -95,6 +115,8 @@ pub struct Parts {
     pub safety: Safety,
     /// How its memory is kept short.
     pub memory: Memory,
+    /// What its executor is given.
+    pub outfit: Outfit,
 }
 
 /// Why a conversation cannot be opened.
@@ -174,6 +196,8 @@ impl Conversation {
             unseen: Vec::new(),
             losses: 0,
             memory: parts.memory,
+            outfit: parts.outfit,
+            turn_recorded: false,
             asked: Tokens::ZERO,
             meter: TokenMeter::new(),
             condensations: 0,
@@ -252,6 +276,26 @@ impl Conversation {
     /// Stands at another event of the log, or before the first: what is said next follows that one.
     pub async fn navigate(&self, to: Option<EventId>) -> Result<(), CommandError> {
         self.ask(|done| Command::Navigate { to, done }).await?
+    }
+
+    /// Gives the tools these secrets, and no others, from the next call on. They are not stored.
+    pub async fn set_secrets(&self, secrets: SecretSet) -> Result<(), CommandError> {
+        self.ask(|done| Command::SetSecrets { secrets, done }).await?
+    }
+
+    /// What going back to a checkpoint would change in the workspace.
+    pub async fn preview_files(&self, to: CheckpointId) -> Result<Vec<Change>, CommandError> {
+        self.ask(|done| Command::PreviewFiles { to, done }).await?
+    }
+
+    /// Makes the workspace what it was at a checkpoint.
+    pub async fn restore_files(
+        &self,
+        to: CheckpointId,
+        overwrite: Overwrite,
+    ) -> Result<Restored, CommandError> {
+        self.ask(|done| Command::RestoreFiles { to, overwrite, done })
+            .await?
     }
 
     /// Makes room in what the model sees: now, or at the next safe boundary if the agent works.

@@ -34,10 +34,12 @@ pub use aside::AsideError;
 pub use client_tool::{ClientResults, ClientTool, ClientToolSpec};
 pub use command::{Answer, Begun, CommandError, ExecutorFate};
 pub use condense::{Condenser, Summary};
-pub use conversation::{Conversation, Limits, Memory, OpenError, Parts, Progress, Safety, load};
+pub use conversation::{
+    Conversation, Limits, Memory, OpenError, Outfit, Parts, Progress, Safety, Servers, load,
+};
 pub use fork::{Fork, ForkError, fork};
 pub use live::Live;
 pub use model_tools::Models;
-pub use state::State;
+pub use state::{OWN_KEYS, State};
 pub use structured::SchemaError;
 pub use world::{Point, RealWorld, World};

@@ -1,8 +1,9 @@
 //! What is folded from the log.
 
+use deft_tools::CheckpointId;
 use deft_types::{
     Action, ActionEvent, ActionId, ConfirmationPolicy, ConversationStateUpdateEvent, Event, EventBody,
-    EventId, SecurityAnalyzer, Source, Stats, Status,
+    EventId, McpServerStatus, SecurityAnalyzer, Source, Stats, Status,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -35,6 +36,10 @@ pub struct State {
     pub policy: Option<ConfirmationPolicy>,
     /// Who judges actions, or that nobody does, if that was changed since the conversation began.
     pub analyzer: Option<Option<SecurityAnalyzer>>,
+    /// Records of the workspace, each with the event that it stands behind.
+    pub checkpoints: Vec<(Option<EventId>, CheckpointId)>,
+    /// The MCP servers that run beside the files, as they were last seen.
+    pub servers: Vec<McpServerStatus>,
     /// Whether somebody wants room to be made in the view.
     pub(crate) wants_condensation: bool,
     structured_output: Option<Value>,
@@ -72,9 +77,23 @@ pub(crate) mod key {
     pub(crate) const LEAF: &str = "leaf_event_id";
     /// Results that are left out of the view.
     pub(crate) const MASKED: &str = "masked_results";
+    /// The workspace was recorded before a turn.
+    pub(crate) const CHECKPOINT: &str = "checkpoint";
+    /// The MCP servers that run beside the files, and how they are doing.
+    pub(crate) const SERVERS: &str = "mcp_servers";
     /// Messages that came while the model wrote the reply that follows.
     pub(crate) const UNSEEN: &str = "unseen_message_ids";
 }
+
+/// The keys of state updates that are ours: the protocol's own clients do not know them.
+pub const OWN_KEYS: [&str; 6] = [
+    key::EXECUTOR,
+    key::UNSEEN,
+    key::LEAF,
+    key::MASKED,
+    key::CHECKPOINT,
+    key::SERVERS,
+];
 
 impl State {
     /// How many calls have no result yet.
@@ -193,6 +212,16 @@ impl State {
             key::ANALYZER => {
                 if let Ok(analyzer) = Option::deserialize(value) {
                     self.analyzer = Some(analyzer);
+                }
+            }
+            key::CHECKPOINT => {
+                if let Ok(id) = CheckpointId::deserialize(value) {
+                    self.checkpoints.push((self.leaf.clone(), id));
+                }
+            }
+            key::SERVERS => {
+                if let Ok(servers) = Vec::deserialize(value) {
+                    self.servers = servers;
                 }
             }
             key::MASKED => {

@@ -15,6 +15,8 @@ pub(crate) struct Toolset {
     specs: Vec<ToolSpec>,
     /// How many of them are the executor's.
     remote: usize,
+    /// How many behind them come from servers that it started.
+    served: usize,
     schemas: Arc<[ToolSchema]>,
     /// What some of them answer with, beside their own arguments.
     responses: BTreeMap<String, Value>,
@@ -44,9 +46,18 @@ impl Toolset {
         Self {
             specs,
             remote,
+            served: 0,
             schemas,
             responses: BTreeMap::new(),
         }
+    }
+
+    /// Offers what servers in the workspace offer, and no longer what they offered before.
+    pub(crate) fn serve(&mut self, served: Vec<ToolSpec>) {
+        let before = self.remote..self.remote + self.served;
+        self.served = served.len();
+        self.specs.splice(before, served);
+        self.schemas = self.specs.iter().map(schema_for_model).collect();
     }
 
     /// The tools that the executor must have.
@@ -95,8 +106,10 @@ fn schema_for_model(spec: &ToolSpec) -> ToolSchema {
     }
     properties.extend(own.cloned().unwrap_or_default());
     let mut parameters = json!({"type": "object", "properties": properties});
-    if let Some(required) = spec.parameters.get("required") {
-        parameters["required"] = required.clone();
+    for key in ["required", "$defs", "definitions"] {
+        if let Some(value) = spec.parameters.get(key) {
+            parameters[key] = value.clone();
+        }
     }
     ToolSchema {
         name: spec.name().to_owned(),

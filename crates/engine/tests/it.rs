@@ -7,6 +7,8 @@ mod calls;
 mod confirmation;
 #[path = "it/desk.rs"]
 mod desk;
+#[path = "it/files.rs"]
+mod files;
 #[path = "it/loop_quality.rs"]
 mod loop_quality;
 #[path = "it/memory.rs"]

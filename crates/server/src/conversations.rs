@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use deft_engine::{
-    Begun, ClientResults, ClientTool, CommandError, Conversation, ExecutorFate, Limits, Memory, Parts,
-    RealWorld,
+    Begun, ClientResults, ClientTool, CommandError, Conversation, ExecutorFate, Limits, Memory, Outfit,
+    Parts, RealWorld,
 };
 use deft_llm::Model;
 use deft_store::{Owner, StoreError};
@@ -264,6 +264,7 @@ impl Conversations {
             limits: limits(&described),
             safety: described.safety(),
             memory: Memory::default(),
+            outfit: Outfit::default(),
         };
         let conversation = Conversation::open(parts).await?;
         Ok(resident.watch(Arc::clone(&self.catalog), conversation, &described.record))

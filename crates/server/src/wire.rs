@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use deft_engine::OWN_KEYS;
 use deft_store::DAMAGED_EVENT;
 use deft_types::{ConversationStateUpdateEvent, Event, EventBody};
 use serde_json::Value;
@@ -13,10 +14,8 @@ use crate::masking::Mask;
 /// Fields that may be null, by kind; or by the name of the field they are in, after an `@`.
 const NULLABLE: &str = include_str!("wire/nullable.json");
 
-/// Keys of state updates that only the engine reads.
-const OWN_KEYS: [&str; 2] = ["executor", "unseen_message_ids"];
-/// A field of the stats that the contract does not have.
-const OWN_METRIC: &str = "cost_unknown";
+/// Fields of the stats that the contract does not have.
+const OWN_METRICS: [&str; 2] = ["cost_unknown", "prefix_changes"];
 
 /// Writes events of one conversation.
 pub(crate) struct Wire {
@@ -80,7 +79,7 @@ pub(crate) fn public_stats(stats: &mut Value) {
     let metrics = stats.get_mut("usage_to_metrics").and_then(Value::as_object_mut);
     for metrics in metrics.into_iter().flat_map(|all| all.values_mut()) {
         if let Some(metrics) = metrics.as_object_mut() {
-            metrics.remove(OWN_METRIC);
+            metrics.retain(|name, _| !OWN_METRICS.contains(&name.as_str()));
         }
     }
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
-use deft_engine::{Conversation, ExecutorFate, Limits, Memory, Parts, Point, Safety, World};
+use deft_engine::{Conversation, ExecutorFate, Limits, Memory, Outfit, Parts, Point, Safety, World};
 use deft_llm::ModelSettings;
 use deft_store::{NewConversation, Options, Owner, SqliteStore, Store};
 use deft_tools::{ToolContext, Toolbox};
@@ -113,6 +113,7 @@ async fn live(case: &Path, die_at: Option<usize>) {
         },
         safety: Safety::default(),
         memory: Memory::default(),
+        outfit: Outfit::default(),
     };
     let conversation = Conversation::open(parts).await.unwrap();
     let task = Message::text(Role::User, "do it");

@@ -62,6 +62,10 @@ impl Actor {
             Some(Circle::Closed(what)) => return self.stick(&what).await,
             None => {}
         }
+        if self.outfit.servers.is_some() && self.executor.is_none() {
+            self.connect(); // the model is to know what servers offer
+            return Ok(());
+        }
         if self.make_room().await? {
             return Ok(());
         }
@@ -132,9 +136,12 @@ impl Actor {
 
     async fn execute_there(&mut self, calls: Vec<OpenCall>) -> Result<(), StoreError> {
         let Some(client) = self.executor.clone().filter(|client| !client.is_closed()) else {
-            self.work = Some(Work::connect(self.workspace.clone(), self.world.clone()));
+            self.connect();
             return Ok(());
         };
+        if self.record_turn(&client, &calls) {
+            return Ok(());
+        }
         let executor = client.hello().instance;
         let mut lost_calls = Vec::new();
         let mut asked = Vec::new();
@@ -178,7 +185,9 @@ impl Actor {
                 self.take_model_error(error).await
             }
             Outcome::Summarised { draft, reply } => self.take_summary(draft, reply).await,
-            Outcome::Connected(Ok(client)) => {
+            Outcome::Recorded(checkpoint) => self.take_checkpoint(checkpoint).await,
+            Outcome::Connected(Ok((client, servers))) => {
+                self.take_servers(servers).await?;
                 let offered = |name: &&str| client.hello().tools.iter().any(|tool| tool.name() == *name);
                 if let Some(missing) = self
                     .tools

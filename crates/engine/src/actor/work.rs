@@ -4,13 +4,15 @@ use std::sync::Arc;
 
 use deft_executor::{Client, ClientError, Update};
 use deft_llm::{Delta, Model, ModelError, Reply, Request, Spent};
-use deft_types::{DeltaKind, EventId};
+use deft_tools::CheckpointId;
+use deft_types::{DeltaKind, EventId, McpServerStatus};
 use deft_workspace::{Workspace, WorkspaceError};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
 use super::calls::Calls;
 use crate::condense;
+use crate::conversation::Outfit;
 use crate::live::{Broadcast, Live};
 use crate::state::OpenCall;
 use crate::world::{Point, World};
@@ -25,6 +27,9 @@ pub(crate) enum Work {
         future: BoxFuture<'static, Outcome>,
     },
     Connect {
+        future: BoxFuture<'static, Outcome>,
+    },
+    Record {
         future: BoxFuture<'static, Outcome>,
     },
     Calls(Calls),
@@ -42,7 +47,9 @@ pub(crate) enum Outcome {
         draft: condense::Draft,
         reply: Result<Box<Reply>, ModelError>,
     },
-    Connected(Result<Client, ConnectError>),
+    Connected(Result<(Client, Vec<McpServerStatus>), ConnectError>),
+    /// The workspace was recorded before a turn changes it, or after, or could not be.
+    Recorded(Option<CheckpointId>),
     Tool {
         call: OpenCall,
         update: Update,
@@ -58,26 +65,48 @@ pub(crate) enum ConnectError {
     Client(#[from] ClientError),
 }
 
+/// Reaches the executor of a workspace.
+pub(crate) async fn connected(workspace: &dyn Workspace) -> Result<Client, ConnectError> {
+    match Client::connect(workspace.open().await?).await {
+        // One that was just about to end itself; the next one will not.
+        Err(ClientError::Io(_)) => Ok(Client::connect(workspace.open().await?).await?),
+        connected => Ok(connected?),
+    }
+}
+
+/// Gives an executor what it needs before its first call. Servers that fail are told, and keep nobody from working.
+pub(crate) async fn fit_out(client: &Client, outfit: Outfit) -> Vec<McpServerStatus> {
+    client.set_secrets(outfit.secrets).await;
+    let Some(servers) = outfit.servers else {
+        return Vec::new();
+    };
+    match client.start_mcp(servers.config, servers.approvals).await {
+        Ok(statuses) => statuses,
+        Err(error) => {
+            tracing::warn!(%error, "MCP servers could not be started");
+            Vec::new()
+        }
+    }
+}
+
 impl Work {
     /// Waits for what comes of it; nothing more comes of calls that have all ended.
     pub(crate) async fn next(&mut self) -> Option<Outcome> {
         match self {
-            Self::Model { future, .. } | Self::Summary { future } | Self::Connect { future } => {
-                Some(future.await)
-            }
+            Self::Model { future, .. }
+            | Self::Summary { future }
+            | Self::Connect { future }
+            | Self::Record { future } => Some(future.await),
             Self::Calls(calls) => calls.next().await,
         }
     }
 
-    pub(crate) fn connect(workspace: Arc<dyn Workspace>, world: Arc<dyn World>) -> Self {
+    pub(crate) fn connect(workspace: Arc<dyn Workspace>, outfit: Outfit, world: Arc<dyn World>) -> Self {
         let connect = async move {
-            let client = match Client::connect(workspace.open().await?).await {
-                // One that was just about to end itself; the next one will not.
-                Err(ClientError::Io(_)) => Client::connect(workspace.open().await?).await?,
-                connected => connected?,
-            };
+            let client = connected(workspace.as_ref()).await?;
+            let servers = fit_out(&client, outfit).await;
             world.reached(Point::ExecutorConnected);
-            Ok(client)
+            Ok((client, servers))
         };
         Self::Connect {
             future: connect.map(Outcome::Connected).boxed(),

@@ -1,0 +1,133 @@
+//! What the actor asks of the workspace besides calls: records of it, and the way back to them.
+
+use std::time::Duration;
+
+use deft_executor::Client;
+use deft_store::StoreError;
+use deft_tools::{Change, CheckpointId, Overwrite, Restored, SecretSet};
+use deft_types::{McpServerStatus, Source, Status, ToolSpec};
+use futures::FutureExt;
+use serde_json::json;
+
+use super::Actor;
+use super::work::{self, Outcome, Work};
+use crate::command::CommandError;
+use crate::state::{self, OpenCall, key};
+use crate::turn::Draft;
+
+/// How long a turn may wait until the workspace is recorded; then it goes on without.
+const RECORD_LIMIT: Duration = Duration::from_secs(10);
+
+impl Actor {
+    /// Begins to reach the executor.
+    pub(crate) fn connect(&mut self) {
+        self.work = Some(Work::connect(
+            self.workspace.clone(),
+            self.outfit.clone(),
+            self.world.clone(),
+        ));
+    }
+
+    /// Offers what servers in the workspace offer, and notes how they are doing.
+    pub(crate) async fn take_servers(&mut self, servers: Vec<McpServerStatus>) -> Result<(), StoreError> {
+        let offered = servers.iter().flat_map(|server| server.state.tools().to_vec());
+        self.tools.serve(offered.collect());
+        if servers == self.state.servers {
+            return Ok(());
+        }
+        let told = state::update(key::SERVERS, json!(servers));
+        self.record(vec![Draft::new(Source::Environment, told)]).await
+    }
+
+    /// Begins to record the workspace before the first calls of a turn that may change it; whether it has.
+    pub(crate) fn record_turn(&mut self, client: &Client, calls: &[OpenCall]) -> bool {
+        let changes = |call: &OpenCall| {
+            let tool = self.tools.find(&call.event.tool_name);
+            self.unsent.contains(&call.id) && !tool.is_some_and(ToolSpec::is_read_only)
+        };
+        if !self.outfit.checkpoints || self.turn_recorded || !calls.iter().any(changes) {
+            return false;
+        }
+        self.turn_recorded = true;
+        let label = self.state.last_user_message_id.as_ref().map(ToString::to_string);
+        let client = client.clone();
+        let record = async move {
+            let taken =
+                tokio::time::timeout(RECORD_LIMIT, client.checkpoint(label.unwrap_or_default())).await;
+            let taken = taken.map_err(|_| "it takes too long".to_owned());
+            let taken = taken.and_then(|taken| taken.map_err(|error| error.to_string()));
+            if let Err(error) = &taken {
+                tracing::warn!(%error, "the workspace could not be recorded");
+            }
+            Outcome::Recorded(taken.ok())
+        };
+        self.work = Some(Work::Record {
+            future: record.boxed(),
+        });
+        true
+    }
+
+    pub(crate) async fn take_checkpoint(&mut self, id: Option<CheckpointId>) -> Result<(), StoreError> {
+        let Some(id) = id else { return Ok(()) };
+        let told = state::update(key::CHECKPOINT, json!(id));
+        self.record(vec![Draft::new(Source::Environment, told)]).await
+    }
+
+    /// Has the executor note what the agent left, so that what changes from now on is known to be somebody else's.
+    pub(crate) fn settle_files(&mut self) {
+        let Some(client) = self
+            .executor
+            .clone()
+            .filter(|_| self.turn_recorded && self.work.is_none())
+        else {
+            return;
+        };
+        self.turn_recorded = false;
+        let settle = async move {
+            if let Err(error) = client.settle().await {
+                tracing::warn!(%error, "what the agent left could not be recorded");
+            }
+            Outcome::Recorded(None)
+        };
+        self.work = Some(Work::Record {
+            future: settle.boxed(),
+        });
+    }
+
+    pub(crate) async fn set_secrets(&mut self, secrets: SecretSet) -> Result<(), CommandError> {
+        if let Some(client) = &self.executor {
+            client.set_secrets(secrets.clone()).await;
+        }
+        self.outfit.secrets = secrets;
+        Ok(())
+    }
+
+    pub(crate) async fn preview_files(&mut self, to: CheckpointId) -> Result<Vec<Change>, CommandError> {
+        let client = self.idle_executor().await?;
+        client.preview(to).await.map_err(workspace)
+    }
+
+    pub(crate) async fn restore_files(
+        &mut self,
+        to: CheckpointId,
+        overwrite: Overwrite,
+    ) -> Result<Restored, CommandError> {
+        let client = self.idle_executor().await?;
+        client.restore(to, overwrite).await.map_err(workspace)
+    }
+
+    /// The executor, of a conversation that does nothing else.
+    async fn idle_executor(&mut self) -> Result<Client, CommandError> {
+        if self.state.status == Status::Running || self.work.is_some() {
+            return Err(CommandError::Running);
+        }
+        if let Some(client) = self.executor.clone().filter(|client| !client.is_closed()) {
+            return Ok(client);
+        }
+        work::connected(self.workspace.as_ref()).await.map_err(workspace)
+    }
+}
+
+fn workspace(error: impl std::fmt::Display) -> CommandError {
+    CommandError::Workspace(error.to_string())
+}

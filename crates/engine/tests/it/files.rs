@@ -1,0 +1,82 @@
+//! Records of the workspace, and secrets.
+
+use std::collections::BTreeMap;
+
+use deft_engine::{CommandError, Conversation, Outfit};
+use deft_tools::{Effect, Overwrite, SecretSet};
+use deft_types::{EventBody, Secret, Status, text_of};
+
+use crate::desk::{Desk, say, settled};
+
+async fn opened(desk: &Desk, outfit: Outfit) -> Conversation {
+    let mut parts = desk.parts(Desk::limits()).await;
+    parts.outfit = outfit;
+    Conversation::open(parts).await.unwrap()
+}
+
+#[tokio::test]
+async fn the_workspace_can_go_back_to_before_a_turn() {
+    let script = r#"
+- tool_calls: [{name: terminal, arguments: {command: "echo one > a; cat a"}}]
+- tool_calls: [{name: terminal, arguments: {command: "echo two > b"}}]
+- text: first done
+- tool_calls: [{name: terminal, arguments: {command: "echo three > a; rm b"}}]
+- text: second done
+"#;
+    let desk = Desk::new(script).await;
+    let recording = Outfit {
+        checkpoints: true,
+        ..Outfit::default()
+    };
+    let conversation = opened(&desk, recording).await;
+    desk.run(&conversation).await;
+    desk.run(&conversation).await;
+    assert_eq!((desk.file("a").trim(), desk.file("b").trim()), ("three", ""));
+    let checkpoints = conversation.inspect().await.unwrap().checkpoints;
+    assert_eq!(checkpoints.len(), 2, "one a turn");
+    let second = checkpoints[1].1;
+    let preview = loop {
+        match conversation.preview_files(second).await {
+            Err(CommandError::Running) => tokio::task::yield_now().await, // what the agent left is being noted
+            preview => break preview.unwrap(),
+        }
+    };
+    let told: Vec<_> = preview
+        .iter()
+        .map(|change| (change.path.as_str(), change.effect))
+        .collect();
+    assert_eq!(told, [("a", Effect::Modify), ("b", Effect::Create)]);
+    conversation
+        .restore_files(second, Overwrite::Refuse)
+        .await
+        .unwrap();
+    assert_eq!((desk.file("a").trim(), desk.file("b").trim()), ("one", "two"));
+    std::fs::write(desk.executors.work.join("a"), "mine").unwrap();
+    let refused = conversation
+        .restore_files(checkpoints[0].1, Overwrite::Refuse)
+        .await;
+    assert!(matches!(refused, Err(CommandError::Workspace(_))), "{refused:?}");
+    assert_eq!(desk.file("a"), "mine");
+}
+
+#[tokio::test]
+async fn commands_have_secrets_by_name_and_nobody_sees_them() {
+    let script = r#"[{tool_calls: [{name: terminal, arguments: {command: "echo $TOKEN; printf %s $TOKEN | wc -c"}}]}, {text: done}]"#;
+    let desk = Desk::new(script).await;
+    let secrets = BTreeMap::from([("TOKEN".to_owned(), Secret::new("t0p-secret".to_owned()))]);
+    let outfit = Outfit {
+        secrets: SecretSet::new(secrets).unwrap(),
+        ..Outfit::default()
+    };
+    let conversation = opened(&desk, outfit).await;
+    say(&conversation, "do it").await;
+    conversation.run().await.unwrap();
+    assert_eq!(settled(&conversation).await.status, Status::Finished);
+    let events = desk.events().await;
+    let output = events.iter().find_map(|event| match &event.body {
+        EventBody::Observation(result) => Some(text_of(&result.observation.content())),
+        _ => None,
+    });
+    assert_eq!(output.as_deref(), Some("<secret-hidden>\n10"));
+    assert!(!serde_json::to_string(&events).unwrap().contains("t0p-secret"));
+}
