@@ -282,7 +282,9 @@ pub(crate) async fn open(
     opened: Opened,
     record: &ConversationRecord,
 ) -> anyhow::Result<Conversation> {
-    let (workspace, tools) = place(settings, record.id, Path::new(&record.workspace))?;
+    let (workspace, mut tools) = place(settings, record.id, Path::new(&record.workspace))?;
+    let preset = Preset::for_model(&opened.model.profile().name);
+    tools.retain(|tool| preset.has(tool.name()));
     let host = Toolbox::host();
     let taken = tools
         .iter()
@@ -356,7 +358,7 @@ pub(crate) fn place(
         private_dir: workspace.directory.clone(),
         env: Vec::new(),
     };
-    let tools = toolbox(&context, TerminalOptions::default())?.specs_of(Preset::default());
+    let tools = toolbox(&context, TerminalOptions::default())?.specs();
     Ok((workspace, tools))
 }
 

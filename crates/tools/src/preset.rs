@@ -15,6 +15,19 @@ pub enum Preset {
 }
 
 impl Preset {
+    /// What a model of this name was trained on, as far as the name tells.
+    pub fn for_model(name: &str) -> Self {
+        let name = name.to_ascii_lowercase();
+        let is = |part: &str| name.contains(part);
+        if is("gpt-5") || is("codex") {
+            Self::Patch
+        } else if is("gemini") {
+            Self::SmallTools
+        } else {
+            Self::Standard
+        }
+    }
+
     /// Whether a tool belongs to the set. Tools that are not ours belong to each but the last.
     pub fn has(self, tool: &str) -> bool {
         match tool {
@@ -22,8 +35,30 @@ impl Preset {
             "apply_patch" => self == Self::Patch,
             "read_file" | "write_file" | "edit" | "list_directory" => self == Self::SmallTools,
             "planning_file_editor" => self == Self::Planning,
+            // Seldom needed: whoever wants them asks for them.
+            "browser_get_storage"
+            | "browser_set_storage"
+            | "browser_start_recording"
+            | "browser_stop_recording" => false,
             "grep" | "glob" | "think" | "finish" => true,
             _ => self != Self::Planning,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn models_get_the_tools_they_know() {
+        for (name, preset) in [
+            ("openai/gpt-5.6", Preset::Patch),
+            ("gemini/gemini-3.1-pro", Preset::SmallTools),
+            ("anthropic/claude-sonnet-4-5", Preset::Standard),
+            ("ollama/qwen3", Preset::Standard),
+        ] {
+            assert_eq!(Preset::for_model(name), preset, "{name}");
         }
     }
 }
