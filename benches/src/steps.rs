@@ -99,6 +99,7 @@ async fn run(deft: &Path) -> anyhow::Result<Vec<Duration>> {
         model: deft_llm::open(&format!("script:{}", script.display()), &ModelSettings::default())?,
         model_name: "scripted".to_owned(),
         models: None,
+        agents: None,
         workspace: Arc::new(workspace),
         directory,
         tools: Toolbox::standard(context)?.specs(),

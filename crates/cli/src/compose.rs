@@ -16,6 +16,7 @@ use deft_types::{ConversationId, Money, Secret, ToolSpec};
 use deft_workspace::LocalWorkspace;
 use uuid::Uuid;
 
+use crate::agents;
 use crate::mcp;
 use crate::settings::{self, ModelTable, Settings, prepare_data_dir};
 use crate::toolbox::toolbox;
@@ -282,9 +283,21 @@ pub(crate) async fn open(
     opened: Opened,
     record: &ConversationRecord,
 ) -> anyhow::Result<Conversation> {
-    let (workspace, mut tools) = place(settings, record.id, Path::new(&record.workspace))?;
     let preset = Preset::for_model(&opened.model.profile().name);
-    tools.retain(|tool| preset.has(tool.name()));
+    open_as(settings, store, opened, record, &|tool| preset.has(tool), 0).await
+}
+
+/// The same for an agent that has only some of the tools, so many levels below the one that the user talks to.
+pub(crate) async fn open_as(
+    settings: &Settings,
+    store: Arc<dyn Store>,
+    opened: Opened,
+    record: &ConversationRecord,
+    has: &(dyn Fn(&str) -> bool + Sync),
+    depth: u32,
+) -> anyhow::Result<Conversation> {
+    let (workspace, mut tools) = place(settings, record.id, Path::new(&record.workspace))?;
+    tools.retain(|tool| has(tool.name()));
     let host = Toolbox::host();
     let taken = tools
         .iter()
@@ -305,6 +318,7 @@ pub(crate) async fn open(
         model: opened.model,
         model_name: opened.name,
         models: Some(Arc::new(NamedModels(settings.clone()))),
+        agents: agents::Helpers::of(settings, &store, record, depth),
         workspace: Arc::new(workspace),
         directory: record.workspace.clone(),
         tools,

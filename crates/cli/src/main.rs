@@ -2,6 +2,7 @@
 //!
 //! Begin reading at [`args`] (what can be typed), then [`compose`] (how the parts fit) and [`run`].
 
+mod agents;
 mod args;
 mod checkpoints;
 mod client_model;

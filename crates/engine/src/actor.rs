@@ -38,6 +38,7 @@ use crate::model_tools::{Images, Models, Spending};
 use crate::prompt;
 use crate::state::{self, State, key};
 use crate::status::{self, Trigger};
+use crate::task_tool::Purse;
 use crate::toolset::Toolset;
 use crate::turn::{Draft, failure};
 use crate::world::{Point, World};
@@ -58,6 +59,8 @@ pub(crate) struct Actor {
     pub(crate) spending: Spending,
     /// What tools may look at.
     pub(crate) images: Images,
+    /// What tools may spend.
+    pub(crate) purse: Purse,
     pub(crate) workspace: Arc<dyn deft_workspace::Workspace>,
     pub(crate) directory: String,
     pub(crate) tools: Toolset,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use deft_llm::{Model, TokenMeter};
 use deft_store::{Lease, Store, StoreError};
-use deft_tools::{Change, CheckpointId, Overwrite, Restored, SecretSet, Toolbox};
+use deft_tools::{Change, CheckpointId, Overwrite, Restored, SecretSet, Tool, Toolbox};
 use deft_types::{
     ActionId, ConfirmationPolicy, ConversationId, EventId, McpApprovals, Message, Money, SecurityAnalyzer,
     Seq, Status, Tokens, ToolSpec,
@@ -24,6 +24,7 @@ use crate::model_tools::{self, Images, Models, Spending};
 use crate::state::State;
 use crate::status::Trigger;
 use crate::structured::SchemaError;
+use crate::task_tool::{Purse, SubAgents, Task};
 use crate::toolset::Toolset;
 use crate::world::{Point, World};
 
@@ -97,6 +98,8 @@ pub struct Parts {
     pub model_name: String,
     /// The others that it may be exchanged for or asked, where there are some.
     pub models: Option<Arc<dyn Models>>,
+    /// Where agents with tasks of their own come from, where there may be some.
+    pub agents: Option<Arc<dyn SubAgents>>,
     /// Where tools run.
     pub workspace: Arc<dyn Workspace>,
     /// The directory they run in, as the model is told.
@@ -166,6 +169,15 @@ impl Conversation {
             .as_ref()
             .map(|models| model_tools::offered(models, parts.model.as_ref(), &spending, &images));
         let host = offered.into_iter().flatten().fold(parts.host, Toolbox::with);
+        let purse = Purse::default();
+        let task = parts.agents.map(|agents| -> Arc<dyn Tool> {
+            Arc::new(Task {
+                agents,
+                purse: purse.clone(),
+                spending: spending.clone(),
+            })
+        });
+        let host = task.into_iter().fold(host, Toolbox::with);
         let mut tools = Toolset::new(parts.tools, host.specs());
         for (tool, response) in parts.responses {
             tools.ask_for(tool, response)?;
@@ -180,6 +192,7 @@ impl Conversation {
             models: parts.models,
             spending,
             images,
+            purse,
             tools,
             host,
             world: parts.world,

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use deft_llm::{Model, OpenModelError, Reply, Request};
 use deft_tools::{Call, Reach, Tool, ToolError, Touches, spec};
 use deft_types::{
-    Action, AskOracleObservation, Content, ImageContent, Message, Observation, Role, SwitchLLMObservation,
-    ToolSpec, VisionInspectObservation,
+    Action, AskOracleObservation, Content, ImageContent, Message, Observation, Role, Stats,
+    SwitchLLMObservation, ToolSpec, VisionInspectObservation,
 };
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -32,20 +32,34 @@ pub(crate) struct Spending {
     spent: Arc<Mutex<Vec<ModelUse>>>,
 }
 
-/// One use of a model by a tool.
-pub(crate) struct ModelUse {
-    pub(crate) usage_id: String,
-    pub(crate) model: Arc<dyn Model>,
-    pub(crate) reply: Reply,
+/// What a tool has spent.
+pub(crate) enum ModelUse {
+    /// One use of a model, to be added.
+    Reply {
+        usage_id: String,
+        model: Arc<dyn Model>,
+        reply: Box<Reply>,
+    },
+    /// All that another conversation has spent so far.
+    Total { usage_id: String, stats: Stats },
 }
 
 impl Spending {
     fn add(&self, usage_id: String, model: Arc<dyn Model>, reply: Reply) {
         let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
-        spent.push(ModelUse {
+        spent.push(ModelUse::Reply {
             usage_id,
             model,
-            reply,
+            reply: Box::new(reply),
+        });
+    }
+
+    /// Another conversation that belongs to this one has spent so much in all.
+    pub(crate) fn add_total(&self, usage_id: String, stats: &Stats) {
+        let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
+        spent.push(ModelUse::Total {
+            usage_id,
+            stats: stats.clone(),
         });
     }
 

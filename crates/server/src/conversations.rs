@@ -259,6 +259,7 @@ impl Conversations {
             tools: place.tools.into_iter().filter(|tool| agent.wants(tool)).collect(),
             host,
             models: None,
+            agents: None,
             responses: BTreeMap::new(),
             world: Arc::new(RealWorld),
             limits: limits(&described),

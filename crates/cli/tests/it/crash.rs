@@ -93,6 +93,7 @@ async fn live(case: &Path, die_at: Option<usize>) {
         .unwrap(),
         model_name: "scripted".to_owned(),
         models: None,
+        agents: None,
         workspace: Arc::new(LocalWorkspace {
             program: env!("CARGO_BIN_EXE_deft").into(),
             root: work.clone(),

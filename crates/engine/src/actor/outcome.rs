@@ -4,8 +4,8 @@ use deft_executor::{Outcome as CallOutcome, Update};
 use deft_llm::{FinishReason, ModelError, Reply, Request, Spent};
 use deft_store::StoreError;
 use deft_types::{
-    Classification, ConversationErrorEvent, EventId, Extra, FailureKind, Message, MessageEvent, Observation,
-    ObservationEvent, Role, Source, Stats, Tokens, ToolSpec,
+    Classification, ConversationErrorEvent, EventId, Extra, FailureKind, Message, MessageEvent, Money,
+    Observation, ObservationEvent, Role, Source, Stats, Tokens, ToolSpec,
 };
 use serde_json::json;
 use uuid::Uuid;
@@ -128,6 +128,11 @@ impl Actor {
                 self.unsent.remove(&call.id);
             }
             self.images.set(self.state.view.images());
+            let left = self
+                .limits
+                .max_cost
+                .map(|most| (most - self.state.stats.total_cost()).max(Money::ZERO));
+            self.purse.set(left);
             self.work = Some(Work::Calls(Calls::here(here, &self.live, &self.world)));
             return Ok(());
         }
@@ -296,8 +301,16 @@ impl Actor {
     /// The event that tools have spent something, if they have.
     fn spent(&self) -> Option<Draft> {
         let spent = self.spending.take();
-        let add = |stats: Stats, used: &ModelUse| {
-            spending::add_reply(&stats, &used.usage_id, used.model.profile(), &used.reply)
+        let add = |stats: Stats, used: &ModelUse| match used {
+            ModelUse::Reply {
+                usage_id,
+                model,
+                reply,
+            } => spending::add_reply(&stats, usage_id, model.profile(), reply),
+            ModelUse::Total {
+                usage_id,
+                stats: spent,
+            } => spending::add_total(stats, usage_id, spent),
         };
         let stats = (!spent.is_empty()).then(|| spent.iter().fold(self.state.stats.clone(), add))?;
         Some(Draft::new(

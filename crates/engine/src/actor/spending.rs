@@ -37,6 +37,19 @@ pub(super) fn add_reply(stats: &Stats, usage_id: &str, profile: &ModelProfile, r
     stats
 }
 
+/// The stats with all that another conversation has spent: it replaces what was counted of that one before.
+pub(super) fn add_total(mut stats: Stats, usage_id: &str, spent: &Stats) -> Stats {
+    for (use_of, metrics) in &spent.usage_to_metrics {
+        let id = if use_of == USAGE_ID {
+            usage_id.to_owned()
+        } else {
+            format!("{usage_id}:{use_of}")
+        };
+        stats.usage_to_metrics.insert(id, metrics.clone());
+    }
+    stats
+}
+
 fn add_usage(stats: &mut Stats, usage_id: &str, model: &str, window: Option<Tokens>, used: &Usage) {
     let metrics = stats.usage_to_metrics.entry(usage_id.to_owned()).or_default();
     model.clone_into(&mut metrics.model_name);

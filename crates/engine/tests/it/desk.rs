@@ -107,6 +107,7 @@ impl Desk {
             model: self.model.clone(),
             model_name: "scripted".to_owned(),
             models: None,
+            agents: None,
             workspace: self.executors.clone(),
             directory: self.executors.work.display().to_string(),
             tools: self.executors.specs(),

@@ -1,0 +1,194 @@
+//! Gives tasks to agents of their own: each has a conversation in the same log store, and answers with its result.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use deft_tools::{Call, Reach, Tool, ToolError, Touches, spec};
+use deft_types::{
+    Action, Content, EventId, Message, Money, Observation, Role, Status, TaskAction, TaskObservation,
+    ToolSpec,
+};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::command::ExecutorFate;
+use crate::conversation::Conversation;
+use crate::model_tools::Spending;
+
+/// Where agents of their own come from.
+pub trait SubAgents: Send + Sync {
+    /// The kinds there are.
+    fn kinds(&self) -> Vec<SubAgentKind>;
+
+    /// Opens the conversation of one: a new one, or that of an earlier task. It may spend no more than `budget`. The
+    /// sentence of a failure goes to the model.
+    fn open<'a>(
+        &'a self,
+        kind: &'a str,
+        resume: Option<&'a str>,
+        budget: Option<Money>,
+    ) -> BoxFuture<'a, Result<SubAgent, String>>;
+}
+
+/// A kind of agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SubAgentKind {
+    /// What it is called by.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+}
+
+/// An agent with a task of its own.
+pub struct SubAgent {
+    /// By which the task can be taken up again.
+    pub task_id: String,
+    /// Its conversation.
+    pub conversation: Conversation,
+}
+
+/// What a conversation may still spend, as its tools know it.
+#[derive(Clone, Default)]
+pub(crate) struct Purse(Arc<Mutex<Option<Money>>>);
+
+impl Purse {
+    pub(crate) fn set(&self, left: Option<Money>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = left;
+    }
+
+    fn left(&self) -> Option<Money> {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The `task` tool.
+pub(crate) struct Task {
+    pub(crate) agents: Arc<dyn SubAgents>,
+    pub(crate) purse: Purse,
+    pub(crate) spending: Spending,
+}
+
+impl Task {
+    async fn work(&self, action: &TaskAction, call: &Call) -> Result<TaskObservation, ToolError> {
+        let opened = self
+            .agents
+            .open(&action.subagent_type, action.resume.as_deref(), self.purse.left())
+            .await;
+        let agent = match opened {
+            Ok(agent) => agent,
+            Err(reason) => {
+                return Ok(failed(
+                    "unknown",
+                    action,
+                    format!("The task was not begun: {reason}"),
+                ));
+            }
+        };
+        let ended = self.follow(&agent.conversation, action, call).await;
+        let state = agent.conversation.inspect().await;
+        // What it started ends with it.
+        agent.conversation.close(ExecutorFate::End).await;
+        if let Ok(state) = &state {
+            self.spending
+                .add_total(format!("task:{}", agent.task_id), &state.stats);
+        }
+        let (status, answer) = match (ended, state) {
+            (Err(error), _) => return Err(error),
+            (Ok(status), Ok(state)) => (status, state.answer),
+            (Ok(status), Err(_)) => (status, None),
+        };
+        let answer = answer.unwrap_or_else(|| "It said nothing.".to_owned());
+        if status == Status::Finished {
+            return Ok(TaskObservation {
+                content: vec![Content::text(answer)],
+                task_id: agent.task_id,
+                subagent: action.subagent_type.clone(),
+                status: "completed".to_owned(),
+                ..TaskObservation::default()
+            });
+        }
+        let text = format!("The agent stopped before it was done ({status}). What it said last: {answer}");
+        Ok(failed(&agent.task_id, action, text))
+    }
+
+    async fn follow(
+        &self,
+        conversation: &Conversation,
+        action: &TaskAction,
+        call: &Call,
+    ) -> Result<Status, ToolError> {
+        let refused = |error: crate::CommandError| ToolError::Io {
+            doing: "give the task to an agent".to_owned(),
+            source: std::io::Error::other(error.to_string()),
+        };
+        let prompt = Message::text(Role::User, action.prompt.clone());
+        let id = EventId::from(Uuid::new_v4());
+        conversation.send(id, prompt).await.map_err(refused)?;
+        conversation.run().await.map_err(refused)?;
+        tokio::select! {
+            progress = conversation.settled() => Ok(progress.status),
+            () = call.cancel.cancelled() => {
+                let _ = conversation.interrupt().await; // it is closed next, whatever comes of this
+                Err(ToolError::Cancelled)
+            }
+        }
+    }
+}
+
+impl Tool for Task {
+    fn spec(&self) -> ToolSpec {
+        let kinds = self.agents.kinds();
+        let kinds = kinds
+            .iter()
+            .map(|kind| format!("\n- {}: {}", kind.name, kind.description));
+        let description = format!(
+            "Gives a task to an agent of its own and waits for its result. It sees the workspace but nothing of this \
+             conversation: say everything it must know, and what it is to report. Several calls in one reply run side by \
+             side. Kinds:{}",
+            kinds.collect::<String>()
+        );
+        let properties = json!({
+            "prompt": {"type": "string", "description": "The task."},
+            "description": {"type": "string", "description": "The task in three to five words."},
+            "subagent_type": {"type": "string", "description": "The kind of agent. Default: general-purpose."},
+            "resume": {"type": "string", "description": "The id of an earlier task whose agent is to go on."},
+        });
+        spec(
+            "task",
+            "Task",
+            Reach::World,
+            &description,
+            &properties,
+            &["prompt"],
+        )
+    }
+
+    fn touches(&self, _: &Action) -> Touches {
+        Touches::Nothing
+    }
+
+    fn run(&self, call: Call) -> BoxFuture<'_, Result<Observation, ToolError>> {
+        async move {
+            let Action::Task(action) = &call.action else {
+                return Err(ToolError::WrongAction {
+                    tool: "task",
+                    kind: call.action.kind().to_owned(),
+                });
+            };
+            Ok(self.work(action, &call).await?.into())
+        }
+        .boxed()
+    }
+}
+
+fn failed(id: &str, action: &TaskAction, text: String) -> TaskObservation {
+    TaskObservation {
+        content: vec![Content::text(text)],
+        is_error: true,
+        task_id: id.to_owned(),
+        subagent: action.subagent_type.clone(),
+        status: "error".to_owned(),
+        ..TaskObservation::default()
+    }
+}
