@@ -311,6 +311,7 @@ pub(crate) async fn open_as(
     };
     let served = mcp::offer::from_elsewhere(settings, &context, taken).await?;
     let host = served.into_iter().fold(host, Toolbox::with);
+    let helpers = agents::Helpers::of(settings, &store, record, depth);
     let lease = store.acquire(record.id, &Owner::this_process()).await?;
     let parts = Parts {
         store,
@@ -318,7 +319,7 @@ pub(crate) async fn open_as(
         model: opened.model,
         model_name: opened.name,
         models: Some(Arc::new(NamedModels(settings.clone()))),
-        agents: agents::Helpers::of(settings, &store, record, depth),
+        agents: helpers,
         workspace: Arc::new(workspace),
         directory: record.workspace.clone(),
         tools,

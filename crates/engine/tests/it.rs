@@ -17,6 +17,8 @@ mod memory;
 mod models;
 #[path = "it/steering.rs"]
 mod steering;
+#[path = "it/tasks.rs"]
+mod tasks;
 #[path = "it/tree.rs"]
 mod tree;
 #[path = "it/truth.rs"]
