@@ -27,6 +27,7 @@ pub struct ToolContext {
 pub struct Toolbox {
     tools: Vec<(String, Arc<dyn Tool>)>,
     secrets: Secrets,
+    env: Vec<(String, String)>,
     servers: Option<Arc<dyn ToolServers>>,
 }
 
@@ -52,7 +53,10 @@ impl Toolbox {
                 context.private_dir.display()
             )))?;
         let editor = FileEditor::new(context.workspace.clone());
-        let toolbox = Self::default();
+        let toolbox = Self {
+            env: context.env.clone(),
+            ..Self::default()
+        };
         let terminal = Terminal::new(context, options, toolbox.secrets.clone());
         Ok(toolbox.with(Arc::new(terminal)).with(Arc::new(editor)))
     }
@@ -67,6 +71,11 @@ impl Toolbox {
     /// What commands may use by name, and what must not be told.
     pub fn secrets(&self) -> &Secrets {
         &self.secrets
+    }
+
+    /// The whole environment of programs that are started in the workspace.
+    pub fn env(&self) -> &[(String, String)] {
+        &self.env
     }
 
     /// With what starts servers of further tools.
