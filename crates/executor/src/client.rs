@@ -2,6 +2,7 @@
 
 mod files;
 mod git;
+mod running_call;
 mod shell;
 mod work;
 
@@ -22,6 +23,7 @@ use uuid::Uuid;
 use crate::frame::{self, Hello, Outcome, PROTOCOL_VERSION, Reply, Request};
 use work::Asked;
 
+pub use running_call::RunningCall;
 pub use shell::{CommandUpdate, Following};
 pub use work::{Download, Upload};
 
@@ -288,27 +290,5 @@ impl Calls {
 
     fn lock(&self) -> MutexGuard<'_, Option<Open>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A call that was made or joined.
-pub struct RunningCall {
-    updates: mpsc::Receiver<Update>,
-}
-
-impl RunningCall {
-    /// What happens next. After anything but `Output` there is no more.
-    pub async fn next(&mut self) -> Update {
-        self.updates.recv().await.unwrap_or(Update::Lost)
-    }
-
-    /// Waits for the end, letting output go by.
-    pub async fn end(mut self) -> Update {
-        loop {
-            match self.next().await {
-                Update::Output(_) => {}
-                end @ (Update::Ended(_) | Update::Unknown | Update::Lost) => return end,
-            }
-        }
     }
 }

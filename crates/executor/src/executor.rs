@@ -1,16 +1,17 @@
 //! Runs calls and keeps their results until they are acknowledged.
 
+mod publish;
+
 use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
-use deft_tools::{Call, Mask, MaskedStream, OutputSink, Secrets, Toolbox, Turns};
+use deft_tools::{Call, Mask, OutputSink, Toolbox, Turns};
 use deft_types::{Action, ActionId};
 use futures::{SinkExt, StreamExt};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::{broadcast, mpsc, watch};
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -20,6 +21,7 @@ use crate::frame::{self, Hello, Outcome, PROTOCOL_VERSION, Reply, Request};
 use crate::journal::{Admission, Entry, Journal};
 use crate::stream::Streams;
 use crate::work::Worker;
+use publish::publish;
 
 /// Replies of one connection that wait to be written; beyond it its calls' output waits.
 const MAX_QUEUED_REPLIES: usize = 256;
@@ -268,30 +270,6 @@ fn without_secrets(outcome: Outcome, mask: &Mask) -> Outcome {
                   that the answer cannot be shown."
             .to_owned(),
     })
-}
-
-/// Makes text of output, without secrets: a character that is split between two chunks is put together again.
-async fn publish(mut chunks: mpsc::Receiver<Bytes>, secrets: &Secrets, output: &broadcast::Sender<String>) {
-    let (mut masked, mut pending) = (MaskedStream::default(), Vec::new());
-    while let Some(chunk) = chunks.recv().await {
-        masked.push(&secrets.mask(), &chunk, |bytes| pending.extend_from_slice(bytes));
-        let whole = match std::str::from_utf8(&pending) {
-            Err(error) if error.error_len().is_none() => error.valid_up_to(), // the rest is still to come
-            _ => pending.len(),
-        };
-        send_text(&mut pending, whole, output);
-    }
-    masked.end(&secrets.mask(), |bytes| pending.extend_from_slice(bytes));
-    let rest = pending.len();
-    send_text(&mut pending, rest, output);
-}
-
-fn send_text(pending: &mut Vec<u8>, length: usize, output: &broadcast::Sender<String>) {
-    let text = String::from_utf8_lossy(&pending[..length]).into_owned();
-    pending.drain(..length);
-    if !text.is_empty() {
-        let _ = output.send(text); // nobody watching is fine
-    }
 }
 
 async fn answer(reply: Reply, replies: mpsc::Sender<Reply>) {

@@ -3,12 +3,12 @@
 
 mod command;
 mod log;
+mod output;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use bytes::{Buf, BufMut, Bytes, BytesMut};
 use deft_tools::{Family, Secrets};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -24,8 +24,12 @@ use crate::work::{blocking, value};
 use command::Leftovers;
 use log::OutputLog;
 
+pub use output::{OutputChannel, OutputChunk};
+
 /// Commands that run or have not been acknowledged.
 const MAX_COMMANDS: usize = 128;
+/// How much of a command's text is listed.
+const MAX_LISTED_CHARS: usize = 2000;
 /// How long the end of all commands may take.
 const CLOSE_LIMIT: Duration = Duration::from_secs(2);
 
@@ -79,7 +83,7 @@ pub struct ShellCommand {
 pub struct CommandInfo {
     /// Its name.
     pub id: Uuid,
-    /// What runs.
+    /// What runs, or the beginning of it.
     pub command: String,
     /// How it ended, if it has.
     pub ended: Option<Ended>,
@@ -104,52 +108,6 @@ pub enum EndReason {
     TimedOut,
     /// Somebody asked for it, or the executor ended.
     Stopped,
-}
-
-/// Something that a command wrote.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OutputChunk {
-    /// 0, 1, 2 …; a gap means that nobody followed and there was too much to keep.
-    pub order: u64,
-    /// To where.
-    pub channel: OutputChannel,
-    /// What.
-    pub bytes: Bytes,
-}
-
-/// Where a command writes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OutputChannel {
-    /// Standard output.
-    Stdout,
-    /// Standard error.
-    Stderr,
-}
-
-impl OutputChunk {
-    fn to_piece(&self) -> Bytes {
-        let mut piece = BytesMut::with_capacity(9 + self.bytes.len());
-        piece.put_u8(match self.channel {
-            OutputChannel::Stdout => 1,
-            OutputChannel::Stderr => 2,
-        });
-        piece.put_u64(self.order);
-        piece.put_slice(&self.bytes);
-        piece.freeze()
-    }
-
-    pub(crate) fn from_piece(mut piece: Bytes) -> Option<Self> {
-        let channel = match piece.try_get_u8().ok()? {
-            1 => OutputChannel::Stdout,
-            2 => OutputChannel::Stderr,
-            _ => return None,
-        };
-        Some(Self {
-            order: piece.try_get_u64().ok()?,
-            channel,
-            bytes: piece,
-        })
-    }
 }
 
 /// A command that was started here.
@@ -248,7 +206,7 @@ impl Shells {
 
     async fn start(&self, id: Uuid, command: ShellCommand) -> Result<(), RequestError> {
         let running = Running {
-            text: command.command.clone(),
+            text: command.command.chars().take(MAX_LISTED_CHARS).collect(),
             log: Arc::default(),
             stop: CancellationToken::new(),
             unwanted: false,

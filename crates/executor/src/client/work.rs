@@ -68,9 +68,11 @@ impl Client {
         };
         let pipe = asked.streams.open(id, self.requests.clone()).ok_or_else(busy)?;
         let (sender, answer) = oneshot::channel();
-        if let Some(answers) = asked.lock().as_mut() {
-            answers.insert(id, sender);
-        }
+        asked
+            .lock()
+            .as_mut()
+            .ok_or(RequestError::Lost)?
+            .insert(id, sender);
         let pending = Pending {
             id,
             pipe,

@@ -6,6 +6,7 @@
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -88,6 +89,7 @@ impl Packer {
         header.set_size(0);
         match found.kind() {
             FileType::Directory => {
+                open(found, OFlags::DIRECTORY)?; // one that cannot be read must not be missing silently
                 header.set_entry_type(EntryType::Directory);
                 self.tar.append_data(&mut header, &found.path, io::empty())?;
             }
@@ -106,9 +108,7 @@ impl Packer {
     }
 
     fn add_file(&mut self, mut header: Header, found: &Found<'_>) -> Result<(), RequestError> {
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file = openat(found.directory, found.name, flags, Mode::empty())
-            .map_err(RequestError::at(&shown(&found.path)))?;
+        let file = open(found, OFlags::NONBLOCK)?;
         let status = fstat(&file)?;
         if FileType::from_raw_mode(status.st_mode) != FileType::RegularFile {
             return Ok(()); // it has become something else
@@ -128,7 +128,13 @@ impl Packer {
     }
 }
 
-/// Whether a link at `path` can lead out of the tree that `path` is relative to. Going up is only allowed at the
+fn open(found: &Found<'_>, flags: OFlags) -> Result<OwnedFd, RequestError> {
+    let flags = flags | OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let opened = openat(found.directory, found.name, flags, Mode::empty());
+    opened.map_err(RequestError::at(&shown(&found.path)))
+}
+
+/// Whether a link at `path` cannot lead out of the tree that `path` is relative to. Going up is only allowed at the
 /// beginning, where the way goes through directories and not through other links.
 pub(super) fn stays_inside(path: &Path, target: &Path) -> bool {
     let (mut depth, mut began) = (path.components().count() - 1, false);

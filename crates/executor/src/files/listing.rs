@@ -75,7 +75,8 @@ pub(super) fn search(roots: &Roots, path: &Path, name: &str, page: &Page) -> Res
         if kind_fits && text.to_lowercase().contains(&wanted) {
             entries.push(entry(shown(&found.path), &path.join(&found.path), &found.status));
         }
-        Ok::<_, Errno>(Next::Enter)
+        let deep = found.path.components().count() >= tree::MAX_DEPTH;
+        Ok::<_, Errno>(if deep { Next::Pass } else { Next::Enter })
     });
     searched.map_err(RequestError::at(&shown(path)))?;
     Ok(EntryPage { entries, next: None })

@@ -91,18 +91,25 @@ impl Roots {
 
     /// Opens a directory, and makes those that are missing on the way to it.
     pub(crate) fn make_directory(&self, path: &Path) -> Result<OwnedFd, RequestError> {
-        match self.directory(path) {
-            Err(RequestError::NotFound { .. }) => {}
-            other => return other,
+        let mut missing = Vec::new();
+        for above in path.ancestors() {
+            match self.directory(above) {
+                Ok(directory) if missing.is_empty() => return Ok(directory),
+                Ok(_) => break,
+                Err(RequestError::NotFound { .. }) => missing.push(above),
+                Err(error) => return Err(error),
+            }
         }
-        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
-            return Err(RequestError::NotFound { path: shown(path) });
-        };
-        let parent = self.make_directory(parent)?;
-        match mkdirat(parent, name, Mode::from_raw_mode(0o777)) {
-            Ok(()) | Err(Errno::EXIST) => self.directory(path),
-            Err(errno) => Err(RequestError::at(&shown(path))(errno)),
+        for path in missing.into_iter().rev() {
+            let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+                return Err(RequestError::NotFound { path: shown(path) });
+            };
+            match mkdirat(self.directory(parent)?, name, Mode::from_raw_mode(0o777)) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(errno) => return Err(RequestError::at(&shown(path))(errno)),
+            }
         }
+        self.directory(path)
     }
 
     /// The place of a file that is to be made or replaced; missing directories are made. A link is followed to the

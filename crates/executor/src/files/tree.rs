@@ -9,7 +9,7 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, openat, statat};
 use rustix::io::Errno;
 
 /// Directories in directories; each costs an open file while the walk is in it.
-const MAX_DEPTH: usize = 128;
+pub(super) const MAX_DEPTH: usize = 128;
 
 /// Something that a walk came to.
 pub(super) struct Found<'a> {
@@ -40,7 +40,8 @@ pub(super) enum Next {
     Stop,
 }
 
-/// Walks in the order of names and comes to a directory before what is in it. What vanishes meanwhile is left out.
+/// Walks in the order of names and comes to a directory before what is in it. What
+/// vanishes meanwhile or may not be entered is left out.
 pub(super) fn walk<E: From<Errno>>(
     directory: &OwnedFd,
     visit: &mut impl FnMut(&Found<'_>) -> Result<Next, E>,

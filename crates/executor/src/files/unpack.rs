@@ -23,12 +23,10 @@ use tokio::sync::mpsc;
 use super::archive::{MAX_ENTRIES, QUEUED_PIECES, stays_inside};
 use super::roots::{Roots, shown, through_fd};
 use super::transfer::{next_piece, permissions, temporary_name};
+use super::tree::MAX_DEPTH;
 use crate::frame::Reply;
 use crate::request_error::RequestError;
 use crate::stream::Pipe;
-
-/// Directories in directories.
-const MAX_DEPTH: usize = 128;
 
 const DIRECTORY: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)

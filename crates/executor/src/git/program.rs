@@ -30,8 +30,8 @@ use crate::request_error::RequestError;
 
 /// How long one question to git may take.
 const TIME_LIMIT: Duration = Duration::from_secs(60);
-/// The most that git may answer.
-const MAX_OUTPUT_BYTES: u64 = 32 * 1024 * 1024;
+/// The most that git may answer. In JSON it can become seven times as long, which still fits into a frame.
+const MAX_OUTPUT_BYTES: u64 = 8 * 1024 * 1024;
 /// The most of its complaints that are passed on.
 const MAX_COMPLAINT_BYTES: u64 = 2000;
 /// Questions at the same time; others wait.
