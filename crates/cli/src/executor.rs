@@ -1,6 +1,7 @@
 //! `deft executor`: the process that runs tools beside the files.
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::args::ExecutorPlace;
 
 /// Serves until a client asks for the end, none has been there for long, or it is told to terminate.
-pub(crate) async fn serve(place: ExecutorPlace) -> anyhow::Result<()> {
+pub(crate) async fn serve(place: ExecutorPlace, roots: Vec<PathBuf>) -> anyhow::Result<()> {
     // A session of its own: Ctrl-C and the end of a terminal are the client's business.
     let _ = rustix::process::setsid();
     deft_tools::become_subreaper().context("cannot adopt the processes that tools leave behind")?;
@@ -33,7 +34,7 @@ pub(crate) async fn serve(place: ExecutorPlace) -> anyhow::Result<()> {
     };
     let servers = LocalServers::new(context.clone(), Limits::default());
     let tools = Toolbox::with_terminal(context, options)?.with_servers(Arc::new(servers));
-    let executor = Executor::new(tools, place.workspace.display().to_string());
+    let executor = Executor::with_roots(tools, place.workspace.display().to_string(), roots);
 
     let mut terminate = signal(SignalKind::terminate())?;
     announce_ready()?;

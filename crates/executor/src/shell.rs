@@ -216,6 +216,11 @@ impl Shells {
             if commands.contains_key(&id) {
                 return Ok(());
             }
+            if self.tasks.is_closed() {
+                return Err(RequestError::failed(
+                    "the executor is about to end; connect to a new one",
+                ));
+            }
             if commands.len() >= MAX_COMMANDS {
                 let what = "commands that run or wait to be acknowledged".to_owned();
                 return Err(RequestError::Busy {

@@ -181,3 +181,48 @@ impl<F: Frame> Drop for Pipe<F> {
         self.streams.close(self.id);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+
+    use super::*;
+    use crate::frame::Reply;
+
+    #[tokio::test]
+    async fn a_sender_waits_for_credit_and_one_that_does_not_loses_its_stream_only() {
+        let (sender, mut frames) = mpsc::channel::<Reply>(64);
+        let streams = Arc::new(Streams::default());
+        let (id, other) = (Uuid::new_v4(), Uuid::new_v4());
+        let mut pipe = streams.open(id, sender.clone()).unwrap();
+        let kept = streams.open(other, sender.clone()).unwrap();
+        assert!(streams.open(id, sender).is_none(), "an id is used once");
+
+        for _ in 0..WINDOW {
+            pipe.send(Bytes::from_static(b"x")).await.unwrap();
+        }
+        {
+            let mut next = std::pin::pin!(pipe.send(Bytes::from_static(b"y")));
+            assert!(next.as_mut().now_or_never().is_none(), "the window is full");
+            streams.signal(id, Signal::Credit);
+            next.await.unwrap();
+        }
+        for _ in 0..=WINDOW {
+            assert!(matches!(frames.recv().await, Some(Reply::Data { .. })));
+        }
+
+        for _ in 0..WINDOW + 2 {
+            streams.data(id, Bytes::from_static(b"flood"));
+        }
+        assert!(pipe.aborted().is_cancelled());
+        while pipe.receive().await.is_ok() {}
+        streams.data(other, Bytes::from(vec![0; CHUNK_BYTES]));
+        assert!(!kept.aborted().is_cancelled());
+        streams.data(other, Bytes::from(vec![0; CHUNK_BYTES + 1]));
+        assert!(
+            kept.aborted().is_cancelled(),
+            "a piece must not be larger than all others"
+        );
+        assert!(kept.send(Bytes::from_static(b"x")).await.is_err());
+    }
+}

@@ -254,6 +254,7 @@ async fn bytes_that_are_no_frames_end_the_connection_and_nothing_else() {
     for garbage in [
         &b"\xff\xff\xff\xff garbage"[..],
         &b"\0\0\0\x02{]"[..],
+        &b"\0\0\0\x05\0data"[..],
         &b"\0\0\0\x11{\"type\":\"dance\"}\n"[..],
     ] {
         let mut stream = UnixStream::connect(&socket).await.unwrap();

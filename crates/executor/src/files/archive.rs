@@ -77,11 +77,8 @@ impl Packer {
         }
         self.entries += 1;
         if self.entries > MAX_ENTRIES {
-            let what = "entries in an archive".to_owned();
-            return Err(RequestError::Busy {
-                what,
-                limit: MAX_ENTRIES,
-            });
+            let reason = format!("the directory has more than {MAX_ENTRIES} entries; leave some out");
+            return Err(RequestError::Failed { reason });
         }
         let mut header = Header::new_gnu();
         header.set_mode(found.status.st_mode & 0o777);
