@@ -207,7 +207,13 @@ pub(crate) struct Restore {
 #[derive(Subcommand)]
 pub(crate) enum Executor {
     /// Serve calls on a socket in a private directory
-    Serve(ExecutorPlace),
+    Serve {
+        #[command(flatten)]
+        place: ExecutorPlace,
+        /// Another directory whose files and repositories may be asked for (can be repeated)
+        #[arg(long = "root", value_name = "DIR")]
+        roots: Vec<PathBuf>,
+    },
     /// Join standard input and output to the executor of a directory, starting it if need be
     Attach(ExecutorPlace),
 }

@@ -1,6 +1,7 @@
 //! `deft executor`: the process that runs tools beside the files.
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -15,7 +16,7 @@ use crate::args::ExecutorPlace;
 use crate::toolbox::toolbox;
 
 /// Serves until a client asks for the end, none has been there for long, or it is told to terminate.
-pub(crate) async fn serve(place: ExecutorPlace) -> anyhow::Result<()> {
+pub(crate) async fn serve(place: ExecutorPlace, roots: Vec<PathBuf>) -> anyhow::Result<()> {
     // A session of its own: Ctrl-C and the end of a terminal are the client's business.
     let _ = rustix::process::setsid();
     deft_tools::become_subreaper().context("cannot adopt the processes that tools leave behind")?;
@@ -31,7 +32,7 @@ pub(crate) async fn serve(place: ExecutorPlace) -> anyhow::Result<()> {
         quiet_limit: Duration::from_secs(place.quiet_limit),
     };
     let tools = toolbox(&context, options)?;
-    let executor = Executor::new(tools, place.workspace.display().to_string());
+    let executor = Executor::with_roots(tools, place.workspace.display().to_string(), roots);
 
     let mut terminate = signal(SignalKind::terminate())?;
     announce_ready()?;

@@ -49,7 +49,9 @@ fn main() -> ExitCode {
         Command::Models(args) => while_read(wait(models::models(args))),
         Command::Mcp(args) => while_read(wait(mcp::mcp(args))),
         Command::Config(args) => while_read(config::config(&args)),
-        Command::Executor(Executor::Serve(place)) => wait(executor::serve(place)).map(|()| Exit::Finished),
+        Command::Executor(Executor::Serve { place, roots }) => {
+            wait(executor::serve(place, roots)).map(|()| Exit::Finished)
+        }
         Command::Executor(Executor::Attach(place)) => wait(executor::attach(place)).map(|()| Exit::Finished),
     };
     result.unwrap_or_else(|error| complain(&error)).into()

@@ -1,15 +1,17 @@
 //! Runs calls and keeps their results until they are acknowledged.
 
+mod publish;
+
+use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
-use deft_tools::{Call, Mask, MaskedStream, OutputSink, Secrets, Toolbox, Turns};
+use deft_tools::{Call, Mask, OutputSink, Toolbox, Turns};
 use deft_types::{Action, ActionId};
 use futures::{SinkExt, StreamExt};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::{broadcast, mpsc, watch};
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -18,6 +20,9 @@ use uuid::Uuid;
 use crate::checkpoints::{CheckpointReply, CheckpointRequest};
 use crate::frame::{self, Hello, Outcome, PROTOCOL_VERSION, Reply, Request};
 use crate::journal::{Admission, Entry, Journal};
+use crate::stream::Streams;
+use crate::work::Worker;
+use publish::publish;
 
 /// Replies of one connection that wait to be written; beyond it its calls' output waits.
 const MAX_QUEUED_REPLIES: usize = 256;
@@ -35,6 +40,7 @@ struct Shared {
     tools: Toolbox,
     turns: Turns,
     journal: Journal,
+    worker: Arc<Worker>,
     running: TaskTracker,
     shutdown_requested: CancellationToken,
     closed: CancellationToken,
@@ -43,6 +49,13 @@ struct Shared {
 impl Executor {
     /// An executor over these tools. `workspace` is the directory they work in, told to clients.
     pub fn new(tools: Toolbox, workspace: String) -> Self {
+        Self::with_roots(tools, workspace, Vec::new())
+    }
+
+    /// The same, where files and repositories of other directories than the workspace may be asked for, too.
+    pub fn with_roots(tools: Toolbox, workspace: String, others: Vec<PathBuf>) -> Self {
+        let roots = std::iter::once(PathBuf::from(&workspace)).chain(others).collect();
+        let worker = Worker::new(roots, tools.env().to_vec(), tools.secrets().clone());
         let hello = Hello {
             version: PROTOCOL_VERSION,
             instance: Uuid::new_v4(),
@@ -56,6 +69,7 @@ impl Executor {
             tools,
             turns: Turns::default(),
             journal: Journal::default(),
+            worker: Arc::new(worker),
             running: TaskTracker::new(),
             shutdown_requested: CancellationToken::new(),
             closed: CancellationToken::new(),
@@ -79,13 +93,14 @@ impl Executor {
         }
         let (replies, mut queue) = mpsc::channel::<Reply>(MAX_QUEUED_REPLIES);
         let mut forwards = JoinSet::new();
+        let streams = Arc::new(Streams::default());
         loop {
             tokio::select! {
                 () = self.shared.closed.cancelled() => break,
                 Some(reply) = queue.recv() => if writer.send(reply).await.is_err() { break },
                 Some(_) = forwards.join_next(), if !forwards.is_empty() => {}
                 request = requests.next() => match request {
-                    Some(Ok(request)) => self.handle(request, &replies, &mut forwards),
+                    Some(Ok(request)) => self.handle(request, &replies, &streams, &mut forwards),
                     Some(Err(_)) | None => break,
                 },
             }
@@ -100,14 +115,20 @@ impl Executor {
     /// Stops every call and ends everything the tools started; then connections end, which tells their
     /// clients that nothing is left.
     pub async fn close(&self) {
-        self.shared.tools.close().await;
+        tokio::join!(self.shared.tools.close(), self.shared.worker.shells.close());
         self.shared.running.close();
         // Calls whose processes are gone end at once; a tool that does not must not keep us.
         let _ = tokio::time::timeout(Duration::from_secs(2), self.shared.running.wait()).await;
         self.shared.closed.cancel();
     }
 
-    fn handle(&self, request: Request, replies: &mpsc::Sender<Reply>, forwards: &mut JoinSet<()>) {
+    fn handle(
+        &self,
+        request: Request,
+        replies: &mpsc::Sender<Reply>,
+        streams: &Arc<Streams>,
+        forwards: &mut JoinSet<()>,
+    ) {
         let journal = &self.shared.journal;
         match request {
             Request::Hello { .. } => {} // the client checks the version: ours is already on its way
@@ -171,6 +192,9 @@ impl Executor {
                     answer(Reply::Checkpoints { id, reply }, replies).await;
                 });
             }
+            Request::Work { id, work } => self.shared.worker.start(id, work, streams, replies, forwards),
+            Request::Stream { id, signal } => streams.signal(id, signal),
+            Request::Data { id, bytes } => streams.data(id, bytes),
             Request::Shutdown => self.shared.shutdown_requested.cancel(),
         }
     }
@@ -284,30 +308,6 @@ fn without_secrets(outcome: Outcome, mask: &Mask) -> Outcome {
                   that the answer cannot be shown."
             .to_owned(),
     })
-}
-
-/// Makes text of output, without secrets: a character that is split between two chunks is put together again.
-async fn publish(mut chunks: mpsc::Receiver<Bytes>, secrets: &Secrets, output: &broadcast::Sender<String>) {
-    let (mut masked, mut pending) = (MaskedStream::default(), Vec::new());
-    while let Some(chunk) = chunks.recv().await {
-        masked.push(&secrets.mask(), &chunk, |bytes| pending.extend_from_slice(bytes));
-        let whole = match std::str::from_utf8(&pending) {
-            Err(error) if error.error_len().is_none() => error.valid_up_to(), // the rest is still to come
-            _ => pending.len(),
-        };
-        send_text(&mut pending, whole, output);
-    }
-    masked.end(&secrets.mask(), |bytes| pending.extend_from_slice(bytes));
-    let rest = pending.len();
-    send_text(&mut pending, rest, output);
-}
-
-fn send_text(pending: &mut Vec<u8>, length: usize, output: &broadcast::Sender<String>) {
-    let text = String::from_utf8_lossy(&pending[..length]).into_owned();
-    pending.drain(..length);
-    if !text.is_empty() {
-        let _ = output.send(text); // nobody watching is fine
-    }
 }
 
 async fn answer(reply: Reply, replies: mpsc::Sender<Reply>) {

@@ -1,8 +1,16 @@
 //! The executor, its client and its socket, with a real shell.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+#[path = "it/archives.rs"]
+mod archives;
+#[path = "it/files.rs"]
+mod files;
+#[path = "it/git.rs"]
+mod git;
 #[path = "it/servers.rs"]
 mod servers;
+#[path = "it/shell.rs"]
+mod shell;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -246,6 +254,7 @@ async fn bytes_that_are_no_frames_end_the_connection_and_nothing_else() {
     for garbage in [
         &b"\xff\xff\xff\xff garbage"[..],
         &b"\0\0\0\x02{]"[..],
+        &b"\0\0\0\x05\0data"[..],
         &b"\0\0\0\x11{\"type\":\"dance\"}\n"[..],
     ] {
         let mut stream = UnixStream::connect(&socket).await.unwrap();

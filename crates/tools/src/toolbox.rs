@@ -31,6 +31,7 @@ pub struct ToolContext {
 pub struct Toolbox {
     tools: Vec<(String, Arc<dyn Tool>)>,
     secrets: Secrets,
+    env: Vec<(String, String)>,
     servers: Option<Arc<dyn ToolServers>>,
     checkpoints: Option<Arc<Checkpoints>>,
 }
@@ -62,6 +63,7 @@ impl Toolbox {
             CheckpointLimits::default(),
         );
         let toolbox = Self {
+            env: context.env.clone(),
             checkpoints: Some(Arc::new(checkpoints)),
             ..Self::default()
         };
@@ -93,6 +95,11 @@ impl Toolbox {
     /// What commands may use by name, and what must not be told.
     pub fn secrets(&self) -> &Secrets {
         &self.secrets
+    }
+
+    /// The whole environment of programs that are started in the workspace.
+    pub fn env(&self) -> &[(String, String)] {
+        &self.env
     }
 
     /// With what starts servers of further tools.
