@@ -1,7 +1,6 @@
 //! Puts the parts together: store, model, workspace, conversation.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
@@ -13,13 +12,12 @@ use deft_llm::{
 use deft_store::{ConversationRecord, Durability, NewConversation, Options, Owner, SqliteStore, Store};
 use deft_tools::{ToolContext, Toolbox};
 use deft_types::{ConversationId, Money, Secret};
-use deft_workspace::LocalWorkspace;
+use deft_workspace::WorkspaceName;
+use deft_workspace::sandbox::Gap;
 use uuid::Uuid;
 
 use crate::settings::{self, ModelTable, Settings, prepare_data_dir};
-
-/// A Unix socket's path has at most 108 bytes with its end mark.
-const MAX_SOCKET_PATH: usize = 107;
+use crate::workspace;
 
 /// Calls of one reply that may run at the same time.
 const PARALLEL_CALLS: usize = 8;
@@ -251,13 +249,13 @@ fn providers_address(model: &str) -> Option<String> {
     std::env::var(variable).ok().filter(|address| !address.is_empty())
 }
 
-/// Begins a conversation in a directory.
-pub(crate) async fn create(store: &dyn Store, workspace: &Path) -> anyhow::Result<ConversationRecord> {
+/// Begins a conversation in a workspace.
+pub(crate) async fn create(store: &dyn Store, workspace: &WorkspaceName) -> anyhow::Result<ConversationRecord> {
     let id = ConversationId(Uuid::new_v4()); // told apart by how they begin
     let conversation = NewConversation {
         id,
         created_at: RealWorld.now(),
-        workspace: workspace.display().to_string(),
+        workspace: workspace::kept(workspace),
         settings: serde_json::Value::Null,
     };
     store.create(conversation).await?;
@@ -274,21 +272,13 @@ pub(crate) async fn open(
     opened: Opened,
     record: &ConversationRecord,
 ) -> anyhow::Result<Conversation> {
-    let root = PathBuf::from(&record.workspace);
-    let directory = executor_directory(&settings.data_dir.value, record.id)?;
-    let workspace = LocalWorkspace {
-        program: PathBuf::from("/proc/self/exe"), // stays right when the file is replaced by an update
-        root: root.clone(),
-        directory: directory.clone(),
-        linger: settings.executor_linger.value,
-        quiet_limit: settings.terminal_no_change_timeout.value,
-    };
-    if !root.is_dir() {
-        return Err(deft_workspace::WorkspaceError::Missing(root).into());
+    let place = workspace::open(&record.workspace, settings, record.id)?;
+    for gap in &place.gaps {
+        tell(gap);
     }
     let context = ToolContext {
-        workspace: root,
-        private_dir: directory,
+        workspace: place.root.clone(),
+        private_dir: place.directory,
         env: Vec::new(),
     };
     let tools = Toolbox::standard(context)?.specs();
@@ -299,8 +289,8 @@ pub(crate) async fn open(
         model: opened.model,
         model_name: opened.name,
         models: Some(Arc::new(NamedModels(settings.clone()))),
-        workspace: Arc::new(workspace),
-        directory: record.workspace.clone(),
+        workspace: place.workspace,
+        directory: place.root.display().to_string(),
         tools,
         host: Toolbox::host(),
         responses: BTreeMap::new(),
@@ -317,16 +307,8 @@ pub(crate) async fn open(
     Ok(Conversation::open(parts).await?)
 }
 
-/// Where a conversation's executor has its socket: in the data directory, unless that makes the socket's path
-/// longer than the system allows.
-fn executor_directory(data_dir: &Path, id: ConversationId) -> anyhow::Result<PathBuf> {
-    let hex = id.hex();
-    let directory = data_dir.join("executors").join(&hex);
-    if directory.as_os_str().len() + 1 + deft_executor::daemon::SOCKET.len() <= MAX_SOCKET_PATH {
-        return Ok(directory);
-    }
-    let user = rustix::process::geteuid().as_raw();
-    let ours = std::env::temp_dir().join(format!("deft-{user}"));
-    deft_executor::daemon::private_directory(&ours)?; // others can write beside it
-    Ok(ours.join(hex))
+/// On standard error, beside whatever is shown of the conversation.
+#[allow(clippy::print_stderr)] // this is the command line
+fn tell(gap: &Gap) {
+    anstream::eprintln!("deft: note: {gap}");
 }

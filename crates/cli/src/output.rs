@@ -4,6 +4,7 @@
 //! move the cursor, set the title or hide a part of itself. Begin reading at [`Printer::print`].
 
 mod action;
+mod check;
 mod clip;
 mod conversations;
 mod diff;
@@ -25,6 +26,7 @@ use deft_types::{
 };
 
 use self::clip::Clip;
+pub(crate) use self::check::check_line;
 pub(crate) use self::conversations::{ConversationRow, conversation_table};
 pub(crate) use self::line::{event_line, json_line, one_line, one_sentence};
 pub(crate) use self::mcp::{server_line, status_lines};
