@@ -120,6 +120,10 @@ impl FromStr for HostRule {
             }
             _ => (rest, None),
         };
+        // Of a star in the middle nobody could say what it means.
+        if host.contains('*') {
+            return Err(wrong());
+        }
         let host = match (Host::parse(host).map_err(|_| wrong())?, below) {
             (Host::Domain(name), true) => Pattern::Below(name),
             (Host::Domain(name), false) => Pattern::Name(name),

@@ -68,6 +68,8 @@ impl Launch {
     pub fn prepare(&self, inside: &str) -> Result<Option<Command>, LaunchError> {
         // Ctrl-C and the end of a terminal are the client's business.
         let _ = rustix::process::setsid();
+        // Whoever only waits keeps no directory busy.
+        std::env::set_current_dir("/").map_err(setup("leave the directory"))?;
         cgroup::join(self.plan.policy.limits).map_err(setup("limit what it uses"))?;
         let temporary = self.temporary();
         fs::create_dir_all(&temporary)
@@ -123,6 +125,7 @@ impl Launch {
 
     /// What is done inside: restricts this process, before it has a second thread, and all that it will start.
     pub fn restrict_self(&self) -> Result<(), LaunchError> {
+        std::env::set_current_dir(&self.root).map_err(setup("go to the workspace"))?;
         capabilities::drop_most().map_err(|error| setup("give up capabilities")(error.into()))?;
         // What it starts runs as the same user and shall not look into it.
         set_dumpable_behavior(DumpableBehavior::NotDumpable)
