@@ -10,6 +10,7 @@ mod machine;
 mod memory;
 mod place;
 mod report;
+mod sandbox;
 mod start;
 mod steps;
 mod streams;
@@ -40,10 +41,11 @@ fn main() -> anyhow::Result<()> {
         .canonicalize()
         .with_context(|| format!("there is no {}; build it with `make build`", deft.display()))?;
     let machine = Machine::look();
-    let measures: [Measure; 6] = [
+    let measures: [Measure; 7] = [
         start::measure,
         streams::measure,
         commands::measure,
+        sandbox::measure,
         steps::measure,
         append::measure,
         memory::measure,

@@ -250,7 +250,10 @@ fn providers_address(model: &str) -> Option<String> {
 }
 
 /// Begins a conversation in a workspace.
-pub(crate) async fn create(store: &dyn Store, workspace: &WorkspaceName) -> anyhow::Result<ConversationRecord> {
+pub(crate) async fn create(
+    store: &dyn Store,
+    workspace: &WorkspaceName,
+) -> anyhow::Result<ConversationRecord> {
     let id = ConversationId(Uuid::new_v4()); // told apart by how they begin
     let conversation = NewConversation {
         id,

@@ -45,9 +45,17 @@ pub(crate) fn doctor(args: &Listing) -> anyhow::Result<Exit> {
     if args.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&checks)?)?;
     } else {
-        let style = if out.is_terminal() { Style::coloured() } else { Style::default() };
+        let style = if out.is_terminal() {
+            Style::coloured()
+        } else {
+            Style::default()
+        };
         for check in &checks {
-            write!(anstream::AutoStream::auto(&mut out), "{}", check_line(check, &style))?;
+            write!(
+                anstream::AutoStream::auto(&mut out),
+                "{}",
+                check_line(check, &style)
+            )?;
         }
     }
     let is_bad = checks.iter().any(|check| check.state == State::Bad);
@@ -58,7 +66,12 @@ fn checks(settings: &Settings, here: &Path) -> Vec<Check> {
     let machine = Machine::probe();
     let mut checks = vec![
         landlock(&machine),
-        check("seccomp", machine.seccomp, "system calls are filtered", "the kernel cannot filter system calls"),
+        check(
+            "seccomp",
+            machine.seccomp,
+            "system calls are filtered",
+            "the kernel cannot filter system calls",
+        ),
         match &machine.bubblewrap {
             Ok(program) => good("bubblewrap", format!("{} works", program.display())),
             Err(reason) => missing("bubblewrap", reason.to_string()),
@@ -69,7 +82,11 @@ fn checks(settings: &Settings, here: &Path) -> Vec<Check> {
     checks.extend([
         program("bash", State::Bad, "the agent's terminal needs it: install bash"),
         program("git", State::Missing, "agents use it: install git"),
-        program("ssh", State::Missing, "needed for workspaces on other machines: install openssh-client"),
+        program(
+            "ssh",
+            State::Missing,
+            "needed for workspaces on other machines: install openssh-client",
+        ),
         engines(&machine),
         space(&settings.data_dir.value),
         proxies(),
@@ -79,14 +96,20 @@ fn checks(settings: &Settings, here: &Path) -> Vec<Check> {
 
 fn landlock(machine: &Machine) -> Check {
     match machine.landlock {
-        0 => bad("Landlock", "the kernel has none, or it is switched off: use Linux 6.2 or later, and see that landlock is in the lsm= list of the kernel's command line"),
+        0 => bad(
+            "Landlock",
+            "the kernel has none, or it is switched off: use Linux 6.2 or later, and see that landlock is in the lsm= list of the kernel's command line",
+        ),
         version => good("Landlock", format!("version {version} or later")),
     }
 }
 
 fn control_groups(machine: &Machine) -> Check {
     if machine.controllers.is_empty() {
-        missing("cgroup v2", "not delegated, so that processes and memory of an agent are not limited: start Deft by systemd-run --user --scope -p Delegate=yes")
+        missing(
+            "cgroup v2",
+            "not delegated, so that processes and memory of an agent are not limited: start Deft by systemd-run --user --scope -p Delegate=yes",
+        )
     } else {
         good("cgroup v2", machine.controllers.join(", "))
     }
@@ -110,7 +133,9 @@ fn sandbox(settings: &Settings, machine: &Machine, here: &Path) -> Vec<Check> {
 
 fn program(name: &'static str, without: State, hint: &str) -> Check {
     let path = env::var_os("PATH").unwrap_or_default();
-    let found = env::split_paths(&path).map(|directory| directory.join(name)).find(|file| file.is_file());
+    let found = env::split_paths(&path)
+        .map(|directory| directory.join(name))
+        .find(|file| file.is_file());
     match found {
         Some(file) => good(name, file.display().to_string()),
         None => Check {
@@ -122,9 +147,16 @@ fn program(name: &'static str, without: State, hint: &str) -> Check {
 }
 
 fn engines(machine: &Machine) -> Check {
-    let sockets: Vec<String> = machine.engine_sockets.iter().map(|path| path.display().to_string()).collect();
+    let sockets: Vec<String> = machine
+        .engine_sockets
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
     if sockets.is_empty() {
-        missing("containers", "no socket of Docker or Podman that you may use: start one, and join its group (docker) or enable podman.socket")
+        missing(
+            "containers",
+            "no socket of Docker or Podman that you may use: start one, and join its group (docker) or enable podman.socket",
+        )
     } else {
         good("containers", sockets.join(", "))
     }
@@ -132,13 +164,19 @@ fn engines(machine: &Machine) -> Check {
 
 fn space(data_dir: &Path) -> Check {
     // It may not have been made yet.
-    let existing = data_dir.ancestors().find(|path| path.exists()).map_or_else(PathBuf::new, Path::to_owned);
+    let existing = data_dir
+        .ancestors()
+        .find(|path| path.exists())
+        .map_or_else(PathBuf::new, Path::to_owned);
     match statvfs(&existing) {
         Ok(found) => {
             let free = found.f_bavail.saturating_mul(found.f_frsize);
             let text = format!("{} GB free at {}", free / GIGABYTE, existing.display());
             if free < LITTLE_SPACE {
-                missing("disk", format!("{text}: that is little; make room, or set data_dir to another disk"))
+                missing(
+                    "disk",
+                    format!("{text}: that is little; make room, or set data_dir to another disk"),
+                )
             } else {
                 good("disk", text)
             }
@@ -148,17 +186,34 @@ fn space(data_dir: &Path) -> Check {
 }
 
 fn proxies() -> Check {
-    let names = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
-    let set: Vec<&str> = names.into_iter().filter(|name| env::var_os(name).is_some_and(|value| !value.is_empty())).collect();
+    let names = [
+        "HTTPS_PROXY",
+        "https_proxy",
+        "HTTP_PROXY",
+        "http_proxy",
+        "ALL_PROXY",
+        "all_proxy",
+    ];
+    let set: Vec<&str> = names
+        .into_iter()
+        .filter(|name| env::var_os(name).is_some_and(|value| !value.is_empty()))
+        .collect();
     if set.is_empty() {
         good("proxy", "none is set")
     } else {
-        good("proxy", format!("models are reached through {}; sandboxes are not", set.join(", ")))
+        good(
+            "proxy",
+            format!("models are reached through {}; sandboxes are not", set.join(", ")),
+        )
     }
 }
 
 fn check(name: &'static str, is_there: bool, found: &str, without: &str) -> Check {
-    if is_there { good(name, found) } else { bad(name, without) }
+    if is_there {
+        good(name, found)
+    } else {
+        bad(name, without)
+    }
 }
 
 fn good(name: &'static str, text: impl Into<String>) -> Check {

@@ -25,8 +25,8 @@ use deft_types::{
     text_of,
 };
 
-use self::clip::Clip;
 pub(crate) use self::check::check_line;
+use self::clip::Clip;
 pub(crate) use self::conversations::{ConversationRow, conversation_table};
 pub(crate) use self::line::{event_line, json_line, one_line, one_sentence};
 pub(crate) use self::mcp::{server_line, status_lines};

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use anyhow::Context;
 use deft_types::ConversationId;
 use deft_workspace::sandbox::{Gap, Machine, Plan};
-use deft_workspace::{LocalWorkspace, Network, Policy, ResourceLimits, Workspace, WorkspaceError, WorkspaceName};
+use deft_workspace::{
+    LocalWorkspace, Network, Policy, ResourceLimits, Workspace, WorkspaceError, WorkspaceName,
+};
 
 use crate::settings::{NetworkMode, Settings};
 
@@ -37,7 +39,12 @@ pub(crate) fn kept(name: &WorkspaceName) -> String {
 pub(crate) fn resolve(name: WorkspaceName) -> anyhow::Result<WorkspaceName> {
     let directory = |path: &Path| {
         let found = path.canonicalize().ok().filter(|path| path.is_dir());
-        found.with_context(|| format!("the workspace {} does not exist or is not a directory", path.display()))
+        found.with_context(|| {
+            format!(
+                "the workspace {} does not exist or is not a directory",
+                path.display()
+            )
+        })
     };
     match name {
         WorkspaceName::Local(path) => directory(&path).map(WorkspaceName::Local),
@@ -96,7 +103,10 @@ pub(crate) fn policy(settings: &Settings) -> anyhow::Result<Policy> {
         },
         limits: ResourceLimits {
             pids: settings.sandbox_pids.value,
-            memory: settings.sandbox_memory.value.map(|megabytes| megabytes.saturating_mul(MEGABYTE)),
+            memory: settings
+                .sandbox_memory
+                .value
+                .map(|megabytes| megabytes.saturating_mul(MEGABYTE)),
             cpu: settings.sandbox_cpu.value,
         },
         minimum: settings.sandbox_minimum.value,

@@ -9,7 +9,7 @@ mod crash;
 mod layers;
 #[path = "it/mcp.rs"]
 mod mcp;
-#[path = "it/sandbox.rs"]
-mod sandbox;
 #[path = "it/models.rs"]
 mod models;
+#[path = "it/sandbox.rs"]
+mod sandbox;

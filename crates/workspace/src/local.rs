@@ -104,7 +104,9 @@ impl LocalWorkspace {
     async fn running(&self) -> Option<Box<dyn Stream>> {
         let socket = self.executors_own().join(SOCKET);
         // A link could lead to the socket of something else.
-        let is_socket = socket.symlink_metadata().is_ok_and(|data| data.file_type().is_socket());
+        let is_socket = socket
+            .symlink_metadata()
+            .is_ok_and(|data| data.file_type().is_socket());
         if !is_socket {
             return None;
         }

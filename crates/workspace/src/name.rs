@@ -136,7 +136,9 @@ impl From<WorkspaceName> for String {
 impl Image {
     fn parse(text: &str) -> Option<Self> {
         let (image, query) = text.split_once('?').unwrap_or((text, ""));
-        let options = url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
+        let options = url::form_urlencoded::parse(query.as_bytes())
+            .into_owned()
+            .collect();
         (!image.is_empty()).then(|| Self {
             image: image.to_owned(),
             options,

@@ -36,6 +36,3 @@ pub enum Tier {
     /// Namespaces made by bubblewrap beside it.
     Namespaces,
 }
-
-#[cfg(test)]
-mod tests;

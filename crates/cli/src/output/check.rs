@@ -11,5 +11,9 @@ pub(crate) fn check_line(check: &Check, style: &Style) -> String {
         State::Missing => ("!", style.warning),
         State::Bad => ("✘", style.error),
     };
-    format!("{colour}{mark}{colour:#} {:<11} {}\n", check.name, one_line(&check.text))
+    format!(
+        "{colour}{mark}{colour:#} {:<11} {}\n",
+        check.name,
+        one_line(&check.text)
+    )
 }

@@ -65,7 +65,8 @@ pub(crate) struct Hosts(pub(crate) Vec<HostRule>);
 
 impl Value for Hosts {
     const SHAPE: Shape = Shape::Text;
-    const EXPECTED: &'static str = "hosts such as example.com, *.example.com or 10.0.0.5:8081, with commas between";
+    const EXPECTED: &'static str =
+        "hosts such as example.com, *.example.com or 10.0.0.5:8081, with commas between";
 
     fn read(text: &str, _: &Place) -> Option<Self> {
         let hosts: Result<_, _> = text.split(',').map(str::parse).collect();
@@ -73,7 +74,13 @@ impl Value for Hosts {
     }
 
     fn shown(&self) -> Shown {
-        json!(self.0.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))
+        json!(
+            self.0
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join(", ")
+        )
     }
 }
 
@@ -86,7 +93,10 @@ impl Value for Directories {
     const EXPECTED: &'static str = "paths, absolute or below ~, with commas between";
 
     fn read(text: &str, place: &Place) -> Option<Self> {
-        let paths: Option<_> = text.split(',').map(|path| PathBuf::read(path.trim(), place)).collect();
+        let paths: Option<_> = text
+            .split(',')
+            .map(|path| PathBuf::read(path.trim(), place))
+            .collect();
         paths.map(Self)
     }
 
@@ -98,8 +108,7 @@ impl Value for Directories {
 
 impl Value for WorkspaceName {
     const SHAPE: Shape = Shape::Text;
-    const EXPECTED: &'static str =
-        "a path, local:PATH, sandbox:PATH, docker:IMAGE, k8s:IMAGE, ssh:[user@]host[:port]/path or remote:URL";
+    const EXPECTED: &'static str = "a path, local:PATH, sandbox:PATH, docker:IMAGE, k8s:IMAGE, ssh:[user@]host[:port]/path or remote:URL";
 
     fn read(text: &str, place: &Place) -> Option<Self> {
         let path = |path: &Path| PathBuf::read(path.to_str()?, place);

@@ -201,10 +201,22 @@ fn a_project_may_not_set_what_decides_over_keys_and_data() {
         ("durability", "DEFT_DURABILITY", "durability = \"fsync\""),
         ("executor_linger", "DEFT_EXECUTOR_LINGER", "executor_linger = 9"),
         ("workspace", "DEFT_WORKSPACE", "workspace = \"local:/\""),
-        ("sandbox_network", "DEFT_SANDBOX_NETWORK", "sandbox_network = \"all\""),
-        ("sandbox_allow", "DEFT_SANDBOX_ALLOW", "sandbox_allow = \"evil.example\""),
+        (
+            "sandbox_network",
+            "DEFT_SANDBOX_NETWORK",
+            "sandbox_network = \"all\"",
+        ),
+        (
+            "sandbox_allow",
+            "DEFT_SANDBOX_ALLOW",
+            "sandbox_allow = \"evil.example\"",
+        ),
         ("sandbox_write", "DEFT_SANDBOX_WRITE", "sandbox_write = \"~\""),
-        ("sandbox_minimum", "DEFT_SANDBOX_MINIMUM", "sandbox_minimum = \"landlock\""),
+        (
+            "sandbox_minimum",
+            "DEFT_SANDBOX_MINIMUM",
+            "sandbox_minimum = \"landlock\"",
+        ),
         (
             "a model that starts with script:",
             "DEFT_MODEL",

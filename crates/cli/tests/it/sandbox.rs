@@ -23,11 +23,27 @@ struct Place {
 impl Place {
     fn new() -> Self {
         // Not below /tmp, all of which a sandbox with namespaces hides anyway.
-        let home = tempfile::Builder::new().prefix("sandbox-test").tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        for directory in [".ssh", ".aws", ".mozilla/firefox", "state/executors", "work/.git/hooks", "other"] {
+        let home = tempfile::Builder::new()
+            .prefix("sandbox-test")
+            .tempdir_in(env!("CARGO_TARGET_TMPDIR"))
+            .unwrap();
+        for directory in [
+            ".ssh",
+            ".aws",
+            ".mozilla/firefox",
+            "state/executors",
+            "work/.git/hooks",
+            "other",
+        ] {
             fs::create_dir_all(home.path().join(directory)).unwrap();
         }
-        for secret in [".ssh/id", ".aws/credentials", ".mozilla/firefox/logins.json", ".netrc", "state/deft.db"] {
+        for secret in [
+            ".ssh/id",
+            ".aws/credentials",
+            ".mozilla/firefox/logins.json",
+            ".netrc",
+            "state/deft.db",
+        ] {
             fs::write(home.path().join(secret), "LEAKED").unwrap();
         }
         fs::write(home.path().join("work/.git/config"), "[core]\n").unwrap();
@@ -100,7 +116,12 @@ impl Inside {
             ..TerminalAction::default()
         };
         let id = uuid::Uuid::new_v4().to_string();
-        let end = self.0.call(id.as_str().into(), "terminal".to_owned(), action.into()).await.end().await;
+        let end = self
+            .0
+            .call(id.as_str().into(), "terminal".to_owned(), action.into())
+            .await
+            .end()
+            .await;
         match end {
             Update::Ended(Outcome::Observed { observation }) => match *observation {
                 Observation::Terminal(terminal) => format!("{:?}", terminal.content),
@@ -117,13 +138,21 @@ impl Inside {
         async move {
             let output = self.run(&format!("{command}; echo a\"\"live")).await;
             assert!(output.contains("alive"), "{command}: {output}");
-            assert!(!output.contains("LEAKED") && !output.contains("ESCAPED"), "{command}: {output}");
+            assert!(
+                !output.contains("LEAKED") && !output.contains("ESCAPED"),
+                "{command}: {output}"
+            );
         }
     }
 
     async fn edit(&self, action: FileEditorAction) -> String {
         let id = uuid::Uuid::new_v4().to_string();
-        let end = self.0.call(id.as_str().into(), "file_editor".to_owned(), action.into()).await.end().await;
+        let end = self
+            .0
+            .call(id.as_str().into(), "file_editor".to_owned(), action.into())
+            .await
+            .end()
+            .await;
         format!("{end:?}")
     }
 
@@ -139,7 +168,13 @@ async fn x1_secrets_cannot_be_read_and_nothing_outside_can_be_written() {
         let inside = place.open(tier, Network::Off).await;
         let home = place.path("").display().to_string();
         let home = home.trim_end_matches('/');
-        assert!(inside.run(&format!("cat {home}/readme")).await.contains("readable"), "{tier:?}");
+        assert!(
+            inside
+                .run(&format!("cat {home}/readme"))
+                .await
+                .contains("readable"),
+            "{tier:?}"
+        );
         for secret in [
             ".ssh/id",
             ".aws/credentials",
@@ -151,19 +186,39 @@ async fn x1_secrets_cannot_be_read_and_nothing_outside_can_be_written() {
             "work/../.ssh/id",
         ] {
             inside.refuses(&format!("cat {home}/{secret}")).await;
-            inside.refuses(&format!("cat /proc/self/root{home}/{secret}")).await;
+            inside
+                .refuses(&format!("cat /proc/self/root{home}/{secret}"))
+                .await;
         }
         inside.refuses("cat link").await;
-        inside.refuses(&format!("ln {home}/.ssh/id hard && cat hard")).await;
-        inside.refuses(&format!("cp -r {home}/.ssh copy && cat copy/id")).await;
-        for outside in [format!("{home}/new"), format!("{home}/readme"), "/etc/deft-was-here".to_owned()] {
-            inside.refuses(&format!("echo x >> {outside} && echo ESCAPED")).await;
-            inside.refuses(&format!("truncate -s 0 {outside} && echo ESCAPED")).await;
+        inside
+            .refuses(&format!("ln {home}/.ssh/id hard && cat hard"))
+            .await;
+        inside
+            .refuses(&format!("cp -r {home}/.ssh copy && cat copy/id"))
+            .await;
+        for outside in [
+            format!("{home}/new"),
+            format!("{home}/readme"),
+            "/etc/deft-was-here".to_owned(),
+        ] {
+            inside
+                .refuses(&format!("echo x >> {outside} && echo ESCAPED"))
+                .await;
+            inside
+                .refuses(&format!("truncate -s 0 {outside} && echo ESCAPED"))
+                .await;
             inside.refuses(&format!("rm {outside} && echo ESCAPED")).await;
         }
-        inside.refuses(&format!("mv {home}/other mine && echo ESCAPED")).await;
-        inside.refuses("ls /etc/shadow && head -c 4 /etc/shadow | grep -q . && echo LEAKED").await;
-        let written = inside.run("echo kept > made && echo t > \"$TMPDIR/t\" && cat made \"$TMPDIR/t\"").await;
+        inside
+            .refuses(&format!("mv {home}/other mine && echo ESCAPED"))
+            .await;
+        inside
+            .refuses("ls /etc/shadow && head -c 4 /etc/shadow | grep -q . && echo LEAKED")
+            .await;
+        let written = inside
+            .run("echo kept > made && echo t > \"$TMPDIR/t\" && cat made \"$TMPDIR/t\"")
+            .await;
         assert!(written.contains("kept"), "{tier:?}: {written}");
         inside.close().await;
         assert_eq!(fs::read_to_string(place.path("readme")).unwrap(), "readable");
@@ -222,12 +277,27 @@ async fn x3_hooks_and_settings_in_the_workspace_cannot_be_changed() {
         "ln .git/config alias && echo evil >> alias",
         "mount -o remount,rw .git/hooks",
     ] {
-        inside.refuses(&format!("({attack}) 2>/dev/null && echo ESCAPED")).await;
+        inside
+            .refuses(&format!("({attack}) 2>/dev/null && echo ESCAPED"))
+            .await;
     }
-    assert!(inside.run("echo x > .git/index.lock && echo fi\"\"ne").await.contains("fine"));
+    assert!(
+        inside
+            .run("echo x > .git/index.lock && echo fi\"\"ne")
+            .await
+            .contains("fine")
+    );
     inside.close().await;
-    assert_eq!(fs::read_to_string(place.path("work/.git/config")).unwrap(), "[core]\n");
-    assert!(fs::read_dir(place.path("work/.git/hooks")).unwrap().next().is_none());
+    assert_eq!(
+        fs::read_to_string(place.path("work/.git/config")).unwrap(),
+        "[core]\n"
+    );
+    assert!(
+        fs::read_dir(place.path("work/.git/hooks"))
+            .unwrap()
+            .next()
+            .is_none()
+    );
     assert!(place.path("work/deft.toml").exists());
 }
 
@@ -243,12 +313,20 @@ async fn x4_s2_processes_outside_can_be_neither_seen_into_nor_stopped() {
         let place = Place::new();
         let inside = place.open(tier, Network::Off).await;
         let pid = victim.id();
-        inside.refuses(&format!("cat /proc/{pid}/environ | tr '\\0' '\\n'")).await;
+        inside
+            .refuses(&format!("cat /proc/{pid}/environ | tr '\\0' '\\n'"))
+            .await;
         inside.refuses("cat /proc/*/environ | tr '\\0' '\\n'").await;
-        inside.refuses(&format!("head -c 10 /proc/{pid}/mem && echo LEAKED")).await;
-        inside.refuses(&format!("ls /proc/{pid}/root/ && echo ESCAPED")).await;
+        inside
+            .refuses(&format!("head -c 10 /proc/{pid}/mem && echo LEAKED"))
+            .await;
+        inside
+            .refuses(&format!("ls /proc/{pid}/root/ && echo ESCAPED"))
+            .await;
         inside.refuses(&format!("kill -9 {pid} && echo ESCAPED")).await;
-        inside.refuses("for e in $(env | cut -d= -f1); do case $e in LLM_*|AWS_*) echo LEAKED;; esac; done").await;
+        inside
+            .refuses("for e in $(env | cut -d= -f1); do case $e in LLM_*|AWS_*) echo LEAKED;; esac; done")
+            .await;
         // The executor itself, which is given secrets.
         inside.refuses("head -c 1 /proc/$PPID/mem && echo LEAKED").await;
         inside.close().await;
@@ -276,7 +354,9 @@ async fn x8_the_means_of_the_sandbox_cannot_be_undone() {
             "grep -q 'NoNewPrivs:.0' /proc/self/status",
             "test -S /run/docker.sock",
         ] {
-            inside.refuses(&format!("{attack} 2>/dev/null && echo ESCAPED")).await;
+            inside
+                .refuses(&format!("{attack} 2>/dev/null && echo ESCAPED"))
+                .await;
         }
         inside.close().await;
     }
@@ -292,9 +372,15 @@ async fn n12_without_a_network_nothing_is_reached() {
         let place = Place::new();
         let inside = place.open(tier, Network::Off).await;
         for host in ["127.0.0.1", "169.254.169.254", "1.1.1.1"] {
-            inside.refuses(&format!("timeout 3 bash -c 'echo hi > /dev/tcp/{host}/{port}' && echo ESCAPED")).await;
+            inside
+                .refuses(&format!(
+                    "timeout 3 bash -c 'echo hi > /dev/tcp/{host}/{port}' && echo ESCAPED"
+                ))
+                .await;
         }
-inside.run(&format!("echo hi > /dev/udp/127.0.0.1/{udp_port}")).await;
+        inside
+            .run(&format!("echo hi > /dev/udp/127.0.0.1/{udp_port}"))
+            .await;
         inside.close().await;
     }
     let nobody = tokio::time::timeout(Duration::ZERO, listener.accept()).await;
@@ -326,20 +412,39 @@ async fn n12_an_allow_list_lets_through_what_it_names_and_records_it() {
         )
         .replace("${http_proxy#http://}", "127.0.0.1/${http_proxy##*:}")
     };
-    let got = inside.run(&through_proxy(&format!("http://127.0.0.1:{port}/a?b"), "x")).await;
+    let got = inside
+        .run(&through_proxy(&format!("http://127.0.0.1:{port}/a?b"), "x"))
+        .await;
     assert!(got.contains("WELCOME"), "{got}");
     let request = server.await.unwrap();
-    assert!(request.starts_with(&format!("GET /a?b HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n")), "{request}");
-    for refused in ["http://169.254.169.254/latest", "http://127.0.0.1:1/", "http://evil.example/", "http://2130706433/"] {
+    assert!(
+        request.starts_with(&format!("GET /a?b HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n")),
+        "{request}"
+    );
+    for refused in [
+        "http://169.254.169.254/latest",
+        "http://127.0.0.1:1/",
+        "http://evil.example/",
+        "http://2130706433/",
+    ] {
         let got = inside.run(&through_proxy(refused, "pypi.org")).await;
-        assert!(got.contains("403 Forbidden") && got.contains("sandbox_allow"), "{refused}: {got}");
+        assert!(
+            got.contains("403 Forbidden") && got.contains("sandbox_allow"),
+            "{refused}: {got}"
+        );
     }
     // Past the proxy there is nothing.
-    inside.refuses(&format!("timeout 3 bash -c 'echo hi > /dev/tcp/127.0.0.1/{port}' && echo ESCAPED")).await;
+    inside
+        .refuses(&format!(
+            "timeout 3 bash -c 'echo hi > /dev/tcp/127.0.0.1/{port}' && echo ESCAPED"
+        ))
+        .await;
     inside.close().await;
     let record = fs::read_to_string(place.path("state/executors/1/in.egress.jsonl")).unwrap();
-    let outcomes: Vec<deft_workspace::egress::EgressRequest> =
-        record.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let outcomes: Vec<deft_workspace::egress::EgressRequest> = record
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
     assert_eq!(outcomes.len(), 5, "{record}");
     assert_eq!(outcomes[0].outcome, deft_workspace::egress::Outcome::Connected);
     assert_eq!(outcomes[1].outcome, deft_workspace::egress::Outcome::NotOnTheList);
@@ -351,7 +456,11 @@ async fn x5_nothing_is_left_when_a_sandbox_ends() {
         let place = Place::new();
         let inside = place.open(tier, Network::default()).await;
         let mark = format!("6{}", std::process::id());
-        inside.run(&format!("setsid nohup sleep {mark} >/dev/null 2>&1 & (trap '' TERM; sleep {mark}) & echo started")).await;
+        inside
+            .run(&format!(
+                "setsid nohup sleep {mark} >/dev/null 2>&1 & (trap '' TERM; sleep {mark}) & echo started"
+            ))
+            .await;
         inside.close().await;
         let directory = place.path("state").display().to_string();
         let deadline = std::time::Instant::now() + Duration::from_secs(10);
@@ -372,7 +481,9 @@ fn processes_with(words: &[&str]) -> Vec<String> {
         let line = fs::read(entry.ok()?.path().join("cmdline")).ok()?;
         Some(String::from_utf8_lossy(&line).replace('\0', " "))
     });
-    lines.filter(|line| words.iter().any(|word| line.contains(word))).collect()
+    lines
+        .filter(|line| words.iter().any(|word| line.contains(word)))
+        .collect()
 }
 
 #[tokio::test]
@@ -383,7 +494,9 @@ async fn f7_a_link_that_an_agent_leaves_does_not_lead_our_own_writing_astray() {
         let inside = place.open(tier, Network::Off).await;
         let own = place.path("state/executors/1");
         for name in ["in/socket", "in/log", "in/lock", "lock", "log"] {
-            inside.run(&format!("ln -sf {} {}/{name}", victim.display(), own.display())).await;
+            inside
+                .run(&format!("ln -sf {} {}/{name}", victim.display(), own.display()))
+                .await;
         }
         inside.close().await;
         let again = place.open(tier, Network::Off).await;
@@ -401,7 +514,9 @@ fn a_policy_that_cannot_be_enforced_is_refused_with_what_to_do() {
         ..machine(Tier::Landlock)
     };
     let refusal = |policy: Policy, machine: &Machine, root: &str| {
-        Plan::new(policy, machine, &place.path(root)).unwrap_err().to_string()
+        Plan::new(policy, machine, &place.path(root))
+            .unwrap_err()
+            .to_string()
     };
     let mut limited = place.policy(Network::Off);
     limited.limits.pids = Some(10);
@@ -425,5 +540,9 @@ fn a_policy_that_cannot_be_enforced_is_refused_with_what_to_do() {
     // An allow-list becomes something stricter, and that is said.
     let plan = Plan::new(place.policy(Network::default()), &machine, &place.path("work")).unwrap();
     assert_eq!(plan.policy.network, Network::Off);
-    assert!(plan.gaps.iter().any(|gap| gap.to_string().contains("sandbox_network")));
+    assert!(
+        plan.gaps
+            .iter()
+            .any(|gap| gap.to_string().contains("sandbox_network"))
+    );
 }

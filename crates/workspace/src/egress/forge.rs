@@ -76,7 +76,10 @@ mod tests {
     url = http://localhost/a
     url = ../other
 "#;
-        assert_eq!(hosts_in(config), ["github.com", "gitlab.example.com", "codeberg.org"]);
+        assert_eq!(
+            hosts_in(config),
+            ["github.com", "gitlab.example.com", "codeberg.org"]
+        );
     }
 
     #[test]

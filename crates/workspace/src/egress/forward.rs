@@ -16,7 +16,14 @@ const MAX_CONNECTIONS: usize = 256;
 /// How long to wait when the system cannot give us another connection.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// What programs look for, in both spellings that they know.
-const VARIABLES: [&str; 6] = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
+const VARIABLES: [&str; 6] = [
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+];
 
 /// Carries connections from a port of the sandbox to the proxy outside.
 pub struct Forwarder {
@@ -32,7 +39,9 @@ impl Forwarder {
             path: socket.clone(),
             error,
         };
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(failed)?;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+            .await
+            .map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         Ok(Self {
             listener,
@@ -45,7 +54,9 @@ impl Forwarder {
     pub fn environment(&self) -> Vec<(String, String)> {
         let address = format!("http://{}", self.address);
         let mut variables = VARIABLES.map(|name| (name.to_owned(), address.clone())).to_vec();
-        variables.extend(["NO_PROXY", "no_proxy"].map(|name| (name.to_owned(), "localhost,127.0.0.1,::1".to_owned())));
+        variables.extend(
+            ["NO_PROXY", "no_proxy"].map(|name| (name.to_owned(), "localhost,127.0.0.1,::1".to_owned())),
+        );
         variables
     }
 

@@ -111,7 +111,9 @@ impl Gate {
     async fn carry_out(&self, client: &mut UnixStream, request: Request) -> io::Result<()> {
         let Request { host, port, .. } = &request;
         let connected = self.connect(host, *port).await;
-        let outcome = connected.as_ref().map_or_else(|outcome| *outcome, |_| Outcome::Connected);
+        let outcome = connected
+            .as_ref()
+            .map_or_else(|outcome| *outcome, |_| Outcome::Connected);
         self.record.write(&host.to_string(), *port, outcome);
         let mut server = match connected {
             Ok(server) => server,
@@ -121,7 +123,9 @@ impl Gate {
             }
         };
         if request.kind == Kind::Tunnel {
-            client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?;
+            client
+                .write_all(b"HTTP/1.1 200 Connection established\r\n\r\n")
+                .await?;
         }
         server.write_all(&request.opening).await?;
         let _ = timeout(CONNECTION_LIMIT, copy_bidirectional(client, &mut server)).await;

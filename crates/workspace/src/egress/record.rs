@@ -46,7 +46,9 @@ pub(super) struct Record {
 impl Record {
     pub(super) fn create(path: &Path) -> io::Result<Self> {
         let file = File::options().append(true).create(true).open(path)?;
-        Ok(Self { file: Mutex::new(file) })
+        Ok(Self {
+            file: Mutex::new(file),
+        })
     }
 
     pub(super) fn write(&self, host: &str, port: u16, outcome: Outcome) {

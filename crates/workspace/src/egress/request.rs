@@ -8,7 +8,13 @@ use url::{Host, Url};
 /// The longest head that is read.
 const MAX_HEAD: usize = 16 * 1024;
 /// Headers between a client and its proxy, which the server must not see, and the host, which we name.
-const OURS: [&str; 5] = ["proxy-connection", "proxy-authorization", "connection", "keep-alive", "host"];
+const OURS: [&str; 5] = [
+    "proxy-connection",
+    "proxy-authorization",
+    "connection",
+    "keep-alive",
+    "host",
+];
 
 /// What is asked for.
 #[derive(Debug, PartialEq, Eq)]
@@ -32,7 +38,9 @@ pub(super) async fn read(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<Op
     loop {
         if let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") {
             let rest = bytes.split_off(end + 4);
-            return Ok(std::str::from_utf8(&bytes).ok().and_then(|head| parse(head, &rest)));
+            return Ok(std::str::from_utf8(&bytes)
+                .ok()
+                .and_then(|head| parse(head, &rest)));
         }
         if bytes.len() > MAX_HEAD || stream.read_buf(&mut bytes).await? == 0 {
             return Ok(None);
@@ -58,7 +66,10 @@ fn parse(head: &str, rest: &[u8]) -> Option<Request> {
     let query = url.query().map_or_else(String::new, |query| format!("?{query}"));
     let host = url.host_str()?;
     let port = url.port().map_or_else(String::new, |port| format!(":{port}"));
-    let mut opening = format!("{method} {}{query} HTTP/1.1\r\nHost: {host}{port}\r\nConnection: close\r\n", url.path());
+    let mut opening = format!(
+        "{method} {}{query} HTTP/1.1\r\nHost: {host}{port}\r\nConnection: close\r\n",
+        url.path()
+    );
     for line in lines {
         let (name, _) = line.split_once(':')?;
         if !OURS.contains(&name.to_lowercase().as_str()) {
@@ -98,13 +109,20 @@ mod tests {
     fn a_plain_request_is_passed_on_as_servers_want_it() {
         let head = "GET http://example.com/a?b=c HTTP/1.1\r\nHost: evil.example\r\nProxy-Authorization: x\r\nAccept: */*\r\n\r\n";
         let request = parse(head, b"body").unwrap();
-        let expected = "GET /a?b=c HTTP/1.1\r\nHost: example.com\r\nConnection: close\r\nAccept: */*\r\n\r\nbody";
+        let expected =
+            "GET /a?b=c HTTP/1.1\r\nHost: example.com\r\nConnection: close\r\nAccept: */*\r\n\r\nbody";
         assert_eq!(String::from_utf8(request.opening).unwrap(), expected);
     }
 
     #[test]
     fn anything_else_is_no_request() {
-        for head in ["GET / HTTP/1.1", "GET ftp://x/ HTTP/1.1", "CONNECT", "", "CONNECT :443 HTTP/1.1"] {
+        for head in [
+            "GET / HTTP/1.1",
+            "GET ftp://x/ HTTP/1.1",
+            "CONNECT",
+            "",
+            "CONNECT :443 HTTP/1.1",
+        ] {
             assert_eq!(parse(head, b""), None, "{head}");
         }
     }

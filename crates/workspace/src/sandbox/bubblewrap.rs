@@ -26,13 +26,20 @@ enum Mount {
 
 /// The options that make the view.
 pub(super) fn options(launch: &Launch) -> Vec<OsString> {
-    let mut options: Vec<OsString> = ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
-        .map(OsString::from)
-        .to_vec();
+    let mut options: Vec<OsString> = [
+        "--unshare-pid",
+        "--unshare-ipc",
+        "--unshare-uts",
+        "--unshare-cgroup-try",
+    ]
+    .map(OsString::from)
+    .to_vec();
     match launch.plan.policy.network {
         Network::Off => options.push("--unshare-net".into()),
         // The proxy ends with its sandbox, and a sandbox without its proxy is of no use.
-        Network::AllowList { .. } => options.extend(["--unshare-net", "--die-with-parent"].map(OsString::from)),
+        Network::AllowList { .. } => {
+            options.extend(["--unshare-net", "--die-with-parent"].map(OsString::from));
+        }
         Network::All => {}
     }
     // By path: what lies in another place comes after it, and so on top of it.
@@ -73,7 +80,11 @@ fn mounts(launch: &Launch) -> BTreeMap<PathBuf, Mount> {
         mounts.insert(temporary.into(), Mount::Other(launch.temporary()));
     }
     for hidden in &policy.hidden {
-        let empty = if hidden.is_dir() { Mount::EmptyDirectory } else { Mount::EmptyFile };
+        let empty = if hidden.is_dir() {
+            Mount::EmptyDirectory
+        } else {
+            Mount::EmptyFile
+        };
         mounts.insert(hidden.clone(), empty);
     }
     let named = policy.writable.iter().chain([&launch.root, &launch.directory]);
@@ -88,7 +99,11 @@ fn mounts(launch: &Launch) -> BTreeMap<PathBuf, Mount> {
 /// renamed: otherwise a copy could be put in the place of what is protected.
 fn protect(root: &Path, protected: &Path, mounts: &mut BTreeMap<PathBuf, Mount>) {
     let path = root.join(protected);
-    let above: Vec<&Path> = path.ancestors().skip(1).take_while(|above| *above != root).collect();
+    let above: Vec<&Path> = path
+        .ancestors()
+        .skip(1)
+        .take_while(|above| *above != root)
+        .collect();
     let is_real = |path: &Path, directory: bool| {
         path.symlink_metadata()
             .is_ok_and(|data| !data.is_symlink() && (!directory || data.is_dir()))

@@ -36,8 +36,16 @@ pub(super) fn join(limits: ResourceLimits) -> io::Result<()> {
         Some(value) if given.contains(&controller) => fs::write(group.join(file), value),
         _ => Ok(()),
     };
-    set("pids", "pids.max", Some(limits.pids.unwrap_or(DEFAULT_PIDS).to_string()))?;
-    set("memory", "memory.max", limits.memory.map(|bytes| bytes.to_string()))?;
+    set(
+        "pids",
+        "pids.max",
+        Some(limits.pids.unwrap_or(DEFAULT_PIDS).to_string()),
+    )?;
+    set(
+        "memory",
+        "memory.max",
+        limits.memory.map(|bytes| bytes.to_string()),
+    )?;
     let share = |hundredths: u64| format!("{} {CPU_PERIOD}", hundredths * CPU_PERIOD / 100);
     set("cpu", "cpu.max", limits.cpu.map(share))?;
     fs::write(group.join("cgroup.procs"), "0")
@@ -61,7 +69,10 @@ fn parent() -> Option<PathBuf> {
 fn given_on(group: &Path) -> Vec<&'static str> {
     let given = fs::read_to_string(group.join("cgroup.subtree_control")).unwrap_or_default();
     let given: Vec<&str> = given.split_whitespace().collect();
-    CONTROLLERS.into_iter().filter(|name| given.contains(name)).collect()
+    CONTROLLERS
+        .into_iter()
+        .filter(|name| given.contains(name))
+        .collect()
 }
 
 /// Where groups are, and which is ours, from the two files the kernel tells it in.
@@ -93,7 +104,10 @@ mod tests {
     fn groups_and_ours_are_found_where_the_kernel_says() {
         let mounts = "36 24 0:30 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw\n";
         let own = "0::/user.slice/deft.scope\n";
-        let expected = ("/sys/fs/cgroup".into(), "/sys/fs/cgroup/user.slice/deft.scope".into());
+        let expected = (
+            "/sys/fs/cgroup".into(),
+            "/sys/fs/cgroup/user.slice/deft.scope".into(),
+        );
         assert_eq!(place_of(mounts, own), Some(expected));
         assert_eq!(place_of("", own), None);
     }
@@ -102,7 +116,11 @@ mod tests {
     fn only_controllers_that_are_given_on_count() {
         let group = tempfile::tempdir().unwrap();
         assert!(given_on(group.path()).is_empty());
-        fs::write(group.path().join("cgroup.subtree_control"), "cpuset memory pids\n").unwrap();
+        fs::write(
+            group.path().join("cgroup.subtree_control"),
+            "cpuset memory pids\n",
+        )
+        .unwrap();
         assert_eq!(given_on(group.path()), ["pids", "memory"]);
     }
 }

@@ -60,8 +60,16 @@ fn handled(abi: ABI) -> Result<Ruleset, RulesetError> {
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_all(abi))?;
     // Ports say nothing about hosts: the network is ruled by other means. Only asked for to tell versions apart.
-    let rules = if abi == ABI::V4 { rules.handle_access(AccessNet::ConnectTcp)? } else { rules };
-    if abi >= ABI::V6 { rules.scope(Scope::from_all(abi)) } else { Ok(rules) }
+    let rules = if abi == ABI::V4 {
+        rules.handle_access(AccessNet::ConnectTcp)?
+    } else {
+        rules
+    };
+    if abi >= ABI::V6 {
+        rules.scope(Scope::from_all(abi))
+    } else {
+        Ok(rules)
+    }
 }
 
 /// Restricts this thread and all that it will start, for ever.
@@ -108,11 +116,19 @@ struct Rules {
 
 impl Rules {
     fn allow(&mut self, path: &Path, rights: BitFlags<AccessFs>) -> io::Result<()> {
-        let place = open(path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
-            .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
+        let place = open(
+            path,
+            OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC,
+            Mode::empty(),
+        )
+        .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
         let is_directory = rustix::fs::fstat(&place)
             .is_ok_and(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode).is_dir());
-        let known = if is_directory { AccessFs::from_all(self.abi) } else { AccessFs::from_file(self.abi) };
+        let known = if is_directory {
+            AccessFs::from_all(self.abi)
+        } else {
+            AccessFs::from_file(self.abi)
+        };
         let rule: PathBeneath<OwnedFd> = PathBeneath::new(place, rights & known);
         (&mut self.created).add_rule(rule).map_err(io::Error::other)?;
         Ok(())

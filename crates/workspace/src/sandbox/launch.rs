@@ -9,7 +9,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use rustix::io::FdFlags;
+use rustix::io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
 use super::{Plan, Tier, bubblewrap, capabilities, cgroup, landlock, seccomp};
@@ -25,6 +25,9 @@ const CACHES: [(&str, &str, &str); 6] = [
     ("PYTHONUSERBASE", ".local", "python"),
     ("npm_config_cache", ".npm", "npm"),
 ];
+
+/// The least number under which this program is handed over, above those that scripts use themselves.
+const HANDED_OVER: i32 = 200;
 
 /// A plan with its places.
 #[derive(Clone, Debug)]
@@ -77,7 +80,9 @@ impl Launch {
             .map_err(setup("make a directory for temporary files"))?;
         match (self.plan.tier, &self.plan.bubblewrap) {
             (Tier::Namespaces, Some(program)) => {
-                let command = self.command_inside(program, inside).map_err(setup("find this program"))?;
+                let command = self
+                    .command_inside(program, inside)
+                    .map_err(setup("find this program"))?;
                 Ok(Some(command))
             }
             (Tier::Namespaces, None) => Err(setup("make namespaces")(io::ErrorKind::NotFound.into())),
@@ -87,8 +92,8 @@ impl Launch {
 
     fn command_inside(&self, bubblewrap: &Path, inside: &str) -> io::Result<Command> {
         // Handed over open: its file may lie where nothing can be seen from inside, or be replaced by now.
-        let this = File::open("/proc/self/exe")?;
-        rustix::io::fcntl_setfd(&this, FdFlags::empty())?;
+        let this = fcntl_dupfd_cloexec(File::open("/proc/self/exe")?, HANDED_OVER)?;
+        fcntl_setfd(&this, FdFlags::empty())?;
         let number = this.into_raw_fd();
         let mut command = Command::new(bubblewrap);
         command
@@ -147,7 +152,13 @@ impl Launch {
     pub fn environment(&self, given: Vec<(String, String)>) -> Vec<(String, String)> {
         let home = given.iter().find(|(name, _)| name == "HOME");
         let home = home.map_or_else(|| PathBuf::from("/"), |(_, home)| PathBuf::from(home));
-        let is_writable = |path: &Path| self.plan.policy.writable.iter().any(|root| path.starts_with(root));
+        let is_writable = |path: &Path| {
+            self.plan
+                .policy
+                .writable
+                .iter()
+                .any(|root| path.starts_with(root))
+        };
         let mut changed = Vec::new();
         for (variable, usual, ours) in CACHES {
             let set = given.iter().find(|(name, _)| name == variable);
@@ -163,7 +174,11 @@ impl Launch {
         changed.push(("TMPDIR", temporary));
         let mut all = given;
         all.retain(|(name, _)| !changed.iter().any(|(changed, _)| name == changed));
-        all.extend(changed.into_iter().map(|(name, place)| (name.to_owned(), place.display().to_string())));
+        all.extend(
+            changed
+                .into_iter()
+                .map(|(name, place)| (name.to_owned(), place.display().to_string())),
+        );
         all
     }
 

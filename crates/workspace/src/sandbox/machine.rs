@@ -41,7 +41,9 @@ pub enum Unavailable {
     #[error("bwrap is not installed; install the package bubblewrap")]
     NotInstalled,
     /// It is there and fails.
-    #[error("bwrap fails here ({0}); allow unprivileged user namespaces (on Ubuntu: an AppArmor profile for bwrap)")]
+    #[error(
+        "bwrap fails here ({0}); allow unprivileged user namespaces (on Ubuntu: an AppArmor profile for bwrap)"
+    )]
     Fails(String),
 }
 
@@ -64,7 +66,17 @@ fn bubblewrap() -> Result<PathBuf, Unavailable> {
     // The very namespaces and mounts that a sandbox needs: containers often forbid one of them.
     let trial = Command::new(&program)
         .args(["--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"])
-        .args(["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"])
+        .args([
+            "--ro-bind",
+            "/",
+            "/",
+            "--dev",
+            "/dev",
+            "--proc",
+            "/proc",
+            "--tmpfs",
+            "/tmp",
+        ])
         .args(["--", "/proc/self/exe", "--version"])
         .stdin(Stdio::null())
         .output()

@@ -36,16 +36,22 @@ pub enum Gap {
     #[error("the network is off: an allow-list needs bubblewrap (or set sandbox_network to all)")]
     NoAllowList,
     /// Protected paths are as writable as the rest of the workspace.
-    #[error("git hooks and agents' settings in the workspace can be changed: read-only places need bubblewrap")]
+    #[error(
+        "git hooks and agents' settings in the workspace can be changed: read-only places need bubblewrap"
+    )]
     Protected,
     /// Only the private directory for temporary files can be written, and names of hidden files can be listed.
-    #[error("/tmp is not private and is read-only (TMPDIR is), and names of hidden files can be seen")]
+    #[error(
+        "/tmp is shared and read-only (TMPDIR names a private place), and names of hidden files can be seen"
+    )]
     SharedView,
     /// Processes outside can be sent signals.
     #[error("your other processes can be sent signals: a newer kernel (6.12) or bubblewrap prevents that")]
     Signals,
     /// Services of this machine that listen on a socket in the file system can be talked to.
-    #[error("services of this machine that listen on socket files can be talked to: bubblewrap prevents that")]
+    #[error(
+        "services of this machine that listen on socket files can be talked to: bubblewrap prevents that"
+    )]
     Sockets,
 }
 
@@ -113,10 +119,16 @@ impl Plan {
         }
         check_limits(&policy, machine)?;
         // The same place by any name.
-        policy.hidden = policy.hidden.iter().filter_map(|path| path.canonicalize().ok()).collect();
+        policy.hidden = policy
+            .hidden
+            .iter()
+            .filter_map(|path| path.canonicalize().ok())
+            .collect();
         let (tier, gaps) = match &machine.bubblewrap {
             Ok(_) => (Tier::Namespaces, Vec::new()),
-            Err(reason) if policy.minimum == Tier::Namespaces => return Err(PolicyError::Tier(reason.clone())),
+            Err(reason) if policy.minimum == Tier::Namespaces => {
+                return Err(PolicyError::Tier(reason.clone()));
+            }
             Err(reason) if machine.landlock < LANDLOCK_ALONE => {
                 return lacking(format!(
                     "its Landlock has version {}, and {LANDLOCK_ALONE} is needed where {reason}",

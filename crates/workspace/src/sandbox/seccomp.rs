@@ -145,7 +145,12 @@ fn compile(
     errno: i32,
 ) -> Result<BpfProgram, seccompiler::BackendError> {
     #[cfg(target_arch = "x86_64")]
-    rules.append(&mut rules.iter().map(|(call, rules)| (call | X32, rules.clone())).collect());
+    rules.append(
+        &mut rules
+            .iter()
+            .map(|(call, rules)| (call | X32, rules.clone()))
+            .collect(),
+    );
     SeccompFilter::new(
         rules,
         SeccompAction::Allow,
