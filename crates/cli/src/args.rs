@@ -43,7 +43,7 @@ pub(crate) enum Command {
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) task: Task,
-    /// The directory to work in, in a sandbox, or local:DIR without one [env: DEFT_WORKSPACE] [default: this one]
+    /// The directory to work in, in a sandbox, or local:DIR without one [default: this one]
     #[arg(short, long, value_name = "NAME")]
     pub(crate) workspace: Option<WorkspaceName>,
     /// Print one JSON event a line

@@ -276,7 +276,7 @@ pub(crate) async fn open(
     record: &ConversationRecord,
 ) -> anyhow::Result<Conversation> {
     let place = workspace::open(&record.workspace, settings, record.id)?;
-    for gap in &place.gaps {
+    for gap in place.gaps {
         tell(gap);
     }
     let context = ToolContext {
@@ -312,6 +312,6 @@ pub(crate) async fn open(
 
 /// On standard error, beside whatever is shown of the conversation.
 #[allow(clippy::print_stderr)] // this is the command line
-fn tell(gap: &Gap) {
+fn tell(gap: Gap) {
     anstream::eprintln!("deft: note: {gap}");
 }

@@ -13,3 +13,7 @@ mod mcp;
 mod models;
 #[path = "it/sandbox.rs"]
 mod sandbox;
+#[path = "it/sandbox_network.rs"]
+mod sandbox_network;
+#[path = "it/workspaces.rs"]
+mod workspaces;
