@@ -13,7 +13,7 @@ use ::landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, Ruleset, RulesetAttr,
     RulesetCreated, RulesetCreatedAttr, RulesetError, Scope, make_bitflags,
 };
-use rustix::fs::{Mode, OFlags, open};
+use rustix::fs::{FileType, Mode, OFlags, fstat, open};
 
 use super::{Plan, Tier};
 
@@ -122,9 +122,11 @@ impl Rules {
             Mode::empty(),
         )
         .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
-        let is_directory = rustix::fs::fstat(&place)
-            .is_ok_and(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode).is_dir());
-        let known = if is_directory {
+        let kind = FileType::from_raw_mode(fstat(&place)?.st_mode);
+        if kind.is_symlink() {
+            return Ok(()); // where it leads is given, or not, by itself
+        }
+        let known = if kind.is_dir() {
             AccessFs::from_all(self.abi)
         } else {
             AccessFs::from_file(self.abi)
@@ -134,14 +136,11 @@ impl Rules {
         Ok(())
     }
 
-    /// For what may be gone by now, and for what is a link, which gives nothing.
+    /// For what may be gone by now.
     fn allow_if_there(&mut self, path: &Path, rights: BitFlags<AccessFs>) -> io::Result<()> {
-        match path.symlink_metadata() {
-            Ok(data) if !data.is_symlink() => match self.allow(path, rights) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-                outcome => outcome,
-            },
-            _ => Ok(()),
+        match self.allow(path, rights) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            outcome => outcome,
         }
     }
 }
