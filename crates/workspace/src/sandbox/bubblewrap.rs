@@ -69,8 +69,12 @@ fn mounts(launch: &Launch) -> BTreeMap<PathBuf, Mount> {
     let policy = &launch.plan.policy;
     let mut mounts: BTreeMap<PathBuf, Mount> = BTreeMap::new();
     mounts.extend(policy.readable.iter().map(|path| (path.clone(), Mount::ReadOnly)));
-    // Sockets of services are there, and connecting to one is not writing. /var/run leads there too.
-    mounts.insert("/run".into(), Mount::EmptyDirectory);
+    // Sockets of services are there, and connecting to one is not writing. The second is mostly a link to the first.
+    for services in ["/run", "/var/run"].map(Path::new) {
+        if services.is_dir() && !services.is_symlink() {
+            mounts.insert(services.to_owned(), Mount::EmptyDirectory);
+        }
+    }
     if let Ok(names) = Path::new("/etc/resolv.conf").canonicalize()
         && names.starts_with("/run")
     {
