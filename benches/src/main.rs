@@ -13,6 +13,7 @@ mod machine;
 mod memory;
 mod place;
 mod report;
+mod sandbox;
 mod search;
 mod start;
 mod steps;
@@ -44,10 +45,11 @@ fn main() -> anyhow::Result<()> {
         .canonicalize()
         .with_context(|| format!("there is no {}; build it with `make build`", deft.display()))?;
     let machine = Machine::look();
-    let measures: [Measure; 10] = [
+    let measures: [Measure; 11] = [
         start::measure,
         streams::measure,
         commands::measure,
+        sandbox::measure,
         browser::measure,
         search::measure,
         edits::measure,

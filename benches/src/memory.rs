@@ -28,7 +28,7 @@ pub(crate) fn measure(deft: &Path) -> anyhow::Result<Section> {
         .arg("--data-dir")
         .arg(place.path("data"))
         .arg("--workspace")
-        .arg(place.work())
+        .arg(format!("local:{}", place.work().display())) // the executor is its only child
         // The settings of whoever measures are not measured.
         .env_clear()
         .env("PATH", std::env::var_os("PATH").unwrap_or_default())

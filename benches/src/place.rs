@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context;
-use deft_workspace::LocalWorkspace;
+use deft_workspace::sandbox::{Machine, Plan};
+use deft_workspace::{LocalWorkspace, Policy};
 use tempfile::TempDir;
 use tokio::runtime::{Builder, Runtime};
 
@@ -47,7 +48,17 @@ impl Place {
             directory: self.socket.path().join("executor"), // which makes it, for itself alone
             linger: Duration::from_secs(5),
             quiet_limit: Duration::from_secs(30),
+            sandbox: None,
         }
+    }
+
+    /// The same, sandboxed as by default.
+    pub(crate) fn sandboxed(&self, deft: &Path) -> anyhow::Result<LocalWorkspace> {
+        let policy = Policy::for_user(None, &self.path("state"));
+        Ok(LocalWorkspace {
+            sandbox: Some(Plan::new(policy, &Machine::probe(), &self.work())?),
+            ..self.workspace(deft)
+        })
     }
 }
 

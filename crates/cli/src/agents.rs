@@ -61,7 +61,7 @@ impl Helpers {
         let store = self.store.as_ref();
         let record = match resume {
             Some(task) => compose::find(store, task.strip_prefix(ID_PREFIX).unwrap_or(task)).await?,
-            None => compose::create(store, self.parent.workspace.as_ref()).await?,
+            None => compose::create(store, &self.parent.workspace.parse()?).await?,
         };
         let mut settings = self.settings.clone();
         settings.max_cost.value = budget.or(settings.max_cost.value);

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use deft_workspace::WorkspaceName;
 
 use crate::settings::Flags;
 
@@ -37,6 +38,8 @@ pub(crate) enum Command {
     Mcp(Mcp),
     /// The settings in force, and where each comes from
     Config(Listing),
+    /// What this machine offers, and what to do about what it lacks
+    Doctor(Listing),
     /// The process that runs tools beside the files (started by Deft itself)
     #[command(subcommand, hide = true)]
     Executor(Executor),
@@ -46,9 +49,9 @@ pub(crate) enum Command {
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) task: Task,
-    /// The directory to work in [default: this one]
-    #[arg(short, long, value_name = "DIR")]
-    pub(crate) workspace: Option<PathBuf>,
+    /// The directory to work in, in a sandbox, or local:DIR without one [default: this one]
+    #[arg(short, long, value_name = "NAME")]
+    pub(crate) workspace: Option<WorkspaceName>,
     /// Print one JSON event a line
     #[arg(long)]
     pub(crate) json: bool,
@@ -207,15 +210,24 @@ pub(crate) struct Restore {
 #[derive(Subcommand)]
 pub(crate) enum Executor {
     /// Serve calls on a socket in a private directory
-    Serve {
-        #[command(flatten)]
-        place: ExecutorPlace,
-        /// Another directory whose files and repositories may be asked for (can be repeated)
-        #[arg(long = "root", value_name = "DIR")]
-        roots: Vec<PathBuf>,
-    },
+    Serve(ExecutorServe),
     /// Join standard input and output to the executor of a directory, starting it if need be
     Attach(ExecutorPlace),
+}
+
+#[derive(Args)]
+pub(crate) struct ExecutorServe {
+    #[command(flatten)]
+    pub(crate) place: ExecutorPlace,
+    /// Another directory whose files and repositories may be asked for (can be repeated)
+    #[arg(long = "root", value_name = "DIR")]
+    pub(crate) roots: Vec<PathBuf>,
+    /// How it is to be shut in
+    #[arg(long, value_name = "JSON")]
+    pub(crate) plan: Option<String>,
+    /// Given to the process that runs inside by the one outside
+    #[arg(long, requires = "plan")]
+    pub(crate) inside: bool,
 }
 
 #[derive(Args)]

@@ -6,13 +6,13 @@ use anyhow::Context;
 use deft_executor::Client;
 use deft_store::Owner;
 use deft_tools::{Change, CheckpointId, Effect, NotKept, Overwrite};
-use deft_workspace::Workspace;
 
 use crate::args::{Checkpoints, Restore};
 use crate::compose;
 use crate::exit::Exit;
 use crate::output::{json_line, one_line};
 use crate::settings::{Flags, Settings, Surroundings};
+use crate::workspace;
 
 /// Changes that are shown; of more only the number is told.
 const MAX_SHOWN: usize = 100;
@@ -111,7 +111,7 @@ impl Reached {
         let settings = Settings::load(flags, &surroundings, &surroundings.current_dir)?;
         let store = compose::open_store(&settings)?;
         let record = compose::find(store.as_ref(), id).await?;
-        let workspace = compose::workspace(&settings, &record)?;
+        let workspace = workspace::open(&record.workspace, &settings, record.id)?.workspace;
         Ok(Self {
             client: Client::connect(workspace.open().await?).await?,
             store,

@@ -1,7 +1,7 @@
 //! Puts the parts together: store, model, workspace, conversation.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
@@ -13,16 +13,15 @@ use deft_llm::{
 use deft_store::{ConversationRecord, Durability, NewConversation, Options, Owner, SqliteStore, Store};
 use deft_tools::{Preset, SecretSet, TerminalOptions, ToolContext, Toolbox};
 use deft_types::{ConversationId, Money, Secret, ToolSpec};
-use deft_workspace::LocalWorkspace;
+use deft_workspace::sandbox::Gap;
+use deft_workspace::{Workspace, WorkspaceName};
 use uuid::Uuid;
 
 use crate::agents;
 use crate::mcp;
 use crate::settings::{self, ModelTable, Settings, prepare_data_dir};
 use crate::toolbox::toolbox;
-
-/// A Unix socket's path has at most 108 bytes with its end mark.
-const MAX_SOCKET_PATH: usize = 107;
+use crate::workspace;
 
 /// Calls of one reply that may run at the same time.
 const PARALLEL_CALLS: usize = 8;
@@ -260,13 +259,16 @@ fn providers_address(model: &str) -> Option<String> {
     std::env::var(variable).ok().filter(|address| !address.is_empty())
 }
 
-/// Begins a conversation in a directory.
-pub(crate) async fn create(store: &dyn Store, workspace: &Path) -> anyhow::Result<ConversationRecord> {
+/// Begins a conversation in a workspace.
+pub(crate) async fn create(
+    store: &dyn Store,
+    workspace: &WorkspaceName,
+) -> anyhow::Result<ConversationRecord> {
     let id = ConversationId(Uuid::new_v4()); // told apart by how they begin
     let conversation = NewConversation {
         id,
         created_at: RealWorld.now(),
-        workspace: workspace.display().to_string(),
+        workspace: workspace::kept(workspace),
         settings: serde_json::Value::Null,
     };
     store.create(conversation).await?;
@@ -296,7 +298,12 @@ pub(crate) async fn open_as(
     has: &(dyn Fn(&str) -> bool + Sync),
     depth: u32,
 ) -> anyhow::Result<Conversation> {
-    let (workspace, mut tools) = place(settings, record.id, Path::new(&record.workspace))?;
+    let place = workspace::open(&record.workspace, settings, record.id)?;
+    for gap in place.gaps.iter().copied() {
+        tell(gap);
+    }
+    let context = context(&place);
+    let mut tools = toolbox(&context, TerminalOptions::default())?.specs();
     tools.retain(|tool| has(tool.name()));
     let host = Toolbox::host();
     let taken = tools
@@ -304,11 +311,6 @@ pub(crate) async fn open_as(
         .chain(&host.specs())
         .map(|tool| tool.name().to_owned())
         .collect();
-    let context = ToolContext {
-        workspace: workspace.root.clone(),
-        private_dir: workspace.directory.clone(),
-        env: Vec::new(),
-    };
     let served = mcp::offer::from_elsewhere(settings, &context, taken).await?;
     let host = served.into_iter().fold(host, Toolbox::with);
     let helpers = agents::Helpers::of(settings, &store, record, depth);
@@ -320,8 +322,8 @@ pub(crate) async fn open_as(
         model_name: opened.name,
         models: Some(Arc::new(NamedModels(settings.clone()))),
         agents: helpers,
-        workspace: Arc::new(workspace),
-        directory: record.workspace.clone(),
+        workspace: place.workspace,
+        directory: place.root.display().to_string(),
         tools,
         host,
         responses: BTreeMap::new(),
@@ -343,50 +345,28 @@ pub(crate) async fn open_as(
     Ok(Conversation::open(parts).await?)
 }
 
-/// Where a conversation works.
-pub(crate) fn workspace(settings: &Settings, record: &ConversationRecord) -> anyhow::Result<LocalWorkspace> {
-    workspace_at(settings, record.id, Path::new(&record.workspace))
-}
-
-fn workspace_at(settings: &Settings, id: ConversationId, root: &Path) -> anyhow::Result<LocalWorkspace> {
-    Ok(LocalWorkspace {
-        program: PathBuf::from("/proc/self/exe"), // stays right when the file is replaced by an update
-        root: root.to_owned(),
-        directory: executor_directory(&settings.data_dir.value, id)?,
-        linger: settings.executor_linger.value,
-        quiet_limit: settings.terminal_no_change_timeout.value,
-    })
-}
-
 /// Where the tools of a conversation run, and which there are.
 pub(crate) fn place(
     settings: &Settings,
     id: ConversationId,
     root: &Path,
-) -> anyhow::Result<(LocalWorkspace, Vec<ToolSpec>)> {
-    let workspace = workspace_at(settings, id, root)?;
-    if !root.is_dir() {
-        return Err(deft_workspace::WorkspaceError::Missing(root.to_owned()).into());
-    }
-    let context = ToolContext {
-        workspace: root.to_owned(),
-        private_dir: workspace.directory.clone(),
-        env: Vec::new(),
-    };
-    let tools = toolbox(&context, TerminalOptions::default())?.specs();
-    Ok((workspace, tools))
+) -> anyhow::Result<(Arc<dyn Workspace>, Vec<ToolSpec>)> {
+    let place = workspace::open(&root.display().to_string(), settings, id)?;
+    let tools = toolbox(&context(&place), TerminalOptions::default())?.specs();
+    Ok((place.workspace, tools))
 }
 
-/// Where a conversation's executor has its socket: in the data directory, unless that makes the socket's path
-/// longer than the system allows.
-fn executor_directory(data_dir: &Path, id: ConversationId) -> anyhow::Result<PathBuf> {
-    let hex = id.hex();
-    let directory = data_dir.join("executors").join(&hex);
-    if directory.as_os_str().len() + 1 + deft_executor::daemon::SOCKET.len() <= MAX_SOCKET_PATH {
-        return Ok(directory);
+/// What tools need to know to describe themselves.
+fn context(place: &workspace::Opened) -> ToolContext {
+    ToolContext {
+        workspace: place.root.clone(),
+        private_dir: place.directory.clone(),
+        env: Vec::new(),
     }
-    let user = rustix::process::geteuid().as_raw();
-    let ours = std::env::temp_dir().join(format!("deft-{user}"));
-    deft_executor::daemon::private_directory(&ours)?; // others can write beside it
-    Ok(ours.join(hex))
+}
+
+/// On standard error, beside whatever is shown of the conversation.
+#[allow(clippy::print_stderr)] // this is the command line
+fn tell(gap: Gap) {
+    anstream::eprintln!("deft: note: {gap}");
 }

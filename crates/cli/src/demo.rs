@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use deft_types::{Message, Role};
+use deft_workspace::WorkspaceName;
 
 use crate::args::Plain;
 use crate::compose;
@@ -13,6 +14,7 @@ use crate::exit::Exit;
 use crate::screen::Format;
 use crate::settings::{Settings, Surroundings};
 use crate::watch::Watched;
+use crate::workspace;
 
 const TASK: &str = "The test of this project fails. Find out why, repair it, and show that the test passes.";
 
@@ -34,7 +36,8 @@ pub(crate) async fn demo(args: &Plain) -> anyhow::Result<Exit> {
     let settings = Settings::load(&args.flags, &surroundings, &workspace)?;
     let store = compose::open_store(&settings)?;
     let model = compose::open_model("demo", &settings)?;
-    let record = compose::create(store.as_ref(), &workspace).await?;
+    let name = workspace::resolve(WorkspaceName::Sandbox(workspace))?;
+    let record = compose::create(store.as_ref(), &name).await?;
     let conversation = compose::open(&settings, store.clone(), model, &record).await?;
     let task = Message::text(Role::User, TASK);
     Watched {

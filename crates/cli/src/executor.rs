@@ -8,25 +8,62 @@ use anyhow::Context;
 use deft_executor::Executor;
 use deft_executor::daemon::Daemon;
 use deft_tools::{TerminalOptions, ToolContext};
+use deft_workspace::sandbox::Launch;
 use deft_workspace::{LocalWorkspace, Workspace};
 use tokio::io::AsyncWriteExt;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinSet;
 
-use crate::args::ExecutorPlace;
+use crate::args::{ExecutorPlace, ExecutorServe};
 use crate::toolbox::toolbox;
 
+/// What the process outside adds to its own arguments for the one inside.
+const INSIDE: &str = "--inside";
+
+/// Shuts itself in if it is to be, and serves. Nothing here may start a thread before that.
+pub(crate) fn serve(args: ExecutorServe) -> anyhow::Result<()> {
+    let Some(plan) = &args.plan else {
+        return crate::wait(serve_calls(args.place, args.roots, None));
+    };
+    let launch = Launch {
+        plan: serde_json::from_str(plan).context("the plan of the sandbox cannot be read")?,
+        root: args.place.workspace.clone(),
+        directory: args.place.directory.clone(),
+    };
+    if !args.inside
+        && let Some(command) = launch.prepare(INSIDE)?
+    {
+        return Ok(launch.run(command)?);
+    }
+    launch.restrict_self()?;
+    crate::wait(serve_calls(args.place, args.roots, Some(launch)))
+}
+
 /// Serves until a client asks for the end, none has been there for long, or it is told to terminate.
-pub(crate) async fn serve(place: ExecutorPlace, roots: Vec<PathBuf>) -> anyhow::Result<()> {
+async fn serve_calls(
+    place: ExecutorPlace,
+    roots: Vec<PathBuf>,
+    launch: Option<Launch>,
+) -> anyhow::Result<()> {
     // A session of its own: Ctrl-C and the end of a terminal are the client's business.
     let _ = rustix::process::setsid();
     deft_tools::become_subreaper().context("cannot adopt the processes that tools leave behind")?;
     let daemon = Daemon::bind(&place.directory)?;
+    let mut env: Vec<(String, String)> = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect();
+    let mut way_out = JoinSet::new(); // closed when we end
+    if let Some(launch) = launch {
+        env = launch.environment(env);
+        if let Some(forwarder) = launch.way_out().await? {
+            env.extend(forwarder.environment());
+            way_out.spawn(forwarder.serve());
+        }
+    }
     let context = ToolContext {
         workspace: place.workspace.clone(),
         private_dir: place.directory.clone(),
-        env: std::env::vars_os()
-            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-            .collect(),
+        env,
     };
     let options = TerminalOptions {
         quiet_limit: Duration::from_secs(place.quiet_limit),
@@ -58,6 +95,7 @@ pub(crate) async fn attach(place: ExecutorPlace) -> anyhow::Result<()> {
         directory: place.directory,
         linger: Duration::from_secs(place.linger),
         quiet_limit: Duration::from_secs(place.quiet_limit),
+        sandbox: None,
     };
     let (mut from_executor, mut to_executor) = tokio::io::split(workspace.open().await?);
     let (mut stdin, mut stdout) = (tokio::io::stdin(), tokio::io::stdout());

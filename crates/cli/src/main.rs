@@ -9,6 +9,7 @@ mod client_model;
 mod compose;
 mod config;
 mod demo;
+mod doctor;
 mod executor;
 mod exit;
 mod list;
@@ -22,6 +23,7 @@ mod settings;
 mod show;
 mod toolbox;
 mod watch;
+mod workspace;
 
 use std::future::Future;
 use std::io;
@@ -49,9 +51,8 @@ fn main() -> ExitCode {
         Command::Models(args) => while_read(wait(models::models(args))),
         Command::Mcp(args) => while_read(wait(mcp::mcp(args))),
         Command::Config(args) => while_read(config::config(&args)),
-        Command::Executor(Executor::Serve { place, roots }) => {
-            wait(executor::serve(place, roots)).map(|()| Exit::Finished)
-        }
+        Command::Doctor(args) => while_read(doctor::doctor(&args)),
+        Command::Executor(Executor::Serve(args)) => executor::serve(args).map(|()| Exit::Finished),
         Command::Executor(Executor::Attach(place)) => wait(executor::attach(place)).map(|()| Exit::Finished),
     };
     result.unwrap_or_else(|error| complain(&error)).into()

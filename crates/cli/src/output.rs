@@ -4,6 +4,7 @@
 //! move the cursor, set the title or hide a part of itself. Begin reading at [`Printer::print`].
 
 mod action;
+mod check;
 mod clip;
 mod conversations;
 mod diff;
@@ -24,6 +25,7 @@ use deft_types::{
     text_of,
 };
 
+pub(crate) use self::check::check_line;
 use self::clip::Clip;
 pub(crate) use self::conversations::{ConversationRow, conversation_table};
 pub(crate) use self::line::{event_line, json_line, one_line, one_sentence};

@@ -1,12 +1,12 @@
 //! `deft run`: a task from the command line to its end.
 
 use std::io::Read;
-use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use deft_store::ConversationRecord;
 use deft_store::Store;
 use deft_types::{Message, Role, Status};
+use deft_workspace::WorkspaceName;
 
 use crate::args::{Resume, Run, Task};
 use crate::compose;
@@ -15,15 +15,18 @@ use crate::mcp;
 use crate::screen::Format;
 use crate::settings::{Settings, Surroundings};
 use crate::watch::Watched;
+use crate::workspace;
 
 pub(crate) async fn run(args: Run) -> anyhow::Result<Exit> {
     let surroundings = Surroundings::of_this_process()?;
     let task = args.task.read()?;
-    let here = args
-        .workspace
-        .clone()
-        .unwrap_or_else(|| surroundings.current_dir.clone());
-    let mut settings = Settings::load(&args.flags, &surroundings, &here)?;
+    let here = surroundings.current_dir.clone();
+    let mut name = args.workspace.clone();
+    if name.is_none() {
+        name = Settings::load(&args.flags, &surroundings, &here)?.workspace.value;
+    }
+    let name = name.unwrap_or_else(|| WorkspaceName::Sandbox(here.clone()));
+    let mut settings = Settings::load(&args.flags, &surroundings, name.directory().unwrap_or(&here))?;
     let store = compose::open_store(&settings)?;
 
     let resumed = args.resume.find(store.as_ref()).await?;
@@ -36,7 +39,8 @@ pub(crate) async fn run(args: Run) -> anyhow::Result<Exit> {
             return Err(UsageError(sentence).into());
         }
         // What the project says is said by the one that the conversation is about.
-        settings = Settings::load(&args.flags, &surroundings, Path::new(&record.workspace))?;
+        let name: WorkspaceName = record.workspace.parse()?;
+        settings = Settings::load(&args.flags, &surroundings, name.directory().unwrap_or(&here))?;
     } else if task.is_none() {
         return Err(
             UsageError("there is nothing to do: give a task with -t TEXT, -f FILE or -".to_owned()).into(),
@@ -58,7 +62,7 @@ pub(crate) async fn run(args: Run) -> anyhow::Result<Exit> {
     .await?;
     let record = match resumed {
         Some(record) => record,
-        None => compose::create(store.as_ref(), &directory(&here)?).await?,
+        None => compose::create(store.as_ref(), &workspace::resolve(name)?).await?,
     };
     let conversation = compose::open(&settings, store.clone(), model, &record).await?;
     let format = if args.json { Format::Json } else { Format::Human };
@@ -73,17 +77,6 @@ pub(crate) async fn run(args: Run) -> anyhow::Result<Exit> {
     .await?;
     mcp::offer::remember(&settings, store.as_ref(), record.id).await?;
     Ok(exit)
-}
-
-/// The directory to work in, as one absolute path without links.
-fn directory(path: &Path) -> anyhow::Result<PathBuf> {
-    let found = path.canonicalize().ok().filter(|path| path.is_dir());
-    found.with_context(|| {
-        format!(
-            "the workspace {} does not exist or is not a directory",
-            path.display()
-        )
-    })
 }
 
 impl Task {

@@ -93,10 +93,7 @@ impl Composition for Parts {
     fn place(&self, id: ConversationId, root: &Path) -> Result<Place, String> {
         let (workspace, tools) =
             compose::place(&self.settings, id, root).map_err(|error| crate::output::one_sentence(&error))?;
-        Ok(Place {
-            workspace: Arc::new(workspace),
-            tools,
-        })
+        Ok(Place { workspace, tools })
     }
 
     fn tools(&self) -> Vec<String> {

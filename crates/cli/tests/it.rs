@@ -13,5 +13,11 @@ mod layers;
 mod mcp;
 #[path = "it/models.rs"]
 mod models;
+#[path = "it/sandbox.rs"]
+mod sandbox;
+#[path = "it/sandbox_network.rs"]
+mod sandbox_network;
 #[path = "it/serve.rs"]
 mod serve;
+#[path = "it/workspaces.rs"]
+mod workspaces;

@@ -2,8 +2,15 @@
 //!
 //! Say where, get an executor's byte stream: that is all a [`Workspace`] is to the engine, which cannot
 //! tell one kind from another. This crate knows nothing of agents.
+//!
+//! Begin reading at [`Workspace`] and [`LocalWorkspace`], then [`Policy`] (what an executor may do), [`sandbox`] (how
+//! that is enforced on this machine) and [`egress`] (how it reaches the network all the same).
 
+pub mod egress;
 mod local;
+mod name;
+mod policy;
+pub mod sandbox;
 
 use std::path::PathBuf;
 
@@ -11,6 +18,8 @@ use futures::future::BoxFuture;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 pub use local::{LocalWorkspace, PASSED_ON};
+pub use name::{Image, SshPlace, WorkspaceName, WorkspaceNameError};
+pub use policy::{Network, Policy, ResourceLimits};
 
 /// A byte stream to an executor.
 pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -31,6 +40,12 @@ pub enum WorkspaceError {
     /// There is no such directory. Name one that exists.
     #[error("the workspace {} does not exist or is not a directory; create it or name another one", .0.display())]
     Missing(PathBuf),
+    /// A kind of workspace that this build does not have.
+    #[error("{0} cannot be opened: this kind of workspace is not built in; name a directory, or local:PATH")]
+    NotBuiltIn(WorkspaceName),
+    /// The sandbox cannot be had as it was asked for.
+    #[error(transparent)]
+    Policy(#[from] sandbox::PolicyError),
     /// The executor's private directory cannot be used.
     #[error(transparent)]
     Directory(#[from] deft_executor::daemon::DaemonError),

@@ -1,6 +1,7 @@
 //! A directory of this machine, with the executor as a process of its own beside it.
 
 use std::fs::File;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -13,6 +14,7 @@ use tokio::io::AsyncReadExt;
 use tokio::net::UnixStream;
 use tokio::process::Command;
 
+use crate::sandbox::Plan;
 use crate::{Stream, Workspace, WorkspaceError};
 
 /// How long an executor may take until its socket is there.
@@ -42,7 +44,11 @@ pub const PASSED_ON: &[&str] = &[
     "SSL_CERT_DIR",
 ];
 
-/// A directory of this machine. Not sandboxed.
+/// The part of a sandboxed executor's directory that can be seen from inside. What we write ourselves lies beside
+/// it: a link that an agent put in its place would otherwise lead our writing anywhere.
+const INSIDE: &str = "in";
+
+/// A directory of this machine.
 #[derive(Clone, Debug)]
 pub struct LocalWorkspace {
     /// This program: it has the `executor` command.
@@ -55,6 +61,8 @@ pub struct LocalWorkspace {
     pub linger: Duration,
     /// How long a command may be silent before the agent is told.
     pub quiet_limit: Duration,
+    /// How the executor is shut in; none to let it do what its user may.
+    pub sandbox: Option<Plan>,
 }
 
 impl LocalWorkspace {
@@ -63,6 +71,7 @@ impl LocalWorkspace {
             return Err(WorkspaceError::Missing(self.root.clone()));
         }
         private_directory(&self.directory)?;
+        private_directory(&self.executors_own())?;
         if let Some(stream) = self.running().await {
             return Ok(stream);
         }
@@ -84,8 +93,24 @@ impl LocalWorkspace {
             .ok_or_else(|| failed("it ended as soon as it had started".to_owned()))
     }
 
+    /// The directory that the executor writes in.
+    fn executors_own(&self) -> PathBuf {
+        match self.sandbox {
+            Some(_) => self.directory.join(INSIDE),
+            None => self.directory.clone(),
+        }
+    }
+
     async fn running(&self) -> Option<Box<dyn Stream>> {
-        let stream = UnixStream::connect(self.directory.join(SOCKET)).await.ok()?;
+        let socket = self.executors_own().join(SOCKET);
+        // A link could lead to the socket of something else.
+        let is_socket = socket
+            .symlink_metadata()
+            .is_ok_and(|data| data.file_type().is_socket());
+        if !is_socket {
+            return None;
+        }
+        let stream = UnixStream::connect(socket).await.ok()?;
         Some(Box::new(stream))
     }
 
@@ -95,9 +120,12 @@ impl LocalWorkspace {
         let environment = PASSED_ON
             .iter()
             .filter_map(|name| std::env::var_os(name).map(|value| (name, value)));
+        let plan = self.sandbox.as_ref().map(serde_json::to_string).transpose();
+        let plan = plan.map_err(|error| error.to_string())?;
         let mut child = Command::new(&self.program)
             .args(["executor", "serve", "--directory"])
-            .arg(&self.directory)
+            .arg(self.executors_own())
+            .args(plan.iter().flat_map(|plan| ["--plan", plan]))
             .arg("--workspace")
             .arg(&self.root)
             .arg("--linger")

@@ -4,7 +4,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use deft_types::{Money, Secret};
+use deft_workspace::WorkspaceName;
+use deft_workspace::sandbox::Tier;
 
+use super::sandbox::{Directories, Hosts, NetworkMode};
 use super::value::{BaseUrl, Durability, Place, Secrecy, Shape, Shown, Value};
 use super::{Layers, McpTables, ModelTables, Setting, SettingsError, Source};
 
@@ -166,5 +169,43 @@ settings! {
     executor_linger: Duration {
         flag: Some("executor-linger"), env: ["DEFT_EXECUTOR_LINGER"], default: Some("300"),
         project: FromProject::Refused,
+    }
+    /// Where agents work if nobody says it: a path (sandboxed) or local:PATH (not)
+    workspace: Option<WorkspaceName> {
+        // A flag of `run`, with a short form.
+        flag: None, env: ["DEFT_WORKSPACE"], default: None, project: FromProject::Refused,
+    }
+    /// What a sandbox reaches over the network: off, allow-list (package registries and the like) or all
+    sandbox_network: NetworkMode {
+        flag: Some("sandbox-network"), env: ["DEFT_SANDBOX_NETWORK"], default: Some("allow-list"),
+        project: FromProject::Refused,
+    }
+    /// More hosts for the allow-list, with commas between
+    sandbox_allow: Option<Hosts> {
+        flag: Some("sandbox-allow"), env: ["DEFT_SANDBOX_ALLOW"], default: None,
+        project: FromProject::Refused,
+    }
+    /// More directories that a sandbox may write in, with commas between
+    sandbox_write: Option<Directories> {
+        flag: Some("sandbox-write"), env: ["DEFT_SANDBOX_WRITE"], default: None,
+        project: FromProject::Refused,
+    }
+    /// The weakest sandbox that will do: landlock, or namespaces (needs bubblewrap)
+    sandbox_minimum: Tier {
+        flag: Some("sandbox-minimum"), env: ["DEFT_SANDBOX_MINIMUM"], default: Some("landlock"),
+        project: FromProject::Refused,
+    }
+    /// Processes and threads a sandbox may have
+    sandbox_pids: Option<u64> {
+        flag: Some("sandbox-pids"), env: ["DEFT_SANDBOX_PIDS"], default: None, project: FromProject::Refused,
+    }
+    /// Megabytes of memory a sandbox may use
+    sandbox_memory: Option<u64> {
+        flag: Some("sandbox-memory"), env: ["DEFT_SANDBOX_MEMORY"], default: None,
+        project: FromProject::Refused,
+    }
+    /// Hundredths of a processor a sandbox may use: 150 is one and a half
+    sandbox_cpu: Option<u64> {
+        flag: Some("sandbox-cpu"), env: ["DEFT_SANDBOX_CPU"], default: None, project: FromProject::Refused,
     }
 }

@@ -200,6 +200,23 @@ fn a_project_may_not_set_what_decides_over_keys_and_data() {
         ("data_dir", "DEFT_DATA_DIR", "data_dir = \"/tmp\""),
         ("durability", "DEFT_DURABILITY", "durability = \"fsync\""),
         ("executor_linger", "DEFT_EXECUTOR_LINGER", "executor_linger = 9"),
+        ("workspace", "DEFT_WORKSPACE", "workspace = \"local:/\""),
+        (
+            "sandbox_network",
+            "DEFT_SANDBOX_NETWORK",
+            "sandbox_network = \"all\"",
+        ),
+        (
+            "sandbox_allow",
+            "DEFT_SANDBOX_ALLOW",
+            "sandbox_allow = \"evil.example\"",
+        ),
+        ("sandbox_write", "DEFT_SANDBOX_WRITE", "sandbox_write = \"~\""),
+        (
+            "sandbox_minimum",
+            "DEFT_SANDBOX_MINIMUM",
+            "sandbox_minimum = \"landlock\"",
+        ),
         (
             "a model that starts with script:",
             "DEFT_MODEL",
@@ -275,7 +292,8 @@ fn mistakes_in_a_file_are_told_with_file_line_and_remedy() {
         (
             "[llm]\nmodel = \"x\"",
             "1: there is no setting \"llm\"; known are model, api_key, base_url, ca_file, mcp_config, data_dir, max_steps, max_cost, \
-             durability, connect_timeout, idle_timeout, total_timeout, model_attempts, terminal_no_change_timeout, executor_linger",
+             durability, connect_timeout, idle_timeout, total_timeout, model_attempts, terminal_no_change_timeout, executor_linger, \
+             workspace, sandbox_network, sandbox_allow, sandbox_write, sandbox_minimum, sandbox_pids, sandbox_memory, sandbox_cpu",
         ),
         (
             "\n\nmax_steps = \"5\"",
@@ -418,6 +436,14 @@ fn the_settings_are_shown_as_a_file_with_sources() {
             "model_attempts = 5 # default",
             "terminal_no_change_timeout = 30 # default",
             "executor_linger = 300 # default",
+            "# workspace is not set",
+            "sandbox_network = \"allow-list\" # default",
+            "# sandbox_allow is not set",
+            "# sandbox_write is not set",
+            "sandbox_minimum = \"landlock\" # default",
+            "# sandbox_pids is not set",
+            "# sandbox_memory is not set",
+            "# sandbox_cpu is not set",
         ]
     );
     let json = machine.settings().to_json();

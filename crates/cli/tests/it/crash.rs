@@ -17,7 +17,8 @@ use deft_llm::ModelSettings;
 use deft_store::{NewConversation, Options, Owner, SqliteStore, Store};
 use deft_tools::{ToolContext, Toolbox};
 use deft_types::{ConversationId, Event, EventBody, EventId, Message, Role, Seq, Source, Status};
-use deft_workspace::LocalWorkspace;
+use deft_workspace::sandbox::{Machine, Plan};
+use deft_workspace::{LocalWorkspace, Policy};
 use uuid::Uuid;
 
 /// Set in the process that is to be killed: the directory of the case.
@@ -68,6 +69,12 @@ fn store(case: &Path) -> Arc<dyn Store> {
     Arc::new(SqliteStore::open(case.join("deft.db"), Options::default()).unwrap())
 }
 
+/// Shut in as by default, so that what holds for crashes holds with a sandbox.
+fn plan(work: &Path) -> Plan {
+    let policy = Policy::for_user(None, work.parent().unwrap());
+    Plan::new(policy, &Machine::probe(), work).unwrap()
+}
+
 /// What the process that is killed does: send the task once, run to the end.
 #[tokio::main(flavor = "current_thread")]
 async fn live(case: &Path, die_at: Option<usize>) {
@@ -100,6 +107,7 @@ async fn live(case: &Path, die_at: Option<usize>) {
             directory: case.join("x"),
             linger: Duration::from_secs(60),
             quiet_limit: Duration::from_secs(30),
+            sandbox: Some(plan(&work)),
         }),
         directory: work.display().to_string(),
         tools: Toolbox::standard(context).unwrap().specs(),

@@ -1,0 +1,130 @@
+//! From a workspace's name to the workspace.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Context;
+use deft_types::ConversationId;
+use deft_workspace::sandbox::{Gap, Machine, Plan};
+use deft_workspace::{
+    LocalWorkspace, Network, Policy, ResourceLimits, Workspace, WorkspaceError, WorkspaceName,
+};
+
+use crate::settings::{NetworkMode, Settings};
+
+/// A Unix socket's path has at most 108 bytes with its end mark.
+const MAX_SOCKET_PATH: usize = 107;
+/// What a sandboxed executor's socket has before its name.
+const INSIDE: usize = "in/".len();
+const MEGABYTE: u64 = 1024 * 1024;
+
+/// A workspace that can be opened, and what to know about it.
+pub(crate) struct Opened {
+    pub(crate) workspace: Arc<dyn Workspace>,
+    pub(crate) root: PathBuf,
+    /// The executor's own directory.
+    pub(crate) directory: PathBuf,
+    pub(crate) gaps: Vec<Gap>,
+}
+
+/// As it is kept with a conversation: a plain path where that means the same.
+pub(crate) fn kept(name: &WorkspaceName) -> String {
+    match name {
+        WorkspaceName::Sandbox(path) => path.display().to_string(),
+        other => other.to_string(),
+    }
+}
+
+/// The same with its directory as one absolute path without links.
+pub(crate) fn resolve(name: WorkspaceName) -> anyhow::Result<WorkspaceName> {
+    let directory = |path: &Path| {
+        let found = path.canonicalize().ok().filter(|path| path.is_dir());
+        found.with_context(|| {
+            format!(
+                "the workspace {} does not exist or is not a directory",
+                path.display()
+            )
+        })
+    };
+    match name {
+        WorkspaceName::Local(path) => directory(&path).map(WorkspaceName::Local),
+        WorkspaceName::Sandbox(path) => directory(&path).map(WorkspaceName::Sandbox),
+        other => Err(WorkspaceError::NotBuiltIn(other).into()),
+    }
+}
+
+/// The workspace of a conversation.
+pub(crate) fn open(kept: &str, settings: &Settings, id: ConversationId) -> anyhow::Result<Opened> {
+    let name: WorkspaceName = kept.parse()?;
+    let directory = executor_directory(&settings.data_dir.value, id)?;
+    let (root, sandbox) = match name {
+        WorkspaceName::Local(root) => (root, None),
+        WorkspaceName::Sandbox(root) => {
+            let plan = Plan::new(policy(settings)?, &Machine::probe(), &root)?;
+            (root, Some(plan))
+        }
+        other => return Err(WorkspaceError::NotBuiltIn(other).into()),
+    };
+    if !root.is_dir() {
+        return Err(WorkspaceError::Missing(root).into());
+    }
+    let gaps = sandbox.as_ref().map_or_else(Vec::new, |plan| plan.gaps.clone());
+    let workspace = LocalWorkspace {
+        program: PathBuf::from("/proc/self/exe"), // stays right when the file is replaced by an update
+        root: root.clone(),
+        directory: directory.clone(),
+        linger: settings.executor_linger.value,
+        quiet_limit: settings.terminal_no_change_timeout.value,
+        sandbox,
+    };
+    Ok(Opened {
+        workspace: Arc::new(workspace),
+        root,
+        directory,
+        gaps,
+    })
+}
+
+/// What the settings allow.
+pub(crate) fn policy(settings: &Settings) -> anyhow::Result<Policy> {
+    let home = std::env::home_dir().filter(|home| home.is_absolute());
+    let hosts = settings.sandbox_allow.value.clone().unwrap_or_default().0;
+    let writable = settings.sandbox_write.value.clone().unwrap_or_default().0;
+    let writable = writable.iter().map(|path| {
+        let missing = || format!("{} (setting sandbox_write) cannot be used", path.display());
+        path.canonicalize().with_context(missing)
+    });
+    Ok(Policy {
+        writable: writable.collect::<anyhow::Result<_>>()?,
+        network: match settings.sandbox_network.value {
+            NetworkMode::Off => Network::Off,
+            NetworkMode::AllowList => Network::AllowList { hosts },
+            NetworkMode::All => Network::All,
+        },
+        limits: ResourceLimits {
+            pids: settings.sandbox_pids.value,
+            memory: settings
+                .sandbox_memory
+                .value
+                .map(|megabytes| megabytes.saturating_mul(MEGABYTE)),
+            cpu: settings.sandbox_cpu.value,
+        },
+        minimum: settings.sandbox_minimum.value,
+        ..Policy::for_user(home.as_deref(), &settings.data_dir.value)
+    })
+}
+
+/// Where a conversation's executor has its socket: in the data directory, unless that makes the socket's path
+/// longer than the system allows.
+fn executor_directory(data_dir: &Path, id: ConversationId) -> anyhow::Result<PathBuf> {
+    let hex = id.hex();
+    let directory = data_dir.join("executors").join(&hex);
+    let socket = directory.as_os_str().len() + 1 + INSIDE + deft_executor::daemon::SOCKET.len();
+    if socket <= MAX_SOCKET_PATH {
+        return Ok(directory);
+    }
+    let user = rustix::process::geteuid().as_raw();
+    let ours = std::env::temp_dir().join(format!("deft-{user}"));
+    deft_executor::daemon::private_directory(&ours)?; // others can write beside it
+    Ok(ours.join(hex))
+}

@@ -1,0 +1,462 @@
+//! Attacks on the sandbox from inside, in each tier that it has. Each command says `LEAKED` or `ESCAPED` if it gets
+//! what it wants; each test also has something that must work, so that a dead shell passes none.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use deft_executor::{Client, Outcome, Update};
+use deft_types::{EditorCommand, FileEditorAction, Observation, TerminalAction};
+use deft_workspace::sandbox::{Machine, Plan, Tier, Unavailable};
+use deft_workspace::{LocalWorkspace, Network, Policy, Workspace};
+use tempfile::TempDir;
+
+/// A home with secrets in it, and a workspace beside them.
+pub(crate) struct Place {
+    home: TempDir,
+}
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        // Not below /tmp, all of which a sandbox with namespaces hides anyway.
+        let home = tempfile::Builder::new()
+            .prefix("sandbox-test")
+            .tempdir_in(env!("CARGO_TARGET_TMPDIR"))
+            .unwrap();
+        for directory in [
+            ".ssh",
+            ".aws",
+            ".mozilla/firefox",
+            "state/executors",
+            "work/.git/hooks",
+            "other",
+        ] {
+            fs::create_dir_all(home.path().join(directory)).unwrap();
+        }
+        for secret in [
+            ".ssh/id",
+            ".aws/credentials",
+            ".mozilla/firefox/logins.json",
+            ".netrc",
+            "state/deft.db",
+        ] {
+            fs::write(home.path().join(secret), "LEAKED").unwrap();
+        }
+        fs::write(home.path().join("work/.git/config"), "[core]\n").unwrap();
+        fs::write(home.path().join("work/deft.toml"), "").unwrap();
+        fs::write(home.path().join("readme"), "readable").unwrap();
+        symlink(home.path().join(".ssh"), home.path().join("innocent")).unwrap();
+        symlink(home.path().join(".ssh/id"), home.path().join("work/link")).unwrap();
+        Self { home }
+    }
+
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
+        self.home.path().canonicalize().unwrap().join(path)
+    }
+
+    fn policy(&self, network: Network) -> Policy {
+        Policy {
+            network,
+            ..Policy::for_user(Some(&self.path("")), &self.path("state"))
+        }
+    }
+
+    fn workspace(&self, plan: Plan) -> LocalWorkspace {
+        LocalWorkspace {
+            program: env!("CARGO_BIN_EXE_deft").into(),
+            root: self.path("work"),
+            directory: self.path("state/executors/1"),
+            linger: Duration::from_secs(60),
+            quiet_limit: Duration::from_secs(30),
+            sandbox: Some(plan),
+        }
+    }
+
+    pub(crate) async fn open(&self, tier: Tier, network: Network) -> Inside {
+        let plan = Plan::new(self.policy(network), &machine(tier), &self.path("work")).unwrap();
+        assert_eq!(plan.tier, tier);
+        let stream = self.workspace(plan).open().await.unwrap();
+        Inside(Client::connect(stream).await.unwrap())
+    }
+}
+
+/// This machine, or one like it without bubblewrap.
+fn machine(tier: Tier) -> Machine {
+    let machine = Machine::probe();
+    match tier {
+        Tier::Namespaces => machine,
+        Tier::Landlock => Machine {
+            bubblewrap: Err(Unavailable::NotInstalled),
+            engine_sockets: Vec::new(),
+            ..machine
+        },
+    }
+}
+
+/// The tiers that can be tried here. Where one is missing that is said, and in CI none may be.
+#[allow(clippy::print_stdout)] // what a test says is kept with its result
+pub(crate) fn tiers() -> Vec<Tier> {
+    let mut tiers = vec![Tier::Landlock];
+    match Machine::probe().bubblewrap {
+        Ok(_) => tiers.push(Tier::Namespaces),
+        Err(reason) => {
+            assert!(std::env::var_os("CI").is_none(), "{reason}");
+            println!("skipped with namespaces: {reason}");
+        }
+    }
+    tiers
+}
+
+pub(crate) struct Inside(Client);
+
+impl Inside {
+    pub(crate) async fn run(&self, command: &str) -> String {
+        let action = TerminalAction {
+            command: command.to_owned(),
+            ..TerminalAction::default()
+        };
+        let id = uuid::Uuid::new_v4().to_string();
+        let end = self
+            .0
+            .call(id.as_str().into(), "terminal".to_owned(), action.into())
+            .await
+            .end()
+            .await;
+        match end {
+            Update::Ended(Outcome::Observed { observation }) => match *observation {
+                Observation::Terminal(terminal) => format!("{:?}", terminal.content),
+                other => panic!("{other:?}"),
+            },
+            other => panic!("{command}: {other:?}"),
+        }
+    }
+
+    /// Runs a command that must be refused.
+    #[track_caller]
+    pub(crate) fn refuses(&self, command: &str) -> impl Future<Output = ()> {
+        let command = command.to_owned();
+        async move {
+            let output = self.run(&format!("{command}; echo a\"\"live")).await;
+            assert!(output.contains("alive"), "{command}: {output}");
+            assert!(
+                !output.contains("LEAKED") && !output.contains("ESCAPED"),
+                "{command}: {output}"
+            );
+        }
+    }
+
+    async fn edit(&self, action: FileEditorAction) -> String {
+        let id = uuid::Uuid::new_v4().to_string();
+        let end = self
+            .0
+            .call(id.as_str().into(), "file_editor".to_owned(), action.into())
+            .await
+            .end()
+            .await;
+        format!("{end:?}")
+    }
+
+    pub(crate) async fn close(self) {
+        self.0.shutdown().await;
+    }
+}
+
+#[tokio::test]
+async fn x1_secrets_cannot_be_read_and_nothing_outside_can_be_written() {
+    for tier in tiers() {
+        let place = Place::new();
+        let inside = place.open(tier, Network::Off).await;
+        let home = place.path("").display().to_string();
+        let home = home.trim_end_matches('/');
+        assert!(
+            inside
+                .run(&format!("cat {home}/readme"))
+                .await
+                .contains("readable"),
+            "{tier:?}"
+        );
+        for secret in [
+            ".ssh/id",
+            ".aws/credentials",
+            ".mozilla/firefox/logins.json",
+            ".netrc",
+            "state/deft.db",
+            "innocent/id",
+            "work/link",
+            "work/../.ssh/id",
+        ] {
+            inside.refuses(&format!("cat {home}/{secret}")).await;
+            inside
+                .refuses(&format!("cat /proc/self/root{home}/{secret}"))
+                .await;
+        }
+        inside.refuses("cat link").await;
+        inside
+            .refuses(&format!("ln {home}/.ssh/id hard && cat hard"))
+            .await;
+        inside
+            .refuses(&format!("cp -r {home}/.ssh copy && cat copy/id"))
+            .await;
+        for outside in [
+            format!("{home}/new"),
+            format!("{home}/readme"),
+            "/etc/deft-was-here".to_owned(),
+        ] {
+            inside
+                .refuses(&format!("echo x >> {outside} && echo ESCAPED"))
+                .await;
+            inside
+                .refuses(&format!("truncate -s 0 {outside} && echo ESCAPED"))
+                .await;
+            inside.refuses(&format!("rm {outside} && echo ESCAPED")).await;
+        }
+        inside
+            .refuses(&format!("mv {home}/other mine && echo ESCAPED"))
+            .await;
+        inside
+            .refuses("ls /etc/shadow && head -c 4 /etc/shadow | grep -q . && echo LEAKED")
+            .await;
+        let written = inside
+            .run("echo kept > made && echo t > \"$TMPDIR/t\" && cat made \"$TMPDIR/t\"")
+            .await;
+        assert!(written.contains("kept"), "{tier:?}: {written}");
+        inside.close().await;
+        assert_eq!(fs::read_to_string(place.path("readme")).unwrap(), "readable");
+        assert_eq!(fs::read_to_string(place.path("work/made")).unwrap(), "kept\n");
+        assert!(!place.path("new").exists() && !Path::new("/etc/deft-was-here").exists());
+    }
+}
+
+#[tokio::test]
+async fn x2_f2_file_tools_are_held_by_the_same_rules_as_commands() {
+    for tier in tiers() {
+        let place = Place::new();
+        let inside = place.open(tier, Network::Off).await;
+        for path in [".ssh/id", "work/link", "state/deft.db"] {
+            let view = FileEditorAction {
+                command: EditorCommand::View,
+                path: place.path(path).display().to_string(),
+                ..FileEditorAction::default()
+            };
+            let seen = inside.edit(view).await;
+            assert!(!seen.contains("LEAKED"), "{tier:?}: {seen}");
+        }
+        for path in ["new", "readme", "work/deft.toml"] {
+            let write = FileEditorAction {
+                command: EditorCommand::Create,
+                path: place.path(path).display().to_string(),
+                file_text: Some("ESCAPED".to_owned()),
+                ..FileEditorAction::default()
+            };
+            inside.edit(write).await;
+            if tier == Tier::Namespaces || !path.starts_with("work") {
+                let text = fs::read_to_string(place.path(path)).unwrap_or_default();
+                assert!(!text.contains("ESCAPED"), "{tier:?}: {path}");
+            }
+        }
+        inside.close().await;
+    }
+}
+
+#[tokio::test]
+async fn x3_hooks_and_settings_in_the_workspace_cannot_be_changed() {
+    if !tiers().contains(&Tier::Namespaces) {
+        return;
+    }
+    let place = Place::new();
+    let inside = place.open(Tier::Namespaces, Network::Off).await;
+    for attack in [
+        "echo evil > .git/hooks/pre-commit",
+        "echo evil >> .git/config",
+        "git config core.fsmonitor evil",
+        "echo evil > deft.toml",
+        "rm deft.toml",
+        "mv .git/hooks old && mkdir .git/hooks && echo evil > .git/hooks/pre-commit",
+        "mv .git old && cp -r old .git && echo evil > .git/hooks/pre-commit",
+        "rm -rf .git",
+        "ln .git/config alias && echo evil >> alias",
+        "mount -o remount,rw .git/hooks",
+    ] {
+        inside
+            .refuses(&format!("({attack}) 2>/dev/null && echo ESCAPED"))
+            .await;
+    }
+    assert!(
+        inside
+            .run("echo x > .git/index.lock && echo fi\"\"ne")
+            .await
+            .contains("fine")
+    );
+    inside.close().await;
+    assert_eq!(
+        fs::read_to_string(place.path("work/.git/config")).unwrap(),
+        "[core]\n"
+    );
+    assert!(
+        fs::read_dir(place.path("work/.git/hooks"))
+            .unwrap()
+            .next()
+            .is_none()
+    );
+    assert!(place.path("work/deft.toml").exists());
+}
+
+#[tokio::test]
+async fn x4_s2_processes_outside_can_be_neither_seen_into_nor_stopped() {
+    let mut victim = Command::new("sleep")
+        .arg("600")
+        .env("A_KEY", "LEAKED")
+        .stdin(Stdio::null())
+        .spawn()
+        .unwrap();
+    for tier in tiers() {
+        let place = Place::new();
+        let inside = place.open(tier, Network::Off).await;
+        let pid = victim.id();
+        inside
+            .refuses(&format!("cat /proc/{pid}/environ | tr '\\0' '\\n'"))
+            .await;
+        inside.refuses("cat /proc/*/environ | tr '\\0' '\\n'").await;
+        inside
+            .refuses(&format!("head -c 10 /proc/{pid}/mem && echo LEAKED"))
+            .await;
+        inside
+            .refuses(&format!("ls /proc/{pid}/root/ && echo ESCAPED"))
+            .await;
+        inside.refuses(&format!("kill -9 {pid} && echo ESCAPED")).await;
+        inside
+            .refuses("for e in $(env | cut -d= -f1); do case $e in LLM_*|AWS_*) echo LEAKED;; esac; done")
+            .await;
+        // The executor itself, which is given secrets.
+        inside.refuses("head -c 1 /proc/$PPID/mem && echo LEAKED").await;
+        inside.close().await;
+    }
+    assert!(victim.try_wait().unwrap().is_none(), "it was stopped");
+    victim.kill().unwrap();
+    victim.wait().unwrap();
+}
+
+#[tokio::test]
+async fn x8_the_means_of_the_sandbox_cannot_be_undone() {
+    for tier in tiers() {
+        let place = Place::new();
+        let inside = place.open(tier, Network::Off).await;
+        for attack in [
+            "unshare -Ur true",
+            "unshare -m true",
+            "mkdir -p empty && mount -t tmpfs none empty",
+            "mount -o remount,rw /",
+            "chroot / true",
+            "nsenter -t 1 -m true",
+            "mknod disk b 254 0",
+            "dd if=/dev/vda count=1 of=/dev/null",
+            "test \"$(awk '/CapEff/ {print $2}' /proc/self/status)\" = 000001ffffffffff",
+            "grep -q 'NoNewPrivs:.0' /proc/self/status",
+            "test -S /run/docker.sock",
+        ] {
+            inside
+                .refuses(&format!("{attack} 2>/dev/null && echo ESCAPED"))
+                .await;
+        }
+        inside.close().await;
+    }
+}
+
+#[tokio::test]
+async fn x5_nothing_is_left_when_a_sandbox_ends() {
+    for tier in tiers() {
+        let place = Place::new();
+        let inside = place.open(tier, Network::default()).await;
+        let mark = format!("6{}", std::process::id());
+        inside
+            .run(&format!(
+                "setsid nohup sleep {mark} >/dev/null 2>&1 & (trap '' TERM; sleep {mark}) & echo started"
+            ))
+            .await;
+        inside.close().await;
+        let directory = place.path("state").display().to_string();
+        let deadline = std::time::Instant::now() + Duration::from_secs(10);
+        loop {
+            let left = processes_with(&[&mark, &directory]);
+            if left.is_empty() {
+                break;
+            }
+            assert!(std::time::Instant::now() < deadline, "{tier:?}: {left:?}");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+}
+
+/// The command lines that name one of these.
+fn processes_with(words: &[&str]) -> Vec<String> {
+    let lines = fs::read_dir("/proc").unwrap().filter_map(|entry| {
+        let line = fs::read(entry.ok()?.path().join("cmdline")).ok()?;
+        Some(String::from_utf8_lossy(&line).replace('\0', " "))
+    });
+    lines
+        .filter(|line| words.iter().any(|word| line.contains(word)))
+        .collect()
+}
+
+#[tokio::test]
+async fn f7_a_link_that_an_agent_leaves_does_not_lead_our_own_writing_astray() {
+    for tier in tiers() {
+        let place = Place::new();
+        let victim = place.path("readme");
+        let inside = place.open(tier, Network::Off).await;
+        let own = place.path("state/executors/1");
+        for name in ["in/socket", "in/log", "in/lock", "lock", "log"] {
+            inside
+                .run(&format!("ln -sf {} {}/{name}", victim.display(), own.display()))
+                .await;
+        }
+        inside.close().await;
+        let again = place.open(tier, Network::Off).await;
+        assert!(again.run("echo ba\"\"ck").await.contains("back"), "{tier:?}");
+        again.close().await;
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "readable", "{tier:?}");
+    }
+}
+
+#[test]
+fn a_policy_that_cannot_be_enforced_is_refused_with_what_to_do() {
+    let place = Place::new();
+    let machine = Machine {
+        controllers: Vec::new(),
+        ..machine(Tier::Landlock)
+    };
+    let refusal = |policy: Policy, machine: &Machine, root: &str| {
+        Plan::new(policy, machine, &place.path(root))
+            .unwrap_err()
+            .to_string()
+    };
+    let mut limited = place.policy(Network::Off);
+    limited.limits.pids = Some(10);
+    assert!(refusal(limited, &machine, "work").contains("cgroup v2"));
+    let mut strict = place.policy(Network::Off);
+    strict.minimum = Tier::Namespaces;
+    assert!(refusal(strict, &machine, "work").contains("bubblewrap"));
+    assert!(refusal(place.policy(Network::Off), &machine, "").contains(".ssh"));
+    let without = Machine {
+        landlock: 0,
+        ..machine.clone()
+    };
+    assert!(refusal(place.policy(Network::Off), &without, "work").contains("--workspace local:PATH"));
+    let docker = Machine {
+        landlock: 6,
+        engine_sockets: vec!["/run/docker.sock".into()],
+        ..machine.clone()
+    };
+    assert!(refusal(place.policy(Network::Off), &docker, "work").contains("/run/docker.sock"));
+
+    // An allow-list becomes something stricter, and that is said.
+    let plan = Plan::new(place.policy(Network::default()), &machine, &place.path("work")).unwrap();
+    assert_eq!(plan.policy.network, Network::Off);
+    assert!(
+        plan.gaps
+            .iter()
+            .any(|gap| gap.to_string().contains("sandbox_network"))
+    );
+}

@@ -1,0 +1,100 @@
+//! What a sandbox reaches over the network.
+
+use std::fs;
+use std::time::Duration;
+
+use deft_workspace::Network;
+use deft_workspace::egress::{EgressRequest, Outcome};
+use deft_workspace::sandbox::Tier;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, UdpSocket};
+
+use crate::sandbox::{Place, tiers};
+
+#[tokio::test]
+async fn n12_without_a_network_nothing_is_reached() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let udp = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    let udp_port = udp.local_addr().unwrap().port();
+    for tier in tiers() {
+        let place = Place::new();
+        let inside = place.open(tier, Network::Off).await;
+        for host in ["127.0.0.1", "169.254.169.254", "1.1.1.1"] {
+            inside
+                .refuses(&format!(
+                    "timeout 3 bash -c 'echo hi > /dev/tcp/{host}/{port}' && echo ESCAPED"
+                ))
+                .await;
+        }
+        inside
+            .run(&format!("echo hi > /dev/udp/127.0.0.1/{udp_port}"))
+            .await;
+        inside.close().await;
+    }
+    let nobody = tokio::time::timeout(Duration::ZERO, listener.accept()).await;
+    assert!(nobody.is_err(), "somebody came through");
+    assert!(udp.try_recv(&mut [0; 8]).is_err(), "something came through");
+}
+
+#[tokio::test]
+async fn n12_an_allow_list_lets_through_what_it_names_and_records_it() {
+    if !tiers().contains(&Tier::Namespaces) {
+        return;
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let server = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut request = vec![0; 1024];
+        let length = stream.read(&mut request).await.unwrap();
+        let answer = "HTTP/1.1 200 OK\r\nContent-Length: 7\r\nConnection: close\r\n\r\nWELCOME";
+        stream.write_all(answer.as_bytes()).await.unwrap();
+        String::from_utf8_lossy(&request[..length]).into_owned()
+    });
+    let place = Place::new();
+    let hosts = vec![format!("127.0.0.1:{port}").parse().unwrap()];
+    let inside = place.open(Tier::Namespaces, Network::AllowList { hosts }).await;
+    let through_proxy = |address: &str, host: &str| {
+        format!(
+            "exec 3<>/dev/tcp/${{http_proxy#http://}}; printf 'GET {address} HTTP/1.1\\r\\nHost: {host}\\r\\n\\r\\n' >&3; timeout 20 cat <&3; exec 3<&-"
+        )
+        .replace("${http_proxy#http://}", "127.0.0.1/${http_proxy##*:}")
+    };
+    let got = inside
+        .run(&through_proxy(&format!("http://127.0.0.1:{port}/a?b"), "x"))
+        .await;
+    assert!(got.contains("WELCOME"), "{got}");
+    let request = server.await.unwrap();
+    assert!(
+        request.starts_with(&format!("GET /a?b HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n")),
+        "{request}"
+    );
+    for refused in [
+        "http://169.254.169.254/latest",
+        "http://127.0.0.1:1/",
+        "http://evil.example/",
+        "http://2130706433/",
+    ] {
+        let got = inside.run(&through_proxy(refused, "pypi.org")).await;
+        assert!(
+            got.contains("403 Forbidden") && got.contains("sandbox_allow"),
+            "{refused}: {got}"
+        );
+    }
+    // Past the proxy there is nothing.
+    inside
+        .refuses(&format!(
+            "timeout 3 bash -c 'echo hi > /dev/tcp/127.0.0.1/{port}' && echo ESCAPED"
+        ))
+        .await;
+    inside.close().await;
+    let record = fs::read_to_string(place.path("state/executors/1/in.egress.jsonl")).unwrap();
+    let outcomes: Vec<EgressRequest> = record
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(outcomes.len(), 5, "{record}");
+    assert_eq!(outcomes[0].outcome, Outcome::Connected);
+    assert_eq!(outcomes[1].outcome, Outcome::NotOnTheList);
+}

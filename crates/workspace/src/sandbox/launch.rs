@@ -1,0 +1,203 @@
+//! Carrying out a plan: from the process that is started to the one that is shut in.
+
+use std::ffi::OsString;
+use std::fs::{self, File, Permissions};
+use std::io;
+use std::os::fd::IntoRawFd;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rustix::io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
+use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+
+use super::{Plan, Tier, bubblewrap, capabilities, cgroup, landlock, seccomp};
+use crate::egress::{self, Egress, EgressError};
+use crate::policy::Network;
+
+/// Where programs keep what they fetch: the variable that says so, the usual place in a home, ours.
+const CACHES: [(&str, &str, &str); 6] = [
+    ("XDG_CACHE_HOME", ".cache", "cache"),
+    ("CARGO_HOME", ".cargo", "cargo"),
+    ("GOPATH", "go", "go"),
+    ("GRADLE_USER_HOME", ".gradle", "gradle"),
+    ("PYTHONUSERBASE", ".local", "python"),
+    ("npm_config_cache", ".npm", "npm"),
+];
+
+/// The least number under which this program is handed over, above those that scripts use themselves.
+const HANDED_OVER: i32 = 200;
+
+/// A plan with its places.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// What is to be enforced.
+    pub plan: Plan,
+    /// The workspace's directory.
+    pub root: PathBuf,
+    /// The executor's own directory, in which it may write too.
+    pub directory: PathBuf,
+}
+
+/// Why a process could not be shut in. It does not run then.
+#[derive(Debug, thiserror::Error)]
+pub enum LaunchError {
+    /// The kernel refused.
+    #[error("the sandbox cannot be set up ({what}: {error}); `deft doctor` shows what this machine can do")]
+    Setup {
+        /// What was to be done.
+        what: &'static str,
+        /// Why it failed.
+        error: io::Error,
+    },
+    /// No proxy, no network.
+    #[error(transparent)]
+    Egress(#[from] EgressError),
+}
+
+fn setup(what: &'static str) -> impl Fn(io::Error) -> LaunchError {
+    move |error| LaunchError::Setup { what, error }
+}
+
+impl Launch {
+    /// The directory for temporary files.
+    pub(super) fn temporary(&self) -> PathBuf {
+        self.directory.join("tmp")
+    }
+
+    /// What is done outside: by the process that was started, before it has a second thread. Gives the command that
+    /// runs this program again inside, with one more argument; none if this process itself is to be shut in.
+    pub fn prepare(&self, inside: &str) -> Result<Option<Command>, LaunchError> {
+        // Ctrl-C and the end of a terminal are the client's business.
+        let _ = rustix::process::setsid();
+        // Whoever only waits keeps no directory busy.
+        std::env::set_current_dir("/").map_err(setup("leave the directory"))?;
+        cgroup::join(self.plan.policy.limits).map_err(setup("limit what it uses"))?;
+        let temporary = self.temporary();
+        fs::create_dir_all(&temporary)
+            .and_then(|()| fs::set_permissions(&temporary, Permissions::from_mode(0o1777)))
+            .map_err(setup("make a directory for temporary files"))?;
+        match (self.plan.tier, &self.plan.bubblewrap) {
+            (Tier::Namespaces, Some(program)) => {
+                let command = self
+                    .command_inside(program, inside)
+                    .map_err(setup("find this program"))?;
+                Ok(Some(command))
+            }
+            (Tier::Namespaces, None) => Err(setup("make namespaces")(io::ErrorKind::NotFound.into())),
+            (Tier::Landlock, _) => Ok(None),
+        }
+    }
+
+    fn command_inside(&self, bubblewrap: &Path, inside: &str) -> io::Result<Command> {
+        // Handed over open: its file may lie where nothing can be seen from inside, or be replaced by now.
+        let this = fcntl_dupfd_cloexec(File::open("/proc/self/exe")?, HANDED_OVER)?;
+        fcntl_setfd(&this, FdFlags::empty())?;
+        let number = this.into_raw_fd();
+        let mut command = Command::new(bubblewrap);
+        command
+            .args(bubblewrap::options(self))
+            .arg("--")
+            .arg(format!("/proc/self/fd/{number}"))
+            .args(std::env::args_os().skip(1))
+            .arg(inside);
+        Ok(command)
+    }
+
+    /// Becomes the command, or runs it beside a proxy for what it may reach.
+    pub fn run(&self, mut command: Command) -> Result<(), LaunchError> {
+        let Network::AllowList { hosts } = &self.plan.policy.network else {
+            return Err(setup("start bubblewrap")(command.exec()));
+        };
+        let egress = Egress::new(hosts, &self.root, self.egress_log());
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(setup("start a runtime"))?;
+        runtime.block_on(async {
+            let proxy = egress.bind(&self.egress_socket())?;
+            // From this thread, whose end would be that of the sandbox.
+            let mut child = tokio::process::Command::from(command)
+                .spawn()
+                .map_err(setup("start bubblewrap"))?;
+            tokio::select! {
+                () = proxy.serve() => Ok(()),
+                ended = child.wait() => ended.map(drop).map_err(setup("wait for bubblewrap")),
+            }
+        })
+    }
+
+    /// What is done inside: restricts this process, before it has a second thread, and all that it will start.
+    pub fn restrict_self(&self) -> Result<(), LaunchError> {
+        std::env::set_current_dir(&self.root).map_err(setup("go to the workspace"))?;
+        capabilities::drop_most().map_err(|error| setup("give up capabilities")(error.into()))?;
+        // What it starts runs as the same user and shall not look into it.
+        set_dumpable_behavior(DumpableBehavior::NotDumpable)
+            .map_err(|error| setup("keep its memory private")(error.into()))?;
+        landlock::restrict(&self.plan, &self.writable()).map_err(setup("Landlock"))?;
+        seccomp::restrict(&self.plan).map_err(setup("filter system calls"))
+    }
+
+    fn writable(&self) -> Vec<PathBuf> {
+        let mut writable = self.plan.policy.writable.clone();
+        writable.extend([self.root.clone(), self.directory.clone()]);
+        if self.plan.tier == Tier::Namespaces {
+            writable.extend(["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from));
+        }
+        writable
+    }
+
+    /// The environment for what is shut in: places for temporary and fetched files that can be written.
+    pub fn environment(&self, given: Vec<(String, String)>) -> Vec<(String, String)> {
+        let home = given.iter().find(|(name, _)| name == "HOME");
+        let home = home.map_or_else(|| PathBuf::from("/"), |(_, home)| PathBuf::from(home));
+        let is_writable = |path: &Path| {
+            self.plan
+                .policy
+                .writable
+                .iter()
+                .any(|root| path.starts_with(root))
+        };
+        let mut changed = Vec::new();
+        for (variable, usual, ours) in CACHES {
+            let set = given.iter().find(|(name, _)| name == variable);
+            let place = set.map_or_else(|| home.join(usual), |(_, place)| PathBuf::from(place));
+            if !is_writable(&place) {
+                changed.push((variable, self.directory.join(ours)));
+            }
+        }
+        let temporary = match self.plan.tier {
+            Tier::Namespaces => PathBuf::from("/tmp"),
+            Tier::Landlock => self.temporary(),
+        };
+        changed.push(("TMPDIR", temporary));
+        let mut all = given;
+        all.retain(|(name, _)| !changed.iter().any(|(changed, _)| name == changed));
+        all.extend(
+            changed
+                .into_iter()
+                .map(|(name, place)| (name.to_owned(), place.display().to_string())),
+        );
+        all
+    }
+
+    /// Inside: opens the way out where there is one, and says how programs find it.
+    pub async fn way_out(&self) -> Result<Option<egress::Forwarder>, LaunchError> {
+        match self.plan.policy.network {
+            Network::AllowList { .. } => Ok(Some(egress::Forwarder::bind(self.egress_socket()).await?)),
+            Network::Off | Network::All => Ok(None),
+        }
+    }
+
+    fn egress_socket(&self) -> PathBuf {
+        self.directory.join("egress")
+    }
+
+    /// Beside the directory, out of reach from inside.
+    fn egress_log(&self) -> PathBuf {
+        let mut name: OsString = self.directory.clone().into_os_string();
+        name.push(".egress.jsonl");
+        name.into()
+    }
+}
