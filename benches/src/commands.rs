@@ -52,7 +52,8 @@ async fn run(deft: &Path) -> anyhow::Result<Vec<Duration>> {
     Ok(times)
 }
 
-async fn echo(client: &Client) -> anyhow::Result<Duration> {
+/// Runs a command, and tells how long that took.
+pub(crate) async fn echo(client: &Client) -> anyhow::Result<Duration> {
     let id = ActionId::from(Uuid::new_v4());
     let action = Action::from(TerminalAction {
         command: "echo hi".to_owned(),

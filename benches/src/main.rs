@@ -16,6 +16,7 @@ mod start;
 mod steps;
 mod streams;
 mod times;
+mod workspaces;
 
 use std::path::{Path, PathBuf};
 
@@ -42,10 +43,11 @@ fn main() -> anyhow::Result<()> {
         .canonicalize()
         .with_context(|| format!("there is no {}; build it with `make build`", deft.display()))?;
     let machine = Machine::look();
-    let measures: [Measure; 8] = [
+    let measures: [Measure; 9] = [
         start::measure,
         streams::measure,
         commands::measure,
+        workspaces::measure,
         browser::measure,
         steps::measure,
         append::measure,

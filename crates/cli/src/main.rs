@@ -50,9 +50,10 @@ fn main() -> ExitCode {
         Command::Config(args) => while_read(config::config(&args)),
         Command::Executor(Executor::Serve(place)) => wait(executor::serve(place)).map(|()| Exit::Finished),
         Command::Executor(Executor::Attach(place)) => wait(executor::attach(place)).map(|()| Exit::Finished),
-        Command::Executor(Executor::Join { directory, wait: seconds }) => {
-            wait(executor::join(&directory, seconds)).map(|()| Exit::Finished)
-        }
+        Command::Executor(Executor::Join {
+            directory,
+            wait: seconds,
+        }) => wait(executor::join(&directory, seconds)).map(|()| Exit::Finished),
     };
     result.unwrap_or_else(|error| complain(&error)).into()
 }

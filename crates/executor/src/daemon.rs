@@ -70,7 +70,12 @@ pub async fn join(directory: &Path, limit: Duration) -> io::Result<UnixStream> {
     let connect = async {
         loop {
             match UnixStream::connect(&socket).await {
-                Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused
+                    ) =>
+                {
                     tokio::time::sleep(JOIN_PAUSE).await;
                 }
                 connected => return connected,

@@ -1,0 +1,92 @@
+//! What every kind of workspace must do, and what is particular to each: real engines and servers, the real binary.
+
+#[path = "workspaces/conformance.rs"]
+mod conformance;
+#[path = "workspaces/docker.rs"]
+mod docker;
+#[path = "../../../../tests/servers/dockerd.rs"]
+mod dockerd;
+#[path = "workspaces/ssh.rs"]
+mod ssh;
+#[path = "../../../../tests/servers/sshd.rs"]
+mod sshd;
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use deft_executor::{Client, Outcome, RunningCall, Update};
+use deft_types::{Action, Observation, TerminalAction, TerminalObservation, text_of};
+use deft_workspace::Workspace;
+
+/// How long anything may take on a loaded machine.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Our binary.
+fn program() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_deft"))
+}
+
+/// What a machine that can run the component gives; elsewhere the test is skipped, but not where it must not be.
+#[allow(clippy::print_stderr)] // where `cargo test` shows it; `scripts/test` tells it too
+fn or_skip<T>(started: Result<T, String>) -> Option<T> {
+    match started {
+        Ok(server) => Some(server),
+        Err(why) => {
+            assert!(std::env::var_os("CI").is_none(), "cannot be skipped in CI: {why}");
+            eprintln!("skipped: {why}");
+            None
+        }
+    }
+}
+
+async fn open(workspace: &dyn Workspace) -> Client {
+    Client::connect(workspace.open().await.unwrap()).await.unwrap()
+}
+
+async fn begin(client: &Client, id: &str, command: &str) -> RunningCall {
+    let action = Action::from(TerminalAction {
+        command: command.to_owned(),
+        ..TerminalAction::default()
+    });
+    client.call(id.into(), "terminal".into(), action).await
+}
+
+/// Runs a command to its end.
+async fn run(client: &Client, id: &str, command: &str) -> TerminalObservation {
+    ended(begin(client, id, command).await).await
+}
+
+/// What a command wrote, once it is over.
+async fn output(client: &Client, id: &str, command: &str) -> String {
+    text_of(&run(client, id, command).await.content)
+}
+
+async fn ended(call: RunningCall) -> TerminalObservation {
+    match tokio::time::timeout(LIMIT, call.end()).await.unwrap() {
+        Update::Ended(Outcome::Observed { observation }) => match *observation {
+            Observation::Terminal(observation) => *observation,
+            other => panic!("not a terminal's answer: {other:?}"),
+        },
+        other => panic!("no answer: {other:?}"),
+    }
+}
+
+async fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !holds() {
+        assert!(begun.elapsed() < LIMIT, "not within the limit: {what}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// The processes of this machine whose command line has these words.
+fn processes(words: &str) -> Vec<u32> {
+    let all = std::fs::read_dir("/proc").unwrap().flatten();
+    all.filter_map(|entry| {
+        let pid = entry.file_name().to_str()?.parse().ok()?;
+        let line = std::fs::read(entry.path().join("cmdline")).ok()?;
+        let line = String::from_utf8_lossy(&line).replace('\0', " ");
+        line.contains(words).then_some(pid)
+    })
+    .collect()
+}
