@@ -34,6 +34,7 @@ pub(crate) fn measure(deft: &Path) -> anyhow::Result<Section> {
         let program = std::env::current_exe()?;
         let beside = program.parent().context("this program is in no directory")?;
         if let Ok(engine) = dockerd::Dockerd::start(&beside.join("dockerd")) {
+            engine.make_image()?;
             let measured = containers(deft, &engine, &place.work()).await?;
             figures.extend(measured.figures(
                 local,

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// An image with a shell and what belongs to it, taken from this machine. Another number for another content.
-pub(crate) const IMAGE: &str = "deft-test:1";
+pub(crate) const IMAGE: &str = "localhost/deft-test:1";
 const PROGRAMS: &[&str] = &[
     "bash", "cat", "chmod", "env", "grep", "head", "id", "ls", "mkdir", "mkfifo", "mv", "rm", "sleep",
     "stat", "stty", "tail", "touch", "tr", "wc",
@@ -31,7 +31,7 @@ pub(crate) struct Dockerd {
 }
 
 impl Dockerd {
-    /// Starts it with the image in it, or tells why this machine cannot.
+    /// Starts it, or tells why this machine cannot.
     pub(crate) fn start(data: &Path) -> Result<Self, String> {
         for program in ["dockerd", "setpriv", "tar", "ldd"] {
             if find(program).is_none() {
@@ -80,9 +80,6 @@ impl Dockerd {
             _alone: alone,
         };
         engine.wait_until_ready()?;
-        if engine.api("GET", &format!("/images/{IMAGE}/json"), b"")?.0 != 200 {
-            engine.import()?;
-        }
         Ok(engine)
     }
 
@@ -123,7 +120,11 @@ impl Dockerd {
         Ok(())
     }
 
-    fn import(&self) -> io::Result<()> {
+    /// Makes the image, if it is not there.
+    pub(crate) fn make_image(&self) -> io::Result<()> {
+        if self.api("GET", &format!("/images/{IMAGE}/json"), b"")?.0 == 200 {
+            return Ok(());
+        }
         let root = tempfile::tempdir()?;
         for directory in ["bin", "etc", "proc", "tmp"] {
             fs::create_dir(root.path().join(directory))?;
@@ -145,7 +146,7 @@ impl Dockerd {
             .arg(root.path())
             .args(["-cf", "-", "."])
             .output()?;
-        let (repository, tag) = IMAGE.split_once(':').unwrap_or((IMAGE, "latest"));
+        let (repository, tag) = IMAGE.rsplit_once(':').unwrap_or((IMAGE, "latest"));
         let path = format!("/images/create?fromSrc=-&repo={repository}&tag={tag}");
         match self.api("POST", &path, &tar.stdout)? {
             (200, _) => Ok(()),

@@ -95,8 +95,10 @@ impl Docker {
     pub(crate) async fn join(&self, ask: Ask) -> Result<TokioIo<Upgraded>, DockerError> {
         let what = ask.what;
         let answer = self.send(ask, Connected::TakenOver).await?;
-        let upgraded = hyper::upgrade::on(answer.response);
-        let upgraded = upgraded.await.map_err(|error| broken(what, &error))?;
+        let upgraded = tokio::time::timeout(ANSWER_TIMEOUT, hyper::upgrade::on(answer.response)).await;
+        let upgraded = upgraded
+            .map_err(|_| DockerError::Slow(what))?
+            .map_err(|error| broken(what, &error))?;
         drop(answer.connection); // it has ended by giving the stream away
         Ok(TokioIo::new(upgraded))
     }

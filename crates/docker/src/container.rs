@@ -33,7 +33,8 @@ pub enum Delivery {
     /// Its file is mounted, read-only: the engine is on this machine.
     #[default]
     Mount,
-    /// It is sent to the engine, which is on another machine.
+    /// It is sent to the engine, which is on another machine. The owner of a directory there is not known here, so
+    /// the container then runs as its first user.
     Copy,
 }
 
@@ -171,9 +172,7 @@ impl Spec<'_> {
         let bind = |source: &PathBuf, target: &str, read_only: bool| json!({"Type": "bind", "Source": source, "Target": target, "ReadOnly": read_only});
         let files = match self.files {
             Files::Directory(path) => bind(path, WORKSPACE, false),
-            Files::Volume(name) => json!({
-                "Type": "volume", "Source": name, "Target": WORKSPACE, "VolumeOptions": {"Labels": self.labels},
-            }),
+            Files::Volume(name) => json!({"Type": "volume", "Source": name, "Target": WORKSPACE}),
         };
         let program = self.program.map(|path| bind(path, &format!("/{PROGRAM}"), true));
         let others = self.options.mounts.iter();

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use hyper::Method;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::api::Ask;
 use crate::error::DockerError;
@@ -140,6 +140,13 @@ impl Docker {
             Err(DockerError::Refused { status: 404, .. }) => Ok(()),
             done => done,
         }
+    }
+
+    /// Makes a volume with these labels. One that is there stays as it is.
+    pub(crate) async fn create_volume(&self, name: &str, labels: &Value) -> Result<(), DockerError> {
+        let create = Ask::post("create a volume", "/volumes/create");
+        self.tell(create.json(&json!({"Name": name, "Labels": labels})))
+            .await
     }
 
     /// Deletes a volume if it was made for this conversation: one that the user had before stays.

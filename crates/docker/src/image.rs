@@ -13,6 +13,15 @@ const PULL_SILENCE: Duration = Duration::from_secs(120);
 /// A line of the engine's report that is longer is given up.
 const MAX_LINE_BYTES: usize = 1024 * 1024;
 
+/// What registries say of an image that they do not have, or not for us.
+const UNKNOWN: &[&str] = &[
+    "manifest unknown",
+    "not found",
+    "does not exist",
+    "access denied",
+    "name unknown",
+];
+
 /// How far the pull of an image is: something about one of its layers, or about all.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct PullProgress {
@@ -51,9 +60,14 @@ impl Docker {
         platform: Option<&str>,
         told: impl Fn(PullProgress),
     ) -> Result<(), DockerError> {
-        let failed = |message: String| DockerError::Pull {
-            image: image.to_owned(),
-            message,
+        // Engines differ in the status, but hand on the registry's words.
+        let failed = |message: String| {
+            let image = image.to_owned();
+            if UNKNOWN.iter().any(|words| message.contains(words)) {
+                DockerError::NoSuchImage { image, message }
+            } else {
+                DockerError::Pull { image, message }
+            }
         };
         let mut query = vec![("fromImage", image)];
         if !has_tag(image) {
@@ -62,14 +76,6 @@ impl Docker {
         query.extend(platform.map(|platform| ("platform", platform)));
         let pull = Ask::post("pull an image", "/images/create").query(&query);
         let mut answer = self.stream(pull).await.map_err(|error| match error {
-            DockerError::Refused {
-                status: 400 | 404,
-                message,
-                ..
-            } => DockerError::NoSuchImage {
-                image: image.to_owned(),
-                message,
-            },
             DockerError::Refused { message, .. } => failed(message),
             error => error,
         })?;

@@ -1,10 +1,12 @@
 //! The system's `ssh`: how it is started, and what its complaints mean.
 
+use std::io;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use tokio::process::{Child, Command};
+use tokio::io::AsyncReadExt;
+use tokio::process::{ChildStderr, Command};
 
 use crate::error::SshError;
 use crate::script;
@@ -15,7 +17,9 @@ const CONNECT_SECONDS: u32 = 15;
 const PERSIST_SECONDS: u32 = 60;
 /// The path of a socket has at most so many bytes, and `ssh` makes its own with 58 behind our directory.
 const MAX_CONTROL_DIRECTORY: usize = 107 - 58;
-/// Of what ssh says, so much is told.
+/// Of what ssh says about errors, so much is read.
+const MAX_COMPLAINT_BYTES: u64 = 8192;
+/// And so much of that is told.
 const MAX_REASON_CHARS: usize = 500;
 
 /// What `ssh` may see of our environment, which its configuration could send on. No keys of ours are here.
@@ -165,18 +169,35 @@ impl Target {
         }
     }
 
-    /// Waits for the end of an `ssh` whose input is all there.
+    /// Runs an `ssh` to its end, whose output is of no interest.
     pub(crate) async fn finish(
         &self,
         what: &'static str,
-        child: Child,
+        mut ssh: Command,
         limit: Duration,
     ) -> Result<(), SshError> {
-        let output = tokio::time::timeout(limit, child.wait_with_output()).await;
-        let output = output.map_err(|_| self.slow(what))?.map_err(SshError::NoSsh)?;
-        if output.status.success() {
+        let run = async {
+            let mut ssh = ssh.stdout(Stdio::null()).spawn()?;
+            let complaint = complaint(ssh.stderr.take()).await?;
+            Ok((ssh.wait().await?, complaint))
+        };
+        let run = tokio::time::timeout(limit, run).await;
+        let (status, complaint) = run.map_err(|_| self.slow(what))?.map_err(SshError::NoSsh)?;
+        if status.success() {
             return Ok(());
         }
-        Err(self.why(what, output.status, &String::from_utf8_lossy(&output.stderr)))
+        Err(self.why(what, status, &complaint))
     }
+}
+
+/// What an `ssh` says about errors until it ends, or the beginning of that.
+pub(crate) async fn complaint(errors: Option<ChildStderr>) -> io::Result<String> {
+    let mut complaint = Vec::new();
+    if let Some(errors) = errors {
+        errors
+            .take(MAX_COMPLAINT_BYTES)
+            .read_to_end(&mut complaint)
+            .await?;
+    }
+    Ok(String::from_utf8_lossy(&complaint).into_owned())
 }

@@ -4,11 +4,10 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, BufReader, ReadBuf};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, BufReader, ReadBuf};
 use tokio::process::{Child, ChildStdin, ChildStdout};
 
-/// Of what ssh says about errors, so much is read.
-const MAX_COMPLAINT_BYTES: u64 = 8192;
+use crate::ssh::complaint;
 
 /// What is written goes to the other machine, what is read comes from there. Dropping it ends the `ssh`.
 pub(crate) struct SshStream {
@@ -31,7 +30,7 @@ impl SshStream {
         let piped = || io::Error::other("its streams are not connected");
         let input = ssh.stdin.take().ok_or_else(piped)?;
         let mut output = BufReader::new(ssh.stdout.take().ok_or_else(piped)?);
-        let errors = ssh.stderr.take().ok_or_else(piped)?;
+        let errors = ssh.stderr.take();
         if !output.fill_buf().await?.is_empty() {
             return Ok(Begun::Joined(Box::new(Self {
                 _ssh: ssh,
@@ -39,12 +38,7 @@ impl SshStream {
                 output,
             })));
         }
-        let mut complaint = Vec::new();
-        errors
-            .take(MAX_COMPLAINT_BYTES)
-            .read_to_end(&mut complaint)
-            .await?;
-        let complaint = String::from_utf8_lossy(&complaint).into_owned();
+        let complaint = complaint(errors).await?;
         Ok(Begun::Ended(ssh.wait().await?, complaint))
     }
 }

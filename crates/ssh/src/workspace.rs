@@ -46,10 +46,10 @@ pub struct SshWorkspace {
 impl SshWorkspace {
     /// Ends the connection that is kept for the next use. The executor goes on.
     pub async fn disconnect(&self) -> Result<(), SshError> {
-        let child = self.target.hang_up().spawn().map_err(SshError::NoSsh)?;
+        let hang_up = self.target.hang_up();
         match self
             .target
-            .finish("end the connection", child, SHORT_TIMEOUT)
+            .finish("end the connection", hang_up, SHORT_TIMEOUT)
             .await
         {
             Err(error @ (SshError::NoSsh(_) | SshError::Slow { .. })) => Err(error),
@@ -66,12 +66,11 @@ impl SshWorkspace {
         {
             let _ = tokio::time::timeout(SHORT_TIMEOUT, client.shutdown()).await;
         }
-        let child = self
+        let remove = self.target.run(&places.remove());
+        let removed = self
             .target
-            .run(&places.remove())
-            .spawn()
-            .map_err(SshError::NoSsh)?;
-        let removed = self.target.finish("remove our files", child, SHORT_TIMEOUT).await;
+            .finish("remove our files", remove, SHORT_TIMEOUT)
+            .await;
         self.disconnect().await?;
         removed
     }
@@ -116,14 +115,9 @@ impl SshWorkspace {
 
     async fn upload(&self, receive: &str) -> Result<(), SshError> {
         let file = File::open(&self.program).map_err(|error| self.unreadable(&error))?;
-        let child = self.target.run(receive).stdin(file).spawn();
-        self.target
-            .finish(
-                "take our program",
-                child.map_err(SshError::NoSsh)?,
-                UPLOAD_TIMEOUT,
-            )
-            .await
+        let mut ssh = self.target.run(receive);
+        ssh.stdin(file);
+        self.target.finish("take our program", ssh, UPLOAD_TIMEOUT).await
     }
 
     /// Where our things are on the other machine, and how long our program is.

@@ -25,6 +25,9 @@ impl DockerWorkspace {
             command: self.serve(),
             options: &self.options,
         };
+        if let Files::Volume(name) = &self.files {
+            self.docker.create_volume(name, &spec.labels).await?;
+        }
         let body = spec.body();
         let name = self.name();
         let mut query = vec![("name", name.as_str())];

@@ -1,9 +1,10 @@
 //! What is particular to containers. One test, because starting an engine costs more than all that is tried with it.
 
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
-use deft_docker::{Delivery, Docker, Files};
+use deft_docker::{Delivery, Docker, DockerWorkspace, Files, PullProgress};
 use deft_executor::Client;
 use deft_workspace::Workspace;
 
@@ -17,6 +18,7 @@ async fn a_container_conforms_and_is_kept_within_its_limits() {
     let Some(engine) = or_skip(Dockerd::start(&data)) else {
         return;
     };
+    engine.make_image().unwrap();
     let docker = Docker::at(engine.socket());
     // What a run that was killed left behind.
     let left = docker.collect_orphans("tests", |_| false, Duration::ZERO, SystemTime::now());
@@ -26,6 +28,7 @@ async fn a_container_conforms_and_is_kept_within_its_limits() {
     it_can_do_nothing_but_its_work(&engine).await;
     it_is_found_paused_and_stopped(&engine).await;
     a_volume_and_a_copied_program_do_as_well(&engine).await;
+    an_image_that_is_not_here_is_pulled(&engine).await;
     each_failure_has_its_own_words(&engine).await;
     a_container_out_of_memory_is_told_once(&engine).await;
     orphans_are_collected_by_age(&engine).await;
@@ -91,7 +94,7 @@ async fn it_is_found_paused_and_stopped(engine: &Dockerd) {
 
     // As after a restart of ours: nothing is known but the conversation.
     let again = container(engine, Files::Directory(files.path().to_owned()));
-    let again = deft_docker::DockerWorkspace {
+    let again = DockerWorkspace {
         conversation: workspace.conversation,
         ..again
     };
@@ -121,6 +124,37 @@ async fn a_volume_and_a_copied_program_do_as_well(engine: &Dockerd) {
     assert_eq!(volume(), 200);
     workspace.remove().await.unwrap();
     assert_eq!(volume(), 404);
+}
+
+async fn an_image_that_is_not_here_is_pulled(engine: &Dockerd) {
+    let files = somebodys_directory();
+    let mut workspace = container(engine, Files::Directory(files.path().to_owned()));
+    workspace.image = format!("{}/small", super::registry::serve());
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let hear = told.clone();
+    workspace.on_pull = Some(Arc::new(move |progress| hear.lock().unwrap().push(progress)));
+    // There is not even a shell in it, but that the executor does not need.
+    let client = open(&workspace).await;
+    assert_eq!(client.hello().workspace, "/workspace");
+    drop(client);
+    let told: Vec<PullProgress> = told.lock().unwrap().clone();
+    assert!(
+        told.iter()
+            .any(|progress| progress.layer.is_some() && progress.status.contains("complete")),
+        "{told:?}"
+    );
+    workspace.remove().await.unwrap();
+    let (removed, why) = engine
+        .api("DELETE", &format!("/images/{}", workspace.image), b"")
+        .unwrap();
+    assert_eq!(removed, 200, "{why}");
+    let mut missing = workspace;
+    missing.image += ":none";
+    let missing = missing.open().await.err().unwrap().to_string();
+    assert!(
+        missing.contains("there is no image") && missing.contains("docker pull"),
+        "{missing}"
+    );
 }
 
 async fn each_failure_has_its_own_words(engine: &Dockerd) {
