@@ -217,3 +217,21 @@ fn broken(what: &'static str, reason: &impl ToString) -> DockerError {
         reason: reason.to_string(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_socket_that_is_not_for_us_is_told_from_one_where_nobody_listens() {
+        let docker = Docker::at("/run/docker.sock");
+        let why = |kind: io::ErrorKind| docker.unreachable(kind.into()).to_string();
+        let refused = why(io::ErrorKind::PermissionDenied);
+        assert!(
+            refused.contains("no permission") && refused.contains("usermod -aG docker"),
+            "{refused}"
+        );
+        let down = why(io::ErrorKind::ConnectionRefused);
+        assert!(down.contains("nothing answers at /run/docker.sock"), "{down}");
+    }
+}
