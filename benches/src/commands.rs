@@ -52,6 +52,7 @@ async fn run(deft: &Path) -> anyhow::Result<Vec<Duration>> {
     Ok(times)
 }
 
+/// Runs a command, and tells how long that took.
 pub(crate) async fn echo(client: &Client) -> anyhow::Result<Duration> {
     let id = ActionId::from(Uuid::new_v4());
     let action = Action::from(TerminalAction {

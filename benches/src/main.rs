@@ -19,6 +19,7 @@ mod start;
 mod steps;
 mod streams;
 mod times;
+mod workspaces;
 
 use std::path::{Path, PathBuf};
 
@@ -45,11 +46,12 @@ fn main() -> anyhow::Result<()> {
         .canonicalize()
         .with_context(|| format!("there is no {}; build it with `make build`", deft.display()))?;
     let machine = Machine::look();
-    let measures: [Measure; 11] = [
+    let measures: [Measure; 12] = [
         start::measure,
         streams::measure,
         commands::measure,
         sandbox::measure,
+        workspaces::measure,
         browser::measure,
         search::measure,
         edits::measure,

@@ -213,6 +213,15 @@ pub(crate) enum Executor {
     Serve(ExecutorServe),
     /// Join standard input and output to the executor of a directory, starting it if need be
     Attach(ExecutorPlace),
+    /// Join standard input and output to the executor of a directory, which somebody else starts
+    Join {
+        /// Where its socket is
+        #[arg(long, value_name = "DIR")]
+        directory: PathBuf,
+        /// Seconds to wait for it
+        #[arg(long, default_value_t = 20)]
+        wait: u64,
+    },
 }
 
 #[derive(Args)]

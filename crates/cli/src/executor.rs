@@ -1,7 +1,7 @@
 //! `deft executor`: the process that runs tools beside the files.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context;
@@ -9,7 +9,7 @@ use deft_executor::Executor;
 use deft_executor::daemon::Daemon;
 use deft_tools::{TerminalOptions, ToolContext};
 use deft_workspace::sandbox::Launch;
-use deft_workspace::{LocalWorkspace, Workspace};
+use deft_workspace::{LocalWorkspace, Stream, Workspace};
 use tokio::io::AsyncWriteExt;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinSet;
@@ -87,7 +87,7 @@ fn announce_ready() -> std::io::Result<()> {
     stdout.flush()
 }
 
-/// Carries bytes between our standard streams and the executor.
+/// Carries bytes between our standard streams and the executor, which is started if it does not run.
 pub(crate) async fn attach(place: ExecutorPlace) -> anyhow::Result<()> {
     let workspace = LocalWorkspace {
         program: std::env::current_exe()?,
@@ -97,7 +97,19 @@ pub(crate) async fn attach(place: ExecutorPlace) -> anyhow::Result<()> {
         quiet_limit: Duration::from_secs(place.quiet_limit),
         sandbox: None,
     };
-    let (mut from_executor, mut to_executor) = tokio::io::split(workspace.open().await?);
+    carry(workspace.open().await?).await;
+    Ok(())
+}
+
+/// Carries bytes between our standard streams and the executor, which is never started.
+pub(crate) async fn join(directory: &Path, seconds: u64) -> anyhow::Result<()> {
+    let joined = deft_executor::daemon::join(directory, Duration::from_secs(seconds)).await;
+    carry(joined.with_context(|| format!("no executor listens in {}", directory.display()))?).await;
+    Ok(())
+}
+
+async fn carry(executor: impl Stream) {
+    let (mut from_executor, mut to_executor) = tokio::io::split(executor);
     let (mut stdin, mut stdout) = (tokio::io::stdin(), tokio::io::stdout());
     let talk = async {
         let _ = tokio::io::copy(&mut stdin, &mut to_executor).await;
@@ -109,5 +121,4 @@ pub(crate) async fn attach(place: ExecutorPlace) -> anyhow::Result<()> {
         _ = tokio::io::copy(&mut from_executor, &mut stdout) => {}
         () = talk => {}
     }
-    Ok(())
 }

@@ -54,6 +54,10 @@ fn main() -> ExitCode {
         Command::Doctor(args) => while_read(doctor::doctor(&args)),
         Command::Executor(Executor::Serve(args)) => executor::serve(args).map(|()| Exit::Finished),
         Command::Executor(Executor::Attach(place)) => wait(executor::attach(place)).map(|()| Exit::Finished),
+        Command::Executor(Executor::Join {
+            directory,
+            wait: seconds,
+        }) => wait(executor::join(&directory, seconds)).map(|()| Exit::Finished),
     };
     result.unwrap_or_else(|error| complain(&error)).into()
 }

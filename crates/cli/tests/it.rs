@@ -19,5 +19,7 @@ mod sandbox;
 mod sandbox_network;
 #[path = "it/serve.rs"]
 mod serve;
+#[path = "it/workspace_names.rs"]
+mod workspace_names;
 #[path = "it/workspaces.rs"]
 mod workspaces;

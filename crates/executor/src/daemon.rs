@@ -6,7 +6,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tokio::net::UnixListener;
+use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinSet;
 
 use crate::executor::Executor;
@@ -16,6 +16,8 @@ pub const SOCKET: &str = "socket";
 
 /// Connections at the same time; beyond it new ones are turned away.
 const MAX_CONNECTIONS: usize = 32;
+/// How often to look for a socket that is not there yet.
+const JOIN_PAUSE: Duration = Duration::from_millis(2);
 /// How long to wait when the system cannot give us another connection.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
@@ -60,6 +62,27 @@ pub fn private_directory(path: &Path) -> Result<(), DaemonError> {
         ));
     }
     Ok(())
+}
+
+/// Connects to the daemon of a directory, which somebody else starts: waits for it, but no longer than `limit`.
+pub async fn join(directory: &Path, limit: Duration) -> io::Result<UnixStream> {
+    let socket = directory.join(SOCKET);
+    let connect = async {
+        loop {
+            match UnixStream::connect(&socket).await {
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused
+                    ) =>
+                {
+                    tokio::time::sleep(JOIN_PAUSE).await;
+                }
+                connected => return connected,
+            }
+        }
+    };
+    tokio::time::timeout(limit, connect).await?
 }
 
 /// A bound socket, not yet served.

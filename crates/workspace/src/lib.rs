@@ -57,4 +57,7 @@ pub enum WorkspaceError {
         /// Where it wrote what went wrong.
         log: PathBuf,
     },
+    /// What went wrong is particular to this kind of workspace, and says itself what to do.
+    #[error(transparent)]
+    Kind(Box<dyn std::error::Error + Send + Sync>),
 }

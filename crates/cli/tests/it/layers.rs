@@ -16,6 +16,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("lsp", &["types", "tools"]),
     ("executor", &["types", "tools"]),
     ("workspace", &["types", "executor"]),
+    ("docker", &["types", "executor", "workspace"]),
+    ("ssh", &["types", "executor", "workspace"]),
     (
         "engine",
         &["types", "llm", "tools", "executor", "workspace", "store"],
@@ -35,6 +37,8 @@ const LIBRARIES: &[&str] = &[
     "store",
     "executor",
     "workspace",
+    "docker",
+    "ssh",
     "engine",
     "server",
 ];

@@ -1,73 +1,102 @@
-//! Naming a workspace, and asking what this machine can do for one.
+//! What every kind of workspace must do, and what is particular to each: real engines and servers, the real binary.
 
-use std::fs;
+#[path = "workspaces/conformance.rs"]
+mod conformance;
+#[path = "workspaces/docker.rs"]
+mod docker;
+#[path = "../../../../tests/servers/dockerd.rs"]
+mod dockerd;
+#[path = "workspaces/registry.rs"]
+mod registry;
+#[path = "workspaces/ssh.rs"]
+mod ssh;
+#[path = "../../../../tests/servers/sshd.rs"]
+mod sshd;
 
-use serde_json::Value;
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
-use crate::commands::{Home, stderr, stdout};
+use deft_executor::{Client, Outcome, RunningCall, Update};
+use deft_types::{Action, Observation, TerminalAction, TerminalObservation, text_of};
+use deft_workspace::Workspace;
 
-#[test]
-fn the_doctor_says_what_this_machine_offers() {
-    let home = Home::new();
-    let output = home.deft(&["doctor", "--json"]).output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", stdout(&output));
-    let checks: Vec<Value> = serde_json::from_str(&stdout(&output)).unwrap();
-    for name in [
-        "Landlock",
-        "seccomp",
-        "bubblewrap",
-        "cgroup v2",
-        "sandbox",
-        "bash",
-        "disk",
-        "proxy",
-    ] {
-        assert!(checks.iter().any(|check| check["name"] == name), "{name}");
-    }
-    // Without a shell nothing works, and that is an error.
-    let output = home.deft(&["doctor"]).env("PATH", "/nowhere").output().unwrap();
-    assert_eq!(output.status.code(), Some(1), "{}", stdout(&output));
-    assert!(
-        stdout(&output).contains("install bash")
-            && stdout(&output).contains("install the package bubblewrap")
-    );
+/// How long anything may take on a loaded machine.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Our binary.
+fn program() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_deft"))
 }
 
-#[test]
-fn a_workspace_is_sandboxed_unless_its_name_says_otherwise() {
-    let home = Home::new();
-    let script = home.root.path().join("escape.yaml");
-    let command = "touch ../outside; echo";
-    fs::write(
-        &script,
-        format!("[{{tool_calls: [{{name: terminal, arguments: {{command: {command}}}}}]}}]"),
-    )
-    .unwrap();
-    let model = format!("script:{}", script.display());
-    let run = |workspace: &[&str]| {
-        let args = [&["run", "-t", "x", "--model", &model], workspace].concat();
-        let output = home.deft(&args).output().unwrap();
-        assert!(output.status.success(), "{}", stderr(&output));
-        home.root.path().join("outside").exists()
-    };
-    assert!(!run(&[]));
-    assert!(!run(&["--workspace", "sandbox:."]));
-    assert!(run(&["--workspace", "local:."]));
+/// What a machine that can run the component gives. Elsewhere the test is skipped, which `scripts/test` tells at the
+/// end; where nothing may be skipped it fails.
+fn or_skip<T>(started: Result<T, String>) -> Option<T> {
+    match started {
+        Ok(server) => Some(server),
+        Err(why) => {
+            assert!(
+                std::env::var_os("DEFT_NO_SKIPS").is_none(),
+                "cannot be skipped: {why}"
+            );
+            let name = std::thread::current().name().unwrap_or("a test").to_owned();
+            let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("skipped");
+            let mut file = File::options().append(true).create(true).open(path).unwrap();
+            writeln!(file, "{name}: {why}").unwrap();
+            None
+        }
+    }
 }
 
-#[test]
-fn a_kind_of_workspace_that_is_not_there_is_refused_before_anything_is_begun() {
-    let home = Home::new();
-    let script = home.root.path().join("script.yaml");
-    fs::write(&script, "[{text: yes}]").unwrap();
-    let model = format!("script:{}", script.display());
-    for name in ["docker:debian:12", "ssh:me@host/srv"] {
-        let output = home
-            .deft(&["run", "-t", "x", "--model", &model, "-w", name])
-            .output()
-            .unwrap();
-        assert_eq!(output.status.code(), Some(1));
-        assert!(stderr(&output).contains("not built in"), "{}", stderr(&output));
+async fn open(workspace: &dyn Workspace) -> Client {
+    Client::connect(workspace.open().await.unwrap()).await.unwrap()
+}
+
+async fn begin(client: &Client, id: &str, command: &str) -> RunningCall {
+    let action = Action::from(TerminalAction {
+        command: command.to_owned(),
+        ..TerminalAction::default()
+    });
+    client.call(id.into(), "terminal".into(), action).await
+}
+
+/// Runs a command to its end.
+async fn run(client: &Client, id: &str, command: &str) -> TerminalObservation {
+    ended(begin(client, id, command).await).await
+}
+
+/// What a command wrote, once it is over.
+async fn output(client: &Client, id: &str, command: &str) -> String {
+    text_of(&run(client, id, command).await.content)
+}
+
+async fn ended(call: RunningCall) -> TerminalObservation {
+    match tokio::time::timeout(LIMIT, call.end()).await.unwrap() {
+        Update::Ended(Outcome::Observed { observation }) => match *observation {
+            Observation::Terminal(observation) => *observation,
+            other => panic!("not a terminal's answer: {other:?}"),
+        },
+        other => panic!("no answer: {other:?}"),
     }
-    assert_eq!(stdout(&home.deft(&["list", "--json"]).output().unwrap()), "");
+}
+
+async fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !holds() {
+        assert!(begun.elapsed() < LIMIT, "not within the limit: {what}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// The processes of this machine whose command line has these words.
+fn processes(words: &str) -> Vec<u32> {
+    let all = std::fs::read_dir("/proc").unwrap().flatten();
+    all.filter_map(|entry| {
+        let pid = entry.file_name().to_str()?.parse().ok()?;
+        let line = std::fs::read(entry.path().join("cmdline")).ok()?;
+        let line = String::from_utf8_lossy(&line).replace('\0', " ");
+        line.contains(words).then_some(pid)
+    })
+    .collect()
 }

@@ -1,0 +1,73 @@
+//! Naming a workspace, and asking what this machine can do for one.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::commands::{Home, stderr, stdout};
+
+#[test]
+fn the_doctor_says_what_this_machine_offers() {
+    let home = Home::new();
+    let output = home.deft(&["doctor", "--json"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stdout(&output));
+    let checks: Vec<Value> = serde_json::from_str(&stdout(&output)).unwrap();
+    for name in [
+        "Landlock",
+        "seccomp",
+        "bubblewrap",
+        "cgroup v2",
+        "sandbox",
+        "bash",
+        "disk",
+        "proxy",
+    ] {
+        assert!(checks.iter().any(|check| check["name"] == name), "{name}");
+    }
+    // Without a shell nothing works, and that is an error.
+    let output = home.deft(&["doctor"]).env("PATH", "/nowhere").output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", stdout(&output));
+    assert!(
+        stdout(&output).contains("install bash")
+            && stdout(&output).contains("install the package bubblewrap")
+    );
+}
+
+#[test]
+fn a_workspace_is_sandboxed_unless_its_name_says_otherwise() {
+    let home = Home::new();
+    let script = home.root.path().join("escape.yaml");
+    let command = "touch ../outside; echo";
+    fs::write(
+        &script,
+        format!("[{{tool_calls: [{{name: terminal, arguments: {{command: {command}}}}}]}}]"),
+    )
+    .unwrap();
+    let model = format!("script:{}", script.display());
+    let run = |workspace: &[&str]| {
+        let args = [&["run", "-t", "x", "--model", &model], workspace].concat();
+        let output = home.deft(&args).output().unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+        home.root.path().join("outside").exists()
+    };
+    assert!(!run(&[]));
+    assert!(!run(&["--workspace", "sandbox:."]));
+    assert!(run(&["--workspace", "local:."]));
+}
+
+#[test]
+fn a_kind_of_workspace_that_is_not_there_is_refused_before_anything_is_begun() {
+    let home = Home::new();
+    let script = home.root.path().join("script.yaml");
+    fs::write(&script, "[{text: yes}]").unwrap();
+    let model = format!("script:{}", script.display());
+    for name in ["docker:debian:12", "ssh:me@host/srv"] {
+        let output = home
+            .deft(&["run", "-t", "x", "--model", &model, "-w", name])
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        assert!(stderr(&output).contains("not built in"), "{}", stderr(&output));
+    }
+    assert_eq!(stdout(&home.deft(&["list", "--json"]).output().unwrap()), "");
+}

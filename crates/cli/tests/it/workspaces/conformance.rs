@@ -1,0 +1,278 @@
+//! What holds for every kind of workspace.
+
+use std::os::unix::fs::{MetadataExt, chown};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use deft_docker::{Delivery, Docker, DockerWorkspace, Files, Options};
+use deft_executor::Update;
+use deft_ssh::{SshWorkspace, Target};
+use deft_types::{ConversationId, text_of};
+use deft_workspace::{LocalWorkspace, Workspace};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use tempfile::TempDir;
+use uuid::Uuid;
+
+use super::dockerd::{Dockerd, IMAGE};
+use super::sshd::Sshd;
+use super::{begin, ended, open, or_skip, output, processes, program, run, wait_until};
+
+/// One kind of workspace, and what the tests do to it from outside.
+trait Kind {
+    fn workspace(&self) -> &dyn Workspace;
+    /// Breaks whatever carries the connection, without a word to the executor.
+    fn cut(&self) -> BoxFuture<'_, ()>;
+    fn kill_executor(&self);
+    fn remove(&self) -> BoxFuture<'_, ()>;
+    /// Whether anything of it runs.
+    fn is_alive(&self) -> bool;
+}
+
+/// Runs all that must hold; the files are in `files` on this machine.
+async fn conforms(kind: &dyn Kind, files: &Path) {
+    let owner = files.metadata().unwrap().uid();
+    assert!(
+        kind.workspace().find().await.is_none(),
+        "nothing runs before it is opened"
+    );
+
+    let client = open(kind.workspace()).await;
+    let observation = run(&client, "1", "echo hi; (exit 7)").await;
+    assert_eq!(
+        (text_of(&observation.content).as_str(), observation.exit_code),
+        ("hi", Some(7))
+    );
+
+    assert_eq!(
+        run(&client, "2", "echo made > made; mkdir sub").await.exit_code,
+        Some(0)
+    );
+    for name in ["made", "sub"] {
+        let made = files.join(name).metadata().unwrap();
+        assert_eq!(
+            made.uid(),
+            owner,
+            "{name} must belong to the owner of the workspace"
+        );
+    }
+    assert!(kind.is_alive());
+
+    // A connection that breaks takes nothing with it.
+    let running = begin(&client, "3", "touch begun; sleep 3; echo survived").await;
+    wait_until("the command runs", || files.join("begun").exists()).await;
+    kind.cut().await;
+    drop((running, client));
+    let client = super::Client::connect(kind.workspace().find().await.unwrap())
+        .await
+        .unwrap();
+    let collected = ended(client.collect("3".into()).await).await;
+    assert_eq!(text_of(&collected.content), "survived");
+    client.acknowledge("3".into()).await;
+
+    // An executor that dies loses the call, and says so; the next one works.
+    let before = client.hello().instance;
+    let running = begin(&client, "4", "touch begun-again; sleep 60").await;
+    wait_until("the command runs", || files.join("begun-again").exists()).await;
+    kind.kill_executor();
+    assert_eq!(
+        tokio::time::timeout(super::LIMIT, running.end()).await.unwrap(),
+        Update::Lost
+    );
+    let client = open(kind.workspace()).await;
+    assert_ne!(
+        client.hello().instance,
+        before,
+        "the engine must see that it is another one"
+    );
+    assert_eq!(client.collect("4".into()).await.end().await, Update::Unknown);
+    assert_eq!(output(&client, "5", "cat made").await, "made");
+
+    // In the end nothing is left but the files.
+    begin(&client, "6", "sleep 60").await;
+    drop(client);
+    kind.remove().await;
+    wait_until("nothing of it runs", || !kind.is_alive()).await;
+    assert!(kind.workspace().find().await.is_none());
+    assert!(files.join("made").exists());
+}
+
+fn kill(pids: &[u32]) {
+    let pids = pids.iter().map(u32::to_string);
+    assert!(
+        Command::new("kill")
+            .arg("-9")
+            .args(pids)
+            .status()
+            .unwrap()
+            .success()
+    );
+}
+
+struct Local(LocalWorkspace);
+
+impl Local {
+    fn executors(&self) -> Vec<u32> {
+        processes(&format!("serve --directory {}", self.0.directory.display()))
+    }
+}
+
+impl Kind for Local {
+    fn workspace(&self) -> &dyn Workspace {
+        &self.0
+    }
+
+    fn cut(&self) -> BoxFuture<'_, ()> {
+        async {}.boxed() // there is nothing between
+    }
+
+    fn kill_executor(&self) {
+        kill(&self.executors());
+    }
+
+    fn remove(&self) -> BoxFuture<'_, ()> {
+        async { open(&self.0).await.shutdown().await }.boxed()
+    }
+
+    fn is_alive(&self) -> bool {
+        !self.executors().is_empty()
+    }
+}
+
+#[tokio::test]
+async fn a_local_workspace_conforms() {
+    let place = tempfile::tempdir().unwrap();
+    let files = place.path().join("files");
+    std::fs::create_dir(&files).unwrap();
+    let workspace = LocalWorkspace {
+        program: program().to_owned(),
+        root: files.clone(),
+        directory: place.path().join("executor"),
+        linger: Duration::from_secs(30),
+        quiet_limit: Duration::from_secs(30),
+        sandbox: None,
+    };
+    conforms(&Local(workspace), &files).await;
+}
+
+struct Container<'a> {
+    engine: &'a Dockerd,
+    workspace: DockerWorkspace,
+}
+
+impl Kind for Container<'_> {
+    fn workspace(&self) -> &dyn Workspace {
+        &self.workspace
+    }
+
+    fn cut(&self) -> BoxFuture<'_, ()> {
+        async {}.boxed() // dropping the stream closes the connection to the engine
+    }
+
+    fn kill_executor(&self) {
+        let path = format!("/containers/{}/kill", self.workspace.name());
+        assert_eq!(self.engine.api("POST", &path, b"").unwrap().0, 204);
+    }
+
+    fn remove(&self) -> BoxFuture<'_, ()> {
+        async { self.workspace.remove().await.unwrap() }.boxed()
+    }
+
+    fn is_alive(&self) -> bool {
+        let path = format!("/containers/{}/json", self.workspace.name());
+        self.engine.api("GET", &path, b"").unwrap().0 == 200
+    }
+}
+
+/// A container on the tests' engine, for a new conversation.
+pub(super) fn container(engine: &Dockerd, files: Files) -> DockerWorkspace {
+    DockerWorkspace {
+        docker: Docker::at(engine.socket()),
+        program: program().to_owned(),
+        delivery: Delivery::Mount,
+        conversation: ConversationId(Uuid::new_v4()),
+        owner: "tests".to_owned(),
+        image: IMAGE.to_owned(),
+        files,
+        options: Options::default(),
+        linger: Duration::from_secs(60),
+        quiet_limit: Duration::from_secs(30),
+        on_pull: None,
+    }
+}
+
+/// A directory that belongs to somebody else, where we may give it away.
+pub(super) fn somebodys_directory() -> TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    let _ = chown(directory.path(), Some(12345), Some(12345)); // only root can
+    directory
+}
+
+pub(super) async fn container_conforms(engine: &Dockerd) {
+    let files = somebodys_directory();
+    let workspace = container(engine, Files::Directory(files.path().to_owned()));
+    conforms(&Container { engine, workspace }, files.path()).await;
+}
+
+struct Ssh(SshWorkspace, PathBuf);
+
+impl Ssh {
+    fn executors(&self) -> Vec<u32> {
+        processes(&format!("serve --directory {}", self.1.display()))
+    }
+}
+
+impl Kind for Ssh {
+    fn workspace(&self) -> &dyn Workspace {
+        &self.0
+    }
+
+    fn cut(&self) -> BoxFuture<'_, ()> {
+        async { self.0.disconnect().await.unwrap() }.boxed()
+    }
+
+    fn kill_executor(&self) {
+        kill(&self.executors());
+    }
+
+    fn remove(&self) -> BoxFuture<'_, ()> {
+        async { self.0.remove().await.unwrap() }.boxed()
+    }
+
+    fn is_alive(&self) -> bool {
+        let connections = format!("ControlPath={}", self.0.target.control_directory.display());
+        !self.executors().is_empty() || !processes(&connections).is_empty() || self.1.exists()
+    }
+}
+
+/// A directory of the tests' server, for a new conversation.
+pub(super) fn over_ssh(server: &Sshd, files: &Path) -> SshWorkspace {
+    SshWorkspace {
+        target: Target {
+            destination: "127.0.0.1".to_owned(),
+            port: Some(server.port),
+            config: Some(server.path("config")),
+            control_directory: server.path("control"),
+        },
+        root: files.display().to_string(),
+        program: program().to_owned(),
+        conversation: ConversationId(Uuid::new_v4()),
+        linger: Duration::from_secs(60),
+        quiet_limit: Duration::from_secs(30),
+    }
+}
+
+#[tokio::test]
+async fn an_ssh_workspace_conforms() {
+    let Some(server) = or_skip(Sshd::start()) else {
+        return;
+    };
+    let files = tempfile::tempdir().unwrap();
+    let workspace = over_ssh(&server, files.path());
+    let place = server
+        .path("home")
+        .join(".cache/deft/run")
+        .join(workspace.conversation.hex());
+    conforms(&Ssh(workspace, place), files.path()).await;
+}

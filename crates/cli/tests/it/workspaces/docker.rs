@@ -1,0 +1,273 @@
+//! What is particular to containers. One test, because starting an engine costs more than all that is tried with it.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
+
+use deft_docker::{Delivery, Docker, DockerWorkspace, Files, PullProgress};
+use deft_executor::Client;
+use deft_workspace::Workspace;
+
+use super::conformance::{container, container_conforms, somebodys_directory};
+use super::dockerd::Dockerd;
+use super::{begin, open, or_skip, output, run, wait_until};
+
+#[tokio::test]
+async fn a_container_conforms_and_is_kept_within_its_limits() {
+    let data = Path::new(env!("CARGO_TARGET_TMPDIR")).join("dockerd");
+    let Some(engine) = or_skip(Dockerd::start(&data)) else {
+        return;
+    };
+    engine.make_image().unwrap();
+    let docker = Docker::at(engine.socket());
+    // What a run that was killed left behind.
+    let left = docker.collect_orphans("tests", |_| false, Duration::ZERO, SystemTime::now());
+    left.await.unwrap();
+
+    container_conforms(&engine).await;
+    it_can_do_nothing_but_its_work(&engine).await;
+    it_is_found_paused_and_stopped(&engine).await;
+    a_volume_and_a_copied_program_do_as_well(&engine).await;
+    an_image_that_is_not_here_is_pulled(&engine).await;
+    each_failure_has_its_own_words(&engine).await;
+    a_container_out_of_memory_is_told_once(&engine).await;
+    orphans_are_collected_by_age(&engine).await;
+    assert!(docker.containers("tests").await.unwrap().is_empty());
+}
+
+async fn it_can_do_nothing_but_its_work(engine: &Dockerd) {
+    let files = somebodys_directory();
+    let mut workspace = container(engine, Files::Directory(files.path().to_owned()));
+    workspace
+        .options
+        .env
+        .insert("GRANTED".to_owned(), "yes".to_owned());
+    workspace.options.limits.processes = 200;
+    let client = open(&workspace).await;
+    assert_eq!(output(&client, "1", "ls /sys/class/net").await, "lo");
+    let status = output(
+        &client,
+        "2",
+        "grep -E 'Cap(Eff|Bnd)|NoNewPrivs' /proc/self/status | tr -d '[:blank:]'",
+    )
+    .await;
+    assert_eq!(
+        status,
+        "CapEff:0000000000000000\nCapBnd:0000000000000000\nNoNewPrivs:1"
+    );
+    assert_eq!(
+        output(&client, "3", "echo $GRANTED; touch ~/x && echo home").await,
+        "yes\nhome"
+    );
+    assert_eq!(
+        output(&client, "4", "echo ${CARGO_MANIFEST_DIR:-none}").await,
+        "none"
+    );
+    assert_ne!(run(&client, "5", "echo x > /.deft/deft").await.exit_code, Some(0));
+    let body = engine
+        .api("GET", &format!("/containers/{}/json", workspace.name()), b"")
+        .unwrap()
+        .1;
+    assert!(
+        body.contains("\"PidsLimit\":200") && body.contains("\"Memory\":4294967296"),
+        "{body}"
+    );
+    drop(client);
+    workspace.remove().await.unwrap();
+}
+
+async fn it_is_found_paused_and_stopped(engine: &Dockerd) {
+    let files = somebodys_directory();
+    let workspace = container(engine, Files::Directory(files.path().to_owned()));
+    let client = open(&workspace).await;
+    let instance = client.hello().instance;
+    begin(&client, "1", "touch begun; sleep 1; echo done").await;
+    wait_until("the command runs", || files.path().join("begun").exists()).await;
+    drop(client);
+    workspace.pause().await.unwrap();
+    let state = async || {
+        workspace.docker.containers("tests").await.unwrap()[0]
+            .state
+            .clone()
+    };
+    assert_eq!(state().await, "paused");
+
+    // As after a restart of ours: nothing is known but the conversation.
+    let again = container(engine, Files::Directory(files.path().to_owned()));
+    let again = DockerWorkspace {
+        conversation: workspace.conversation,
+        ..again
+    };
+    let client = Client::connect(again.find().await.unwrap()).await.unwrap();
+    assert_eq!(client.hello().instance, instance);
+    assert_eq!(
+        super::ended(client.collect("1".into()).await).await.exit_code,
+        Some(0)
+    );
+    drop(client);
+
+    workspace.pause().await.unwrap();
+    workspace.stop().await.unwrap();
+    assert_eq!(state().await, "exited");
+    assert!(workspace.find().await.is_none());
+    assert_eq!(output(&open(&workspace).await, "2", "ls").await, "begun");
+    workspace.remove().await.unwrap();
+}
+
+async fn a_volume_and_a_copied_program_do_as_well(engine: &Dockerd) {
+    let mut workspace = container(engine, Files::Volume("deft-test-files".to_owned()));
+    workspace.delivery = Delivery::Copy;
+    let client = open(&workspace).await;
+    assert_eq!(output(&client, "1", "echo kept > file; cat file").await, "kept");
+    drop(client);
+    let volume = || engine.api("GET", "/volumes/deft-test-files", b"").unwrap().0;
+    assert_eq!(volume(), 200);
+    workspace.remove().await.unwrap();
+    assert_eq!(volume(), 404);
+}
+
+async fn an_image_that_is_not_here_is_pulled(engine: &Dockerd) {
+    let files = somebodys_directory();
+    let mut workspace = container(engine, Files::Directory(files.path().to_owned()));
+    workspace.image = format!("{}/small", super::registry::serve());
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let hear = told.clone();
+    workspace.on_pull = Some(Arc::new(move |progress| hear.lock().unwrap().push(progress)));
+    // There is not even a shell in it, but that the executor does not need.
+    let client = open(&workspace).await;
+    assert_eq!(client.hello().workspace, "/workspace");
+    drop(client);
+    let told: Vec<PullProgress> = told.lock().unwrap().clone();
+    assert!(
+        told.iter()
+            .any(|progress| progress.layer.is_some() && progress.status.contains("complete")),
+        "{told:?}"
+    );
+    workspace.remove().await.unwrap();
+    let (removed, why) = engine
+        .api("DELETE", &format!("/images/{}", workspace.image), b"")
+        .unwrap();
+    assert_eq!(removed, 200, "{why}");
+    let mut missing = workspace;
+    missing.image += ":none";
+    let missing = missing.open().await.err().unwrap().to_string();
+    assert!(
+        missing.contains("there is no image") && missing.contains("docker pull"),
+        "{missing}"
+    );
+}
+
+async fn each_failure_has_its_own_words(engine: &Dockerd) {
+    let files = somebodys_directory();
+    let new = || container(engine, Files::Directory(files.path().to_owned()));
+    let failure = async |workspace: &dyn Workspace| workspace.open().await.err().unwrap().to_string();
+
+    let mut down = new();
+    down.docker = Docker::at(files.path().join("none.sock"));
+    let down = failure(&down).await;
+    assert!(
+        down.contains("nothing answers at") && down.contains("systemctl start docker"),
+        "{down}"
+    );
+
+    let mut missing = new();
+    missing.image = "127.0.0.1:1/no/such:image".into();
+    let missing = failure(&missing).await;
+    assert!(
+        missing.contains("127.0.0.1:1/no/such:image") && missing.contains("could not be pulled"),
+        "{missing}"
+    );
+
+    let mut invalid = new();
+    invalid.image = "No Such Image".into();
+    let invalid = failure(&invalid).await;
+    assert!(
+        invalid.contains("No Such Image") || invalid.contains("invalid reference"),
+        "{invalid}"
+    );
+
+    let nowhere = container(engine, Files::Directory(files.path().join("nowhere")));
+    let nowhere = failure(&nowhere).await;
+    assert!(nowhere.contains("does not exist"), "{nowhere}");
+
+    // A program that cannot be an executor.
+    let mut broken = new();
+    broken.program = "/bin/true".into();
+    let ended = failure(&broken).await;
+    assert!(
+        ended.contains("the executor ended in its container with exit code 0"),
+        "{ended}"
+    );
+    broken.remove().await.unwrap();
+
+    // As another version of this program would have made it.
+    let old = new();
+    let label = serde_json::json!({"deft.conversation": old.conversation, "deft.owner": "tests", "deft.version": "0.0.1"});
+    let body = serde_json::json!({"Image": old.image, "Cmd": ["sleep", "1"], "Labels": label}).to_string();
+    let path = format!("/containers/create?name={}", old.name());
+    assert_eq!(engine.api("POST", &path, body.as_bytes()).unwrap().0, 201);
+    let version = failure(&old).await;
+    assert!(
+        version.contains("version 0.0.1") && version.contains("docker rm -f"),
+        "{version}"
+    );
+    old.remove().await.unwrap();
+}
+
+async fn a_container_out_of_memory_is_told_once(engine: &Dockerd) {
+    let files = somebodys_directory();
+    let mut workspace = container(engine, Files::Directory(files.path().to_owned()));
+    workspace.options.limits.memory_bytes = 64 << 20;
+    let client = open(&workspace).await;
+    // The kernel is told to take the executor first.
+    let hog = "echo 1000 > /proc/1/oom_score_adj; x=x; while :; do x=$x$x; done";
+    let call = begin(&client, "1", hog).await;
+    assert_eq!(
+        tokio::time::timeout(super::LIMIT, call.end()).await.unwrap(),
+        deft_executor::Update::Lost
+    );
+    drop(client);
+    let exited = || {
+        let path = format!("/containers/{}/json", workspace.name());
+        engine
+            .api("GET", &path, b"")
+            .unwrap()
+            .1
+            .contains("\"Status\":\"exited\"")
+    };
+    wait_until("the container has ended", exited).await;
+    let told = workspace.open().await.err().unwrap().to_string();
+    assert!(
+        told.contains("used up its 64 MiB of memory") && told.contains("raise its memory limit"),
+        "{told}"
+    );
+    assert_eq!(output(&open(&workspace).await, "2", "echo again").await, "again");
+    workspace.remove().await.unwrap();
+}
+
+async fn orphans_are_collected_by_age(engine: &Dockerd) {
+    let files = somebodys_directory();
+    let [known, forgotten, foreign] = ["tests", "tests", "others"].map(|owner| {
+        let mut workspace = container(engine, Files::Directory(files.path().to_owned()));
+        workspace.owner = owner.into();
+        workspace
+    });
+    for workspace in [&known, &forgotten, &foreign] {
+        open(workspace).await;
+    }
+    let is_known = |id: &str| id == known.conversation.to_string();
+    let day = Duration::from_secs(24 * 60 * 60);
+    let docker = &known.docker;
+    let now = SystemTime::now();
+    let collected = docker.collect_orphans("tests", is_known, day, now).await.unwrap();
+    assert!(collected.is_empty(), "they are too young: {collected:?}");
+    let collected = docker
+        .collect_orphans("tests", is_known, day, now + 2 * day)
+        .await
+        .unwrap();
+    assert_eq!(collected, [forgotten.conversation.to_string()]);
+    assert!(foreign.find().await.is_some());
+    for workspace in [&known, &foreign] {
+        workspace.remove().await.unwrap();
+    }
+}

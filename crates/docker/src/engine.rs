@@ -1,0 +1,190 @@
+//! A container engine behind its socket, and the containers of ours that it has.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use hyper::Method;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::api::Ask;
+use crate::error::DockerError;
+
+/// The conversation that a container belongs to.
+pub(crate) const CONVERSATION: &str = "deft.conversation";
+/// The installation of this program that looks after a container.
+pub(crate) const OWNER: &str = "deft.owner";
+/// The version of this program in a container.
+pub(crate) const VERSION: &str = "deft.version";
+
+/// Docker or Podman.
+#[derive(Clone, Debug)]
+pub struct Docker {
+    socket: PathBuf,
+}
+
+/// A container of ours.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct Container {
+    /// The engine's name for it.
+    pub id: String,
+    /// `created`, `running`, `paused`, `exited` …
+    pub state: String,
+    /// When it was made, in seconds since 1970.
+    pub created: u64,
+    #[serde(default)]
+    labels: BTreeMap<String, String>,
+}
+
+impl Container {
+    /// The conversation it belongs to.
+    pub fn conversation(&self) -> &str {
+        self.label(CONVERSATION)
+    }
+
+    /// The version of this program in it.
+    pub fn version(&self) -> &str {
+        self.label(VERSION)
+    }
+
+    fn label(&self, name: &str) -> &str {
+        self.labels.get(name).map_or("", String::as_str)
+    }
+}
+
+impl Docker {
+    /// The engine at this socket.
+    pub fn at(socket: impl Into<PathBuf>) -> Self {
+        Self {
+            socket: socket.into(),
+        }
+    }
+
+    /// The engine that `DOCKER_HOST` names, else the first one whose socket is where it is usually found. A user's
+    /// own sockets are in `runtime_dir` (`XDG_RUNTIME_DIR`).
+    pub fn find(docker_host: Option<&str>, runtime_dir: Option<&Path>) -> Result<Self, DockerError> {
+        if let Some(address) = docker_host.filter(|address| !address.is_empty()) {
+            return match address.strip_prefix("unix://") {
+                Some(socket) => Ok(Self::at(socket)),
+                None => Err(DockerError::Address(address.to_owned())),
+            };
+        }
+        let own = ["docker.sock", "podman/podman.sock"]
+            .iter()
+            .filter_map(|name| Some(runtime_dir?.join(name)));
+        let shared = [
+            "/run/docker.sock",
+            "/var/run/docker.sock",
+            "/run/podman/podman.sock",
+        ];
+        let mut sockets = shared.iter().map(PathBuf::from).chain(own);
+        let found = sockets.find(|socket| socket.exists());
+        found.map(Self::at).ok_or(DockerError::NoEngine)
+    }
+
+    /// Where it listens.
+    pub fn socket(&self) -> &Path {
+        &self.socket
+    }
+
+    /// Whether it is there for us.
+    pub async fn ping(&self) -> Result<(), DockerError> {
+        self.tell(Ask::get("answer", "/_ping")).await
+    }
+
+    /// Whether the engine runs as an ordinary user, to whom the first user in its containers is mapped.
+    pub(crate) fn is_rootless(&self) -> bool {
+        self.socket.metadata().is_ok_and(|metadata| metadata.uid() != 0)
+    }
+
+    /// The containers of this installation, whatever they do at the moment.
+    pub async fn containers(&self, owner: &str) -> Result<Vec<Container>, DockerError> {
+        self.labelled(&[format!("{OWNER}={owner}")]).await
+    }
+
+    /// Removes containers of this installation that are older than `age` and whose conversation nobody knows any
+    /// more, and tells which conversations they belonged to.
+    pub async fn collect_orphans(
+        &self,
+        owner: &str,
+        is_known: impl Fn(&str) -> bool,
+        age: Duration,
+        now: SystemTime,
+    ) -> Result<Vec<String>, DockerError> {
+        let mut removed = Vec::new();
+        for container in self.containers(owner).await? {
+            let created = SystemTime::UNIX_EPOCH + Duration::from_secs(container.created);
+            let is_old = now.duration_since(created).is_ok_and(|lived| lived >= age);
+            if is_old && !is_known(container.conversation()) {
+                self.remove(&container.id).await?;
+                removed.push(container.conversation().to_owned());
+            }
+        }
+        Ok(removed)
+    }
+
+    pub(crate) async fn labelled(&self, labels: &[String]) -> Result<Vec<Container>, DockerError> {
+        let filters = json!({ "label": labels }).to_string();
+        let list = Ask::get("list its containers", "/containers/json");
+        self.ask(list.query(&[("all", "true"), ("filters", &filters)]))
+            .await
+    }
+
+    /// Ends a container and deletes what is in it. One that is already gone is fine.
+    pub(crate) async fn remove(&self, id: &str) -> Result<(), DockerError> {
+        let remove = Ask::new("remove a container", Method::DELETE, format!("/containers/{id}"));
+        match self.tell(remove.query(&[("force", "true"), ("v", "true")])).await {
+            Err(DockerError::Refused { status: 404, .. }) => Ok(()),
+            done => done,
+        }
+    }
+
+    /// Makes a volume with these labels. One that is there stays as it is.
+    pub(crate) async fn create_volume(&self, name: &str, labels: &Value) -> Result<(), DockerError> {
+        let create = Ask::post("create a volume", "/volumes/create");
+        self.tell(create.json(&json!({"Name": name, "Labels": labels})))
+            .await
+    }
+
+    /// Deletes a volume if it was made for this conversation: one that the user had before stays.
+    pub(crate) async fn remove_volume(&self, name: &str, conversation: &str) -> Result<(), DockerError> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "PascalCase")]
+        struct Volume {
+            labels: Option<BTreeMap<String, String>>,
+        }
+        let path = format!("/volumes/{name}");
+        let volume: Volume = match self.ask(Ask::get("look at a volume", path.as_str())).await {
+            Err(DockerError::Refused { status: 404, .. }) => return Ok(()),
+            volume => volume?,
+        };
+        let made_for = volume.labels.unwrap_or_default().remove(CONVERSATION);
+        if made_for.as_deref() != Some(conversation) {
+            return Ok(());
+        }
+        self.tell(Ask::new("remove a volume", Method::DELETE, path)).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn the_engine_is_the_one_that_is_named_or_the_first_one_there() {
+        let named = Docker::find(Some("unix:///somewhere/docker.sock"), None).unwrap();
+        assert_eq!(named.socket(), Path::new("/somewhere/docker.sock"));
+        let refused = Docker::find(Some("tcp://host:2375"), None)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            refused.contains("tcp://host:2375") && refused.contains("DOCKER_HOST=unix://"),
+            "{refused}"
+        );
+    }
+}

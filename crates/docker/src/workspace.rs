@@ -1,0 +1,194 @@
+//! A conversation's container, from its making to its end.
+
+mod joining;
+mod making;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use deft_types::ConversationId;
+use deft_workspace::{Stream, Workspace, WorkspaceError};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+
+use crate::api::Ask;
+use crate::attached::Attached;
+use crate::container::{Delivery, Files, Options};
+use crate::engine::{CONVERSATION, Container, Docker};
+use crate::error::DockerError;
+use crate::image::PullProgress;
+
+/// How long a container may take to end by itself before it is killed.
+const STOP_SECONDS: &str = "5";
+const OUR_VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Told how far the pull of an image is.
+pub type OnPull = Arc<dyn Fn(PullProgress) + Send + Sync>;
+
+/// A container with the executor in it. It is made when it is first opened, found again by its labels after a
+/// restart of ours, and stays (ended, when nobody has talked to it for `linger`) until [`DockerWorkspace::remove`].
+#[derive(Clone)]
+pub struct DockerWorkspace {
+    /// The engine.
+    pub docker: Docker,
+    /// This program: a static one, with the `executor` command.
+    pub program: PathBuf,
+    /// How it gets into the container.
+    pub delivery: Delivery,
+    /// Whose container it is.
+    pub conversation: ConversationId,
+    /// The installation of this program that looks after it, so that it does not clear away another one's.
+    pub owner: String,
+    /// The image, pulled if it is not here.
+    pub image: String,
+    /// The files to work on.
+    pub files: Files,
+    /// What it may do and have.
+    pub options: Options,
+    /// How long the executor, and with it the container, runs on without a client.
+    pub linger: Duration,
+    /// How long a command may be silent before the agent is told.
+    pub quiet_limit: Duration,
+    /// Told how far the pull of the image is.
+    pub on_pull: Option<OnPull>,
+}
+
+/// What a container is told.
+#[derive(Clone, Copy)]
+enum Order {
+    Start,
+    Pause,
+    Unpause,
+}
+
+impl DockerWorkspace {
+    /// The name of its container.
+    pub fn name(&self) -> String {
+        format!("deft-{}", self.conversation.hex())
+    }
+
+    /// Freezes everything in the container, if it runs; it goes on when it is next opened.
+    pub async fn pause(&self) -> Result<(), DockerError> {
+        match self.look().await? {
+            Some(container) if container.state == "running" => self.order(&container.id, Order::Pause).await,
+            _ => Ok(()),
+        }
+    }
+
+    /// Ends everything in the container, which stays with its files.
+    pub async fn stop(&self) -> Result<(), DockerError> {
+        let Some(container) = self.look().await? else {
+            return Ok(());
+        };
+        if container.state == "paused" {
+            self.order(&container.id, Order::Unpause).await?; // the frozen cannot be ended in good order
+        }
+        let stop = Ask::post("stop a container", format!("/containers/{}/stop", container.id));
+        self.docker.tell(stop.query(&[("t", STOP_SECONDS)])).await
+    }
+
+    /// Removes the container, and a volume that was made for it. A directory of the user's stays.
+    pub async fn remove(&self) -> Result<(), DockerError> {
+        if let Some(container) = self.look().await? {
+            self.docker.remove(&container.id).await?;
+        }
+        match &self.files {
+            Files::Directory(_) => Ok(()),
+            Files::Volume(name) => {
+                let conversation = self.conversation.to_string();
+                self.docker.remove_volume(name, &conversation).await
+            }
+        }
+    }
+
+    async fn connect(&self) -> Result<Attached, DockerError> {
+        let container = match self.look().await? {
+            Some(container) => container,
+            None => self.create().await?,
+        };
+        self.same_version(&container)?;
+        let id = &container.id;
+        match container.state.as_str() {
+            "running" => {}
+            "paused" => self.order(id, Order::Unpause).await?,
+            "created" => {
+                self.furnish(id).await?;
+                self.order(id, Order::Start).await?;
+            }
+            _ => {
+                let before = self.inspect(id).await?;
+                self.order(id, Order::Start).await?;
+                if before.oom_killed {
+                    return Err(self.out_of_memory()); // told once: it runs again now
+                }
+            }
+        }
+        self.attach(id).await
+    }
+
+    async fn running(&self) -> Result<Option<Attached>, DockerError> {
+        let Some(container) = self.look().await? else {
+            return Ok(None);
+        };
+        self.same_version(&container)?;
+        match container.state.as_str() {
+            "running" => {}
+            "paused" => self.order(&container.id, Order::Unpause).await?,
+            _ => return Ok(None),
+        }
+        self.attach(&container.id).await.map(Some)
+    }
+
+    /// The conversation's container, if it has one.
+    async fn look(&self) -> Result<Option<Container>, DockerError> {
+        let label = format!("{CONVERSATION}={}", self.conversation);
+        Ok(self.docker.labelled(&[label]).await?.pop())
+    }
+
+    fn same_version(&self, container: &Container) -> Result<(), DockerError> {
+        if container.version() == OUR_VERSION {
+            return Ok(());
+        }
+        Err(DockerError::Version {
+            container: self.name(),
+            theirs: container.version().to_owned(),
+            ours: OUR_VERSION,
+        })
+    }
+
+    async fn order(&self, id: &str, order: Order) -> Result<(), DockerError> {
+        let (what, verb) = match order {
+            Order::Start => ("start a container", "start"),
+            Order::Pause => ("pause a container", "pause"),
+            Order::Unpause => ("wake a container", "unpause"),
+        };
+        self.docker
+            .tell(Ask::post(what, format!("/containers/{id}/{verb}")))
+            .await
+    }
+
+    fn out_of_memory(&self) -> DockerError {
+        DockerError::OutOfMemory {
+            limit: self.options.limits.memory_bytes,
+        }
+    }
+}
+
+impl Workspace for DockerWorkspace {
+    fn open(&self) -> BoxFuture<'_, Result<Box<dyn Stream>, WorkspaceError>> {
+        async { Ok(Box::new(self.connect().await?) as Box<dyn Stream>) }.boxed()
+    }
+
+    fn find(&self) -> BoxFuture<'_, Option<Box<dyn Stream>>> {
+        async {
+            let found = self.running().await;
+            let found = found.inspect_err(|error| tracing::debug!("no executor was found: {error}"));
+            found
+                .ok()
+                .flatten()
+                .map(|stream| Box::new(stream) as Box<dyn Stream>)
+        }
+        .boxed()
+    }
+}
