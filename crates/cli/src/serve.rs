@@ -2,12 +2,12 @@
 
 use std::io::Write as _;
 use std::net::IpAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
 use deft_llm::Model;
-use deft_server::{Composition, Config, KeyOrigin, Place, Server};
+use deft_server::{Composition, Config, Demo, KeyOrigin, Offer, Place, Server};
 use deft_types::ConversationId;
 use serde_json::Value;
 use tokio::signal::unix::{SignalKind, signal};
@@ -15,6 +15,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::args::Serve;
 use crate::client_model;
 use crate::compose;
+use crate::demo;
 use crate::exit::{Exit, UsageError};
 use crate::settings::{Settings, Surroundings};
 
@@ -38,9 +39,13 @@ pub(crate) async fn serve(args: Serve) -> anyhow::Result<Exit> {
         port: args.port,
         ..Config::from_variables(variable, data_dir, surroundings.current_dir.clone())?
     };
+    let parts = Parts {
+        settings,
+        folder: surroundings.current_dir,
+    };
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
-    let server = Server::bind(config, store, Arc::new(Parts { settings })).await?;
+    let server = Server::bind(config, store, Arc::new(parts)).await?;
     announce(&server).context("cannot say that the server is ready")?;
     server
         .serve(async {
@@ -83,6 +88,8 @@ fn announce(server: &Server) -> std::io::Result<()> {
 /// The parts of conversations, made as the user's settings say.
 struct Parts {
     settings: Settings,
+    /// Where the server was started.
+    folder: PathBuf,
 }
 
 impl Composition for Parts {
@@ -102,5 +109,21 @@ impl Composition for Parts {
     fn tools(&self) -> Vec<String> {
         // Those that an agent always has are not chosen.
         ["terminal", "file_editor"].map(str::to_owned).to_vec()
+    }
+
+    fn offer(&self) -> Offer {
+        Offer {
+            model: self.settings.model.value.clone(),
+            models: self.settings.models.keys().cloned().collect(),
+            folder: self.folder.display().to_string(),
+        }
+    }
+
+    fn demo(&self) -> Result<Demo, String> {
+        let folder = demo::new_project().map_err(|error| crate::output::one_sentence(&error))?;
+        Ok(Demo {
+            folder: folder.display().to_string(),
+            task: demo::TASK.to_owned(),
+        })
     }
 }
