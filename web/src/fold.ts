@@ -129,6 +129,7 @@ export class Fold {
         this.event(frame.event);
         break;
       case "transient":
+        next.isCurrent = true; // the state is told behind the history, whose last event may not be for us
         this.event(frame.event);
         break;
       case "item_started":
