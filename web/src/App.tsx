@@ -1,3 +1,4 @@
+import { useQueryClient } from "@tanstack/react-query";
 import { lazy, Suspense, useEffect } from "react";
 import { useKey } from "./key";
 import { KeyForm } from "./parts/KeyForm";
@@ -13,9 +14,11 @@ const Settings = lazy(() => import("./parts/Settings"));
 export function App() {
   const key = useKey((state) => state.key);
   const conversation = useRoute();
+  const queries = useQueryClient();
   const dialog = useScreen((screen) => screen.dialog);
   const isSidebarOpen = useScreen((screen) => screen.isSidebarOpen);
 
+  useEffect(() => void queries.invalidateQueries(), [key, queries]); // another key, other answers
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if ((event.metaKey || event.ctrlKey) && event.key.toLowerCase() === "k") {

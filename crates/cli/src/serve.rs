@@ -1,6 +1,6 @@
 //! `deft serve`: conversations over HTTP and sockets.
 
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -70,17 +70,19 @@ fn address(host: &str) -> Result<IpAddr, UsageError> {
 }
 
 /// One line with the link. A key that the user has never seen is part of it, behind the `#`: browsers do not send
-/// that part.
+/// that part. A person at a terminal gets it again; a log does not.
 fn announce(server: &Server) -> std::io::Result<()> {
     let address = server.address();
     let mut out = std::io::stdout().lock();
     match server.key() {
         KeyOrigin::Configured => writeln!(out, "deft: ready at http://{address}/")?,
-        KeyOrigin::Kept => writeln!(
+        KeyOrigin::Kept(_) if !out.is_terminal() => writeln!(
             out,
             "deft: ready at http://{address}/ (the key is in the file session-key of the data directory)"
         )?,
-        KeyOrigin::Made(key) => writeln!(out, "deft: ready at http://{address}/#key={}", key.expose())?,
+        KeyOrigin::Made(key) | KeyOrigin::Kept(key) => {
+            writeln!(out, "deft: ready at http://{address}/#key={}", key.expose())?
+        }
     }
     out.flush()
 }

@@ -33,7 +33,7 @@ export function DiffLines({ change }: { change: Change }) {
   if (!diff) return <p className="hint">The file is too large to compare here.</p>;
   if (diff.lines.length === 0) return <p className="hint">Nothing differs.</p>;
   return (
-    <div className="diff" tabIndex={0} role="region" aria-label={`Differences in ${change.path}`}>
+    <div className="diff" tabIndex={0} role="group" aria-label={`Differences in ${change.path}`}>
       <table>
         <tbody>
           {diff.lines.slice(0, MAX_LINES).map((line, index) => (

@@ -33,7 +33,6 @@ export function Confirm({ id, calls }: { id: string; calls: Call[] }) {
           <li key={call.id}>
             <p>
               <RiskMark risk={call.risk} /> <code>{describe(call).title}</code>
-              {call.event.summary && <span className="hint"> {call.event.summary}</span>}
             </p>
             <CallDetails call={call} />
           </li>

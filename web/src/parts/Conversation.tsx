@@ -78,7 +78,9 @@ export default function Conversation({ id }: { id: string }) {
             <span role="status" aria-live="polite">
               <StatusMark status={status} />
             </span>
-            <span>{view.model}</span>
+            <span className="model" title={view.model}>
+              {view.model}
+            </span>
             <span className="folder" title={view.folder}>
               {view.folder}
             </span>

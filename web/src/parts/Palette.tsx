@@ -23,7 +23,7 @@ export default function Palette() {
   return (
     <Dialog title="Commands" isBare onClose={close}>
       <Command label="Commands" loop>
-        <Command.Input autoFocus placeholder="What next?" aria-label="Command" />
+        <Command.Input autoFocus placeholder="What next?" />
         <Command.List>
           <Command.Empty>Nothing of that name.</Command.Empty>
           <Command.Group heading="Do">
