@@ -24,12 +24,13 @@ fn main() -> io::Result<()> {
         packed.push(".gz");
         let packed = files.iter().find(|other| other.as_os_str() == packed);
         let packed = packed.map_or("None".to_owned(), |packed| {
-            format!("Some(include_bytes!({packed:?}))")
+            format!("Some(include_bytes!(\"{}\"))", packed.display())
         });
         writeln!(
             table,
-            "    File {{ path: \"/{}\", plain: include_bytes!({file:?}), gzip: {packed} }},",
-            path.display()
+            "    File {{ path: \"/{}\", plain: include_bytes!(\"{}\"), gzip: {packed} }},",
+            path.display(),
+            file.display()
         )
         .map_err(io::Error::other)?;
     }

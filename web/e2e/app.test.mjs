@@ -159,7 +159,7 @@ test("conversations are found, renamed, deleted and reached by keyboard", async 
   await page.keyboard.press("Enter");
   await page.getByText("Needle two").waitFor();
   await page.keyboard.press("Control+k");
-  await page.getByRole("combobox").fill("needle two");
+  await page.getByRole("dialog").getByRole("combobox").fill("needle two");
   await checkAccess(page, "the commands");
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "Needle two" }).waitFor();
@@ -217,8 +217,9 @@ test("a telephone is enough", async () => {
   const { page, close } = await open(server, `/c/${id}`, { width: 360, height: 640 });
   await page.getByRole("button", { name: "Allow" }).waitFor();
   await checkWidth(page);
-  const { x, width } = await page.getByRole("button", { name: "Reject" }).boundingBox();
-  assert.ok(x >= 0 && x + width <= 360, "both answers are within reach");
+  const question = await page.getByRole("region", { name: "Waiting for your word" }).boundingBox();
+  const reject = await page.getByRole("button", { name: "Reject" }).boundingBox();
+  assert.ok(reject.x + reject.width <= 360 && reject.y + reject.height <= question.y + question.height, "within reach");
   await page.screenshot({ path: `${DOCS}web-phone.png` });
   await page.getByRole("button", { name: "Allow" }).click();
   await status(page, "Finished");
@@ -249,5 +250,22 @@ test("a long conversation opens at its end and keeps little in the page", { time
   await page.getByText("Begin.").first().waitFor();
   await page.getByRole("button", { name: "To the end" }).click();
   await page.getByText("The end.").waitFor();
+  await close();
+});
+
+test("a picture goes with a message", async () => {
+  const id = await server.begin([{ text: "Show me." }, { text: "I see." }]);
+  const { page, close } = await open(server, `/c/${id}`);
+  await status(page, "Finished");
+  const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+  const file = { name: "p.png", mimeType: "image/png", buffer: Buffer.from(pixel, "base64") };
+  await page.getByLabel("Pictures").setInputFiles([file, { ...file, name: "p.pdf", mimeType: "application/pdf" }]);
+  await page.getByText("Only PNG").waitFor();
+  await page.getByLabel("Message", { exact: true }).fill("Look.");
+  await page.keyboard.press("Enter");
+  await page.getByText("I see.").waitFor();
+  await page.getByLabel("You").getByRole("img").waitFor();
+  const said = (await server.events(id)).filter((event) => event.kind === "MessageEvent" && event.source === "user");
+  assert.deepEqual(said.at(-1).llm_message.content[1].image_urls, [`data:image/png;base64,${pixel}`]);
   await close();
 });

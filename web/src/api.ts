@@ -54,7 +54,10 @@ const POLICIES = {
   always: { confirmation_policy: { kind: "AlwaysConfirm" }, security_analyzer: { kind: "LLMSecurityAnalyzer" } },
 };
 
-const content = (text: string) => ({ role: "user", content: [{ type: "text", text }] });
+const content = (text: string, images: string[] = []) => ({
+  role: "user",
+  content: [{ type: "text", text }, ...(images.length > 0 ? [{ type: "image", image_urls: images }] : [])],
+});
 const at = (id: string) => `/api/conversations/${encodeURIComponent(id)}`;
 
 export const api = {
@@ -86,7 +89,8 @@ export const api = {
     });
   },
 
-  send: (id: string, text: string) => ask("POST", `${at(id)}/events`, { ...content(text), run: true }),
+  send: (id: string, text: string, images: string[]) =>
+    ask("POST", `${at(id)}/events`, { ...content(text, images), run: true }),
   /** Goes on. What waits for a word is thereby allowed. */
   run: (id: string) => ask("POST", `${at(id)}/run`),
   pause: (id: string) => ask("POST", `${at(id)}/pause`),

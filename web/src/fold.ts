@@ -39,6 +39,7 @@ export interface Draft {
 export interface Unsent {
   key: number;
   text: string;
+  images: string[];
   failure: string | null;
 }
 
@@ -102,9 +103,9 @@ export class Fold {
   }
 
   /** A message that is on its way. */
-  sending(text: string): number {
+  sending(text: string, images: string[] = []): number {
     const key = ++this.lastKey;
-    this.view = { ...this.view, unsent: [...this.view.unsent, { key, text, failure: null }] };
+    this.view = { ...this.view, unsent: [...this.view.unsent, { key, text, images, failure: null }] };
     return key;
   }
 

@@ -81,7 +81,7 @@ fn announce(server: &Server) -> std::io::Result<()> {
             "deft: ready at http://{address}/ (the key is in the file session-key of the data directory)"
         )?,
         KeyOrigin::Made(key) | KeyOrigin::Kept(key) => {
-            writeln!(out, "deft: ready at http://{address}/#key={}", key.expose())?
+            writeln!(out, "deft: ready at http://{address}/#key={}", key.expose())?;
         }
     }
     out.flush()

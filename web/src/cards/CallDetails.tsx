@@ -20,6 +20,12 @@ export function CallDetails({ call }: { call: Call }) {
   }
   return (
     <div className="card-body">
+      {call.event.reasoning_content && (
+        <details>
+          <summary>Reasoning</summary>
+          <Output id={`${call.id}/reasoning`} text={call.event.reasoning_content} />
+        </details>
+      )}
       {request(call)}
       {change && <DiffLines change={change} />}
       {action?.kind === "TaskTrackerAction" && Array.isArray(action["task_list"]) && (

@@ -28,7 +28,7 @@ export function Confirm({ id, calls }: { id: string; calls: Call[] }) {
   return (
     <section className="confirm" role="region" aria-label="Waiting for your word">
       <h2>May it do this?</h2>
-      <ul>
+      <ul tabIndex={0} aria-label="Actions">
         {calls.map((call) => (
           <li key={call.id}>
             <p>

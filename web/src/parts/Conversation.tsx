@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from "react";
 import { api } from "../api";
-import { openCalls } from "../fold";
+import { openCalls, type Unsent } from "../fold";
 import { useScreen } from "../screen";
 import { Stream } from "../stream";
 import { Composer } from "./Composer";
@@ -42,20 +42,20 @@ export default function Conversation({ id }: { id: string }) {
     return () => removeEventListener("keydown", onKey);
   }, [isBusy, order]);
 
-  const send = async (text: string) => {
-    const key = stream.fold.sending(text);
+  const send = async (text: string, images: string[]) => {
+    const key = stream.fold.sending(text, images);
     stream.changed();
     try {
-      await api.send(id, text);
+      await api.send(id, text, images);
     } catch (error) {
       stream.fold.unsent(key, error instanceof Error ? error.message : String(error));
       stream.changed();
     }
   };
-  const resend = (key: number, text: string | null) => {
+  const settle = ({ key, text, images }: Unsent, what: "again" | "discard") => {
     stream.fold.unsent(key, null);
     stream.changed();
-    if (text !== null) void send(text);
+    if (what === "again") void send(text, images);
   };
 
   if (link === "gone") {
@@ -123,7 +123,7 @@ export default function Conversation({ id }: { id: string }) {
       )}
       <div className="work">
         <section className="chat" aria-label="What happened">
-          <Timeline view={view} onResend={resend} />
+          <Timeline view={view} onSettle={settle} />
           {status === "waiting_for_confirmation" && <Confirm id={id} calls={openCalls(view)} />}
           <Composer id={id} isBusy={isBusy} onSend={send} />
         </section>

@@ -2,7 +2,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useRef } from "react";
 import { ItemCard } from "../cards/ItemCard";
 import { Draft } from "../cards/Draft";
-import { UnsentCard } from "../cards/UnsentCard";
+import { type Settle, UnsentCard } from "../cards/UnsentCard";
 import type { View } from "../fold";
 
 const ROW_HEIGHT = 64;
@@ -10,7 +10,7 @@ const ROW_HEIGHT = 64;
 const END_PX = 80;
 
 /** Everything that happened; only what is in sight is in the page. */
-export function Timeline({ view, onResend }: { view: View; onResend: (key: number, text: string | null) => void }) {
+export function Timeline({ view, onSettle }: { view: View; onSettle: Settle }) {
   const scroller = useRef<HTMLDivElement>(null);
   const { items, draft, unsent } = view;
   const drafts = draft ? 1 : 0;
@@ -29,7 +29,7 @@ export function Timeline({ view, onResend }: { view: View; onResend: (key: numbe
     if (item) return <ItemCard item={item} isLast={index === items.length - 1} />;
     if (draft && index === items.length) return <Draft draft={draft} />;
     const message = unsent[index - items.length - drafts];
-    return message && <UnsentCard message={message} onResend={onResend} />;
+    return message && <UnsentCard message={message} onSettle={onSettle} />;
   };
   return (
     <div className="timeline" ref={scroller} tabIndex={0} role="log" aria-label="Messages" aria-busy={!view.isCurrent}>
