@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { browser, checkAccess, checkWidth, DOCS, open, PATIENCE, Server, status } from "./harness.mjs";
+import { browser, checkAccess, checkWidth, open, PATIENCE, picture, Server, status } from "./harness.mjs";
 
 const server = new Server();
 before(() => server.start());
@@ -16,7 +16,7 @@ test("a newcomer sees a finished task, what changed and what it cost", async () 
   const { page, close } = await open(server);
   assert.equal(new URL(page.url()).hash, "", "the key is taken out of the address");
   await checkAccess(page, "the first page");
-  await page.screenshot({ path: `${DOCS}web-new.png` });
+  await picture(page, "web-new");
   await page.getByRole("button", { name: "Try the demo" }).click();
   await status(page, "Finished");
   await page.getByText("exit 1").first().waitFor();
@@ -26,10 +26,10 @@ test("a newcomer sees a finished task, what changed and what it cost", async () 
   await page.getByText("$0.00").first().waitFor();
   await page.getByText(/Context/).waitFor();
   await checkAccess(page, "a conversation with changes");
-  await page.screenshot({ path: `${DOCS}web-conversation.png` });
+  await picture(page, "web-conversation");
   await page.emulateMedia({ colorScheme: "dark" });
   await checkAccess(page, "the same in the dark");
-  await page.screenshot({ path: `${DOCS}web-dark.png` });
+  await picture(page, "web-dark");
   await close();
 });
 
@@ -93,7 +93,7 @@ test("what must be allowed waits for a word", async () => {
   const question = page.getByRole("region", { name: "Waiting for your word" });
   await question.getByText("echo allowed").first().waitFor();
   await checkAccess(page, "a question");
-  await page.screenshot({ path: `${DOCS}web-confirm.png` });
+  await picture(page, "web-confirm");
   await question.getByRole("button", { name: "Allow" }).click();
   await status(page, "Finished");
   await page.getByText("exit 0").waitFor();
@@ -220,7 +220,7 @@ test("a telephone is enough", async () => {
   const question = await page.getByRole("region", { name: "Waiting for your word" }).boundingBox();
   const reject = await page.getByRole("button", { name: "Reject" }).boundingBox();
   assert.ok(reject.x + reject.width <= 360 && reject.y + reject.height <= question.y + question.height, "within reach");
-  await page.screenshot({ path: `${DOCS}web-phone.png` });
+  await picture(page, "web-phone");
   await page.getByRole("button", { name: "Allow" }).click();
   await status(page, "Finished");
   await page.getByRole("button", { name: /^Changes/ }).click();

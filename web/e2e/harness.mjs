@@ -13,8 +13,8 @@ import { chromium } from "playwright-core";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/google-chrome"].find(existsSync);
-const { DEFT_BINARY } = process.env;
-export const DOCS = new URL("../../docs/images/", import.meta.url).pathname;
+const { DEFT_BINARY, DEFT_PICTURES } = process.env;
+const PICTURES = new URL("../../docs/images/", import.meta.url).pathname;
 /** How long the page may take to show what is expected, on a busy machine. */
 export const PATIENCE = 30_000;
 
@@ -109,6 +109,11 @@ export async function checkAccess(page, what) {
   const found = await page.evaluate(`(() => { ${AXE} })(), axe.run(document, { resultTypes: ["violations"] })`);
   const violations = found.violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(" ")}`);
   assert.deepEqual(violations, [], what);
+}
+
+/** A picture for the documentation, when it is to be renewed. */
+export async function picture(page, name) {
+  if (DEFT_PICTURES) await page.screenshot({ path: `${PICTURES}${name}.png` });
 }
 
 /** Nothing is wider than the screen. */

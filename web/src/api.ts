@@ -3,19 +3,10 @@
 import { dropKey, useKey } from "./key";
 import type { Conversation, Offer } from "./wire";
 
-/** A request that failed, in words for a person. */
-export class Refusal extends Error {
-  constructor(
-    readonly status: number,
-    message: string,
-  ) {
-    super(message);
-  }
-}
-
 /** How long an answer may take. */
 const LIMIT_MS = 60_000;
 
+/** Fails with a sentence for a person. */
 async function ask<T>(method: string, path: string, body?: unknown): Promise<T> {
   const key = useKey.getState().key ?? "";
   const headers: Record<string, string> = { "X-Session-API-Key": key };
@@ -23,11 +14,11 @@ async function ask<T>(method: string, path: string, body?: unknown): Promise<T> 
   const sent: RequestInit = { method, headers, signal: AbortSignal.timeout(LIMIT_MS) };
   if (body !== undefined) sent.body = JSON.stringify(body);
   const answer = await fetch(path, sent).catch(() => {
-    throw new Refusal(0, "The server cannot be reached. Is it running?");
+    throw new Error("The server cannot be reached. Is it running?");
   });
   const found: unknown = await answer.json().catch(() => null);
   if (answer.status === 401 && useKey.getState().key === key) dropKey();
-  if (!answer.ok) throw new Refusal(answer.status, sentence(found) ?? `The server answered ${answer.status}.`);
+  if (!answer.ok) throw new Error(sentence(found) ?? `The server answered ${answer.status}.`);
   return found as T;
 }
 

@@ -109,8 +109,8 @@ export class Stream {
     if (this.waiting.length === 0) return;
     const frames = this.waiting;
     this.waiting = [];
-    this.fold.apply(frames);
-    this.changed();
+    // A long history is shown when it is complete: its end is what people want to see.
+    if (this.fold.apply(frames).isCurrent) this.changed();
   };
 
   private closed(code: number): void {

@@ -16,7 +16,8 @@ export function Confirm({ id, calls }: { id: string; calls: Call[] }) {
   const { mutate } = answer;
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      if (!(event.metaKey || event.ctrlKey)) return;
+      // Who writes why not must not allow it by a slip.
+      if (!(event.metaKey || event.ctrlKey) || event.target instanceof HTMLInputElement) return;
       if (event.key === "Enter") mutate(true);
       else if (event.key === "Backspace" && event.shiftKey) mutate(false);
       else return;

@@ -27,7 +27,8 @@ export default function Conversation({ id }: { id: string }) {
   useEffect(() => {
     document.title = `${status === "running" ? "" : `${STATUS_WORDS[status]}: `}${title} · Deft`;
     void queries.invalidateQueries({ queryKey: ["conversations"] });
-  }, [status, title, queries]);
+    void queries.invalidateQueries({ queryKey: ["conversation", id] });
+  }, [id, status, title, queries]);
 
   const order = useMutation({
     mutationFn: (what: "run" | "pause" | "stop") => api[what](id),

@@ -2,6 +2,7 @@ import { memo, type ReactNode, useRef } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import rehypeSanitize from "rehype-sanitize";
 import remarkGfm from "remark-gfm";
+import { blocks } from "../blocks";
 
 /** Text from models and files: no HTML of theirs, links that say nothing of us, and pictures only when clicked. */
 const COMPONENTS: Components = {
@@ -32,25 +33,6 @@ export const Markdown = memo(function Markdown({ text }: { text: string }) {
 /** A text that grows: the blocks that are complete are not read again. */
 export function GrowingMarkdown({ text }: { text: string }) {
   return blocks(text).map((block, index) => <Markdown key={index} text={block} />);
-}
-
-/** Splits at empty lines outside of code. */
-export function blocks(text: string): string[] {
-  const found: string[] = [];
-  let block: string[] = [];
-  let fence: string | null = null;
-  for (const line of text.split("\n")) {
-    const mark = /^\s{0,3}(```+|~~~+)/.exec(line)?.[1];
-    if (mark && fence === null) fence = mark;
-    else if (mark && fence !== null && mark.startsWith(fence)) fence = null;
-    if (line.trim() === "" && fence === null) {
-      if (block.length > 0) found.push(block.join("\n"));
-      block = [];
-    } else {
-      block.push(line);
-    }
-  }
-  return block.length > 0 ? [...found, block.join("\n")] : found;
 }
 
 function CodeBlock({ children }: { children: ReactNode }) {

@@ -46,6 +46,7 @@ export function Timeline({ view, onSettle }: { view: View; onSettle: Settle }) {
           </div>
         ))}
       </div>
+      {!view.isCurrent && <p className="note">Loading…</p>}
       {!rows.isAtEnd(END_PX) && (
         <button className="to-end" onClick={() => rows.scrollToEnd()}>
           To the end
