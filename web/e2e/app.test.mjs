@@ -200,13 +200,13 @@ test("a wrong key is asked for again", async () => {
 
 test("a telephone is enough", async () => {
   const id = await server.begin(
-    [
+    (folder) => [
       {
         text: `A long ${"word".repeat(60)}.`,
         tool_calls: [
           {
             name: "file_editor",
-            arguments: { command: "create", path: "{{path}}", file_text: `${"x".repeat(200)}\n` },
+            arguments: { command: "create", path: `${folder}/long.txt`, file_text: `${"x".repeat(200)}\n` },
           },
         ],
       },
@@ -224,6 +224,7 @@ test("a telephone is enough", async () => {
   await page.getByRole("button", { name: "Allow" }).click();
   await status(page, "Finished");
   await page.getByRole("button", { name: /^Changes/ }).click();
+  await page.getByRole("complementary", { name: "Changes" }).getByText("+1 −0").waitFor();
   await checkWidth(page);
   await checkAccess(page, "changes on a telephone");
   await page.getByRole("button", { name: "Close changes" }).click();

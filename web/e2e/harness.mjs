@@ -55,15 +55,16 @@ export class Server {
 
   /** Begins a conversation with a scripted model; the script is JSON, which is YAML too. */
   async begin(steps, more = {}) {
-    const script = join(mkdtempSync(join(this.data, "work-")), "script.json");
-    writeFileSync(script, JSON.stringify(steps));
+    const folder = mkdtempSync(join(this.data, "work-"));
+    const script = join(folder, "script.json");
+    writeFileSync(script, JSON.stringify(typeof steps === "function" ? steps(folder) : steps));
     const { body } = await this.ask("POST", "/api/conversations", {
       agent: {
         kind: "Agent",
         llm: { model: `script:${script}`, stream: true },
         tools: [{ name: "terminal" }, { name: "file_editor" }],
       },
-      workspace: { working_dir: join(script, "..") },
+      workspace: { working_dir: folder },
       initial_message: { role: "user", content: [{ type: "text", text: "Begin." }] },
       ...more,
     });

@@ -86,6 +86,9 @@ export const api = {
   run: (id: string) => ask("POST", `${at(id)}/run`),
   pause: (id: string) => ask("POST", `${at(id)}/pause`),
   stop: (id: string) => ask("POST", `${at(id)}/interrupt`),
-  reject: (id: string, reason: string) =>
-    ask("POST", `${at(id)}/events/respond_to_confirmation`, { accept: false, reason }),
+  /** Allows nothing of what waits, and lets the agent go on knowing why. */
+  async reject(id: string, reason: string): Promise<void> {
+    await ask("POST", `${at(id)}/events/respond_to_confirmation`, { accept: false, reason });
+    await ask("POST", `${at(id)}/run`);
+  },
 };

@@ -10,8 +10,10 @@ import { RiskMark } from "./RiskMark";
 export function Confirm({ id, calls }: { id: string; calls: Call[] }) {
   const [reason, setReason] = useState("");
   const answer = useMutation({
-    mutationFn: (isAllowed: boolean) =>
-      isAllowed ? api.run(id) : api.reject(id, reason.trim() || "The user rejected this action."),
+    mutationFn: async (isAllowed: boolean) => {
+      if (isAllowed) await api.run(id);
+      else await api.reject(id, reason.trim() || "The user rejected this action.");
+    },
   });
   const { mutate } = answer;
   useEffect(() => {
