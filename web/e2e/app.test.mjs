@@ -6,7 +6,7 @@ const server = new Server();
 before(() => server.start());
 after(async () => {
   await browser.close();
-  await server.stop();
+  await server.remove();
 });
 
 const command = (text, run) => ({ text, tool_calls: [{ name: "terminal", arguments: { command: run } }] });

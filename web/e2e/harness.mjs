@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -41,6 +41,14 @@ export class Server {
     const ended = once(this.process, "exit");
     this.process.kill(signal);
     await ended;
+  }
+
+  /** Ends it with all it started, executors included: those outlive a server that is only stopped. */
+  async remove() {
+    const { body } = await this.ask("GET", "/api/conversations/search?limit=100");
+    for (const { id } of body.items) await this.ask("DELETE", `/api/conversations/${id}`);
+    await this.stop();
+    rmSync(this.data, { recursive: true, force: true });
   }
 
   get key() {
