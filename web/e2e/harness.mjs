@@ -46,7 +46,10 @@ export class Server {
   /** Ends it with all it started, executors included: those outlive a server that is only stopped. */
   async remove() {
     const { body } = await this.ask("GET", "/api/conversations/search?limit=100");
-    for (const { id } of body.items) await this.ask("DELETE", `/api/conversations/${id}`);
+    for (const { id } of body.items) {
+      await this.ask("POST", `/api/conversations/${id}/pause`); // only what is loaded is deleted with its executor
+      await this.ask("DELETE", `/api/conversations/${id}`);
+    }
     await this.stop();
     rmSync(this.data, { recursive: true, force: true });
   }
