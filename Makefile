@@ -1,6 +1,6 @@
 # Everything a developer or a machine runs. `make` alone lists it.
 .DEFAULT_GOAL := help
-.PHONY: help setup run build test test-clients test-small-model bench
+.PHONY: help setup run build web test test-clients test-small-model test-web bench
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -8,10 +8,15 @@ help: ## this list
 setup: ## install what is missing (the others do it too)
 	@scripts/setup
 
-run: setup ## build and run the demonstration
-	cargo run --release --package deft-cli -- demo
+run: setup ## build and start the server with its web app; the link it prints opens it
+	@scripts/web --if-possible
+	cargo run --release --package deft-cli -- serve
+
+web: setup ## the web app, which the next build takes into the binary
+	@scripts/web
 
 build: setup ## the static release binary
+	@scripts/web --if-possible
 	cargo build --release --package deft-cli
 	@echo "built $${CARGO_TARGET_DIR:-target}/$$(rustc --print host-tuple)/release/deft"
 
@@ -23,6 +28,9 @@ test-small-model: setup ## the same tests against a real, small model, which it 
 
 test-clients: setup ## the official clients of the protocol against our server
 	@scripts/test-clients
+
+test-web: setup ## the web app in a real browser
+	@scripts/test-web
 
 bench: setup ## the numbers
 	@scripts/bench

@@ -2,7 +2,7 @@
 //! and store.
 
 use std::fs;
-use std::path::Path;
+use std::path::PathBuf;
 
 use anyhow::Context;
 use deft_types::{Message, Role};
@@ -16,7 +16,9 @@ use crate::settings::{Settings, Surroundings};
 use crate::watch::Watched;
 use crate::workspace;
 
-const TASK: &str = "The test of this project fails. Find out why, repair it, and show that the test passes.";
+/// What the demo model is asked for.
+pub(crate) const TASK: &str =
+    "The test of this project fails. Find out why, repair it, and show that the test passes.";
 
 const PROJECT: [(&str, &str); 3] = [
     ("README.md", include_str!("demo/project/README.md")),
@@ -25,13 +27,7 @@ const PROJECT: [(&str, &str); 3] = [
 ];
 
 pub(crate) async fn demo(args: &Plain) -> anyhow::Result<Exit> {
-    let workspace = tempfile::Builder::new()
-        .prefix("deft-demo-")
-        .tempdir()
-        .context("cannot make a directory for the demo")?;
-    // Kept for whoever wants to look at the result or go on; the system clears it away some day.
-    let workspace = workspace.keep();
-    write_project(&workspace).context("cannot write the demo's project")?;
+    let workspace = new_project()?;
     let surroundings = Surroundings::of_this_process()?;
     let settings = Settings::load(&args.flags, &surroundings, &workspace)?;
     let store = compose::open_store(&settings)?;
@@ -50,8 +46,17 @@ pub(crate) async fn demo(args: &Plain) -> anyhow::Result<Exit> {
     .await
 }
 
-fn write_project(directory: &Path) -> std::io::Result<()> {
+/// Makes the project with its bug, in a directory of its own.
+pub(crate) fn new_project() -> anyhow::Result<PathBuf> {
+    let directory = tempfile::Builder::new()
+        .prefix("deft-demo-")
+        .tempdir()
+        .context("cannot make a directory for the demo")?;
+    // Kept for whoever wants to look at the result or go on; the system clears it away some day.
+    let directory = directory.keep();
     PROJECT
         .iter()
         .try_for_each(|(name, text)| fs::write(directory.join(name), text))
+        .context("cannot write the demo's project")?;
+    Ok(directory)
 }

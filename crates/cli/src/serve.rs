@@ -1,13 +1,13 @@
 //! `deft serve`: conversations over HTTP and sockets.
 
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::net::IpAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
 use deft_llm::Model;
-use deft_server::{Composition, Config, KeyOrigin, Place, Server};
+use deft_server::{Composition, Config, Demo, KeyOrigin, Offer, Place, Server};
 use deft_types::ConversationId;
 use serde_json::Value;
 use tokio::signal::unix::{SignalKind, signal};
@@ -15,6 +15,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::args::Serve;
 use crate::client_model;
 use crate::compose;
+use crate::demo;
 use crate::exit::{Exit, UsageError};
 use crate::settings::{Settings, Surroundings};
 
@@ -38,9 +39,13 @@ pub(crate) async fn serve(args: Serve) -> anyhow::Result<Exit> {
         port: args.port,
         ..Config::from_variables(variable, data_dir, surroundings.current_dir.clone())?
     };
+    let parts = Parts {
+        settings,
+        folder: surroundings.current_dir,
+    };
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
-    let server = Server::bind(config, store, Arc::new(Parts { settings })).await?;
+    let server = Server::bind(config, store, Arc::new(parts)).await?;
     announce(&server).context("cannot say that the server is ready")?;
     server
         .serve(async {
@@ -65,17 +70,19 @@ fn address(host: &str) -> Result<IpAddr, UsageError> {
 }
 
 /// One line with the link. A key that the user has never seen is part of it, behind the `#`: browsers do not send
-/// that part.
+/// that part. A person at a terminal gets it again; a log does not.
 fn announce(server: &Server) -> std::io::Result<()> {
     let address = server.address();
     let mut out = std::io::stdout().lock();
     match server.key() {
         KeyOrigin::Configured => writeln!(out, "deft: ready at http://{address}/")?,
-        KeyOrigin::Kept => writeln!(
+        KeyOrigin::Kept(_) if !out.is_terminal() => writeln!(
             out,
             "deft: ready at http://{address}/ (the key is in the file session-key of the data directory)"
         )?,
-        KeyOrigin::Made(key) => writeln!(out, "deft: ready at http://{address}/#key={}", key.expose())?,
+        KeyOrigin::Made(key) | KeyOrigin::Kept(key) => {
+            writeln!(out, "deft: ready at http://{address}/#key={}", key.expose())?;
+        }
     }
     out.flush()
 }
@@ -83,6 +90,8 @@ fn announce(server: &Server) -> std::io::Result<()> {
 /// The parts of conversations, made as the user's settings say.
 struct Parts {
     settings: Settings,
+    /// Where the server was started.
+    folder: PathBuf,
 }
 
 impl Composition for Parts {
@@ -99,5 +108,21 @@ impl Composition for Parts {
     fn tools(&self) -> Vec<String> {
         // Those that an agent always has are not chosen.
         ["terminal", "file_editor"].map(str::to_owned).to_vec()
+    }
+
+    fn offer(&self) -> Offer {
+        Offer {
+            model: self.settings.model.value.clone(),
+            models: self.settings.models.keys().cloned().collect(),
+            folder: self.folder.display().to_string(),
+        }
+    }
+
+    fn demo(&self) -> Result<Demo, String> {
+        let folder = demo::new_project().map_err(|error| crate::output::one_sentence(&error))?;
+        Ok(Demo {
+            folder: folder.display().to_string(),
+            task: demo::TASK.to_owned(),
+        })
     }
 }

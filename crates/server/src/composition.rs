@@ -8,6 +8,7 @@ use deft_types::{ConversationId, ToolSpec};
 use deft_workspace::Workspace;
 use futures::StreamExt as _;
 use futures::stream::{self, BoxStream};
+use serde::Serialize;
 use serde_json::Value;
 
 /// Makes the parts of a conversation that depend on the program's own settings.
@@ -20,6 +21,32 @@ pub trait Composition: Send + Sync {
 
     /// The names of the tools that clients can choose from.
     fn tools(&self) -> Vec<String>;
+
+    /// What somebody is offered who begins a conversation in the web app.
+    fn offer(&self) -> Offer;
+
+    /// Makes a small project that the built-in demo model can mend. The sentence of a failure goes to the client.
+    fn demo(&self) -> Result<Demo, String>;
+}
+
+/// What a new conversation begins with, where nobody chooses otherwise.
+#[derive(Clone, Debug, Serialize)]
+pub struct Offer {
+    /// The model that is set. None: there is only the demo.
+    pub model: Option<String>,
+    /// Models with names of the user's own.
+    pub models: Vec<String>,
+    /// The folder to work in.
+    pub folder: String,
+}
+
+/// A project to try an agent on.
+#[derive(Clone, Debug, Serialize)]
+pub struct Demo {
+    /// Where it is.
+    pub folder: String,
+    /// What to ask for.
+    pub task: String,
 }
 
 /// Where tools run.

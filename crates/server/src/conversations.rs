@@ -34,7 +34,7 @@ const RUN_LIMIT: &str = "Conversation run limit reached. Retry the request later
 /// See the module.
 pub(crate) struct Conversations {
     pub(crate) catalog: Arc<Catalog>,
-    composition: Arc<dyn Composition>,
+    pub(crate) composition: Arc<dyn Composition>,
     owner: Owner,
     residents: Mutex<HashMap<ConversationId, Arc<Resident>>>,
     runs: Arc<Semaphore>,

@@ -26,13 +26,14 @@ mod router;
 mod routes;
 mod security;
 mod server;
+mod site;
 mod sockets;
 mod summary;
 mod validation;
 mod vault;
 mod wire;
 
-pub use composition::{Composition, Place};
+pub use composition::{Composition, Demo, Offer, Place};
 pub use config::{Build, Config, ConfigError};
 pub use router::{Access, routes};
 pub use server::{KeyOrigin, ServeError, Server};

@@ -13,8 +13,8 @@ use axum::routing::{MethodFilter, MethodRouter, on};
 
 use crate::app::App;
 use crate::failure::Failure;
-use crate::routes::{control, conversations, events, server, streams, tools};
-use crate::security;
+use crate::routes::{app, control, conversations, events, server, streams, tools};
+use crate::{security, site};
 
 /// How long a request may take until its answer begins.
 const REQUEST_LIMIT: Duration = Duration::from_secs(60);
@@ -92,6 +92,8 @@ fn table() -> Vec<Route> {
         control::table(),
         events::table(),
         streams::table(),
+        app::table(),
+        site::table(),
     ]
     .into_iter()
     .flatten()

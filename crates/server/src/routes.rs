@@ -1,5 +1,6 @@
 //! The routes, one concept a file. Each file has its part of the table.
 
+pub(crate) mod app;
 pub(crate) mod control;
 pub(crate) mod conversations;
 pub(crate) mod events;

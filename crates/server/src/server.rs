@@ -65,7 +65,7 @@ pub enum KeyOrigin {
     /// It was configured.
     Configured,
     /// It was made by an earlier start and stands in the data directory.
-    Kept,
+    Kept(Secret<String>),
     /// It was made just now: the user has never seen it.
     Made(Secret<String>),
 }
@@ -89,7 +89,7 @@ impl Server {
         let (keys, key) = if config.keys.is_empty() {
             let kept = vault::private_file(&config.data_dir.join("session-key"), vault::new_client_key)?;
             let origin = match kept.origin {
-                Origin::Found => KeyOrigin::Kept,
+                Origin::Found => KeyOrigin::Kept(kept.value.clone()),
                 Origin::Made => KeyOrigin::Made(kept.value.clone()),
             };
             (vec![kept.value], origin)

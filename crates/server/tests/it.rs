@@ -9,5 +9,7 @@ mod contract;
 mod desk;
 #[path = "it/lifecycle.rs"]
 mod lifecycle;
+#[path = "it/site.rs"]
+mod site;
 #[path = "it/sockets.rs"]
 mod sockets;

@@ -121,3 +121,14 @@ fn an_address_that_others_can_reach_needs_the_users_word() {
     let output = home.deft(&["serve", "--host", "no-address"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
 }
+
+#[test]
+fn the_app_is_offered_the_model_that_is_set_and_the_folder_of_the_server() {
+    let home = Home::new();
+    let variables = [("SESSION_API_KEY", "k-one"), ("LLM_MODEL", "openai/some")];
+    let offer = Served::start(&home, &variables).ask("/api/app", "k-one");
+    assert!(
+        offer.contains(r#""model":"openai/some""#) && offer.contains(r#""folder":"/"#),
+        "{offer}"
+    );
+}

@@ -5,10 +5,13 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
 use crate::app::App;
 use crate::router::{Access, Route};
+use crate::site;
 
 /// The version of the contract that is spoken here.
 const CONTRACT: &str = "1.58.0";
@@ -21,7 +24,7 @@ pub(crate) fn table() -> Vec<Route> {
         Route::get("/health", Access::Open, alive),
         Route::get("/ready", Access::Open, ready),
         Route::get("/server_info", Access::Open, server_info),
-        Route::get("/", Access::Open, server_info),
+        Route::get("/", Access::Open, root),
     ]
 }
 
@@ -32,6 +35,15 @@ async fn alive() -> Json<Value> {
 /// Whoever can ask finds it ready: it listens only then.
 async fn ready() -> Json<Value> {
     Json(json!({"status": "ready"}))
+}
+
+/// People get the web app, programs what the contract says.
+async fn root(state: State<Arc<App>>, headers: HeaderMap) -> Response {
+    if site::is_wanted(&headers) {
+        site::page(&headers)
+    } else {
+        server_info(state).await.into_response()
+    }
 }
 
 async fn server_info(State(app): State<Arc<App>>) -> Json<Value> {

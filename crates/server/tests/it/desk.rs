@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use deft_executor::Executor;
 use deft_llm::{Model, ModelSettings};
-use deft_server::{Composition, Config, Place, Server};
+use deft_server::{Composition, Config, Demo, Offer, Place, Server};
 use deft_store::{Options, SqliteStore, Store};
 use deft_tools::{ToolContext, Toolbox};
 use deft_types::{ConversationId, Secret};
@@ -307,6 +307,18 @@ impl Composition for Executors {
 
     fn tools(&self) -> Vec<String> {
         ["terminal", "file_editor"].map(str::to_owned).to_vec()
+    }
+
+    fn offer(&self) -> Offer {
+        Offer {
+            model: None,
+            models: Vec::new(),
+            folder: self.private.display().to_string(),
+        }
+    }
+
+    fn demo(&self) -> Result<Demo, String> {
+        Err("there is no demo here".to_owned())
     }
 }
 

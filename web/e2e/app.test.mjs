@@ -1,0 +1,272 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { browser, checkAccess, checkWidth, open, PATIENCE, picture, Server, status } from "./harness.mjs";
+
+const server = new Server();
+before(() => server.start());
+after(async () => {
+  await browser.close();
+  await server.remove();
+});
+
+const command = (text, run) => ({ text, tool_calls: [{ name: "terminal", arguments: { command: run } }] });
+const slow = { text: "word ".repeat(100), chunk_delay_ms: 40 };
+
+test("a newcomer sees a finished task, what changed and what it cost", async () => {
+  const { page, close } = await open(server);
+  assert.equal(new URL(page.url()).hash, "", "the key is taken out of the address");
+  await checkAccess(page, "the first page");
+  await picture(page, "web-new");
+  await page.getByRole("button", { name: "Try the demo" }).click();
+  await status(page, "Finished");
+  await page.getByText("exit 1").first().waitFor();
+  await page.getByText("exit 0").first().waitFor();
+  await page.getByRole("button", { name: /^Changes/ }).click();
+  await page.getByRole("complementary", { name: "Changes" }).getByText("greet.sh").waitFor();
+  await page.getByText("$0.00").first().waitFor();
+  await page.getByText(/Context/).waitFor();
+  await checkAccess(page, "a conversation with changes");
+  await picture(page, "web-conversation");
+  await page.emulateMedia({ colorScheme: "dark" });
+  await checkAccess(page, "the same in the dark");
+  await picture(page, "web-dark");
+  await close();
+});
+
+test("what runs is stopped at once, and goes on when asked", async () => {
+  const id = await server.begin([command("I wait.", "sleep 300"), { text: "Done." }]);
+  const { page, close } = await open(server, `/c/${id}`);
+  await page.getByText("sleep 300").first().waitFor();
+  await page.getByRole("button", { name: "Stop" }).click();
+  await status(page, "Paused");
+  await page.getByRole("button", { name: "Go on" }).click();
+  await status(page, "Finished");
+  await close();
+});
+
+test("a message is taken while the agent works", async () => {
+  const id = await server.begin([slow, { text: "I heard you." }]);
+  const { page, close } = await open(server, `/c/${id}`);
+  await status(page, "Working");
+  await page.getByLabel("Message", { exact: true }).fill("Use tabs.");
+  await page.keyboard.press("Enter");
+  await page.getByLabel("You").getByText("Use tabs.").waitFor();
+  await page.getByText("I heard you.").waitFor();
+  assert.equal(await page.getByText("Use tabs.").count(), 1);
+  await close();
+});
+
+test("a reload in the middle of a run loses and doubles nothing", async () => {
+  const id = await server.begin([command("One.", "echo first"), slow, { text: "unused" }]);
+  const { page, close } = await open(server, `/c/${id}`);
+  await page.getByText(/word word/).first().waitFor();
+  await page.reload();
+  await page.getByText(/word word/).first().waitFor();
+  await status(page, "Finished");
+  assert.equal(await page.getByRole("article").count(), 3, "a message, a command, a reply");
+  await close();
+});
+
+test("a server that comes back is found, and the run goes on where it was", async () => {
+  const id = await server.begin([command("One.", "echo first"), command("Two.", "sleep 1; echo second"), slow]);
+  const { page, close } = await open(server, `/c/${id}`);
+  await page.getByText("sleep 1; echo second").first().waitFor();
+  await server.stop("SIGKILL");
+  await page.getByText("The connection is lost").waitFor();
+  await server.start();
+  await page.getByText("The connection is lost").waitFor({ state: "detached" });
+  const goOn = page.getByRole("button", { name: /Go on|Try again/ });
+  await Promise.race([goOn.waitFor(), status(page, "Finished")]);
+  if (await goOn.isVisible()) await goOn.click();
+  await status(page, "Finished");
+  const kinds = (await server.events(id)).map((event) => event.kind);
+  assert.equal(kinds.filter((kind) => kind === "ActionEvent").length, 2);
+  assert.equal(await page.getByRole("article", { name: "Command" }).count(), 2);
+  await close();
+});
+
+test("what must be allowed waits for a word", async () => {
+  const id = await server.begin([command("Careful.", "echo allowed"), { text: "Done." }], {
+    confirmation_policy: { kind: "AlwaysConfirm" },
+  });
+  const { page, close } = await open(server, `/c/${id}`);
+  const question = page.getByRole("region", { name: "Waiting for your word" });
+  await question.getByText("echo allowed").first().waitFor();
+  await checkAccess(page, "a question");
+  await picture(page, "web-confirm");
+  await question.getByRole("button", { name: "Allow" }).click();
+  await status(page, "Finished");
+  await page.getByText("exit 0").waitFor();
+  await close();
+});
+
+test("what is rejected does not run, and the agent is told why", async (t) => {
+  const id = await server.begin([command("Careful.", "touch made"), { text: "Then not." }], {
+    confirmation_policy: { kind: "AlwaysConfirm" },
+  });
+  const route = `/api/conversations/${id}/events/respond_to_confirmation`;
+  if ((await server.ask("POST", route, {})).status === 405) return t.skip("the server cannot reject yet");
+  const { page, close } = await open(server, `/c/${id}`);
+  await page.getByLabel("Why not, for the agent").fill("not here");
+  await page.getByRole("button", { name: "Reject" }).click();
+  await page.getByText("Then not.").waitFor();
+  await page.getByText("rejected").waitFor();
+  await close();
+});
+
+test("what models and commands say stays text", async () => {
+  const text = [
+    "<script>window.hacked = 1</script><img src=x onerror='window.hacked = 1'>",
+    "[click](javascript:window.hacked=1) ![p](https://evil.example/p.png?secret)",
+    "<iframe src='https://evil.example'></iframe><svg onload='window.hacked = 1'></svg>",
+  ].join("\n\n");
+  const id = await server.begin([
+    command(text, "printf '\\033[31mred\\033[0m <b>bold</b>\\033]0;title\\007\\n'"),
+    { text: "Done." },
+  ]);
+  const { page, close } = await open(server, `/c/${id}`);
+  await status(page, "Finished");
+  await page.getByRole("button", { name: /^Command printf/ }).click();
+  await page.locator("pre.output", { hasText: "red <b>bold</b>" }).waitFor();
+  await page.getByText("Picture: p (opens evil.example)").waitFor();
+  const found = await page.evaluate(() => ({
+    hacked: "hacked" in window,
+    dangerous: document.querySelectorAll("#main script, #main iframe, #main img, #main svg, a[href^='javascript']").length,
+  }));
+  assert.deepEqual(found, { hacked: false, dangerous: 0 });
+  await close();
+});
+
+test("an error says what happened and what to do", async () => {
+  const id = await server.begin([{ error: { kind: "authentication", message: "no such key" } }]);
+  const { page, close } = await open(server, `/c/${id}`);
+  await status(page, "Failed");
+  await page.getByText(/did not accept the key/).first().waitFor();
+  await page.getByRole("button", { name: "Try again" }).waitFor();
+  await checkAccess(page, "an error");
+  await close();
+});
+
+test("conversations are found, renamed, deleted and reached by keyboard", async () => {
+  const id = await server.begin([{ text: "Hello." }]);
+  await server.ask("PATCH", `/api/conversations/${id}`, { title: "Needle" });
+  const { page, close } = await open(server);
+  await page.getByLabel("Search conversations").fill("needle");
+  await page.getByRole("listitem").filter({ hasText: "Needle" }).waitFor();
+  assert.equal(await page.locator(".entry").count(), 1);
+  await page.getByRole("button", { name: "Rename Needle" }).click();
+  await page.getByLabel("Title").fill("Needle two");
+  await page.keyboard.press("Enter");
+  await page.getByText("Needle two").waitFor();
+  await page.keyboard.press("Control+k");
+  await page.getByRole("dialog").getByRole("combobox").fill("needle two");
+  await checkAccess(page, "the commands");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Needle two" }).waitFor();
+  await page.getByRole("button", { name: "Delete Needle two" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+  await page.getByRole("heading", { name: "What shall be done?" }).waitFor();
+  await page.getByText("Needle two").waitFor({ state: "detached" });
+  await close();
+});
+
+test("settings last, but the key of a model does not", async () => {
+  const { page, close } = await open(server);
+  await page.getByRole("button", { name: "Settings" }).click();
+  const dialog = page.getByRole("dialog", { name: "Settings" });
+  await dialog.getByLabel("Model", { exact: true }).fill("openai/some");
+  await dialog.getByText("Key and address of the model").click();
+  await dialog.getByLabel("Key", { exact: true }).fill("sk-secret");
+  await dialog.getByLabel("Appearance").selectOption("dark");
+  await checkAccess(page, "the settings");
+  await dialog.getByRole("button", { name: "Done" }).click();
+  await page.reload();
+  assert.equal(await page.getByLabel("Model", { exact: true }).inputValue(), "openai/some");
+  assert.equal(await page.locator("html").getAttribute("data-theme"), "dark");
+  assert.ok(!(await page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }))).includes("sk-secret"));
+  await close();
+});
+
+test("a wrong key is asked for again", async () => {
+  const { page, close } = await open(server);
+  await page.goto(`${server.origin}/#key=wrong`);
+  await page.getByText("This server wants a key").waitFor();
+  await checkAccess(page, "the question for the key");
+  await page.getByLabel("Key", { exact: true }).fill(server.key);
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "What shall be done?" }).waitFor();
+  await close();
+});
+
+test("a telephone is enough", async () => {
+  const id = await server.begin(
+    (folder) => [
+      {
+        text: `A long ${"word".repeat(60)}.`,
+        tool_calls: [
+          {
+            name: "file_editor",
+            arguments: { command: "create", path: `${folder}/long.txt`, file_text: `${"x".repeat(200)}\n` },
+          },
+        ],
+      },
+      { text: "Done." },
+    ],
+    { confirmation_policy: { kind: "AlwaysConfirm" } },
+  );
+  const { page, close } = await open(server, `/c/${id}`, { width: 360, height: 640 });
+  await page.getByRole("button", { name: "Allow" }).waitFor();
+  await checkWidth(page);
+  const question = await page.getByRole("region", { name: "Waiting for your word" }).boundingBox();
+  const reject = await page.getByRole("button", { name: "Reject" }).boundingBox();
+  assert.ok(reject.x + reject.width <= 360 && reject.y + reject.height <= question.y + question.height, "within reach");
+  await picture(page, "web-phone");
+  await page.getByRole("button", { name: "Allow" }).click();
+  await status(page, "Finished");
+  await page.getByRole("button", { name: /^Changes/ }).click();
+  await page.getByRole("complementary", { name: "Changes" }).getByText("+1 −0").waitFor();
+  await checkWidth(page);
+  await checkAccess(page, "changes on a telephone");
+  await page.getByRole("button", { name: "Close changes" }).click();
+  await page.getByRole("button", { name: "Show conversations" }).click();
+  await page.getByRole("button", { name: "New conversation" }).click();
+  await page.getByRole("heading", { name: "What shall be done?" }).waitFor();
+  await checkWidth(page);
+  await checkAccess(page, "a new conversation on a telephone");
+  await close();
+});
+
+test("a long conversation opens at its end and keeps little in the page", { timeout: 4 * PATIENCE }, async () => {
+  const think = { repeat: 400, tool_calls: [{ name: "think", arguments: { thought: "thought {{n}}" } }] };
+  const id = await server.begin([think, { text: "The end." }]);
+  for (;;) {
+    const { body } = await server.ask("GET", `/api/conversations/${id}`);
+    if (body.execution_status === "finished") break;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+  const { page, close } = await open(server, `/c/${id}`);
+  await page.getByText("The end.").waitFor();
+  assert.ok((await page.locator(".row-slot").count()) < 60);
+  await page.locator(".timeline").evaluate((timeline) => timeline.scrollTo(0, 0));
+  await page.getByText("Begin.").first().waitFor();
+  await page.getByRole("button", { name: "To the end" }).click();
+  await page.getByText("The end.").waitFor();
+  await close();
+});
+
+test("a picture goes with a message", async () => {
+  const id = await server.begin([{ text: "Show me." }, { text: "I see." }]);
+  const { page, close } = await open(server, `/c/${id}`);
+  await status(page, "Finished");
+  const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+  const file = { name: "p.png", mimeType: "image/png", buffer: Buffer.from(pixel, "base64") };
+  await page.getByLabel("Pictures").setInputFiles([file, { ...file, name: "p.pdf", mimeType: "application/pdf" }]);
+  await page.getByText("Only PNG").waitFor();
+  await page.getByLabel("Message", { exact: true }).fill("Look.");
+  await page.keyboard.press("Enter");
+  await page.getByText("I see.").waitFor();
+  await page.getByLabel("You").getByRole("img").waitFor();
+  const said = (await server.events(id)).filter((event) => event.kind === "MessageEvent" && event.source === "user");
+  assert.deepEqual(said.at(-1).llm_message.content[1].image_urls, [`data:image/png;base64,${pixel}`]);
+  await close();
+});

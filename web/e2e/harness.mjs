@@ -1,0 +1,135 @@
+// A real server, a real Chromium, and a page that fails its test when it breaks the content policy, throws, or
+// asks another host for anything.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { chromium } from "playwright-core";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/google-chrome"].find(existsSync);
+const { DEFT_BINARY, DEFT_PICTURES } = process.env;
+const PICTURES = new URL("../../docs/images/", import.meta.url).pathname;
+/** How long the page may take to show what is expected, on a busy machine. */
+export const PATIENCE = 30_000;
+
+export const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
+
+export class Server {
+  data = mkdtempSync(join(tmpdir(), "deft-e2e-"));
+  port = 0;
+
+  async start() {
+    // No model of the machine's owner, and no key, may get into a test.
+    const env = { PATH: process.env.PATH, HOME: this.data };
+    const args = ["serve", "--port", String(this.port), "--data-dir", join(this.data, "data")];
+    this.process = spawn(DEFT_BINARY, args, { cwd: this.data, env, stdio: ["ignore", "pipe", "inherit"] });
+    const [line] = await once(createInterface(this.process.stdout), "line");
+    const [, address] = /ready at (http:\S+)/.exec(line);
+    this.port = Number(new URL(address).port);
+    this.link ??= address;
+    this.origin = new URL(address).origin;
+    return this;
+  }
+
+  async stop(signal = "SIGTERM") {
+    const ended = once(this.process, "exit");
+    this.process.kill(signal);
+    await ended;
+  }
+
+  /** Ends it with all it started, executors included: those outlive a server that is only stopped. */
+  async remove() {
+    const { body } = await this.ask("GET", "/api/conversations/search?limit=100");
+    for (const { id } of body.items) {
+      await this.ask("POST", `/api/conversations/${id}/pause`); // only what is loaded is deleted with its executor
+      await this.ask("DELETE", `/api/conversations/${id}`);
+    }
+    await this.stop();
+    rmSync(this.data, { recursive: true, force: true });
+  }
+
+  get key() {
+    return new URLSearchParams(new URL(this.link).hash.slice(1)).get("key");
+  }
+
+  async ask(method, path, body) {
+    const headers = { "X-Session-API-Key": this.key, "Content-Type": "application/json" };
+    const answer = await fetch(this.origin + path, { method, headers, body: body && JSON.stringify(body) });
+    return { status: answer.status, body: await answer.json() };
+  }
+
+  /** Begins a conversation with a scripted model; the script is JSON, which is YAML too. */
+  async begin(steps, more = {}) {
+    const folder = mkdtempSync(join(this.data, "work-"));
+    const script = join(folder, "script.json");
+    writeFileSync(script, JSON.stringify(typeof steps === "function" ? steps(folder) : steps));
+    const { body } = await this.ask("POST", "/api/conversations", {
+      agent: {
+        kind: "Agent",
+        llm: { model: `script:${script}`, stream: true },
+        tools: [{ name: "terminal" }, { name: "file_editor" }],
+      },
+      workspace: { working_dir: folder },
+      initial_message: { role: "user", content: [{ type: "text", text: "Begin." }] },
+      ...more,
+    });
+    return body.id;
+  }
+
+  /** The events of a conversation that are not updates of its state. */
+  async events(id) {
+    const { body } = await this.ask("GET", `/api/conversations/${id}/events/search?limit=100`);
+    return body.items.filter((event) => event.kind !== "ConversationStateUpdateEvent");
+  }
+}
+
+/** Opens a page for one test; `close` says what it did wrong. */
+export async function open(server, path = "/", size = { width: 1280, height: 800 }) {
+  const context = await browser.newContext({ viewport: size, colorScheme: "light", reducedMotion: "reduce" });
+  const page = await context.newPage();
+  page.setDefaultTimeout(PATIENCE);
+  const faults = [];
+  page.on("pageerror", (error) => faults.push(`error: ${error.message}`));
+  page.on("console", (message) => {
+    if (/content security policy/i.test(message.text())) faults.push(`policy: ${message.text()}`);
+  });
+  page.on("request", (request) => {
+    const { protocol, host } = new URL(request.url());
+    if (protocol.startsWith("http") && host !== new URL(server.origin).host) faults.push(`asks ${request.url()}`);
+  });
+  await page.goto(`${server.origin}${path}#key=${server.key}`);
+  return {
+    page,
+    faults,
+    async close() {
+      await context.close();
+      assert.deepEqual(faults, []);
+    },
+  };
+}
+
+/** Waits until the conversation is in this state. */
+export const status = (page, words) => page.locator(".bar .status", { hasText: words }).waitFor();
+
+export async function checkAccess(page, what) {
+  const found = await page.evaluate(`(() => { ${AXE} })(), axe.run(document, { resultTypes: ["violations"] })`);
+  const violations = found.violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(" ")}`);
+  assert.deepEqual(violations, [], what);
+}
+
+/** A picture for the documentation, when it is to be renewed. */
+export async function picture(page, name) {
+  if (DEFT_PICTURES) await page.screenshot({ path: `${PICTURES}${name}.png` });
+}
+
+/** Nothing is wider than the screen. */
+export async function checkWidth(page) {
+  const [content, screen] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+  assert.ok(content <= screen, `${content} px of content on ${screen} px`);
+}

@@ -1,0 +1,56 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { lazy, Suspense, useEffect } from "react";
+import { useKey } from "./key";
+import { KeyForm } from "./parts/KeyForm";
+import { NewConversation } from "./parts/NewConversation";
+import { Sidebar } from "./parts/Sidebar";
+import { useRoute } from "./route";
+import { useScreen } from "./screen";
+
+const Conversation = lazy(() => import("./parts/Conversation"));
+const Palette = lazy(() => import("./parts/Palette"));
+const Settings = lazy(() => import("./parts/Settings"));
+
+export function App() {
+  const key = useKey((state) => state.key);
+  const conversation = useRoute();
+  const queries = useQueryClient();
+  const dialog = useScreen((screen) => screen.dialog);
+  const isSidebarOpen = useScreen((screen) => screen.isSidebarOpen);
+
+  useEffect(() => void queries.invalidateQueries(), [key, queries]); // another key, other answers
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if ((event.metaKey || event.ctrlKey) && event.key.toLowerCase() === "k") {
+        event.preventDefault();
+        useScreen.setState({ dialog: "palette" });
+      } else if (event.key === "Escape") {
+        useScreen.setState({ isSidebarOpen: false });
+      }
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, []);
+  useEffect(() => useScreen.setState({ isSidebarOpen: false }), [conversation]);
+  useEffect(() => {
+    if (!conversation) document.title = "Deft";
+  }, [conversation]);
+
+  if (!key) return <KeyForm />;
+  return (
+    <div className={isSidebarOpen ? "app with-sidebar" : "app"}>
+      <a className="skip" href="#main">
+        Skip to the conversation
+      </a>
+      <Sidebar current={conversation} />
+      {isSidebarOpen && <div className="veil" onClick={() => useScreen.setState({ isSidebarOpen: false })} />}
+      <Suspense fallback={<main id="main" className="main" aria-busy="true" />}>
+        {conversation ? <Conversation key={conversation} id={conversation} /> : <NewConversation />}
+      </Suspense>
+      <Suspense>
+        {dialog === "palette" && <Palette />}
+        {dialog === "settings" && <Settings />}
+      </Suspense>
+    </div>
+  );
+}

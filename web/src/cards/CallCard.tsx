@@ -1,0 +1,39 @@
+import type { Call } from "../fold";
+import { Markdown } from "../parts/Markdown";
+import { RiskMark } from "../parts/RiskMark";
+import { useCard } from "../screen";
+import { textOf } from "../wire";
+import { CallDetails } from "./CallDetails";
+import { describe } from "./describe";
+
+/** What the agent did: the point first, the rest on demand. */
+export function CallCard({ call }: { call: Call }) {
+  const { label, title, outcome, tone } = describe(call);
+  const [isOpen, toggle] = useCard(call.id, tone === "bad" || label === "Tasks" || outcome.startsWith("+"));
+  const thought = textOf(call.event.thought);
+  if (call.event.action?.kind === "FinishAction") {
+    return (
+      <article className="message from-agent finish" aria-label="Agent: finished">
+        <Markdown text={String(call.event.action["message"] ?? "")} />
+      </article>
+    );
+  }
+  return (
+    <article className="call" aria-label={label}>
+      {thought && (
+        <div className="message from-agent">
+          <Markdown text={thought} />
+        </div>
+      )}
+      <div className="card">
+        <button className="card-head" aria-expanded={isOpen} onClick={toggle}>
+          <span className="card-label">{label}</span>
+          <code className="card-title">{title}</code>
+          {call.risk === "HIGH" && <RiskMark risk={call.risk} />}
+          {outcome && <span className={`outcome ${tone}`}>{outcome}</span>}
+        </button>
+        {isOpen && <CallDetails call={call} />}
+      </div>
+    </article>
+  );
+}

@@ -1,0 +1,70 @@
+import { changeOf } from "../changes";
+import type { Call, Task } from "../fold";
+import { plain } from "../plain";
+import { imagesOf } from "../wire";
+import { answerOf } from "./describe";
+import { DiffLines } from "./DiffView";
+import { Images } from "./Images";
+import { Output } from "./Output";
+import { TaskList } from "./TaskList";
+
+/** Everything about a call. */
+export function CallDetails({ call }: { call: Call }) {
+  const { action } = call.event;
+  const observation = call.result?.type === "answer" ? call.result.observation : null;
+  const change = observation && changeOf(observation);
+  const images = imagesOf(observation?.content);
+  const screenshot = observation?.["screenshot_data"];
+  if (typeof screenshot === "string" && /^[A-Za-z0-9+/=]+$/.test(screenshot)) {
+    images.push(`data:image/png;base64,${screenshot}`);
+  }
+  return (
+    <div className="card-body">
+      {call.event.reasoning_content && (
+        <details>
+          <summary>Reasoning</summary>
+          <Output id={`${call.id}/reasoning`} text={call.event.reasoning_content} />
+        </details>
+      )}
+      {request(call)}
+      {change && <DiffLines change={change} />}
+      {action?.kind === "TaskTrackerAction" && Array.isArray(action["task_list"]) && (
+        <TaskList tasks={action["task_list"] as Task[]} />
+      )}
+      {!change && call.result && <Output id={call.id} text={answerOf(call)} />}
+      <Images urls={images} />
+    </div>
+  );
+}
+
+function request(call: Call) {
+  const { action, tool_call: sent } = call.event;
+  switch (action?.kind) {
+    case "TerminalAction":
+      return <pre className="command" tabIndex={0}>{plain(String(action["command"] ?? ""))}</pre>;
+    case "ApplyPatchAction":
+      return <pre className="output" tabIndex={0}>{plain(String(action["patch"] ?? ""))}</pre>;
+    case "FileEditorAction":
+      return call.result === null && <pre className="output" tabIndex={0}>{planned(action)}</pre>;
+    case "ThinkAction":
+      return <p>{plain(String(action["thought"] ?? ""))}</p>;
+    case "TaskTrackerAction":
+    case "GrepAction":
+    case "GlobAction":
+    case "ReadFileAction":
+    case "EditAction":
+    case "WriteFileAction":
+      return null;
+    default:
+      return <pre className="output" tabIndex={0}>{plain(sent?.arguments ?? "")}</pre>;
+  }
+}
+
+/** What an edit that has not been made yet would do. */
+function planned(action: Record<string, unknown>): string {
+  const text = (name: string) => (typeof action[name] === "string" ? plain(action[name]) : "");
+  const marked = (mark: string, lines: string) => (lines ? lines.replace(/^/gm, `${mark} `) : "");
+  return [marked("-", text("old_str")), marked("+", text("new_str")), marked("+", text("file_text"))]
+    .filter(Boolean)
+    .join("\n");
+}

@@ -1,0 +1,147 @@
+import { expect, test } from "vitest";
+import { Fold, openCalls } from "./fold";
+import type { Event, Frame, Observation } from "./wire";
+
+let ids = 0;
+const base = (source: "agent" | "user" | "environment") => ({ id: `e${++ids}`, timestamp: "2026-01-01T00:00:00", source });
+const says = (from: "agent" | "user", text: string): Event => ({
+  ...base(from),
+  kind: "MessageEvent",
+  llm_message: { role: from, content: [{ type: "text", text }] },
+});
+const acts = (call: string): Event => ({ ...base("agent"), kind: "ActionEvent", tool_name: "terminal", tool_call_id: call });
+const answers = (call: string, observation: Observation): Event => ({
+  ...base("environment"),
+  kind: "ObservationEvent",
+  action_id: "",
+  tool_call_id: call,
+  observation,
+});
+const is = (key: string, value: unknown): Event => ({
+  ...base("environment"),
+  kind: "ConversationStateUpdateEvent",
+  key,
+  value,
+});
+const stored = (seq: number, event: Event): Frame => ({ type: "durable", seq, event });
+const texts = (fold: Fold) => fold.view.items.map((item) => (item.type === "message" ? item.text : item.type));
+
+test("what comes again after a reconnection changes nothing", () => {
+  const fold = new Fold();
+  const frames = [stored(0, says("user", "one")), stored(2, says("agent", "two"))];
+  fold.apply([{ type: "sync", through_seq: 2 }, ...frames]);
+  fold.apply([{ type: "sync", from_seq: 2, through_seq: 3 }, ...frames, stored(3, says("user", "three"))]);
+  expect(texts(fold)).toEqual(["one", "two", "three"]);
+  expect(fold.view.seq).toBe(3);
+});
+
+test("the history is complete when the position that was announced has come", () => {
+  const fold = new Fold();
+  fold.apply([{ type: "sync", from_seq: -1, through_seq: 1 }, stored(0, says("user", "one"))]);
+  expect(fold.view.isCurrent).toBe(false);
+  fold.apply([stored(1, says("agent", "two"))]);
+  expect(fold.view.isCurrent).toBe(true);
+});
+
+test("a conversation folded in pieces is the one folded at once", () => {
+  const frames: Frame[] = [
+    stored(0, says("user", "go")),
+    stored(1, acts("c1")),
+    stored(2, answers("c1", { kind: "TerminalObservation", exit_code: 0 })),
+    stored(3, is("execution_status", "finished")),
+  ];
+  const [whole, pieces] = [new Fold(), new Fold()];
+  whole.apply(frames);
+  for (const frame of frames) pieces.apply([frame]);
+  expect(pieces.view).toEqual(whole.view);
+});
+
+test("a reply grows until it is stored, and a new attempt begins from nothing", () => {
+  const fold = new Fold();
+  const delta = (content: string, attempt = 1): Frame => ({
+    type: "delta", item_id: "r", attempt, order: 0, kind: "text", content,
+  });
+  fold.apply([{ type: "item_started", item_id: "r", attempt: 1 }, delta("Hel"), delta("lo")]);
+  expect(fold.view.draft).toMatchObject({ text: "Hello", isPartial: false });
+  fold.apply([
+    { type: "item_aborted", item_id: "r", attempt: 1, reason: "" },
+    { type: "item_started", item_id: "r", attempt: 2 },
+    delta("Bye", 2),
+  ]);
+  expect(fold.view.draft?.text).toBe("Bye");
+  fold.apply([stored(0, says("agent", "Bye."))]);
+  expect(fold.view.draft).toBeNull();
+  expect(texts(fold)).toEqual(["Bye."]);
+});
+
+test("who comes in the middle of a reply sees that its beginning is missing", () => {
+  const fold = new Fold();
+  fold.apply([{ type: "sync" }, { type: "delta", item_id: "r", attempt: 1, order: 4, kind: "text", content: "end" }]);
+  expect(fold.view.draft).toMatchObject({ text: "end", isPartial: true });
+});
+
+test("results find their calls, and what has none is open", () => {
+  const fold = new Fold();
+  fold.apply([stored(0, acts("a")), stored(1, acts("b")), stored(2, acts("c"))]);
+  fold.apply([
+    stored(3, answers("b", { kind: "TerminalObservation", exit_code: 1 })),
+    stored(4, { ...base("agent"), kind: "AgentErrorEvent", tool_call_id: "c", error: "no such tool" }),
+  ]);
+  expect(openCalls(fold.view).map((call) => call.event.tool_call_id)).toEqual(["a"]);
+  expect(fold.view.items[2]).toMatchObject({ result: { type: "error", text: "no such tool" } });
+});
+
+test("a message on its way disappears when the log has it, and stays when it failed", () => {
+  const fold = new Fold();
+  fold.sending("hi");
+  const second = fold.sending("there");
+  fold.apply([stored(0, says("user", "hi"))]);
+  expect(fold.view.unsent.map((message) => message.text)).toEqual(["there"]);
+  fold.unsent(second, "no network");
+  expect(fold.view.unsent).toMatchObject([{ text: "there", failure: "no network" }]);
+});
+
+test("edits of one file become one change, and going back becomes none", () => {
+  const fold = new Fold();
+  const edit = (old_content: string, new_content: string): Observation => ({
+    kind: "FileEditorObservation", path: "/w/a", prev_exist: true, old_content, new_content,
+  });
+  fold.apply([stored(0, acts("a")), stored(1, answers("a", edit("1", "2"))), stored(2, answers("a", edit("2", "3")))]);
+  expect(fold.view.changes).toEqual([{ path: "/w/a", before: "1", after: "3" }]);
+  fold.apply([stored(3, answers("a", edit("3", "1")))]);
+  expect(fold.view.changes).toEqual([]);
+});
+
+test("status, model, folder and figures come from the state", () => {
+  const fold = new Fold();
+  const usage = { prompt_tokens: 90, completion_tokens: 10, cache_read_tokens: 50, context_window: 1000, per_turn_token: 250 };
+  fold.apply([
+    {
+      type: "transient",
+      event: is("full_state", {
+        execution_status: "running",
+        agent: { llm: { model: "demo" } },
+        workspace: { working_dir: "/w" },
+        stats: { usage_to_metrics: { agent: { accumulated_cost: 0.25, accumulated_token_usage: usage } } },
+      }),
+    },
+  ]);
+  expect(fold.view).toMatchObject({ status: "running", model: "demo", folder: "/w" });
+  expect(fold.view.meter).toEqual({ cost: 0.25, isCostKnown: true, input: 90, output: 10, cached: 50, context: 0.25 });
+});
+
+test("an analyser's word on the risk counts", () => {
+  const fold = new Fold();
+  const action = acts("a");
+  fold.apply([
+    stored(0, action),
+    stored(1, { ...base("environment"), kind: "SecurityAnalysisEvent", risks: { [action.id]: "HIGH" } }),
+  ]);
+  expect(fold.view.items[0]).toMatchObject({ risk: "HIGH" });
+});
+
+test("events of kinds that are not known are passed over", () => {
+  const fold = new Fold();
+  fold.apply([stored(0, { ...base("agent"), kind: "SomethingNew" } as unknown as Event), stored(1, says("user", "hi"))]);
+  expect(texts(fold)).toEqual(["hi"]);
+});

@@ -1,0 +1,34 @@
+// The key to the server. It comes with the ready link, behind the `#`, which browsers keep to themselves; it is
+// taken out of the address at once and kept for this origin.
+
+import { create } from "zustand";
+
+const PLACE = "deft.key";
+
+function fromAddress(): string | null {
+  const key = new URLSearchParams(location.hash.slice(1)).get("key");
+  if (key) {
+    history.replaceState(history.state, "", location.pathname + location.search);
+    localStorage.setItem(PLACE, key);
+  }
+  return key;
+}
+
+export const useKey = create<{ key: string | null }>(() => ({ key: fromAddress() ?? localStorage.getItem(PLACE) }));
+
+export function setKey(key: string): void {
+  localStorage.setItem(PLACE, key);
+  useKey.setState({ key });
+}
+
+/** The server does not know it (any more). */
+export function dropKey(): void {
+  localStorage.removeItem(PLACE);
+  useKey.setState({ key: null });
+}
+
+// A ready link that is opened in a tab where the app runs already only changes what is behind the `#`.
+addEventListener("hashchange", () => {
+  const key = fromAddress();
+  if (key) useKey.setState({ key });
+});

@@ -1,0 +1,25 @@
+import { type ReactNode, useEffect, useRef } from "react";
+
+/** The browser's own dialog: it holds the focus, and Escape closes it. */
+export function Dialog(props: { title: string; onClose: () => void; children: ReactNode; isBare?: boolean }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const shown = dialog.current;
+    if (shown && !shown.open) shown.showModal();
+  }, []);
+  return (
+    <dialog
+      ref={dialog}
+      aria-label={props.title}
+      onClose={props.onClose}
+      onClick={(event) => {
+        if (event.target === dialog.current) props.onClose();
+      }}
+    >
+      <div className="dialog-body">
+        {!props.isBare && <h2>{props.title}</h2>}
+        {props.children}
+      </div>
+    </dialog>
+  );
+}

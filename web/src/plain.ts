@@ -1,0 +1,13 @@
+// Output of programs as harmless text: what would steer a terminal, or reorder what is read, is taken out.
+
+/** Escape sequences: CSI, OSC and other strings, and the short ones. */
+const ESCAPES = /\u001b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\|$)|[ -/]*[0-~])|\u009b[0-?]*[ -/]*[@-~]/g;
+/** Control characters but tab and newline, and those that turn the direction of writing. */
+const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
+
+export function plain(text: string): string {
+  const lines = text.replace(ESCAPES, "").replace(/\r\n/g, "\n").split("\n");
+  // A bare return goes back to the line's beginning: what was printed last is what a person would see.
+  const seen = lines.map((line) => line.replace(/\r+$/, "").split("\r").at(-1) ?? "");
+  return seen.join("\n").replace(CONTROLS, "\u{fffd}");
+}

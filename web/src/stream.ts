@@ -1,0 +1,128 @@
+// Follows a conversation: one socket, which comes back with the last position it knows whenever it is cut.
+
+import { Fold, type View } from "./fold";
+import { dropKey, useKey } from "./key";
+import type { Frame } from "./wire";
+
+export type Link = "connecting" | "live" | "lost" | "gone";
+
+/** The waits between attempts to come back. */
+const FIRST_WAIT_MS = 250;
+const LONGEST_WAIT_MS = 8_000;
+/** Frames are shown together, once a picture; while nobody looks, less often. */
+const HIDDEN_PAUSE_MS = 250;
+
+/** Close codes of the server. */
+const DELETED = 1000;
+const UNAUTHORIZED = 4001;
+const NOT_FOUND = 4004;
+
+export class Stream {
+  readonly fold = new Fold();
+  link: Link = "connecting";
+  private socket: WebSocket | null = null;
+  private waiting: Frame[] = [];
+  private isFlushing = false;
+  private attempts = 0;
+  private retry = 0;
+  private readonly listeners = new Set<() => void>();
+  private snapshot: { view: View; link: Link } = { view: this.fold.view, link: this.link };
+
+  constructor(private readonly id: string) {}
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.listeners.add(listener);
+    if (this.listeners.size === 1) this.open();
+    return () => {
+      this.listeners.delete(listener);
+      if (this.listeners.size === 0) this.close();
+    };
+  };
+
+  readonly current = () => this.snapshot;
+
+  /** Says to those who look that something is new. */
+  changed(): void {
+    this.snapshot = { view: this.fold.view, link: this.link };
+    for (const listener of this.listeners) listener();
+  }
+
+  private open(): void {
+    addEventListener("online", this.again);
+    document.addEventListener("visibilitychange", this.woken);
+    this.connect();
+  }
+
+  private close(): void {
+    removeEventListener("online", this.again);
+    document.removeEventListener("visibilitychange", this.woken);
+    clearTimeout(this.retry);
+    this.drop();
+  }
+
+  /** The network is back: what we have may be dead without knowing it. */
+  private readonly again = () => {
+    if (this.link === "gone") return;
+    this.attempts = 0;
+    this.connect();
+  };
+
+  private readonly woken = () => {
+    if (!document.hidden && this.link === "lost") this.again();
+  };
+
+  private connect(): void {
+    clearTimeout(this.retry);
+    this.drop();
+    this.flush();
+    const address = new URL(`/sockets/session/${this.id}?after_seq=${this.fold.view.seq}`, location.href);
+    address.protocol = location.protocol === "https:" ? "wss:" : "ws:";
+    const socket = new WebSocket(address);
+    this.socket = socket;
+    socket.onopen = () =>
+      socket.send(JSON.stringify({ type: "auth", session_api_key: useKey.getState().key ?? "" }));
+    socket.onmessage = (message) => this.heard(JSON.parse(String(message.data)) as Frame);
+    socket.onclose = (event) => this.closed(event.code);
+  }
+
+  private drop(): void {
+    if (!this.socket) return;
+    this.socket.onclose = this.socket.onmessage = this.socket.onopen = null;
+    this.socket.close();
+    this.socket = null;
+  }
+
+  private heard(frame: Frame): void {
+    if (frame.type === "sync") {
+      this.attempts = 0;
+      this.link = "live";
+    }
+    this.waiting.push(frame);
+    if (this.isFlushing) return;
+    this.isFlushing = true;
+    if (document.hidden) setTimeout(this.flush, HIDDEN_PAUSE_MS);
+    else requestAnimationFrame(this.flush);
+  }
+
+  private readonly flush = () => {
+    this.isFlushing = false;
+    if (this.waiting.length === 0) return;
+    const frames = this.waiting;
+    this.waiting = [];
+    // A long history is shown when it is complete: its end is what people want to see.
+    if (this.fold.apply(frames).isCurrent) this.changed();
+  };
+
+  private closed(code: number): void {
+    this.socket = null;
+    if (code === UNAUTHORIZED) return dropKey();
+    if (code === DELETED || code === NOT_FOUND) {
+      this.link = "gone";
+      return this.changed();
+    }
+    this.link = "lost";
+    this.changed();
+    const wait = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** this.attempts++);
+    this.retry = window.setTimeout(() => this.connect(), wait * (0.5 + Math.random() / 2));
+  }
+}
