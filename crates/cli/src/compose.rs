@@ -12,7 +12,7 @@ use deft_llm::{
 };
 use deft_store::{ConversationRecord, Durability, NewConversation, Options, Owner, SqliteStore, Store};
 use deft_tools::{TerminalOptions, ToolContext, Toolbox};
-use deft_types::{ConversationId, Money, Secret, ToolSpec};
+use deft_types::{ConfirmationPolicy, ConversationId, Extra, Money, Secret, SecurityAnalyzer, ToolSpec};
 use deft_workspace::LocalWorkspace;
 use uuid::Uuid;
 
@@ -301,10 +301,25 @@ pub(crate) async fn open(
             stuck_detection: true,
             max_cost: settings.max_cost.value,
         },
-        safety: Safety::default(),
+        safety: safety(),
         memory: Memory::default(),
     };
     Ok(Conversation::open(parts).await?)
+}
+
+/// Everybody who can judges; nobody is asked, for there may be nobody there.
+fn safety() -> Safety {
+    Safety {
+        policy: ConfirmationPolicy::NeverConfirm,
+        analyzer: Some(SecurityAnalyzer::Ensemble {
+            analyzers: vec![
+                SecurityAnalyzer::Model,
+                SecurityAnalyzer::Pattern(Extra::new()),
+                SecurityAnalyzer::PolicyRail(Extra::new()),
+            ],
+            propagate_unknown: false,
+        }),
+    }
 }
 
 /// Where a conversation works.

@@ -1,5 +1,6 @@
 //! Judges actions before they run.
 
+use deft_risk::RuleSet;
 use deft_types::{ActionEvent, SecurityAnalyzer, SecurityRisk};
 
 /// What somebody thinks of an action.
@@ -10,24 +11,34 @@ pub(crate) struct Verdict {
     pub(crate) reason: Option<String>,
 }
 
-/// Judges an action. Whoever cannot do that counts as having found the worst.
-pub(crate) fn judge(analyzer: &SecurityAnalyzer, action: &ActionEvent) -> Verdict {
+/// Judges an action of tools that work in `directory`. Whoever cannot do that counts as having found the worst.
+pub(crate) fn judge(analyzer: &SecurityAnalyzer, action: &ActionEvent, directory: &str) -> Verdict {
+    let by_rules = |rules: RuleSet| {
+        let verdict = rules.assess(action, directory);
+        Verdict {
+            risk: verdict.risk,
+            reason: verdict
+                .reason
+                .map(|reason| format!("{reason} [{}]", verdict.rule)),
+        }
+    };
     match analyzer {
         SecurityAnalyzer::Model => Verdict {
             risk: action.security_risk,
             reason: None,
         },
-        SecurityAnalyzer::Pattern(_) | SecurityAnalyzer::PolicyRail(_) | SecurityAnalyzer::Judge(_) => {
-            Verdict {
-                risk: SecurityRisk::High,
-                reason: Some(format!("{} is not available here", analyzer.kind())),
-            }
-        }
+        SecurityAnalyzer::Pattern(_) => by_rules(RuleSet::Patterns),
+        SecurityAnalyzer::PolicyRail(_) => by_rules(RuleSet::Rails),
+        SecurityAnalyzer::Judge(_) => Verdict {
+            risk: SecurityRisk::High,
+            reason: Some(format!("{} is not available here", analyzer.kind())),
+        },
         SecurityAnalyzer::Ensemble {
             analyzers,
             propagate_unknown,
         } => {
-            let verdicts: Vec<_> = analyzers.iter().map(|analyzer| judge(analyzer, action)).collect();
+            let judged = |analyzer| judge(analyzer, action, directory);
+            let verdicts: Vec<_> = analyzers.iter().map(judged).collect();
             highest(verdicts, *propagate_unknown)
         }
     }
