@@ -19,6 +19,7 @@ mod screen;
 mod serve;
 mod settings;
 mod show;
+mod skills;
 mod toolbox;
 mod watch;
 
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         Command::Restore(args) => wait(checkpoints::restore(&args)),
         Command::Models(args) => while_read(wait(models::models(args))),
         Command::Mcp(args) => while_read(wait(mcp::mcp(args))),
+        Command::Skills(args) => while_read(skills::skills(args)),
         Command::Config(args) => while_read(config::config(&args)),
         Command::Executor(Executor::Serve(place)) => wait(executor::serve(place)).map(|()| Exit::Finished),
         Command::Executor(Executor::Attach(place)) => wait(executor::attach(place)).map(|()| Exit::Finished),

@@ -15,3 +15,5 @@ mod mcp;
 mod models;
 #[path = "it/serve.rs"]
 mod serve;
+#[path = "it/skills.rs"]
+mod skills;

@@ -69,6 +69,36 @@ mod tests {
     use super::*;
 
     #[test]
+    fn rules_see_what_the_model_plays_down() {
+        let action: ActionEvent = serde_json::from_value(serde_json::json!({
+            "thought": [],
+            "action": {"kind": "TerminalAction", "command": "bash -c 'rm -rf /'"},
+            "tool_name": "terminal",
+            "tool_call_id": "1",
+            "tool_call": {"id": "1", "name": "terminal", "arguments": "{}", "origin": "completion"},
+            "llm_response_id": "1",
+            "security_risk": "LOW",
+        }))
+        .unwrap();
+        let rules = SecurityAnalyzer::PolicyRail(deft_types::Extra::new());
+        let both = SecurityAnalyzer::Ensemble {
+            analyzers: vec![SecurityAnalyzer::Model, rules],
+            propagate_unknown: false,
+        };
+        let verdict = judge(&both, &action, "/work");
+        assert_eq!(verdict.risk, SecurityRisk::High);
+        assert!(
+            verdict
+                .reason
+                .is_some_and(|reason| reason.ends_with("[catastrophic-delete]"))
+        );
+        assert_eq!(
+            judge(&SecurityAnalyzer::Model, &action, "/work").risk,
+            SecurityRisk::Low
+        );
+    }
+
+    #[test]
     fn the_highest_verdict_wins_and_not_knowing_only_when_it_is_to() {
         use SecurityRisk::{High, Low, Unknown};
         let verdicts = |risks: &[SecurityRisk]| -> Vec<_> {

@@ -5,6 +5,8 @@
 
 mod flat;
 mod inner;
+mod printed;
+mod scan;
 mod walk;
 mod word;
 
@@ -14,7 +16,8 @@ use std::ops::{ControlFlow, Range};
 use tree_sitter::{ParseOptions, Parser};
 
 pub(crate) use self::inner::{is_interpreter, is_shell, is_wrapper, name_of, runs_others};
-pub(crate) use self::word::{is_decoder, is_fetcher, printed};
+pub(crate) use self::printed::printed;
+pub(crate) use self::word::{is_decoder, is_fetcher};
 use crate::place;
 
 /// Text that is parsed at once. The rest of a longer one is parsed by itself.
@@ -29,6 +32,8 @@ const MAX_INPUT: usize = 256;
 const MAX_NESTING: usize = 80;
 /// Reports of progress after which the parser is stopped.
 const MAX_PROGRESS: usize = 20_000;
+/// The same once it has met an error: from there on it can be slow, and the text is read in another way as well.
+const MAX_ASTRAY: usize = 100;
 
 /// The programs that a text would start, and what could not be made out.
 #[derive(Debug, Default)]
@@ -157,10 +162,11 @@ impl Reader<'_> {
             self.script.unclear = true;
             return self.read_flat(text);
         }
-        let mut progress = 0;
-        let mut watch = |_: &tree_sitter::ParseState| {
+        let (mut progress, mut astray) = (0, 0);
+        let mut watch = |state: &tree_sitter::ParseState| {
             progress += 1;
-            if progress > MAX_PROGRESS {
+            astray += usize::from(state.has_error());
+            if progress > MAX_PROGRESS || astray > MAX_ASTRAY {
                 ControlFlow::Break(())
             } else {
                 ControlFlow::Continue(())
@@ -177,7 +183,7 @@ impl Reader<'_> {
                 }
             }
             None => {
-                self.script.unseen = true;
+                self.script.unclear = true;
                 self.read_flat(text);
             }
         }

@@ -1,6 +1,6 @@
 //! The commands that commands run: behind `sudo`, in `bash -c`, on the standard input of a shell.
 
-use super::word::{join, printed};
+use super::printed::{join, printed};
 use super::{Reader, Simple, Word};
 
 /// Words behind options we do not know that are tried as the command.

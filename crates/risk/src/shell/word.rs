@@ -1,10 +1,12 @@
 //! What a shell makes of an argument: quotes, variables, substitutions, braces.
 
-use super::{Origin, Reader, Word, name_of};
+use super::printed::{join, printed, unescaped};
+use super::scan::{alternatives, closing, end_of_backticks, end_of_double};
+use super::{Origin, Reader, Word};
 use crate::place;
 
 /// Words that braces may become.
-const MAX_ALTERNATIVES: usize = 64;
+pub(super) const MAX_ALTERNATIVES: usize = 64;
 /// Bytes of a word. What is longer is open.
 const MAX_WORD: usize = 64 * 1024;
 /// Bytes of a variable's value that is put in. Without this, a few doublings would fill the memory.
@@ -181,7 +183,11 @@ impl Reader<'_> {
                 self.parameter(&text[1..end], quotes, words);
                 text.get(end + 1..).unwrap_or_default()
             }
-            Some('\'') if quotes == Quotes::None => ansi(&text[1..], words),
+            Some('\'') if quotes == Quotes::None => {
+                let (plain, rest) = unescaped(&text[1..], Some('\''));
+                words.push(&plain);
+                rest
+            }
             Some('"') if quotes == Quotes::None => text,
             // There are no arguments where commands are typed: attached to a word these are nothing.
             Some('@' | '*') => {
@@ -257,50 +263,6 @@ impl Reader<'_> {
     }
 }
 
-/// What `echo` and `printf` would print, if it is one of them.
-pub(crate) fn printed(words: &[Word]) -> Option<Word> {
-    let (verb, rest) = words.split_first()?;
-    let rest = match name_of(&verb.text) {
-        "echo" => {
-            let options = rest
-                .iter()
-                .take_while(|word| matches!(word.text.as_str(), "-n" | "-e" | "-ne" | "-en" | "-E"));
-            &rest[options.count()..]
-        }
-        "printf" => rest,
-        _ => return None,
-    };
-    let mut text = join(rest);
-    // The escapes that `printf` and `echo -e` know, well enough.
-    if text.text.contains('\\') {
-        let mut words = Words::default();
-        ansi(&text.text, &mut words);
-        text.text = words.word.text;
-    }
-    if name_of(&verb.text) == "printf"
-        && let Some((format, values)) = rest.split_first()
-        && format.text.contains('%')
-    {
-        // Good enough for a look: one value for each place, the others behind.
-        for value in values {
-            text.text = text.text.replacen("%s", &value.text, 1);
-        }
-    }
-    Some(text)
-}
-
-pub(super) fn join(words: &[Word]) -> Word {
-    Word {
-        text: words
-            .iter()
-            .map(|word| word.text.as_str())
-            .collect::<Vec<_>>()
-            .join(" "),
-        origin: words.iter().map(|word| word.origin).max().unwrap_or_default(),
-        is_pattern: words.iter().any(|word| word.is_pattern),
-    }
-}
-
 fn escaped<'t>(after: &'t str, quotes: Quotes, words: &mut Words) -> &'t str {
     let Some(char) = after.chars().next() else {
         words.push("\\");
@@ -314,159 +276,4 @@ fn escaped<'t>(after: &'t str, quotes: Quotes, words: &mut Words) -> &'t str {
         words.push(&after[..char.len_utf8()]);
     }
     rest
-}
-
-/// `$'…'` up to its end (or all, where there is none); the rest is returned.
-fn ansi<'t>(text: &'t str, words: &mut Words) -> &'t str {
-    words.push("");
-    let mut chars = text.char_indices().peekable();
-    while let Some((at, char)) = chars.next() {
-        if char == '\'' {
-            return &text[at + 1..];
-        }
-        if char != '\\' {
-            words.word.text.push(char);
-            continue;
-        }
-        let Some((_, kind)) = chars.next() else { break };
-        let (radix, most) = match kind {
-            'x' => (16, 2),
-            'u' => (16, 4),
-            'U' => (16, 8),
-            '0'..='7' => (8, 3),
-            _ => (0, 0),
-        };
-        if radix == 0 {
-            words.word.text.push(match kind {
-                'n' => '\n',
-                't' => '\t',
-                'r' => '\r',
-                other => other,
-            });
-            continue;
-        }
-        let mut digits = if radix == 8 {
-            kind.to_string()
-        } else {
-            String::new()
-        };
-        while digits.len() < most
-            && let Some((_, digit)) = chars.next_if(|(_, digit)| digit.is_digit(radix))
-        {
-            digits.push(digit);
-        }
-        let code = u32::from_str_radix(&digits, radix).ok().and_then(char::from_u32);
-        words.word.text.extend(code);
-    }
-    ""
-}
-
-fn end_of_double(text: &str) -> usize {
-    let mut at = 0;
-    while let Some(char) = text[at..].chars().next() {
-        match char {
-            '"' => return at,
-            '\\' => at += 1 + text[at + 1..].chars().next().map_or(0, char::len_utf8),
-            '$' if text[at + 1..].starts_with('(') => at += 1 + closing(&text[at + 1..], '(', ')') + 1,
-            '`' => at += 1 + end_of_backticks(&text[at + 1..]) + 1,
-            _ => at += char.len_utf8(),
-        }
-        if at >= text.len() {
-            break;
-        }
-    }
-    text.len()
-}
-
-fn end_of_backticks(text: &str) -> usize {
-    let bytes = text.as_bytes();
-    let mut at = 0;
-    while at < bytes.len() && bytes[at] != b'`' {
-        at += if bytes[at] == b'\\' { 2 } else { 1 };
-    }
-    at.min(bytes.len())
-}
-
-/// Where the bracket that `text` begins with is closed; the end, where it is not.
-fn closing(text: &str, open: char, close: char) -> usize {
-    let mut depth = 0_usize;
-    let mut quote = None;
-    let mut chars = text.char_indices();
-    while let Some((at, char)) = chars.next() {
-        match (char, quote) {
-            ('\'', Some('\'')) | ('"', Some('"')) => quote = None,
-            (_, Some('\'')) => {}
-            ('\\', _) => {
-                chars.next();
-            }
-            ('\'' | '"', None) => quote = Some(char),
-            (_, Some(_)) => {}
-            _ if char == open => depth += 1,
-            _ if char == close => {
-                depth -= 1;
-                if depth == 0 {
-                    return at;
-                }
-            }
-            _ => {}
-        }
-    }
-    text.len()
-}
-
-/// `a{b,c}` as `ab` and `ac`.
-fn alternatives(raw: &str) -> Vec<String> {
-    let mut found = vec![raw.to_owned()];
-    let mut at = 0;
-    while at < found.len() && found.len() < MAX_ALTERNATIVES {
-        match braces(&found[at]) {
-            Some(parts) => {
-                found.splice(at..=at, parts);
-            }
-            None => at += 1,
-        }
-    }
-    found
-}
-
-/// The first braces of a word that list alternatives, written out.
-fn braces(raw: &str) -> Option<Vec<String>> {
-    let mut quote = None;
-    let mut open: Option<usize> = None;
-    let mut commas: Vec<usize> = Vec::new();
-    let mut before = ' ';
-    for (at, char) in raw.char_indices() {
-        match (char, quote) {
-            _ if before == '\\' => {
-                before = ' ';
-                continue;
-            }
-            (_, Some(open)) if char == open => quote = None,
-            (_, Some(_)) => {}
-            ('\'' | '"' | '`', None) => quote = Some(char),
-            ('{', None) if before != '$' => {
-                open = Some(at);
-                commas.clear();
-            }
-            ('(', None) if before == '$' => return None,
-            (',', None) if open.is_some() => commas.push(at),
-            ('}', None) => {
-                if let Some(start) = open.take()
-                    && !commas.is_empty()
-                {
-                    commas.push(at);
-                    let mut from = start + 1;
-                    let parts = commas.iter().take(MAX_ALTERNATIVES).map(|comma| {
-                        let part = format!("{}{}{}", &raw[..start], &raw[from..*comma], &raw[at + 1..]);
-                        from = comma + 1;
-                        part
-                    });
-                    return Some(parts.collect());
-                }
-            }
-            _ => {}
-        }
-        before = char;
-    }
-    None
 }

@@ -114,6 +114,7 @@ const COMMANDS: &[(SecurityRisk, SecurityRisk, &str)] = &[
     (High, High, "eval \"$(echo rm -rf /)\""),
     (High, High, "echo 'rm -rf /' | sh"),
     (High, High, "printf 'rm -rf %s' / | bash"),
+    (High, High, "echo \"echo 'it' \\\\n; rm -rf /\" | sh"),
     (High, High, "bash <<EOF\nrm -rf /\nEOF"),
     (High, High, "cat <<EOF | sh\nrm -rf /etc\nEOF"),
     (High, High, "bash <<< 'rm -rf /'"),

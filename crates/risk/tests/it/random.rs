@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use deft_risk::{AllowRule, RuleSet, allows};
+use deft_risk::{AllowRule, allows, assess};
 use proptest::prelude::*;
 
 use super::{WORKSPACE, terminal};
@@ -74,9 +74,7 @@ const SOON: Duration = Duration::from_secs(20);
 fn judged(text: &str) {
     let start = Instant::now();
     let event = terminal(text);
-    for rules in [RuleSet::Patterns, RuleSet::Rails] {
-        rules.assess(&event, WORKSPACE);
-    }
+    assess(&event, WORKSPACE);
     allows(
         &AllowRule::parse("git commit").into_iter().collect::<Vec<_>>(),
         &event,
