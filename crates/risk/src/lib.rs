@@ -1,4 +1,4 @@
-//! Judges actions before they run, by rules alone: no model, no I/O, the same answer every time.
+//! Judges actions before they run, by rules alone: no model, no I/O.
 //!
 //! A shell command is parsed, not searched: what counts is which programs it would start with which arguments,
 //! seen through quotes, variables, wrappers and nested shells. Text that is only written to a file is no command.

@@ -12,6 +12,7 @@ mod word;
 
 use std::collections::HashMap;
 use std::ops::{ControlFlow, Range};
+use std::time::{Duration, Instant};
 
 use tree_sitter::{ParseOptions, Parser};
 
@@ -30,10 +31,9 @@ const MAX_COMMANDS: usize = 8192;
 const MAX_INPUT: usize = 256;
 /// How deep constructs, substitutions and shells may stand in one another.
 const MAX_NESTING: usize = 80;
-/// Reports of progress after which the parser is stopped.
-const MAX_PROGRESS: usize = 20_000;
-/// The same once it has met an error: from there on it can be slow, and the text is read in another way as well.
-const MAX_ASTRAY: usize = 100;
+/// How long text is parsed. A text of everyday size takes milliseconds; there are some that take the parser for ever,
+/// and those are read in the plain way alone.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The programs that a text would start, and what could not be made out.
 #[derive(Debug, Default)]
@@ -41,7 +41,7 @@ pub(crate) struct Script {
     pub(crate) commands: Vec<Simple>,
     /// Some of it is not understood.
     pub(crate) unclear: bool,
-    /// Some of it was not looked at: too long, or too deeply nested.
+    /// Some of it was not looked at, or only in the plain way: too long, too deeply nested, too slow.
     pub(crate) unseen: bool,
     /// A function starts itself over and over.
     pub(crate) fork_bomb: bool,
@@ -121,6 +121,7 @@ pub(crate) fn read(text: &str, workspace: &str) -> Script {
         workspace,
         nesting: 0,
         text_left: MAX_TEXT,
+        deadline: Instant::now() + PATIENCE,
     };
     reader.read(text);
     reader.script
@@ -133,6 +134,7 @@ struct Reader<'a> {
     workspace: &'a str,
     nesting: usize,
     text_left: usize,
+    deadline: Instant,
 }
 
 impl Reader<'_> {
@@ -158,15 +160,14 @@ impl Reader<'_> {
 
     fn read_piece(&mut self, text: &str) {
         let mut parser = Parser::new();
-        if parser.set_language(&tree_sitter_bash::LANGUAGE.into()).is_err() {
-            self.script.unclear = true;
+        let language = tree_sitter_bash::LANGUAGE.into();
+        if Instant::now() > self.deadline || parser.set_language(&language).is_err() {
+            self.script.unseen = true;
             return self.read_flat(text);
         }
-        let (mut progress, mut astray) = (0, 0);
-        let mut watch = |state: &tree_sitter::ParseState| {
-            progress += 1;
-            astray += usize::from(state.has_error());
-            if progress > MAX_PROGRESS || astray > MAX_ASTRAY {
+        let deadline = self.deadline;
+        let mut watch = |_: &tree_sitter::ParseState| {
+            if Instant::now() > deadline {
                 ControlFlow::Break(())
             } else {
                 ControlFlow::Continue(())
@@ -183,7 +184,7 @@ impl Reader<'_> {
                 }
             }
             None => {
-                self.script.unclear = true;
+                self.script.unseen = true;
                 self.read_flat(text);
             }
         }
