@@ -33,7 +33,7 @@ pub(crate) fn write(path: &str, workspace: &str) -> Vec<Finding> {
 }
 
 /// Every file that a patch touches.
-pub(crate) fn patch(patch: &str, workspace: &str) -> Vec<Finding> {
+pub(crate) fn patch(text: &str, workspace: &str) -> Vec<Finding> {
     let marks = [
         "*** Add File: ",
         "*** Update File: ",
@@ -47,7 +47,7 @@ pub(crate) fn patch(patch: &str, workspace: &str) -> Vec<Finding> {
             .iter()
             .find_map(|mark| line.strip_prefix(mark).map(|path| path.trim().to_owned()))
     };
-    let mut paths = patch.lines().filter_map(path);
+    let mut paths = text.lines().filter_map(path);
     let mut found: Vec<_> = paths
         .by_ref()
         .take(MAX_PATHS)

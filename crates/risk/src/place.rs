@@ -176,7 +176,7 @@ pub(crate) fn place(path: &str, from: &str, workspace: &str) -> Place {
     match whole {
         ["dev", "tcp" | "udp", ..] => Place::Connection,
         ["dev", sink, ..] if SINKS.contains(sink) => Place::Sink,
-        ["tmp", ..] | ["var", "tmp", ..] | ["dev", "shm", ..] | ["private", "tmp", ..] => Place::Temporary,
+        ["tmp", ..] | ["var" | "private", "tmp", ..] | ["dev", "shm", ..] => Place::Temporary,
         ["dev", _, ..] => Place::Device,
         _ if is_home(whole) => Place::Home,
         ["root", ..] | ["home" | "Users", _, _, ..] => Place::BelowHome,
@@ -216,7 +216,7 @@ fn is_home(parts: &[&str]) -> bool {
 fn is_public_key(parts: &[&str]) -> bool {
     parts
         .last()
-        .is_some_and(|name| name.ends_with(".pub") || name.starts_with("known_hosts"))
+        .is_some_and(|name| name.strip_suffix(".pub").is_some() || name.starts_with("known_hosts"))
 }
 
 fn has_run(parts: &[&str], runs: &[&[&str]]) -> bool {

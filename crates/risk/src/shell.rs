@@ -175,18 +175,14 @@ impl Reader<'_> {
         };
         let options = ParseOptions::new().progress_callback(&mut watch);
         let mut source = |at: usize, _| text.as_bytes().get(at..).unwrap_or_default();
-        match parser.parse_with_options(&mut source, None, Some(options)) {
-            Some(tree) => {
-                self.visit(tree.root_node(), text, &walk::Around::default());
-                if tree.root_node().has_error() {
-                    self.script.unclear = true;
-                    self.read_flat(text);
-                }
-            }
-            None => {
-                self.script.unseen = true;
-                self.read_flat(text);
-            }
+        let Some(tree) = parser.parse_with_options(&mut source, None, Some(options)) else {
+            self.script.unseen = true;
+            return self.read_flat(text);
+        };
+        self.visit(tree.root_node(), text, &walk::Around::default());
+        if tree.root_node().has_error() {
+            self.script.unclear = true;
+            self.read_flat(text);
         }
     }
 

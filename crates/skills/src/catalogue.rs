@@ -17,25 +17,24 @@ pub(crate) fn repo_context(skills: &[&Skill], shown: impl Fn(&str) -> String) ->
     if skills.is_empty() {
         return None;
     }
-    let mut text = format!("<REPO_CONTEXT>\n{CONTEXT_HEAD}\n");
-    for skill in skills {
-        let (name, path) = (escaped(&skill.name), escaped(&shown(&skill.path)));
-        let left = MAX_CONTEXT.saturating_sub(text.len());
-        let body = skill.body.replace("</", "<\u{200b}/"); // it cannot end the part that it stands in
-        let cut = &body[..body.floor_char_boundary(left)];
-        text.push_str(&format!(
-            "\n<instructions name=\"{name}\" path=\"{path}\">\n{cut}\n"
-        ));
-        if cut.len() < body.len() {
-            text.push_str(&format!(
-                "[{} bytes left out; read the file]\n",
-                body.len() - cut.len()
-            ));
-        }
-        text.push_str("</instructions>\n");
-    }
-    text.push_str("</REPO_CONTEXT>");
-    Some(text)
+    let mut left = MAX_CONTEXT;
+    let entries: String = skills
+        .iter()
+        .map(|skill| {
+            let (name, path) = (escaped(&skill.name), escaped(&shown(&skill.path)));
+            let body = enclosed(&skill.body);
+            let cut = &body[..body.floor_char_boundary(left)];
+            left -= cut.len();
+            let missing = match body.len() - cut.len() {
+                0 => String::new(),
+                bytes => format!("[{bytes} bytes left out; read the file]\n"),
+            };
+            format!("\n<instructions name=\"{name}\" path=\"{path}\">\n{cut}\n{missing}</instructions>\n")
+        })
+        .collect();
+    Some(format!(
+        "<REPO_CONTEXT>\n{CONTEXT_HEAD}\n{entries}</REPO_CONTEXT>"
+    ))
 }
 
 /// Names and descriptions. Where a skill lies is left out, so that it is read by the tool.
@@ -85,4 +84,9 @@ pub(crate) fn escaped(text: &str) -> String {
         .replace('<', "&lt;")
         .replace('>', "&gt;")
         .replace('"', "&quot;")
+}
+
+/// Text that cannot end the part of the prompt that it stands in.
+pub(crate) fn enclosed(text: &str) -> String {
+    text.replace("</", "<\u{200b}/")
 }

@@ -68,7 +68,9 @@ fn scan(line: &str, text: &mut String, commands: &mut Vec<DynamicCommand>) {
         let (code, more) = from.split_at(end + 1);
         let is_command = before.ends_with('!') && code.len() > 2;
         if let Some(unescaped) = before.strip_suffix("\\!") {
-            text.push_str(&format!("{unescaped}!{code}"));
+            text.push_str(unescaped);
+            text.push('!');
+            text.push_str(code);
         } else {
             text.push_str(before);
             if is_command {

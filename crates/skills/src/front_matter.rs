@@ -47,7 +47,7 @@ impl Listed {
         match self {
             Self::Text(text) => text.split(separator).filter_map(own).collect(),
             Self::List(list) => list.iter().filter_map(|part| own(part)).collect(),
-            Self::Nothing(_) => Vec::new(),
+            Self::Nothing(()) => Vec::new(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Skills as they are put before a model.
 
-use crate::catalogue::escaped;
+use crate::catalogue::{enclosed, escaped};
 use crate::dynamic::Invoked;
 use crate::skill::Skill;
 
@@ -37,7 +37,7 @@ pub(crate) fn touched(skill: &Skill, file: &str, path: &str) -> Injection {
 }
 
 fn injection(skill: &Skill, because: String, head: &str) -> Injection {
-    let body = skill.body.replace("</", "<\u{200b}/"); // it cannot end the part that it stands in
+    let body = enclosed(&skill.body);
     let ask = asking(skill).map(|ask| format!("\n\n{ask}")).unwrap_or_default();
     Injection {
         skill: skill.name.clone(),
@@ -48,15 +48,13 @@ fn injection(skill: &Skill, because: String, head: &str) -> Injection {
 
 /// What a model gets that asked for a skill: all of it, and where its files are.
 pub(crate) fn invoked(skill: &Skill, folder: &str) -> Invoked {
-    let mut text = skill.body.clone();
-    if let Some(ask) = asking(skill) {
-        text.push_str(&format!("\n\n{ask}"));
-    }
-    let mut footer = format!("\n\n---\nThe skill's folder is {folder}; paths in it start from there.");
-    if !skill.resources.is_empty() {
-        footer.push_str(&format!(" It holds: {}.", skill.resources.join(", ")));
-    }
-    Invoked::new(&text, &footer)
+    let ask = asking(skill).map(|ask| format!("\n\n{ask}")).unwrap_or_default();
+    let files = match skill.resources.join(", ") {
+        none if none.is_empty() => none,
+        files => format!(" It holds: {files}."),
+    };
+    let footer = format!("\n\n---\nThe skill's folder is {folder}; paths in it start from there.{files}");
+    Invoked::new(&skill.body, &format!("{ask}{footer}"))
 }
 
 /// What to ask for, where a skill wants to know something.

@@ -119,7 +119,8 @@ impl Skill {
         if is_folder && front.description.is_none() {
             faults.push(Fault::NoDescription);
         }
-        if !paths.is_empty() && !(triggers.is_empty() && inputs.is_empty()) {
+        let has_others = !triggers.is_empty() || !inputs.is_empty();
+        if has_others && !paths.is_empty() {
             faults.push(Fault::TriggersIgnored);
         }
         let kind = match (paths.is_empty(), inputs.is_empty(), triggers.is_empty()) {

@@ -99,14 +99,14 @@ fn none() -> BTreeSet<String> {
 
 #[test]
 fn every_form_of_skill_is_found_once_and_the_projects_count_more() {
+    use Kind::{Agent, Knowledge, PathRule, Repo, Task};
+    use Origin::{Project, User};
     let (skills, problems) = Skills::load(&tree(), &roots());
     let found: Vec<_> = skills
         .all()
         .iter()
         .map(|skill| (skill.name.as_str(), skill.kind, skill.origin))
         .collect();
-    use Kind::{Agent, Knowledge, PathRule, Repo, Task};
-    use Origin::{Project, User};
     assert_eq!(
         found,
         [

@@ -64,7 +64,7 @@ pub(super) fn judge(command: &Simple, script: &Script, whole: &Whole<'_>) -> Vec
                 .filter_map(|index| script.commands.get(*index))
                 .filter_map(piped),
         );
-        found.extend(command.fed.iter().filter_map(|fed| run_word(fed)));
+        found.extend(command.fed.iter().filter_map(run_word));
     }
     if is_interpreter(verb) || matches!(verb, "source" | ".") {
         found.extend(operands(command).next().and_then(run_word));
@@ -118,11 +118,11 @@ fn piped(earlier: &Simple) -> Option<Finding> {
 /// What running the text of a word means.
 fn run_word(word: &Word) -> Option<Finding> {
     match word.origin {
-        Origin::Written | Origin::Computed => None,
         Origin::Open if word.text.is_empty() || word.text.contains(char::is_whitespace) => Some(
             Finding::pattern(Unknown, "unseen-script", "What it runs shows only when it runs."),
         ),
-        Origin::Open => None, // part of a file's name
+        // Where it is open, part of a file's name.
+        Origin::Written | Origin::Computed | Origin::Open => None,
         Origin::Decoded => Some(Finding::rail(High, "decode-to-exec", DECODE_TO_EXEC)),
         Origin::Fetched => Some(Finding::rail(High, "fetch-to-exec", FETCH_TO_EXEC)),
     }

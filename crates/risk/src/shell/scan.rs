@@ -83,7 +83,6 @@ fn braces(raw: &str) -> Option<Vec<String>> {
                 continue;
             }
             (_, Some(open)) if char == open => quote = None,
-            (_, Some(_)) => {}
             ('\'' | '"' | '`', None) => quote = Some(char),
             ('{', None) if before != '$' => {
                 open = Some(at);

@@ -255,7 +255,7 @@ fn is_word(node: Node<'_>) -> bool {
     )
 }
 
-fn named<'t>(node: Node<'t>) -> Vec<Node<'t>> {
+fn named(node: Node<'_>) -> Vec<Node<'_>> {
     node.named_children(&mut node.walk()).collect()
 }
 
