@@ -36,6 +36,9 @@ pub(crate) enum Command {
     /// The MCP servers that are set up, and whether they work
     #[command(subcommand)]
     Mcp(Mcp),
+    /// The skills that there are for this directory
+    #[command(subcommand)]
+    Skills(Skills),
     /// The settings in force, and where each comes from
     Config(Listing),
     /// What this machine offers, and what to do about what it lacks
@@ -167,6 +170,36 @@ pub(crate) struct McpLogin {
     pub(crate) name: String,
     #[command(flatten)]
     pub(crate) flags: Flags,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Skills {
+    /// All of them, and what is wrong with others
+    List(SkillsListing),
+    /// The text of one
+    Show(SkillNamed),
+    /// Say what is wrong with a skill, or with all of this directory
+    Validate(SkillFiles),
+}
+
+#[derive(Args)]
+pub(crate) struct SkillsListing {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct SkillNamed {
+    /// The skill
+    pub(crate) name: String,
+}
+
+#[derive(Args)]
+pub(crate) struct SkillFiles {
+    /// Files or folders of skills [default: all that are found]
+    #[arg(value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
 }
 
 #[derive(Args)]

@@ -12,7 +12,7 @@ use deft_llm::{
 };
 use deft_store::{ConversationRecord, Durability, NewConversation, Options, Owner, SqliteStore, Store};
 use deft_tools::{Preset, SecretSet, TerminalOptions, ToolContext, Toolbox};
-use deft_types::{ConversationId, Money, Secret, ToolSpec};
+use deft_types::{ConfirmationPolicy, ConversationId, Extra, Money, Secret, SecurityAnalyzer, ToolSpec};
 use deft_workspace::sandbox::Gap;
 use deft_workspace::{Workspace, WorkspaceName};
 use uuid::Uuid;
@@ -334,7 +334,7 @@ pub(crate) async fn open_as(
             stuck_detection: true,
             max_cost: settings.max_cost.value,
         },
-        safety: Safety::default(),
+        safety: safety(),
         memory: Memory::default(),
         outfit: Outfit {
             secrets: SecretSet::default(),
@@ -343,6 +343,21 @@ pub(crate) async fn open_as(
         },
     };
     Ok(Conversation::open(parts).await?)
+}
+
+/// Everybody who can judges; nobody is asked, for there may be nobody there.
+fn safety() -> Safety {
+    Safety {
+        policy: ConfirmationPolicy::NeverConfirm,
+        analyzer: Some(SecurityAnalyzer::Ensemble {
+            analyzers: vec![
+                SecurityAnalyzer::Model,
+                SecurityAnalyzer::Pattern(Extra::new()),
+                SecurityAnalyzer::PolicyRail(Extra::new()),
+            ],
+            propagate_unknown: false,
+        }),
+    }
 }
 
 /// Where the tools of a conversation run, and which there are.

@@ -21,6 +21,7 @@ mod screen;
 mod serve;
 mod settings;
 mod show;
+mod skills;
 mod toolbox;
 mod watch;
 mod workspace;
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
         Command::Restore(args) => wait(checkpoints::restore(&args)),
         Command::Models(args) => while_read(wait(models::models(args))),
         Command::Mcp(args) => while_read(wait(mcp::mcp(args))),
+        Command::Skills(args) => while_read(skills::skills(args)),
         Command::Config(args) => while_read(config::config(&args)),
         Command::Doctor(args) => while_read(doctor::doctor(&args)),
         Command::Executor(Executor::Serve(args)) => executor::serve(args).map(|()| Exit::Finished),

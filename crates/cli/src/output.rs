@@ -31,6 +31,7 @@ pub(crate) use self::conversations::{ConversationRow, conversation_table};
 pub(crate) use self::line::{event_line, json_line, one_line, one_sentence};
 pub(crate) use self::mcp::{server_line, status_lines};
 pub(crate) use self::models::{finding_line, model_list};
+pub(crate) use self::neutral::without_escapes;
 use self::page::Page;
 pub(crate) use self::spent::spent_line;
 pub(crate) use self::style::Style;

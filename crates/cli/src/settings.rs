@@ -38,7 +38,7 @@ use self::value::{Place, Value};
 /// The file's name in a project and in the user's directory.
 const FILE_NAME: &str = "deft.toml";
 /// The user's own directory, in their home.
-const USER_DIR: &str = ".deft";
+pub(crate) const USER_DIR: &str = ".deft";
 
 /// What the process finds around it. Passed in, so that nothing else reads the environment.
 #[derive(Clone, Debug)]

@@ -1,5 +1,7 @@
 //! From a workspace's name to the workspace.
 
+mod elsewhere;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -49,6 +51,8 @@ pub(crate) fn resolve(name: WorkspaceName) -> anyhow::Result<WorkspaceName> {
     match name {
         WorkspaceName::Local(path) => directory(&path).map(WorkspaceName::Local),
         WorkspaceName::Sandbox(path) => directory(&path).map(WorkspaceName::Sandbox),
+        WorkspaceName::Docker(image) => elsewhere::resolve(image).map(WorkspaceName::Docker),
+        name @ WorkspaceName::Ssh(_) => Ok(name),
         other => Err(WorkspaceError::NotBuiltIn(other).into()),
     }
 }
@@ -63,7 +67,25 @@ pub(crate) fn open(kept: &str, settings: &Settings, id: ConversationId) -> anyho
             let plan = Plan::new(policy(settings)?, &Machine::probe(), &root)?;
             (root, Some(plan))
         }
-        other => return Err(WorkspaceError::NotBuiltIn(other).into()),
+        WorkspaceName::Docker(image) => {
+            return Ok(Opened {
+                workspace: Arc::new(elsewhere::docker(&image, settings, id)?),
+                root: PathBuf::from(elsewhere::IN_CONTAINER),
+                directory,
+                gaps: Vec::new(),
+            });
+        }
+        WorkspaceName::Ssh(place) => {
+            return Ok(Opened {
+                workspace: Arc::new(elsewhere::ssh(&place, settings, id, &directory)?),
+                root: place.path,
+                directory,
+                gaps: Vec::new(),
+            });
+        }
+        other @ (WorkspaceName::Kubernetes(_) | WorkspaceName::Remote(_)) => {
+            return Err(WorkspaceError::NotBuiltIn(other).into());
+        }
     };
     if !root.is_dir() {
         return Err(WorkspaceError::Missing(root).into());

@@ -19,6 +19,8 @@ mod sandbox;
 mod sandbox_network;
 #[path = "it/serve.rs"]
 mod serve;
+#[path = "it/skills.rs"]
+mod skills;
 #[path = "it/workspace_names.rs"]
 mod workspace_names;
 #[path = "it/workspaces.rs"]

@@ -1,5 +1,6 @@
 //! Judges actions before they run.
 
+use deft_risk::RuleSet;
 use deft_types::{ActionEvent, SecurityAnalyzer, SecurityRisk};
 
 /// What somebody thinks of an action.
@@ -10,24 +11,34 @@ pub(crate) struct Verdict {
     pub(crate) reason: Option<String>,
 }
 
-/// Judges an action. Whoever cannot do that counts as having found the worst.
-pub(crate) fn judge(analyzer: &SecurityAnalyzer, action: &ActionEvent) -> Verdict {
+/// Judges an action of tools that work in `directory`. Whoever cannot do that counts as having found the worst.
+pub(crate) fn judge(analyzer: &SecurityAnalyzer, action: &ActionEvent, directory: &str) -> Verdict {
+    let by_rules = |rules: RuleSet| {
+        let verdict = rules.assess(action, directory);
+        Verdict {
+            risk: verdict.risk,
+            reason: verdict
+                .reason
+                .map(|reason| format!("{reason} [{}]", verdict.rule)),
+        }
+    };
     match analyzer {
         SecurityAnalyzer::Model => Verdict {
             risk: action.security_risk,
             reason: None,
         },
-        SecurityAnalyzer::Pattern(_) | SecurityAnalyzer::PolicyRail(_) | SecurityAnalyzer::Judge(_) => {
-            Verdict {
-                risk: SecurityRisk::High,
-                reason: Some(format!("{} is not available here", analyzer.kind())),
-            }
-        }
+        SecurityAnalyzer::Pattern(_) => by_rules(RuleSet::Patterns),
+        SecurityAnalyzer::PolicyRail(_) => by_rules(RuleSet::Rails),
+        SecurityAnalyzer::Judge(_) => Verdict {
+            risk: SecurityRisk::High,
+            reason: Some(format!("{} is not available here", analyzer.kind())),
+        },
         SecurityAnalyzer::Ensemble {
             analyzers,
             propagate_unknown,
         } => {
-            let verdicts: Vec<_> = analyzers.iter().map(|analyzer| judge(analyzer, action)).collect();
+            let judged = |analyzer| judge(analyzer, action, directory);
+            let verdicts: Vec<_> = analyzers.iter().map(judged).collect();
             highest(verdicts, *propagate_unknown)
         }
     }
@@ -56,6 +67,36 @@ fn highest(verdicts: Vec<Verdict>, propagate_unknown: bool) -> Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rules_see_what_the_model_plays_down() {
+        let action: ActionEvent = serde_json::from_value(serde_json::json!({
+            "thought": [],
+            "action": {"kind": "TerminalAction", "command": "bash -c 'rm -rf /'"},
+            "tool_name": "terminal",
+            "tool_call_id": "1",
+            "tool_call": {"id": "1", "name": "terminal", "arguments": "{}", "origin": "completion"},
+            "llm_response_id": "1",
+            "security_risk": "LOW",
+        }))
+        .unwrap();
+        let rules = SecurityAnalyzer::PolicyRail(deft_types::Extra::new());
+        let both = SecurityAnalyzer::Ensemble {
+            analyzers: vec![SecurityAnalyzer::Model, rules],
+            propagate_unknown: false,
+        };
+        let verdict = judge(&both, &action, "/work");
+        assert_eq!(verdict.risk, SecurityRisk::High);
+        assert!(
+            verdict
+                .reason
+                .is_some_and(|reason| reason.ends_with("[catastrophic-delete]"))
+        );
+        assert_eq!(
+            judge(&SecurityAnalyzer::Model, &action, "/work").risk,
+            SecurityRisk::Low
+        );
+    }
 
     #[test]
     fn the_highest_verdict_wins_and_not_knowing_only_when_it_is_to() {

@@ -8,6 +8,8 @@ use serde_json::{Value, json};
 /// Each crate with those it may depend on, lowest first.
 const LAYERS: &[(&str, &[&str])] = &[
     ("types", &[]),
+    ("risk", &["types"]),
+    ("skills", &["types"]),
     ("llm", &["types"]),
     ("tools", &["types"]),
     ("store", &["types"]),
@@ -20,7 +22,16 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("ssh", &["types", "executor", "workspace"]),
     (
         "engine",
-        &["types", "llm", "tools", "executor", "workspace", "store"],
+        &[
+            "types",
+            "risk",
+            "skills",
+            "llm",
+            "tools",
+            "executor",
+            "workspace",
+            "store",
+        ],
     ),
     ("server", LIBRARIES),
     ("cli", LIBRARIES),
@@ -29,6 +40,8 @@ const LAYERS: &[(&str, &[&str])] = &[
 
 const LIBRARIES: &[&str] = &[
     "types",
+    "risk",
+    "skills",
     "llm",
     "tools",
     "browse",

@@ -61,7 +61,7 @@ fn a_kind_of_workspace_that_is_not_there_is_refused_before_anything_is_begun() {
     let script = home.root.path().join("script.yaml");
     fs::write(&script, "[{text: yes}]").unwrap();
     let model = format!("script:{}", script.display());
-    for name in ["docker:debian:12", "ssh:me@host/srv"] {
+    for name in ["k8s:debian:12", "remote:https://example.org/"] {
         let output = home
             .deft(&["run", "-t", "x", "--model", &model, "-w", name])
             .output()

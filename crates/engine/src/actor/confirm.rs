@@ -69,7 +69,7 @@ impl Actor {
 
     fn verdict(&self, action: &ActionEvent) -> Verdict {
         match self.analyzer() {
-            Some(analyzer) => risk::judge(analyzer, action),
+            Some(analyzer) => risk::judge(analyzer, action, &self.directory),
             None => Verdict {
                 risk: deft_types::SecurityRisk::Unknown,
                 reason: None,

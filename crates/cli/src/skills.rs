@@ -1,0 +1,139 @@
+//! `deft skills`: the skills that there are for this directory.
+
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::bail;
+use deft_skills::{Files, Kind, Origin, Problem, Roots, Skill, Skills, validate};
+use serde_json::json;
+
+use crate::args;
+use crate::exit::Exit;
+use crate::output::{one_line, without_escapes};
+use crate::settings::{Surroundings, USER_DIR};
+
+/// Files of one directory that are looked at.
+const MAX_FILES: usize = 50_000;
+/// Bytes of a file that are read; one more than a skill may have is enough to tell.
+const MAX_READ: u64 = 1024 * 1024;
+
+pub(crate) fn skills(args: args::Skills) -> anyhow::Result<Exit> {
+    let surroundings = Surroundings::of_this_process()?;
+    let (skills, problems) = Skills::load(&Disk, &roots(&surroundings));
+    let mut out = anstream::AutoStream::auto(io::stdout()).lock();
+    match args {
+        args::Skills::List(listing) if listing.json => {
+            writeln!(out, "{:#}", json!({"skills": skills.all(), "problems": problems}))?;
+        }
+        args::Skills::List(_) => list(&mut out, &skills, &problems)?,
+        args::Skills::Show(named) => match skills.get(&named.name) {
+            Some(skill) => writeln!(out, "{}", without_escapes(&skill.body))?,
+            None => bail!(
+                "there is no skill named {:?}; `deft skills list` shows them all",
+                named.name
+            ),
+        },
+        args::Skills::Validate(files) => {
+            let problems = if files.paths.is_empty() {
+                problems
+            } else {
+                validated(&surroundings, &files.paths)
+            };
+            for problem in &problems {
+                writeln!(out, "{}", one_line(&problem.to_string()))?;
+            }
+            if problems.iter().any(|problem| problem.fault.is_fatal()) {
+                return Ok(Exit::Failed);
+            }
+            if problems.is_empty() {
+                writeln!(out, "nothing is wrong")?;
+            }
+        }
+    }
+    Ok(Exit::Finished)
+}
+
+fn list(out: &mut impl Write, skills: &Skills, problems: &[Problem]) -> io::Result<()> {
+    if skills.all().is_empty() {
+        writeln!(out, "no skills; write one to .agents/skills/NAME/SKILL.md")?;
+    }
+    for skill in skills.all() {
+        let whose = match skill.origin {
+            Origin::Project => "project",
+            Origin::User => "user",
+        };
+        let (name, path) = (one_line(&skill.name), one_line(&skill.path));
+        writeln!(out, "{name}  ({whose}, {})  {path}", when(skill))?;
+        if let Some(description) = &skill.description {
+            writeln!(out, "    {}", one_line(description))?;
+        }
+    }
+    for problem in problems {
+        writeln!(out, "! {}", one_line(&problem.to_string()))?;
+    }
+    Ok(())
+}
+
+/// When the model gets to read it.
+fn when(skill: &Skill) -> String {
+    let said = |words: &[String]| one_line(&words.join(", "));
+    match skill.kind {
+        Kind::Repo => "always".to_owned(),
+        Kind::PathRule => format!("for {}", said(&skill.paths)),
+        Kind::Agent | Kind::Knowledge | Kind::Task if skill.triggers.is_empty() => {
+            "when asked for".to_owned()
+        }
+        Kind::Agent | Kind::Knowledge | Kind::Task => format!("on {}", said(&skill.triggers)),
+    }
+}
+
+fn validated(surroundings: &Surroundings, paths: &[PathBuf]) -> Vec<Problem> {
+    let full = |path: &PathBuf| surroundings.current_dir.join(path).display().to_string();
+    paths
+        .iter()
+        .flat_map(|path| validate(&Disk, &full(path)))
+        .collect()
+}
+
+/// This directory, the top of its repository, and the user's own.
+fn roots(surroundings: &Surroundings) -> Roots {
+    let text = |path: &Path| path.display().to_string();
+    let here = &surroundings.current_dir;
+    let repository = here.ancestors().find(|directory| directory.join(".git").exists());
+    let user = |home: &PathBuf| {
+        [USER_DIR, ".openhands"]
+            .map(|directory| text(&home.join(directory)))
+            .to_vec()
+    };
+    Roots {
+        workspace: Some(text(here)),
+        repository: repository.filter(|top| *top != here.as_path()).map(text),
+        home: surroundings.home.as_deref().map(text),
+        user: surroundings.home.as_ref().map(user).unwrap_or_default(),
+    }
+}
+
+/// The user's own disk.
+struct Disk;
+
+impl Files for Disk {
+    fn list(&self, directory: &str) -> Vec<String> {
+        ignore::WalkBuilder::new(directory)
+            .hidden(false)
+            .filter_entry(|entry| entry.file_name() != ".git")
+            .build()
+            .filter_map(Result::ok)
+            .take(MAX_FILES)
+            .filter(|entry| entry.path().is_file())
+            .filter_map(|entry| entry.path().to_str().map(str::to_owned))
+            .collect()
+    }
+
+    fn read(&self, path: &str) -> io::Result<String> {
+        let mut text = String::new();
+        std::fs::File::open(path)?
+            .take(MAX_READ)
+            .read_to_string(&mut text)?;
+        Ok(text)
+    }
+}

@@ -1,0 +1,118 @@
+//! Workspaces in containers and on other machines.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use deft_docker::{Delivery, Docker, DockerWorkspace, Files, Network, Options};
+use deft_ssh::{SshWorkspace, Target};
+use deft_types::ConversationId;
+use deft_workspace::{Image, SshPlace};
+
+use crate::settings::Settings;
+
+/// Where the files are in a container.
+pub(super) const IN_CONTAINER: &str = "/workspace";
+/// The option that names the directory to work on.
+const DIRECTORY: &str = "dir";
+const MEGABYTE: u64 = 1024 * 1024;
+
+/// The same image with its directory as one absolute path: the current one unless another is named.
+pub(super) fn resolve(mut image: Image) -> anyhow::Result<Image> {
+    let named = image.options.iter().position(|(key, _)| key == DIRECTORY);
+    let path = named.map_or_else(
+        || PathBuf::from("."),
+        |index| PathBuf::from(image.options.remove(index).1),
+    );
+    let path = path.canonicalize().with_context(|| {
+        format!(
+            "the directory {} for the container does not exist",
+            path.display()
+        )
+    })?;
+    image
+        .options
+        .push((DIRECTORY.to_owned(), path.display().to_string()));
+    options(&image)?;
+    Ok(image)
+}
+
+pub(super) fn docker(
+    image: &Image,
+    settings: &Settings,
+    id: ConversationId,
+) -> anyhow::Result<DockerWorkspace> {
+    let variable = |name: &str| std::env::var(name).ok();
+    let runtime_dir = variable("XDG_RUNTIME_DIR").map(PathBuf::from);
+    let directory = image.options.iter().find(|(key, _)| key == DIRECTORY);
+    let directory = directory.context("the name of a container's workspace lacks its directory")?;
+    Ok(DockerWorkspace {
+        docker: Docker::find(variable("DOCKER_HOST").as_deref(), runtime_dir.as_deref())?,
+        program: std::env::current_exe()?,
+        delivery: Delivery::Mount,
+        conversation: id,
+        owner: settings.data_dir.value.display().to_string(),
+        image: image.image.clone(),
+        files: Files::Directory(PathBuf::from(&directory.1)),
+        options: options(image)?,
+        linger: settings.executor_linger.value,
+        quiet_limit: settings.terminal_no_change_timeout.value,
+        on_pull: None,
+    })
+}
+
+/// What stands behind the question mark: `network`, `memory` in megabytes, `pids`, `cpus`, `platform`.
+fn options(image: &Image) -> anyhow::Result<Options> {
+    let mut options = Options::default();
+    for (key, value) in &image.options {
+        let number = || {
+            let number: Option<f64> = value.parse().ok().filter(|number: &f64| *number > 0.0);
+            number
+                .with_context(|| format!("`{key}` of the container must be a number above 0, not {value:?}"))
+        };
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        // positive, and saturating is right
+        match key.as_str() {
+            DIRECTORY => {}
+            "network" => {
+                options.network = match value.as_str() {
+                    "none" => Network::None,
+                    "bridge" => Network::Bridge,
+                    other => Network::Named(other.to_owned()),
+                }
+            }
+            "memory" => options.limits.memory_bytes = (number()? as u64).saturating_mul(MEGABYTE),
+            "pids" => options.limits.processes = number()? as u32,
+            "cpus" => options.limits.milli_cpus = Some((number()? * 1000.0) as u32),
+            "platform" => options.platform = Some(value.clone()),
+            other => bail!(
+                "a container has no option `{other}`; there are dir, network, memory, pids, cpus and platform"
+            ),
+        }
+    }
+    Ok(options)
+}
+
+pub(super) fn ssh(
+    place: &SshPlace,
+    settings: &Settings,
+    id: ConversationId,
+    directory: &Path,
+) -> anyhow::Result<SshWorkspace> {
+    let user = place
+        .user
+        .as_ref()
+        .map_or_else(String::new, |user| format!("{user}@"));
+    Ok(SshWorkspace {
+        target: Target {
+            destination: format!("{user}{}", place.host),
+            port: place.port,
+            config: None,
+            control_directory: directory.to_owned(),
+        },
+        root: place.path.display().to_string(),
+        program: std::env::current_exe()?,
+        conversation: id,
+        linger: settings.executor_linger.value,
+        quiet_limit: settings.terminal_no_change_timeout.value,
+    })
+}

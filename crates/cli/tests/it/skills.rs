@@ -1,0 +1,56 @@
+//! `deft skills`, of a project and of a user.
+
+use std::fs;
+
+use serde_json::Value;
+
+use super::commands::{Home, stderr, stdout};
+
+fn write(home: &Home, path: &str, text: &str) {
+    let file = home.root.path().join(path);
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(file, text).unwrap();
+}
+
+#[test]
+fn skills_of_the_project_and_of_the_user_are_listed_shown_and_checked() {
+    let home = Home::new();
+    write(&home, "work/AGENTS.md", "Run the tests.");
+    write(
+        &home,
+        "work/.agents/skills/release/SKILL.md",
+        "---\ndescription: Make a release\n---\nTag it\x1b[2J.",
+    );
+    write(
+        &home,
+        ".deft/microagents/docker.md",
+        "---\ntriggers: [docker]\n---\nStart it first.",
+    );
+
+    let listed = stdout(&home.run(&["skills", "list"]));
+    for part in [
+        "agents  (project, always)",
+        "release  (project, when asked for)",
+        "Make a release",
+        "docker  (user, on docker)",
+    ] {
+        assert!(listed.contains(part), "{part} is not in:\n{listed}");
+    }
+    let json: Value = serde_json::from_slice(&home.run(&["skills", "list", "--json"]).stdout).unwrap();
+    assert_eq!(json["skills"].as_array().unwrap().len(), 3);
+
+    assert_eq!(stdout(&home.run(&["skills", "show", "release"])), "Tag it.\n");
+    let missing = home.run(&["skills", "show", "nothing"]);
+    assert_eq!(missing.status.code(), Some(1));
+    assert!(stderr(&missing).contains("deft skills list"));
+
+    assert_eq!(stdout(&home.run(&["skills", "validate"])), "nothing is wrong\n");
+    write(
+        &home,
+        "work/.agents/skills/bad/SKILL.md",
+        "---\nname: other\n---\n",
+    );
+    let bad = home.run(&["skills", "validate", ".agents/skills/bad"]);
+    assert_eq!(bad.status.code(), Some(1));
+    assert!(stdout(&bad).contains("rename one of them"));
+}

@@ -1,0 +1,175 @@
+//! Judges an action by what its tool does.
+
+use deft_types::SecurityRisk::{Medium, Unknown};
+use deft_types::{Action, ActionEvent, EditorCommand, Extra, text_of};
+use serde_json::Value;
+
+use crate::shell;
+use crate::verdict::{Finding, Strength, Verdict};
+use crate::visible::{deceives, visible};
+use crate::{files, prose, rules};
+
+/// Arguments under these names are commands, whoever the tool is from.
+const COMMAND_NAMES: &[&str] = &["command", "cmd", "script", "shell", "bash", "commands"];
+/// Strings of one call that are looked at.
+const MAX_STRINGS: usize = 256;
+
+/// Which rules to judge by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RuleSet {
+    /// All of them.
+    Patterns,
+    /// Only those on what nobody ever wants.
+    Rails,
+}
+
+/// Judges an action by all rules. `workspace` is the directory that the tools work in.
+pub fn assess(action: &ActionEvent, workspace: &str) -> Verdict {
+    RuleSet::Patterns.assess(action, workspace)
+}
+
+impl RuleSet {
+    /// Judges an action by these rules.
+    pub fn assess(self, action: &ActionEvent, workspace: &str) -> Verdict {
+        let counts = |finding: &Finding| self == Self::Patterns || finding.strength == Strength::Rail;
+        let found = findings(action, workspace).into_iter().filter(counts);
+        found
+            .map(|finding| finding.verdict)
+            .fold(Verdict::harmless(), Verdict::or_worse)
+    }
+}
+
+fn findings(event: &ActionEvent, workspace: &str) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let thought = text_of(&event.thought);
+    let said = [thought.as_str(), event.summary.as_deref().unwrap_or_default()];
+    found.extend(prose::judge(said.into_iter()));
+    let Some(action) = &event.action else {
+        return found;
+    };
+    found.extend(by_tool(action, &event.tool_name, workspace));
+    found
+}
+
+fn by_tool(action: &Action, tool: &str, workspace: &str) -> Vec<Finding> {
+    match action {
+        Action::Terminal(terminal) => command(&terminal.command, workspace),
+        Action::FileEditor(edit) => edited(edit.command, &edit.path, workspace),
+        Action::PlanningFileEditor(edit) => edited(edit.command, &edit.path, workspace),
+        Action::Edit(edit) => files::write(&edit.file_path, workspace),
+        Action::WriteFile(write) => files::write(&write.file_path, workspace),
+        Action::ApplyPatch(patch) => files::patch(&patch.patch, workspace),
+        Action::ReadFile(read) => files::read(&read.file_path, workspace),
+        Action::ListDirectory(list) => files::read(&list.dir_path, workspace),
+        Action::Glob(glob) => files::read(glob.path.as_deref().unwrap_or_default(), workspace),
+        Action::Grep(grep) => files::read(grep.path.as_deref().unwrap_or_default(), workspace),
+        Action::MCPTool(call) => {
+            let mut found = outside("It calls a tool of another program.");
+            found.extend(arguments(&call.data, workspace));
+            found
+        }
+        Action::BrowserNavigate(_) => outside("It opens a page, and tells the server so."),
+        Action::BrowserClick(_) | Action::BrowserType(_) | Action::BrowserSetStorage(_) => {
+            outside("It acts on a page, in the user's name if they are logged in.")
+        }
+        Action::BrowserGetStorage(_) => outside("It reads what pages have stored, logins too."),
+        Action::Workflow(_) => outside("It runs a script that drives other agents."),
+        Action::Unknown(unknown) => of_others(tool, &unknown.fields, workspace),
+        Action::Browser(_)
+        | Action::BrowserCloseTab(_)
+        | Action::BrowserGetContent(_)
+        | Action::BrowserGetState(_)
+        | Action::BrowserGoBack(_)
+        | Action::BrowserListTabs(_)
+        | Action::BrowserScroll(_)
+        | Action::BrowserStartRecording(_)
+        | Action::BrowserStopRecording(_)
+        | Action::BrowserSwitchTab(_)
+        | Action::ClassifyAndSwitchLLM(_)
+        | Action::Finish(_)
+        | Action::InvokeSkill(_)
+        | Action::SwitchLLM(_)
+        | Action::Think(_)
+        | Action::VisionInspect(_)
+        | Action::AskOracle(_)
+        | Action::StartChildConversation(_)
+        | Action::Delegate(_)
+        | Action::Task(_)
+        | Action::TaskTracker(_)
+        | Action::ConsultTom(_)
+        | Action::SleeptimeCompute(_) => Vec::new(),
+    }
+}
+
+fn command(text: &str, workspace: &str) -> Vec<Finding> {
+    let script = shell::read(&visible(text), workspace);
+    let mut found = rules::judge(&script, workspace);
+    found.extend(prose::judge(std::iter::once(text)));
+    if deceives(text) {
+        let reason = "It holds characters that cannot be seen or that turn the order of others around.";
+        found.push(Finding::pattern(Medium, "hidden-characters", reason));
+    }
+    found
+}
+
+fn edited(command: EditorCommand, path: &str, workspace: &str) -> Vec<Finding> {
+    match command {
+        EditorCommand::View => files::read(path, workspace),
+        EditorCommand::Create
+        | EditorCommand::StrReplace
+        | EditorCommand::Insert
+        | EditorCommand::UndoEdit => files::write(path, workspace),
+    }
+}
+
+/// Tools that are no part of the protocol: ours, and those that clients bring along.
+fn of_others(tool: &str, fields: &Extra, workspace: &str) -> Vec<Finding> {
+    let mut found = match tool {
+        "fetch" => outside("It opens an address, and tells the server so."),
+        "code" => Vec::new(),
+        _ => vec![Finding::pattern(
+            Unknown,
+            "unknown-tool",
+            "What this tool does is not known here.",
+        )],
+    };
+    found.extend(arguments(fields, workspace));
+    found
+}
+
+fn outside(reason: &str) -> Vec<Finding> {
+    vec![Finding::pattern(Medium, "acts-outside", reason)]
+}
+
+/// What the arguments of a tool from elsewhere say.
+fn arguments(fields: &Extra, workspace: &str) -> Vec<Finding> {
+    let mut strings = Vec::new();
+    for (name, value) in fields {
+        collect(name, value, &mut strings);
+    }
+    let mut found: Vec<_> = strings
+        .iter()
+        .filter(|(name, _)| COMMAND_NAMES.contains(name))
+        .flat_map(|(_, text)| command(text, workspace))
+        .collect();
+    found.extend(prose::judge(strings.iter().map(|(_, text)| *text)));
+    if strings.len() >= MAX_STRINGS {
+        found.push(Finding::rail(Medium, "too-long", "It is too long to judge."));
+    }
+    found
+}
+
+/// All strings of a value, each with the name of the field that it stands under.
+fn collect<'v>(name: &'v str, value: &'v Value, strings: &mut Vec<(&'v str, &'v str)>) {
+    if strings.len() >= MAX_STRINGS {
+        return;
+    }
+    match value {
+        Value::String(text) => strings.push((name, text)),
+        Value::Array(values) => values.iter().for_each(|value| collect(name, value, strings)),
+        Value::Object(fields) => fields
+            .iter()
+            .for_each(|(name, value)| collect(name, value, strings)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}

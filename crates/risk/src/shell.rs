@@ -1,0 +1,242 @@
+//! From the text of a command to the programs it would start.
+//!
+//! `walk.rs` reads the tree that tree-sitter makes of the text, `flat.rs` is there for text that it does not
+//! understand, `word.rs` makes words of arguments, and `inner.rs` finds the commands that commands run.
+
+mod flat;
+mod inner;
+mod printed;
+mod scan;
+mod walk;
+mod word;
+
+use std::collections::HashMap;
+use std::ops::{ControlFlow, Range};
+use std::time::{Duration, Instant};
+
+use tree_sitter::{ParseOptions, Parser};
+
+pub(crate) use self::inner::{is_interpreter, is_shell, is_wrapper, name_of, runs_others};
+pub(crate) use self::printed::printed;
+pub(crate) use self::word::{is_decoder, is_fetcher};
+use crate::place;
+
+/// Text that is parsed at once. The rest of a longer one is parsed by itself.
+const PIECE: usize = 64 * 1024;
+/// Text that is parsed altogether, with what is nested in it.
+const MAX_TEXT: usize = 512 * 1024;
+/// Commands that are looked at.
+const MAX_COMMANDS: usize = 8192;
+/// Commands whose output one may read.
+const MAX_INPUT: usize = 256;
+/// How deep constructs, substitutions and shells may stand in one another.
+const MAX_NESTING: usize = 80;
+/// How long text is parsed. A text of everyday size takes milliseconds; there are some that take the parser for ever,
+/// and those are read in the plain way alone.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The programs that a text would start, and what could not be made out.
+#[derive(Debug, Default)]
+pub(crate) struct Script {
+    pub(crate) commands: Vec<Simple>,
+    /// Some of it is not understood.
+    pub(crate) unclear: bool,
+    /// Some of it was not looked at, or only in the plain way: too long, too deeply nested, too slow.
+    pub(crate) unseen: bool,
+    /// A function starts itself over and over.
+    pub(crate) fork_bomb: bool,
+}
+
+/// One program with its arguments.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Simple {
+    pub(crate) words: Vec<Word>,
+    pub(crate) assignments: Vec<(String, Word)>,
+    pub(crate) redirects: Vec<Redirect>,
+    /// The commands whose output it reads, by their place in the script.
+    pub(crate) input: Vec<usize>,
+    /// Texts that it is given to read.
+    pub(crate) fed: Vec<Word>,
+    /// The directory it runs in; none where that is not known.
+    pub(crate) directory: Option<String>,
+    /// Run by another command of the script, such as `sudo`.
+    pub(crate) is_inner: bool,
+}
+
+/// A file that is written to or read from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Redirect {
+    pub(crate) writes: bool,
+    pub(crate) target: Word,
+}
+
+/// A word as the program would get it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Word {
+    /// The part that is known.
+    pub(crate) text: String,
+    pub(crate) origin: Origin,
+    /// Whether it stands for the names of files.
+    pub(crate) is_pattern: bool,
+}
+
+/// How much of a word is known, the worst last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Origin {
+    /// All.
+    #[default]
+    Written,
+    /// Part of it is the output of a command that is known.
+    Computed,
+    /// Part of it is known when it runs, and not before.
+    Open,
+    /// Part of it is deciphered when it runs.
+    Decoded,
+    /// Part of it comes from the network.
+    Fetched,
+}
+
+impl Word {
+    pub(crate) fn is_known(&self) -> bool {
+        self.origin <= Origin::Computed
+    }
+}
+
+impl Simple {
+    /// The program without its directory; empty for a mere assignment.
+    pub(crate) fn verb(&self) -> &str {
+        self.words.first().map_or("", |word| name_of(&word.text))
+    }
+}
+
+/// Reads a command line.
+pub(crate) fn read(text: &str, workspace: &str) -> Script {
+    let mut reader = Reader {
+        script: Script::default(),
+        variables: HashMap::from([
+            ("HOME".to_owned(), Word::from(place::home(workspace))),
+            ("PWD".to_owned(), Word::from(workspace.to_owned())),
+        ]),
+        directory: Some(workspace.to_owned()),
+        workspace,
+        nesting: 0,
+        text_left: MAX_TEXT,
+        deadline: Instant::now() + PATIENCE,
+    };
+    reader.read(text);
+    reader.script
+}
+
+struct Reader<'a> {
+    script: Script,
+    variables: HashMap<String, Word>,
+    directory: Option<String>,
+    workspace: &'a str,
+    nesting: usize,
+    text_left: usize,
+    deadline: Instant,
+}
+
+impl Reader<'_> {
+    /// Adds the commands of a text, and says which they are.
+    fn read(&mut self, text: &str) -> Range<usize> {
+        let start = self.script.commands.len();
+        self.nested(|reader| {
+            let mut rest = text;
+            while !rest.is_empty() {
+                let (piece, more) = rest.split_at(end_of_piece(rest));
+                reader.script.unseen |= !more.is_empty();
+                if piece.len() > reader.text_left {
+                    reader.script.unseen = true;
+                    return;
+                }
+                reader.text_left -= piece.len();
+                reader.read_piece(piece);
+                rest = more;
+            }
+        });
+        start..self.script.commands.len()
+    }
+
+    fn read_piece(&mut self, text: &str) {
+        let mut parser = Parser::new();
+        let language = tree_sitter_bash::LANGUAGE.into();
+        if Instant::now() > self.deadline || parser.set_language(&language).is_err() {
+            self.script.unseen = true;
+            return self.read_flat(text);
+        }
+        let deadline = self.deadline;
+        let mut watch = |_: &tree_sitter::ParseState| {
+            if Instant::now() > deadline {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        };
+        let options = ParseOptions::new().progress_callback(&mut watch);
+        let mut source = |at: usize, _| text.as_bytes().get(at..).unwrap_or_default();
+        let Some(tree) = parser.parse_with_options(&mut source, None, Some(options)) else {
+            self.script.unseen = true;
+            return self.read_flat(text);
+        };
+        self.visit(tree.root_node(), text, &walk::Around::default());
+        if tree.root_node().has_error() {
+            self.script.unclear = true;
+            self.read_flat(text);
+        }
+    }
+
+    /// Adds a command, and what it runs.
+    fn add(&mut self, mut command: Simple) {
+        if self.script.commands.len() >= MAX_COMMANDS {
+            self.script.unseen = true;
+            return;
+        }
+        if command.input.len() > MAX_INPUT {
+            self.script.unseen = true;
+            command.input.truncate(MAX_INPUT);
+        }
+        command.directory.clone_from(&self.directory);
+        self.script.commands.push(command.clone());
+        self.nested(|reader| reader.add_inner(&command));
+        if command.verb() == "cd" {
+            self.directory = match (command.words.get(1), &self.directory) {
+                (None, _) => Some(place::home(self.workspace)),
+                (Some(to), Some(from)) if to.is_known() && to.text != "-" => {
+                    Some(place::absolute(&to.text, from))
+                }
+                (Some(to), None) if to.is_known() && to.text.starts_with('/') => Some(to.text.clone()),
+                _ => None,
+            };
+        }
+    }
+
+    /// Goes one level down, unless that is too deep.
+    fn nested(&mut self, what: impl FnOnce(&mut Self)) {
+        if self.nesting >= MAX_NESTING {
+            self.script.unseen = true;
+            return;
+        }
+        self.nesting += 1;
+        what(self);
+        self.nesting -= 1;
+    }
+}
+
+impl From<String> for Word {
+    fn from(text: String) -> Self {
+        Self {
+            text,
+            ..Self::default()
+        }
+    }
+}
+
+/// A long text is cut behind a line, so that few commands are torn apart.
+fn end_of_piece(text: &str) -> usize {
+    if text.len() <= PIECE {
+        return text.len();
+    }
+    let end = text.floor_char_boundary(PIECE);
+    text[..end].rfind('\n').map_or(end, |at| at + 1)
+}

@@ -1,0 +1,97 @@
+//! What rules of a person allow.
+
+use deft_risk::{AllowRule, BadAllowRule, allows};
+use serde_json::json;
+
+use super::{event, terminal};
+
+#[test]
+fn a_rule_allows_what_begins_with_its_words_and_nothing_else() {
+    let rules: Vec<_> = [
+        "git commit",
+        "cargo test",
+        "timeout 60 make",
+        "CI=1 npm test",
+        "ls > files.txt",
+        "find",
+    ]
+    .iter()
+    .filter_map(|rule| AllowRule::parse(rule).ok())
+    .collect();
+    assert_eq!(rules.len(), 5, "`find` runs whatever it is told to");
+    for (expected, command) in [
+        (true, "git commit"),
+        (true, "git commit -m 'a message; with | signs'"),
+        (true, "git  'commit' -m x && cargo test --all"),
+        (true, "cargo test | cargo test"),
+        (true, "timeout 60 make all"),
+        (true, "make all"),
+        (true, "CI=1 npm test"),
+        (true, "ls > files.txt"),
+        (false, "git commit-tree x"),
+        (false, "git committed"),
+        (false, "git push"),
+        (false, "git -c core.editor=x commit"),
+        (false, "git commit && git push"),
+        (false, "git commit; rm -rf /"),
+        (false, "git commit | sh"),
+        (false, "git commit -m \"$(rm -rf /)\""),
+        (false, "git commit -m `id`"),
+        (false, "git commit -m $X"),
+        (false, "git commit > /etc/passwd"),
+        (false, "git commit <<< x"),
+        (false, "GIT_EDITOR=evil git commit"),
+        (false, "CI=2 npm test"),
+        (false, "ls > other.txt"),
+        (false, "sudo git commit"),
+        (false, "bash -c 'git commit'"),
+        (false, "git() { evil; }; git commit"),
+        (false, "git commit 'unfinished"),
+        (false, "git commit\nevil"),
+        (false, "git commit & evil"),
+        (false, "gi\u{200b}t commit"),
+        (false, "find . -exec git commit ;"),
+        (false, ""),
+    ] {
+        assert_eq!(allows(&rules, &terminal(command)), expected, "{command}");
+    }
+    assert!(!allows(&[], &terminal("ls")));
+    let typed = json!({"kind": "TerminalAction", "command": "git commit", "is_input": true});
+    assert!(!allows(&rules, &event("terminal", &typed)));
+    assert!(!allows(
+        &rules,
+        &event(
+            "finish",
+            &json!({"kind": "FinishAction", "message": "git commit"})
+        )
+    ));
+}
+
+#[test]
+fn a_rule_that_would_allow_anything_is_refused() {
+    let everything = |rule: &str| matches!(AllowRule::parse(rule), Err(BadAllowRule::Everything(_)));
+    for rule in [
+        "bash",
+        "sh -c",
+        "sudo",
+        "sudo -E",
+        "env",
+        "python3",
+        "python -c",
+        "xargs",
+        "eval",
+        "timeout 5",
+    ] {
+        assert!(everything(rule), "{rule}");
+    }
+    assert_eq!(AllowRule::parse("  ").unwrap_err(), BadAllowRule::Empty);
+    assert!(matches!(AllowRule::parse("A=1"), Err(BadAllowRule::Empty)));
+    assert!(matches!(
+        AllowRule::parse("a && b"),
+        Err(BadAllowRule::Several(_))
+    ));
+    for rule in ["$X", "* x", "git $(x)", "git 'commit"] {
+        assert!(AllowRule::parse(rule).is_err(), "{rule}");
+    }
+    assert_eq!(AllowRule::parse(" cargo test ").unwrap().as_str(), "cargo test");
+}

@@ -1,0 +1,76 @@
+//! Skills as they are put before a model.
+
+use crate::catalogue::{enclosed, escaped};
+use crate::dynamic::Invoked;
+use crate::skill::Skill;
+
+const ASK_FIRST: &str = "If the user has not given a value that is needed, ask for it before you begin.";
+
+/// A skill's text that joins a message or a result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Injection {
+    /// The skill: now it has been given.
+    pub skill: String,
+    /// The word that was said, or the file that was touched.
+    pub because: String,
+    /// What the model reads.
+    pub text: String,
+}
+
+pub(crate) fn triggered(skill: &Skill, keyword: String, path: &str) -> Injection {
+    let head = format!(
+        "The message contains \"{}\", for which the skill \"{}\" is kept ({}). It may not fit; then pass over it.",
+        escaped(&keyword),
+        escaped(&skill.name),
+        escaped(path)
+    );
+    injection(skill, keyword, &head)
+}
+
+pub(crate) fn touched(skill: &Skill, file: &str, path: &str) -> Injection {
+    let head = format!(
+        "These rules count for files such as {} ({}).",
+        escaped(file),
+        escaped(path)
+    );
+    injection(skill, file.to_owned(), &head)
+}
+
+fn injection(skill: &Skill, because: String, head: &str) -> Injection {
+    let body = enclosed(&skill.body);
+    let ask = asking(skill).map(|ask| format!("\n\n{ask}")).unwrap_or_default();
+    Injection {
+        skill: skill.name.clone(),
+        because,
+        text: format!("<EXTRA_INFO>\n{head}\n\n{body}{ask}\n</EXTRA_INFO>"),
+    }
+}
+
+/// What a model gets that asked for a skill: all of it, and where its files are.
+pub(crate) fn invoked(skill: &Skill, folder: &str) -> Invoked {
+    let ask = asking(skill).map(|ask| format!("\n\n{ask}")).unwrap_or_default();
+    let files = match skill.resources.join(", ") {
+        none if none.is_empty() => none,
+        files => format!(" It holds: {files}."),
+    };
+    let footer = format!("\n\n---\nThe skill's folder is {folder}; paths in it start from there.{files}");
+    Invoked::new(&skill.body, &format!("{ask}{footer}"))
+}
+
+/// What to ask for, where a skill wants to know something.
+fn asking(skill: &Skill) -> Option<String> {
+    if skill.inputs.is_empty() && !skill.body.contains("${") {
+        return None;
+    }
+    let inputs: Vec<_> = skill
+        .inputs
+        .iter()
+        .map(|input| format!("- {}: {}", input.name, input.description))
+        .collect();
+    let list = if inputs.is_empty() {
+        String::new()
+    } else {
+        format!("Values:\n{}\n", inputs.join("\n"))
+    };
+    Some(format!("{list}{ASK_FIRST}"))
+}

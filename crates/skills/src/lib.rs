@@ -1,0 +1,31 @@
+//! Skills: instructions that people keep in files, and when a model gets to read them.
+//!
+//! Every form that people have is read: `SKILL.md` with its folder, microagents with triggers or inputs, `AGENTS.md`
+//! and its relatives, at the top or nested. Some stand in every prompt ([`Skills::repo_context`]), some are listed and
+//! asked for ([`Skills::catalogue`], [`Skills::invoke`]), some come when a word is said ([`Skills::triggered_by`]) or a
+//! file is touched ([`Skills::for_path`]).
+//!
+//! All of it is data from a repository: nothing here runs anything, or reads a file but through [`Files`]. Knows
+//! nothing of models and conversations. Begin reading at [`Skills`].
+
+mod catalogue;
+mod discover;
+mod dynamic;
+mod files;
+mod front_matter;
+mod glob;
+mod inject;
+mod memory;
+mod problem;
+mod skill;
+mod skills;
+mod trigger;
+
+pub use discover::Roots;
+pub use dynamic::{DynamicCommand, Invoked};
+pub use files::Files;
+pub use inject::Injection;
+pub use memory::memory;
+pub use problem::{Fault, Problem};
+pub use skill::{Input, Kind, Origin, Skill};
+pub use skills::{NoSuchSkill, Skills, validate};

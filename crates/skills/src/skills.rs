@@ -1,0 +1,160 @@
+//! The skills of a conversation.
+
+use std::collections::BTreeSet;
+
+use crate::catalogue;
+use crate::discover::{Roots, discover};
+use crate::dynamic::Invoked;
+use crate::files::{Files, below, directory_of, name_of};
+use crate::glob;
+use crate::inject::{self, Injection};
+use crate::problem::{Fault, Problem};
+use crate::skill::{Kind, Origin, Skill, is_skill_file};
+use crate::trigger;
+
+/// All that were found, the ones that count most first.
+#[derive(Clone, Debug, Default)]
+pub struct Skills {
+    all: Vec<Skill>,
+    workspace: String,
+}
+
+/// There is no skill of that name to call.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no skill named {name:?}; there are: {}", if others.is_empty() { "none".to_owned() } else { others.join(", ") })]
+pub struct NoSuchSkill {
+    /// The name.
+    pub name: String,
+    /// The names there are.
+    pub others: Vec<String>,
+}
+
+impl Skills {
+    /// Finds and reads all skills. What is wrong with single files is told beside.
+    pub fn load(files: &impl Files, roots: &Roots) -> (Self, Vec<Problem>) {
+        let found = discover(files, roots);
+        let skills = Self {
+            all: found.skills,
+            workspace: roots.workspace.clone().unwrap_or_default(),
+        };
+        (skills, found.problems)
+    }
+
+    /// All of them.
+    pub fn all(&self) -> &[Skill] {
+        &self.all
+    }
+
+    /// The skill of this name.
+    pub fn get(&self, name: &str) -> Option<&Skill> {
+        self.all.iter().find(|skill| skill.name == name)
+    }
+
+    /// Without those that somebody does not want.
+    #[must_use]
+    pub fn without(mut self, names: &[String]) -> Self {
+        self.all.retain(|skill| !names.contains(&skill.name));
+        self
+    }
+
+    /// The instructions that always count, as a part of the prompt.
+    pub fn repo_context(&self) -> Option<String> {
+        let always = self.all.iter().filter(|skill| skill.kind == Kind::Repo);
+        catalogue::repo_context(always.collect::<Vec<_>>().as_slice(), |path| self.shown(path))
+    }
+
+    /// The skills that a model can ask for, as a part of the prompt.
+    pub fn catalogue(&self) -> Option<String> {
+        let listed: Vec<_> = self.all.iter().filter(|skill| is_offered(skill)).collect();
+        catalogue::catalogue(&listed)
+    }
+
+    /// What a message brings in. A skill that is among `already` stays out.
+    pub fn triggered_by(&self, text: &str, already: &BTreeSet<String>) -> Vec<Injection> {
+        let said = |skill: &Skill| {
+            skill
+                .triggers
+                .iter()
+                .find(|trigger| trigger::is_said(trigger, text))
+                .cloned()
+        };
+        self.all
+            .iter()
+            .filter(|skill| skill.kind != Kind::PathRule && !already.contains(&skill.name))
+            .filter_map(|skill| Some(inject::triggered(skill, said(skill)?, &self.shown(&skill.path))))
+            .collect()
+    }
+
+    /// What touching a file brings in.
+    pub fn for_path(&self, path: &str, already: &BTreeSet<String>) -> Vec<Injection> {
+        let relative = match below(path, &self.workspace) {
+            Some(relative) => relative,
+            None if path.starts_with('/') => return Vec::new(),
+            None => path.trim_start_matches("./"),
+        };
+        let touches = |skill: &&Skill| skill.paths.iter().any(|pattern| glob::fits(pattern, relative));
+        self.all
+            .iter()
+            .filter(|skill| skill.kind == Kind::PathRule && !already.contains(&skill.name))
+            .filter(touches)
+            .map(|skill| inject::touched(skill, relative, &self.shown(&skill.path)))
+            .collect()
+    }
+
+    /// The text of a skill that a model asks for. Commands in it are marked, not run.
+    pub fn invoke(&self, name: &str) -> Result<Invoked, NoSuchSkill> {
+        let skill = self
+            .all
+            .iter()
+            .find(|skill| is_offered(skill) && skill.name == name);
+        let skill = skill.ok_or_else(|| NoSuchSkill {
+            name: name.to_owned(),
+            others: self
+                .all
+                .iter()
+                .filter(|skill| is_offered(skill))
+                .map(|skill| skill.name.clone())
+                .collect(),
+        })?;
+        Ok(inject::invoked(skill, &self.shown(skill.folder())))
+    }
+
+    /// A path as seen from the workspace.
+    fn shown(&self, path: &str) -> String {
+        below(path, &self.workspace).unwrap_or(path).to_owned()
+    }
+}
+
+/// Whether a model may ask for it.
+fn is_offered(skill: &Skill) -> bool {
+    match skill.kind {
+        Kind::Agent | Kind::Knowledge | Kind::Task => !skill.disable_model_invocation,
+        Kind::Repo | Kind::PathRule => false,
+    }
+}
+
+/// What is wrong with one skill: a file, or a folder with a `SKILL.md`.
+pub fn validate(files: &impl Files, path: &str) -> Vec<Problem> {
+    let path = path.trim_end_matches('/');
+    let inside = files
+        .list(path)
+        .into_iter()
+        .find(|file| is_skill_file(file) && directory_of(file) == path);
+    let file = inside.unwrap_or_else(|| path.to_owned());
+    let faults = match files.read(&file) {
+        Ok(text) => match Skill::parse(&file, &text, name_of(&file), Origin::Project) {
+            Ok((_, faults)) => faults,
+            Err(fault) => vec![fault],
+        },
+        Err(error) => vec![Fault::Unreadable {
+            reason: error.to_string(),
+        }],
+    };
+    faults
+        .into_iter()
+        .map(|fault| Problem {
+            path: file.clone(),
+            fault,
+        })
+        .collect()
+}
