@@ -7,11 +7,13 @@ use tokio_util::task::TaskTracker;
 
 use crate::config::Build;
 use crate::conversations::Conversations;
+use crate::documents::Documents;
 use crate::security::{Gate, Hosts, Origins};
 
 /// See the module.
 pub(crate) struct App {
     pub(crate) conversations: Conversations,
+    pub(crate) documents: Documents,
     pub(crate) gate: Gate,
     pub(crate) hosts: Hosts,
     pub(crate) origins: Origins,

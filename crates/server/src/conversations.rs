@@ -1,7 +1,13 @@
 //! The conversations that clients have to do with: each is loaded when it is needed, by one actor, and leaves
 //! memory when it has been idle.
 
+mod goal;
+mod relatives;
+mod steering;
 mod upkeep;
+
+pub(crate) use self::goal::{DEFAULT_ROUNDS, Goal};
+pub(crate) use self::relatives::ForkRequest;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -21,6 +27,7 @@ use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use uuid::Uuid;
 
+use crate::agent::Agent;
 use crate::catalog::{Catalog, Described};
 use crate::composition::{Composition, Unopened};
 use crate::failure::Failure;
@@ -41,6 +48,7 @@ pub(crate) struct Conversations {
     idle_limit: Duration,
     /// What relative paths of clients start from.
     current_dir: PathBuf,
+    goals: goal::Goals,
 }
 
 /// Whether a conversation was made for this request.
@@ -66,6 +74,7 @@ impl Conversations {
             runs: Arc::new(Semaphore::new(max_runs)),
             idle_limit,
             current_dir,
+            goals: goal::Goals::default(),
         }
     }
 
@@ -215,7 +224,7 @@ impl Conversations {
         let mut residents = self.residents();
         let resident = residents
             .entry(id)
-            .or_insert_with(|| Arc::new(Resident::new(id, described.agent)));
+            .or_insert_with(|| Arc::new(Resident::new(id, &described.agent)));
         Ok(Arc::clone(resident))
     }
 
@@ -241,7 +250,7 @@ impl Conversations {
         let refused = |reason| Failure::new(StatusCode::BAD_REQUEST, reason);
         let root = PathBuf::from(&described.record.workspace);
         let place = self.composition.place(id, &root).map_err(refused)?;
-        let model = self.model(&described);
+        let model = self.model(&described.agent);
         let agent = &described.agent;
         let results = ClientResults::default();
         let clients = described
@@ -269,8 +278,7 @@ impl Conversations {
         Ok(resident.watch(Arc::clone(&self.catalog), conversation, &described.record))
     }
 
-    fn model(&self, described: &Described) -> Arc<dyn Model> {
-        let agent = &described.agent;
+    fn model(&self, agent: &Agent) -> Arc<dyn Model> {
         self.composition
             .model(agent.llm())
             .unwrap_or_else(|reason| Arc::new(Unopened::new(agent.model(), reason)))
@@ -280,6 +288,11 @@ impl Conversations {
         Arc::clone(&self.runs)
             .try_acquire_owned()
             .map_err(|_| Failure::new(StatusCode::TOO_MANY_REQUESTS, RUN_LIMIT))
+    }
+
+    /// Opens a model to see whether it can be.
+    pub(crate) fn try_model(&self, llm: &Value) -> Result<Arc<dyn Model>, String> {
+        self.composition.model(llm)
     }
 
     /// Whether any of them runs.

@@ -13,7 +13,10 @@ use axum::routing::{MethodFilter, MethodRouter, on};
 
 use crate::app::App;
 use crate::failure::Failure;
-use crate::routes::{control, conversations, events, server, streams, tools};
+use crate::routes::{
+    agent_profiles, branches, children, confirmation, connections, control, conversations, events, goal,
+    meta_profiles, model, profiles, secrets, server, settings, streams, tools, workspaces,
+};
 use crate::security;
 
 /// How long a request may take until its answer begins.
@@ -63,6 +66,16 @@ impl Route {
         }
     }
 
+    /// A route that puts something in its place: only with a key.
+    pub(crate) fn put<T: 'static>(path: &'static str, handler: impl Handler<T, Arc<App>>) -> Self {
+        Self {
+            method: Method::PUT,
+            path,
+            access: Access::Key,
+            handler: on(MethodFilter::PUT, handler),
+        }
+    }
+
     /// A route that changes a part of something: only with a key.
     pub(crate) fn patch<T: 'static>(path: &'static str, handler: impl Handler<T, Arc<App>>) -> Self {
         Self {
@@ -90,6 +103,18 @@ fn table() -> Vec<Route> {
         tools::table(),
         conversations::table(),
         control::table(),
+        confirmation::table(),
+        branches::table(),
+        model::table(),
+        goal::table(),
+        children::table(),
+        settings::table(),
+        secrets::table(),
+        profiles::table(),
+        agent_profiles::table(),
+        meta_profiles::table(),
+        connections::table(),
+        workspaces::table(),
         events::table(),
         streams::table(),
     ]

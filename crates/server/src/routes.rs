@@ -1,11 +1,23 @@
 //! The routes, one concept a file. Each file has its part of the table.
 
+pub(crate) mod agent_profiles;
+pub(crate) mod branches;
+pub(crate) mod children;
+pub(crate) mod confirmation;
+pub(crate) mod connections;
 pub(crate) mod control;
 pub(crate) mod conversations;
 pub(crate) mod events;
+pub(crate) mod goal;
+pub(crate) mod meta_profiles;
+pub(crate) mod model;
+pub(crate) mod profiles;
+pub(crate) mod secrets;
 pub(crate) mod server;
+pub(crate) mod settings;
 pub(crate) mod streams;
 pub(crate) mod tools;
+pub(crate) mod workspaces;
 
 use axum::Json;
 use serde_json::{Value, json};

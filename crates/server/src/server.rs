@@ -24,6 +24,7 @@ use crate::catalog::Catalog;
 use crate::composition::Composition;
 use crate::config::Config;
 use crate::conversations::Conversations;
+use crate::documents::Documents;
 use crate::extract::Peer;
 use crate::router::router;
 use crate::security::{Gate, Hosts, Origins};
@@ -102,6 +103,7 @@ impl Server {
         let address = listener.local_addr().map_err(listen)?;
         let catalog = Arc::new(Catalog::new(store, vault, config.data_dir));
         let app = App {
+            documents: Documents::new(Arc::clone(&catalog)),
             conversations: Conversations::new(
                 catalog,
                 composition,

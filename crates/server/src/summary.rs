@@ -17,7 +17,8 @@ pub(crate) struct Summary {
     pub(crate) through: Option<Seq>,
     pub(crate) stats: Option<Value>,
     pub(crate) last_user_message: Option<EventId>,
-    pub(crate) leaf: Option<EventId>,
+    /// Where it stands, as far as that is known: at an event, or before the first.
+    pub(crate) leaf: Option<Option<EventId>>,
 }
 
 impl Summary {
@@ -77,7 +78,7 @@ impl Summary {
 
     fn take(&mut self, event: &Event) {
         let EventBody::StateUpdate(update) = &event.body else {
-            self.leaf = Some(event.id.clone());
+            self.leaf = Some(Some(event.id.clone()));
             return;
         };
         match update.key.as_str() {
@@ -85,6 +86,7 @@ impl Summary {
             "last_user_message_id" => {
                 self.last_user_message = Option::deserialize(&update.value).unwrap_or_default();
             }
+            "leaf_event_id" => self.leaf = Some(Option::deserialize(&update.value).unwrap_or_default()),
             _ => {}
         }
     }

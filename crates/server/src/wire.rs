@@ -14,7 +14,12 @@ use crate::masking::Mask;
 const NULLABLE: &str = include_str!("wire/nullable.json");
 
 /// Keys of state updates that only the engine reads.
-const OWN_KEYS: [&str; 2] = ["executor", "unseen_message_ids"];
+const OWN_KEYS: [&str; 4] = [
+    "executor",
+    "unseen_message_ids",
+    "leaf_event_id",
+    "masked_results",
+];
 /// A field of the stats that the contract does not have.
 const OWN_METRIC: &str = "cost_unknown";
 

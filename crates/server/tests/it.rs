@@ -9,5 +9,9 @@ mod contract;
 mod desk;
 #[path = "it/lifecycle.rs"]
 mod lifecycle;
+#[path = "it/settings.rs"]
+mod settings;
 #[path = "it/sockets.rs"]
 mod sockets;
+#[path = "it/steering.rs"]
+mod steering;
