@@ -18,6 +18,7 @@ mod extract;
 mod failure;
 mod feed;
 mod frames;
+mod gateway;
 mod info;
 mod launch;
 mod log;

@@ -14,13 +14,16 @@ use axum::routing::{MethodFilter, MethodRouter, on};
 use crate::app::App;
 use crate::failure::Failure;
 use crate::routes::{
-    agent_profiles, branches, children, confirmation, connections, control, conversations, events, goal,
-    meta_profiles, model, profiles, secrets, server, settings, streams, tools, workspaces,
+    agent_profiles, branches, children, confirmation, connections, control, conversations, events,
+    extensions, gateway, goal, mcp, meta_profiles, model, models, profiles, secrets, server, settings,
+    streams, tools, workspaces,
 };
 use crate::security;
 
 /// How long a request may take until its answer begins.
 const REQUEST_LIMIT: Duration = Duration::from_secs(60);
+/// The same where the answer is an agent's.
+const AGENT_LIMIT: Duration = Duration::from_mins(30);
 
 /// Who may use a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +32,8 @@ pub enum Access {
     Open,
     /// Who has a key.
     Key,
+    /// Who has a key, which may come as a bearer token.
+    Bearer,
     /// A WebSocket: who has a key, which may come with the first frame.
     Socket,
 }
@@ -63,6 +68,14 @@ impl Route {
             path,
             access: Access::Key,
             handler: on(MethodFilter::POST, handler),
+        }
+    }
+
+    /// A route that changes something: with a key, which may come as a bearer token.
+    pub(crate) fn bearer_post<T: 'static>(path: &'static str, handler: impl Handler<T, Arc<App>>) -> Self {
+        Self {
+            access: Access::Bearer,
+            ..Self::post(path, handler)
         }
     }
 
@@ -115,6 +128,10 @@ fn table() -> Vec<Route> {
         meta_profiles::table(),
         connections::table(),
         workspaces::table(),
+        models::table(),
+        extensions::table(),
+        mcp::table(),
+        gateway::table(),
         events::table(),
         streams::table(),
     ]
@@ -139,6 +156,10 @@ pub(crate) fn router(app: Arc<App>) -> Router {
                 Arc::clone(&app),
                 security::require_key,
             )),
+            Access::Bearer => route.handler.route_layer(middleware::from_fn_with_state(
+                Arc::clone(&app),
+                security::require_key_or_token,
+            )),
         };
         router = router.route(route.path, handler);
     }
@@ -153,6 +174,11 @@ pub(crate) fn router(app: Arc<App>) -> Router {
 /// Does what is asked for, and gives up on what takes too long. A change is carried through even if the client
 /// goes away meanwhile.
 async fn carry_out(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let limit = if request.uri().path().starts_with("/v1/") {
+        AGENT_LIMIT
+    } else {
+        REQUEST_LIMIT
+    };
     let answer = async {
         if request.method() == Method::GET {
             return next.run(request).await;
@@ -163,6 +189,6 @@ async fn carry_out(State(app): State<Arc<App>>, request: Request, next: Next) ->
             Failure::internal("the request failed; the server's log says why", &error).into_response()
         })
     };
-    let answer = tokio::time::timeout(REQUEST_LIMIT, answer).await;
+    let answer = tokio::time::timeout(limit, answer).await;
     answer.unwrap_or_else(|_| Failure::bare(StatusCode::REQUEST_TIMEOUT).into_response())
 }

@@ -7,6 +7,10 @@ mod access;
 mod contract;
 #[path = "it/desk.rs"]
 mod desk;
+#[path = "it/gateway.rs"]
+mod gateway;
+#[path = "it/installation.rs"]
+mod installation;
 #[path = "it/lifecycle.rs"]
 mod lifecycle;
 #[path = "it/settings.rs"]

@@ -2,7 +2,7 @@
 
 use axum::http::StatusCode;
 use deft_engine::{AsideError, CommandError};
-use deft_types::{ConfirmationPolicy, EventId, SecurityAnalyzer};
+use deft_types::{ConfirmationPolicy, EventId, SecurityAnalyzer, Status};
 use serde_json::{Map, Value, json};
 
 use super::Conversations;
@@ -92,6 +92,11 @@ impl Conversations {
                 Err(Failure::internal(&sentence, &error))
             }
         }
+    }
+
+    /// Waits until it does not run any more.
+    pub(crate) async fn settled(&self, resident: &Resident) -> Result<Status, Failure> {
+        Ok(self.engine(resident).await?.settled().await.status)
     }
 
     /// Lets another model answer from now on, and when the conversation is opened again.
