@@ -172,7 +172,7 @@ impl Client {
         &self,
         request: CheckpointRequest,
     ) -> Result<CheckpointReply, CheckpointFailure> {
-        tokio::time::timeout(ANSWER_TIMEOUT, self.ask(request))
+        tokio::time::timeout(ANSWER_TIMEOUT, self.ask_about_checkpoints(request))
             .await
             .map_err(|_| CheckpointFailure::Late)?
             .ok_or(CheckpointFailure::Lost)

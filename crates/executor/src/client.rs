@@ -1,5 +1,10 @@
 //! The engine's end of a connection to an executor.
 
+mod files;
+mod git;
+mod shell;
+mod work;
+
 use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,6 +21,10 @@ use uuid::Uuid;
 
 use crate::checkpoints::{CheckpointReply, CheckpointRequest};
 use crate::frame::{self, Hello, Outcome, PROTOCOL_VERSION, Reply, Request};
+use work::Asked;
+
+pub use shell::{CommandUpdate, Following};
+pub use work::{Download, Upload};
 
 /// How long an executor may take to introduce itself.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(10);
@@ -69,7 +78,10 @@ pub struct Client {
 }
 
 /// What this connection waits for; `None` once it has ended.
-struct Calls(Mutex<Option<Open>>);
+struct Calls {
+    open: Mutex<Option<Open>>,
+    asked: Arc<Asked>,
+}
 
 /// Calls that have not ended, and requests to start servers that have not been answered.
 #[derive(Default)]
@@ -118,7 +130,10 @@ impl Client {
             });
         }
 
-        let calls = Arc::new(Calls(Mutex::new(Some(Open::default()))));
+        let calls = Arc::new(Calls {
+            open: Mutex::new(Some(Open::default())),
+            asked: Arc::default(),
+        });
         let (requests, mut queue) = mpsc::channel::<Request>(MAX_QUEUED_REQUESTS);
         let write = tokio::spawn({
             let calls = calls.clone();
@@ -229,7 +244,7 @@ impl Client {
     }
 
     /// Asks about checkpoints; nothing if the connection ends first.
-    pub(crate) async fn ask(&self, request: CheckpointRequest) -> Option<CheckpointReply> {
+    pub(crate) async fn ask_about_checkpoints(&self, request: CheckpointRequest) -> Option<CheckpointReply> {
         let (sender, reply) = oneshot::channel();
         let id = Uuid::new_v4();
         self.calls.lock().as_mut()?.asked.insert(id, sender);
@@ -270,6 +285,9 @@ impl Calls {
                     let _ = sender.send(reply); // whoever asked may have stopped waiting
                 }
             }
+            Reply::Done { id, answer } => self.asked.done(id, answer),
+            Reply::Stream { id, signal } => self.asked.streams.signal(id, signal),
+            Reply::Data { id, bytes } => self.asked.streams.data(id, bytes),
         }
     }
 
@@ -282,10 +300,11 @@ impl Calls {
     /// Dropping the senders is what tells every open call that the connection is lost.
     fn close(&self) {
         self.lock().take();
+        self.asked.close();
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Open>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

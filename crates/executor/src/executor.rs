@@ -1,5 +1,6 @@
 //! Runs calls and keeps their results until they are acknowledged.
 
+use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,6 +19,8 @@ use uuid::Uuid;
 use crate::checkpoints::{CheckpointReply, CheckpointRequest};
 use crate::frame::{self, Hello, Outcome, PROTOCOL_VERSION, Reply, Request};
 use crate::journal::{Admission, Entry, Journal};
+use crate::stream::Streams;
+use crate::work::Worker;
 
 /// Replies of one connection that wait to be written; beyond it its calls' output waits.
 const MAX_QUEUED_REPLIES: usize = 256;
@@ -35,6 +38,7 @@ struct Shared {
     tools: Toolbox,
     turns: Turns,
     journal: Journal,
+    worker: Arc<Worker>,
     running: TaskTracker,
     shutdown_requested: CancellationToken,
     closed: CancellationToken,
@@ -43,6 +47,13 @@ struct Shared {
 impl Executor {
     /// An executor over these tools. `workspace` is the directory they work in, told to clients.
     pub fn new(tools: Toolbox, workspace: String) -> Self {
+        Self::with_roots(tools, workspace, Vec::new())
+    }
+
+    /// The same, where files and repositories of other directories than the workspace may be asked for, too.
+    pub fn with_roots(tools: Toolbox, workspace: String, others: Vec<PathBuf>) -> Self {
+        let roots = std::iter::once(PathBuf::from(&workspace)).chain(others).collect();
+        let worker = Worker::new(roots, tools.env().to_vec(), tools.secrets().clone());
         let hello = Hello {
             version: PROTOCOL_VERSION,
             instance: Uuid::new_v4(),
@@ -56,6 +67,7 @@ impl Executor {
             tools,
             turns: Turns::default(),
             journal: Journal::default(),
+            worker: Arc::new(worker),
             running: TaskTracker::new(),
             shutdown_requested: CancellationToken::new(),
             closed: CancellationToken::new(),
@@ -79,13 +91,14 @@ impl Executor {
         }
         let (replies, mut queue) = mpsc::channel::<Reply>(MAX_QUEUED_REPLIES);
         let mut forwards = JoinSet::new();
+        let streams = Arc::new(Streams::default());
         loop {
             tokio::select! {
                 () = self.shared.closed.cancelled() => break,
                 Some(reply) = queue.recv() => if writer.send(reply).await.is_err() { break },
                 Some(_) = forwards.join_next(), if !forwards.is_empty() => {}
                 request = requests.next() => match request {
-                    Some(Ok(request)) => self.handle(request, &replies, &mut forwards),
+                    Some(Ok(request)) => self.handle(request, &replies, &streams, &mut forwards),
                     Some(Err(_)) | None => break,
                 },
             }
@@ -100,14 +113,20 @@ impl Executor {
     /// Stops every call and ends everything the tools started; then connections end, which tells their
     /// clients that nothing is left.
     pub async fn close(&self) {
-        self.shared.tools.close().await;
+        tokio::join!(self.shared.tools.close(), self.shared.worker.shells.close());
         self.shared.running.close();
         // Calls whose processes are gone end at once; a tool that does not must not keep us.
         let _ = tokio::time::timeout(Duration::from_secs(2), self.shared.running.wait()).await;
         self.shared.closed.cancel();
     }
 
-    fn handle(&self, request: Request, replies: &mpsc::Sender<Reply>, forwards: &mut JoinSet<()>) {
+    fn handle(
+        &self,
+        request: Request,
+        replies: &mpsc::Sender<Reply>,
+        streams: &Arc<Streams>,
+        forwards: &mut JoinSet<()>,
+    ) {
         let journal = &self.shared.journal;
         match request {
             Request::Hello { .. } => {} // the client checks the version: ours is already on its way
@@ -171,6 +190,9 @@ impl Executor {
                     answer(Reply::Checkpoints { id, reply }, replies).await;
                 });
             }
+            Request::Work { id, work } => self.shared.worker.start(id, work, streams, replies, forwards),
+            Request::Stream { id, signal } => streams.signal(id, signal),
+            Request::Data { id, bytes } => streams.data(id, bytes),
             Request::Shutdown => self.shared.shutdown_requested.cancel(),
         }
     }

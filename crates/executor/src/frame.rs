@@ -1,11 +1,12 @@
-//! The protocol: length-prefixed JSON frames over any byte stream.
+//! The protocol: length-prefixed frames over any byte stream. A frame is JSON, or data of a stream: a zero byte,
+//! the id of the stream and the bytes.
 //!
 //! A call's id is the id of the action event that asks for it. Calls are idempotent by that id: a repeated
 //! `call` joins the running one or answers with its result. A result is kept until it is acknowledged.
 
 use std::io;
 
-use bytes::Bytes;
+use bytes::{BufMut, Bytes, BytesMut};
 use deft_tools::SecretSet;
 use deft_types::{Action, ActionId, McpApprovals, McpServerStatus, Observation, ToolSpec};
 use futures::{Sink, SinkExt, Stream, StreamExt};
@@ -17,9 +18,12 @@ use tokio_util::codec::{FramedRead, FramedWrite, LengthDelimitedCodec};
 use uuid::Uuid;
 
 use crate::checkpoints::{CheckpointReply, CheckpointRequest};
+use crate::request_error::RequestError;
+use crate::stream::Signal;
+use crate::work::Work;
 
 /// Both ends must speak the same version.
-pub const PROTOCOL_VERSION: u32 = 2;
+pub const PROTOCOL_VERSION: u32 = 3;
 
 /// A longer frame ends the connection: nothing we send comes near it.
 pub const MAX_FRAME_BYTES: usize = 64 * 1024 * 1024;
@@ -81,6 +85,28 @@ pub enum Request {
         /// What.
         request: CheckpointRequest,
     },
+    /// Do something with files, git or plain commands.
+    Work {
+        /// Repeated in the answer, and the id of the stream that belongs to it.
+        id: Uuid,
+        /// What.
+        work: Work,
+    },
+    /// About the stream of a piece of work.
+    Stream {
+        /// The stream.
+        id: Uuid,
+        /// What.
+        signal: Signal,
+    },
+    /// Bytes for a piece of work.
+    #[serde(skip)]
+    Data {
+        /// The stream.
+        id: Uuid,
+        /// The bytes.
+        bytes: Bytes,
+    },
     /// End the executor and everything it started.
     Shutdown,
 }
@@ -111,6 +137,28 @@ pub enum Reply {
         id: Uuid,
         /// How the servers are doing, or why none could be started.
         servers: Result<Vec<McpServerStatus>, String>,
+    },
+    /// A piece of work has ended, and with it its stream.
+    Done {
+        /// The request.
+        id: Uuid,
+        /// What it was asked for, in a form that depends on the request.
+        answer: Result<Value, RequestError>,
+    },
+    /// About the stream of a piece of work.
+    Stream {
+        /// The stream.
+        id: Uuid,
+        /// What.
+        signal: Signal,
+    },
+    /// Bytes from a piece of work.
+    #[serde(skip)]
+    Data {
+        /// The stream.
+        id: Uuid,
+        /// The bytes.
+        bytes: Bytes,
     },
     /// The answer to `collect` for a call that was never made here.
     Unknown {
@@ -178,23 +226,86 @@ mod wire_secrets {
     }
 }
 
+/// What goes over a connection in one direction.
+pub trait Frame: Serialize + DeserializeOwned {
+    /// Bytes of a stream.
+    fn data(id: Uuid, bytes: Bytes) -> Self;
+    /// A word about a stream.
+    fn signal(id: Uuid, signal: Signal) -> Self;
+    /// The bytes, if it is data.
+    fn as_data(&self) -> Option<(Uuid, &Bytes)>;
+}
+
+impl Frame for Request {
+    fn data(id: Uuid, bytes: Bytes) -> Self {
+        Self::Data { id, bytes }
+    }
+
+    fn signal(id: Uuid, signal: Signal) -> Self {
+        Self::Stream { id, signal }
+    }
+
+    fn as_data(&self) -> Option<(Uuid, &Bytes)> {
+        if let Self::Data { id, bytes } = self {
+            Some((*id, bytes))
+        } else {
+            None
+        }
+    }
+}
+
+impl Frame for Reply {
+    fn data(id: Uuid, bytes: Bytes) -> Self {
+        Self::Data { id, bytes }
+    }
+
+    fn signal(id: Uuid, signal: Signal) -> Self {
+        Self::Stream { id, signal }
+    }
+
+    fn as_data(&self) -> Option<(Uuid, &Bytes)> {
+        if let Self::Data { id, bytes } = self {
+            Some((*id, bytes))
+        } else {
+            None
+        }
+    }
+}
+
 /// Reads frames of one kind.
-pub fn reader<T: DeserializeOwned>(
-    stream: impl AsyncRead + Unpin,
-) -> impl Stream<Item = io::Result<T>> + Unpin {
-    FramedRead::new(stream, codec()).map(|frame| Ok(serde_json::from_slice(&frame?)?))
+pub fn reader<T: Frame>(stream: impl AsyncRead + Unpin) -> impl Stream<Item = io::Result<T>> + Unpin {
+    FramedRead::new(stream, codec()).map(|frame| decode(frame?.freeze()))
 }
 
 /// Writes frames of one kind.
-pub fn writer<T: Serialize>(stream: impl AsyncWrite + Unpin) -> impl Sink<T, Error = io::Error> + Unpin {
-    let to_bytes = |frame: T| {
-        std::future::ready(
-            serde_json::to_vec(&frame)
-                .map(Bytes::from)
-                .map_err(io::Error::from),
-        )
+pub fn writer<T: Frame>(stream: impl AsyncWrite + Unpin) -> impl Sink<T, Error = io::Error> + Unpin {
+    FramedWrite::new(stream, codec()).with(|frame: T| std::future::ready(encode(&frame)))
+}
+
+/// What a frame of data begins with; no JSON does.
+const DATA: u8 = 0;
+/// Where the bytes begin in a frame of data.
+const DATA_HEAD: usize = 17;
+
+fn encode<T: Frame>(frame: &T) -> io::Result<Bytes> {
+    let Some((id, data)) = frame.as_data() else {
+        return Ok(serde_json::to_vec(frame)?.into());
     };
-    FramedWrite::new(stream, codec()).with(to_bytes)
+    let mut bytes = BytesMut::with_capacity(DATA_HEAD + data.len());
+    bytes.put_u8(DATA);
+    bytes.put_slice(id.as_bytes());
+    bytes.put_slice(data);
+    Ok(bytes.freeze())
+}
+
+fn decode<T: Frame>(mut frame: Bytes) -> io::Result<T> {
+    if frame.first() != Some(&DATA) {
+        return Ok(serde_json::from_slice(&frame)?);
+    }
+    let Some(Ok(id)) = frame.get(1..DATA_HEAD).map(Uuid::from_slice) else {
+        return Err(io::ErrorKind::InvalidData.into());
+    };
+    Ok(T::data(id, frame.split_off(DATA_HEAD)))
 }
 
 fn codec() -> LengthDelimitedCodec {

@@ -2,17 +2,32 @@
 //!
 //! It knows tools and nothing of agents, models or servers. The two ends share [`frame`]; begin reading
 //! there, then [`Executor`] (what runs calls and keeps their results) and [`Client`] (what asks for them).
-//! [`daemon`] puts an executor on a private socket, so that it outlives a dropped connection or a
+//! Beside tool calls people and servers ask for [`Work`]: files, git and plain commands, every path beneath the
+//! roots. [`daemon`] puts an executor on a private socket, so that it outlives a dropped connection or a
 //! restarted server.
 
 mod checkpoints;
 mod client;
 pub mod daemon;
 mod executor;
+mod files;
 pub mod frame;
+mod git;
 mod journal;
+mod request_error;
+mod shell;
+mod stream;
+mod work;
 
 pub use checkpoints::{CheckpointFailure, CheckpointReply, CheckpointRequest};
-pub use client::{Client, ClientError, RunningCall, StartedServers, Update};
+pub use client::{
+    Client, ClientError, CommandUpdate, Download, Following, RunningCall, StartedServers, Update, Upload,
+};
 pub use executor::Executor;
+pub use files::{Entry, EntryKind, EntryPage, FileRequest, Page};
 pub use frame::{Hello, Outcome};
+pub use git::{Against, Change, ChangeStatus, Commit, CommitPage, FileDiff, GitRequest, RepositoryInfo};
+pub use request_error::RequestError;
+pub use shell::{CommandInfo, EndReason, Ended, OutputChannel, OutputChunk, ShellCommand, ShellRequest};
+pub use stream::{CHUNK_BYTES, Signal};
+pub use work::Work;

@@ -1,8 +1,16 @@
 //! The executor, its client and its socket, with a real shell.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+#[path = "it/archives.rs"]
+mod archives;
+#[path = "it/files.rs"]
+mod files;
+#[path = "it/git.rs"]
+mod git;
 #[path = "it/servers.rs"]
 mod servers;
+#[path = "it/shell.rs"]
+mod shell;
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -34,7 +34,7 @@ pub use file_editor::FileEditor;
 pub use finish::Finish;
 pub use mask::{Mask, MaskedStream};
 pub use output::{OUTPUT_QUEUE, OutputSink};
-pub use process_tree::{become_subreaper, kill_descendants_of};
+pub use process_tree::{Family, SHELL_VARIABLE, become_subreaper, kill_descendants_of};
 pub use secrets::{SecretSet, Secrets, TooManySecrets};
 pub use servers::ToolServers;
 pub use spec::{Reach, spec};

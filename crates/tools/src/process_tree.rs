@@ -16,7 +16,7 @@ use rustix::process::{
 };
 
 /// Names, in the environment of all that a shell starts, the shell.
-pub(crate) const SHELL_VARIABLE: &str = "DEFT_SHELL";
+pub const SHELL_VARIABLE: &str = "DEFT_SHELL";
 
 /// How often the tree is walked again for processes that were born during the last walk.
 const KILL_ROUNDS: u32 = 250;
@@ -37,16 +37,16 @@ pub async fn kill_descendants_of(pid: u32) {
 
 /// What one shell has started: itself and all below, and orphans that came to this process.
 #[derive(Clone, Debug)]
-pub(crate) struct Family {
-    /// The value of [`SHELL_VARIABLE`].
-    pub(crate) name: String,
+pub struct Family {
+    /// The value of [`SHELL_VARIABLE`]. A family `a` includes what says `a/b`.
+    pub name: String,
     /// The shell, if it runs.
-    pub(crate) shell: Option<u32>,
+    pub shell: Option<u32>,
 }
 
 impl Family {
     /// Kills everything, the shell too.
-    pub(crate) async fn kill(&self) {
+    pub async fn kill(&self) {
         let family = self.clone();
         kill_all(move |table| {
             let mut members = family.members(table);
@@ -97,17 +97,21 @@ impl Family {
         }
     }
 
-    /// Children of this process that it did not start: those it starts itself stay in its session, but for the
-    /// shells, and other shells and what they start say whose they are.
+    /// Children of this process that it did not start. What a shell has started says whose it is; other children
+    /// that this process starts itself stay in its session.
     fn orphans<'a>(&'a self, table: &'a Table) -> impl Iterator<Item = &'a Process> {
         let me = getpid().as_raw_pid().cast_unsigned();
         let session = table.0.get(&me).map(|process| process.session);
         table.0.values().filter(move |process| {
             process.parent == me
-                && Some(process.session) != session
                 && Some(process.pid) != self.shell
-                && shell_of(process.pid).is_none_or(|name| name == self.name)
+                && shell_of(process.pid).map_or(Some(process.session) != session, |name| self.has(&name))
         })
+    }
+
+    fn has(&self, name: &str) -> bool {
+        let rest = name.strip_prefix(&self.name);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 }
 

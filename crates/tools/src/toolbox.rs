@@ -30,6 +30,7 @@ pub struct ToolContext {
 pub struct Toolbox {
     tools: Vec<(String, Arc<dyn Tool>)>,
     secrets: Secrets,
+    env: Vec<(String, String)>,
     servers: Option<Arc<dyn ToolServers>>,
     checkpoints: Option<Arc<Checkpoints>>,
 }
@@ -63,6 +64,7 @@ impl Toolbox {
         let editor = FileEditor::new(context.workspace.clone());
         let toolbox = Self {
             checkpoints: Some(Arc::new(checkpoints)),
+            env: context.env.clone(),
             ..Self::default()
         };
         let terminal = Terminal::new(context, options, toolbox.secrets.clone());
@@ -79,6 +81,11 @@ impl Toolbox {
     /// What commands may use by name, and what must not be told.
     pub fn secrets(&self) -> &Secrets {
         &self.secrets
+    }
+
+    /// The whole environment of programs that are started in the workspace.
+    pub fn env(&self) -> &[(String, String)] {
+        &self.env
     }
 
     /// With what starts servers of further tools.

@@ -1,0 +1,46 @@
+//! Git repositories of a workspace, as a client asks about them. Paths are absolute or relative to the workspace.
+
+use super::Client;
+use crate::git::{Against, Change, CommitPage, FileDiff, GitRequest, RepositoryInfo};
+use crate::request_error::RequestError;
+use crate::work::Work;
+
+impl Client {
+    /// Which files of a directory differ from a commit, or from the one that people mean. Nothing, where there is
+    /// no repository.
+    pub async fn git_changes(&self, path: &str, revision: Option<&str>) -> Result<Vec<Change>, RequestError> {
+        let (path, revision) = (path.to_owned(), revision.map(str::to_owned));
+        self.ask(Work::Git(GitRequest::Changes { path, revision })).await
+    }
+
+    /// A file before and after.
+    pub async fn git_diff(&self, path: &str, against: Against) -> Result<FileDiff, RequestError> {
+        let path = path.to_owned();
+        self.ask(Work::Git(GitRequest::Diff { path, against })).await
+    }
+
+    /// The history of what is checked out, the newest first.
+    pub async fn git_commits(
+        &self,
+        path: &str,
+        skip: usize,
+        limit: usize,
+    ) -> Result<CommitPage, RequestError> {
+        let path = path.to_owned();
+        self.ask(Work::Git(GitRequest::Commits { path, skip, limit }))
+            .await
+    }
+
+    /// Which files a commit changed.
+    pub async fn git_commit_changes(&self, path: &str, revision: &str) -> Result<Vec<Change>, RequestError> {
+        let (path, revision) = (path.to_owned(), revision.to_owned());
+        self.ask(Work::Git(GitRequest::CommitChanges { path, revision }))
+            .await
+    }
+
+    /// The repository that a directory is in, and those directly in it.
+    pub async fn git_repositories(&self, path: &str) -> Result<Vec<RepositoryInfo>, RequestError> {
+        let path = path.to_owned();
+        self.ask(Work::Git(GitRequest::Repositories { path })).await
+    }
+}

@@ -1,0 +1,110 @@
+//! What is there.
+
+use std::ffi::OsStr;
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use rustix::fs::{AtFlags, Dir, FileType, OFlags, Stat, fstat, statat};
+use rustix::io::Errno;
+
+use super::roots::{Roots, real_path, shown};
+use super::tree::{self, Next};
+use super::{Entry, EntryKind, EntryPage, Page};
+use crate::request_error::RequestError;
+
+/// Entries of a page.
+const MAX_LISTED: usize = 1000;
+/// Names that a search looks at before it ends with what it has.
+const MAX_SEARCHED: usize = 500_000;
+
+pub(super) fn stat(roots: &Roots, path: &Path) -> Result<Entry, RequestError> {
+    let opened = roots.open(path, OFlags::PATH)?;
+    let status = fstat(&opened).map_err(RequestError::at(&shown(path)))?;
+    let real = real_path(&opened)?;
+    Ok(entry(shown(real.file_name().unwrap_or_default()), &real, &status))
+}
+
+pub(super) fn list(roots: &Roots, path: &Path, page: &Page) -> Result<EntryPage, RequestError> {
+    let at = RequestError::at(&shown(path));
+    let directory = roots.listable(path)?;
+    let mut names = Vec::new();
+    for listed in Dir::read_from(&directory).map_err(&at)? {
+        let listed = listed.map_err(&at)?;
+        let name = listed.file_name();
+        let text = name.to_string_lossy();
+        let wanted = page.hidden || !text.starts_with('.');
+        if wanted && text != "." && text != ".." && page.after.as_deref().is_none_or(|after| *text > *after) {
+            names.push((text.into_owned(), name.to_owned()));
+        }
+    }
+    names.sort_unstable();
+    let (limit, mut entries) = (limit(page), Vec::new());
+    for (text, name) in names {
+        // What has vanished since is left out.
+        let Ok(status) = statat(directory.as_fd(), &name, AtFlags::SYMLINK_NOFOLLOW) else {
+            continue;
+        };
+        if page.only.is_some_and(|only| only != kind(&status)) {
+            continue;
+        }
+        if entries.len() == limit {
+            let next = entries.last().map(|last: &Entry| last.name.clone());
+            return Ok(EntryPage { entries, next });
+        }
+        let full = path.join(OsStr::from_bytes(name.to_bytes()));
+        entries.push(entry(text, &full, &status));
+    }
+    Ok(EntryPage { entries, next: None })
+}
+
+pub(super) fn search(roots: &Roots, path: &Path, name: &str, page: &Page) -> Result<EntryPage, RequestError> {
+    let directory = roots.listable(path)?;
+    let (wanted, limit) = (name.to_lowercase(), limit(page));
+    let (mut entries, mut seen) = (Vec::new(), 0);
+    let searched = tree::walk(&directory, &mut |found| {
+        seen += 1;
+        if entries.len() == limit || seen > MAX_SEARCHED {
+            return Ok(Next::Stop);
+        }
+        let text = found.name.to_string_lossy();
+        if !page.hidden && text.starts_with('.') {
+            return Ok(Next::Pass);
+        }
+        let kind_fits = page.only.is_none_or(|only| only == kind(&found.status));
+        if kind_fits && text.to_lowercase().contains(&wanted) {
+            entries.push(entry(shown(&found.path), &path.join(&found.path), &found.status));
+        }
+        Ok::<_, Errno>(Next::Enter)
+    });
+    searched.map_err(RequestError::at(&shown(path)))?;
+    Ok(EntryPage { entries, next: None })
+}
+
+fn limit(page: &Page) -> usize {
+    if page.limit == 0 {
+        MAX_LISTED
+    } else {
+        page.limit.min(MAX_LISTED)
+    }
+}
+
+fn entry(name: String, path: &Path, status: &Stat) -> Entry {
+    Entry {
+        name,
+        path: shown(path),
+        kind: kind(status),
+        size: status.st_size.try_into().unwrap_or(0),
+        modified_ms: status.st_mtime * 1000 + status.st_mtime_nsec.cast_signed() / 1_000_000,
+        mode: status.st_mode & 0o7777,
+    }
+}
+
+fn kind(status: &Stat) -> EntryKind {
+    match FileType::from_raw_mode(status.st_mode) {
+        FileType::RegularFile => EntryKind::File,
+        FileType::Directory => EntryKind::Directory,
+        FileType::Symlink => EntryKind::Link,
+        _ => EntryKind::Special,
+    }
+}
