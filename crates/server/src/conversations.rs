@@ -23,6 +23,7 @@ use deft_llm::Model;
 use deft_store::{Owner, StoreError};
 use deft_tools::{Tool, Toolbox};
 use deft_types::{ConversationId, EventId, Message};
+use deft_workspace::Workspace;
 use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use uuid::Uuid;
@@ -30,6 +31,7 @@ use uuid::Uuid;
 use crate::agent::Agent;
 use crate::catalog::{Catalog, Described};
 use crate::composition::{Composition, Unopened};
+use crate::entrusted::{Entrusted, secrets_of};
 use crate::failure::Failure;
 use crate::request::StartRequest;
 use crate::resident::{Farewell, Resident, Running};
@@ -258,12 +260,14 @@ impl Conversations {
             .into_iter()
             .map(|spec| -> Arc<dyn Tool> { Arc::new(ClientTool::new(spec, results.clone())) });
         let host = clients.fold(Toolbox::host().only(|tool| agent.wants(tool)), Toolbox::with);
+        let secrets = secrets_of(&described.request)?;
+        let workspace = Arc::new(Entrusted::new(place.workspace, secrets));
         let parts = Parts {
             store: Arc::clone(&self.catalog.store),
             lease: self.catalog.store.acquire(id, &self.owner).await?,
             model,
             model_name: described.agent.model().to_owned(),
-            workspace: place.workspace,
+            workspace: Arc::clone(&workspace) as Arc<dyn Workspace>,
             directory: described.record.workspace.clone(),
             tools: place.tools.into_iter().filter(|tool| agent.wants(tool)).collect(),
             host,
@@ -275,7 +279,12 @@ impl Conversations {
             memory: Memory::default(),
         };
         let conversation = Conversation::open(parts).await?;
-        Ok(resident.watch(Arc::clone(&self.catalog), conversation, &described.record))
+        Ok(resident.watch(
+            Arc::clone(&self.catalog),
+            conversation,
+            &described.record,
+            workspace,
+        ))
     }
 
     fn model(&self, agent: &Agent) -> Arc<dyn Model> {
@@ -293,6 +302,13 @@ impl Conversations {
     /// Opens a model to see whether it can be.
     pub(crate) fn try_model(&self, llm: &Value) -> Result<Arc<dyn Model>, String> {
         self.composition.model(llm)
+    }
+
+    /// Where a conversation's tools run, or those of a directory that has an id like one.
+    pub(crate) fn workspace(&self, id: ConversationId, root: &Path) -> Result<Arc<dyn Workspace>, Failure> {
+        let place = self.composition.place(id, root);
+        let refused = |reason| Failure::new(StatusCode::BAD_REQUEST, reason);
+        Ok(place.map_err(refused)?.workspace)
     }
 
     /// Whether any of them runs.

@@ -64,6 +64,33 @@ impl<S: Send + Sync> FromRequestParts<S> for EventPath {
     }
 }
 
+/// The conversation that a path works in, if it names one.
+#[derive(Clone, Copy)]
+pub(crate) struct Scope(pub(crate) Option<ConversationId>);
+
+impl<S: Send + Sync> FromRequestParts<S> for Scope {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
+        if path_parameter(parts, state, "conversation_id").await.is_empty() {
+            return Ok(Self(None));
+        }
+        let Id(id) = Id::from_request_parts(parts, state).await?;
+        Ok(Self(Some(id)))
+    }
+}
+
+/// The rest of a path, which may have slashes.
+pub(crate) struct PathRest(pub(crate) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for PathRest {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Infallible> {
+        Ok(Self(path_parameter(parts, state, "file_path").await))
+    }
+}
+
 /// The name that a path ends with, or that stands in it alone.
 pub(crate) struct Name(pub(crate) String);
 

@@ -8,6 +8,7 @@ use uuid::Uuid;
 
 use crate::catalog::{Described, field};
 use crate::masking::{Mask, mask, without_nulls};
+use crate::summary::Leaf;
 
 /// Whether an answer carries the texts of skills, which are long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +81,7 @@ impl Described {
             "blocked_actions": {},
             "blocked_messages": {},
             "last_user_message_id": self.summary.last_user_message,
-            "leaf_event_id": self.summary.leaf.clone().flatten(),
+            "leaf_event_id": self.summary.leaf.event(),
             "stats": self.summary.full_stats(),
             "secret_registry": self.secret_registry(Mask::Null),
             "agent_state": {},
@@ -123,8 +124,8 @@ impl Described {
             "blocked_actions": {},
             "blocked_messages": {},
             "last_user_message_id": self.summary.last_user_message,
-            "leaf_event_id": self.summary.leaf.clone().flatten(),
-            "head_is_empty": self.summary.leaf == Some(None),
+            "leaf_event_id": self.summary.leaf.event(),
+            "head_is_empty": self.summary.leaf == Leaf::Start,
             "stats": self.summary.full_stats(),
             "secret_registry": self.secret_registry(Mask::Asterisks),
             "tags": self.tags,
@@ -179,7 +180,7 @@ pub(crate) fn transient(body: impl Into<deft_types::EventBody>) -> String {
 }
 
 /// A moment as the contract writes those that are not of events.
-fn utc(moment: SystemTime) -> String {
+pub(crate) fn utc(moment: SystemTime) -> String {
     let instant = jiff::Timestamp::try_from(moment).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
     instant.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
 }

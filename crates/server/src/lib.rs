@@ -8,11 +8,13 @@
 
 mod agent;
 mod app;
+mod bash;
 mod catalog;
 mod composition;
 mod config;
 mod conversations;
 mod documents;
+mod entrusted;
 mod exposure;
 mod extract;
 mod failure;
@@ -24,6 +26,7 @@ mod launch;
 mod log;
 mod masking;
 mod moment;
+mod places;
 mod request;
 mod resident;
 mod router;
@@ -36,6 +39,7 @@ mod summary;
 mod validation;
 mod vault;
 mod wire;
+mod zip;
 
 pub use composition::{Composition, Place};
 pub use config::{Build, Config, ConfigError};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::{Request, State};
+use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::handler::Handler;
 use axum::http::{Method, StatusCode};
 use axum::middleware::{self, Next};
@@ -14,16 +14,16 @@ use axum::routing::{MethodFilter, MethodRouter, on};
 use crate::app::App;
 use crate::failure::Failure;
 use crate::routes::{
-    agent_profiles, branches, children, confirmation, connections, control, conversations, events,
-    extensions, gateway, goal, mcp, meta_profiles, model, models, profiles, secrets, server, settings,
-    streams, tools, workspaces,
+    agent_profiles, bash, branches, children, confirmation, connections, control, conversations, events,
+    extensions, files, gateway, git, goal, mcp, meta_profiles, model, models, profiles, secrets, server,
+    settings, streams, tools, trajectory, workspace_files, workspaces,
 };
 use crate::security;
 
 /// How long a request may take until its answer begins.
 const REQUEST_LIMIT: Duration = Duration::from_secs(60);
-/// The same where the answer is an agent's.
-const AGENT_LIMIT: Duration = Duration::from_mins(30);
+/// The same where an agent, a command or a large file is waited for.
+const LONG_LIMIT: Duration = Duration::from_mins(30);
 
 /// Who may use a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +34,8 @@ pub enum Access {
     Key,
     /// Who has a key, which may come as a bearer token.
     Bearer,
+    /// Who has a key, or the cookie that lets a browser see files of workspaces.
+    Workspace,
     /// A WebSocket: who has a key, which may come with the first frame.
     Socket,
 }
@@ -129,6 +131,11 @@ fn table() -> Vec<Route> {
         connections::table(),
         workspaces::table(),
         models::table(),
+        files::table(),
+        trajectory::table(),
+        workspace_files::table(),
+        git::table(),
+        bash::table(),
         extensions::table(),
         mcp::table(),
         gateway::table(),
@@ -160,12 +167,17 @@ pub(crate) fn router(app: Arc<App>) -> Router {
                 Arc::clone(&app),
                 security::require_key_or_token,
             )),
+            Access::Workspace => route.handler.route_layer(middleware::from_fn_with_state(
+                Arc::clone(&app),
+                security::require_key_or_cookie,
+            )),
         };
         router = router.route(route.path, handler);
     }
     router
         .fallback(async || Failure::not_found())
         .method_not_allowed_fallback(async || Failure::bare(StatusCode::METHOD_NOT_ALLOWED))
+        .layer(DefaultBodyLimit::disable()) // each reader of bodies has its own
         .layer(middleware::from_fn_with_state(Arc::clone(&app), carry_out))
         .layer(middleware::from_fn_with_state(Arc::clone(&app), security::guard))
         .with_state(app)
@@ -174,11 +186,10 @@ pub(crate) fn router(app: Arc<App>) -> Router {
 /// Does what is asked for, and gives up on what takes too long. A change is carried through even if the client
 /// goes away meanwhile.
 async fn carry_out(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
-    let limit = if request.uri().path().starts_with("/v1/") {
-        AGENT_LIMIT
-    } else {
-        REQUEST_LIMIT
-    };
+    let path = request.uri().path();
+    let takes_long =
+        path.starts_with("/v1/") || path.ends_with("/execute_bash_command") || path.ends_with("/file/upload");
+    let limit = if takes_long { LONG_LIMIT } else { REQUEST_LIMIT };
     let answer = async {
         if request.method() == Method::GET {
             return next.run(request).await;

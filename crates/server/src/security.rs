@@ -4,7 +4,7 @@ mod gate;
 mod host;
 mod origin;
 
-pub(crate) use self::gate::{Gate, KEY_HEADER, Verdict};
+pub(crate) use self::gate::{Gate, KEY_HEADER, Verdict, WORKSPACE_COOKIE};
 pub(crate) use self::host::Hosts;
 pub(crate) use self::origin::Origins;
 
@@ -63,6 +63,23 @@ pub(crate) async fn require_key_or_token(
         .or_else(token)
         .map(str::to_owned);
     admit(&app, given, request, next).await
+}
+
+/// The same, where a browser may show the cookie for files of workspaces.
+pub(crate) async fn require_key_or_cookie(
+    State(app): State<Arc<App>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let cookies = header_text(&request, header::COOKIE.as_str()).unwrap_or_default();
+    let mut cookies = cookies
+        .split(';')
+        .filter_map(|cookie| cookie.trim().split_once('='));
+    let has_ticket = cookies.any(|(name, value)| name == WORKSPACE_COOKIE && app.gate.admits_ticket(value));
+    if has_ticket {
+        return next.run(request).await;
+    }
+    require_key(State(app), request, next).await
 }
 
 fn header_text<'a>(request: &'a Request, name: &str) -> Option<&'a str> {

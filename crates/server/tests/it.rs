@@ -3,6 +3,8 @@
 
 #[path = "it/access.rs"]
 mod access;
+#[path = "it/commands.rs"]
+mod commands;
 #[path = "it/contract.rs"]
 mod contract;
 #[path = "it/desk.rs"]
@@ -13,9 +15,13 @@ mod gateway;
 mod installation;
 #[path = "it/lifecycle.rs"]
 mod lifecycle;
+#[path = "it/paths.rs"]
+mod paths;
 #[path = "it/settings.rs"]
 mod settings;
 #[path = "it/sockets.rs"]
 mod sockets;
 #[path = "it/steering.rs"]
 mod steering;
+#[path = "it/workspaces.rs"]
+mod workspaces;

@@ -2,10 +2,11 @@
 
 use axum::http::StatusCode;
 use deft_engine::{AsideError, CommandError};
-use deft_types::{ConfirmationPolicy, EventId, SecurityAnalyzer, Status};
+use deft_types::{ConfirmationPolicy, ConversationId, EventId, SecurityAnalyzer, Status};
 use serde_json::{Map, Value, json};
 
 use super::Conversations;
+use crate::entrusted::secrets_of;
 use crate::failure::Failure;
 use crate::resident::Resident;
 
@@ -92,6 +93,28 @@ impl Conversations {
                 Err(Failure::internal(&sentence, &error))
             }
         }
+    }
+
+    /// Gives a conversation more secrets, or other values for those it has.
+    pub(crate) async fn add_secrets(
+        &self,
+        id: ConversationId,
+        sent: &Map<String, Value>,
+    ) -> Result<(), Failure> {
+        let before = self.catalog.get(id).await?.request;
+        let before = before.get("secrets").and_then(Value::as_object);
+        let mut secrets = before.cloned().unwrap_or_default();
+        secrets.extend(sent.clone());
+        let all = Map::from_iter([("secrets".to_owned(), Value::Object(secrets.clone()))]);
+        let values = secrets_of(&all)?;
+        self.catalog
+            .change_request(id, "secrets", Value::Object(secrets))
+            .await?;
+        let resident = self.resident(id).await?;
+        if let Some(running) = resident.engine.get() {
+            running.workspace.change(values).await;
+        }
+        Ok(())
     }
 
     /// Waits until it does not run any more.

@@ -121,7 +121,7 @@ async fn save(
             Ok((Some(profile), ()))
         })
         .await?;
-    let saved = changed(&name, format!("Agent profile '{name}' saved"));
+    let saved = changed(&name, &format!("Agent profile '{name}' saved"));
     Ok((StatusCode::CREATED, saved).into_response())
 }
 
@@ -130,7 +130,7 @@ async fn delete(State(app): State<Arc<App>>, Name(name): Name) -> Result<Json<Va
         .take(&key(&name))
         .await?
         .ok_or_else(|| unknown(&name))?;
-    Ok(changed(&name, format!("Agent profile '{name}' deleted")))
+    Ok(changed(&name, &format!("Agent profile '{name}' deleted")))
 }
 
 async fn rename(
@@ -157,7 +157,10 @@ async fn rename(
             .await?;
         app.documents.take(&key(&name)).await?;
     }
-    Ok(changed(new, format!("Agent profile '{name}' renamed to '{new}'")))
+    Ok(changed(
+        new,
+        &format!("Agent profile '{name}' renamed to '{new}'"),
+    ))
 }
 
 async fn activate(State(app): State<Arc<App>>, Name(id): Name) -> Result<Json<Value>, Failure> {

@@ -70,7 +70,7 @@ async fn save(
         json!({"classifier_model": null, "classes": [], "prompt_template": null, "model_table": null});
     merge(&mut config, &body);
     app.documents.put(&key(&name), &config).await?;
-    let saved = changed(&name, format!("Meta-profile '{name}' saved"));
+    let saved = changed(&name, &format!("Meta-profile '{name}' saved"));
     Ok((StatusCode::CREATED, saved).into_response())
 }
 
@@ -79,7 +79,7 @@ async fn delete(State(app): State<Arc<App>>, Name(name): Name) -> Result<Json<Va
         .take(&key(&name))
         .await?
         .ok_or_else(|| unknown(&name))?;
-    Ok(changed(&name, format!("Meta-profile '{name}' deleted")))
+    Ok(changed(&name, &format!("Meta-profile '{name}' deleted")))
 }
 
 async fn activate(State(app): State<Arc<App>>, Name(name): Name) -> Result<Json<Value>, Failure> {

@@ -57,7 +57,7 @@ fn is_key_set(llm: &Value) -> bool {
 }
 
 /// What is said of a change.
-pub(super) fn changed(name: &str, message: String) -> Json<Value> {
+pub(super) fn changed(name: &str, message: &str) -> Json<Value> {
     Json(json!({"name": name, "message": message}))
 }
 
@@ -114,7 +114,7 @@ async fn save(
         llm.insert("api_key".to_owned(), Value::Null);
     }
     app.documents.put(&key(&name), &Value::Object(llm)).await?;
-    let saved = changed(&name, format!("Profile '{name}' saved"));
+    let saved = changed(&name, &format!("Profile '{name}' saved"));
     Ok((StatusCode::CREATED, saved).into_response())
 }
 
@@ -138,7 +138,7 @@ async fn delete(State(app): State<Arc<App>>, Name(name): Name) -> Result<Json<Va
         .await?
         .ok_or_else(|| no_profile(&name))?;
     rename_active(&app, &name, None).await?;
-    Ok(changed(&name, format!("Profile '{name}' deleted")))
+    Ok(changed(&name, &format!("Profile '{name}' deleted")))
 }
 
 async fn validate(State(app): State<Arc<App>>, JsonBody(body): JsonBody) -> Result<Json<Value>, Failure> {
@@ -187,7 +187,7 @@ async fn rename(
         rename_active(&app, &name, Some(new)).await?;
         app.documents.take(&key(&name)).await?;
     }
-    Ok(changed(new, format!("Profile '{name}' renamed to '{new}'")))
+    Ok(changed(new, &format!("Profile '{name}' renamed to '{new}'")))
 }
 
 async fn rename_active(app: &App, name: &str, new: Option<&str>) -> Result<(), Failure> {

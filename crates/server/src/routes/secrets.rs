@@ -92,17 +92,6 @@ async fn of_conversation(
     let Some(sent) = given(object(&body)?, "secrets").and_then(Value::as_object) else {
         return Err(Issue::missing(&["body", "secrets"], &body).into());
     };
-    let catalog = &app.conversations.catalog;
-    let described = catalog.get(id).await?;
-    let mut secrets = described
-        .request
-        .get("secrets")
-        .and_then(Value::as_object)
-        .cloned()
-        .unwrap_or_default();
-    secrets.extend(sent.clone());
-    catalog
-        .change_request(id, "secrets", Value::Object(secrets))
-        .await?;
+    app.conversations.add_secrets(id, sent).await?;
     Ok(success())
 }

@@ -139,19 +139,14 @@ async fn add_server(
     JsonBody(body): JsonBody,
 ) -> Result<Response, Failure> {
     object(&body)?;
-    let added = edit_server(&app, &name, |there| match there {
-        Some(_) => {
+    let added = edit_server(&app, &name, |there| {
+        if there.is_some() {
             let sentence = format!("MCP server '{name}' already exists");
-            Err(Failure::new(StatusCode::CONFLICT, sentence))
+            return Err(Failure::new(StatusCode::CONFLICT, sentence));
         }
-        None => {
-            let mut server = json!({});
-            merge(&mut server, &body);
-            if server["enabled"].is_null() {
-                server["enabled"] = true.into();
-            }
-            Ok(Some(server))
-        }
+        let mut server = json!({"enabled": true});
+        merge(&mut server, &body);
+        Ok(Some(server))
     });
     Ok((StatusCode::CREATED, added.await?).into_response())
 }

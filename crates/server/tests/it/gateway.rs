@@ -91,6 +91,6 @@ async fn a_response_can_be_gone_on_from() {
         1,
         "it is the same conversation"
     );
-    let lost = json!({"model": "openhands_p2", "input": "x", "previous_response_id": "resp_nope"});
-    assert_eq!(ask(&desk, "/v1/responses", lost).await.status(), 404);
+    let nowhere = json!({"model": "openhands_p2", "input": "x", "previous_response_id": "resp_nope"});
+    assert_eq!(ask(&desk, "/v1/responses", nowhere).await.status(), 404);
 }

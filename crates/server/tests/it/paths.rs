@@ -9,7 +9,7 @@ const CONTRACT: &str = include_str!("../data/contract_paths.txt");
 const NOT_OURS: [(&str, &str); 0] = [];
 
 /// What we have and the contract has not, and why.
-const ONLY_OURS: [(&str, &str); 5] = [
+const ONLY_OURS: [(&str, &str); 6] = [
     (
         "GET /api/tools",
         "the contract's server redirects it without listing it",
@@ -17,6 +17,10 @@ const ONLY_OURS: [(&str, &str); 5] = [
     (
         "GET /api/conversations/{}/stream",
         "the frames of the session socket as server-sent events",
+    ),
+    (
+        "GET /api/conversations/{}/workspace/",
+        "the contract's server answers it without listing it",
     ),
     ("GET /sockets/events/{}", "sockets are not listed"),
     ("GET /sockets/session/{}", "sockets are not listed"),

@@ -274,3 +274,26 @@ async fn connections_meta_profiles_workspaces_and_servers_are_kept() {
     let gone = desk.refusal(Method::DELETE, server, json!({})).await;
     assert_eq!(gone, (404, json!("MCP server 'srv' was not found")));
 }
+
+#[tokio::test]
+async fn the_secrets_of_a_conversation_are_there_for_commands_and_hidden_in_what_they_say() {
+    let desk = Desk::new().await;
+    let say = "- tool_calls: [{name: terminal, arguments: {command: 'echo \"$FIRST\" \"$SECOND\"; echo ${#SECOND}'}}]\n";
+    let model = desk.script("secrets.yaml", &format!("{say}{say}{}", crate::desk::FINISH));
+    let mut request = desk.start_request(&model);
+    request["secrets"] = json!({"FIRST": {"kind": "StaticSecret", "value": "sesame-one"}});
+    let talk = desk.begin_with(request).await;
+    desk.post(
+        &talk.path("/secrets"),
+        json!({"secrets": {"SECOND": "sesame-two"}}),
+    )
+    .await;
+    desk.run(&talk).await;
+    let events = json!(desk.events(&talk).await).to_string();
+    assert!(events.contains("<secret-hidden> <secret-hidden>"), "{events}");
+    assert!(
+        events.contains("\\n10"),
+        "the command has seen the value: {events}"
+    );
+    assert!(!events.contains("sesame"));
+}
