@@ -1,8 +1,9 @@
 """The official Python SDK against `deft serve`: confirmation, forks, secrets, files, git, commands and settings."""
 
+import json
 import subprocess
 import urllib.request
-import json
+import uuid
 
 import pytest
 from desk import KEY, Desk
@@ -10,7 +11,7 @@ from openhands.sdk import Workspace
 from openhands.sdk.conversation.state import ConversationExecutionStatus as Status
 from openhands.sdk.event import UserRejectObservation
 from openhands.sdk.security.confirmation_policy import AlwaysConfirm, NeverConfirm
-from test_conversation import ECHO, FINISH, begin, every_frame_is_understood, kinds  # noqa: F401
+from test_conversation import ECHO, FINISH, begin, every_frame_is_understood, kinds, until  # noqa: F401
 
 
 @pytest.fixture(scope="module")
@@ -43,8 +44,12 @@ def test_an_action_waits_until_it_is_confirmed_or_rejected(desk):
     conversation.run()
     assert conversation.state.execution_status == Status.WAITING_FOR_CONFIRMATION
     conversation.reject_pending_actions("not today")
-    rejected = [event for event in conversation.state.events if isinstance(event, UserRejectObservation)]
-    assert [event.rejection_reason for event in rejected] == ["not today"]
+
+    def reasons():
+        rejected = [event for event in conversation.state.events if isinstance(event, UserRejectObservation)]
+        return [event.rejection_reason for event in rejected]
+
+    until(lambda: reasons() == ["not today"])
     conversation.set_confirmation_policy(NeverConfirm())
     conversation.run()
     assert conversation.state.execution_status == Status.FINISHED
@@ -73,8 +78,8 @@ def test_a_copy_can_be_attached_to(desk):
     conversation.send_message("go")
     conversation.run()
     copy = ask(desk, "POST", f"/api/conversations/{conversation.id}/fork", {"title": "copy"})
-    attached = begin(desk, FINISH, conversation_id=__import__("uuid").UUID(copy["id"]))
-    assert kinds(attached)[:2] == kinds(conversation)[:2]
+    attached = begin(desk, FINISH, conversation_id=uuid.UUID(copy["id"]))
+    assert {"SystemPromptEvent", "MessageEvent", "ActionEvent"} <= set(kinds(attached))
 
 
 def test_commands_files_and_git(desk, workspace, tmp_path):
