@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-/// Every method and path of the contract, from its OpenAPI document.
+/// Every method and path of the contract, from its `OpenAPI` document.
 const CONTRACT: &str = include_str!("../data/contract_paths.txt");
 
 /// What the contract has and we have not, and why.

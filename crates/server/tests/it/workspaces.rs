@@ -132,6 +132,13 @@ async fn files_go_up_and_down() {
         let answer = send(&desk, method, &format!("/api/file/{rest}"), body).await;
         assert_eq!(refusal(answer).await, (status, json!(reason)), "{rest}");
     }
+}
+
+#[tokio::test]
+async fn directories_are_made_and_listed_page_by_page() {
+    let desk = Desk::new().await;
+    let (directory, path) = elsewhere();
+    fs::create_dir(directory.path().join("sub")).unwrap();
     let made = format!("/api/file/create_directory?path={path}/newdir");
     assert_eq!(send(&desk, Method::POST, &made, None).await.status(), 200);
     let page = desk
