@@ -163,6 +163,10 @@ impl Actor {
                 self.limits = limits;
                 answer(done, Ok::<_, CommandError>(()));
             }
+            Command::Tell { key, value, done } => {
+                let news = Draft::new(Source::Environment, state::update(&key, value));
+                answer(done, self.record(vec![news]).await);
+            }
             Command::Snapshot { done } => drop(done.send(self.snapshot())),
             Command::AddUsage {
                 usage_id,

@@ -68,6 +68,12 @@ pub(crate) enum Command {
     Condense { done: Done<()> },
     /// Other limits from now on.
     SetLimits { limits: Limits, done: Done<()> },
+    /// Store news about the conversation that only its watchers read.
+    Tell {
+        key: String,
+        value: Value,
+        done: Done<()>,
+    },
     /// What a side question needs.
     Snapshot { done: oneshot::Sender<Snapshot> },
     /// A model was used on the side.

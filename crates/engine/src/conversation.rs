@@ -321,6 +321,11 @@ impl Conversation {
         self.ask(|done| Command::SetLimits { limits, done }).await?
     }
 
+    /// Stores news that whoever watches the conversation is to hear. The engine makes nothing of them.
+    pub async fn tell(&self, key: String, value: Value) -> Result<(), CommandError> {
+        self.ask(|done| Command::Tell { key, value, done }).await?
+    }
+
     /// Asks the model something on the side. Neither the question nor the answer becomes part of the conversation.
     pub async fn ask_aside(&self, question: &str) -> Result<String, AsideError> {
         let snapshot = self.ask(|done| Command::Snapshot { done }).await?;

@@ -1,6 +1,6 @@
 //! Limits and prices of known models, from a table that is built in.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use deft_types::{Money, Tokens};
 use serde::Deserialize;
@@ -49,6 +49,13 @@ pub(crate) fn look_up(name: &str) -> Option<Entry> {
     let rows: HashMap<&str, &RawValue> = serde_json::from_str(TABLE).ok()?;
     let row = rows.get(name).or_else(|| rows.get(name.split_once('/')?.1))?;
     read(row.get())
+}
+
+/// The names of all models of the table with their providers, by name.
+pub fn known_models() -> Vec<(String, String)> {
+    let rows: BTreeMap<&str, &RawValue> = serde_json::from_str(TABLE).unwrap_or_default();
+    let entry = |(name, row): (&str, &RawValue)| Some((name.to_owned(), read(row.get())?.provider));
+    rows.into_iter().filter_map(entry).collect()
 }
 
 fn read(row: &str) -> Option<Entry> {

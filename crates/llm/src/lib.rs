@@ -62,6 +62,7 @@ mod tuning;
 pub use bedrock::{AwsKeys, AwsSettings};
 pub use capabilities::{Capabilities, KnownCapabilities, ThinkingMode};
 pub use cassette::CassetteError;
+pub use catalog::known_models;
 pub use check::{Finding, Layer, Verdict, check};
 pub use count::{CountSource, TokenCount};
 pub use delta::{Delta, FinishReason, Usage};

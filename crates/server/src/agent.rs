@@ -90,6 +90,18 @@ impl Agent {
         &self.0["llm"]
     }
 
+    /// The same agent with another model.
+    pub(crate) fn with_llm(&self, llm: &Map<String, Value>) -> Self {
+        let mut agent = self.0.as_object().cloned().unwrap_or_default();
+        agent.remove("llm");
+        Self(completed(&agent, llm))
+    }
+
+    /// Whether it makes room in what its model sees when it is told to.
+    pub(crate) fn condenses(&self) -> bool {
+        !matches!(self.0["condenser"]["kind"].as_str(), None | Some("NoOpCondenser"))
+    }
+
     /// The name of its model.
     pub(crate) fn model(&self) -> &str {
         self.0["llm"]["model"].as_str().unwrap_or_default()
@@ -118,8 +130,13 @@ impl Agent {
     }
 }
 
+/// The settings of a model that nobody has said anything about.
+pub(crate) fn llm_defaults() -> Map<String, Value> {
+    serde_json::from_str(LLM_DEFAULTS).unwrap_or_default()
+}
+
 fn completed(agent: &Map<String, Value>, llm: &Map<String, Value>) -> Value {
-    let mut full_llm: Map<String, Value> = serde_json::from_str(LLM_DEFAULTS).unwrap_or_default();
+    let mut full_llm = llm_defaults();
     full_llm.extend(llm.clone());
     let mut full = json!({
         "llm": full_llm, "tools": [], "mcp_config": {}, "filter_tools_regex": null,

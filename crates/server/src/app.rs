@@ -5,13 +5,19 @@ use std::time::{Duration, Instant};
 
 use tokio_util::task::TaskTracker;
 
+use crate::bash::Bash;
 use crate::config::Build;
 use crate::conversations::Conversations;
+use crate::documents::Documents;
+use crate::places::Places;
 use crate::security::{Gate, Hosts, Origins};
 
 /// See the module.
 pub(crate) struct App {
     pub(crate) conversations: Conversations,
+    pub(crate) documents: Documents,
+    pub(crate) places: Places,
+    pub(crate) bash: Bash,
     pub(crate) gate: Gate,
     pub(crate) hosts: Hosts,
     pub(crate) origins: Origins,

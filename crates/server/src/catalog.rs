@@ -24,10 +24,14 @@ const ANSWER_PAGE: u64 = 64;
 const BEGINNING: usize = 16;
 
 /// Names of the fields in a conversation's stored settings.
-mod field {
+pub(crate) mod field {
     pub(super) const REQUEST: &str = "request";
     pub(super) const TITLE: &str = "title";
     pub(super) const TAGS: &str = "tags";
+    pub(crate) const FORKED_FROM: &str = "forked_from_conversation_id";
+    pub(crate) const FORKED_AT: &str = "forked_from_event_id";
+    pub(crate) const CHILDREN: &str = "sub_conversation_ids";
+    pub(crate) const GOAL: &str = "goal";
 }
 
 /// Reads the store, and what it keeps sealed.
@@ -48,6 +52,8 @@ pub(crate) struct Described {
     pub(crate) tags: Value,
     pub(crate) summary: Summary,
     pub(crate) persistence_dir: String,
+    /// What else is kept of it.
+    pub(crate) settings: Value,
 }
 
 impl Described {
@@ -57,6 +63,12 @@ impl Described {
             policy: self.asked_for("confirmation_policy").unwrap_or_default(),
             analyzer: self.asked_for("security_analyzer"),
         }
+    }
+
+    /// The conversations that were begun from this one.
+    pub(crate) fn children(&self) -> Vec<Value> {
+        let children = self.settings[field::CHILDREN].as_array();
+        children.cloned().unwrap_or_default()
     }
 
     /// The tools that the client runs itself.
@@ -79,7 +91,54 @@ impl Catalog {
         }
     }
 
-    /// Stores a new conversation. What the client sent is kept unreadable.
+    /// A conversation that must be there.
+    pub(crate) async fn get(&self, id: ConversationId) -> Result<Described, Failure> {
+        self.find(id).await?.ok_or_else(Failure::not_found)
+    }
+
+    /// What is stored with a new conversation. What the client sent is kept unreadable.
+    pub(crate) fn new_settings(
+        &self,
+        id: ConversationId,
+        request: &Map<String, Value>,
+        tags: &Map<String, Value>,
+    ) -> Result<Map<String, Value>, Failure> {
+        let fields = [
+            (field::REQUEST, self.sealed(id, request)?),
+            (field::TAGS, Value::Object(tags.clone())),
+        ];
+        Ok(fields
+            .map(|(name, value)| (name.to_owned(), value))
+            .into_iter()
+            .collect())
+    }
+
+    /// Changes what the client said when it began the conversation.
+    pub(crate) async fn change_request(
+        &self,
+        id: ConversationId,
+        name: &str,
+        value: Value,
+    ) -> Result<Described, Failure> {
+        let mut described = self.get(id).await?;
+        described.request.insert(name.to_owned(), value);
+        let sealed = self.sealed(id, &described.request)?;
+        self.note(id, field::REQUEST, sealed).await?;
+        self.get(id).await
+    }
+
+    /// Keeps something about a conversation.
+    pub(crate) async fn note(&self, id: ConversationId, name: &str, value: Value) -> Result<(), Failure> {
+        let fields = Map::from_iter([(name.to_owned(), value)]);
+        Ok(self.store.change_settings(id, fields).await?)
+    }
+
+    fn sealed(&self, id: ConversationId, request: &Map<String, Value>) -> Result<Value, Failure> {
+        let text = Value::Object(request.clone()).to_string();
+        Ok(self.vault.seal(&id.hex(), &text)?.into())
+    }
+
+    /// Stores a new conversation.
     pub(crate) async fn create(
         &self,
         id: ConversationId,
@@ -87,14 +146,11 @@ impl Catalog {
         request: &Map<String, Value>,
         tags: &Map<String, Value>,
     ) -> Result<(), Failure> {
-        let sealed = self
-            .vault
-            .seal(&id.hex(), &Value::Object(request.clone()).to_string())?;
         let new = NewConversation {
             id,
             created_at: std::time::SystemTime::now(),
             workspace,
-            settings: json!({ field::REQUEST: sealed, field::TAGS: tags }),
+            settings: Value::Object(self.new_settings(id, request, tags)?),
         };
         Ok(self.store.create(new).await?)
     }
@@ -148,6 +204,7 @@ impl Catalog {
             record,
             request,
             summary,
+            settings,
         })
     }
 

@@ -25,6 +25,10 @@ pub struct Config {
     pub data_dir: PathBuf,
     /// What relative paths of clients start from.
     pub current_dir: PathBuf,
+    /// The user's home.
+    pub home: PathBuf,
+    /// Directories whose files may be used by requests that name no conversation.
+    pub file_roots: Vec<PathBuf>,
     /// The keys that open the server. None: one is made.
     pub keys: Vec<Secret<String>>,
     /// Names that the server is called by, besides `localhost` and its address.
@@ -82,12 +86,21 @@ impl Config {
         let hosts = web_url.as_deref().and_then(host_of).into_iter();
         let own_hosts = variable("DEFT_ALLOWED_HOSTS").unwrap_or_default();
         let own_hosts = own_hosts.split(',').map(|host| host.trim().to_owned());
+        let home = variable("HOME")
+            .filter(|home| !home.is_empty())
+            .map(PathBuf::from);
+        let file_roots = match variable("DEFT_FILE_ROOTS") {
+            Some(roots) => std::env::split_paths(&roots).collect(),
+            None => home.iter().cloned().chain([std::env::temp_dir()]).collect(),
+        };
         let number = |name| layers.text(name)?.parse().ok();
         Ok(Self {
             address: std::net::Ipv4Addr::LOCALHOST.into(),
             port: 0,
             data_dir,
             current_dir,
+            home: home.unwrap_or_else(std::env::temp_dir),
+            file_roots,
             keys: keys.map(Secret::new).collect(),
             hosts: hosts.chain(own_hosts).filter(|host| !host.is_empty()).collect(),
             origins: layers.list("allow_cors_origins"),

@@ -1,7 +1,13 @@
 //! The conversations that clients have to do with: each is loaded when it is needed, by one actor, and leaves
 //! memory when it has been idle.
 
+mod goal;
+mod relatives;
+mod steering;
 mod upkeep;
+
+pub(crate) use self::goal::{DEFAULT_ROUNDS, Goal};
+pub(crate) use self::relatives::ForkRequest;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -17,12 +23,15 @@ use deft_llm::Model;
 use deft_store::{Owner, StoreError};
 use deft_tools::{Tool, Toolbox};
 use deft_types::{ConversationId, EventId, Message};
+use deft_workspace::Workspace;
 use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use uuid::Uuid;
 
+use crate::agent::Agent;
 use crate::catalog::{Catalog, Described};
 use crate::composition::{Composition, Unopened};
+use crate::entrusted::{Entrusted, secrets_of};
 use crate::failure::Failure;
 use crate::request::StartRequest;
 use crate::resident::{Farewell, Resident, Running};
@@ -41,6 +50,7 @@ pub(crate) struct Conversations {
     idle_limit: Duration,
     /// What relative paths of clients start from.
     current_dir: PathBuf,
+    goals: goal::Goals,
 }
 
 /// Whether a conversation was made for this request.
@@ -66,6 +76,7 @@ impl Conversations {
             runs: Arc::new(Semaphore::new(max_runs)),
             idle_limit,
             current_dir,
+            goals: goal::Goals::default(),
         }
     }
 
@@ -215,7 +226,7 @@ impl Conversations {
         let mut residents = self.residents();
         let resident = residents
             .entry(id)
-            .or_insert_with(|| Arc::new(Resident::new(id, described.agent)));
+            .or_insert_with(|| Arc::new(Resident::new(id, &described.agent)));
         Ok(Arc::clone(resident))
     }
 
@@ -241,7 +252,7 @@ impl Conversations {
         let refused = |reason| Failure::new(StatusCode::BAD_REQUEST, reason);
         let root = PathBuf::from(&described.record.workspace);
         let place = self.composition.place(id, &root).map_err(refused)?;
-        let model = self.model(&described);
+        let model = self.model(&described.agent);
         let agent = &described.agent;
         let results = ClientResults::default();
         let clients = described
@@ -249,12 +260,14 @@ impl Conversations {
             .into_iter()
             .map(|spec| -> Arc<dyn Tool> { Arc::new(ClientTool::new(spec, results.clone())) });
         let host = clients.fold(Toolbox::host().only(|tool| agent.wants(tool)), Toolbox::with);
+        let secrets = secrets_of(&described.request)?;
+        let workspace = Arc::new(Entrusted::new(place.workspace, secrets));
         let parts = Parts {
             store: Arc::clone(&self.catalog.store),
             lease: self.catalog.store.acquire(id, &self.owner).await?,
             model,
             model_name: described.agent.model().to_owned(),
-            workspace: place.workspace,
+            workspace: Arc::clone(&workspace) as Arc<dyn Workspace>,
             directory: described.record.workspace.clone(),
             tools: place.tools.into_iter().filter(|tool| agent.wants(tool)).collect(),
             host,
@@ -268,11 +281,15 @@ impl Conversations {
             outfit: Outfit::default(),
         };
         let conversation = Conversation::open(parts).await?;
-        Ok(resident.watch(Arc::clone(&self.catalog), conversation, &described.record))
+        Ok(resident.watch(
+            Arc::clone(&self.catalog),
+            conversation,
+            &described.record,
+            workspace,
+        ))
     }
 
-    fn model(&self, described: &Described) -> Arc<dyn Model> {
-        let agent = &described.agent;
+    fn model(&self, agent: &Agent) -> Arc<dyn Model> {
         self.composition
             .model(agent.llm())
             .unwrap_or_else(|reason| Arc::new(Unopened::new(agent.model(), reason)))
@@ -282,6 +299,18 @@ impl Conversations {
         Arc::clone(&self.runs)
             .try_acquire_owned()
             .map_err(|_| Failure::new(StatusCode::TOO_MANY_REQUESTS, RUN_LIMIT))
+    }
+
+    /// Opens a model to see whether it can be.
+    pub(crate) fn try_model(&self, llm: &Value) -> Result<Arc<dyn Model>, String> {
+        self.composition.model(llm)
+    }
+
+    /// Where a conversation's tools run, or those of a directory that has an id like one.
+    pub(crate) fn workspace(&self, id: ConversationId, root: &Path) -> Result<Arc<dyn Workspace>, Failure> {
+        let place = self.composition.place(id, root);
+        let refused = |reason| Failure::new(StatusCode::BAD_REQUEST, reason);
+        Ok(place.map_err(refused)?.workspace)
     }
 
     /// Whether any of them runs.

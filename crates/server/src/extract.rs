@@ -64,6 +64,49 @@ impl<S: Send + Sync> FromRequestParts<S> for EventPath {
     }
 }
 
+/// The conversation that a path works in, if it names one.
+#[derive(Clone, Copy)]
+pub(crate) struct Scope(pub(crate) Option<ConversationId>);
+
+impl<S: Send + Sync> FromRequestParts<S> for Scope {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
+        if path_parameter(parts, state, "conversation_id").await.is_empty() {
+            return Ok(Self(None));
+        }
+        let Id(id) = Id::from_request_parts(parts, state).await?;
+        Ok(Self(Some(id)))
+    }
+}
+
+/// The rest of a path, which may have slashes.
+pub(crate) struct PathRest(pub(crate) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for PathRest {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Infallible> {
+        Ok(Self(path_parameter(parts, state, "file_path").await))
+    }
+}
+
+/// The name that a path ends with, or that stands in it alone.
+pub(crate) struct Name(pub(crate) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Name {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Infallible> {
+        let parameters = RawPathParams::from_request_parts(parts, state).await;
+        let last = parameters.ok().and_then(|parameters| {
+            let last = parameters.iter().last();
+            last.map(|(_, value)| value.to_owned())
+        });
+        Ok(Self(last.unwrap_or_default()))
+    }
+}
+
 async fn path_parameter<S: Send + Sync>(parts: &mut Parts, state: &S, name: &str) -> String {
     let parameters = RawPathParams::from_request_parts(parts, state).await;
     let found = parameters.ok().and_then(|parameters| {
@@ -164,6 +207,22 @@ impl<S: Send + Sync> FromRequest<S> for JsonBody {
         serde_json::from_slice(&bytes)
             .map(Self)
             .map_err(|error| Issue::bad_json(&error).into())
+    }
+}
+
+/// A JSON body that may be missing; then it is an empty object.
+pub(crate) struct OptionalBody(pub(crate) Value);
+
+impl<S: Send + Sync> FromRequest<S> for OptionalBody {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Failure> {
+        let bytes = read_body(request.into_body()).await?;
+        if bytes.is_empty() || &*bytes == b"null" {
+            return Ok(Self(json!({})));
+        }
+        let body = serde_json::from_slice(&bytes);
+        body.map(Self).map_err(|error| Issue::bad_json(&error).into())
     }
 }
 

@@ -57,6 +57,17 @@ impl Failure {
         }
     }
 
+    /// Something behind us is missing or has failed. The contract has the same words for all of these.
+    pub(crate) fn rewritten(status: StatusCode, reason: &str) -> Self {
+        Self {
+            status,
+            body: json!({
+                "detail": "Internal Server Error",
+                "exception": format!("{}: {reason}", status.as_u16()),
+            }),
+        }
+    }
+
     /// Ours to mend. The log has the reason, under an id that the client is told.
     pub(crate) fn internal(exception: &str, reason: &dyn std::fmt::Display) -> Self {
         let error_id = Uuid::new_v4().simple().to_string();

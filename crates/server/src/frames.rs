@@ -73,7 +73,7 @@ impl Frames {
     pub(crate) fn tell(&mut self, feed: &Feed, item: Item) -> Vec<Frame> {
         match item {
             Item::Event(seq, event) => {
-                let durable = feed.resident.wire.text(&event).map(|event| Frame {
+                let durable = feed.resident.wire().text(&event).map(|event| Frame {
                     seq: Some(seq),
                     text: format!(r#"{{"type":"durable","seq":{seq},"event":{event}}}"#),
                 });

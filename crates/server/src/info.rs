@@ -6,8 +6,9 @@ use deft_types::{ConversationStateUpdateEvent, Event, Extra, Seq, Source, Status
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use crate::catalog::Described;
+use crate::catalog::{Described, field};
 use crate::masking::{Mask, mask, without_nulls};
+use crate::summary::Leaf;
 
 /// Whether an answer carries the texts of skills, which are long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +81,7 @@ impl Described {
             "blocked_actions": {},
             "blocked_messages": {},
             "last_user_message_id": self.summary.last_user_message,
-            "leaf_event_id": self.summary.leaf,
+            "leaf_event_id": self.summary.leaf.event(),
             "stats": self.summary.full_stats(),
             "secret_registry": self.secret_registry(Mask::Null),
             "agent_state": {},
@@ -89,15 +90,15 @@ impl Described {
             "metrics": null,
             "created_at": utc(self.record.created_at),
             "updated_at": utc(self.record.updated_at),
-            "forked_from_conversation_id": null,
-            "forked_from_event_id": null,
+            "forked_from_conversation_id": self.settings[field::FORKED_FROM],
+            "forked_from_event_id": self.settings[field::FORKED_AT],
             "parent_conversation_id": self.said("parent_conversation_id", Value::Null),
-            "sub_conversation_ids": [],
+            "sub_conversation_ids": self.children(),
             "tags": self.tags,
             "current_model_id": null,
             "available_models": [],
             "supports_runtime_model_switch": false,
-            "launched_agent_profile": null,
+            "launched_agent_profile": self.said("launched_agent_profile", Value::Null),
             "agent": agent,
             "client_tools": self.said("client_tools", json!([])),
             "tool_module_qualnames": self.said("tool_module_qualnames", json!({})),
@@ -123,8 +124,8 @@ impl Described {
             "blocked_actions": {},
             "blocked_messages": {},
             "last_user_message_id": self.summary.last_user_message,
-            "leaf_event_id": self.summary.leaf,
-            "head_is_empty": false,
+            "leaf_event_id": self.summary.leaf.event(),
+            "head_is_empty": self.summary.leaf == Leaf::Start,
             "stats": self.summary.full_stats(),
             "secret_registry": self.secret_registry(Mask::Asterisks),
             "tags": self.tags,
@@ -179,7 +180,7 @@ pub(crate) fn transient(body: impl Into<deft_types::EventBody>) -> String {
 }
 
 /// A moment as the contract writes those that are not of events.
-fn utc(moment: SystemTime) -> String {
+pub(crate) fn utc(moment: SystemTime) -> String {
     let instant = jiff::Timestamp::try_from(moment).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
     instant.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
 }

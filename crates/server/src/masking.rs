@@ -1,5 +1,7 @@
 //! Which fields of what a client sent are secret, and what is shown in their place.
 
+use std::convert::Infallible;
+
 use serde_json::Value;
 
 /// A field whose name has one of these words holds a secret.
@@ -44,32 +46,45 @@ pub(crate) fn looks_secret(name: &str) -> bool {
 
 /// Puts the mask in the place of every secret text.
 pub(crate) fn mask(value: &mut Value, mask_with: Mask) {
-    match value {
-        Value::Object(fields) => {
-            for (name, value) in fields {
-                if name == SECRETS && value.is_object() {
-                    hide_all(value, mask_with);
-                } else if looks_secret(name) && value.is_string() {
-                    *value = mask_with.value();
-                } else {
-                    mask(value, mask_with);
-                }
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(|item| mask(item, mask_with)),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    let hide = &mut |secret: &mut Value| {
+        *secret = mask_with.value();
+        Ok::<_, Infallible>(())
+    };
+    match each_secret(value, hide) {
+        Ok(()) => {}
+        Err(never) => match never {},
     }
 }
 
-fn hide_all(value: &mut Value, mask_with: Mask) {
+/// Does something with every secret text.
+pub(crate) fn each_secret<E>(
+    value: &mut Value,
+    treat: &mut impl FnMut(&mut Value) -> Result<(), E>,
+) -> Result<(), E> {
+    match value {
+        Value::Object(fields) => fields.iter_mut().try_for_each(|(name, value)| {
+            if name == SECRETS && value.is_object() {
+                every_text(value, treat)
+            } else if looks_secret(name) && value.is_string() {
+                treat(value)
+            } else {
+                each_secret(value, treat)
+            }
+        }),
+        Value::Array(items) => items.iter_mut().try_for_each(|item| each_secret(item, treat)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(()),
+    }
+}
+
+fn every_text<E>(value: &mut Value, treat: &mut impl FnMut(&mut Value) -> Result<(), E>) -> Result<(), E> {
     match value {
         Value::Object(fields) => fields
             .iter_mut()
             .filter(|(name, _)| *name != "kind" && *name != "description")
-            .for_each(|(_, value)| hide_all(value, mask_with)),
-        Value::Array(items) => items.iter_mut().for_each(|item| hide_all(item, mask_with)),
-        Value::String(_) => *value = mask_with.value(),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+            .try_for_each(|(_, value)| every_text(value, treat)),
+        Value::Array(items) => items.iter_mut().try_for_each(|item| every_text(item, treat)),
+        Value::String(_) => treat(value),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Ok(()),
     }
 }
 

@@ -94,6 +94,25 @@ fn refuse_what_would_be_ignored(fields: &Map<String, Value>) -> Result<(), Failu
     Ok(())
 }
 
+/// A text that must be there and say something.
+pub(crate) fn text<'a>(body: &'a Value, name: &str) -> Result<&'a str, Issue> {
+    let place = &["body", name];
+    match object(body)?.get(name) {
+        None => Err(Issue::missing(place, body)),
+        Some(Value::String(text)) if text.is_empty() => {
+            let msg = "String should have at least 1 character";
+            Err(Issue::new("string_too_short", place, msg, &"".into()).with(json!({"min_length": 1})))
+        }
+        Some(Value::String(text)) => Ok(text),
+        Some(other) => Err(Issue::new(
+            "string_type",
+            place,
+            "Input should be a valid string",
+            other,
+        )),
+    }
+}
+
 fn readable<T: DeserializeOwned>(fields: &Map<String, Value>, name: &str) -> Result<(), Failure> {
     match given(fields, name).map(T::deserialize) {
         Some(Err(error)) => Err(Failure::refused(format!("`{name}` cannot be used: {error}"))),
@@ -114,16 +133,10 @@ fn agent_of(body: &Value, fields: &Map<String, Value>) -> Result<Agent, Failure>
             let error = "`agent_profile_id` is mutually exclusive with `agent`";
             Err(Issue::rule(&["body"], error, body).into())
         }
-        (None, None, Some(profile)) => Err(Failure::new(
-            axum::http::StatusCode::NOT_FOUND,
-            format!(
-                "Agent profile with id '{}' not found",
-                profile.as_str().unwrap_or_default()
-            ),
-        )),
-        (_, Some(_), _) => Err(Failure::refused(
-            "This server does not take agent_settings yet: send the agent itself",
-        )),
+        (_, _, Some(_)) | (_, Some(_), _) => {
+            let error = "Only one of `agent`, `agent_settings`, or `agent_profile_id` can be given";
+            Err(Issue::rule(&["body"], error, body).into())
+        }
     }
 }
 
@@ -210,7 +223,7 @@ impl ChangeRequest {
     }
 }
 
-fn checked_title(title: &str) -> Result<String, Issue> {
+pub(crate) fn checked_title(title: &str) -> Result<String, Issue> {
     let place = &["body", "title"];
     let input = Value::from(title);
     let stripped = title.trim();
@@ -225,7 +238,7 @@ fn checked_title(title: &str) -> Result<String, Issue> {
     Ok(stripped.to_owned())
 }
 
-fn tags_of(fields: &Map<String, Value>) -> Result<Option<Map<String, Value>>, Issue> {
+pub(crate) fn tags_of(fields: &Map<String, Value>) -> Result<Option<Map<String, Value>>, Issue> {
     let place = &["body", "tags"];
     let Some(sent) = given(fields, "tags") else {
         return Ok(None);
@@ -252,7 +265,7 @@ fn tags_of(fields: &Map<String, Value>) -> Result<Option<Map<String, Value>>, Is
     Ok(Some(tags.clone()))
 }
 
-fn id_of(fields: &Map<String, Value>, name: &str) -> Result<Option<ConversationId>, Issue> {
+pub(crate) fn id_of(fields: &Map<String, Value>, name: &str) -> Result<Option<ConversationId>, Issue> {
     let Some(text) = given(fields, name) else {
         return Ok(None);
     };
@@ -263,11 +276,11 @@ fn id_of(fields: &Map<String, Value>, name: &str) -> Result<Option<ConversationI
 }
 
 /// A field that is there and not null, which means the same as absent.
-fn given<'a>(fields: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
+pub(crate) fn given<'a>(fields: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
     fields.get(name).filter(|value| !value.is_null())
 }
 
-fn object(body: &Value) -> Result<&Map<String, Value>, Issue> {
+pub(crate) fn object(body: &Value) -> Result<&Map<String, Value>, Issue> {
     body.as_object().ok_or_else(|| {
         let msg = "Input should be a valid dictionary or object to extract fields from";
         Issue::new("model_attributes_type", &["body"], msg, body)

@@ -14,6 +14,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::agent::Agent;
 use crate::catalog::Catalog;
+use crate::entrusted::Entrusted;
 use crate::info::Snapshot;
 use crate::wire::Wire;
 
@@ -46,17 +47,34 @@ pub(crate) enum Farewell {
 /// See the module.
 pub(crate) struct Resident {
     pub(crate) id: ConversationId,
-    pub(crate) agent: Agent,
-    pub(crate) wire: Wire,
+    shown: Mutex<Shown>,
     pub(crate) farewell: watch::Sender<Option<Farewell>>,
     pub(crate) engine: OnceCell<Running>,
     stage: Arc<Stage>,
     used: Mutex<Instant>,
 }
 
+/// What its agent means for those who watch. Another model makes another agent.
+#[derive(Clone)]
+struct Shown {
+    wire: Arc<Wire>,
+    streams: bool,
+}
+
+impl Shown {
+    fn of(agent: &Agent) -> Self {
+        Self {
+            wire: Arc::new(Wire::new(agent)),
+            streams: agent.streams(),
+        }
+    }
+}
+
 /// The engine, with the task that tells watchers about it.
 pub(crate) struct Running {
     pub(crate) conversation: Conversation,
+    /// Where its tools run.
+    pub(crate) workspace: Arc<Entrusted>,
     _watcher: AbortOnDropHandle<()>,
 }
 
@@ -87,11 +105,10 @@ enum Request {
 }
 
 impl Resident {
-    pub(crate) fn new(id: ConversationId, agent: Agent) -> Self {
+    pub(crate) fn new(id: ConversationId, agent: &Agent) -> Self {
         Self {
             id,
-            wire: Wire::new(&agent),
-            agent,
+            shown: Mutex::new(Shown::of(agent)),
             farewell: watch::Sender::new(None),
             engine: OnceCell::new(),
             stage: Arc::new(Stage {
@@ -101,6 +118,25 @@ impl Resident {
             }),
             used: Mutex::new(Instant::now()),
         }
+    }
+
+    /// Writes its events.
+    pub(crate) fn wire(&self) -> Arc<Wire> {
+        Arc::clone(&self.shown().wire)
+    }
+
+    /// Whether clients want to see replies piece by piece.
+    pub(crate) fn streams(&self) -> bool {
+        self.shown().streams
+    }
+
+    /// From now on it is another agent.
+    pub(crate) fn show(&self, agent: &Agent) {
+        *self.shown() = Shown::of(agent);
+    }
+
+    fn shown(&self) -> MutexGuard<'_, Shown> {
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Hears every signal from now on.
@@ -155,6 +191,7 @@ impl Resident {
         catalog: Arc<Catalog>,
         conversation: Conversation,
         now: &ConversationRecord,
+        workspace: Arc<Entrusted>,
     ) -> Running {
         let from = now.last_seq.map_or(Seq::FIRST, Seq::next);
         let watcher = Watcher {
@@ -166,6 +203,7 @@ impl Resident {
         };
         Running {
             conversation,
+            workspace,
             _watcher: AbortOnDropHandle::new(tokio::spawn(watcher.run(from, now.status))),
         }
     }

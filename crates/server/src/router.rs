@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::{Request, State};
+use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::handler::Handler;
 use axum::http::{Method, StatusCode};
 use axum::middleware::{self, Next};
@@ -13,11 +13,17 @@ use axum::routing::{MethodFilter, MethodRouter, on};
 
 use crate::app::App;
 use crate::failure::Failure;
-use crate::routes::{app, control, conversations, events, server, streams, tools};
+use crate::routes::{
+    agent_profiles, app, bash, branches, children, confirmation, connections, control, conversations, events,
+    extensions, files, gateway, git, goal, mcp, meta_profiles, model, models, profiles, secrets, server,
+    settings, streams, tools, trajectory, workspace_files, workspaces,
+};
 use crate::{security, site};
 
 /// How long a request may take until its answer begins.
 const REQUEST_LIMIT: Duration = Duration::from_secs(60);
+/// The same where an agent, a command or a large file is waited for.
+const LONG_LIMIT: Duration = Duration::from_mins(30);
 
 /// Who may use a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +32,10 @@ pub enum Access {
     Open,
     /// Who has a key.
     Key,
+    /// Who has a key, which may come as a bearer token.
+    Bearer,
+    /// Who has a key, or the cookie that lets a browser see files of workspaces.
+    Workspace,
     /// A WebSocket: who has a key, which may come with the first frame.
     Socket,
 }
@@ -63,6 +73,24 @@ impl Route {
         }
     }
 
+    /// A route that changes something: with a key, which may come as a bearer token.
+    pub(crate) fn bearer_post<T: 'static>(path: &'static str, handler: impl Handler<T, Arc<App>>) -> Self {
+        Self {
+            access: Access::Bearer,
+            ..Self::post(path, handler)
+        }
+    }
+
+    /// A route that puts something in its place: only with a key.
+    pub(crate) fn put<T: 'static>(path: &'static str, handler: impl Handler<T, Arc<App>>) -> Self {
+        Self {
+            method: Method::PUT,
+            path,
+            access: Access::Key,
+            handler: on(MethodFilter::PUT, handler),
+        }
+    }
+
     /// A route that changes a part of something: only with a key.
     pub(crate) fn patch<T: 'static>(path: &'static str, handler: impl Handler<T, Arc<App>>) -> Self {
         Self {
@@ -90,6 +118,27 @@ fn table() -> Vec<Route> {
         tools::table(),
         conversations::table(),
         control::table(),
+        confirmation::table(),
+        branches::table(),
+        model::table(),
+        goal::table(),
+        children::table(),
+        settings::table(),
+        secrets::table(),
+        profiles::table(),
+        agent_profiles::table(),
+        meta_profiles::table(),
+        connections::table(),
+        workspaces::table(),
+        models::table(),
+        files::table(),
+        trajectory::table(),
+        workspace_files::table(),
+        git::table(),
+        bash::table(),
+        extensions::table(),
+        mcp::table(),
+        gateway::table(),
         events::table(),
         streams::table(),
         app::table(),
@@ -116,12 +165,21 @@ pub(crate) fn router(app: Arc<App>) -> Router {
                 Arc::clone(&app),
                 security::require_key,
             )),
+            Access::Bearer => route.handler.route_layer(middleware::from_fn_with_state(
+                Arc::clone(&app),
+                security::require_key_or_token,
+            )),
+            Access::Workspace => route.handler.route_layer(middleware::from_fn_with_state(
+                Arc::clone(&app),
+                security::require_key_or_cookie,
+            )),
         };
         router = router.route(route.path, handler);
     }
     router
         .fallback(async || Failure::not_found())
         .method_not_allowed_fallback(async || Failure::bare(StatusCode::METHOD_NOT_ALLOWED))
+        .layer(DefaultBodyLimit::disable()) // each reader of bodies has its own
         .layer(middleware::from_fn_with_state(Arc::clone(&app), carry_out))
         .layer(middleware::from_fn_with_state(Arc::clone(&app), security::guard))
         .with_state(app)
@@ -130,6 +188,10 @@ pub(crate) fn router(app: Arc<App>) -> Router {
 /// Does what is asked for, and gives up on what takes too long. A change is carried through even if the client
 /// goes away meanwhile.
 async fn carry_out(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let path = request.uri().path();
+    let takes_long =
+        path.starts_with("/v1/") || path.ends_with("/execute_bash_command") || path.ends_with("/file/upload");
+    let limit = if takes_long { LONG_LIMIT } else { REQUEST_LIMIT };
     let answer = async {
         if request.method() == Method::GET {
             return next.run(request).await;
@@ -140,6 +202,6 @@ async fn carry_out(State(app): State<Arc<App>>, request: Request, next: Next) ->
             Failure::internal("the request failed; the server's log says why", &error).into_response()
         })
     };
-    let answer = tokio::time::timeout(REQUEST_LIMIT, answer).await;
+    let answer = tokio::time::timeout(limit, answer).await;
     answer.unwrap_or_else(|_| Failure::bare(StatusCode::REQUEST_TIMEOUT).into_response())
 }

@@ -1,12 +1,35 @@
 //! The routes, one concept a file. Each file has its part of the table.
 
+pub(crate) mod agent_profiles;
 pub(crate) mod app;
+pub(crate) mod bash;
+pub(crate) mod branches;
+pub(crate) mod children;
+pub(crate) mod confirmation;
+pub(crate) mod connections;
 pub(crate) mod control;
 pub(crate) mod conversations;
 pub(crate) mod events;
+pub(crate) mod extensions;
+pub(crate) mod files;
+pub(crate) mod gateway;
+mod gateway_stream;
+pub(crate) mod git;
+pub(crate) mod goal;
+pub(crate) mod mcp;
+pub(crate) mod meta_profiles;
+pub(crate) mod model;
+pub(crate) mod models;
+mod patch;
+pub(crate) mod profiles;
+pub(crate) mod secrets;
 pub(crate) mod server;
+pub(crate) mod settings;
 pub(crate) mod streams;
 pub(crate) mod tools;
+pub(crate) mod trajectory;
+pub(crate) mod workspace_files;
+pub(crate) mod workspaces;
 
 use axum::Json;
 use serde_json::{Value, json};

@@ -4,7 +4,7 @@ mod gate;
 mod host;
 mod origin;
 
-pub(crate) use self::gate::{Gate, KEY_HEADER, Verdict};
+pub(crate) use self::gate::{Gate, KEY_HEADER, Verdict, WORKSPACE_COOKIE};
 pub(crate) use self::host::Hosts;
 pub(crate) use self::origin::Origins;
 
@@ -48,12 +48,50 @@ pub(crate) async fn guard(State(app): State<Arc<App>>, request: Request, next: N
 
 /// Lets only those on who have a key.
 pub(crate) async fn require_key(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
-    let given = request.headers().get(KEY_HEADER);
-    let given = given.map(|key| key.to_str().unwrap_or_default());
+    let given = header_text(&request, KEY_HEADER).map(str::to_owned);
+    admit(&app, given, request, next).await
+}
+
+/// The same, where the key may also be a bearer token.
+pub(crate) async fn require_key_or_token(
+    State(app): State<Arc<App>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let token = || header_text(&request, header::AUTHORIZATION.as_str())?.strip_prefix("Bearer ");
+    let given = header_text(&request, KEY_HEADER)
+        .or_else(token)
+        .map(str::to_owned);
+    admit(&app, given, request, next).await
+}
+
+/// The same, where a browser may show the cookie for files of workspaces.
+pub(crate) async fn require_key_or_cookie(
+    State(app): State<Arc<App>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let cookies = header_text(&request, header::COOKIE.as_str()).unwrap_or_default();
+    let mut cookies = cookies
+        .split(';')
+        .filter_map(|cookie| cookie.trim().split_once('='));
+    let has_ticket = cookies.any(|(name, value)| name == WORKSPACE_COOKIE && app.gate.admits_ticket(value));
+    if has_ticket {
+        return next.run(request).await;
+    }
+    require_key(State(app), request, next).await
+}
+
+fn header_text<'a>(request: &'a Request, name: &str) -> Option<&'a str> {
+    let value = request.headers().get(name)?;
+    Some(value.to_str().unwrap_or_default())
+}
+
+async fn admit(app: &App, given: Option<String>, request: Request, next: Next) -> Response {
     let Some(Peer(address)) = request.extensions().get::<Peer>() else {
         return Failure::bare(StatusCode::UNAUTHORIZED).into_response();
     };
-    match app.gate.check(address.ip(), given) {
+    match app.gate.check(address.ip(), given.as_deref()) {
         Verdict::Welcome => next.run(request).await,
         Verdict::Unknown => Failure::bare(StatusCode::UNAUTHORIZED).into_response(),
         Verdict::TooOften => {

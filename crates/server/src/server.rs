@@ -20,11 +20,14 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::app::{Activity, App};
+use crate::bash::Bash;
 use crate::catalog::Catalog;
 use crate::composition::Composition;
 use crate::config::Config;
 use crate::conversations::Conversations;
+use crate::documents::Documents;
 use crate::extract::Peer;
+use crate::places::Places;
 use crate::router::router;
 use crate::security::{Gate, Hosts, Origins};
 use crate::vault::{self, Origin, Vault, VaultError};
@@ -100,8 +103,17 @@ impl Server {
         let listen = |reason| ServeError::Listen { address, reason };
         let listener = TcpListener::bind(address).await.map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
-        let catalog = Arc::new(Catalog::new(store, vault, config.data_dir));
+        let catalog = Arc::new(Catalog::new(store, vault, config.data_dir.clone()));
+        let places = Places {
+            home: config.home,
+            roots: config.file_roots,
+            data_dir: config.data_dir,
+            current_dir: config.current_dir.clone(),
+        };
         let app = App {
+            places,
+            bash: Bash::default(),
+            documents: Documents::new(Arc::clone(&catalog)),
             conversations: Conversations::new(
                 catalog,
                 composition,
@@ -154,6 +166,7 @@ impl Server {
         drop(self.listener);
         stopping.cancel();
         let _ = upkeep.await; // it ends by itself
+        self.app.bash.stop();
         self.app.conversations.stop().await;
         self.app.sockets.close();
         self.app.tasks.close();

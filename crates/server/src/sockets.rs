@@ -1,5 +1,6 @@
 //! The sockets: who may open one, and how one is kept open.
 
+pub(crate) mod bash;
 pub(crate) mod events;
 pub(crate) mod session;
 
@@ -56,7 +57,7 @@ pub(crate) trait Protocol: Send + Sync + 'static {
     fn complaint(&self, code: &'static str, detail: &str) -> String;
 }
 
-/// Lets a client in, or refuses it before the upgrade.
+/// Lets a client in who watches a conversation, or refuses it before the upgrade.
 pub(crate) fn open(
     app: Arc<App>,
     peer: Peer,
@@ -66,7 +67,26 @@ pub(crate) fn open(
     upgrade: WebSocketUpgrade,
     protocol: Option<impl Protocol>,
 ) -> Response {
-    let forbidden = || StatusCode::FORBIDDEN.into_response();
+    let (Ok(id), Some(protocol)) = (id, protocol) else {
+        return StatusCode::FORBIDDEN.into_response();
+    };
+    enter(app, peer, headers, query, upgrade, move |app, line| async move {
+        converse(&app, id, line, protocol).await;
+    })
+}
+
+/// Lets a client in who has a key or shows one in its first frame.
+fn enter<F>(
+    app: Arc<App>,
+    peer: Peer,
+    headers: &HeaderMap,
+    query: &Query,
+    upgrade: WebSocketUpgrade,
+    talk: impl FnOnce(Arc<App>, Line) -> F + Send + 'static,
+) -> Response
+where
+    F: Future<Output = ()> + Send,
+{
     let in_header = headers
         .get(crate::security::KEY_HEADER)
         .map(|key| key.to_str().unwrap_or_default());
@@ -74,10 +94,7 @@ pub(crate) fn open(
     let knows_key = match given.map(|key| app.gate.check(peer.0.ip(), Some(key))) {
         None => false,
         Some(Verdict::Welcome) => true,
-        Some(Verdict::Unknown | Verdict::TooOften) => return forbidden(),
-    };
-    let (Ok(id), Some(protocol)) = (id, protocol) else {
-        return forbidden();
+        Some(Verdict::Unknown | Verdict::TooOften) => return StatusCode::FORBIDDEN.into_response(),
     };
     let sockets = app.sockets.clone();
     if sockets.len() >= MAX_SOCKETS {
@@ -92,7 +109,7 @@ pub(crate) fn open(
                 if !knows_key && !line.authenticate(&app, peer).await {
                     return line.close(code::UNAUTHORIZED, "Authentication failed").await;
                 }
-                converse(&app, id, line, protocol).await;
+                talk(app, line).await;
             })
         })
 }

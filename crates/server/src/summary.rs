@@ -17,7 +17,29 @@ pub(crate) struct Summary {
     pub(crate) through: Option<Seq>,
     pub(crate) stats: Option<Value>,
     pub(crate) last_user_message: Option<EventId>,
-    pub(crate) leaf: Option<EventId>,
+    pub(crate) leaf: Leaf,
+}
+
+/// Where a conversation stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Leaf {
+    /// Nothing has been read that says it, or nothing has happened.
+    #[default]
+    Unknown,
+    /// Before the first event: somebody went back there.
+    Start,
+    /// At an event.
+    At(EventId),
+}
+
+impl Leaf {
+    /// The event, if it is one.
+    pub(crate) fn event(&self) -> Option<&EventId> {
+        match self {
+            Self::Unknown | Self::Start => None,
+            Self::At(event) => Some(event),
+        }
+    }
 }
 
 impl Summary {
@@ -42,7 +64,9 @@ impl Summary {
             }
             summary.stats = summary.stats.or(older.stats);
             summary.last_user_message = summary.last_user_message.or(older.last_user_message);
-            summary.leaf = summary.leaf.or(older.leaf);
+            if summary.leaf == Leaf::Unknown {
+                summary.leaf = older.leaf;
+            }
             end = from;
         }
         Ok(summary)
@@ -72,18 +96,22 @@ impl Summary {
     }
 
     fn is_complete(&self) -> bool {
-        self.stats.is_some() && self.last_user_message.is_some() && self.leaf.is_some()
+        self.stats.is_some() && self.last_user_message.is_some() && self.leaf != Leaf::Unknown
     }
 
     fn take(&mut self, event: &Event) {
         let EventBody::StateUpdate(update) = &event.body else {
-            self.leaf = Some(event.id.clone());
+            self.leaf = Leaf::At(event.id.clone());
             return;
         };
         match update.key.as_str() {
             "stats" => self.stats = Some(update.value.clone()),
             "last_user_message_id" => {
                 self.last_user_message = Option::deserialize(&update.value).unwrap_or_default();
+            }
+            "leaf_event_id" => {
+                let event = Option::deserialize(&update.value).unwrap_or_default();
+                self.leaf = event.map_or(Leaf::Start, Leaf::At);
             }
             _ => {}
         }

@@ -3,13 +3,27 @@
 
 #[path = "it/access.rs"]
 mod access;
+#[path = "it/commands.rs"]
+mod commands;
 #[path = "it/contract.rs"]
 mod contract;
 #[path = "it/desk.rs"]
 mod desk;
+#[path = "it/gateway.rs"]
+mod gateway;
+#[path = "it/installation.rs"]
+mod installation;
 #[path = "it/lifecycle.rs"]
 mod lifecycle;
+#[path = "it/paths.rs"]
+mod paths;
+#[path = "it/settings.rs"]
+mod settings;
 #[path = "it/site.rs"]
 mod site;
 #[path = "it/sockets.rs"]
 mod sockets;
+#[path = "it/steering.rs"]
+mod steering;
+#[path = "it/workspaces.rs"]
+mod workspaces;

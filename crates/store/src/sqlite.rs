@@ -2,10 +2,11 @@
 //!
 //! One thread writes, in batches ([`writer`]), and remembers where logs go on ([`database`]); a few connections
 //! read beside it ([`readers`]); another thread carries what was written to the disk ([`flusher`]); followers are
-//! told of each commit ([`follow`]). The statements are in [`conversations`], [`search`], [`events`] and [`leases`].
+//! told of each commit ([`follow`]). The statements are in [`conversations`], [`documents`], [`search`], [`events`] and [`leases`].
 
 mod conversations;
 mod database;
+mod documents;
 mod error;
 mod events;
 mod flusher;
@@ -260,6 +261,27 @@ impl Store for SqliteStore {
             .submit
             .run(1, delete, move |()| followers.deleted(id))
             .boxed()
+    }
+
+    fn document<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<String>, StoreError>> {
+        let key = key.to_owned();
+        self.readers.read(move |db| documents::get(db, &key)).boxed()
+    }
+
+    fn documents<'a>(&'a self, prefix: &'a str) -> BoxFuture<'a, Result<Vec<(String, String)>, StoreError>> {
+        let prefix = prefix.to_owned();
+        self.readers.read(move |db| documents::list(db, &prefix)).boxed()
+    }
+
+    fn swap_document(
+        &self,
+        key: String,
+        from: Option<String>,
+        to: Option<String>,
+    ) -> BoxFuture<'_, Result<bool, StoreError>> {
+        let swap =
+            move |db: &mut Database| documents::swap(db.change(), &key, from.as_deref(), to.as_deref());
+        self.writer.submit.run(1, swap, |_| {}).boxed()
     }
 
     fn sync(&self) -> BoxFuture<'_, Result<(), StoreError>> {

@@ -73,6 +73,15 @@ pub trait Store: Send + Sync {
     /// Removes a conversation and its log.
     fn delete(&self, id: ConversationId) -> Answer<'_, ()>;
 
+    /// What is kept under a key beside the conversations.
+    fn document<'a>(&'a self, key: &'a str) -> Answer<'a, Option<String>>;
+
+    /// Everything whose key begins so, in the order of the keys.
+    fn documents<'a>(&'a self, prefix: &'a str) -> Answer<'a, Vec<(String, String)>>;
+
+    /// Puts one text in the place of another, if that is what is there; whether it was. None is no text.
+    fn swap_document(&self, key: String, from: Option<String>, to: Option<String>) -> Answer<'_, bool>;
+
     /// Resolves when everything committed so far would survive a power cut.
     fn sync(&self) -> Answer<'_, ()>;
 }

@@ -3,6 +3,7 @@
 
 mod it {
     mod crash;
+    mod documents;
     mod files;
     mod follow;
     mod index;

@@ -17,6 +17,7 @@ use crate::conversations::Creation;
 use crate::extract::{Id, JsonBody, Query};
 use crate::failure::Failure;
 use crate::info::{Skills, runtime_info};
+use crate::launch;
 use crate::request::{ChangeRequest, StartRequest};
 use crate::router::{Access, Route};
 use crate::validation::Issue;
@@ -67,7 +68,7 @@ pub(crate) fn table() -> Vec<Route> {
     ]
 }
 
-fn skills(query: &Query) -> Skills {
+pub(super) fn skills(query: &Query) -> Skills {
     if query.is_set("include_skills") {
         Skills::Included
     } else {
@@ -80,7 +81,7 @@ async fn create(
     query: Query,
     JsonBody(body): JsonBody,
 ) -> Result<Response, Failure> {
-    let request = StartRequest::read(&body)?;
+    let request = StartRequest::read(&launch::resolved(&app, body).await?)?;
     let (id, creation) = app.conversations.create(request).await?;
     let mut info = info(&app, id, skills(&query))
         .await?
@@ -175,7 +176,7 @@ async fn runtime(State(app): State<Arc<App>>, Id(id): Id) -> Result<Json<Value>,
         .ok_or_else(Failure::not_found)
 }
 
-async fn info(app: &App, id: ConversationId, skills: Skills) -> Result<Option<Value>, Failure> {
+pub(super) async fn info(app: &App, id: ConversationId, skills: Skills) -> Result<Option<Value>, Failure> {
     let found = app.conversations.catalog.find(id).await?;
     Ok(found.map(|described| described.info(skills)))
 }

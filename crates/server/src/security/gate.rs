@@ -13,6 +13,10 @@ use crate::vault::VaultError;
 
 /// The header that carries the key.
 pub(crate) const KEY_HEADER: &str = "x-session-api-key";
+/// The cookie that lets a browser see files of workspaces.
+pub(crate) const WORKSPACE_COOKIE: &str = "oh_workspace_session_key";
+/// What that cookie is a code of.
+const TICKET: &[u8] = b"files of workspaces";
 /// How long wrong keys are remembered.
 pub(super) const WINDOW_SECONDS: u64 = 60;
 const WINDOW: Duration = Duration::from_secs(WINDOW_SECONDS);
@@ -59,6 +63,18 @@ impl Gate {
             max_wrong,
             wrong: Mutex::default(),
         })
+    }
+
+    /// What the cookie for files of workspaces holds until the server ends. Nobody can make a key of it.
+    pub(crate) fn workspace_ticket(&self) -> String {
+        let code = hmac::sign(&self.code, TICKET);
+        code.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// Whether a cookie holds it.
+    pub(crate) fn admits_ticket(&self, given: &str) -> bool {
+        let ours = hmac::sign(&self.code, self.workspace_ticket().as_bytes());
+        hmac::verify(&self.code, given.as_bytes(), ours.as_ref()).is_ok()
     }
 
     /// Looks at a key. To have none is no attempt to guess one.

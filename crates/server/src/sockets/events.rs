@@ -83,11 +83,11 @@ impl Protocol for Events {
                 let is_old = Some(seq) <= self.history;
                 match &self.resend {
                     Resend::Since(since) if is_old && event.timestamp < *since => None,
-                    _ => feed.resident.wire.text(&event),
+                    _ => feed.resident.wire().text(&event),
                 }
             }
             Item::State(state) => Some(state.text.clone()),
-            Item::Live(piece) if feed.resident.agent.streams() => delta(&piece),
+            Item::Live(piece) if feed.resident.streams() => delta(&piece),
             Item::Live(_) | Item::Farewell(_) => None,
         };
         frame.into_iter().collect()

@@ -183,6 +183,13 @@ impl Desk {
         tokio::time::timeout(LIMIT, looking).await.expect("it never ends")
     }
 
+    /// Asks for something that is refused; gives back status and reason.
+    pub(crate) async fn refusal(&self, method: Method, path: &str, body: Value) -> (u16, Value) {
+        let (status, body) = self.ask(method, path, Some(body)).await;
+        assert!(!status.is_success(), "{path}: {status} {body}");
+        (status.as_u16(), body["detail"].clone())
+    }
+
     pub(crate) async fn events(&self, talk: &Talk) -> Vec<Value> {
         let page = self.get(&talk.path("/events/search")).await;
         page["items"].as_array().unwrap().clone()

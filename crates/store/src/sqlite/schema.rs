@@ -9,7 +9,8 @@ pub(super) const APPLICATION_ID: i64 = 0x6465_6674;
 
 /// The steps from an empty file to the present schema. A file's version (`PRAGMA user_version`) is the number
 /// of steps it has taken. Never change a step that was released: add one.
-const MIGRATIONS: &[&str] = &["
+const MIGRATIONS: &[&str] = &[
+    "
     CREATE TABLE conversations (
         key INTEGER PRIMARY KEY AUTOINCREMENT,
         id TEXT NOT NULL UNIQUE, -- without dashes
@@ -74,7 +75,10 @@ const MIGRATIONS: &[&str] = &["
     INSERT INTO places SELECT conversation, seq, number FROM events ORDER BY conversation, seq;
     CREATE TABLE placed (number INTEGER NOT NULL) STRICT; -- one row
     INSERT INTO placed SELECT coalesce(max(number), 0) FROM events;
-"];
+",
+    // Whatever is kept beside conversations. Secret texts come here sealed.
+    "CREATE TABLE documents (key TEXT PRIMARY KEY, text TEXT NOT NULL) STRICT, WITHOUT ROWID;",
+];
 
 /// The version that this program writes.
 #[allow(clippy::cast_possible_wrap)] // a handful

@@ -1,0 +1,121 @@
+//! Commands that clients run themselves, beside the agent: started in executors, and remembered here.
+
+mod history;
+mod run;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use deft_executor::ShellCommand;
+use deft_types::{BashCommand, BashOutput, ConversationId, Extra};
+use serde_json::Value;
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+pub(crate) use self::history::{Filter, History, id as event_id};
+use self::run::Run;
+use crate::app::App;
+use crate::failure::Failure;
+use crate::info::utc;
+use crate::places::absolute;
+use crate::request::{given, object, text};
+
+/// Seconds that a command may take where nobody says otherwise, and at most.
+const DEFAULT_TIMEOUT: u64 = 300;
+const MAX_TIMEOUT: u64 = 24 * 60 * 60;
+/// Conversations whose commands are remembered; beyond it those that run nothing are forgotten.
+const MAX_HISTORIES: usize = 1000;
+
+/// A command that a client sent.
+pub(crate) struct BashRequest {
+    command: String,
+    cwd: Option<String>,
+    timeout: u64,
+}
+
+impl BashRequest {
+    pub(crate) fn read(body: &Value) -> Result<Self, Failure> {
+        let command = text(body, "command")?.to_owned();
+        let cwd = given(object(body)?, "cwd").and_then(Value::as_str);
+        let timeout = body["timeout"].as_u64().unwrap_or(DEFAULT_TIMEOUT);
+        Ok(Self {
+            command,
+            cwd: cwd.map(str::to_owned),
+            timeout: timeout.clamp(1, MAX_TIMEOUT),
+        })
+    }
+}
+
+/// See the module.
+#[derive(Default)]
+pub(crate) struct Bash {
+    histories: Mutex<HashMap<Option<ConversationId>, Arc<History>>>,
+    pub(crate) stopping: CancellationToken,
+}
+
+impl Bash {
+    /// The commands of a conversation, or those that belong to none.
+    pub(crate) fn history(&self, scope: Option<ConversationId>) -> Arc<History> {
+        let mut histories = self.histories();
+        if histories.len() >= MAX_HISTORIES {
+            histories.retain(|_, history| history.is_running());
+        }
+        Arc::clone(histories.entry(scope).or_default())
+    }
+
+    /// Starts a command. Its whole output comes when it has ended.
+    pub(crate) async fn start(
+        &self,
+        app: &App,
+        scope: Option<ConversationId>,
+        request: BashRequest,
+    ) -> Result<(BashCommand, oneshot::Receiver<BashOutput>), Failure> {
+        app.activity.note();
+        let site = match (scope, &request.cwd) {
+            (Some(id), None) => app.places.of_conversation(app, id).await?,
+            (scope, Some(cwd)) => app.places.site(app, scope, &absolute(cwd)?, "cwd").await?,
+            (None, None) => {
+                let here = &app.places.current_dir;
+                app.places.site(app, None, here, "cwd").await?
+            }
+        };
+        let client = app.places.reach(app, &site).await?;
+        let command = BashCommand {
+            command: request.command,
+            cwd: request.cwd,
+            timeout: request.timeout,
+            id: Uuid::new_v4(),
+            timestamp: utc(SystemTime::now()),
+            extra: Extra::new(),
+        };
+        let shell = ShellCommand {
+            command: command.command.clone(),
+            directory: command.cwd.clone(),
+            env: BTreeMap::new(),
+            timeout_ms: Some(command.timeout.saturating_mul(1000)),
+        };
+        let (sender, ended) = oneshot::channel();
+        let history = self.history(scope);
+        history.add(command.clone().into());
+        history.begin(command.id, |stop| {
+            let run = Run::new(command.id, Arc::clone(&history), client, stop);
+            async move {
+                let output = run.carry_out(shell).await;
+                let _ = sender.send(output); // nobody may be waiting
+            }
+        });
+        Ok((command, ended))
+    }
+
+    /// Stops to follow commands; they go on in their executors.
+    pub(crate) fn stop(&self) {
+        self.stopping.cancel();
+        self.histories().values().for_each(|history| history.abandon());
+    }
+
+    fn histories(&self) -> MutexGuard<'_, HashMap<Option<ConversationId>, Arc<History>>> {
+        self.histories.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

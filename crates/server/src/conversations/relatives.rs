@@ -1,0 +1,100 @@
+//! Conversations that come from others: copies and children.
+
+use std::time::SystemTime;
+
+use axum::http::StatusCode;
+use deft_engine::{Fork, ForkError, RealWorld, fork};
+use deft_store::{NewConversation, StoreError};
+use deft_types::{ConversationId, EventId, Message};
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use super::Conversations;
+use crate::catalog::field;
+use crate::failure::Failure;
+use crate::request::StartRequest;
+
+/// A copy that a client wants.
+pub(crate) struct ForkRequest {
+    pub(crate) id: Option<ConversationId>,
+    pub(crate) title: Option<String>,
+    pub(crate) tags: Map<String, Value>,
+    /// Up to here; without it, all.
+    pub(crate) at: Option<EventId>,
+    /// Whether what the other has cost counts in the copy too.
+    pub(crate) keep_stats: bool,
+}
+
+impl Conversations {
+    /// Begins a conversation as a copy of another.
+    pub(crate) async fn fork(
+        &self,
+        source: ConversationId,
+        request: ForkRequest,
+    ) -> Result<ConversationId, Failure> {
+        let missing = || Failure::new(StatusCode::NOT_FOUND, "Source conversation not found");
+        let described = self.catalog.find(source).await?.ok_or_else(missing)?;
+        let id = request.id.unwrap_or_else(|| ConversationId(Uuid::new_v4()));
+        let mut settings = self.catalog.new_settings(id, &described.request, &request.tags)?;
+        settings.insert(field::FORKED_FROM.to_owned(), json!(source));
+        settings.insert(field::FORKED_AT.to_owned(), json!(request.at));
+        let new = NewConversation {
+            id,
+            created_at: SystemTime::now(),
+            workspace: described.record.workspace,
+            settings: Value::Object(settings),
+        };
+        let copy = Fork {
+            at: request.at,
+            keep_stats: request.keep_stats,
+        };
+        match fork(self.catalog.store.as_ref(), source, new, copy, &RealWorld).await {
+            Ok(()) => {}
+            Err(ForkError::NoSuchEvent(event)) => {
+                let sentence = format!("Unknown from_event_id: {event}");
+                return Err(Failure::new(StatusCode::NOT_FOUND, sentence));
+            }
+            Err(ForkError::Store(StoreError::Exists(id))) => {
+                let sentence = format!("Conversation with id {id} already exists");
+                return Err(Failure::new(StatusCode::CONFLICT, sentence));
+            }
+            Err(ForkError::Store(error)) => return Err(error.into()),
+        }
+        if request.title.is_some() {
+            self.catalog.change(id, request.title, None).await?;
+        }
+        Ok(id)
+    }
+
+    /// Begins a conversation that does a part of another's work, with the same agent in the same workspace.
+    pub(crate) async fn begin_child(
+        &self,
+        parent: ConversationId,
+        task: Message,
+        title: Option<String>,
+    ) -> Result<ConversationId, Failure> {
+        let described = self.catalog.get(parent).await?;
+        let id = ConversationId(Uuid::new_v4());
+        let mut kept = described.request.clone();
+        kept.insert("conversation_id".to_owned(), json!(id));
+        kept.insert("parent_conversation_id".to_owned(), json!(parent));
+        let request = StartRequest {
+            id: Some(id),
+            parent: Some(parent),
+            working_dir: described.record.workspace.clone(),
+            initial_message: Some(task),
+            tags: Map::new(),
+            kept,
+        };
+        let mut children = described.children();
+        children.push(json!(id));
+        self.create(request).await?;
+        self.catalog
+            .note(parent, field::CHILDREN, children.into())
+            .await?;
+        if title.is_some() {
+            self.catalog.change(id, title, None).await?;
+        }
+        Ok(id)
+    }
+}

@@ -1,0 +1,140 @@
+//! What clients can do with a conversation besides talking to it.
+
+use axum::http::StatusCode;
+use deft_engine::{AsideError, CommandError};
+use deft_types::{ConfirmationPolicy, ConversationId, EventId, SecurityAnalyzer, Status};
+use serde_json::{Map, Value, json};
+
+use super::Conversations;
+use crate::entrusted::secrets_of;
+use crate::failure::Failure;
+use crate::resident::Resident;
+
+impl Conversations {
+    /// Lets the actions that wait run.
+    pub(crate) async fn approve(&self, resident: &Resident) -> Result<(), Failure> {
+        self.take_place(resident)?;
+        self.run_engine(resident).await?; // what runs already needs no word
+        resident.tell_state();
+        Ok(())
+    }
+
+    /// Says no to the actions that wait.
+    pub(crate) async fn reject(&self, resident: &Resident, reason: String) -> Result<(), Failure> {
+        let engine = self.engine(resident).await?;
+        self.checked(resident, engine.reject(reason).await)?;
+        resident.tell_state();
+        Ok(())
+    }
+
+    /// Changes which actions wait for a word.
+    pub(crate) async fn set_policy(
+        &self,
+        resident: &Resident,
+        policy: ConfirmationPolicy,
+    ) -> Result<(), Failure> {
+        let engine = self.engine(resident).await?;
+        let kept = json!(policy);
+        self.checked(resident, engine.set_policy(policy).await)?;
+        self.catalog
+            .change_request(resident.id, "confirmation_policy", kept)
+            .await?;
+        Ok(())
+    }
+
+    /// Changes who judges actions.
+    pub(crate) async fn set_analyzer(
+        &self,
+        resident: &Resident,
+        analyzer: Option<SecurityAnalyzer>,
+    ) -> Result<(), Failure> {
+        let engine = self.engine(resident).await?;
+        let kept = json!(analyzer);
+        self.checked(resident, engine.set_analyzer(analyzer).await)?;
+        self.catalog
+            .change_request(resident.id, "security_analyzer", kept)
+            .await?;
+        Ok(())
+    }
+
+    /// Stands at another event.
+    pub(crate) async fn navigate(&self, resident: &Resident, to: Option<EventId>) -> Result<(), Failure> {
+        let engine = self.engine(resident).await?;
+        match engine.navigate(to).await {
+            Err(CommandError::NoSuchEvent(id)) => Err(Failure::new(
+                StatusCode::NOT_FOUND,
+                format!("Unknown event_id: {id}"),
+            )),
+            moved => self.checked(resident, moved),
+        }
+    }
+
+    /// Makes room in what the model sees.
+    pub(crate) async fn condense(&self, resident: &Resident) -> Result<(), Failure> {
+        let described = self.catalog.get(resident.id).await?;
+        if !described.agent.condenses() {
+            return Err(Failure::new(
+                StatusCode::CONFLICT,
+                "Cannot condense conversation: No condenser configured",
+            ));
+        }
+        let engine = self.engine(resident).await?;
+        self.checked(resident, engine.condense().await)
+    }
+
+    /// Asks the model something on the side.
+    pub(crate) async fn ask(&self, resident: &Resident, question: &str) -> Result<String, Failure> {
+        let engine = self.engine(resident).await?;
+        match engine.ask_aside(question).await {
+            Ok(answer) => Ok(answer),
+            Err(AsideError::Command(error)) => self.checked(resident, Err(error)),
+            Err(AsideError::Model(error)) => {
+                let sentence = format!("the model could not answer: {error}");
+                Err(Failure::internal(&sentence, &error))
+            }
+        }
+    }
+
+    /// Gives a conversation more secrets, or other values for those it has.
+    pub(crate) async fn add_secrets(
+        &self,
+        id: ConversationId,
+        sent: &Map<String, Value>,
+    ) -> Result<(), Failure> {
+        let before = self.catalog.get(id).await?.request;
+        let before = before.get("secrets").and_then(Value::as_object);
+        let mut secrets = before.cloned().unwrap_or_default();
+        secrets.extend(sent.clone());
+        let all = Map::from_iter([("secrets".to_owned(), Value::Object(secrets.clone()))]);
+        let values = secrets_of(&all)?;
+        self.catalog
+            .change_request(id, "secrets", Value::Object(secrets))
+            .await?;
+        let resident = self.resident(id).await?;
+        if let Some(running) = resident.engine.get() {
+            running.workspace.change(values).await;
+        }
+        Ok(())
+    }
+
+    /// Waits until it does not run any more.
+    pub(crate) async fn settled(&self, resident: &Resident) -> Result<Status, Failure> {
+        Ok(self.engine(resident).await?.settled().await.status)
+    }
+
+    /// Lets another model answer from now on, and when the conversation is opened again.
+    pub(crate) async fn switch_model(
+        &self,
+        resident: &Resident,
+        llm: &Map<String, Value>,
+    ) -> Result<(), Failure> {
+        let agent = self.catalog.get(resident.id).await?.agent.with_llm(llm);
+        let engine = self.engine(resident).await?;
+        self.catalog
+            .change_request(resident.id, "agent", agent.stored().clone())
+            .await?;
+        resident.show(&agent);
+        let switched = engine.switch_model(agent.model().to_owned(), self.model(&agent));
+        self.checked(resident, switched.await)
+    }
+}

@@ -1,0 +1,198 @@
+//! Where files, repositories and commands of clients are: beneath a conversation's workspace, or beneath the
+//! directories that the server may use for anybody. Only executors touch them.
+
+use std::path::{Component, Path, PathBuf};
+
+use axum::http::StatusCode;
+use deft_executor::Client;
+use deft_store::Search;
+use deft_types::ConversationId;
+use ring::digest;
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::app::App;
+use crate::failure::Failure;
+
+/// Conversations whose workspaces are looked through for a path.
+const MAX_LOOKED_AT: usize = 1000;
+/// What nobody fetches from a home directory by a route that names no conversation.
+const PRIVATE: [&str; 12] = [
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".kube",
+    ".docker",
+    ".config/gcloud",
+    ".config/gh",
+    ".netrc",
+    ".git-credentials",
+    ".pgpass",
+    ".deft",
+];
+
+/// What the server may use for requests that name no conversation.
+pub(crate) struct Places {
+    pub(crate) home: PathBuf,
+    pub(crate) roots: Vec<PathBuf>,
+    pub(crate) data_dir: PathBuf,
+    pub(crate) current_dir: PathBuf,
+}
+
+/// A directory with its executor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Site {
+    id: ConversationId,
+    pub(crate) root: PathBuf,
+}
+
+/// A path without `.` and `..`, which must be absolute.
+pub(crate) fn absolute(path: &str) -> Result<PathBuf, Failure> {
+    let path = Path::new(path);
+    if !path.is_absolute() {
+        return Err(Failure::new(StatusCode::BAD_REQUEST, "Path must be absolute"));
+    }
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(plain.pop()),
+            Component::CurDir => {}
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => plain.push(part),
+        }
+    }
+    Ok(plain)
+}
+
+impl Places {
+    /// Where a path may be used. `what` is what the client calls it.
+    pub(crate) async fn site(
+        &self,
+        app: &App,
+        conversation: Option<ConversationId>,
+        path: &Path,
+        what: &str,
+    ) -> Result<Site, Failure> {
+        if let Some(id) = conversation {
+            let site = self.of_conversation(app, id).await?;
+            if path.starts_with(&site.root) {
+                return Ok(site);
+            }
+            let sentence = format!("{what} must be inside the conversation workspace");
+            return Err(Failure::refused(sentence));
+        }
+        let known = self.known(app, path).await?;
+        let root = known.into_iter().max_by_key(|root| root.as_os_str().len());
+        match root {
+            Some(root) if !self.is_private(path, &root) => Ok(Site {
+                id: id_of(&root),
+                root,
+            }),
+            _ => Err(Failure::new(
+                StatusCode::FORBIDDEN,
+                format!("{what} is outside of the directories that this server may use"),
+            )),
+        }
+    }
+
+    /// The workspace of a conversation.
+    pub(crate) async fn of_conversation(&self, app: &App, id: ConversationId) -> Result<Site, Failure> {
+        let record = app.conversations.catalog.store.conversation(id).await?;
+        let record = record.ok_or_else(Failure::not_found)?;
+        Ok(Site {
+            id,
+            root: PathBuf::from(record.workspace),
+        })
+    }
+
+    /// The directories that may be used and have this path.
+    async fn known(&self, app: &App, path: &Path) -> Result<Vec<PathBuf>, Failure> {
+        let mut roots: Vec<_> = self
+            .roots
+            .iter()
+            .filter(|root| path.starts_with(root))
+            .cloned()
+            .collect();
+        let remembered = app.documents.get("workspaces").await?.unwrap_or_default();
+        let lists = remembered.as_object().into_iter().flatten();
+        let paths = lists.flat_map(|(_, list)| list.as_array().into_iter().flatten());
+        roots.extend(
+            paths
+                .filter_map(|item| item["path"].as_str())
+                .map(PathBuf::from)
+                .filter(|root| path.starts_with(root)),
+        );
+        if roots.is_empty() || path.starts_with(&self.data_dir) {
+            let store = &app.conversations.catalog.store;
+            let recent = store.search(Search::default(), MAX_LOOKED_AT).await?;
+            let workspaces = recent.into_iter().map(|record| PathBuf::from(record.workspace));
+            roots.extend(workspaces.filter(|root| path.starts_with(root)));
+        }
+        Ok(roots)
+    }
+
+    /// Whether a path holds our own state or other secrets, and nobody has made it a workspace.
+    fn is_private(&self, path: &Path, root: &Path) -> bool {
+        let hidden = PRIVATE.map(|name| self.home.join(name));
+        let mut private = hidden.iter().chain([&self.data_dir]);
+        private.any(|private| path.starts_with(private) && !root.starts_with(private))
+    }
+
+    /// A way to the executor there.
+    pub(crate) async fn reach(&self, app: &App, site: &Site) -> Result<Client, Failure> {
+        let workspace = app.conversations.workspace(site.id, &site.root)?;
+        let unreachable = |error: &dyn std::fmt::Display| {
+            Failure::internal(
+                "the workspace cannot be reached; the server's log says why",
+                error,
+            )
+        };
+        let stream = workspace.open().await.map_err(|error| unreachable(&error))?;
+        Client::connect(stream).await.map_err(|error| unreachable(&error))
+    }
+}
+
+/// A directory that belongs to no conversation has an executor of its own, always under the same id.
+fn id_of(root: &Path) -> ConversationId {
+    let digest = digest::digest(&digest::SHA256, root.as_os_str().as_encoded_bytes());
+    let mut bytes = [0; 16];
+    bytes
+        .iter_mut()
+        .zip(digest.as_ref())
+        .for_each(|(byte, from)| *byte = *from);
+    ConversationId(Uuid::from_bytes(bytes))
+}
+
+/// The path that a query names.
+pub(crate) fn asked_path(query: &crate::extract::Query) -> Result<&str, crate::validation::Issue> {
+    let missing = || crate::validation::Issue::missing(&["query", "path"], &Value::Null);
+    query.get("path").ok_or_else(missing)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_absolute_and_has_no_way_back() {
+        assert!(absolute("relative").is_err());
+        assert_eq!(absolute("/a/../b/./c").unwrap(), Path::new("/b/c"));
+        assert_eq!(absolute("/../../etc").unwrap(), Path::new("/etc"));
+    }
+
+    #[test]
+    fn keys_and_our_own_state_are_private_unless_somebody_works_there() {
+        let places = Places {
+            home: "/home/u".into(),
+            roots: vec!["/home/u".into()],
+            data_dir: "/home/u/data".into(),
+            current_dir: "/home/u".into(),
+        };
+        let home = Path::new("/home/u");
+        assert!(places.is_private(Path::new("/home/u/.ssh/id_ed25519"), home));
+        assert!(places.is_private(Path::new("/home/u/data/vault-key"), home));
+        assert!(!places.is_private(Path::new("/home/u/project/a"), home));
+        let workspace = Path::new("/home/u/data/work");
+        assert!(!places.is_private(Path::new("/home/u/data/work/a"), workspace));
+    }
+}

@@ -1,0 +1,59 @@
+//! Conversations that do a part of another's work.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use deft_types::{Message, Role};
+use serde_json::{Value, json};
+
+use crate::app::App;
+use crate::extract::{Id, JsonBody};
+use crate::failure::Failure;
+use crate::request::{checked_title, given, object, text};
+use crate::router::Route;
+use crate::validation::Issue;
+
+const ISOLATIONS: [&str; 2] = ["worktree", "shared"];
+
+pub(crate) fn table() -> Vec<Route> {
+    vec![Route::post(
+        "/api/conversations/{conversation_id}/children",
+        begin,
+    )]
+}
+
+async fn begin(
+    State(app): State<Arc<App>>,
+    Id(parent): Id,
+    JsonBody(body): JsonBody,
+) -> Result<Response, Failure> {
+    let task = text(&body, "task")?;
+    let fields = object(&body)?;
+    let title = given(fields, "title").and_then(Value::as_str);
+    let title = title.map(checked_title).transpose()?;
+    match given(fields, "isolation").map_or("worktree", |isolation| isolation.as_str().unwrap_or_default()) {
+        "shared" => {}
+        "worktree" => {
+            return Err(Failure::refused(
+                "This server cannot make a worktree for a child conversation: send isolation 'shared'",
+            ));
+        }
+        other => return Err(Issue::choice(&["body", "isolation"], &ISOLATIONS, other).into()),
+    }
+    let task = Message::text(Role::User, task.to_owned());
+    let child = app.conversations.begin_child(parent, task, title).await?;
+    let described = app.conversations.catalog.get(child).await?;
+    let answer = json!({
+        "conversation_id": child,
+        "parent_conversation_id": parent,
+        "status": described.record.status,
+        "title": described.title,
+        "url": null,
+        "workspace": described.record.workspace,
+        "isolation": "shared",
+    });
+    Ok((StatusCode::CREATED, Json(answer)).into_response())
+}

@@ -1,0 +1,101 @@
+//! The model of a conversation: ask it on the side, make room for it, exchange it.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde_json::{Map, Value, json};
+
+use super::success;
+use crate::app::App;
+use crate::extract::{Id, JsonBody};
+use crate::failure::Failure;
+use crate::request::{object, text};
+use crate::router::Route;
+use crate::validation::Issue;
+
+pub(crate) fn table() -> Vec<Route> {
+    vec![
+        Route::post("/api/conversations/{conversation_id}/ask_agent", ask),
+        Route::post("/api/conversations/{conversation_id}/condense", condense),
+        Route::post("/api/conversations/{conversation_id}/switch_llm", switch),
+        Route::post(
+            "/api/conversations/{conversation_id}/switch_acp_model",
+            switch_acp_model,
+        ),
+        Route::post("/api/conversations/{conversation_id}/load_plugin", load_plugin),
+    ]
+}
+
+async fn ask(
+    State(app): State<Arc<App>>,
+    Id(id): Id,
+    JsonBody(body): JsonBody,
+) -> Result<Json<Value>, Failure> {
+    let question = text(&body, "question")?;
+    let resident = app.conversations.resident(id).await?;
+    let answer = app.conversations.ask(&resident, question).await?;
+    Ok(Json(json!({ "response": answer })))
+}
+
+async fn condense(State(app): State<Arc<App>>, Id(id): Id) -> Result<Json<Value>, Failure> {
+    let resident = app.conversations.resident(id).await?;
+    app.conversations.condense(&resident).await?;
+    Ok(success())
+}
+
+async fn switch(
+    State(app): State<Arc<App>>,
+    Id(id): Id,
+    JsonBody(body): JsonBody,
+) -> Result<Json<Value>, Failure> {
+    let llm = llm_of(&body)?;
+    let resident = app.conversations.resident(id).await?;
+    app.conversations.switch_model(&resident, llm).await?;
+    Ok(success())
+}
+
+/// The settings of a model that a body carries.
+pub(super) fn llm_of(body: &Value) -> Result<&Map<String, Value>, Failure> {
+    let place = &["body", "llm"];
+    match object(body)?.get("llm") {
+        Some(Value::Object(llm)) => match llm.get("model") {
+            Some(Value::String(_)) | None => Ok(llm),
+            Some(other) => {
+                let place = &["body", "llm", "model"];
+                Err(Issue::new("string_type", place, "Input should be a valid string", other).into())
+            }
+        },
+        None => Err(Issue::missing(place, body).into()),
+        Some(other) => {
+            Err(Issue::new("dict_type", place, "Input should be a valid dictionary", other).into())
+        }
+    }
+}
+
+async fn switch_acp_model(
+    State(app): State<Arc<App>>,
+    Id(id): Id,
+    JsonBody(body): JsonBody,
+) -> Result<Json<Value>, Failure> {
+    text(&body, "model")?;
+    app.conversations.catalog.get(id).await?;
+    Err(Failure::new(
+        StatusCode::BAD_REQUEST,
+        "switch_acp_model is only supported for ACP conversations.",
+    ))
+}
+
+async fn load_plugin(
+    State(app): State<Arc<App>>,
+    Id(id): Id,
+    JsonBody(body): JsonBody,
+) -> Result<Json<Value>, Failure> {
+    let plugin = text(&body, "plugin_ref")?;
+    app.conversations.catalog.get(id).await?;
+    Err(Failure::new(
+        StatusCode::BAD_REQUEST,
+        format!("Plugin '{plugin}' cannot be loaded: this installation has no plugins"),
+    ))
+}

@@ -1,0 +1,97 @@
+//! Secrets that have names: shared by all conversations, or of one.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde_json::{Value, json};
+
+use super::success;
+use crate::app::App;
+use crate::extract::{Id, JsonBody, Name};
+use crate::failure::Failure;
+use crate::request::{given, object};
+use crate::router::{Access, Route};
+use crate::validation::Issue;
+
+const FOLDER: &str = "secrets/";
+const MAX_NAME: usize = 64;
+
+pub(crate) fn table() -> Vec<Route> {
+    vec![
+        Route::get("/api/settings/secrets", Access::Key, list),
+        Route::put("/api/settings/secrets", put),
+        Route::get("/api/settings/secrets/{name}", Access::Key, get),
+        Route::delete("/api/settings/secrets/{name}", delete),
+        Route::post("/api/conversations/{conversation_id}/secrets", of_conversation),
+    ]
+}
+
+fn checked(name: &str) -> Result<String, Failure> {
+    let begins_well = name.starts_with(|c: char| c.is_ascii_alphabetic());
+    let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if begins_well && is_plain && name.len() <= MAX_NAME {
+        Ok(format!("{FOLDER}{name}"))
+    } else {
+        Err(Failure::refused(
+            "Invalid secret name format. Must start with a letter, contain only letters, numbers, and underscores, \
+             and be 1-64 characters long.",
+        ))
+    }
+}
+
+fn unknown() -> Failure {
+    Failure::new(StatusCode::NOT_FOUND, "Secret not found")
+}
+
+fn described(name: &str, secret: &Value) -> Value {
+    json!({"name": name, "description": secret["description"]})
+}
+
+async fn list(State(app): State<Arc<App>>) -> Result<Json<Value>, Failure> {
+    let all = app.documents.list(FOLDER).await?;
+    let secrets: Vec<_> = all.iter().map(|(name, secret)| described(name, secret)).collect();
+    Ok(Json(json!({ "secrets": secrets })))
+}
+
+async fn put(State(app): State<Arc<App>>, JsonBody(body): JsonBody) -> Result<Json<Value>, Failure> {
+    let text = |name: &str| match object(&body)?.get(name) {
+        Some(Value::String(text)) => Ok::<_, Failure>(text.clone()),
+        None => Err(Issue::missing(&["body", name], &body).into()),
+        Some(other) => Err(Issue::new(
+            "string_type",
+            &["body", name],
+            "Input should be a valid string",
+            other,
+        )
+        .into()),
+    };
+    let (name, value) = (text("name")?, text("value")?);
+    let secret = json!({"value": value, "description": body["description"]});
+    app.documents.put(&checked(&name)?, &secret).await?;
+    Ok(Json(described(&name, &secret)))
+}
+
+/// The secret itself, as plain text.
+async fn get(State(app): State<Arc<App>>, Name(name): Name) -> Result<String, Failure> {
+    let secret = app.documents.get(&checked(&name)?).await?.ok_or_else(unknown)?;
+    Ok(secret["value"].as_str().unwrap_or_default().to_owned())
+}
+
+async fn delete(State(app): State<Arc<App>>, Name(name): Name) -> Result<Json<Value>, Failure> {
+    app.documents.take(&checked(&name)?).await?.ok_or_else(unknown)?;
+    Ok(Json(json!({"deleted": true})))
+}
+
+async fn of_conversation(
+    State(app): State<Arc<App>>,
+    Id(id): Id,
+    JsonBody(body): JsonBody,
+) -> Result<Json<Value>, Failure> {
+    let Some(sent) = given(object(&body)?, "secrets").and_then(Value::as_object) else {
+        return Err(Issue::missing(&["body", "secrets"], &body).into());
+    };
+    app.conversations.add_secrets(id, sent).await?;
+    Ok(success())
+}

@@ -1,0 +1,99 @@
+//! The directories that a user works in, as their client remembers them.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde_json::{Value, json};
+
+use crate::app::App;
+use crate::extract::{JsonBody, Query};
+use crate::failure::Failure;
+use crate::request::object;
+use crate::router::{Access, Route};
+use crate::validation::Issue;
+
+const KEY: &str = "workspaces";
+const WORKSPACES: &str = "workspaces";
+const PARENTS: &str = "workspaceParents";
+/// The most that are remembered of each kind.
+const MAX_REMEMBERED: usize = 1000;
+
+pub(crate) fn table() -> Vec<Route> {
+    vec![
+        Route::get("/api/workspaces", Access::Key, list),
+        Route::post("/api/workspaces", add),
+        Route::delete("/api/workspaces", remove),
+        Route::post("/api/workspaces/parents", add_parents),
+        Route::delete("/api/workspaces/parents", remove_parent),
+    ]
+}
+
+fn none() -> Value {
+    json!({WORKSPACES: [], PARENTS: []})
+}
+
+async fn list(State(app): State<Arc<App>>) -> Result<Json<Value>, Failure> {
+    Ok(Json(app.documents.get(KEY).await?.unwrap_or_else(none)))
+}
+
+async fn add(State(app): State<Arc<App>>, JsonBody(body): JsonBody) -> Result<Json<Value>, Failure> {
+    remember(&app, WORKSPACES, &body, "workspaces").await
+}
+
+async fn add_parents(State(app): State<Arc<App>>, JsonBody(body): JsonBody) -> Result<Json<Value>, Failure> {
+    remember(&app, PARENTS, &body, "parents").await
+}
+
+async fn remember(app: &App, list: &str, body: &Value, field: &str) -> Result<Json<Value>, Failure> {
+    let Some(sent) = object(body)?.get(field).and_then(Value::as_array) else {
+        return Err(Issue::missing(&["body", field], body).into());
+    };
+    if let Some(wrong) = sent.iter().find(|item| !item["path"].is_string()) {
+        return Err(Issue::missing(&["body", field, "path"], wrong).into());
+    }
+    let changed = app.documents.change(KEY, |there| {
+        let mut all = there.unwrap_or_else(none);
+        if let Some(items) = all[list].as_array_mut() {
+            items.retain(|item| !sent.iter().any(|new| new["path"] == item["path"]));
+            items.extend(sent.iter().cloned());
+            if items.len() > MAX_REMEMBERED {
+                return Err(Failure::refused(format!(
+                    "At most {MAX_REMEMBERED} can be remembered"
+                )));
+            }
+        }
+        Ok((Some(all.clone()), all))
+    });
+    Ok(Json(changed.await?))
+}
+
+async fn remove(State(app): State<Arc<App>>, query: Query) -> Result<Json<Value>, Failure> {
+    forget(&app, WORKSPACES, &query, "Workspace not found").await
+}
+
+async fn remove_parent(State(app): State<Arc<App>>, query: Query) -> Result<Json<Value>, Failure> {
+    forget(&app, PARENTS, &query, "Workspace parent not found").await
+}
+
+async fn forget(app: &App, list: &str, query: &Query, unknown: &str) -> Result<Json<Value>, Failure> {
+    let path = query
+        .get("path")
+        .ok_or_else(|| Issue::missing(&["query", "path"], &Value::Null))?;
+    let changed = app.documents.change(KEY, |there| {
+        let mut all = there.unwrap_or_else(none);
+        let items = all[list].as_array_mut();
+        let before = items.as_ref().map_or(0, |items| items.len());
+        let left = items.map_or(0, |items| {
+            items.retain(|item| item["path"] != path);
+            items.len()
+        });
+        if left == before {
+            return Err(Failure::new(StatusCode::NOT_FOUND, unknown));
+        }
+        Ok((Some(all), ()))
+    });
+    changed.await?;
+    Ok(Json(json!({"deleted": true})))
+}

@@ -1,0 +1,191 @@
+//! The settings that clients share: which agent to begin conversations with, and how.
+
+use axum::http::StatusCode;
+use serde_json::{Map, Value, json};
+
+use crate::agent::{self, Agent};
+use crate::documents::Documents;
+use crate::exposure::Exposure;
+use crate::failure::Failure;
+use crate::masking::Mask;
+use crate::vault::Vault;
+
+const KEY: &str = "settings";
+const DEFAULTS: &str = include_str!("settings/defaults.json");
+/// What stands for a secret in what a client was shown: it means that the secret stays.
+const STAYS: &str = "**********";
+/// The tools of an agent whose settings name none.
+const DEFAULT_TOOLS: [&str; 3] = ["terminal", "file_editor", "task_tracker"];
+
+/// The settings, complete. Hold secrets.
+#[derive(Clone)]
+pub(crate) struct Settings(Value);
+
+impl Settings {
+    pub(crate) async fn load(documents: &Documents) -> Result<Self, Failure> {
+        Ok(Self::from_stored(documents.get(KEY).await?))
+    }
+
+    fn from_stored(stored: Option<Value>) -> Self {
+        let mut settings: Value = serde_json::from_str(DEFAULTS).unwrap_or_default();
+        settings["agent_settings"]["llm"] = Value::Object(agent::llm_defaults());
+        if let Some(stored) = stored {
+            merge(&mut settings, &stored);
+        }
+        Self(settings)
+    }
+
+    /// Changes the settings; gives them as they are then.
+    pub(crate) async fn change(
+        documents: &Documents,
+        mut edit: impl FnMut(&mut Value) -> Result<(), Failure>,
+    ) -> Result<Self, Failure> {
+        documents
+            .change(KEY, |stored| {
+                let mut settings = Self::from_stored(stored);
+                edit(&mut settings.0)?;
+                Ok((Some(settings.0.clone()), settings))
+            })
+            .await
+    }
+
+    pub(crate) fn value(&self) -> &Value {
+        &self.0
+    }
+
+    pub(crate) fn active_profile(&self) -> Option<&str> {
+        self.0["active_profile"].as_str()
+    }
+
+    /// What a client is shown.
+    pub(crate) fn shown(&self, exposure: Exposure, vault: &Vault) -> Result<Value, Failure> {
+        let key = &self.0["agent_settings"]["llm"]["api_key"];
+        let is_set = key.as_str().is_some_and(|key| !key.is_empty());
+        let mut shown = exposure.apply(self.0.clone(), Mask::Asterisks, vault)?;
+        shown["llm_api_key_is_set"] = is_set.into();
+        Ok(shown)
+    }
+}
+
+/// Puts a change of the agent's or the conversation's settings in its place.
+pub(crate) fn change_part(settings: &mut Value, part: &str, diff: &Value) -> Result<(), Failure> {
+    let before = settings[part].clone();
+    merge(&mut settings[part], diff);
+    if fits(&before, &settings[part]) {
+        Ok(())
+    } else {
+        Err(Failure::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "Settings validation failed",
+        ))
+    }
+}
+
+/// Whether each value is of the type that was there before. Where there was none, any will do.
+fn fits(before: &Value, now: &Value) -> bool {
+    match (before, now) {
+        (Value::Null, _) | (_, Value::Null) => true,
+        (Value::Object(before), Value::Object(now)) => before
+            .iter()
+            .all(|(name, value)| now.get(name).is_none_or(|now| fits(value, now))),
+        (before, now) => std::mem::discriminant(before) == std::mem::discriminant(now),
+    }
+}
+
+/// Puts one value over another, field by field.
+pub(crate) fn merge(base: &mut Value, diff: &Value) {
+    match (base, diff) {
+        (Value::Object(base), Value::Object(diff)) => {
+            for (name, value) in diff {
+                merge(base.entry(name.clone()).or_insert(Value::Null), value);
+            }
+        }
+        (_, Value::String(text)) if text == STAYS => {}
+        (base, diff) => *base = diff.clone(),
+    }
+}
+
+/// Settings of an agent, with what they leave out.
+pub(crate) fn completed_agent(sent: &Value) -> Value {
+    let mut settings = Settings::from_stored(None).0["agent_settings"].take();
+    merge(&mut settings, sent);
+    settings
+}
+
+/// The agent that settings describe.
+pub(crate) fn agent_of(settings: &Value) -> Result<Agent, Failure> {
+    if settings["agent_kind"] == "acp" {
+        return Err(Failure::refused(
+            "This server cannot run ACP agents; send settings of kind 'openhands'",
+        ));
+    }
+    let llm = &settings["llm"];
+    let tools = match &settings["tools"] {
+        Value::Array(tools) => tools.clone(),
+        _ => DEFAULT_TOOLS
+            .map(|name| json!({"name": name, "params": {}}))
+            .to_vec(),
+    };
+    Agent::read(&json!({
+        "kind": "Agent",
+        "llm": llm,
+        "tools": tools,
+        "mcp_config": settings["mcp_config"],
+        "agent_context": settings["agent_context"],
+        "condenser": condenser(&settings["condenser"], llm),
+        "tool_concurrency_limit": settings["tool_concurrency_limit"],
+        "persona": settings["persona"],
+    }))
+}
+
+fn condenser(settings: &Value, llm: &Value) -> Value {
+    if settings["enabled"] != true {
+        return Value::Null;
+    }
+    let mut fields: Map<_, _> = settings.as_object().cloned().unwrap_or_default();
+    fields.remove("enabled");
+    fields.remove("condenser_kind");
+    let mut llm = llm.clone();
+    llm["usage_id"] = "condenser".into();
+    llm["stream"] = false.into();
+    fields.insert("llm".to_owned(), llm);
+    fields.insert("kind".to_owned(), "LLMSummarizingCondenser".into());
+    Value::Object(fields)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mask_that_comes_back_changes_nothing_and_a_wrong_type_is_refused() {
+        let mut settings = Settings::from_stored(None).0;
+        let part = "agent_settings";
+        change_part(
+            &mut settings,
+            part,
+            &json!({"llm": {"model": "m", "api_key": "sk-1"}}),
+        )
+        .unwrap();
+        change_part(
+            &mut settings,
+            part,
+            &json!({"llm": {"api_key": STAYS, "timeout": 5}}),
+        )
+        .unwrap();
+        assert_eq!(settings[part]["llm"]["api_key"], "sk-1");
+        assert_eq!(settings[part]["llm"]["timeout"], 5);
+        assert!(change_part(&mut settings, part, &json!({"llm": {"timeout": "abc"}})).is_err());
+    }
+
+    #[test]
+    fn settings_make_an_agent_that_condenses_with_its_own_model() {
+        let settings = completed_agent(&json!({"llm": {"model": "demo", "api_key": "sk-1"}}));
+        let agent = agent_of(&settings).unwrap();
+        assert_eq!(agent.model(), "demo");
+        assert!(agent.condenses());
+        assert_eq!(agent.stored()["condenser"]["llm"]["model"], "demo");
+        assert_eq!(agent.stored()["condenser"]["llm"]["usage_id"], "condenser");
+        assert_eq!(agent.stored()["tools"][0]["name"], "terminal");
+    }
+}

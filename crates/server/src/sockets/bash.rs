@@ -1,0 +1,115 @@
+//! The socket that tells what happens to commands, and takes more of them.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use axum::extract::ws::{Message, WebSocketUpgrade};
+use axum::extract::{Extension, State};
+use axum::http::HeaderMap;
+use axum::response::Response;
+use deft_types::{BashError, BashEvent, Extra};
+use serde_json::Value;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::time::{Instant, MissedTickBehavior};
+use uuid::Uuid;
+
+use super::{Line, PING_EVERY, SEND_LIMIT, code, enter, is_auth};
+use crate::app::App;
+use crate::bash::BashRequest;
+use crate::extract::{Peer, Query};
+use crate::info::utc;
+
+/// Opens it.
+pub(crate) async fn open(
+    State(app): State<Arc<App>>,
+    Extension(peer): Extension<Peer>,
+    headers: HeaderMap,
+    query: Query,
+    upgrade: WebSocketUpgrade,
+) -> Response {
+    let resend = query.get("resend_mode") == Some("all") || query.is_set("resend_all");
+    enter(
+        app,
+        peer,
+        &headers,
+        &query,
+        upgrade,
+        move |app, line| async move {
+            tell(&app, line, resend).await;
+        },
+    )
+}
+
+async fn tell(app: &App, mut line: Line, resend: bool) {
+    let (past, mut news) = app.bash.history(None).follow();
+    if resend && !line.send_all(past.iter().map(text)).await {
+        return;
+    }
+    let mut pings = tokio::time::interval(PING_EVERY);
+    pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut heard = Instant::now();
+    loop {
+        tokio::select! {
+            () = app.bash.stopping.cancelled() => {
+                return line.close(code::GOING_AWAY, "The server is stopping").await;
+            }
+            event = news.recv() => match event {
+                Ok(event) => if !line.send_all([text(&event)]).await { return },
+                Err(RecvError::Lagged(_)) => {
+                    return line.close(code::TRY_AGAIN_LATER, "Too slow; connect again").await;
+                }
+                Err(RecvError::Closed) => return,
+            },
+            message = line.0.recv() => {
+                heard = Instant::now();
+                match message {
+                    Some(Ok(Message::Text(sent))) => {
+                        if let Some(complaint) = take(app, &sent).await
+                            && !line.send_all([text(&complaint)]).await
+                        {
+                            return;
+                        }
+                    }
+                    Some(Ok(Message::Close(_)) | Err(_)) | None => return,
+                    Some(Ok(Message::Binary(_) | Message::Ping(_) | Message::Pong(_))) => {}
+                }
+            }
+            _ = pings.tick() => {
+                if heard.elapsed() > PING_EVERY + SEND_LIMIT || !line.send(Message::Ping(bytes::Bytes::new())).await {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+fn text(event: &BashEvent) -> String {
+    serde_json::to_string(event).unwrap_or_default()
+}
+
+/// Runs what a client sends, or says what is wrong with it.
+async fn take(app: &App, sent: &str) -> Option<BashEvent> {
+    let complaint = |code: &str, detail: String| {
+        Some(BashEvent::from(BashError {
+            id: Uuid::new_v4(),
+            timestamp: utc(SystemTime::now()),
+            code: code.to_owned(),
+            detail,
+            extra: Extra::new(),
+        }))
+    };
+    let sent: Value = match serde_json::from_str(sent) {
+        Ok(sent) => sent,
+        Err(error) => return complaint("JSONDecodeError", error.to_string()),
+    };
+    if is_auth(&sent) {
+        return None;
+    }
+    match BashRequest::read(&sent) {
+        Ok(request) => match app.bash.start(app, None, request).await {
+            Ok(_) => None,
+            Err(failure) => complaint("BashError", failure.detail()),
+        },
+        Err(failure) => complaint("ValidationError", failure.detail()),
+    }
+}

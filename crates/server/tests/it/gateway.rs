@@ -1,0 +1,96 @@
+//! Clients of the OpenAI API talk to an agent.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::desk::{Desk, KEY};
+
+async fn with_profile(script: &str) -> Desk {
+    let desk = Desk::new().await;
+    let model = desk.script("gateway.yaml", script);
+    desk.post("/api/profiles/p2", json!({"llm": {"model": model}}))
+        .await;
+    desk
+}
+
+/// Asks with the key as a bearer token, as clients of that API do.
+async fn ask(desk: &Desk, path: &str, body: Value) -> reqwest::Response {
+    let request = desk.request(Method::POST, path).bearer_auth(KEY);
+    request.json(&body).send().await.unwrap()
+}
+
+fn events(text: &str) -> Vec<Value> {
+    let data = text.lines().filter_map(|line| line.strip_prefix("data: "));
+    data.filter(|data| *data != "[DONE]")
+        .map(|data| serde_json::from_str(data).unwrap())
+        .collect()
+}
+
+#[tokio::test]
+async fn a_chat_is_answered_whole_and_piece_by_piece() {
+    let desk = with_profile("- text: Hello there.\n").await;
+    let models = desk.get("/v1/models").await;
+    let entry = json!({"id": "openhands_p2", "created": 0, "object": "model", "owned_by": "openhands"});
+    assert_eq!(models, json!({"object": "list", "data": [entry]}));
+    let mut body = json!({"model": "openhands_p2", "messages": [{"role": "user", "content": "hi"}]});
+    let whole: Value = ask(&desk, "/v1/chat/completions", body.clone())
+        .await
+        .json()
+        .await
+        .unwrap();
+    assert_eq!(
+        whole["choices"][0]["message"],
+        json!({"content": "Hello there.", "role": "assistant"})
+    );
+    assert_eq!(whole["object"], "chat.completion");
+    assert!(whole["usage"]["total_tokens"].as_u64().unwrap() > 0);
+    body["stream"] = true.into();
+    body["stream_options"] = json!({"include_usage": true});
+    let streamed = ask(&desk, "/v1/chat/completions", body).await;
+    assert_eq!(streamed.headers()["content-type"], "text/event-stream");
+    let text = streamed.text().await.unwrap();
+    assert!(text.ends_with("data: [DONE]\n\n"));
+    let chunks = events(&text);
+    let pieces: String = chunks
+        .iter()
+        .filter_map(|chunk| chunk["choices"][0]["delta"]["content"].as_str())
+        .collect();
+    assert_eq!(pieces, "Hello there.");
+    assert!(chunks.last().unwrap()["usage"]["total_tokens"].as_u64().unwrap() > 0);
+    let unknown = json!({"model": "nope", "messages": [{"role": "user", "content": "hi"}]});
+    let unknown = ask(&desk, "/v1/chat/completions", unknown).await;
+    assert_eq!(unknown.status(), 404);
+    let refused = desk
+        .request(Method::GET, "/v1/models")
+        .bearer_auth("wrong")
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(refused.status(), 401);
+}
+
+#[tokio::test]
+async fn a_response_can_be_gone_on_from() {
+    let desk = with_profile("- text: First.\n- text: Second.\n").await;
+    let body = json!({"model": "openhands_p2", "input": "hi", "instructions": "be brief"});
+    let first: Value = ask(&desk, "/v1/responses", body).await.json().await.unwrap();
+    assert_eq!(first["output"][0]["content"][0]["text"], "First.");
+    assert_eq!(
+        (&first["status"], &first["instructions"]),
+        (&json!("completed"), &json!("be brief"))
+    );
+    let next = json!({"model": "openhands_p2", "input": "and?", "previous_response_id": first["id"], "stream": true});
+    let text = ask(&desk, "/v1/responses", next).await.text().await.unwrap();
+    let told = events(&text);
+    assert_eq!(told[0]["type"], "response.created");
+    let last = told.last().unwrap();
+    assert_eq!(last["type"], "response.completed");
+    assert_eq!(last["response"]["output"][0]["content"][0]["text"], "Second.");
+    assert_eq!(
+        desk.get("/api/conversations/count").await,
+        1,
+        "it is the same conversation"
+    );
+    let nowhere = json!({"model": "openhands_p2", "input": "x", "previous_response_id": "resp_nope"});
+    assert_eq!(ask(&desk, "/v1/responses", nowhere).await.status(), 404);
+}

@@ -1,0 +1,60 @@
+//! Our table of routes beside the contract's list of paths.
+
+use std::collections::BTreeSet;
+
+/// Every method and path of the contract, from its `OpenAPI` document.
+const CONTRACT: &str = include_str!("../data/contract_paths.txt");
+
+/// What the contract has and we have not, and why.
+const NOT_OURS: [(&str, &str); 0] = [];
+
+/// What we have and the contract has not, and why.
+const ONLY_OURS: [(&str, &str); 6] = [
+    (
+        "GET /api/tools",
+        "the contract's server redirects it without listing it",
+    ),
+    (
+        "GET /api/conversations/{}/stream",
+        "the frames of the session socket as server-sent events",
+    ),
+    (
+        "GET /api/conversations/{}/workspace/",
+        "the contract's server answers it without listing it",
+    ),
+    ("GET /sockets/events/{}", "sockets are not listed"),
+    ("GET /sockets/session/{}", "sockets are not listed"),
+    ("GET /sockets/bash-events", "sockets are not listed"),
+];
+
+/// A path without the names of its parameters, which are nobody's business.
+fn plain(path: &str) -> String {
+    let part = |part: &str| {
+        if part.starts_with('{') {
+            "{}".to_owned()
+        } else {
+            part.to_owned()
+        }
+    };
+    path.split('/').map(part).collect::<Vec<_>>().join("/")
+}
+
+#[test]
+fn every_difference_between_our_routes_and_the_contract_has_its_reason() {
+    let contract: BTreeSet<_> = CONTRACT.lines().map(plain_line).collect();
+    let ours: BTreeSet<_> = deft_server::routes()
+        .into_iter()
+        .map(|(method, path, _)| format!("{method} {}", plain(path)))
+        .collect();
+    let missing: Vec<_> = contract.difference(&ours).map(String::as_str).collect();
+    let expected: Vec<_> = NOT_OURS.iter().map(|(route, _)| *route).collect();
+    assert_eq!(missing, expected, "what the contract has and we have not");
+    let extra: BTreeSet<_> = ours.difference(&contract).map(String::as_str).collect();
+    let expected: BTreeSet<_> = ONLY_OURS.iter().map(|(route, _)| *route).collect();
+    assert_eq!(extra, expected, "what we have and the contract has not");
+}
+
+fn plain_line(line: &str) -> String {
+    let (method, path) = line.split_once(' ').unwrap();
+    format!("{method} {}", plain(path))
+}

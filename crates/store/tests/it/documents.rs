@@ -1,0 +1,49 @@
+//! Small texts that are kept beside the logs.
+
+use deft_store::{Options, SqliteStore, Store as _};
+
+#[tokio::test]
+async fn a_document_is_replaced_only_by_who_knows_what_it_says() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(directory.path().join("deft.db"), Options::default()).unwrap();
+    let text = |text: &str| Some(text.to_owned());
+    let swap = async |from: Option<String>, to: Option<String>| {
+        store.swap_document("a/1".to_owned(), from, to).await.unwrap()
+    };
+    assert!(swap(None, text("one")).await);
+    assert!(!swap(None, text("two")).await, "somebody was faster");
+    assert!(!swap(text("other"), None).await);
+    assert_eq!(store.document("a/1").await.unwrap(), text("one"));
+    assert!(swap(text("one"), text("two")).await);
+    assert!(
+        store
+            .swap_document("a/2".to_owned(), None, text("x"))
+            .await
+            .unwrap()
+    );
+    assert!(
+        store
+            .swap_document("b/1".to_owned(), None, text("y"))
+            .await
+            .unwrap()
+    );
+    let found = store.documents("a/").await.unwrap();
+    let expected = [("a/1", "two"), ("a/2", "x")].map(|(key, text)| (key.to_owned(), text.to_owned()));
+    assert_eq!(found, expected);
+    assert!(swap(text("two"), None).await);
+    assert_eq!(store.document("a/1").await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_file_of_the_first_version_gets_its_documents() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("deft.db");
+    drop(SqliteStore::open(&path, Options::default()).unwrap());
+    {
+        let file = rusqlite::Connection::open(&path).unwrap();
+        file.execute_batch("DROP TABLE documents; PRAGMA user_version = 2")
+            .unwrap();
+    }
+    let store = SqliteStore::open(&path, Options::default()).unwrap();
+    assert_eq!(store.document("a").await.unwrap(), None);
+}
