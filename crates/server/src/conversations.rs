@@ -31,10 +31,10 @@ use uuid::Uuid;
 use crate::agent::Agent;
 use crate::catalog::{Catalog, Described};
 use crate::composition::{Composition, Unopened};
-use crate::entrusted::{Entrusted, secrets_of};
 use crate::failure::Failure;
 use crate::request::StartRequest;
 use crate::resident::{Farewell, Resident, Running};
+use crate::secrets::secrets_of;
 
 /// How long a conversation may take to end what it is doing when it is deleted or the server stops.
 const CLOSE_LIMIT: Duration = Duration::from_secs(10);
@@ -261,13 +261,12 @@ impl Conversations {
             .map(|spec| -> Arc<dyn Tool> { Arc::new(ClientTool::new(spec, results.clone())) });
         let host = clients.fold(Toolbox::host().only(|tool| agent.wants(tool)), Toolbox::with);
         let secrets = secrets_of(&described.request)?;
-        let workspace = Arc::new(Entrusted::new(place.workspace, secrets));
         let parts = Parts {
             store: Arc::clone(&self.catalog.store),
             lease: self.catalog.store.acquire(id, &self.owner).await?,
             model,
             model_name: described.agent.model().to_owned(),
-            workspace: Arc::clone(&workspace) as Arc<dyn Workspace>,
+            workspace: place.workspace,
             directory: described.record.workspace.clone(),
             tools: place.tools.into_iter().filter(|tool| agent.wants(tool)).collect(),
             host,
@@ -278,15 +277,13 @@ impl Conversations {
             limits: limits(&described),
             safety: described.safety(),
             memory: Memory::default(),
-            outfit: Outfit::default(),
+            outfit: Outfit {
+                secrets,
+                ..Outfit::default()
+            },
         };
         let conversation = Conversation::open(parts).await?;
-        Ok(resident.watch(
-            Arc::clone(&self.catalog),
-            conversation,
-            &described.record,
-            workspace,
-        ))
+        Ok(resident.watch(Arc::clone(&self.catalog), conversation, &described.record))
     }
 
     fn model(&self, agent: &Agent) -> Arc<dyn Model> {

@@ -14,7 +14,6 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::agent::Agent;
 use crate::catalog::Catalog;
-use crate::entrusted::Entrusted;
 use crate::info::Snapshot;
 use crate::wire::Wire;
 
@@ -73,8 +72,6 @@ impl Shown {
 /// The engine, with the task that tells watchers about it.
 pub(crate) struct Running {
     pub(crate) conversation: Conversation,
-    /// Where its tools run.
-    pub(crate) workspace: Arc<Entrusted>,
     _watcher: AbortOnDropHandle<()>,
 }
 
@@ -191,7 +188,6 @@ impl Resident {
         catalog: Arc<Catalog>,
         conversation: Conversation,
         now: &ConversationRecord,
-        workspace: Arc<Entrusted>,
     ) -> Running {
         let from = now.last_seq.map_or(Seq::FIRST, Seq::next);
         let watcher = Watcher {
@@ -203,7 +199,6 @@ impl Resident {
         };
         Running {
             conversation,
-            workspace,
             _watcher: AbortOnDropHandle::new(tokio::spawn(watcher.run(from, now.status))),
         }
     }

@@ -19,8 +19,8 @@ async fn a_workspace_goes_back_to_a_checkpoint_and_forward_again() {
 
     fs::write(home.work().join("file"), "one").unwrap();
     let executors = home.root.path().join(".deft/executors");
-    let directory = fs::read_dir(executors).unwrap().next().unwrap().unwrap().path();
-    let client = Client::connect(UnixStream::connect(directory.join("socket")).await.unwrap())
+    let socket = executors.join(id.replace('-', "")).join("in/socket"); // in: what a sandbox sees of it
+    let client = Client::connect(UnixStream::connect(socket).await.unwrap())
         .await
         .unwrap();
     client.checkpoint("before\u{1b}[2J it".to_owned()).await.unwrap();

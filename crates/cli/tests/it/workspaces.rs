@@ -18,7 +18,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use deft_executor::{Client, Outcome, RunningCall, Update};
+use deft_executor::{Client, ClientError, Outcome, RunningCall, Update};
 use deft_types::{Action, Observation, TerminalAction, TerminalObservation, text_of};
 use deft_workspace::Workspace;
 
@@ -50,7 +50,11 @@ fn or_skip<T>(started: Result<T, String>) -> Option<T> {
 }
 
 async fn open(workspace: &dyn Workspace) -> Client {
-    Client::connect(workspace.open().await.unwrap()).await.unwrap()
+    match Client::connect(workspace.open().await.unwrap()).await {
+        // One that was just killed and still had a socket; the engine tries again too.
+        Err(ClientError::Io(_)) => Client::connect(workspace.open().await.unwrap()).await.unwrap(),
+        connected => connected.unwrap(),
+    }
 }
 
 async fn begin(client: &Client, id: &str, command: &str) -> RunningCall {

@@ -6,9 +6,9 @@ use deft_types::{ConfirmationPolicy, ConversationId, EventId, SecurityAnalyzer, 
 use serde_json::{Map, Value, json};
 
 use super::Conversations;
-use crate::entrusted::secrets_of;
 use crate::failure::Failure;
 use crate::resident::Resident;
+use crate::secrets::secrets_of;
 
 impl Conversations {
     /// Lets the actions that wait run.
@@ -112,7 +112,7 @@ impl Conversations {
             .await?;
         let resident = self.resident(id).await?;
         if let Some(running) = resident.engine.get() {
-            running.workspace.change(values).await;
+            self.checked(&resident, running.conversation.set_secrets(values).await)?;
         }
         Ok(())
     }

@@ -9,7 +9,13 @@ const CONTRACT: &str = include_str!("../data/contract_paths.txt");
 const NOT_OURS: [(&str, &str); 0] = [];
 
 /// What we have and the contract has not, and why.
-const ONLY_OURS: [(&str, &str); 6] = [
+const ONLY_OURS: [(&str, &str); 9] = [
+    ("GET /api/app", "what our own app offers to begin with"),
+    (
+        "POST /api/app/demo",
+        "the place of a demonstration for our own app",
+    ),
+    ("GET /c/{}", "a page of our own app"),
     (
         "GET /api/tools",
         "the contract's server redirects it without listing it",

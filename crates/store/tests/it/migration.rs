@@ -16,6 +16,7 @@ const BACK_TO_1: &str = "
     DROP TABLE events;
     DROP TABLE places;
     DROP TABLE placed;
+    DROP TABLE documents;
     ALTER TABLE logs RENAME TO events;
     CREATE UNIQUE INDEX events_by_id ON events (place >> 36, id);
     PRAGMA user_version = 1;
