@@ -204,6 +204,7 @@ impl Conversation {
             state,
             executor: None,
             work: None,
+            ends_step: false,
             unsent: HashSet::new(),
             steps: 0,
             unseen: Vec::new(),

@@ -1,13 +1,15 @@
 //! The observations: what tools answer.
 #![allow(missing_docs)] // the fields are the wire's; what they mean is told to the model in the tool's schema
 
+mod files;
 mod parts;
 
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
+pub use self::files::*;
 pub use self::parts::*;
-use crate::action::{DelegateCommand, EditorCommand, Isolation, TaskTrackerCommand};
+use crate::action::{DelegateCommand, Isolation, TaskTrackerCommand};
 use crate::content::Content;
 use crate::tagged::{Extra, tagged_union};
 
@@ -264,151 +266,6 @@ pub struct DelegateObservation {
     pub extra: Extra,
 }
 
-/// Answers a `FileEditorAction`.
-#[skip_serializing_none]
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct FileEditorObservation {
-    #[serde(default)]
-    pub content: Vec<Content>,
-    #[serde(default)]
-    pub is_error: bool,
-    pub command: EditorCommand,
-    pub path: Option<String>,
-    #[serde(default = "yes")]
-    pub prev_exist: bool,
-    pub old_content: Option<String>,
-    pub new_content: Option<String>,
-    #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
-    pub extra: Extra,
-}
-
-/// Answers a `EditAction`.
-#[skip_serializing_none]
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct EditObservation {
-    #[serde(default)]
-    pub content: Vec<Content>,
-    #[serde(default)]
-    pub is_error: bool,
-    pub file_path: Option<String>,
-    #[serde(default)]
-    pub is_new_file: bool,
-    #[serde(default)]
-    pub replacements_made: i64,
-    pub old_content: Option<String>,
-    pub new_content: Option<String>,
-    #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
-    pub extra: Extra,
-}
-
-/// Answers a `ListDirectoryAction`.
-#[skip_serializing_none]
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ListDirectoryObservation {
-    #[serde(default)]
-    pub content: Vec<Content>,
-    #[serde(default)]
-    pub is_error: bool,
-    pub dir_path: Option<String>,
-    #[serde(default)]
-    pub entries: Vec<FileEntry>,
-    #[serde(default)]
-    pub total_count: i64,
-    #[serde(default)]
-    pub is_truncated: bool,
-    #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
-    pub extra: Extra,
-}
-
-/// Answers a `ReadFileAction`.
-#[skip_serializing_none]
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ReadFileObservation {
-    #[serde(default)]
-    pub content: Vec<Content>,
-    #[serde(default)]
-    pub is_error: bool,
-    pub file_path: String,
-    #[serde(default)]
-    pub file_content: String,
-    #[serde(default)]
-    pub is_truncated: bool,
-    pub lines_shown: Option<[i64; 2]>,
-    pub total_lines: Option<i64>,
-    #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
-    pub extra: Extra,
-}
-
-/// Answers a `WriteFileAction`.
-#[skip_serializing_none]
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct WriteFileObservation {
-    #[serde(default)]
-    pub content: Vec<Content>,
-    #[serde(default)]
-    pub is_error: bool,
-    pub file_path: Option<String>,
-    #[serde(default)]
-    pub is_new_file: bool,
-    pub old_content: Option<String>,
-    pub new_content: Option<String>,
-    #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
-    pub extra: Extra,
-}
-
-/// Answers a `GlobAction`.
-#[skip_serializing_none]
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct GlobObservation {
-    #[serde(default)]
-    pub content: Vec<Content>,
-    #[serde(default)]
-    pub is_error: bool,
-    pub files: Vec<String>,
-    pub pattern: String,
-    pub search_path: String,
-    #[serde(default)]
-    pub truncated: bool,
-    #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
-    pub extra: Extra,
-}
-
-/// Answers a `GrepAction`.
-#[skip_serializing_none]
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct GrepObservation {
-    #[serde(default)]
-    pub content: Vec<Content>,
-    #[serde(default)]
-    pub is_error: bool,
-    pub matches: Vec<String>,
-    pub pattern: String,
-    pub search_path: String,
-    pub include_pattern: Option<String>,
-    #[serde(default)]
-    pub truncated: bool,
-    #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
-    pub extra: Extra,
-}
-
-/// Answers a `PlanningFileEditorAction`.
-#[skip_serializing_none]
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct PlanningFileEditorObservation {
-    #[serde(default)]
-    pub content: Vec<Content>,
-    #[serde(default)]
-    pub is_error: bool,
-    pub command: EditorCommand,
-    pub path: Option<String>,
-    #[serde(default = "yes")]
-    pub prev_exist: bool,
-    pub old_content: Option<String>,
-    pub new_content: Option<String>,
-    #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
-    pub extra: Extra,
-}
-
 /// Answers a `TaskAction`.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -502,8 +359,4 @@ pub struct WorkflowObservation {
     pub status: String,
     #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
     pub extra: Extra,
-}
-
-fn yes() -> bool {
-    true
 }

@@ -5,7 +5,6 @@
 //! connects to the very address that it looked at, and refuses those of private networks, so that neither another
 //! answer later nor a name of an inner host leads anywhere. It writes down each request ([`EgressRequest`]).
 
-mod address;
 mod forge;
 mod forward;
 mod proxy;

@@ -383,3 +383,28 @@ async fn text_and_calls_are_shown_as_they_come_under_the_id_that_the_event_gets(
         ("I look around.", r#"{"command":"echo hi"}"#)
     );
 }
+
+#[tokio::test]
+async fn a_pause_lets_all_calls_of_the_step_end_and_asks_the_model_nothing_more() {
+    let script = r#"
+- tool_calls:
+  - {name: terminal, arguments: {command: "touch begun; echo x > begun; until [ -e go ]; do sleep 0.01; done"}}
+  - {name: think, arguments: {thought: so}}
+  - {name: terminal, arguments: {command: echo second > second}}
+- text: never asked for
+"#;
+    let desk = Desk::new(script).await;
+    let conversation = desk.open().await;
+    say(&conversation, "do it").await;
+    conversation.run().await.unwrap();
+    desk.wait_for_file("begun").await;
+    conversation.pause().await.unwrap();
+    std::fs::write(desk.executors.work.join("go"), "").unwrap();
+    while conversation.inspect().await.unwrap().open_calls() > 0 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert_eq!(desk.file("second").trim(), "second");
+    assert_eq!(conversation.inspect().await.unwrap().status, Status::Paused);
+    assert_eq!(desk.model.asked(), 1);
+    assert_paired(&desk.events().await);
+}

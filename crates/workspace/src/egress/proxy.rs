@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use deft_types::Network;
 use hickory_resolver::TokioResolver;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
 use tokio::net::{TcpStream, UnixListener, UnixStream};
@@ -13,7 +14,6 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use url::Host;
 
-use super::address::is_public;
 use super::record::{Outcome, Record};
 use super::request::{self, Kind, Request};
 use super::rule::{HostRule, REGISTRIES};
@@ -142,7 +142,10 @@ impl Gate {
             Host::Domain(name) => {
                 let found = timeout(CONNECT_LIMIT, look_up(name)).await;
                 let found = found.ok().flatten().ok_or(Outcome::Unreachable)?;
-                if !found.iter().all(|address| is_public(*address)) {
+                if !found
+                    .iter()
+                    .all(|address| Network::of(*address) == Network::Public)
+                {
                     return Err(Outcome::PrivateAddress);
                 }
                 found

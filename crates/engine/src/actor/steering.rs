@@ -1,0 +1,169 @@
+//! What stops a run, and what moves it to another place of the log.
+
+use std::time::Duration;
+
+use deft_executor::{Client, Update};
+use deft_llm::Request;
+use deft_store::StoreError;
+use deft_types::{ActionId, Event, EventId, FailureKind, InterruptEvent, PauseEvent, Source, Status};
+use serde_json::json;
+
+use super::Actor;
+use super::calls::Calls;
+use super::outcome;
+use super::work::{Outcome, Work};
+use crate::aside::Snapshot;
+use crate::branch;
+use crate::command::{CommandError, ExecutorFate};
+use crate::live::Live;
+use crate::state::{self, key};
+use crate::status::Trigger;
+use crate::turn::{Draft, failure};
+
+/// How long a tool that was told to stop may take to say what it had done.
+const STOP_GRACE: Duration = Duration::from_millis(700);
+/// How long an executor may take to end everything it started.
+const END_GRACE: Duration = Duration::from_secs(5);
+
+impl Actor {
+    /// Stands at another event. What was open there is not run: it has a result elsewhere, or was given up.
+    pub(super) async fn navigate(&mut self, to: Option<EventId>) -> Result<(), CommandError> {
+        if self.state.status == Status::Running || self.work.is_some() {
+            return Err(CommandError::Running);
+        }
+        let id = self.lease.conversation();
+        if let Some(to) = &to {
+            let events = branch::read_all(self.store.as_ref(), id).await?;
+            let known = |event: &Event| branch::is_node(event) && event.id == *to;
+            if !events.iter().any(known) {
+                return Err(CommandError::NoSuchEvent(to.clone()));
+            }
+        }
+        let mut drafts = vec![Draft::new(
+            Source::Environment,
+            state::update(key::LEAF, json!(to)),
+        )];
+        drafts.extend(self.status_after(Trigger::Reject));
+        self.record(drafts).await?;
+        self.state = branch::fold(&branch::read_all(self.store.as_ref(), id).await?);
+        let left = self.state.open_calls.iter().map(|call| {
+            let text = "Not run: the conversation went on from here.".to_owned();
+            Draft::new(
+                Source::Agent,
+                failure(&call.event.tool_call, text, FailureKind::AgentAction),
+            )
+        });
+        let left = left.collect();
+        Ok(self.record(left).await?)
+    }
+
+    pub(super) fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            model: self.model.clone(),
+            request: Request {
+                messages: self.state.view.whole_messages(),
+                tools: self.tools.schemas(),
+                cache_key: Some(self.lease.conversation().to_string()),
+            },
+        }
+    }
+
+    pub(super) async fn pause(&mut self) -> Result<(), StoreError> {
+        let Some(paused) = self.status_after(Trigger::Pause) else {
+            return Ok(());
+        };
+        self.ends_step = self.state.status == Status::Running;
+        self.record(vec![paused, Draft::new(Source::User, PauseEvent::default())])
+            .await
+    }
+
+    /// Stops what is under way, gives every open call its result, and pauses.
+    pub(super) async fn interrupt(&mut self) -> Result<(), StoreError> {
+        let stopped = self.stop_work().await;
+        let paused = self.status_after(Trigger::Interrupt);
+        if paused.is_none() && self.state.open_calls.is_empty() {
+            return Ok(());
+        }
+        let answered: Vec<_> = stopped.iter().map(|(call, _)| call.clone()).collect();
+        let mut drafts: Vec<_> = stopped.into_iter().map(|(_, result)| result).collect();
+        for call in self
+            .state
+            .open_calls
+            .iter()
+            .filter(|call| !answered.contains(&call.id))
+        {
+            let text = "Interrupted by the user before it was completed.".to_owned();
+            drafts.push(Draft::new(
+                Source::Agent,
+                failure(&call.event.tool_call, text, FailureKind::AgentAction),
+            ));
+        }
+        let calls: Vec<_> = self.state.open_calls.iter().map(|call| call.id.clone()).collect();
+        drafts.extend(paused);
+        drafts.push(Draft::new(Source::User, InterruptEvent::default()));
+        self.record(drafts).await?;
+        if let Some(executor) = &self.executor {
+            for call in calls {
+                executor.acknowledge(call).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the work under way. Tools get a moment to say what they had done by then.
+    async fn stop_work(&mut self) -> Vec<(ActionId, Draft)> {
+        match self.work.take() {
+            Some(Work::Model { item, .. }) => self.live.show(Live::ReplyAborted { item }),
+            // An executor that is being started must be known, to be ended.
+            Some(connecting @ Work::Connect { .. }) => self.work = Some(connecting),
+            Some(Work::Summary { .. }) => drop(self.condensed.take()),
+            Some(Work::Calls(calls)) => return self.stop_calls(calls).await,
+            // The executor finishes a record without us.
+            Some(Work::Record { .. }) | None => {}
+        }
+        Vec::new()
+    }
+
+    async fn stop_calls(&mut self, mut calls: Calls) -> Vec<(ActionId, Draft)> {
+        let mut results = Vec::new();
+        if !self.is_writer().await {
+            return results;
+        }
+        calls.cancel().await;
+        let deadline = tokio::time::Instant::now() + STOP_GRACE;
+        while let Ok(Some(Outcome::Tool { call, update })) =
+            tokio::time::timeout_at(deadline, calls.next()).await
+        {
+            if update == Update::Lost {
+                self.executor = None;
+            }
+            results.extend(outcome::result_of(&call, update).map(|result| (call.id, result)));
+        }
+        results
+    }
+
+    pub(super) async fn end_work(&mut self, fate: ExecutorFate) {
+        let work = self.work.take();
+        // Whoever took the conversation over has the executor too.
+        if fate == ExecutorFate::Keep || !self.is_writer().await {
+            return;
+        }
+        let client = match (self.executor.take(), work) {
+            (Some(client), _) => Some(client),
+            (None, Some(mut connecting @ Work::Connect { .. })) => {
+                match tokio::time::timeout(END_GRACE, connecting.next()).await {
+                    Ok(Some(Outcome::Connected(Ok((client, _))))) => Some(client),
+                    _ => None,
+                }
+            }
+            // None was needed by us, but one of before may still be there.
+            (None, _) => match self.workspace.find().await {
+                Some(stream) => Client::connect(stream).await.ok(),
+                None => None,
+            },
+        };
+        if let Some(client) = client {
+            let _ = tokio::time::timeout(END_GRACE, client.shutdown()).await;
+        }
+    }
+}
