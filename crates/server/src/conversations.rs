@@ -279,6 +279,7 @@ impl Conversations {
             memory: Memory::default(),
             outfit: Outfit {
                 secrets,
+                checkpoints: true,
                 ..Outfit::default()
             },
         };
