@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::ensure;
@@ -122,13 +123,22 @@ impl Load {
             durability: self.durability,
             ..Options::default()
         };
-        let store = SqliteStore::open(place.path(&Uuid::new_v4().to_string()), options)?;
+        let store = Arc::new(SqliteStore::open(
+            place.path(&Uuid::new_v4().to_string()),
+            options,
+        )?);
         let leases = try_join_all((0..self.conversations).map(|_| begin(&store))).await?;
         let begun = Instant::now();
-        let writes = leases
-            .iter()
-            .map(|lease| write(&store, lease, self.appends, self.batch));
-        let times = try_join_all(writes).await?.concat();
+        // A task each, as conversations are.
+        let writes = leases.into_iter().map(|lease| {
+            let (store, appends, batch) = (store.clone(), self.appends, self.batch);
+            tokio::spawn(async move { write(&store, &lease, appends, batch).await })
+        });
+        let times = try_join_all(writes)
+            .await?
+            .into_iter()
+            .collect::<Result<Vec<_>, _>>()?
+            .concat();
         #[allow(clippy::cast_precision_loss)] // there are far fewer than 2^52
         let events = (times.len() * self.batch) as f64;
         Ok(Taken {

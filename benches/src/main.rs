@@ -35,36 +35,43 @@ struct Args {
     /// The `deft` to measure
     #[arg(long, value_name = "PATH")]
     deft: PathBuf,
+    /// Measure only these, and write no page: start, streams, search …
+    only: Vec<String>,
 }
 
 /// What one file measures.
 type Measure = fn(&Path) -> anyhow::Result<Section>;
 
 fn main() -> anyhow::Result<()> {
-    let deft = Args::parse().deft;
+    let Args { deft, only } = Args::parse();
     let deft = deft
         .canonicalize()
         .with_context(|| format!("there is no {}; build it with `make build`", deft.display()))?;
     let machine = Machine::look();
-    let measures: [Measure; 12] = [
-        start::measure,
-        streams::measure,
-        commands::measure,
-        sandbox::measure,
-        workspaces::measure,
-        browser::measure,
-        search::measure,
-        edits::measure,
-        steps::measure,
-        append::measure,
-        checkpoints::measure,
-        memory::measure,
+    let measures: &[(&str, Measure)] = &[
+        ("start", start::measure),
+        ("streams", streams::measure),
+        ("commands", commands::measure),
+        ("sandbox", sandbox::measure),
+        ("workspaces", workspaces::measure),
+        ("browser", browser::measure),
+        ("search", search::measure),
+        ("edits", edits::measure),
+        ("steps", steps::measure),
+        ("append", append::measure),
+        ("checkpoints", checkpoints::measure),
+        ("memory", memory::measure),
     ];
     let mut sections = Vec::with_capacity(measures.len());
-    for measure in measures {
-        let section = measure(&deft)?;
-        print!("{}", report::lines(&section));
-        sections.push(section);
+    for (name, measure) in measures {
+        if only.is_empty() || only.iter().any(|wanted| wanted == name) {
+            let section = measure(&deft)?;
+            print!("{}", report::lines(&section));
+            sections.push(section);
+        }
+    }
+    if !only.is_empty() {
+        return Ok(());
     }
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../BENCHMARKS.md");
     std::fs::write(&page, report::page(&machine, &sections))

@@ -137,8 +137,8 @@ fn edit(path: &Path, action: &EditAction) -> Result<EditObservation, Problem> {
             path.display()
         ))],
         replacements_made: made,
-        old_content: Some(text.plain().to_owned()),
-        new_content: Some(edited.plain().to_owned()),
+        old_content: Some(text.into_plain()),
+        new_content: Some(edited.into_plain()),
         ..EditObservation::default()
     })
 }
@@ -152,7 +152,7 @@ fn create(path: &Path, content: &str) -> Result<EditObservation, Problem> {
         content: vec![Content::text(format!("Created {}.", path.display()))],
         is_new_file: true,
         replacements_made: 1,
-        new_content: Some(Text::of_new_file(content).plain().to_owned()),
+        new_content: Some(Text::of_new_file(content).into_plain()),
         ..EditObservation::default()
     })
 }

@@ -85,8 +85,8 @@ fn write(path: &Path, content: &str) -> Result<WriteFileObservation, FileError> 
     Ok(WriteFileObservation {
         content: vec![Content::text(format!("{done} {}.", path.display()))],
         is_new_file: old.is_none(),
-        old_content: old.map(|old| old.plain().to_owned()),
-        new_content: Some(new.plain().to_owned()),
+        old_content: old.map(Text::into_plain),
+        new_content: Some(new.into_plain()),
         ..WriteFileObservation::default()
     })
 }

@@ -84,7 +84,7 @@ impl Planner {
                 let (_, text) = read_text(&place.file)?;
                 self.plan.steps.push(Step::Remove { path: place.name });
                 Changed::Deleted {
-                    old: text.plain().to_owned(),
+                    old: text.into_plain(),
                 }
             }
             Change::Update { move_to, hunks } => self.update(&file.path, place, move_to, &hunks)?,
@@ -97,7 +97,7 @@ impl Planner {
         let (before, old, new) = match read_text(&place.file) {
             Ok((bytes, old)) => {
                 let new = old.rewritten(content);
-                (Some(bytes), Some(old.plain().to_owned()), new)
+                (Some(bytes), Some(old.into_plain()), new)
             }
             Err(FileError::Missing(_)) => (None, None, Text::of_new_file(content)),
             Err(problem) => return Err(problem.into()),
@@ -105,13 +105,13 @@ impl Planner {
         let step = Step::Write {
             path: place.file,
             before,
-            bytes: new.encode(),
+            bytes: new.encode().into_owned(),
             like: None,
         };
         self.plan.steps.push(step);
         Ok(Changed::Added {
             old,
-            new: new.plain().to_owned(),
+            new: new.into_plain(),
         })
     }
 
@@ -138,15 +138,15 @@ impl Planner {
         self.plan.steps.push(Step::Write {
             path: target,
             before,
-            bytes: new.encode(),
+            bytes: new.encode().into_owned(),
             like,
         });
         if move_to.is_some() {
             self.plan.steps.push(Step::Remove { path: place.name });
         }
         Ok(Changed::Updated {
-            old: text.plain().to_owned(),
-            new: new.plain().to_owned(),
+            old: text.into_plain(),
+            new: new.into_plain(),
             move_path: move_to.unwrap_or_default(),
         })
     }

@@ -1,5 +1,7 @@
 //! The text of a file, and the way back to its bytes: encoding and line ends stay as they were.
 
+use std::borrow::Cow;
+
 use encoding_rs::WINDOWS_1252;
 
 /// How the bytes of a file spell its text.
@@ -46,7 +48,8 @@ pub(crate) struct Text {
     encoding: Encoding,
     line_end: LineEnd,
     raw: String,
-    plain: String,
+    /// None where it is the same as `raw`.
+    plain: Option<String>,
     /// Where in `plain` a line break stands for two characters of `raw`.
     shortened: Vec<usize>,
 }
@@ -69,7 +72,7 @@ impl Text {
             return Self {
                 encoding,
                 line_end: LineEnd::Lf,
-                plain: raw.clone(),
+                plain: None,
                 raw,
                 shortened: Vec::new(),
             };
@@ -94,14 +97,19 @@ impl Text {
             encoding,
             line_end,
             raw,
-            plain,
+            plain: Some(plain),
             shortened,
         }
     }
 
     /// The text with `\n` at the end of each line.
     pub(crate) fn plain(&self) -> &str {
-        &self.plain
+        self.plain.as_deref().unwrap_or(&self.raw)
+    }
+
+    /// The same, where nothing else is needed any more.
+    pub(crate) fn into_plain(self) -> String {
+        self.plain.unwrap_or(self.raw)
     }
 
     /// What a text given by the model looks like in `plain`.
@@ -123,7 +131,7 @@ impl Text {
 
     /// Another text, given by the model, in the same encoding and with the same line ends.
     pub(crate) fn rewritten(&self, given: &str) -> Self {
-        self.replaced(0, self.plain.len(), &self.as_plain(given))
+        self.replaced(0, self.plain().len(), &self.as_plain(given))
     }
 
     /// Makes several edits, which must stand in their order and not overlap.
@@ -146,20 +154,21 @@ impl Text {
     }
 
     /// The bytes for the file. What the encoding cannot spell makes the whole file UTF-8.
-    pub(crate) fn encode(&self) -> Vec<u8> {
+    pub(crate) fn encode(&self) -> Cow<'_, [u8]> {
         let utf16 = |mark: [u8; 2], bytes_of: fn(u16) -> [u8; 2]| {
             mark.into_iter()
                 .chain(self.raw.encode_utf16().flat_map(bytes_of))
-                .collect()
+                .collect::<Vec<u8>>()
+                .into()
         };
         match self.encoding {
-            Encoding::Utf8 => self.raw.clone().into_bytes(),
-            Encoding::Utf8WithMark => format!("\u{feff}{}", self.raw).into_bytes(),
+            Encoding::Utf8 => self.raw.as_bytes().into(),
+            Encoding::Utf8WithMark => format!("\u{feff}{}", self.raw).into_bytes().into(),
             Encoding::Utf16Le => utf16([0xFF, 0xFE], u16::to_le_bytes),
             Encoding::Utf16Be => utf16([0xFE, 0xFF], u16::to_be_bytes),
             Encoding::Windows1252 => match WINDOWS_1252.encode(&self.raw) {
-                (bytes, _, false) => bytes.into_owned(),
-                (_, _, true) => self.raw.clone().into_bytes(),
+                (bytes, _, false) => bytes,
+                (_, _, true) => self.raw.as_bytes().into(),
             },
         }
     }
@@ -202,7 +211,7 @@ mod tests {
     use super::*;
 
     fn round_trip(bytes: &[u8]) -> Vec<u8> {
-        Text::decode(bytes).unwrap().encode()
+        Text::decode(bytes).unwrap().encode().into_owned()
     }
 
     #[test]
@@ -244,7 +253,7 @@ mod tests {
             let text = Text::decode(file.as_bytes()).unwrap();
             let at = text.plain().find(old).unwrap();
             let edited = text.replaced(at, at + old.len(), new);
-            assert_eq!(String::from_utf8(edited.encode()).unwrap(), expected, "{file:?}");
+            assert_eq!(String::from_utf8(edited.encode().into_owned()).unwrap(), expected, "{file:?}");
         };
         check(
             "one\r\ntwo\r\nthree\r\n",

@@ -91,7 +91,7 @@ impl Editor {
         let note = format!("Created {}.", path.display());
         Ok(FileEditorObservation {
             prev_exist: false,
-            new_content: Some(Text::of_new_file(text).plain().to_owned()),
+            new_content: Some(Text::of_new_file(text).into_plain()),
             ..observation(EditorCommand::Create, path, note)
         })
     }
@@ -134,7 +134,7 @@ impl Editor {
         let line = line_of(at);
         let shown = line.saturating_sub(CONTEXT - 1)..=line + CONTEXT + new.matches('\n').count();
         save_edit(&mut history, path, bytes, &edited)?;
-        Ok(edit_seen(EditorCommand::StrReplace, path, &text, &edited, shown))
+        Ok(edit_seen(EditorCommand::StrReplace, path, text, edited, shown))
     }
 
     fn insert(&self, path: &Path, line: i64, new: &str) -> Seen {
@@ -162,7 +162,7 @@ impl Editor {
         let inserted = new.matches('\n').count() + 1;
         let shown = index.saturating_sub(CONTEXT - 1)..=index + CONTEXT + inserted;
         save_edit(&mut history, path, bytes, &edited)?;
-        Ok(edit_seen(EditorCommand::Insert, path, &text, &edited, shown))
+        Ok(edit_seen(EditorCommand::Insert, path, text, edited, shown))
     }
 
     fn undo(&self, path: &Path) -> Seen {
@@ -189,7 +189,7 @@ impl Editor {
         };
         history.forget_last(&key);
         Ok(FileEditorObservation {
-            old_content: Some(text.plain().to_owned()),
+            old_content: Some(text.into_plain()),
             ..seen
         })
     }
@@ -204,8 +204,8 @@ fn save_edit(history: &mut History, path: &Path, before: Vec<u8>, edited: &Text)
 fn edit_seen(
     command: EditorCommand,
     path: &Path,
-    before: &Text,
-    after: &Text,
+    before: Text,
+    after: Text,
     shown: std::ops::RangeInclusive<usize>,
 ) -> FileEditorObservation {
     let all = lines(after.plain());
@@ -217,8 +217,8 @@ fn edit_seen(
         path.display()
     );
     FileEditorObservation {
-        old_content: Some(before.plain().to_owned()),
-        new_content: Some(after.plain().to_owned()),
+        old_content: Some(before.into_plain()),
+        new_content: Some(after.into_plain()),
         ..observation(command, path, note)
     }
 }
