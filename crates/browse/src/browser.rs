@@ -20,6 +20,7 @@ mod specs;
 mod storage;
 mod tabs;
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -48,6 +49,8 @@ pub struct BrowserOptions {
     /// What pages may connect to. By default this machine too, because that is where the program that is being
     /// written listens.
     pub addresses: Addresses,
+    /// The proxy through which other machines are reached, where that is the only way.
+    pub way_out: Option<SocketAddr>,
     /// How long a page may take to load, and to do one thing.
     pub action_limit: Duration,
 }
@@ -57,6 +60,7 @@ impl Default for BrowserOptions {
         Self {
             program: None,
             addresses: Addresses::PublicAndLoopback,
+            way_out: None,
             action_limit: ACTION_LIMIT,
         }
     }

@@ -6,6 +6,7 @@ mod client;
 mod tests;
 
 use std::fmt::Write as _;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -41,6 +42,8 @@ pub struct FetchOptions {
     /// What it may connect to. By default only what everybody can reach: a page that the model reads must not be able
     /// to make it read what only this machine can.
     pub addresses: Addresses,
+    /// The proxy through which other machines are reached, where that is the only way.
+    pub way_out: Option<SocketAddr>,
     /// How long all of a call may take.
     pub limit: Duration,
 }
@@ -49,6 +52,7 @@ impl Default for FetchOptions {
     fn default() -> Self {
         Self {
             addresses: Addresses::Public,
+            way_out: None,
             limit: FETCH_LIMIT,
         }
     }
@@ -98,7 +102,7 @@ impl Fetch {
     pub fn new(context: &ToolContext, options: FetchOptions) -> Self {
         let certificates = context.env.iter().find(|(name, _)| name == "SSL_CERT_FILE");
         Self {
-            gate: Gate::new(options.addresses),
+            gate: Gate::new(options.addresses, options.way_out),
             certificates: certificates.map(|(_, path)| path.into()),
             limit: options.limit,
             client: OnceCell::new(),
@@ -109,7 +113,7 @@ impl Fetch {
         let url = web_address::parse(&arguments.url)?;
         let client = self
             .client
-            .get_or_try_init(|| async { Client::new(self.gate.clone(), self.certificates.as_deref()) })
+            .get_or_try_init(|| Client::new(self.gate.clone(), self.certificates.as_deref()))
             .await?;
         let fetched = timeout(self.limit, client.get(url))
             .await
@@ -119,6 +123,15 @@ impl Fetch {
             fetched.status.is_client_error() || fetched.status.is_server_error(),
         ))
     }
+}
+
+/// Says what is at the bottom of it.
+fn network(error: &reqwest::Error) -> FetchError {
+    let mut deepest: &dyn std::error::Error = error;
+    while let Some(source) = deepest.source() {
+        deepest = source;
+    }
+    FetchError::Network(deepest.to_string())
 }
 
 /// What the model gets to read.

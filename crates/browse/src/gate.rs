@@ -3,14 +3,22 @@
 //! A name is looked up once, what it leads to is looked at, and the connection is made to that very address: a name
 //! that leads elsewhere a moment later gains nothing by it.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+mod tunnel;
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
+use std::time::Duration;
 
 use deft_types::Network;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use hickory_resolver::TokioResolver;
+use tokio::net::TcpStream;
 use tokio::sync::OnceCell;
+use tokio::time::timeout;
+
+/// How long a server may take to answer.
+const CONNECT_LIMIT: Duration = Duration::from_secs(15);
 
 /// Which addresses a tool may connect to. Where clouds tell machines their keys (169.254.0.0/16 and its like) is never
 /// among them.
@@ -63,30 +71,41 @@ pub(crate) trait Names: Send + Sync {
 pub(crate) struct Gate {
     allowed: Addresses,
     names: Arc<dyn Names>,
+    way_out: Option<SocketAddr>,
 }
 
 impl Gate {
-    pub(crate) fn new(allowed: Addresses) -> Self {
-        Self::with_names(allowed, Arc::new(SystemNames::default()))
+    /// Where there is a way out, other machines are reached through that alone: it is an HTTP proxy of ours outside of
+    /// a sandbox, which looks names up and decides again.
+    pub(crate) fn new(allowed: Addresses, way_out: Option<SocketAddr>) -> Self {
+        Self {
+            allowed,
+            names: Arc::new(SystemNames::default()),
+            way_out,
+        }
     }
 
-    pub(crate) fn with_names(allowed: Addresses, names: Arc<dyn Names>) -> Self {
-        Self { allowed, names }
+    /// A connection to a host, or why there is none.
+    pub(crate) async fn connect(&self, host: &str, port: u16) -> Result<TcpStream, String> {
+        match self.way_out {
+            Some(proxy) if !is_this_machine(host) => tunnel::open(proxy, host, port).await,
+            Some(_) | None => {
+                let addresses = self.pass(host).await.map_err(|refusal| refusal.to_string())?;
+                direct(&addresses, port).await
+            }
+        }
     }
 
     /// The addresses of a host, a name or a number, if they may be connected to.
-    pub(crate) async fn pass(&self, host: &str) -> Result<Vec<IpAddr>, Refusal> {
+    async fn pass(&self, host: &str) -> Result<Vec<IpAddr>, Refusal> {
         let unknown = |reason: String| Refusal::Unknown {
             host: host.to_owned(),
             reason,
         };
-        let bare = host.trim_end_matches('.');
         let addresses = match host.trim_matches(['[', ']']).parse() {
             Ok(number) => vec![number],
             // Ours by definition, whatever a name server says.
-            Err(_) if bare == "localhost" || bare.ends_with(".localhost") => {
-                vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()]
-            }
+            Err(_) if is_localhost(host) => vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()],
             Err(_) => self.names.lookup(host).await.map_err(unknown)?,
         };
         if addresses.is_empty() {
@@ -97,7 +116,7 @@ impl Gate {
     }
 
     /// One forbidden address among others is enough: such a name was made to deceive.
-    pub(crate) fn check(&self, host: &str, addresses: &[IpAddr]) -> Result<(), Refusal> {
+    fn check(&self, host: &str, addresses: &[IpAddr]) -> Result<(), Refusal> {
         let networks = addresses.iter().map(|address| Network::of(*address));
         match networks.into_iter().find(|network| !self.allowed.allow(*network)) {
             None => Ok(()),
@@ -107,6 +126,38 @@ impl Gate {
             }),
         }
     }
+}
+
+fn is_localhost(host: &str) -> bool {
+    let bare = host.trim_end_matches('.');
+    bare == "localhost" || bare.ends_with(".localhost")
+}
+
+/// Whether a host is on this side of the way out.
+fn is_this_machine(host: &str) -> bool {
+    let number = host.trim_matches(['[', ']']).parse();
+    number.map_or_else(
+        |_| is_localhost(host),
+        |number| Network::of(number) == Network::Loopback,
+    )
+}
+
+/// Connects to the first address that answers.
+async fn direct(addresses: &[IpAddr], port: u16) -> Result<TcpStream, String> {
+    let mut reason = String::new();
+    for address in addresses {
+        let address = SocketAddr::new(*address, port);
+        let failure = match timeout(CONNECT_LIMIT, TcpStream::connect(address)).await {
+            Ok(Ok(server)) => {
+                let _ = server.set_nodelay(true); // only a matter of speed
+                return Ok(server);
+            }
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => format!("no answer within {} s", CONNECT_LIMIT.as_secs()),
+        };
+        reason = format!("{address} could not be connected to: {failure}");
+    }
+    Err(reason)
 }
 
 /// The name servers that this system is set up with.
@@ -132,6 +183,16 @@ impl Names for SystemNames {
 }
 
 #[cfg(test)]
+impl Gate {
+    pub(crate) fn with_names(allowed: Addresses, names: Arc<dyn Names>) -> Self {
+        Self {
+            names,
+            ..Self::new(allowed, None)
+        }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -152,7 +213,7 @@ mod tests {
                 (Addresses::All, all),
             ] {
                 assert_eq!(
-                    Gate::new(allowed).pass(host).await.is_ok(),
+                    Gate::new(allowed, None).pass(host).await.is_ok(),
                     expected,
                     "{host} {allowed:?}"
                 );

@@ -1,7 +1,7 @@
-//! The only way out for Chromium: a SOCKS proxy on this machine that connects to what the gate lets pass.
+//! The only way out for both tools: a SOCKS proxy on this machine that connects to what the gate lets pass.
 //!
-//! A check of the address that a model names would not do: pages redirect, load parts from elsewhere, and run scripts.
-//! It gives other programs of this machine nothing that they could not reach by themselves.
+//! A check of the address that a model names would not do: servers redirect, pages load parts from elsewhere and run
+//! scripts. It gives other programs of this machine nothing that they could not reach by themselves.
 
 use std::collections::VecDeque;
 use std::io;
@@ -18,8 +18,8 @@ use crate::gate::Gate;
 
 /// Connections at the same time; Chromium itself keeps to fewer.
 const MAX_CONNECTIONS: usize = 256;
-/// How long a client may take to say where to, and a server to answer.
-const CONNECT_LIMIT: Duration = Duration::from_secs(15);
+/// How long a client may take to say where to.
+const GREETING_LIMIT: Duration = Duration::from_secs(15);
 /// How many failures are remembered.
 const MAX_FAILURES: usize = 64;
 /// How long to wait when the system cannot give us another connection.
@@ -56,10 +56,12 @@ impl Proxy {
         self.address
     }
 
-    /// Why the last connection to a host was not made: Chromium does not say.
+    /// Why the last connection to a host was not made: the protocol does not say.
     pub(crate) fn failure(&self, host: &str) -> Option<String> {
+        let number = host.trim_matches(['[', ']']).parse::<IpAddr>();
+        let host = number.map_or_else(|_| host.to_owned(), |number| number.to_string());
         let failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = failures.iter().rev().find(|(other, _)| other == host);
+        let found = failures.iter().rev().find(|(other, _)| *other == host);
         found.map(|(_, reason)| reason.clone())
     }
 }
@@ -81,11 +83,11 @@ async fn accept(listener: TcpListener, gate: Gate, failures: Failures) {
 
 /// A client that breaks off or breaks the protocol only loses its connection.
 async fn serve(mut client: TcpStream, gate: Gate, failures: Failures) {
-    let Ok(Ok((host, port))) = timeout(CONNECT_LIMIT, greet(&mut client)).await else {
+    let Ok(Ok((host, port))) = timeout(GREETING_LIMIT, greet(&mut client)).await else {
         return;
     };
     let reply = |code: u8| [5, code, 0, 1, 0, 0, 0, 0, 0, 0];
-    match connect(&gate, &host, port).await {
+    match gate.connect(&host, port).await {
         Ok(mut server) => {
             if client.write_all(&reply(0)).await.is_ok() {
                 let _ = copy_bidirectional(&mut client, &mut server).await;
@@ -137,33 +139,4 @@ async fn read<const N: usize>(client: &mut TcpStream) -> io::Result<[u8; N]> {
     let mut bytes = [0; N];
     client.read_exact(&mut bytes).await?;
     Ok(bytes)
-}
-
-async fn connect(gate: &Gate, host: &str, port: u16) -> Result<TcpStream, String> {
-    let addresses = gate.pass(host).await.map_err(|refusal| refusal.to_string())?;
-    let mut reason = String::new();
-    for address in addresses {
-        match timeout(CONNECT_LIMIT, TcpStream::connect(SocketAddr::new(address, port))).await {
-            Ok(Ok(server)) => {
-                let _ = server.set_nodelay(true); // only a matter of speed
-                return Ok(server);
-            }
-            Ok(Err(error)) => reason = describe(address, port, &error.to_string()),
-            Err(_) => {
-                reason = describe(
-                    address,
-                    port,
-                    &format!("no answer within {} s", CONNECT_LIMIT.as_secs()),
-                );
-            }
-        }
-    }
-    Err(reason)
-}
-
-fn describe(address: IpAddr, port: u16, reason: &str) -> String {
-    format!(
-        "{} could not be connected to: {reason}",
-        SocketAddr::new(address, port)
-    )
 }

@@ -48,12 +48,8 @@ fn may_begin_with_host(text: &str) -> bool {
 
 fn is_nearby(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
-    host == "localhost" || host.ends_with(".localhost") || host_as_number(url).is_some()
-}
-
-/// The host of an address where it is a number: no name is looked up for it.
-pub(crate) fn host_as_number(url: &Url) -> Option<IpAddr> {
-    url.host_str()?.trim_matches(['[', ']']).parse().ok()
+    let is_number = host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
+    host == "localhost" || host.ends_with(".localhost") || is_number
 }
 
 #[cfg(test)]

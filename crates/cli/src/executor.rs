@@ -52,12 +52,14 @@ async fn serve_calls(
     let mut env: Vec<(String, String)> = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .collect();
-    let mut way_out = JoinSet::new(); // closed when we end
+    let mut way_out = None;
+    let mut forwarding = JoinSet::new(); // ends with us
     if let Some(launch) = launch {
         env = launch.environment(env);
         if let Some(forwarder) = launch.way_out().await? {
             env.extend(forwarder.environment());
-            way_out.spawn(forwarder.serve());
+            way_out = Some(forwarder.address());
+            forwarding.spawn(forwarder.serve());
         }
     }
     let context = ToolContext {
@@ -68,7 +70,7 @@ async fn serve_calls(
     let options = TerminalOptions {
         quiet_limit: Duration::from_secs(place.quiet_limit),
     };
-    let tools = toolbox(&context, options)?;
+    let tools = toolbox(&context, options, way_out)?;
     let executor = Executor::with_roots(tools, place.workspace.display().to_string(), roots);
 
     let mut terminate = signal(SignalKind::terminate())?;

@@ -8,7 +8,7 @@ mod start;
 use std::io::Write;
 
 use anyhow::{Context, bail};
-use deft_mcp::{Network, ServerConfig};
+use deft_mcp::{Network, ServerConfig, put_variables};
 use deft_types::{McpServerState, McpServerStatus};
 use serde_json::Value;
 
@@ -49,6 +49,7 @@ pub(crate) fn configured(settings: &Settings) -> anyhow::Result<Vec<ServerConfig
         };
         servers.extend(named);
     }
+    put_variables(&mut servers, &|name| std::env::var(name).ok())?;
     Ok(ServerConfig::parse(&Value::Object(servers))?)
 }
 

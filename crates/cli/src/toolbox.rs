@@ -1,5 +1,6 @@
 //! The tools of a workspace, from all the crates that have some.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use deft_lsp::{Checked, Code, Servers};
@@ -7,10 +8,14 @@ use deft_mcp::{Limits, LocalServers};
 use deft_tools::{TerminalOptions, ToolContext, ToolError, Toolbox};
 
 /// The tools an executor has.
-pub(crate) fn toolbox(context: &ToolContext, options: TerminalOptions) -> Result<Toolbox, ToolError> {
+pub(crate) fn toolbox(
+    context: &ToolContext,
+    options: TerminalOptions,
+    way_out: Option<SocketAddr>,
+) -> Result<Toolbox, ToolError> {
     let language_servers = Servers::new(context);
     let tools = Toolbox::with_terminal(context.clone(), options)?;
-    let tools = deft_browse::tools(context.clone())
+    let tools = deft_browse::tools(context.clone(), way_out)
         .into_iter()
         .fold(tools, Toolbox::with)
         .wrapped(|tool| Arc::new(Checked::new(tool, language_servers.clone())))
@@ -39,7 +44,7 @@ mod tests {
             private_dir: std::env::temp_dir().join("deft-described"),
             env: Vec::new(),
         };
-        toolbox(&context, TerminalOptions::default()).unwrap()
+        toolbox(&context, TerminalOptions::default(), None).unwrap()
     }
 
     #[tokio::test]

@@ -1,6 +1,7 @@
 //! What people write to name their servers: the `mcpServers` map that many programs share.
 
 mod auth;
+mod variables;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,6 +12,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 pub use self::auth::OAuth;
+pub use self::variables::put_variables;
 
 /// More servers than anybody has.
 const MAX_SERVERS: usize = 64;

@@ -25,7 +25,7 @@ mod sse;
 mod text;
 mod tool;
 
-pub use config::{ConfigError, Endpoint, OAuth, Program, Remote, ServerConfig};
+pub use config::{ConfigError, Endpoint, OAuth, Program, Remote, ServerConfig, put_variables};
 pub use http::Network;
 pub use limits::Limits;
 pub use link::Place;

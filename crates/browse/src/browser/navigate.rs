@@ -85,10 +85,7 @@ impl Running {
         })
         .await;
         let url = self.tab().ok().and_then(|tab| Url::parse(&tab.url).ok());
-        let host = url
-            .as_ref()
-            .and_then(Url::host_str)
-            .map(|host| host.trim_matches(['[', ']']));
+        let host = url.as_ref().and_then(Url::host_str);
         let failure = host.and_then(|host| self.process.proxy.failure(host));
         failure.unwrap_or(error.to_owned())
     }

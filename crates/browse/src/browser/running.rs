@@ -36,7 +36,7 @@ impl Running {
             Some(_) => return Err(Problem::NoChromium),
             None => find(&context.env).ok_or(Problem::NoChromium)?,
         };
-        let proxy = Proxy::start(Gate::new(options.addresses));
+        let proxy = Proxy::start(Gate::new(options.addresses, options.way_out));
         let proxy = proxy.await.map_err(Problem::io("listen on this machine"))?;
         let (process, pipes) = Process::start(&program, context, proxy)?;
         let tabs = watch::Sender::new(Tabs::default());

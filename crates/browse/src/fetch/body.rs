@@ -7,7 +7,7 @@ use flate2::write::MultiGzDecoder;
 use reqwest::Response;
 use reqwest::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderName};
 
-use super::client::failure;
+use super::network;
 use super::{FetchError, MAX_BODY_BYTES};
 
 /// How far into a page its encoding may be declared.
@@ -47,7 +47,7 @@ impl Body {
 
         let mut bytes = Limited::default();
         let mut unzip = zipped.then(|| MultiGzDecoder::new(Limited::default()));
-        while let Some(chunk) = response.chunk().await.map_err(|error| failure(&error))? {
+        while let Some(chunk) = response.chunk().await.map_err(|error| network(&error))? {
             let (written, full) = match &mut unzip {
                 Some(unzip) => {
                     let written = unzip.write_all(&chunk);

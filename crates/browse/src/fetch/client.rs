@@ -1,10 +1,8 @@
 //! Gets what is at an address, through the gate, wherever the server sends us.
 
-use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{ACCEPT, ACCEPT_ENCODING, HeaderMap, HeaderValue, LOCATION};
 use reqwest::redirect::Policy;
 use reqwest::{Response, StatusCode, Url};
@@ -14,8 +12,9 @@ use rustls::{ClientConfig, RootCertStore};
 
 use super::body::Body;
 use super::{FetchError, MAX_REDIRECTS};
-use crate::gate::{Gate, Refusal};
-use crate::web_address::{self, host_as_number};
+use crate::gate::Gate;
+use crate::proxy::Proxy;
+use crate::web_address;
 
 /// What a server answered, after all redirects.
 pub(super) struct Fetched {
@@ -24,15 +23,17 @@ pub(super) struct Fetched {
     pub(super) body: Body,
 }
 
-/// Asks servers. It uses no proxy: one could reach what we must not.
+/// Asks servers.
 pub(super) struct Client {
     http: reqwest::Client,
-    gate: Gate,
+    proxy: Proxy,
 }
 
 impl Client {
-    pub(super) fn new(gate: Gate, certificates: Option<&Path>) -> Result<Self, FetchError> {
+    pub(super) async fn new(gate: Gate, certificates: Option<&Path>) -> Result<Self, FetchError> {
         let setup = |error: &dyn std::error::Error| FetchError::Setup(error.to_string());
+        let proxy = Proxy::start(gate).await.map_err(|error| setup(&error))?;
+        let address = format!("socks5h://{}", proxy.address());
         let mut headers = HeaderMap::new();
         headers.insert(
             ACCEPT,
@@ -44,22 +45,16 @@ impl Client {
             .user_agent(concat!("deft/", env!("CARGO_PKG_VERSION")))
             .default_headers(headers)
             .redirect(Policy::none())
-            .no_proxy()
-            .dns_resolver(Guard(gate.clone()))
+            .proxy(reqwest::Proxy::all(address).map_err(|error| setup(&error))?)
             .build()
             .map_err(|error| setup(&error))?;
-        Ok(Self { http, gate })
+        Ok(Self { http, proxy })
     }
 
     pub(super) async fn get(&self, mut url: Url) -> Result<Fetched, FetchError> {
         for _ in 0..=MAX_REDIRECTS {
-            self.check(&url)?;
-            let response = self
-                .http
-                .get(url.clone())
-                .send()
-                .await
-                .map_err(|error| failure(&error))?;
+            let sent = self.http.get(url.clone()).send().await;
+            let response = sent.map_err(|error| self.failure(&url, &error))?;
             let status = response.status();
             match location(&response) {
                 Some(location) if status.is_redirection() => {
@@ -77,13 +72,16 @@ impl Client {
         Err(FetchError::Redirects(url.into()))
     }
 
-    /// A number in the place of a name is not looked up, so the guard of names does not see it.
-    fn check(&self, url: &Url) -> Result<(), FetchError> {
-        let Some(number) = host_as_number(url) else {
-            return Ok(());
-        };
-        let checked = self.gate.check(&number.to_string(), &[number]);
-        checked.map_err(|refusal| FetchError::Refused(refusal.to_string()))
+    /// Says what is at the bottom of it.
+    fn failure(&self, url: &Url, error: &reqwest::Error) -> FetchError {
+        match url
+            .host_str()
+            .and_then(|host| self.proxy.failure(host))
+            .filter(|_| error.is_connect())
+        {
+            Some(reason) => FetchError::Refused(reason),
+            None => super::network(error),
+        }
     }
 }
 
@@ -105,32 +103,4 @@ fn tls(certificates: Option<&Path>) -> Result<ClientConfig, rustls::Error> {
         .with_no_client_auth();
     tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(tls)
-}
-
-/// Looks names up for the HTTP client, which connects to the very addresses that it gets.
-struct Guard(Gate);
-
-impl Resolve for Guard {
-    fn resolve(&self, name: Name) -> Resolving {
-        let gate = self.0.clone();
-        Box::pin(async move {
-            let addresses = gate.pass(name.as_str()).await?;
-            let addresses: Addrs = Box::new(addresses.into_iter().map(|address| SocketAddr::new(address, 0)));
-            Ok(addresses)
-        })
-    }
-}
-
-/// Says what is at the bottom of it.
-pub(super) fn failure(error: &reqwest::Error) -> FetchError {
-    let mut deepest: &dyn std::error::Error = error;
-    loop {
-        if let Some(refusal) = deepest.downcast_ref::<Refusal>() {
-            return FetchError::Refused(refusal.to_string());
-        }
-        match deepest.source() {
-            Some(source) => deepest = source,
-            None => return FetchError::Network(deepest.to_string()),
-        }
-    }
 }

@@ -67,7 +67,7 @@ fn tool(gate: Gate) -> Fetch {
 }
 
 fn local() -> Fetch {
-    tool(Gate::new(Addresses::PublicAndLoopback))
+    tool(Gate::new(Addresses::PublicAndLoopback, None))
 }
 
 async fn run(tool: &Fetch, arguments: Value) -> (String, bool) {
@@ -223,7 +223,7 @@ async fn a_call_can_be_cancelled() {
 
 #[tokio::test]
 async fn private_addresses_are_refused_in_every_spelling() {
-    let tool = tool(Gate::new(Addresses::Public));
+    let tool = tool(Gate::new(Addresses::Public, None));
     for url in [
         "http://127.0.0.1/",
         "http://localhost/",
@@ -310,4 +310,26 @@ async fn a_name_is_looked_up_once_and_the_connection_goes_to_what_was_looked_at(
     let gate = Gate::with_names(Addresses::PublicAndLoopback, names(metadata, home));
     let (text, is_error) = run(&tool(gate), json!({"url": url})).await;
     assert!(is_error && text.contains("may not reach"), "{text}");
+}
+
+#[tokio::test]
+async fn in_a_sandbox_other_machines_are_reached_through_its_way_out_alone() {
+    let server = Server::new(|_| answer("200 OK\r\nContent-Type: text/plain", b"arrived")).await;
+    let way_out =
+        Server::new(|asked| answer("403 Forbidden", format!("{asked} is not on the list.").as_bytes())).await;
+    let gate = Gate::new(
+        Addresses::PublicAndLoopback,
+        Some((Ipv4Addr::LOCALHOST, way_out.port).into()),
+    );
+    let tool = tool(gate);
+    for (url, expected) in [
+        ("https://docs.test/", "docs.test:443 is not on the list"),
+        ("http://10.0.0.1:81/", "10.0.0.1:81 is not on the list"),
+        ("http://[2001:db8::1]/", "[2001:db8::1]:80 is not on the list"),
+    ] {
+        let (text, is_error) = run(&tool, json!({"url": url})).await;
+        assert!(is_error && text.contains(expected), "{url}: {text}");
+    }
+    let (text, is_error) = run(&tool, json!({"url": server.url("/")})).await;
+    assert!(!is_error && text.contains("arrived"), "{text}");
 }

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use deft_executor::{Client, Outcome, Update};
-use deft_types::{EditorCommand, FileEditorAction, Observation, TerminalAction};
+use deft_types::{Action, EditorCommand, FileEditorAction, Observation, TerminalAction};
 use deft_workspace::sandbox::{Machine, Plan, Tier, Unavailable};
 use deft_workspace::{LocalWorkspace, Network, Policy, Workspace};
 use tempfile::TempDir;
@@ -156,6 +156,15 @@ impl Inside {
             .end()
             .await;
         format!("{end:?}")
+    }
+
+    /// Calls a tool that looks at the web.
+    pub(crate) async fn web(&self, tool: &str, action: &str, fields: serde_json::Value) -> String {
+        let fields = fields.as_object().cloned().unwrap_or_default();
+        let action = Action::from_fields(action, fields);
+        let id = uuid::Uuid::new_v4().to_string();
+        let call = self.0.call(id.as_str().into(), tool.to_owned(), action).await;
+        format!("{:?}", call.end().await)
     }
 
     pub(crate) async fn close(self) {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use deft_workspace::Network;
 use deft_workspace::egress::{EgressRequest, Outcome};
 use deft_workspace::sandbox::Tier;
+use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, UdpSocket};
 
@@ -97,4 +98,38 @@ async fn n12_an_allow_list_lets_through_what_it_names_and_records_it() {
     assert_eq!(outcomes.len(), 5, "{record}");
     assert_eq!(outcomes[0].outcome, Outcome::Connected);
     assert_eq!(outcomes[1].outcome, Outcome::NotOnTheList);
+}
+
+#[tokio::test]
+async fn n12_the_web_is_read_through_the_allow_list_too() {
+    if !tiers().contains(&Tier::Namespaces) {
+        return;
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let elsewhere = listener.local_addr().unwrap().port();
+    let place = Place::new();
+    let network = Network::AllowList { hosts: Vec::new() };
+    let inside = place.open(Tier::Namespaces, network).await;
+    for url in ["https://docs.example/", "http://169.254.169.254/latest"] {
+        let got = inside
+            .web("fetch", "MCPToolAction", json!({"data": {"url": url}}))
+            .await;
+        assert!(got.contains("sandbox_allow"), "{url}: {got}");
+    }
+    // A server inside is the browser's to see; one outside of the same machine is not there.
+    let serve = "mkdir -p site && echo '<h1>from inside</h1>' > site/index.html && (python3 -m http.server 8123 -d site >/dev/null 2>&1 &) ; \
+                 for i in $(seq 100); do (: > /dev/tcp/127.0.0.1/8123) 2>/dev/null && break; sleep 0.1; done";
+    inside.run(serve).await;
+    let navigate = |port: u16| {
+        let fields = json!({"url": format!("http://127.0.0.1:{port}/")});
+        inside.web("browser_navigate", "BrowserNavigateAction", fields)
+    };
+    let got = navigate(elsewhere).await;
+    assert!(!got.contains("Went to"), "{got}");
+    let got = navigate(8123).await;
+    inside.close().await;
+    assert!(
+        got.contains("127.0.0.1:8123") && !got.contains("could not"),
+        "{got}"
+    );
 }

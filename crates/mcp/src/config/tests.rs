@@ -99,3 +99,29 @@ fn secrets_are_neither_shown_nor_left_in_a_servers_words() {
     let words = server.redact("cannot log in with open-sesame".to_owned());
     assert_eq!(words, "cannot log in with **********");
 }
+
+#[test]
+fn variables_stand_for_what_the_user_has_set() {
+    let variable = |name: &str| (name == "TOKEN").then(|| "${s}ecret".to_owned());
+    let put = |written: Value| {
+        let mut servers = Map::from_iter([("s".to_owned(), written)]);
+        put_variables(&mut servers, &variable)
+            .map(|()| servers["s"].clone())
+            .map_err(|error| error.to_string())
+    };
+    let written = json!({
+        "command": "${TOKEN}", "args": ["--key=${TOKEN}", "${PORT:-80}", "$HOME ${open"], "env": {"A": "a${TOKEN}b${TOKEN}"},
+    });
+    assert_eq!(
+        put(written).unwrap(),
+        json!({
+            "command": "${TOKEN}", "args": ["--key=${s}ecret", "80", "$HOME ${open"], "env": {"A": "a${s}ecretb${s}ecret"},
+        })
+    );
+    let missing =
+        put(json!({"url": "https://x", "headers": {"Authorization": "Bearer ${OTHER}"}})).unwrap_err();
+    assert!(
+        missing.contains("`headers` names ${OTHER}, which is not set"),
+        "{missing}"
+    );
+}

@@ -253,7 +253,11 @@ mod tests {
             let text = Text::decode(file.as_bytes()).unwrap();
             let at = text.plain().find(old).unwrap();
             let edited = text.replaced(at, at + old.len(), new);
-            assert_eq!(String::from_utf8(edited.encode().into_owned()).unwrap(), expected, "{file:?}");
+            assert_eq!(
+                String::from_utf8(edited.encode().into_owned()).unwrap(),
+                expected,
+                "{file:?}"
+            );
         };
         check(
             "one\r\ntwo\r\nthree\r\n",

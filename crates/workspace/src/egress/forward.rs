@@ -50,6 +50,11 @@ impl Forwarder {
         })
     }
 
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     /// The variables by which programs find it.
     pub fn environment(&self) -> Vec<(String, String)> {
         let address = format!("http://{}", self.address);
