@@ -9,6 +9,8 @@ mod confirmation;
 mod desk;
 #[path = "it/files.rs"]
 mod files;
+#[path = "it/hostile.rs"]
+mod hostile;
 #[path = "it/loop_quality.rs"]
 mod loop_quality;
 #[path = "it/memory.rs"]
