@@ -1,6 +1,6 @@
 # Everything a developer or a machine runs. `make` alone lists it.
 .DEFAULT_GOAL := help
-.PHONY: help setup run build web test test-clients test-small-model test-web bench
+.PHONY: help setup run build web test soak test-clients test-small-model test-web bench
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -22,6 +22,9 @@ build: setup ## the static release binary
 
 test: setup ## every check: format, lints, tests
 	@scripts/test
+
+soak: setup ## new stories for the simulation of the engine, for SECONDS (default 600)
+	DEFT_SOAK_SECONDS=$(or $(SECONDS),600) cargo test --locked --package deft-engine --test it soak -- --ignored --nocapture
 
 test-small-model: setup ## the same tests against a real, small model, which it installs
 	@scripts/small-model

@@ -88,7 +88,7 @@ pub(crate) struct Actor {
     /// What the model said about a request that was too long.
     pub(crate) overflow: Option<ModelError>,
     /// Who waits for room to be made.
-    pub(crate) condensed: Option<Done<()>>,
+    pub(crate) condensed: Vec<Done<()>>,
     /// How often in a row the executor was lost in the middle of a call.
     pub(crate) losses: u32,
 }
@@ -111,6 +111,9 @@ impl Actor {
                 if let Err(error) = self.advance().await {
                     self.halt(&error);
                 }
+            }
+            if self.work.is_none() && !self.condensed.is_empty() {
+                self.condense_idle().await;
             }
             if self.state.status != Status::Running {
                 self.settle_files();
@@ -161,7 +164,7 @@ impl Actor {
                 let news = Draft::new(Source::Environment, state::update(&key, value));
                 answer(done, self.record(vec![news]).await);
             }
-            Command::Snapshot { done } => drop(done.send(self.snapshot())),
+            Command::Snapshot { done } => answer(done, self.snapshot()),
             Command::AddUsage {
                 usage_id,
                 reply,
@@ -219,6 +222,7 @@ impl Actor {
         let before = self.state.status;
         if before != Status::Running {
             self.steps = 0;
+            self.condensations = 0;
         }
         if self.state.status == Status::WaitingForConfirmation {
             // What waits has not run anywhere.

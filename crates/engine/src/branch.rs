@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use deft_store::{Store, StoreError};
 use deft_types::{ConversationId, Event, EventBody, EventId, Seq};
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::state::{State, key};
 
@@ -18,7 +19,15 @@ pub(crate) fn is_node(event: &Event) -> bool {
 
 /// Whether an event moves the conversation to another place of the tree.
 pub(crate) fn moves(event: &Event) -> bool {
-    matches!(&event.body, EventBody::StateUpdate(update) if update.key == key::LEAF)
+    target(event).is_some()
+}
+
+/// Where an event moves the conversation to, if it does: the id of another, or null for the place before the first.
+fn target(event: &Event) -> Option<&Value> {
+    match &event.body {
+        EventBody::StateUpdate(update) if update.key == key::LEAF => Some(&update.value),
+        _ => None,
+    }
 }
 
 /// All events of a log.
@@ -37,12 +46,10 @@ pub(crate) async fn read_all(store: &dyn Store, id: ConversationId) -> Result<Ve
 
 /// Where the conversation stands at the end of a log.
 pub(crate) fn head(events: &[Event]) -> Option<EventId> {
-    events.iter().fold(None, |head, event| match &event.body {
-        EventBody::StateUpdate(update) if update.key == key::LEAF => {
-            Option::deserialize(&update.value).unwrap_or(head)
-        }
-        EventBody::StateUpdate(_) => head,
-        _ => Some(event.id.clone()),
+    events.iter().fold(None, |head, event| match target(event) {
+        Some(target) => Option::deserialize(target).unwrap_or(head),
+        None if is_node(event) => Some(event.id.clone()),
+        None => head,
     })
 }
 
@@ -50,10 +57,14 @@ pub(crate) fn head(events: &[Event]) -> Option<EventId> {
 pub(crate) fn path<'a>(events: &'a [Event], head: Option<&EventId>) -> Vec<&'a Event> {
     let mut parents: HashMap<&EventId, Option<&EventId>> = HashMap::new();
     let mut before = None;
-    for event in events.iter().filter(|event| is_node(event)) {
-        // Old logs name no parents: each event follows the one before.
-        parents.insert(&event.id, event.parent_id.as_ref().or(before));
-        before = Some(&event.id);
+    for event in events {
+        if is_node(event) {
+            // Old logs name no parents, and the first event has none: each follows where the conversation stood.
+            parents.insert(&event.id, event.parent_id.as_ref().or(before));
+            before = Some(&event.id);
+        } else if let Some(Ok(target)) = target(event).map(Option::<EventId>::deserialize) {
+            before = target.and_then(|id| parents.get_key_value(&id).map(|(known, _)| *known));
+        }
     }
     let mut way = HashSet::new();
     let mut next = head;
@@ -69,8 +80,12 @@ pub(crate) fn path<'a>(events: &'a [Event], head: Option<&EventId>) -> Vec<&'a E
 
 /// Folds the branch on which the conversation stands.
 pub(crate) fn fold(events: &[Event]) -> State {
+    fold_at(events, head(events))
+}
+
+/// Folds the branch that leads to an event.
+pub(crate) fn fold_at(events: &[Event], head: Option<EventId>) -> State {
     let mut state = State::default();
-    let head = head(events);
     for event in path(events, head.as_ref()) {
         state.apply(event);
     }

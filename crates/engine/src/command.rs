@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use deft_llm::{Model, Reply};
 use deft_tools::{Change, CheckpointId, Overwrite, Restored, SecretSet};
-use deft_types::{ActionId, ConfirmationPolicy, EventId, Message, SecurityAnalyzer};
+use deft_types::{ActionId, ConfirmationPolicy, EventId, Message, Money, SecurityAnalyzer};
 use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 
@@ -75,7 +75,7 @@ pub(crate) enum Command {
         done: Done<()>,
     },
     /// What a side question needs.
-    Snapshot { done: oneshot::Sender<Snapshot> },
+    Snapshot { done: Done<Snapshot> },
     /// A model was used on the side.
     AddUsage {
         usage_id: String,
@@ -152,6 +152,12 @@ pub enum CommandError {
     /// It runs: pause or interrupt it first.
     #[error("the conversation is running; pause or interrupt it first")]
     Running,
+    /// It was stopped before it was done. Ask again if it is still wanted.
+    #[error("it was interrupted before it was done; ask again if it is still wanted")]
+    Interrupted,
+    /// Nothing may be spent any more: raise the budget first.
+    #[error("the budget of {0} is spent; raise it and ask again")]
+    BudgetSpent(Money),
     /// The workspace could not do it; the message says why.
     #[error("{0}")]
     Workspace(String),

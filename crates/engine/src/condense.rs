@@ -203,7 +203,7 @@ enum Tail {
 }
 
 /// Forgets what is between the head and the tail, whole replies with their results only. The last segment always
-/// stays: it is what the model is to answer.
+/// stays, and all that was said since the last reply: it is what the model is to answer.
 fn forget(view: &View, keep_first: usize, tail: Tail, summarise: Option<Style>) -> Option<Plan> {
     let segments: Vec<_> = segments(view.entries()).collect();
     let size = |segment: &&[Entry]| segment.iter().map(|entry| entry.events.len()).sum::<usize>();
@@ -217,9 +217,11 @@ fn forget(view: &View, keep_first: usize, tail: Tail, summarise: Option<Style>) 
         head += 1;
     }
     let head_tokens: u64 = segments[..head].iter().map(tokens).sum();
-    let mut first_kept = segments.len().saturating_sub(1);
-    let (mut events_kept, mut tokens_kept) =
-        segments.last().map_or((0, 0), |last| (size(last), tokens(last)));
+    let is_said = |segment: &&&[Entry]| segment[0].message.role == Role::User;
+    let unanswered = segments.iter().rev().take_while(is_said).count().max(1);
+    let mut first_kept = segments.len().saturating_sub(unanswered);
+    let mut events_kept: usize = segments[first_kept..].iter().map(size).sum();
+    let mut tokens_kept: u64 = segments[first_kept..].iter().map(tokens).sum();
     while first_kept > head {
         events_kept += size(&segments[first_kept - 1]);
         tokens_kept += tokens(&segments[first_kept - 1]);

@@ -216,7 +216,7 @@ impl Conversation {
             meter: TokenMeter::new(),
             condensations: 0,
             overflow: None,
-            condensed: None,
+            condensed: Vec::new(),
         };
         let cut_off = actor.status_after(Trigger::Load).into_iter().collect();
         actor.record(cut_off).await?;
@@ -329,7 +329,7 @@ impl Conversation {
 
     /// Asks the model something on the side. Neither the question nor the answer becomes part of the conversation.
     pub async fn ask_aside(&self, question: &str) -> Result<String, AsideError> {
-        let snapshot = self.ask(|done| Command::Snapshot { done }).await?;
+        let snapshot = self.ask(|done| Command::Snapshot { done }).await??;
         let reply = Box::new(snapshot.ask(question).await?);
         let text = reply.text.clone();
         let usage_id = ASIDE_USAGE.to_owned();

@@ -44,7 +44,9 @@ pub async fn fork(
 ) -> Result<(), ForkError> {
     let events = branch::read_all(store, source).await?;
     let copied = if let Some(at) = &fork.at {
-        let position = events.iter().position(|event| event.id == *at);
+        let position = events
+            .iter()
+            .position(|event| branch::is_node(event) && event.id == *at);
         let position = position.ok_or_else(|| ForkError::NoSuchEvent(at.clone()))?;
         branch::path(&events[..=position], Some(at))
     } else {
@@ -64,13 +66,20 @@ pub async fn fork(
 
     let id = new.id;
     store.create(new).await?;
-    let lease = store.acquire(id, &Owner::this_process()).await?;
-    while !copied.is_empty() {
-        let rest = copied.split_off(copied.len().min(BATCH));
-        store.append(&lease, std::mem::replace(&mut copied, rest)).await?;
+    let written = write(store, id, copied).await;
+    if written.is_err() {
+        let _ = store.delete(id).await; // half a copy is none; if this fails too, that one is all that is left
     }
-    store.release(lease).await?;
-    Ok(())
+    Ok(written?)
+}
+
+async fn write(store: &dyn Store, id: ConversationId, mut events: Vec<Event>) -> Result<(), StoreError> {
+    let lease = store.acquire(id, &Owner::this_process()).await?;
+    while !events.is_empty() {
+        let rest = events.split_off(events.len().min(BATCH));
+        store.append(&lease, std::mem::replace(&mut events, rest)).await?;
+    }
+    store.release(lease).await
 }
 
 /// An executor, and places in the tree that were left, are the other conversation's own.

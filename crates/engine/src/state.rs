@@ -108,7 +108,7 @@ impl State {
 
     /// Takes the next event of the log in.
     pub fn apply(&mut self, event: &Event) {
-        self.view.apply(event);
+        self.view.apply(event, &self.call_ids);
         match &event.body {
             EventBody::StateUpdate(update) => return self.apply_update(update), // no node of the tree
             EventBody::SystemPrompt(_) => self.has_prompt = true,
@@ -140,7 +140,7 @@ impl State {
                 self.open_calls.push(OpenCall {
                     id: event.id.clone(),
                     event: Arc::new(action.as_ref().clone()),
-                    executors: self.executor.into_iter().collect(),
+                    executors: self.executor.or(self.unknown_executor()).into_iter().collect(),
                 });
             }
             EventBody::Observation(result) => {
@@ -237,6 +237,11 @@ impl State {
             }
             _ => {}
         }
+    }
+
+    /// Stands for one that we cannot know, in a log that another program wrote: ours name the model before anything.
+    fn unknown_executor(&self) -> Option<Uuid> {
+        self.model.is_none().then(Uuid::nil)
     }
 
     fn close_call(&mut self, answers: impl Fn(&OpenCall) -> bool) {

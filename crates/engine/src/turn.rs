@@ -193,8 +193,6 @@ pub(crate) fn edited(
         action: Some(checked.action),
         tool_call_id: edited.id.clone(),
         tool_call: edited,
-        // The reply it stands in for has all its results: this is one of its own.
-        llm_response_id: world.new_id().to_string(),
         summary: Some(checked.summary),
         ..call.event.as_ref().clone()
     };
@@ -268,6 +266,24 @@ fn action_of(kind: &str, fields: Map<String, Value>) -> Action {
         .into();
     }
     Action::from_fields(kind, fields)
+}
+
+/// A call of a log as providers accept it. What we write ourselves is so already; what others wrote, or what was damaged,
+/// may not be.
+pub(crate) fn presentable(call: &ToolCall, id: &str, event: &EventId, taken: &HashSet<String>) -> ToolCall {
+    let mut call = call.clone();
+    call.id = if id.is_empty() || taken.contains(id) {
+        format!("call_{event}")
+    } else {
+        id.to_owned()
+    };
+    call.name = presentable_name(&call.name);
+    let is_object = call.arguments.trim_start().starts_with('{')
+        && serde_json::from_str::<serde::de::IgnoredAny>(&call.arguments).is_ok();
+    if !is_object {
+        call.arguments = json!({"malformed_arguments": true}).to_string();
+    }
+    call
 }
 
 fn presentable_name(name: &str) -> String {

@@ -14,6 +14,7 @@ use deft_types::{
 
 use crate::condense::{self, Mask};
 use crate::observation::for_model;
+use crate::turn;
 
 /// The messages of a conversation.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -60,7 +61,14 @@ struct Batch {
     response: String,
     /// Where the assistant's message stands.
     index: usize,
-    open: Vec<String>,
+    open: Vec<OpenId>,
+}
+
+/// The id of a call without a result, in the log and as it is shown.
+#[derive(Clone, Debug, PartialEq)]
+struct OpenId {
+    logged: String,
+    shown: String,
 }
 
 impl View {
@@ -122,17 +130,16 @@ impl View {
         }
     }
 
-    pub(crate) fn apply(&mut self, event: &Event) {
+    /// Takes the next event in. `taken` are the ids of all calls before it.
+    pub(crate) fn apply(&mut self, event: &Event, taken: &HashSet<String>) {
         match &event.body {
-            EventBody::SystemPrompt(prompt) => {
-                self.entries.push(Entry::new(&event.id, system_message(prompt)));
-            }
+            EventBody::SystemPrompt(prompt) => self.begin(Entry::new(&event.id, system_message(prompt))),
             EventBody::Message(said) => {
                 let mut message = said.llm_message.clone();
                 message.content.extend(said.extended_content.iter().cloned());
                 self.say(message, event);
             }
-            EventBody::Action(action) => self.add_call(&event.id, action),
+            EventBody::Action(action) => self.add_call(&event.id, action, taken),
             EventBody::Observation(result) => {
                 self.add_result(&event.id, &result.tool_call_id, |id| observed(id, result));
             }
@@ -160,6 +167,22 @@ impl View {
         }
     }
 
+    /// A prompt stands in front, and there is one: a damaged log may have it elsewhere, or twice.
+    fn begin(&mut self, prompt: Entry) {
+        if self
+            .entries
+            .first()
+            .is_some_and(|first| first.message.role == Role::System)
+        {
+            return;
+        }
+        self.entries.insert(0, prompt);
+        self.fresh.iter_mut().for_each(|(_, index)| *index += 1);
+        if let Some(batch) = &mut self.batch {
+            batch.index += 1;
+        }
+    }
+
     fn say(&mut self, message: Message, event: &Event) {
         let is_reply = event.source == Source::Agent;
         // An empty reply is in the log, but providers refuse to read it.
@@ -181,8 +204,13 @@ impl View {
         }
     }
 
-    fn add_call(&mut self, event: &EventId, action: &ActionEvent) {
+    fn add_call(&mut self, event: &EventId, action: &ActionEvent, taken: &HashSet<String>) {
         self.fresh.clear();
+        let call = turn::presentable(&action.tool_call, &action.tool_call_id, event, taken);
+        let id = OpenId {
+            logged: action.tool_call_id.clone(),
+            shown: call.id.clone(),
+        };
         if let Some(batch) = self
             .batch
             .as_mut()
@@ -192,12 +220,9 @@ impl View {
             entry.events.push(event.clone());
             entry.change(|reply| {
                 reply.content.extend(action.thought.iter().cloned());
-                reply
-                    .tool_calls
-                    .get_or_insert_default()
-                    .push(action.tool_call.clone());
+                reply.tool_calls.get_or_insert_default().push(call);
             });
-            batch.open.push(action.tool_call_id.clone());
+            batch.open.push(id);
             return;
         }
         // Only a log that was damaged has calls left open here.
@@ -207,7 +232,7 @@ impl View {
                 batch
                     .open
                     .iter()
-                    .map(|id| Entry::of(Vec::new(), tool_message(id, lost()))),
+                    .map(|id| Entry::of(Vec::new(), tool_message(&id.shown, lost()))),
             );
             self.entries.append(&mut self.waiting);
         }
@@ -217,11 +242,11 @@ impl View {
         reply
             .responses_reasoning_item
             .clone_from(&action.responses_reasoning_item);
-        reply.tool_calls = Some(vec![action.tool_call.clone()]);
+        reply.tool_calls = Some(vec![call]);
         self.batch = Some(Batch {
             response: action.llm_response_id.clone(),
             index: self.entries.len(),
-            open: vec![action.tool_call_id.clone()],
+            open: vec![id],
         });
         self.entries.push(Entry::new(event, reply));
     }
@@ -229,11 +254,11 @@ impl View {
     /// The first result of a call counts; any other is ignored.
     fn add_result(&mut self, event: &EventId, call: &str, message: impl FnOnce(&str) -> Message) {
         let Some(batch) = self.batch.as_mut() else { return };
-        let Some(position) = batch.open.iter().position(|open| open == call) else {
+        let Some(position) = batch.open.iter().position(|open| open.logged == call) else {
             return;
         };
-        batch.open.remove(position);
-        self.entries.push(Entry::new(event, message(call)));
+        let id = batch.open.remove(position);
+        self.entries.push(Entry::new(event, message(&id.shown)));
         if batch.open.is_empty() {
             self.batch = None;
             self.entries.append(&mut self.waiting);
@@ -281,7 +306,9 @@ impl View {
         let Some(batch) = &mut self.batch else { return };
         let holds = |entry: &Entry| {
             let calls = entry.message.tool_calls.iter().flatten();
-            calls.into_iter().any(|call| batch.open.contains(&call.id))
+            calls
+                .into_iter()
+                .any(|call| batch.open.iter().any(|open| open.shown == call.id))
         };
         match self.entries.iter().rposition(holds) {
             Some(index) => batch.index = index,

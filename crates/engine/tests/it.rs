@@ -9,12 +9,16 @@ mod confirmation;
 mod desk;
 #[path = "it/files.rs"]
 mod files;
+#[path = "it/hostile.rs"]
+mod hostile;
 #[path = "it/loop_quality.rs"]
 mod loop_quality;
 #[path = "it/memory.rs"]
 mod memory;
 #[path = "it/models.rs"]
 mod models;
+#[path = "it/simulation.rs"]
+mod simulation;
 #[path = "it/steering.rs"]
 mod steering;
 #[path = "it/tasks.rs"]

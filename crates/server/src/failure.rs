@@ -112,9 +112,10 @@ impl From<CommandError> for Failure {
     fn from(error: CommandError) -> Self {
         match error {
             CommandError::Store(error) => error.into(),
-            CommandError::IdTaken(_) | CommandError::Running => {
-                Self::new(StatusCode::CONFLICT, error.to_string())
-            }
+            CommandError::IdTaken(_)
+            | CommandError::Running
+            | CommandError::Interrupted
+            | CommandError::BudgetSpent(_) => Self::new(StatusCode::CONFLICT, error.to_string()),
             CommandError::NotWaiting(_) | CommandError::NoSuchEvent(_) => {
                 Self::new(StatusCode::NOT_FOUND, error.to_string())
             }

@@ -27,8 +27,8 @@ pub struct Lease {
 }
 
 impl Lease {
-    /// A lease that was just taken, the task that renews it, and what gives it back without waiting.
-    pub(crate) fn new(
+    /// A lease that a store has just granted, the task that renews it, and what gives it back without waiting.
+    pub fn new(
         conversation: ConversationId,
         fencing: Fencing,
         renewal: JoinHandle<()>,

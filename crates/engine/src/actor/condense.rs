@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::Actor;
 use super::work::{Outcome, Work};
-use crate::command::Done;
+use crate::command::{CommandError, Done};
 use crate::condense::{self, Plan, Pressure};
 use crate::state::{self, key};
 use crate::turn::Draft;
@@ -17,6 +17,8 @@ use crate::turn::Draft;
 const USAGE_ID: &str = "condenser";
 /// How often room is made before one request.
 const MAX_TRIES: u32 = 2;
+/// How many may wait for room at a time.
+const MAX_WAITING: usize = 64;
 /// The share of what a model can read that is kept free, for what it writes and for what we count wrongly.
 const RESERVE_PERCENT: u64 = 20;
 
@@ -45,6 +47,10 @@ impl Actor {
                 offset,
                 summarise: None,
             } => self.forget(events, offset, None, String::new()).await?,
+            Plan::Forget { events, offset, .. } if self.spent_budget().is_some() => {
+                let stand_in = condense::fallback(&self.state.view, &events);
+                self.forget(events, offset, Some(stand_in), String::new()).await?;
+            }
             Plan::Forget {
                 events,
                 offset,
@@ -107,25 +113,42 @@ impl Actor {
         };
         self.forget(draft.events, draft.offset, Some(summary), response)
             .await?;
-        if let Some(done) = self.condensed.take() {
-            let _ = done.send(Ok(()));
-        }
+        self.tell_condensed(|| Ok(()));
         Ok(())
     }
 
-    /// Makes room now, or, while the agent works, at the next safe boundary.
+    /// Notes that room is wanted. It is made at the next safe boundary: at once, if the agent does nothing.
     pub(crate) async fn condense(&mut self, done: Done<()>) {
         let request = Draft::new(Source::Environment, CondensationRequest::default());
-        let begun = match self.record(vec![request]).await {
-            Ok(()) if self.work.is_none() => self.make_room().await,
-            Ok(()) => Ok(false),
-            Err(error) => Err(error),
+        let noted = match self.record(vec![request]).await {
+            Ok(()) if self.condensed.len() < MAX_WAITING => {
+                self.condensations = 0;
+                return self.condensed.push(done);
+            }
+            Ok(()) => Err(CommandError::Running),
+            Err(error) => Err(error.into()),
         };
-        self.condensations = 0;
+        let _ = done.send(noted);
+    }
+
+    /// Makes the room that somebody waits for, now that nothing else is under way.
+    pub(crate) async fn condense_idle(&mut self) {
+        let begun = if self.state.wants_condensation {
+            self.make_room().await
+        } else {
+            Ok(false)
+        };
         match begun {
-            Ok(_) if self.work.is_some() && self.state.wants_condensation => self.condensed = Some(done),
-            Ok(_) => drop(done.send(Ok(()))),
-            Err(error) => drop(done.send(Err(error.into()))),
+            Ok(_) if self.work.is_some() => {} // they are told when the summary is there
+            Ok(_) => self.tell_condensed(|| Ok(())),
+            Err(error) => self.tell_condensed(|| Err(error.clone().into())),
+        }
+    }
+
+    /// Answers whoever waits for room.
+    pub(crate) fn tell_condensed(&mut self, answer: impl Fn() -> Result<(), CommandError>) {
+        for done in self.condensed.drain(..) {
+            let _ = done.send(answer()); // whoever asked may have gone
         }
     }
 

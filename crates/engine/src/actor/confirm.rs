@@ -87,28 +87,26 @@ impl Actor {
         {
             return Err(CommandError::NotWaiting(id.clone()));
         }
-        let mut drafts = Vec::new();
-        let mut goes_on = false;
+        let (mut drafts, mut rejected, mut unsent) = (Vec::new(), Vec::new(), Vec::new());
         for call in &pending {
             match answers.get(&call.id) {
                 None => return Err(CommandError::Undecided(call.id.clone())),
-                Some(Answer::Approve) => goes_on = true,
-                Some(Answer::Reject { reason }) => drafts.push(rejection(call, reason.clone())),
+                Some(Answer::Approve) => unsent.push(call.id.clone()),
+                Some(Answer::Reject { reason }) => rejected.push(rejection(call, reason.clone())),
                 Some(Answer::Edit { arguments }) => {
                     let edited = turn::edited(call, arguments, &self.tools, self.world.as_ref())
                         .map_err(CommandError::BadEdit)?;
-                    drafts.push(rejection(call, EDITED.to_owned()));
+                    unsent.extend(edited.id.clone());
                     drafts.push(edited);
-                    goes_on = true;
+                    rejected.push(rejection(call, EDITED.to_owned()));
                 }
             }
         }
+        // A changed call is stored while its reply still has calls open: it becomes one of them.
+        drafts.extend(rejected);
+        let goes_on = !unsent.is_empty();
         let trigger = if goes_on { Trigger::Run } else { Trigger::Reject };
         drafts.extend(self.status_after(trigger));
-        let unsent = drafts
-            .iter()
-            .filter_map(|draft| draft.id.clone())
-            .collect::<Vec<_>>();
         self.record(drafts).await?;
         self.unsent.extend(unsent);
         Ok(())

@@ -48,8 +48,8 @@ impl Actor {
                 )
                 .await;
         }
-        let spent = self.state.stats.total_cost();
-        if let Some(budget) = self.limits.max_cost.filter(|budget| spent >= *budget) {
+        if let Some(budget) = self.spent_budget() {
+            let spent = self.state.stats.total_cost();
             let detail = format!(
                 "The budget of {budget} is spent ({spent}). Raise the budget and run again to go on."
             );
@@ -69,6 +69,7 @@ impl Actor {
         if self.make_room().await? {
             return Ok(());
         }
+        self.tell_condensed(|| Ok(()));
         if let Some(error) = self.overflow.take() {
             return self.fail_with(&error).await;
         }
@@ -89,6 +90,12 @@ impl Actor {
             self.world.clone(),
         ));
         Ok(())
+    }
+
+    /// The budget, if nothing is left of it.
+    pub(crate) fn spent_budget(&self) -> Option<Money> {
+        let spent = self.state.stats.total_cost();
+        self.limits.max_cost.filter(|budget| spent >= *budget)
     }
 
     /// Runs the next calls that can run together: those up to the first that runs at another place. A call of which
@@ -391,8 +398,9 @@ impl Actor {
                 let mut drafts: Vec<_> = self.spent().into_iter().collect();
                 drafts.extend(result_of(call, update));
                 self.losses = 0;
-                // A message that came meanwhile has not been answered.
-                if call.event.tool_name == "finish" && observed && !self.state.view.has_waiting() {
+                // A message that came meanwhile has not been answered, and a call that a person changed comes behind.
+                let is_last = self.state.open_calls.len() == 1 && !self.state.view.has_waiting();
+                if call.event.tool_name == "finish" && observed && is_last {
                     drafts.extend(self.status_after(Trigger::Finish));
                 }
                 self.record(drafts).await?;

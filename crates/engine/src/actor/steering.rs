@@ -26,14 +26,14 @@ const STOP_GRACE: Duration = Duration::from_millis(700);
 const END_GRACE: Duration = Duration::from_secs(5);
 
 impl Actor {
-    /// Stands at another event. What was open there is not run: it has a result elsewhere, or was given up.
+    /// Stands at another event. What was open there is not run: it has a result elsewhere, or was given up. Both are
+    /// one append, so that no crash leaves open what may have run.
     pub(super) async fn navigate(&mut self, to: Option<EventId>) -> Result<(), CommandError> {
         if self.state.status == Status::Running || self.work.is_some() {
             return Err(CommandError::Running);
         }
-        let id = self.lease.conversation();
+        let events = branch::read_all(self.store.as_ref(), self.lease.conversation()).await?;
         if let Some(to) = &to {
-            let events = branch::read_all(self.store.as_ref(), id).await?;
             let known = |event: &Event| branch::is_node(event) && event.id == *to;
             if !events.iter().any(known) {
                 return Err(CommandError::NoSuchEvent(to.clone()));
@@ -44,28 +44,34 @@ impl Actor {
             state::update(key::LEAF, json!(to)),
         )];
         drafts.extend(self.status_after(Trigger::Reject));
-        self.record(drafts).await?;
-        self.state = branch::fold(&branch::read_all(self.store.as_ref(), id).await?);
-        let left = self.state.open_calls.iter().map(|call| {
-            let text = "Not run: the conversation went on from here.".to_owned();
+        let there = branch::fold_at(&events, to);
+        drafts.extend(there.open_calls.iter().map(|call| {
+            let text = "No result is known here: the conversation went on from this place.".to_owned();
             Draft::new(
                 Source::Agent,
                 failure(&call.event.tool_call, text, FailureKind::AgentAction),
             )
-        });
-        let left = left.collect();
-        Ok(self.record(left).await?)
+        }));
+        let before = std::mem::replace(&mut self.state, there);
+        let moved = self.record(drafts).await;
+        if moved.is_err() {
+            self.state = before;
+        }
+        Ok(moved?)
     }
 
-    pub(super) fn snapshot(&self) -> Snapshot {
-        Snapshot {
+    pub(super) fn snapshot(&self) -> Result<Snapshot, CommandError> {
+        if let Some(budget) = self.spent_budget() {
+            return Err(CommandError::BudgetSpent(budget));
+        }
+        Ok(Snapshot {
             model: self.model.clone(),
             request: Request {
                 messages: self.state.view.whole_messages(),
                 tools: self.tools.schemas(),
                 cache_key: Some(self.lease.conversation().to_string()),
             },
-        }
+        })
     }
 
     pub(super) async fn pause(&mut self) -> Result<(), StoreError> {
@@ -116,7 +122,7 @@ impl Actor {
             Some(Work::Model { item, .. }) => self.live.show(Live::ReplyAborted { item }),
             // An executor that is being started must be known, to be ended.
             Some(connecting @ Work::Connect { .. }) => self.work = Some(connecting),
-            Some(Work::Summary { .. }) => drop(self.condensed.take()),
+            Some(Work::Summary { .. }) => self.tell_condensed(|| Err(CommandError::Interrupted)),
             Some(Work::Calls(calls)) => return self.stop_calls(calls).await,
             // The executor finishes a record without us.
             Some(Work::Record { .. }) | None => {}

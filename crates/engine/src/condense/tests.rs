@@ -1,3 +1,5 @@
+use std::collections::HashSet;
+
 use deft_types::{ActionEvent, Event, EventBody, Message, MessageEvent, Source, Timestamp, ToolCall};
 use serde_json::json;
 
@@ -18,12 +20,15 @@ fn view(steps: usize, words: usize) -> View {
     let mut view = View::default();
     let prompt = json!({"system_prompt": {"type": "text", "text": "be good"}, "tools": [], "kind": "SystemPromptEvent"});
     let prompt = serde_json::from_value::<EventBody>(prompt).unwrap();
-    view.apply(&event("prompt", Source::Agent, prompt));
-    view.apply(&event(
-        "task",
-        Source::User,
-        MessageEvent::new(Message::text(Role::User, "do it")),
-    ));
+    view.apply(&event("prompt", Source::Agent, prompt), &HashSet::new());
+    view.apply(
+        &event(
+            "task",
+            Source::User,
+            MessageEvent::new(Message::text(Role::User, "do it")),
+        ),
+        &HashSet::new(),
+    );
     for step in 0..steps {
         let call: ToolCall = serde_json::from_value(
             json!({"id": format!("c{step}"), "name": "terminal", "arguments": "{}", "origin": "completion"}),
@@ -34,16 +39,22 @@ fn view(steps: usize, words: usize) -> View {
             "llm_response_id": format!("r{step}"), "security_risk": "LOW",
         }))
         .unwrap();
-        view.apply(&event(&format!("a{step}"), Source::Agent, action));
+        view.apply(
+            &event(&format!("a{step}"), Source::Agent, action),
+            &HashSet::new(),
+        );
         let result = json!({
             "kind": "ObservationEvent", "tool_name": "terminal", "tool_call_id": format!("c{step}"), "action_id": format!("a{step}"),
             "observation": {"kind": "ThinkObservation", "content": [{"type": "text", "text": "word ".repeat(words)}]},
         });
-        view.apply(&event(
-            &format!("o{step}"),
-            Source::Environment,
-            serde_json::from_value::<EventBody>(result).unwrap(),
-        ));
+        view.apply(
+            &event(
+                &format!("o{step}"),
+                Source::Environment,
+                serde_json::from_value::<EventBody>(result).unwrap(),
+            ),
+            &HashSet::new(),
+        );
     }
     view
 }
@@ -115,7 +126,7 @@ fn a_summary_comes_when_there_is_nothing_to_mask_and_keeps_calls_with_their_resu
         llm_response_id: String::new(),
         extra: deft_types::Extra::new(),
     };
-    view.apply(&event("c", Source::Environment, condensation));
+    view.apply(&event("c", Source::Environment, condensation), &HashSet::new());
     assert!(view.tokens() <= before / 2 + 100);
     let roles: Vec<_> = view
         .entries()
@@ -183,7 +194,7 @@ fn a_summariser_sees_arguments_results_and_the_whole_of_an_earlier_summary() {
         llm_response_id: String::new(),
         extra: deft_types::Extra::new(),
     };
-    view.apply(&event("c", Source::Environment, condensation));
+    view.apply(&event("c", Source::Environment, condensation), &HashSet::new());
     let events = ["c-summary", "a1", "o1"]
         .map(|id| EventId(id.to_owned()))
         .to_vec();

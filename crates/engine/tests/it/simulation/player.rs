@@ -1,0 +1,349 @@
+//! Somebody who does anything to a conversation, at any time, and looks after each step whether all is well.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use deft_engine::{CommandError, Condenser, Conversation, Limits, Memory, OpenError, Outfit, Parts, Safety};
+use deft_store::{Owner, Store, StoreError};
+use deft_tools::Toolbox;
+use deft_types::{
+    ConfirmationPolicy, ConversationId, EventId, Message, Role, SecurityAnalyzer, SecurityRisk, Status,
+};
+use tokio::task::JoinSet;
+
+use super::executor::{Door, Place};
+use super::follower::Follower;
+use super::log::Logs;
+use super::model::SimulatedModel;
+use super::ponder::{Ponder, tools};
+use super::scene::{Life, Scene, SimulatedWorld};
+use super::store::SimulatedStore;
+
+/// Within so long, in simulated time, everything must have been answered: the slowest part takes a minute.
+const PATIENCE: Duration = Duration::from_secs(1_800);
+
+/// See the module.
+pub(crate) struct Player {
+    pub(super) scene: Arc<Scene>,
+    pub(super) logs: Arc<Logs>,
+    pub(super) place: Arc<Place>,
+    pub(super) id: ConversationId,
+    window: Option<u64>,
+    condenser: Condenser,
+    policy: ConfirmationPolicy,
+    checkpoints: bool,
+    follower: Follower,
+    pub(super) life: Arc<Life>,
+    pub(super) conversation: Option<Conversation>,
+    /// A process that does not know that another has taken its place.
+    pub(super) replaced: Option<Conversation>,
+    /// Commands that nobody waits for yet.
+    pub(super) pending: JoinSet<(&'static str, bool)>,
+    pub(super) said: Vec<EventId>,
+    pub(super) copy: Option<ConversationId>,
+}
+
+impl Player {
+    pub(crate) fn new(scene: Arc<Scene>) -> Self {
+        let dice = &scene.dice;
+        let id = ConversationId(dice.uuid());
+        let logs = Arc::new(Logs::default());
+        logs.create(id).unwrap();
+        let place = Place::new(scene.clone(), logs.clone(), id, tools());
+        let condensers = [
+            Condenser::default(),
+            Condenser::Window,
+            Condenser::RecentEvents {
+                keep_first: 2,
+                max_events: 12,
+            },
+            Condenser::Amortized {
+                keep_first: 2,
+                max_events: 16,
+            },
+        ];
+        let condenser = dice.pick(&condensers).clone();
+        let window = dice.one_in(2).then(|| 1_500 + dice.below(4_000) as u64);
+        let policy = policies()[dice.below(4).min(2)].clone();
+        let checkpoints = dice.one_in(4);
+        Self {
+            follower: Follower::new(scene.clone(), logs.clone(), id),
+            place: Arc::new(place),
+            life: Arc::new(Life::new(limits(), None)),
+            window,
+            condenser,
+            policy,
+            checkpoints,
+            conversation: None,
+            replaced: None,
+            pending: JoinSet::new(),
+            said: Vec::new(),
+            copy: None,
+            scene,
+            logs,
+            id,
+        }
+    }
+
+    /// Plays the whole of it: first anything, then what a person would do who wants to go on.
+    pub(crate) async fn play(mut self) {
+        let steps = 5 + self.scene.dice.below(30);
+        for _ in 0..steps {
+            self.open().await;
+            self.step().await;
+            self.look().await;
+            if self.scene.violation().is_some() {
+                return;
+            }
+        }
+        self.scene.tell("nothing goes wrong any more");
+        self.scene.calm_down();
+        self.recover().await;
+    }
+
+    pub(super) fn store(&self, life: &Arc<Life>) -> SimulatedStore {
+        SimulatedStore {
+            scene: self.scene.clone(),
+            logs: self.logs.clone(),
+            life: life.clone(),
+        }
+    }
+
+    pub(super) fn model(&self, life: &Arc<Life>, place: &Place, name: &str) -> Arc<SimulatedModel> {
+        Arc::new(SimulatedModel {
+            scene: self.scene.clone(),
+            logs: self.logs.clone(),
+            life: life.clone(),
+            conversation: place.conversation,
+            asked: place.asked.clone(),
+            profile: SimulatedModel::profile(name, self.window),
+        })
+    }
+
+    /// Opens a conversation as a new process would; nothing if that process dies of it.
+    async fn load(&self, place: &Arc<Place>, life: &Arc<Life>) -> Option<Conversation> {
+        let store = Arc::new(self.store(life));
+        let opened = async {
+            let lease = store.acquire(place.conversation, &Owner::this_process()).await?;
+            life.fencing.set(lease.fencing()).unwrap();
+            Conversation::open(Parts {
+                lease,
+                store,
+                model: self.model(life, place, "simulated"),
+                model_name: "simulated".to_owned(),
+                models: None,
+                agents: None,
+                workspace: Arc::new(Door {
+                    place: place.clone(),
+                    life: life.clone(),
+                }),
+                directory: "/simulated".to_owned(),
+                tools: tools(),
+                host: Toolbox::host().with(Arc::new(Ponder(self.scene.clone()))),
+                responses: BTreeMap::new(),
+                world: Arc::new(SimulatedWorld {
+                    scene: self.scene.clone(),
+                    life: life.clone(),
+                }),
+                limits: limits(),
+                safety: Safety {
+                    policy: self.policy.clone(),
+                    analyzer: Some(SecurityAnalyzer::Model),
+                },
+                memory: Memory {
+                    condenser: self.condenser.clone(),
+                    model: None,
+                },
+                outfit: Outfit {
+                    checkpoints: self.checkpoints,
+                    ..Outfit::default()
+                },
+            })
+            .await
+        };
+        let opened = self.patiently("open", life, opened).await?;
+        match opened {
+            Ok(conversation) => Some(conversation),
+            Err(OpenError::Store(error)) => {
+                self.scene.tell(format!("cannot open: {error}"));
+                None
+            }
+            Err(OpenError::Schema(error)) => panic!("{error}"),
+        }
+    }
+
+    /// A process that has the conversation in memory, if none has.
+    pub(super) async fn open(&mut self) {
+        if self.life.dead.is_cancelled() {
+            self.forget();
+        }
+        while self.conversation.is_none() {
+            let points = self.scene.dice.one_in(4).then(|| 1 + self.scene.dice.below(60));
+            self.life = Arc::new(Life::new(limits(), points));
+            self.scene.tell("a process opens the conversation");
+            self.conversation = self.load(&self.place, &self.life).await;
+        }
+    }
+
+    pub(super) fn forget(&mut self) {
+        self.conversation = None;
+        self.pending.abort_all(); // nobody answers them
+        self.pending = JoinSet::new();
+    }
+
+    pub(super) fn conversation(&self) -> Conversation {
+        self.conversation.clone().unwrap()
+    }
+
+    /// Waits for something that must come; nothing if the process dies first.
+    pub(super) async fn patiently<T>(
+        &self,
+        what: &str,
+        life: &Life,
+        work: impl Future<Output = T>,
+    ) -> Option<T> {
+        tokio::select! {
+            biased;
+            done = tokio::time::timeout(PATIENCE, work) => {
+                self.scene.demand(done.is_ok(), || format!("invariant 4: {what} never comes to an end"));
+                done.ok()
+            }
+            () = life.dead.cancelled() => None,
+        }
+    }
+
+    /// Gives a command, and waits for what comes of it or not.
+    pub(super) async fn command<T: Send + 'static>(
+        &mut self,
+        what: &'static str,
+        command: impl Future<Output = Result<T, CommandError>> + Send + 'static,
+    ) -> Option<T> {
+        self.scene.tell(what);
+        if self.scene.dice.one_in(3) {
+            self.pending.spawn(async move { (what, command.await.is_ok()) });
+            return None;
+        }
+        let done = self.patiently(what, &self.life, command).await?;
+        if let Err(error) = &done {
+            self.scene.tell(format!("{what}: {error}"));
+            let closed = matches!(error, CommandError::Closed);
+            self.scene
+                .demand(!closed, || format!("{what}: nobody closed it: {error}"));
+        }
+        done.ok()
+    }
+
+    /// Invariants 1 and 5, and whatever was noticed elsewhere.
+    async fn look(&mut self) {
+        if let Some(replaced) = &self.replaced
+            && self.scene.dice.one_in(2)
+        {
+            let id = EventId::from(self.scene.dice.uuid());
+            let told = replaced.send(id, Message::text(Role::User, "to the wrong one"));
+            let told = tokio::time::timeout(PATIENCE, told).await;
+            let fenced = !matches!(told, Ok(Ok(())));
+            self.scene.demand(fenced, || {
+                "invariant 5: two processes write to the log".to_owned()
+            });
+            if matches!(told, Ok(Err(CommandError::Store(StoreError::Fenced(_))))) {
+                self.replaced = None;
+            }
+        }
+        while self.pending.try_join_next().is_some() {}
+        let Some(conversation) = self.conversation.clone() else {
+            return;
+        };
+        let live = self
+            .patiently("inspect", &self.life, conversation.inspect())
+            .await;
+        if let Some(live) = live {
+            match live {
+                Ok(live) => self.follower.compare(&live).await,
+                Err(error) => self.scene.accuse(format!("it cannot be looked at: {error}")),
+            }
+        }
+    }
+
+    /// Invariant 4: whatever was done to it, it takes the next message and answers it.
+    async fn recover(&mut self) {
+        self.open().await;
+        let conversation = self.conversation();
+        let pending = std::mem::take(&mut self.pending);
+        if !self.life.dead.is_cancelled() {
+            self.patiently("a command", &self.life, pending.join_all()).await;
+        }
+        *self.life.limits.lock().unwrap() = limits();
+        self.go_on(&conversation, &self.place).await;
+        self.look().await;
+        if let Some(copy) = self.copy {
+            let place = Place::new(self.scene.clone(), self.logs.clone(), copy, tools());
+            let (place, life) = (Arc::new(place), Arc::new(Life::new(limits(), None)));
+            match self.load(&place, &life).await {
+                Some(conversation) => self.go_on(&conversation, &place).await,
+                None => self.scene.accuse("invariant 4: a copy cannot be opened"),
+            }
+        }
+    }
+
+    async fn go_on(&self, conversation: &Conversation, place: &Place) {
+        let message = EventId::from(self.scene.dice.uuid());
+        let text = "and now the last one";
+        let go_on = async {
+            conversation.set_limits(limits()).await?;
+            conversation.set_policy(ConfirmationPolicy::NeverConfirm).await?;
+            conversation
+                .send(message, Message::text(Role::User, text))
+                .await?;
+            for _ in 0..10 {
+                conversation.run().await?;
+                if conversation.settled().await.status == Status::Finished {
+                    break;
+                }
+            }
+            conversation.inspect().await
+        };
+        let life = Life::new(limits(), None);
+        let Some(ended) = self.patiently("the last run", &life, go_on).await else {
+            return;
+        };
+        match ended {
+            Ok(state) => {
+                let done = state.status == Status::Finished && state.open_calls() == 0;
+                self.scene.demand(done, || {
+                    let (status, open) = (state.status, state.open_calls());
+                    format!("invariant 4: the last run ends with the status {status} and {open} open calls")
+                });
+                let heard = place.asked.lock().unwrap().heard(text);
+                self.scene.demand(heard, || {
+                    "invariant 4: the model does not see the last message".to_owned()
+                });
+            }
+            Err(error) => self
+                .scene
+                .accuse(format!("invariant 4: it does not go on: {error}")),
+        }
+    }
+}
+
+pub(super) fn limits() -> Limits {
+    Limits {
+        max_steps: 100,
+        parallel_calls: 4,
+        stuck_detection: true,
+        max_cost: None,
+    }
+}
+
+pub(super) fn policies() -> [ConfirmationPolicy; 3] {
+    let risky = ConfirmationPolicy::ConfirmRisky {
+        threshold: SecurityRisk::High,
+        confirm_unknown: true,
+    };
+    [
+        ConfirmationPolicy::AlwaysConfirm,
+        risky,
+        ConfirmationPolicy::NeverConfirm,
+    ]
+}
