@@ -15,6 +15,7 @@ mod place;
 mod report;
 mod sandbox;
 mod search;
+mod server;
 mod start;
 mod steps;
 mod streams;
@@ -46,7 +47,7 @@ fn main() -> anyhow::Result<()> {
         .canonicalize()
         .with_context(|| format!("there is no {}; build it with `make build`", deft.display()))?;
     let machine = Machine::look();
-    let measures: [Measure; 12] = [
+    let measures: [Measure; 13] = [
         start::measure,
         streams::measure,
         commands::measure,
@@ -59,6 +60,7 @@ fn main() -> anyhow::Result<()> {
         append::measure,
         checkpoints::measure,
         memory::measure,
+        server::measure,
     ];
     let mut sections = Vec::with_capacity(measures.len());
     for measure in measures {
