@@ -15,6 +15,7 @@ mod place;
 mod report;
 mod sandbox;
 mod search;
+mod server;
 mod start;
 mod steps;
 mod streams;
@@ -61,6 +62,7 @@ fn main() -> anyhow::Result<()> {
         ("append", append::measure),
         ("checkpoints", checkpoints::measure),
         ("memory", memory::measure),
+        ("server", server::measure),
     ];
     let mut sections = Vec::with_capacity(measures.len());
     for (name, measure) in measures {

@@ -26,6 +26,7 @@ pub(crate) enum Unit {
     Microseconds,
     Megabytes,
     EventsPerSecond,
+    PerSecond,
     /// So many times something else.
     Times,
 }
@@ -87,6 +88,7 @@ impl fmt::Display for Amount {
             Unit::Microseconds => " µs",
             Unit::Megabytes => " MB",
             Unit::EventsPerSecond => " events/s",
+            Unit::PerSecond => " /s",
             Unit::Times => " ×",
         })
     }

@@ -34,11 +34,13 @@ pub(crate) async fn serve(args: Serve) -> anyhow::Result<Exit> {
     let store = compose::open_store(&settings)?;
     let variable = |name: &str| surroundings.env.get(name).cloned();
     let data_dir = settings.data_dir.value.clone();
-    let config = Config {
+    let mut config = Config {
         address,
         port: args.port,
+        ca_file: settings.ca_file.value.clone(),
         ..Config::from_variables(variable, data_dir, surroundings.current_dir.clone())?
     };
+    config.webhooks.extend(settings.webhooks.iter().cloned());
     let parts = Parts {
         settings,
         folder: surroundings.current_dir,
@@ -103,6 +105,11 @@ impl Composition for Parts {
         let (workspace, tools) =
             compose::place(&self.settings, id, root).map_err(|error| crate::output::one_sentence(&error))?;
         Ok(Place { workspace, tools })
+    }
+
+    fn forget(&self, id: ConversationId) -> Result<(), String> {
+        let removed = crate::workspace::remove(&self.settings, id);
+        removed.map_err(|error| crate::output::one_sentence(&error))
     }
 
     fn tools(&self) -> Vec<String> {

@@ -16,12 +16,14 @@ mod sandbox;
 mod show;
 mod source;
 mod value;
+mod webhooks;
 
 use std::collections::BTreeMap;
 use std::env;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use deft_server::Webhook;
 
 pub(crate) use self::data_dir::prepare_data_dir;
 pub(crate) use self::error::SettingsError;
@@ -79,6 +81,7 @@ impl Settings {
             chosen: BTreeMap::new(),
             models: ModelTables::new(),
             mcp_servers: McpTables::new(),
+            webhooks: Vec::new(),
         };
         layers.add_defaults();
         if let Some(path) = &flags.config {
@@ -109,6 +112,7 @@ struct Layers<'a> {
     chosen: BTreeMap<&'static str, Chosen>,
     models: ModelTables,
     mcp_servers: McpTables,
+    webhooks: Vec<Webhook>,
 }
 
 struct Chosen {
@@ -137,6 +141,7 @@ impl Layers<'_> {
         let content = file::read(path, owner)?;
         self.models.extend(content.models);
         self.mcp_servers.extend(content.mcp_servers);
+        self.webhooks.extend(content.webhooks);
         for entry in content.entries {
             let source = Source::File {
                 path: path.to_owned(),

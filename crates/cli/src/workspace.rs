@@ -107,6 +107,17 @@ pub(crate) fn open(kept: &str, settings: &Settings, id: ConversationId) -> anyho
     })
 }
 
+/// Removes what is kept for the executor of a conversation, which must have ended.
+pub(crate) fn remove(settings: &Settings, id: ConversationId) -> anyhow::Result<()> {
+    let directory = executor_directory(&settings.data_dir.value, id)?;
+    match std::fs::remove_dir_all(&directory) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("cannot remove {}", directory.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// What the settings allow.
 pub(crate) fn policy(settings: &Settings) -> anyhow::Result<Policy> {
     let home = std::env::home_dir().filter(|home| home.is_absolute());

@@ -19,6 +19,9 @@ pub trait Composition: Send + Sync {
     /// Where the tools of a conversation run, and which there are. The sentence of a failure goes to the client.
     fn place(&self, id: ConversationId, root: &Path) -> Result<Place, String>;
 
+    /// Removes what was kept for the executor of a conversation that is deleted.
+    fn forget(&self, id: ConversationId) -> Result<(), String>;
+
     /// The names of the tools that clients can choose from.
     fn tools(&self) -> Vec<String>;
 

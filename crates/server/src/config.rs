@@ -7,6 +7,8 @@ use std::time::Duration;
 use deft_types::Secret;
 use serde_json::{Map, Value};
 
+use crate::webhooks::Webhook;
+
 /// Conversations that may run at once, where nobody says otherwise.
 const MAX_RUNS: usize = 1000;
 /// How long a conversation stays in memory that nobody has to do with.
@@ -43,6 +45,10 @@ pub struct Config {
     pub idle_limit: Duration,
     /// Wrong keys that may come from one address within a minute.
     pub max_wrong_keys: u32,
+    /// Who is told of all that happens.
+    pub webhooks: Vec<Webhook>,
+    /// Certificates to trust beside the built-in ones.
+    pub ca_file: Option<PathBuf>,
     /// What the program was built from.
     pub build: Build,
 }
@@ -66,6 +72,16 @@ pub enum ConfigError {
     File {
         /// The file.
         path: String,
+        /// Why.
+        reason: String,
+    },
+    /// A webhook that cannot be understood.
+    #[error(
+        "webhook {number} cannot be used: {reason}; mend it in OH_WEBHOOKS_{number}_… or in the JSON file"
+    )]
+    Webhook {
+        /// Which of them, from 0 on.
+        number: usize,
         /// Why.
         reason: String,
     },
@@ -111,6 +127,8 @@ impl Config {
                 .min(tokio::sync::Semaphore::MAX_PERMITS),
             idle_limit: number("conversation_idle_ttl_seconds").map_or(IDLE_LIMIT, Duration::from_secs),
             max_wrong_keys: MAX_WRONG_KEYS,
+            webhooks: layers.webhooks()?,
+            ca_file: None,
             build: Build {
                 git_sha: variable("OPENHANDS_BUILD_GIT_SHA").unwrap_or_else(|| "unknown".to_owned()),
                 git_ref: variable("OPENHANDS_BUILD_GIT_REF").unwrap_or_else(|| "unknown".to_owned()),
@@ -165,6 +183,51 @@ impl<'a> Layers<'a> {
     }
 }
 
+/// The fields of a webhook that variables can set: those that are texts, and those that are JSON.
+const TEXTS: [&str; 2] = ["base_url", "secret"];
+const OTHERS: [&str; 7] = [
+    "event_buffer_size",
+    "flush_delay",
+    "num_retries",
+    "retry_delay",
+    "headers",
+    "max_batch_bytes",
+    "dead_letter_after",
+];
+
+impl Layers<'_> {
+    /// `OH_WEBHOOKS` with a JSON list, or the file's list; and over it `OH_WEBHOOKS_0_BASE_URL` and the like.
+    fn webhooks(&self) -> Result<Vec<Webhook>, ConfigError> {
+        let set = (self.variable)("OH_WEBHOOKS").and_then(|text| serde_json::from_str(&text).ok());
+        let from_file = || serde_json::from_value(self.file.get("webhooks")?.clone()).ok();
+        let mut written: Vec<Map<String, Value>> = set.or_else(from_file).unwrap_or_default();
+        for number in 0.. {
+            let variable = |field: &str| {
+                let name = format!("OH_WEBHOOKS_{number}_{}", field.to_ascii_uppercase());
+                (self.variable)(&name).filter(|text| !text.is_empty())
+            };
+            if written.len() <= number {
+                if variable("base_url").is_none() {
+                    break;
+                }
+                written.push(Map::new());
+            }
+            let texts = TEXTS.map(|field| Some((field, Value::from(variable(field)?))));
+            let others = OTHERS.map(|field| Some((field, serde_json::from_str(&variable(field)?).ok()?)));
+            for (field, value) in texts.into_iter().chain(others).flatten() {
+                written[number].insert(field.to_owned(), value);
+            }
+        }
+        let read = |(number, fields)| {
+            serde_json::from_value(Value::Object(fields)).map_err(|error| ConfigError::Webhook {
+                number,
+                reason: error.to_string(),
+            })
+        };
+        written.into_iter().enumerate().map(read).collect()
+    }
+}
+
 fn variable_name(field: &str) -> String {
     format!("OH_{}", field.to_ascii_uppercase())
 }
@@ -204,6 +267,34 @@ mod tests {
         assert_eq!(set.origins, ["https://a.example"]);
         assert_eq!(set.max_runs, 3);
         assert_eq!(set.hosts, ["deft.example.org"]);
+    }
+
+    #[test]
+    fn webhooks_are_read_from_variables_over_the_list() {
+        let set = config(&[
+            (
+                "OH_WEBHOOKS",
+                r#"[{"base_url": "https://a.example/x", "flush_delay": 2.5, "max_queue_size": 9}]"#,
+            ),
+            ("OH_WEBHOOKS_0_EVENT_BUFFER_SIZE", "7"),
+            ("OH_WEBHOOKS_1_BASE_URL", "http://127.0.0.1:9/hook"),
+            ("OH_WEBHOOKS_1_HEADERS", r#"{"X-Custom": "abc"}"#),
+            ("OH_WEBHOOKS_1_SECRET", "123"),
+        ]);
+        let [first, second] = &set.webhooks[..] else {
+            panic!("{:?}", set.webhooks)
+        };
+        assert_eq!(first.base_url.as_str(), "https://a.example/x");
+        assert_eq!(
+            (first.event_buffer_size, first.flush_delay),
+            (7, Duration::from_millis(2500))
+        );
+        assert_eq!(second.headers["x-custom"], "abc");
+        assert_eq!(second.secret, Some(Secret::new("123".to_owned())));
+        assert!(!format!("{second:?}").contains("abc"), "headers may hold keys");
+        let bad = |name: &str| (name == "OH_WEBHOOKS_0_BASE_URL").then(|| "not an address".to_owned());
+        let refused = Config::from_variables(bad, PathBuf::new(), PathBuf::new()).unwrap_err();
+        assert!(refused.to_string().contains("base_url must be"), "{refused}");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 mod goal;
 mod relatives;
+mod removal;
 mod steering;
 mod upkeep;
 
@@ -16,8 +17,7 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use deft_engine::{
-    Begun, ClientResults, ClientTool, CommandError, Conversation, ExecutorFate, Limits, Memory, Outfit,
-    Parts, RealWorld,
+    Begun, ClientResults, ClientTool, CommandError, Conversation, Limits, Memory, Outfit, Parts, RealWorld,
 };
 use deft_llm::Model;
 use deft_store::{Owner, StoreError};
@@ -35,6 +35,7 @@ use crate::failure::Failure;
 use crate::request::StartRequest;
 use crate::resident::{Farewell, Resident, Running};
 use crate::secrets::secrets_of;
+use crate::webhooks::Webhooks;
 
 /// How long a conversation may take to end what it is doing when it is deleted or the server stops.
 const CLOSE_LIMIT: Duration = Duration::from_secs(10);
@@ -44,6 +45,7 @@ const RUN_LIMIT: &str = "Conversation run limit reached. Retry the request later
 pub(crate) struct Conversations {
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) composition: Arc<dyn Composition>,
+    pub(crate) webhooks: Arc<Webhooks>,
     owner: Owner,
     residents: Mutex<HashMap<ConversationId, Arc<Resident>>>,
     runs: Arc<Semaphore>,
@@ -64,6 +66,7 @@ impl Conversations {
     pub(crate) fn new(
         catalog: Arc<Catalog>,
         composition: Arc<dyn Composition>,
+        webhooks: Webhooks,
         max_runs: usize,
         idle_limit: Duration,
         current_dir: PathBuf,
@@ -71,6 +74,7 @@ impl Conversations {
         Self {
             catalog,
             composition,
+            webhooks: Arc::new(webhooks),
             owner: Owner::this_process(),
             residents: Mutex::default(),
             runs: Arc::new(Semaphore::new(max_runs)),
@@ -115,6 +119,7 @@ impl Conversations {
             resident.begin_run(place);
             self.run_engine(&resident).await?;
         }
+        self.webhooks.notice(id).await;
         Ok((id, Creation::New))
     }
 
@@ -186,6 +191,7 @@ impl Conversations {
         let engine = self.engine(resident).await?;
         self.checked(resident, engine.pause().await)?;
         resident.tell_state();
+        self.webhooks.notice(resident.id).await;
         Ok(())
     }
 
@@ -195,24 +201,7 @@ impl Conversations {
         self.checked(resident, engine.interrupt().await)?;
         self.checked(resident, engine.pause().await)?;
         resident.tell_state();
-        Ok(())
-    }
-
-    /// Removes a conversation: its log, and the executor with all it started. Its workspace stays.
-    pub(crate) async fn delete(&self, id: ConversationId) -> Result<(), Failure> {
-        let resident = self.resident(id).await?;
-        if let Some(running) = resident.engine.get() {
-            let close = running.conversation.close(ExecutorFate::End);
-            let _ = tokio::time::timeout(CLOSE_LIMIT, close).await;
-        } else {
-            // Whoever else writes to it must not lose it under the hands.
-            let lease = self.catalog.store.acquire(id, &self.owner).await?;
-            self.catalog.store.release(lease).await?;
-        }
-        self.residents().remove(&id);
-        resident.farewell.send_replace(Some(Farewell::Deleted));
-        self.catalog.store.delete(id).await?;
-        self.catalog.forget(id);
+        self.webhooks.notice(resident.id).await;
         Ok(())
     }
 
@@ -283,8 +272,10 @@ impl Conversations {
                 ..Outfit::default()
             },
         };
+        self.webhooks.subscribe(id, described.record.last_seq).await?;
         let conversation = Conversation::open(parts).await?;
-        Ok(resident.watch(Arc::clone(&self.catalog), conversation, &described.record))
+        let (catalog, webhooks) = (Arc::clone(&self.catalog), Arc::clone(&self.webhooks));
+        Ok(resident.watch(catalog, webhooks, conversation, &described.record))
     }
 
     fn model(&self, agent: &Agent) -> Arc<dyn Model> {

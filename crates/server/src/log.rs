@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use deft_store::Store;
+use deft_engine::OWN_KEYS;
+use deft_store::{Direction, EventFilter, Store};
 use deft_types::{ConversationId, Event, EventBody, EventId, Seq, Source, Timestamp};
 use serde_json::{Value, json};
 
@@ -12,8 +13,10 @@ use crate::moment;
 use crate::validation::Issue;
 use crate::wire::Wire;
 
-/// Events read at once.
-const PAGE: u64 = 256;
+/// Messages read at once in search of words.
+const PAGE: usize = 256;
+/// The kind of events that say something.
+const MESSAGE: &str = "MessageEvent";
 
 const SOURCES: [(&str, Source); 4] = [
     ("agent", Source::Agent),
@@ -25,42 +28,38 @@ const SOURCES: [(&str, Source); 4] = [
 /// Which events are wanted.
 #[derive(Default)]
 pub(crate) struct Filter {
-    kind: Option<String>,
-    source: Option<Source>,
-    /// In small letters.
+    events: EventFilter,
+    /// What a message must say, in small letters.
     body: Option<String>,
-    from: Option<Timestamp>,
-    before: Option<Timestamp>,
 }
 
 impl Filter {
-    /// Those that a query asks for.
+    /// Those that a query asks for. What only the engine reads is never wanted.
     pub(crate) fn asked(query: &Query) -> Result<Self, Issue> {
-        Ok(Self {
-            // Some name the class with its module.
-            kind: query
-                .get("kind")
-                .map(|kind| kind.rsplit('.').next().unwrap_or(kind).to_owned()),
+        // Some name the class with its module.
+        let kind = query
+            .get("kind")
+            .map(|kind| kind.rsplit('.').next().unwrap_or(kind));
+        let body = query.get("body").map(str::to_lowercase);
+        let events = EventFilter {
+            kind: kind.or(body.as_ref().map(|_| MESSAGE)).map(str::to_owned),
             source: query.choice("source", &SOURCES)?,
-            body: query.get("body").map(str::to_lowercase),
+            without_keys: &OWN_KEYS,
             from: moment_of(query, "timestamp__gte")?,
             before: moment_of(query, "timestamp__lt")?,
-        })
+        };
+        Ok(Self { events, body })
     }
 
-    fn wants(&self, event: &Event) -> bool {
-        let says = |text: &str| match &event.body {
-            EventBody::Message(message) => message.llm_message.plain_text().to_lowercase().contains(text),
-            _ => false,
+    /// Whether an event that fits otherwise says what it must.
+    fn says(&self, event: &Event) -> bool {
+        let Some(body) = &self.body else {
+            return true;
         };
-        self.kind.as_deref().is_none_or(|kind| kind == event.kind())
-            && self.source.is_none_or(|source| source == event.source)
-            && self.from.as_ref().is_none_or(|from| *from <= event.timestamp)
-            && self
-                .before
-                .as_ref()
-                .is_none_or(|before| event.timestamp < *before)
-            && self.body.as_deref().is_none_or(says)
+        match &event.body {
+            EventBody::Message(message) => message.llm_message.plain_text().to_lowercase().contains(body),
+            _ => false,
+        }
     }
 }
 
@@ -80,21 +79,10 @@ fn moment_of(query: &Query, name: &str) -> Result<Option<Timestamp>, Issue> {
     })
 }
 
-/// In which order events come.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Direction {
-    /// The oldest first.
-    #[default]
-    Forward,
-    /// The newest first.
-    Backward,
-}
-
-/// The log of one conversation, as long as it was when somebody began to look.
+/// The log of one conversation.
 pub(crate) struct Log {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) id: ConversationId,
-    pub(crate) last: Option<Seq>,
 }
 
 /// A page of what was looked for.
@@ -129,10 +117,18 @@ impl Log {
             Some(first) => self.store.position(self.id, &first).await?,
             None => None,
         };
+        let page = match filter.body {
+            Some(_) => PAGE,
+            None => limit + 1,
+        };
         let mut found = Found::default();
-        let mut pages = Pages::new(self, direction, first);
-        while let Some(page) = pages.next().await? {
-            for event in page.iter().filter(|event| filter.wants(event)) {
+        let mut from = first;
+        loop {
+            let events = self
+                .store
+                .find_events(self.id, filter.events.clone(), direction, from, page)
+                .await?;
+            for (_, event) in events.iter().filter(|(_, event)| filter.says(event)) {
                 let Some(text) = wire.text(event) else {
                     continue;
                 };
@@ -142,64 +138,34 @@ impl Log {
                 }
                 found.texts.push(text);
             }
+            from = match (direction, events.last()) {
+                (Direction::Forward, Some((last, _))) if events.len() == page => Some(last.next()),
+                (Direction::Backward, Some((last, _))) if events.len() == page && last.0 > 0 => {
+                    Some(Seq(last.0 - 1))
+                }
+                _ => return Ok(found),
+            };
         }
-        Ok(found)
     }
 
     /// How many there are.
-    pub(crate) async fn count(&self, wire: &Wire, filter: &Filter) -> Result<u64, Failure> {
-        let mut count = 0;
-        let mut pages = Pages::new(self, Direction::Forward, None);
-        while let Some(page) = pages.next().await? {
-            let wanted = |event: &&Event| filter.wants(event) && wire.text(event).is_some();
-            count += page.iter().filter(wanted).count() as u64;
+    pub(crate) async fn count(&self, filter: &Filter) -> Result<u64, Failure> {
+        if filter.body.is_none() {
+            return Ok(self.store.count_events(self.id, filter.events.clone()).await?);
+        }
+        let (mut count, mut from) = (0, Some(Seq::FIRST));
+        while let Some(first) = from {
+            let (filter_events, direction) = (filter.events.clone(), Direction::Forward);
+            let events = self
+                .store
+                .find_events(self.id, filter_events, direction, Some(first), PAGE)
+                .await?;
+            count += events.iter().filter(|(_, event)| filter.says(event)).count() as u64;
+            from = events
+                .last()
+                .filter(|_| events.len() == PAGE)
+                .map(|(last, _)| last.next());
         }
         Ok(count)
-    }
-}
-
-/// Reads a log page by page, from either end.
-struct Pages<'a> {
-    log: &'a Log,
-    direction: Direction,
-    /// What is left to read.
-    left: std::ops::Range<u64>,
-}
-
-impl<'a> Pages<'a> {
-    fn new(log: &'a Log, direction: Direction, first: Option<Seq>) -> Self {
-        let end = log.last.map_or(0, |last| last.0 + 1);
-        let left = match (direction, first) {
-            (Direction::Forward, Some(first)) => first.0..end,
-            (Direction::Backward, Some(first)) => 0..first.0 + 1,
-            (_, None) => 0..end,
-        };
-        Self { log, direction, left }
-    }
-
-    /// The next events, in the right order; none at the end.
-    async fn next(&mut self) -> Result<Option<Vec<Event>>, Failure> {
-        if self.left.is_empty() {
-            return Ok(None);
-        }
-        let count = PAGE.min(self.left.end - self.left.start);
-        let from = match self.direction {
-            Direction::Forward => {
-                let from = self.left.start;
-                self.left.start += count;
-                from
-            }
-            Direction::Backward => {
-                self.left.end -= count;
-                self.left.end
-            }
-        };
-        let count = usize::try_from(count).unwrap_or(usize::MAX);
-        let page = self.log.store.read(self.log.id, Seq(from), count).await?;
-        let mut events: Vec<_> = page.into_iter().map(|(_, event)| event).collect();
-        if self.direction == Direction::Backward {
-            events.reverse();
-        }
-        Ok(Some(events))
     }
 }

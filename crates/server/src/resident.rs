@@ -15,6 +15,7 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::agent::Agent;
 use crate::catalog::Catalog;
 use crate::info::Snapshot;
+use crate::webhooks::Webhooks;
 use crate::wire::Wire;
 
 /// Signals that wait for a slow watcher; beyond it the oldest are lost, and the watcher is told.
@@ -186,6 +187,7 @@ impl Resident {
     pub(crate) fn watch(
         &self,
         catalog: Arc<Catalog>,
+        webhooks: Arc<Webhooks>,
         conversation: Conversation,
         now: &ConversationRecord,
     ) -> Running {
@@ -193,6 +195,7 @@ impl Resident {
         let watcher = Watcher {
             id: self.id,
             catalog,
+            webhooks,
             live: conversation.live(),
             stage: Arc::clone(&self.stage),
             due: None,
@@ -225,6 +228,7 @@ impl Stage {
 struct Watcher {
     id: ConversationId,
     catalog: Arc<Catalog>,
+    webhooks: Arc<Webhooks>,
     live: broadcast::Receiver<Live>,
     stage: Arc<Stage>,
     /// When the state is to be told next.
@@ -251,7 +255,10 @@ impl Watcher {
                     Err(broadcast::error::RecvError::Closed) => return,
                 },
                 event = events.next() => match event {
-                    Some(Ok((_, event))) => self.saw(&event.body, &mut status),
+                    Some(Ok((_, event))) => {
+                        self.webhooks.appended(self.id);
+                        self.saw(&event.body, &mut status);
+                    }
                     Some(Err(error)) => {
                         tracing::warn!(conversation = %self.id, %error, "cannot follow a conversation");
                         return;

@@ -15,8 +15,8 @@ use crate::app::App;
 use crate::failure::Failure;
 use crate::routes::{
     agent_profiles, app, bash, branches, children, confirmation, connections, control, conversations, events,
-    extensions, files, gateway, git, goal, mcp, meta_profiles, model, models, profiles, secrets, server,
-    settings, streams, tools, trajectory, workspace_files, workspaces,
+    extensions, files, gateway, git, goal, history, mcp, meta_profiles, model, models, profiles, secrets,
+    server, settings, streams, tools, trajectory, webhooks, workspace_files, workspaces,
 };
 use crate::{security, site};
 
@@ -140,8 +140,10 @@ fn table() -> Vec<Route> {
         mcp::table(),
         gateway::table(),
         events::table(),
+        history::table(),
         streams::table(),
         app::table(),
+        webhooks::table(),
         site::table(),
     ]
     .into_iter()

@@ -16,6 +16,7 @@ pub(crate) mod gateway;
 mod gateway_stream;
 pub(crate) mod git;
 pub(crate) mod goal;
+pub(crate) mod history;
 pub(crate) mod mcp;
 pub(crate) mod meta_profiles;
 pub(crate) mod model;
@@ -28,6 +29,7 @@ pub(crate) mod settings;
 pub(crate) mod streams;
 pub(crate) mod tools;
 pub(crate) mod trajectory;
+pub(crate) mod webhooks;
 pub(crate) mod workspace_files;
 pub(crate) mod workspaces;
 

@@ -31,6 +31,7 @@ use crate::places::Places;
 use crate::router::router;
 use crate::security::{Gate, Hosts, Origins};
 use crate::vault::{self, Origin, Vault, VaultError};
+use crate::webhooks::Webhooks;
 
 /// Connections that are open at once; more wait to be accepted.
 const MAX_CONNECTIONS: usize = 8192;
@@ -60,6 +61,9 @@ pub enum ServeError {
     /// A key file cannot be used.
     #[error(transparent)]
     Vault(#[from] VaultError),
+    /// Nobody can be told by a webhook.
+    #[error("webhooks cannot be used: {0}")]
+    Webhooks(String),
 }
 
 /// Where the key of a server comes from.
@@ -88,6 +92,8 @@ impl Server {
         store: Arc<dyn Store>,
         composition: Arc<dyn Composition>,
     ) -> Result<Self, ServeError> {
+        // The contract sends a configured key along, never one that we made.
+        let key_for_webhooks = config.keys.first().cloned();
         let vault = Vault::open(&config.data_dir.join("vault-key"))?;
         let (keys, key) = if config.keys.is_empty() {
             let kept = vault::private_file(&config.data_dir.join("session-key"), vault::new_client_key)?;
@@ -104,6 +110,13 @@ impl Server {
         let listener = TcpListener::bind(address).await.map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
         let catalog = Arc::new(Catalog::new(store, vault, config.data_dir.clone()));
+        let webhooks = Webhooks::new(
+            config.webhooks,
+            key_for_webhooks.as_ref(),
+            config.ca_file.as_deref(),
+            Arc::clone(&catalog),
+        )
+        .map_err(ServeError::Webhooks)?;
         let places = Places {
             home: config.home,
             roots: config.file_roots,
@@ -117,6 +130,7 @@ impl Server {
             conversations: Conversations::new(
                 catalog,
                 composition,
+                webhooks,
                 config.max_runs,
                 config.idle_limit,
                 config.current_dir,
@@ -168,6 +182,7 @@ impl Server {
         let _ = upkeep.await; // it ends by itself
         self.app.bash.stop();
         self.app.conversations.stop().await;
+        self.app.conversations.webhooks.stop().await;
         self.app.sockets.close();
         self.app.tasks.close();
         connections.tasks.close();
@@ -245,6 +260,7 @@ impl Connections {
 async fn upkeep(app: Arc<App>, stopping: CancellationToken) {
     let work = async {
         app.conversations.recover().await;
+        app.conversations.webhooks.recover().await;
         let mut looks = tokio::time::interval(app.conversations.sweep_interval().max(SHORTEST_SWEEP));
         loop {
             looks.tick().await;

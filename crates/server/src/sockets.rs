@@ -11,6 +11,7 @@ use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use deft_types::ConversationId;
+use futures::{FutureExt as _, SinkExt as _};
 use serde_json::Value;
 use tokio::time::{Instant, MissedTickBehavior, timeout};
 
@@ -30,6 +31,10 @@ const SEND_LIMIT: Duration = Duration::from_secs(20);
 /// Sockets that are open at once, and watchers of one conversation.
 const MAX_SOCKETS: usize = 8192;
 const MAX_WATCHERS: usize = 1024;
+
+/// What is sent at once to a client that has much to catch up with.
+const BULK_FRAMES: usize = 256;
+const BULK_BYTES: usize = 256 * 1024;
 
 /// Close codes of the contract.
 mod code {
@@ -138,12 +143,13 @@ async fn converse(app: &App, id: ConversationId, mut line: Line, mut protocol: i
     loop {
         tokio::select! {
             item = feed.next() => {
-                if let Item::Farewell(farewell) = item {
+                let (frames, farewell) = bulk(&mut feed, &mut protocol, item);
+                if !line.send_all(frames).await {
+                    return;
+                }
+                if let Some(farewell) = farewell {
                     let (code, reason) = farewell.code();
                     return line.close(code, reason).await;
-                }
-                if !line.send_all(protocol.frames(&feed, item)).await {
-                    return;
                 }
             }
             message = line.0.recv() => {
@@ -169,6 +175,25 @@ async fn converse(app: &App, id: ConversationId, mut line: Line, mut protocol: i
             }
         }
     }
+}
+
+/// The frames of an item and of those that are there already behind it, as far as they fit: a history is not sent
+/// one by one.
+fn bulk(feed: &mut Feed, protocol: &mut impl Protocol, first: Item) -> (Vec<String>, Option<Farewell>) {
+    let (mut frames, mut bytes) = (Vec::new(), 0);
+    let mut next = Some(first);
+    while let Some(item) = next {
+        if let Item::Farewell(farewell) = item {
+            return (frames, Some(farewell));
+        }
+        for frame in protocol.frames(feed, item) {
+            bytes += frame.len();
+            frames.push(frame);
+        }
+        let is_full = frames.len() >= BULK_FRAMES || bytes >= BULK_BYTES;
+        next = if is_full { None } else { feed.next().now_or_never() };
+    }
+    (frames, None)
 }
 
 /// A message of the user's runs the agent; anything else is answered with what is wrong with it.
@@ -225,12 +250,13 @@ impl Line {
 
     /// False: it is gone.
     async fn send_all(&mut self, frames: impl IntoIterator<Item = String>) -> bool {
-        for frame in frames {
-            if !self.send(Message::text(frame)).await {
-                return false;
+        let sending = async {
+            for frame in frames {
+                self.0.feed(Message::text(frame)).await?;
             }
-        }
-        true
+            self.0.flush().await
+        };
+        matches!(timeout(SEND_LIMIT, sending).await, Ok(Ok(())))
     }
 
     async fn send(&mut self, message: Message) -> bool {

@@ -11,6 +11,8 @@ mod contract;
 mod desk;
 #[path = "it/gateway.rs"]
 mod gateway;
+#[path = "it/history.rs"]
+mod history;
 #[path = "it/installation.rs"]
 mod installation;
 #[path = "it/lifecycle.rs"]
@@ -25,5 +27,7 @@ mod site;
 mod sockets;
 #[path = "it/steering.rs"]
 mod steering;
+#[path = "it/webhooks.rs"]
+mod webhooks;
 #[path = "it/workspaces.rs"]
 mod workspaces;

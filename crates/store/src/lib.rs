@@ -6,6 +6,7 @@
 //! Begin reading at [`Store`], the trait everything above uses; [`SqliteStore`] keeps it in one file.
 
 mod error;
+mod filter;
 mod fold;
 mod lease;
 mod owner;
@@ -14,6 +15,7 @@ mod sqlite;
 mod store;
 
 pub use error::StoreError;
+pub use filter::{Direction, EventFilter};
 pub use fold::{Derived, TITLE_CHARS};
 pub use lease::{Fencing, Lease};
 pub use owner::Owner;

@@ -2,13 +2,15 @@
 //!
 //! One thread writes, in batches ([`writer`]), and remembers where logs go on ([`database`]); a few connections
 //! read beside it ([`readers`]); another thread carries what was written to the disk ([`flusher`]); followers are
-//! told of each commit ([`follow`]). The statements are in [`conversations`], [`documents`], [`search`], [`events`] and [`leases`].
+//! told of each commit ([`follow`]). The statements are in [`conversations`], [`documents`], [`search`],
+//! [`events`], [`facets`] and [`leases`].
 
 mod conversations;
 mod database;
 mod documents;
 mod error;
 mod events;
+mod facets;
 mod flusher;
 mod follow;
 mod leases;
@@ -41,6 +43,7 @@ use self::request::Submit;
 use self::room::Room;
 use self::writer::Writer;
 use crate::error::StoreError;
+use crate::filter::{Direction, EventFilter};
 use crate::lease::{Fencing, LEASE_RENEWAL, Lease};
 use crate::owner::Owner;
 use crate::record::{ConversationRecord, Cursor, NewConversation, Search};
@@ -236,6 +239,29 @@ impl Store for SqliteStore {
     ) -> BoxFuture<'_, Result<Vec<(Seq, Event)>, StoreError>> {
         self.readers
             .read(move |db| events::read(db, id, from, limit))
+            .boxed()
+    }
+
+    fn find_events(
+        &self,
+        id: ConversationId,
+        filter: EventFilter,
+        direction: Direction,
+        first: Option<Seq>,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<(Seq, Event)>, StoreError>> {
+        self.readers
+            .read(move |db| facets::find(db, id, &filter, direction, first, limit))
+            .boxed()
+    }
+
+    fn count_events(
+        &self,
+        id: ConversationId,
+        filter: EventFilter,
+    ) -> BoxFuture<'_, Result<u64, StoreError>> {
+        self.readers
+            .read(move |db| facets::count(db, id, &filter))
             .boxed()
     }
 

@@ -9,6 +9,7 @@ use futures::stream::BoxStream;
 use serde_json::{Map, Value};
 
 use crate::error::StoreError;
+use crate::filter::{Direction, EventFilter};
 use crate::lease::Lease;
 use crate::owner::Owner;
 use crate::record::{ConversationRecord, Cursor, NewConversation, Search};
@@ -62,6 +63,19 @@ pub trait Store: Send + Sync {
     /// Up to `limit` events from a position on. One that cannot be read any more comes as the kind
     /// [`DAMAGED_EVENT`](crate::DAMAGED_EVENT), in its place.
     fn read(&self, id: ConversationId, from: Seq, limit: usize) -> Answer<'_, Vec<(Seq, Event)>>;
+
+    /// Up to `limit` events that fit, in the order that is asked for, from a position on. Reads no others.
+    fn find_events(
+        &self,
+        id: ConversationId,
+        filter: EventFilter,
+        direction: Direction,
+        first: Option<Seq>,
+        limit: usize,
+    ) -> Answer<'_, Vec<(Seq, Event)>>;
+
+    /// How many events fit. Reads none.
+    fn count_events(&self, id: ConversationId, filter: EventFilter) -> Answer<'_, u64>;
 
     /// Where an event stands in a log, if it is there.
     fn position<'a>(&'a self, id: ConversationId, event: &'a EventId) -> Answer<'a, Option<Seq>>;

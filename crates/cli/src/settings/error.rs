@@ -72,6 +72,16 @@ pub(crate) enum SettingsError {
         /// What is wrong.
         reason: String,
     },
+    /// A webhook's table that cannot be read.
+    #[error(
+        "{place}: {reason}; a table [[webhooks]] has base_url, secret, headers, event_buffer_size, flush_delay, … (docs/server.md lists them all)"
+    )]
+    WrongWebhook {
+        /// File and line.
+        place: String,
+        /// What is wrong.
+        reason: String,
+    },
     /// A key that a project's file may not set.
     #[error(
         "{place}: a project may not set {what}, because whoever wrote the repository would decide it for you; \

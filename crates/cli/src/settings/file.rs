@@ -4,12 +4,14 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
+use deft_server::Webhook;
 use toml::de::{DeTable, DeValue};
 
 use super::key::{KEYS, Key};
 use super::mcp::{self, McpTables};
 use super::models::{ModelTables, ModelsOnly};
 use super::value::Shape;
+use super::webhooks::WebhooksOnly;
 use super::{FileOwner, SettingsError, Source};
 
 /// The longest file that is read.
@@ -18,6 +20,8 @@ const MAX_BYTES: u64 = 64 * 1024;
 const MCP_SERVERS: &str = "mcpServers";
 /// The table that holds a table for each named model.
 const MODELS: &str = "models";
+/// The list of tables that holds one for each webhook.
+const WEBHOOKS: &str = "webhooks";
 /// How much alike a mistyped key and a known one must be to suggest it; 1 is the same.
 const ALIKE: f64 = 0.8;
 
@@ -33,6 +37,7 @@ pub(super) struct Content {
     pub(super) entries: Vec<Entry>,
     pub(super) models: ModelTables,
     pub(super) mcp_servers: McpTables,
+    pub(super) webhooks: Vec<Webhook>,
 }
 
 /// Reads a file. What its entries say is not judged yet.
@@ -55,6 +60,7 @@ pub(super) fn read(path: &Path, owner: FileOwner) -> Result<Content, SettingsErr
     let mut entries = Vec::new();
     let mut models = ModelTables::new();
     let mut mcp_servers = McpTables::new();
+    let mut webhooks = Vec::new();
     for (name, value) in table.get_ref() {
         let line = line_at(name.span().start);
         let name: &str = name.get_ref();
@@ -91,6 +97,24 @@ pub(super) fn read(path: &Path, owner: FileOwner) -> Result<Content, SettingsErr
             })?;
             continue;
         }
+        if name == WEBHOOKS {
+            // Whoever is told of all that happens.
+            if owner == FileOwner::Project {
+                return Err(SettingsError::RefusedFromProject {
+                    place: place(line),
+                    what: WEBHOOKS.to_owned(),
+                    variable: "OH_WEBHOOKS",
+                });
+            }
+            let parsed: Result<WebhooksOnly, _> = toml::from_str(&text);
+            webhooks = parsed
+                .map_err(|error| SettingsError::WrongWebhook {
+                    place: place(line_at(error.span().map_or(0, |span| span.start))),
+                    reason: error.message().lines().collect::<Vec<_>>().join(", "),
+                })?
+                .webhooks;
+            continue;
+        }
         let Some(key) = KEYS.iter().find(|key| key.name == name) else {
             return Err(SettingsError::UnknownKey {
                 place: place(line),
@@ -112,6 +136,7 @@ pub(super) fn read(path: &Path, owner: FileOwner) -> Result<Content, SettingsErr
         entries,
         models,
         mcp_servers,
+        webhooks,
     })
 }
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use deft_server::Webhook;
 use deft_types::{Money, Secret};
 use deft_workspace::WorkspaceName;
 use deft_workspace::sandbox::Tier;
@@ -66,6 +67,8 @@ macro_rules! settings {
             pub(crate) models: ModelTables,
             /// MCP servers by name, as they are written in the user's own file.
             pub(crate) mcp_servers: Secret<McpTables>,
+            /// Who is told of all that happens in a server.
+            pub(crate) webhooks: Vec<Webhook>,
         }
 
         impl Settings {
@@ -74,6 +77,7 @@ macro_rules! settings {
                     $($name: layers.setting(stringify!($name))?,)*
                     models: layers.models.clone(),
                     mcp_servers: Secret::new(layers.mcp_servers.clone()),
+                    webhooks: layers.webhooks.clone(),
                 })
             }
         }

@@ -197,6 +197,11 @@ fn a_project_may_not_set_what_decides_over_keys_and_data() {
             "DEFT_MCP_CONFIG",
             "[mcpServers.x]\ncommand = \"evil\"",
         ),
+        (
+            "webhooks",
+            "OH_WEBHOOKS",
+            "[[webhooks]]\nbase_url = \"https://evil.example\"",
+        ),
         ("data_dir", "DEFT_DATA_DIR", "data_dir = \"/tmp\""),
         ("durability", "DEFT_DURABILITY", "durability = \"fsync\""),
         ("executor_linger", "DEFT_EXECUTOR_LINGER", "executor_linger = 9"),
@@ -244,6 +249,17 @@ fn a_project_may_not_set_what_decides_over_keys_and_data() {
             )
         );
     }
+}
+
+#[test]
+fn the_users_file_names_webhooks_and_says_what_is_wrong_with_one() {
+    let hook = "[[webhooks]]\nbase_url = \"https://a.example/hook\"\nflush_delay = 1\n";
+    let settings = Machine::new().users(hook).settings();
+    assert_eq!(settings.webhooks[0].base_url.as_str(), "https://a.example/hook");
+    let error = Machine::new()
+        .users("[[webhooks]]\nbase_url = \"nowhere\"\n")
+        .error();
+    assert!(error.contains("base_url must be an address"), "{error}");
 }
 
 #[test]

@@ -154,6 +154,7 @@ async fn change(
         .catalog
         .change(id, change.title, change.tags)
         .await?;
+    app.conversations.webhooks.notice(id).await;
     Ok(success())
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use deft_store::Direction;
 use deft_types::{ConversationId, Event, EventId};
 use serde::Serialize;
 use serde_json::Value;
@@ -14,7 +15,7 @@ use super::success;
 use crate::app::App;
 use crate::extract::{EventPath, Id, JsonBody, Query};
 use crate::failure::Failure;
-use crate::log::{Direction, Filter, Log};
+use crate::log::{Filter, Log};
 use crate::request::SendRequest;
 use crate::router::{Access, Route};
 use crate::validation::Issue;
@@ -86,8 +87,8 @@ async fn search(State(app): State<Arc<App>>, Id(id): Id, query: Query) -> Result
 
 async fn count(State(app): State<Arc<App>>, Id(id): Id, query: Query) -> Result<Json<u64>, Failure> {
     let filter = Filter::asked(&query)?;
-    let (wire, log) = open(&app, id).await?;
-    Ok(Json(log.count(&wire, &filter).await?))
+    let (_, log) = open(&app, id).await?;
+    Ok(Json(log.count(&filter).await?))
 }
 
 async fn get(
@@ -129,7 +130,6 @@ async fn open(app: &App, id: ConversationId) -> Result<(Wire, Log), Failure> {
     let log = Log {
         store: Arc::clone(&catalog.store),
         id,
-        last: described.record.last_seq,
     };
     Ok((Wire::new(&described.agent), log))
 }

@@ -99,6 +99,11 @@ impl Desk {
             .unwrap();
     }
 
+    /// The executor of a conversation.
+    pub(crate) fn executor(&self, talk: &Talk) -> Executor {
+        self.executors.running.lock().unwrap()[&talk.0.parse().unwrap()].clone()
+    }
+
     pub(crate) fn script(&self, name: &str, text: &str) -> String {
         let file = self.root.path().join(name);
         fs::write(&file, text).unwrap();
@@ -312,6 +317,11 @@ impl Composition for Executors {
         })
     }
 
+    fn forget(&self, id: ConversationId) -> Result<(), String> {
+        self.running.lock().unwrap().remove(&id);
+        Ok(())
+    }
+
     fn tools(&self) -> Vec<String> {
         ["terminal", "file_editor"].map(str::to_owned).to_vec()
     }
@@ -340,7 +350,12 @@ impl Workspace for Near {
     fn open(&self) -> BoxFuture<'_, Result<Box<dyn Stream>, WorkspaceError>> {
         let (near, far) = tokio::io::duplex(1 << 16);
         let executor = self.0.clone();
-        tokio::spawn(async move { executor.serve(far).await });
+        tokio::spawn(async move {
+            tokio::select! {
+                () = executor.serve(far) => {}
+                () = executor.shutdown_requested() => {}
+            }
+        });
         async { Ok(Box::new(near) as Box<dyn Stream>) }.boxed()
     }
 }

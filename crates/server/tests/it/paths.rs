@@ -9,7 +9,7 @@ const CONTRACT: &str = include_str!("../data/contract_paths.txt");
 const NOT_OURS: [(&str, &str); 0] = [];
 
 /// What we have and the contract has not, and why.
-const ONLY_OURS: [(&str, &str); 9] = [
+const ONLY_OURS: [(&str, &str); 12] = [
     ("GET /api/app", "what our own app offers to begin with"),
     (
         "POST /api/app/demo",
@@ -28,6 +28,12 @@ const ONLY_OURS: [(&str, &str); 9] = [
         "GET /api/conversations/{}/workspace/",
         "the contract's server answers it without listing it",
     ),
+    (
+        "GET /api/conversations/{}/history",
+        "a log from its end, with positions, for our own app",
+    ),
+    ("GET /api/webhooks", "what became of webhooks"),
+    ("POST /api/webhooks/{}/redeliver", "what became of webhooks"),
     ("GET /sockets/events/{}", "sockets are not listed"),
     ("GET /sockets/session/{}", "sockets are not listed"),
     ("GET /sockets/bash-events", "sockets are not listed"),

@@ -5,12 +5,16 @@ use std::collections::HashMap;
 use deft_types::ConversationId;
 use rusqlite::{CachedStatement, Connection, OptionalExtension as _};
 
+use super::facets;
 use super::room::Room;
 use crate::error::StoreError;
 use crate::lease::Fencing;
 
 /// How many logs to remember; with more than that, all are looked up anew.
 const HEADS: usize = 1024;
+
+/// How many facets to remember; a log of strangers may have any number.
+const FACETS: usize = 1024;
 
 /// Where a log goes on, and who may go on with it.
 #[derive(Clone, Copy)]
@@ -30,6 +34,7 @@ pub(super) struct Database {
     /// Of when the heads were read.
     data_version: i64,
     room: Option<Room>,
+    facets: HashMap<String, i64>,
 }
 
 impl Database {
@@ -39,6 +44,7 @@ impl Database {
             heads: HashMap::new(),
             data_version: 0,
             room,
+            facets: HashMap::new(),
         }
     }
 
@@ -64,6 +70,7 @@ impl Database {
     /// Undoes what was done since the beginning, if SQLite has not done so by itself.
     pub(super) fn roll_back(&mut self) -> rusqlite::Result<()> {
         self.heads.clear();
+        self.facets.clear();
         if self.is_rolled_back() {
             return Ok(());
         }
@@ -88,6 +95,7 @@ impl Database {
     /// Undoes what was done since the last mark.
     pub(super) fn back_to_mark(&mut self) -> rusqlite::Result<()> {
         self.heads.clear();
+        self.facets.clear();
         self.execute("ROLLBACK TO request")
     }
 
@@ -140,6 +148,23 @@ impl Database {
         if let Some(head) = self.heads.get_mut(&id) {
             head.next_seq = next_seq;
         }
+    }
+
+    /// Gives a facet its number, if it has none yet.
+    pub(super) fn learn_facet(&mut self, facet: &str) -> rusqlite::Result<()> {
+        if !self.facets.contains_key(facet) {
+            if self.facets.len() >= FACETS {
+                self.facets.clear();
+            }
+            let number = facets::number(&self.connection, facet)?;
+            self.facets.insert(facet.to_owned(), number);
+        }
+        Ok(())
+    }
+
+    /// The number of a facet that was learnt.
+    pub(super) fn facet(&self, facet: &str) -> Option<i64> {
+        self.facets.get(facet).copied()
     }
 
     fn execute(&self, sql: &str) -> rusqlite::Result<()> {

@@ -7,10 +7,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use deft_types::{
     ConversationId, Event, EventBody, EventId, Extra, Money, Seq, Source, Status, Timestamp, Unknown,
 };
-use rusqlite::{CachedStatement, Connection, ErrorCode, OptionalExtension as _, Row, params};
+use rusqlite::{CachedStatement, Connection, ErrorCode, OptionalExtension as _, Row, Rows, params};
 
 use super::database::Database;
-use super::{conversations, micros};
+use super::{conversations, facets, micros};
 use crate::error::StoreError;
 use crate::fold::Derived;
 use crate::lease::Fencing;
@@ -28,12 +28,14 @@ pub(super) const UNPLACED: usize = 512;
 pub(super) struct Batch {
     events: Arc<[Arc<Event>]>,
     json: Vec<String>,
+    facets: Vec<String>,
     derived: Derived,
 }
 
 impl Batch {
     pub(super) fn new(events: Vec<Event>) -> Result<Self, StoreError> {
         let mut json = Vec::with_capacity(events.len());
+        let mut facets = Vec::with_capacity(events.len());
         let mut derived = Derived::default();
         for event in &events {
             let id = || event.id.clone();
@@ -49,12 +51,14 @@ impl Batch {
                 });
             }
             json.push(text);
+            facets.push(facets::facet(event));
             derived.fold(event);
         }
         let events = events.into_iter().map(Arc::new).collect();
         Ok(Self {
             events,
             json,
+            facets,
             derived,
         })
     }
@@ -78,10 +82,16 @@ pub(super) fn append(
         return Err(StoreError::Fenced(id));
     }
     let mut next = head.next_seq;
-    let mut insert =
-        database.statement("INSERT INTO events (conversation, seq, id, event) VALUES (?1, ?2, ?3, ?4)")?;
-    for (event, json) in batch.events.iter().zip(&batch.json) {
-        if let Err(error) = insert.execute(params![head.key, next, event.id.0, json]) {
+    for facet in &batch.facets {
+        database.learn_facet(facet)?;
+    }
+    let mut insert = database.statement(
+        "INSERT INTO events (conversation, seq, id, event, facet, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    )?;
+    for ((event, json), facet) in batch.events.iter().zip(&batch.json).zip(&batch.facets) {
+        let facet = database.facet(facet);
+        let values = params![head.key, next, event.id.0, json, facet, event.timestamp.0];
+        if let Err(error) = insert.execute(values) {
             return Err(duplicate(database, head.key, &event.id, &error).unwrap_or(error.into()));
         }
         next += 1;
@@ -155,7 +165,7 @@ fn find(mut select: CachedStatement<'_>, key: i64, id: &EventId) -> rusqlite::Re
 /// Notes where events stand that were written since it was last done.
 pub(super) fn place(database: &Database) -> rusqlite::Result<()> {
     for sql in [
-        "INSERT INTO places SELECT conversation, seq, number FROM events
+        "INSERT INTO places SELECT conversation, seq, number, facet, at FROM events
          WHERE number > (SELECT number FROM placed) ORDER BY conversation, seq",
         "UPDATE placed SET number = (SELECT coalesce(max(number), 0) FROM events)",
     ] {
@@ -182,7 +192,11 @@ pub(super) fn read(
              WHERE number > (SELECT number FROM placed) AND conversation = ?1 AND seq >= ?2
          ORDER BY 1 LIMIT ?3",
     )?;
-    let mut rows = select.query(params![key, from, limit])?;
+    collect(select.query(params![key, from, limit])?, id)
+}
+
+/// Events from rows with their position, their id and their JSON.
+pub(super) fn collect(mut rows: Rows<'_>, id: ConversationId) -> Result<Vec<(Seq, Event)>, StoreError> {
     let mut events: Vec<(Seq, Event)> = Vec::new();
     while let Some(row) = rows.next()? {
         let seq = seq(row.get(0)?);

@@ -20,7 +20,7 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 const BUSY_PAUSE: Duration = Duration::from_millis(5);
 
 /// How many compiled statements a connection keeps: more than there are.
-const STATEMENT_CACHE: usize = 32;
+const STATEMENT_CACHE: usize = 64;
 
 /// The write-ahead log grows to so many pages if the flusher cannot keep up; then the writer itself empties it.
 const WAL_PAGES_LIMIT: i64 = 16 * 1024;

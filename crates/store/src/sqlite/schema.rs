@@ -78,6 +78,29 @@ const MIGRATIONS: &[&str] = &[
 ",
     // Whatever is kept beside conversations. Secret texts come here sealed.
     "CREATE TABLE documents (key TEXT PRIMARY KEY, text TEXT NOT NULL) STRICT, WITHOUT ROWID;",
+    // What events are, to find and count them without reading them. One that cannot be read has no facet.
+    "CREATE TABLE facets (
+        facet INTEGER PRIMARY KEY,
+        kind TEXT NOT NULL,
+        source TEXT NOT NULL,
+        key TEXT NOT NULL, -- of a state update; of others empty
+        UNIQUE (kind, source, key)
+    ) STRICT;
+    ALTER TABLE events ADD COLUMN facet INTEGER;
+    ALTER TABLE events ADD COLUMN at TEXT;
+    ALTER TABLE places ADD COLUMN facet INTEGER;
+    ALTER TABLE places ADD COLUMN at TEXT;
+    CREATE TEMP TABLE known AS
+        SELECT number, event ->> 'kind' AS kind, event ->> 'source' AS source, event ->> 'timestamp' AS at,
+            iif(event ->> 'kind' = 'ConversationStateUpdateEvent', coalesce(event ->> 'key', ''), '') AS key
+        FROM events WHERE json_valid(event) AND json_type(event) = 'object';
+    INSERT INTO facets (kind, source, key)
+        SELECT DISTINCT kind, source, key FROM known WHERE kind IS NOT NULL AND source IS NOT NULL;
+    UPDATE events SET at = known.at, facet = facets.facet
+        FROM known JOIN facets USING (kind, source, key) WHERE known.number = events.number;
+    UPDATE places SET at = events.at, facet = events.facet FROM events WHERE events.number = places.number;
+    DROP TABLE known;
+",
 ];
 
 /// The version that this program writes.

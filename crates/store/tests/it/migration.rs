@@ -1,6 +1,6 @@
 //! Files of earlier versions.
 
-use deft_store::{Owner, Store, StoreError};
+use deft_store::{EventFilter, Owner, Store, StoreError};
 use deft_types::{EventId, Seq};
 
 use super::sample::{Sample, create, message, open};
@@ -17,6 +17,7 @@ const BACK_TO_1: &str = "
     DROP TABLE places;
     DROP TABLE placed;
     DROP TABLE documents;
+    DROP TABLE facets;
     ALTER TABLE logs RENAME TO events;
     CREATE UNIQUE INDEX events_by_id ON events (place >> 36, id);
     PRAGMA user_version = 1;
@@ -45,6 +46,16 @@ async fn a_store_of_version_1_is_taken_over_whole_and_written_on() {
         let log = store.read(id, Seq::FIRST, 9).await.unwrap();
         let expected: Vec<_> = (0..3).map(|n| (Seq(n), message(&n.to_string()))).collect();
         assert_eq!(log, expected);
+        let messages = EventFilter {
+            kind: Some("MessageEvent".to_owned()),
+            from: Some(log[0].1.timestamp.clone()),
+            ..EventFilter::default()
+        };
+        assert_eq!(
+            store.count_events(id, messages).await,
+            Ok(3),
+            "older events can be found too"
+        );
         let lease = store.acquire(id, &Owner::this_process()).await.unwrap();
         assert_eq!(
             store.append(&lease, vec![message("1")]).await,

@@ -1,11 +1,11 @@
 //! Conversations and events by what they are, not by where they stand.
 
-use deft_store::{Order, Search, Store, StoreError};
-use deft_types::{ConversationId, EventId, Seq, Status};
+use deft_store::{Direction, EventFilter, Order, Search, Store, StoreError};
+use deft_types::{ConversationId, EventId, Seq, Source, Status, Timestamp};
 use serde_json::{Map, json};
 use uuid::Uuid;
 
-use super::sample::{Sample, said, state};
+use super::sample::{Sample, message, said, state};
 
 #[tokio::test]
 async fn conversations_are_found_by_status_in_any_order_from_any_one_on() {
@@ -77,4 +77,74 @@ async fn settings_are_changed_field_by_field() {
         change(unknown, "title", "x").await,
         Err(StoreError::NotFound(unknown))
     );
+}
+
+async fn found(
+    sample: &Sample,
+    id: ConversationId,
+    filter: EventFilter,
+    direction: Direction,
+    first: Option<Seq>,
+) -> Vec<u64> {
+    let found = sample.store.find_events(id, filter, direction, first, 3).await;
+    found.unwrap().into_iter().map(|(seq, _)| seq.0).collect()
+}
+
+#[tokio::test]
+async fn events_are_found_and_counted_by_what_they_are() {
+    let sample = Sample::new();
+    let lease = sample.conversation().await;
+    let id = lease.conversation();
+    let other = sample.conversation().await;
+    // More than are noted late, so that both kinds of places are tried.
+    for n in 0..300_u64 {
+        let mut said = said(&format!("m{n}"), "hi");
+        said.timestamp = Timestamp(format!("2026-11-15T01:{:02}:{:02}.000000", n / 60, n % 60));
+        let own = state(&format!("o{n}"), "executor", json!("x"));
+        let shown = state(&format!("s{n}"), "execution_status", json!("running"));
+        sample.store.append(&lease, vec![said, own, shown]).await.unwrap();
+        sample
+            .store
+            .append(&other, vec![message(&n.to_string())])
+            .await
+            .unwrap();
+    }
+    let all = || EventFilter {
+        without_keys: &["executor"],
+        ..EventFilter::default()
+    };
+    let kind = |kind: &str| EventFilter {
+        kind: Some(kind.to_owned()),
+        ..all()
+    };
+    let count = async |filter| sample.store.count_events(id, filter).await.unwrap();
+    assert_eq!(count(all()).await, 600);
+    assert_eq!(count(EventFilter::default()).await, 900);
+    assert_eq!(count(kind("MessageEvent")).await, 300);
+    assert_eq!(count(kind("NoSuchEvent")).await, 0);
+    let users = EventFilter {
+        source: Some(Source::User),
+        from: Some(Timestamp("2026-11-15T01:04:58.000000".to_owned())),
+        ..all()
+    };
+    assert_eq!(count(users.clone()).await, 2);
+    assert_eq!(
+        found(&sample, id, users, Direction::Forward, None).await,
+        [894, 897]
+    );
+    let early = EventFilter {
+        before: Some(Timestamp("2026-11-15T01:00:02.000000".to_owned())),
+        ..kind("MessageEvent")
+    };
+    assert_eq!(found(&sample, id, early, Direction::Backward, None).await, [3, 0]);
+    assert_eq!(
+        found(&sample, id, all(), Direction::Forward, Some(Seq(1))).await,
+        [2, 3, 5]
+    );
+    assert_eq!(
+        found(&sample, id, all(), Direction::Backward, Some(Seq(898))).await,
+        [897, 896, 894]
+    );
+    let newest = found(&sample, id, kind("MessageEvent"), Direction::Backward, None).await;
+    assert_eq!(newest, [897, 894, 891]);
 }

@@ -1,0 +1,81 @@
+//! A log from its end: what an app shows first, and what it shows when somebody looks back.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use deft_engine::OWN_KEYS;
+use deft_store::{Direction, EventFilter};
+use deft_types::Seq;
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::app::App;
+use crate::extract::{Id, Query};
+use crate::failure::Failure;
+use crate::router::{Access, Route};
+use crate::wire::Wire;
+
+pub(crate) fn table() -> Vec<Route> {
+    vec![Route::get(
+        "/api/conversations/{conversation_id}/history",
+        Access::Key,
+        history,
+    )]
+}
+
+#[derive(Serialize)]
+struct Page {
+    /// The oldest first.
+    items: Vec<Item>,
+    /// What to ask for to get the page before this one.
+    before_seq: Option<Seq>,
+}
+
+#[derive(Serialize)]
+struct Item {
+    seq: Seq,
+    event: Box<RawValue>,
+}
+
+/// The last events before a position, or the last of all. Followed from the last position of it on, nothing is missed.
+async fn history(State(app): State<Arc<App>>, Id(id): Id, query: Query) -> Result<Json<Page>, Failure> {
+    let limit = query.limit()?;
+    let catalog = &app.conversations.catalog;
+    let described = catalog.get(id).await?;
+    let number = |text: &str| text.parse::<u64>().ok();
+    let refused = || Failure::new(StatusCode::UNPROCESSABLE_ENTITY, "the position must be a number");
+    let before = query
+        .get("before_seq")
+        .map(|text| number(text).ok_or_else(refused))
+        .transpose()?;
+    let first = match before {
+        Some(0) => {
+            return Ok(Json(Page {
+                items: Vec::new(),
+                before_seq: None,
+            }));
+        }
+        Some(before) => Some(Seq(before - 1)),
+        None => None,
+    };
+    let shown = EventFilter {
+        without_keys: &OWN_KEYS,
+        ..EventFilter::default()
+    };
+    let found = catalog
+        .store
+        .find_events(id, shown, Direction::Backward, first, limit + 1);
+    let mut found = found.await?;
+    let is_more = found.len() > limit;
+    found.truncate(limit);
+    let before_seq = found.last().filter(|_| is_more).map(|(seq, _)| *seq);
+    let wire = Wire::new(&described.agent);
+    let item = |(seq, event)| {
+        let event = RawValue::from_string(wire.text(&event)?).ok()?;
+        Some(Item { seq, event })
+    };
+    let items = found.into_iter().rev().filter_map(item).collect();
+    Ok(Json(Page { items, before_seq }))
+}

@@ -1,0 +1,181 @@
+//! What is kept of webhooks: how far each was told of each conversation, what is to be sent besides the log, and
+//! what could not be delivered.
+
+use std::sync::Arc;
+
+use deft_types::{ConversationId, Seq};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::catalog::Catalog;
+use crate::documents::Documents;
+use crate::failure::Failure;
+
+/// What could not be delivered and is kept, of one webhook; beyond it the oldest is lost.
+const MAX_DEAD: usize = 500;
+
+/// One request.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Letter {
+    /// The same whenever it is sent again, so that a receiver can tell.
+    pub(super) id: String,
+    pub(super) conversation: ConversationId,
+    /// Behind the base address.
+    pub(super) path: String,
+    pub(super) body: String,
+}
+
+/// A request that was given up.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct DeadLetter {
+    pub(super) letter: Letter,
+    pub(super) reason: String,
+    pub(super) attempts: u32,
+    pub(super) at: String,
+}
+
+/// How far a webhook was told of a conversation, as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Cursor {
+    /// The next event to tell.
+    pub(super) next: Seq,
+    text: String,
+}
+
+impl Cursor {
+    fn at(next: Seq) -> Self {
+        Self {
+            next,
+            text: next.0.to_string(),
+        }
+    }
+
+    fn read(text: String) -> Self {
+        Self {
+            next: Seq(text.parse().unwrap_or(0)),
+            text,
+        }
+    }
+}
+
+/// See the module.
+pub(super) struct Mail {
+    pub(super) catalog: Arc<Catalog>,
+    documents: Documents,
+}
+
+impl Mail {
+    pub(super) fn new(catalog: Arc<Catalog>) -> Self {
+        Self {
+            documents: Documents::new(Arc::clone(&catalog)),
+            catalog,
+        }
+    }
+
+    /// How far a webhook was told; none where it does not hear of the conversation.
+    pub(super) async fn cursor(&self, hook: &str, id: ConversationId) -> Result<Option<Cursor>, Failure> {
+        let text = self.catalog.store.document(&cursor_key(hook, id)).await?;
+        Ok(text.map(Cursor::read))
+    }
+
+    /// Lets a webhook hear of a conversation from here on, if it does not yet.
+    pub(super) async fn begin(&self, hook: &str, id: ConversationId, next: Seq) -> Result<(), Failure> {
+        let begun = Some(Cursor::at(next).text);
+        let key = cursor_key(hook, id);
+        self.catalog.store.swap_document(key, None, begun).await?;
+        Ok(())
+    }
+
+    /// It was told of everything before this.
+    pub(super) async fn advance(
+        &self,
+        hook: &str,
+        id: ConversationId,
+        from: Cursor,
+        to: Seq,
+    ) -> Result<(), Failure> {
+        let (from, to) = (Some(from.text), Some(Cursor::at(to).text));
+        let key = cursor_key(hook, id);
+        self.catalog.store.swap_document(key, from, to).await?;
+        Ok(())
+    }
+
+    /// It hears no more of a conversation.
+    pub(super) async fn end(&self, hook: &str, id: ConversationId) -> Result<(), Failure> {
+        if let Some(cursor) = self.cursor(hook, id).await? {
+            let key = cursor_key(hook, id);
+            self.catalog
+                .store
+                .swap_document(key, Some(cursor.text), None)
+                .await?;
+        }
+        Ok(())
+    }
+
+    /// How far a webhook was told of each conversation.
+    pub(super) async fn cursors(&self, hook: &str) -> Result<Vec<(ConversationId, Cursor)>, Failure> {
+        let prefix = format!("webhooks/{hook}/cursor/");
+        let found = self.catalog.store.documents(&prefix).await?;
+        let read =
+            |(key, text): (String, String)| Some((key[prefix.len()..].parse().ok()?, Cursor::read(text)));
+        Ok(found.into_iter().filter_map(read).collect())
+    }
+
+    /// Keeps a request to be sent, behind those that wait.
+    pub(super) async fn post(&self, hook: &str, letter: &Letter) -> Result<(), Failure> {
+        let number = Uuid::now_v7().simple();
+        let key = format!("webhooks/{hook}/outbox/{}/{number}", letter.conversation.hex());
+        self.documents.put(&key, &json!(letter)).await
+    }
+
+    /// The first request that waits, and where it is kept.
+    pub(super) async fn first(
+        &self,
+        hook: &str,
+        id: ConversationId,
+    ) -> Result<Option<(String, Letter)>, Failure> {
+        let folder = format!("webhooks/{hook}/outbox/{}/", id.hex());
+        Ok(self.read(&folder).await?.into_iter().next())
+    }
+
+    /// The conversations of which requests wait.
+    pub(super) async fn senders(&self, hook: &str) -> Result<Vec<ConversationId>, Failure> {
+        let prefix = format!("webhooks/{hook}/outbox/");
+        let found = self.catalog.store.documents(&prefix).await?;
+        let sender = |(key, _): (String, String)| key[prefix.len()..].split('/').next()?.parse().ok();
+        Ok(found.into_iter().filter_map(sender).collect())
+    }
+
+    /// Forgets what is kept there.
+    pub(super) async fn remove(&self, key: &str) -> Result<(), Failure> {
+        self.documents.take(key).await?;
+        Ok(())
+    }
+
+    /// Puts a request aside.
+    pub(super) async fn bury(&self, hook: &str, dead: &DeadLetter) -> Result<(), Failure> {
+        let graves = self.dead(hook).await?;
+        if let Some((oldest, lost)) = graves.first().filter(|_| graves.len() >= MAX_DEAD) {
+            tracing::error!(webhook = hook, conversation = %lost.letter.conversation, "too many dead letters: one is lost");
+            self.remove(oldest).await?;
+        }
+        let key = format!("webhooks/{hook}/dead/{}", Uuid::now_v7().simple());
+        self.documents.put(&key, &json!(dead)).await
+    }
+
+    /// What was put aside, the oldest first, and where it is kept.
+    pub(super) async fn dead(&self, hook: &str) -> Result<Vec<(String, DeadLetter)>, Failure> {
+        self.read(&format!("webhooks/{hook}/dead/")).await
+    }
+
+    async fn read<T: for<'de> Deserialize<'de>>(&self, folder: &str) -> Result<Vec<(String, T)>, Failure> {
+        let found = self.documents.list(folder).await?;
+        let read = |(name, value)| Some((format!("{folder}{name}"), serde_json::from_value(value).ok()?));
+        Ok(found.into_iter().filter_map(read).collect())
+    }
+}
+
+fn cursor_key(hook: &str, id: ConversationId) -> String {
+    format!("webhooks/{hook}/cursor/{}", id.hex())
+}

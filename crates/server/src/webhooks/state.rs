@@ -1,0 +1,93 @@
+//! What became of the requests, for whoever looks after the server.
+
+use reqwest::Url;
+use serde_json::{Value, json};
+
+use super::Webhooks;
+use super::hook::Hook;
+use crate::failure::Failure;
+use crate::info::utc;
+
+/// Conversations and dead letters that are shown of one webhook; their numbers are shown whole.
+const MAX_SHOWN: usize = 100;
+
+impl Webhooks {
+    /// All webhooks: what arrived, what waits and why, and what was given up.
+    pub(crate) async fn state(&self) -> Result<Value, Failure> {
+        let mut all = Vec::with_capacity(self.hooks.len());
+        for hook in &self.hooks {
+            all.push(self.state_of(hook).await?);
+        }
+        Ok(json!({ "webhooks": all }))
+    }
+
+    async fn state_of(&self, hook: &Hook) -> Result<Value, Failure> {
+        let lanes: Vec<_> = {
+            let lanes = hook.lanes();
+            lanes
+                .iter()
+                .map(|(id, lane)| (*id, lane.trouble().clone()))
+                .collect()
+        };
+        let mut waiting = Vec::new();
+        for (id, trouble) in lanes.iter().take(MAX_SHOWN) {
+            let record = self.mail.catalog.store.conversation(*id).await?;
+            let end = record
+                .and_then(|record| record.last_seq)
+                .map_or(0, |last| last.0 + 1);
+            let cursor = self.mail.cursor(&hook.id, *id).await?;
+            let behind = cursor.map_or(0, |cursor| end.saturating_sub(cursor.next.0));
+            let mut shown = json!({"conversation_id": id, "pending_events": behind});
+            if let Some(trouble) = trouble {
+                shown["attempts"] = trouble.attempts.into();
+                shown["last_error"] = trouble.reason.clone().into();
+                shown["next_attempt"] = utc(trouble.next_attempt).into();
+            }
+            waiting.push(shown);
+        }
+        let dead = self.mail.dead(&hook.id).await?;
+        let graves: Vec<_> = dead
+            .iter()
+            .rev()
+            .take(MAX_SHOWN)
+            .map(|(_, dead)| {
+                json!({"id": dead.letter.id, "conversation_id": dead.letter.conversation, "path": dead.letter.path,
+                    "attempts": dead.attempts, "last_error": dead.reason, "at": dead.at})
+            })
+            .collect();
+        let tally = *hook.tally();
+        Ok(json!({
+            "id": hook.id,
+            "base_url": shown(&hook.spec.base_url),
+            "delivered": tally.delivered,
+            "failed_attempts": tally.failed,
+            "last_delivery": tally.last_delivery.map(utc),
+            "waiting_conversations": lanes.len(),
+            "waiting": waiting,
+            "dead_letter_count": dead.len(),
+            "dead_letters": graves,
+        }))
+    }
+
+    /// Tries everything once more that a webhook was not told in the end; how much that is.
+    pub(crate) async fn redeliver(&self, hook: &str) -> Result<usize, Failure> {
+        let hook = self.hooks.iter().find(|known| known.id == hook);
+        let hook = hook.ok_or_else(Failure::not_found)?;
+        let dead = self.mail.dead(&hook.id).await?;
+        for (key, dead) in &dead {
+            self.mail.post(&hook.id, &dead.letter).await?;
+            self.mail.remove(key).await?;
+            self.start(hook, dead.letter.conversation);
+        }
+        Ok(dead.len())
+    }
+}
+
+/// An address without what may be a key in it.
+fn shown(url: &Url) -> String {
+    let mut url = url.clone();
+    let _ = url.set_password(None); // only addresses without a host refuse that
+    let _ = url.set_username("");
+    url.set_query(None);
+    url.to_string()
+}
