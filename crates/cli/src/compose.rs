@@ -5,7 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use deft_engine::{Conversation, Limits, Memory, Models, Outfit, Parts, RealWorld, Safety, World};
+use deft_engine::{
+    Conversation, Extensions, Limits, Memory, Models, Outfit, Parts, ProjectSkills, RealWorld, Safety,
+    SkillSources, World,
+};
 use deft_llm::{
     AwsSettings, Condition, Model, ModelSettings, NamedModel, OpenModelError, PrefixWatch, Prices, Proxies,
     Registry, RetryPolicy,
@@ -20,6 +23,7 @@ use uuid::Uuid;
 use crate::agents;
 use crate::mcp;
 use crate::settings::{self, ModelTable, Settings, prepare_data_dir};
+use crate::skills;
 use crate::toolbox::toolbox;
 use crate::workspace;
 
@@ -340,6 +344,13 @@ pub(crate) async fn open_as(
             secrets: SecretSet::default(),
             servers: mcp::offer::beside_the_files(settings)?,
             checkpoints: true,
+        },
+        extensions: Extensions {
+            skills: Some(SkillSources {
+                project: ProjectSkills::Used,
+                others: skills::of_user(),
+                disabled: Vec::new(),
+            }),
         },
     };
     Ok(Conversation::open(parts).await?)

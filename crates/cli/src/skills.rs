@@ -17,6 +17,19 @@ const MAX_FILES: usize = 50_000;
 /// Bytes of a file that are read; one more than a skill may have is enough to tell.
 const MAX_READ: u64 = 1024 * 1024;
 
+/// The skills that the user keeps for all projects. What is wrong with others `deft skills list` tells.
+pub(crate) fn of_user() -> Vec<Skill> {
+    let Ok(surroundings) = Surroundings::of_this_process() else {
+        return Vec::new();
+    };
+    let roots = Roots {
+        workspace: None,
+        repository: None,
+        ..roots(&surroundings)
+    };
+    Skills::load(&Disk, &roots).0.all().to_vec()
+}
+
 pub(crate) fn skills(args: args::Skills) -> anyhow::Result<Exit> {
     let surroundings = Surroundings::of_this_process()?;
     let (skills, problems) = Skills::load(&Disk, &roots(&surroundings));
@@ -61,6 +74,7 @@ fn list(out: &mut impl Write, skills: &Skills, problems: &[Problem]) -> io::Resu
         let whose = match skill.origin {
             Origin::Project => "project",
             Origin::User => "user",
+            Origin::Client => "client",
         };
         let (name, path) = (one_line(&skill.name), one_line(&skill.path));
         writeln!(out, "{name}  ({whose}, {})  {path}", when(skill))?;

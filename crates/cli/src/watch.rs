@@ -56,7 +56,11 @@ impl Watched<'_> {
         let screen = Screen::start(format);
 
         if let Some(task) = task {
-            conversation.send(EventId::from(Uuid::new_v4()), task).await?;
+            // The first message waits until the workspace is there.
+            tokio::select! {
+                sent = conversation.send(EventId::from(Uuid::new_v4()), task) => sent?,
+                () = signals.next() => return Ok(Exit::Interrupted),
+            }
         }
         conversation.run().await?;
 

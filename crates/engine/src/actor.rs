@@ -8,6 +8,7 @@ mod condense;
 mod confirm;
 mod files;
 mod outcome;
+mod skills;
 mod spending;
 mod steering;
 mod work;
@@ -19,8 +20,8 @@ use deft_llm::{Model, ModelError, TokenMeter};
 use deft_store::{Lease, Store, StoreError};
 use deft_tools::Toolbox;
 use deft_types::{
-    ActionId, Classification, ConversationErrorEvent, Event, EventBody, EventId, Extra, Message,
-    MessageEvent, Source, Status, SystemPromptEvent, Timestamp, Tokens,
+    ActionId, Classification, ConversationErrorEvent, Event, EventBody, EventId, Extra, Message, Source,
+    Status, SystemPromptEvent, Timestamp, Tokens,
 };
 use futures::future::OptionFuture;
 use serde_json::json;
@@ -28,11 +29,14 @@ use std::collections::HashSet;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use self::work::Work;
+pub(crate) use self::work::{ConnectError, connected};
 use crate::command::{Begun, Command, CommandError, Done, ExecutorFate};
 use crate::conversation::{Limits, Memory, Outfit, Progress, Safety};
+use crate::extensions::Extensions;
 use crate::live::Broadcast;
 use crate::model_tools::{Images, Models, Spending};
 use crate::prompt;
+use crate::skills::Shelf;
 use crate::state::{self, State, key};
 use crate::status::{self, Trigger};
 use crate::task_tool::Purse;
@@ -78,6 +82,9 @@ pub(crate) struct Actor {
     pub(crate) unseen: Vec<EventId>,
     pub(crate) memory: Memory,
     pub(crate) outfit: Outfit,
+    pub(crate) extensions: Extensions,
+    /// The skills, once they were found.
+    pub(crate) shelf: Shelf,
     /// Whether the workspace was recorded since the user said something.
     pub(crate) turn_recorded: bool,
     /// How many tokens the last request had by our estimate, and how wrong such estimates were.
@@ -174,12 +181,13 @@ impl Actor {
 
     /// Stores a user's message. Sending it again under the same id changes nothing.
     async fn admit(&mut self, id: EventId, message: Message) -> Result<(), CommandError> {
+        self.find_skills().await;
         let mut drafts = Vec::new();
         if !self.state.has_prompt {
             drafts.push(Draft::new(Source::Agent, self.system_prompt()));
         }
         drafts.extend(self.status_after(Trigger::Message));
-        drafts.push(Draft::new(Source::User, MessageEvent::new(message)).with_id(id.clone()));
+        drafts.push(Draft::new(Source::User, self.with_skills(message)).with_id(id.clone()));
         drafts.push(Draft::new(
             Source::Environment,
             state::update(key::LAST_USER_MESSAGE, json!(id)),
@@ -216,6 +224,7 @@ impl Actor {
         if !self.state.has_prompt {
             return Ok(Begun::NothingToDo); // nobody has said anything
         }
+        self.find_skills().await;
         let before = self.state.status;
         if before != Status::Running {
             self.steps = 0;
@@ -355,7 +364,11 @@ impl Actor {
         SystemPromptEvent {
             system_prompt: deft_types::Content::text(prompt::STATIC.trim_end()),
             tools: self.tools.definitions(),
-            dynamic_context: Some(deft_types::Content::text(prompt::dynamic(&self.directory, &now))),
+            dynamic_context: Some(deft_types::Content::text(prompt::dynamic(
+                &self.directory,
+                &self.skills_in_prompt(),
+                &now,
+            ))),
             extra: Extra::new(),
         }
     }

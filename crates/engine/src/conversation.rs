@@ -19,8 +19,11 @@ use crate::aside::AsideError;
 use crate::branch;
 use crate::command::{Answer, Begun, Command, CommandError, ExecutorFate};
 use crate::condense::Condenser;
+use crate::extensions::Extensions;
+use crate::invoke_skill::InvokeSkill;
 use crate::live::{Broadcast, Live};
 use crate::model_tools::{self, Images, Models, Spending};
+use crate::skills::Shelf;
 use crate::state::State;
 use crate::status::Trigger;
 use crate::structured::SchemaError;
@@ -120,6 +123,8 @@ pub struct Parts {
     pub memory: Memory,
     /// What its executor is given.
     pub outfit: Outfit,
+    /// What people have added to the agent.
+    pub extensions: Extensions,
 }
 
 /// Why a conversation cannot be opened.
@@ -178,6 +183,14 @@ impl Conversation {
             })
         });
         let host = task.into_iter().fold(host, Toolbox::with);
+        let shelf = Shelf::default();
+        let invoke = parts.extensions.skills.as_ref().map(|_| -> Arc<dyn Tool> {
+            Arc::new(InvokeSkill {
+                shelf: shelf.clone(),
+                workspace: parts.workspace.clone(),
+            })
+        });
+        let host = invoke.into_iter().fold(host, Toolbox::with);
         let mut tools = Toolset::new(parts.tools, host.specs());
         for (tool, response) in parts.responses {
             tools.ask_for(tool, response)?;
@@ -211,6 +224,8 @@ impl Conversation {
             losses: 0,
             memory: parts.memory,
             outfit: parts.outfit,
+            extensions: parts.extensions,
+            shelf,
             turn_recorded: false,
             asked: Tokens::ZERO,
             meter: TokenMeter::new(),

@@ -15,12 +15,15 @@ mod client_tool;
 mod command;
 mod condense;
 mod conversation;
+mod extensions;
 mod fork;
+mod invoke_skill;
 mod live;
 mod model_tools;
 mod observation;
 mod prompt;
 mod risk;
+mod skills;
 mod state;
 mod status;
 mod structured;
@@ -29,6 +32,7 @@ mod task_tool;
 mod toolset;
 mod turn;
 mod view;
+mod workspace_command;
 mod world;
 
 pub use aside::AsideError;
@@ -38,9 +42,11 @@ pub use condense::{Condenser, Summary};
 pub use conversation::{
     Conversation, Limits, Memory, OpenError, Outfit, Parts, Progress, Safety, Servers, load,
 };
+pub use extensions::Extensions;
 pub use fork::{Fork, ForkError, fork};
 pub use live::Live;
 pub use model_tools::Models;
+pub use skills::{ProjectSkills, SkillSources};
 pub use state::{OWN_KEYS, State};
 pub use structured::SchemaError;
 pub use task_tool::{SubAgent, SubAgentKind, SubAgents};

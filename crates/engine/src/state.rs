@@ -7,7 +7,7 @@ use deft_types::{
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -40,6 +40,10 @@ pub struct State {
     pub checkpoints: Vec<(Option<EventId>, CheckpointId)>,
     /// The MCP servers that run beside the files, as they were last seen.
     pub servers: Vec<McpServerStatus>,
+    /// Skills that words of the user have brought in.
+    pub(crate) activated_skills: BTreeSet<String>,
+    /// Rules for files that were given with a result.
+    pub(crate) path_rules: BTreeSet<String>,
     /// Whether somebody wants room to be made in the view.
     pub(crate) wants_condensation: bool,
     structured_output: Option<Value>,
@@ -81,6 +85,8 @@ pub(crate) mod key {
     pub(crate) const CHECKPOINT: &str = "checkpoint";
     /// The MCP servers that run beside the files, and how they are doing.
     pub(crate) const SERVERS: &str = "mcp_servers";
+    /// Rules for files that were given with a result.
+    pub(crate) const PATH_RULES: &str = "activated_path_rules";
     /// Messages that came while the model wrote the reply that follows.
     pub(crate) const UNSEEN: &str = "unseen_message_ids";
 }
@@ -116,6 +122,8 @@ impl State {
                 Source::User => {
                     self.silent_replies = 0;
                     self.recent.clear();
+                    self.activated_skills
+                        .extend(said.activated_skills.iter().cloned());
                 }
                 Source::Agent => {
                     let text = said.llm_message.plain_text();
@@ -217,6 +225,11 @@ impl State {
             key::CHECKPOINT => {
                 if let Ok(id) = CheckpointId::deserialize(value) {
                     self.checkpoints.push((self.leaf.clone(), id));
+                }
+            }
+            key::PATH_RULES => {
+                if let Ok(rules) = BTreeSet::deserialize(value) {
+                    self.path_rules = rules;
                 }
             }
             key::SERVERS => {

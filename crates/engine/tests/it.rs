@@ -15,6 +15,8 @@ mod loop_quality;
 mod memory;
 #[path = "it/models.rs"]
 mod models;
+#[path = "it/skills.rs"]
+mod skills;
 #[path = "it/steering.rs"]
 mod steering;
 #[path = "it/tasks.rs"]

@@ -16,8 +16,8 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use deft_engine::{
-    Begun, ClientResults, ClientTool, CommandError, Conversation, ExecutorFate, Limits, Memory, Outfit,
-    Parts, RealWorld,
+    Begun, ClientResults, ClientTool, CommandError, Conversation, ExecutorFate, Extensions, Limits, Memory,
+    Outfit, Parts, RealWorld,
 };
 use deft_llm::Model;
 use deft_store::{Owner, StoreError};
@@ -35,6 +35,7 @@ use crate::failure::Failure;
 use crate::request::StartRequest;
 use crate::resident::{Farewell, Resident, Running};
 use crate::secrets::secrets_of;
+use crate::skills::sources_of;
 
 /// How long a conversation may take to end what it is doing when it is deleted or the server stops.
 const CLOSE_LIMIT: Duration = Duration::from_secs(10);
@@ -281,6 +282,9 @@ impl Conversations {
                 secrets,
                 checkpoints: true,
                 ..Outfit::default()
+            },
+            extensions: Extensions {
+                skills: sources_of(agent, || self.composition.skills()),
             },
         };
         let conversation = Conversation::open(parts).await?;

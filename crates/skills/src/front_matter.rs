@@ -24,6 +24,11 @@ pub(crate) struct FrontMatter {
     pub(crate) triggers: Listed,
     pub(crate) inputs: Vec<Input>,
     pub(crate) paths: Listed,
+    pub(crate) capabilities: Listed,
+    #[serde(alias = "input_schema")]
+    pub(crate) input_schema: Option<Value>,
+    #[serde(alias = "output_schema")]
+    pub(crate) output_schema: Option<Value>,
 }
 
 /// A list, or one text with separators.

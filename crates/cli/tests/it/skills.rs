@@ -54,3 +54,18 @@ fn skills_of_the_project_and_of_the_user_are_listed_shown_and_checked() {
     assert_eq!(bad.status.code(), Some(1));
     assert!(stdout(&bad).contains("rename one of them"));
 }
+
+#[test]
+fn a_run_knows_the_skills_of_the_project_and_of_the_user() {
+    let home = Home::new();
+    write(&home, "work/AGENTS.md", "Run the tests.");
+    let skill = "---\ndescription: Say hello\n---\nSay hello to everybody.";
+    write(&home, ".deft/skills/greet/SKILL.md", skill);
+    let model = home.script("[{tool_calls: [{name: invoke_skill, arguments: {name: greet}}]}, {text: done}]");
+    let run = home.run(&["run", "--json", "--model", &model, "-t", "greet"]);
+    let printed = stdout(&run);
+    assert_eq!(run.status.code(), Some(0), "{printed}{}", stderr(&run));
+    for part in ["Run the tests.", "<name>greet</name>", "Say hello to everybody."] {
+        assert!(printed.contains(part), "{part} is not in:\n{printed}");
+    }
+}

@@ -389,7 +389,9 @@ impl Actor {
                 let observed = matches!(update, Update::Ended(CallOutcome::Observed { .. }));
                 let switch_to = switched_to(&update);
                 let mut drafts: Vec<_> = self.spent().into_iter().collect();
-                drafts.extend(result_of(call, update));
+                let mut result = result_of(call, update);
+                drafts.extend(self.add_path_rules(call, result.as_mut()));
+                drafts.extend(result);
                 self.losses = 0;
                 // A message that came meanwhile has not been answered.
                 if call.event.tool_name == "finish" && observed && !self.state.view.has_waiting() {

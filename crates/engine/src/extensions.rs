@@ -1,0 +1,10 @@
+//! What people add to an agent.
+
+use crate::skills::SkillSources;
+
+/// What the user and the project add to the agent of a conversation.
+#[derive(Clone, Default)]
+pub struct Extensions {
+    /// Instructions for certain kinds of work. Without any sources the agent knows nothing of skills.
+    pub skills: Option<SkillSources>,
+}
