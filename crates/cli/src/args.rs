@@ -180,6 +180,8 @@ pub(crate) enum Skills {
     Show(SkillNamed),
     /// Say what is wrong with a skill, or with all of this directory
     Validate(SkillFiles),
+    /// Copy skills from a folder or a repository to your own
+    Install(SkillSource),
 }
 
 #[derive(Args)]
@@ -193,6 +195,16 @@ pub(crate) struct SkillsListing {
 pub(crate) struct SkillNamed {
     /// The skill
     pub(crate) name: String,
+}
+
+#[derive(Args)]
+pub(crate) struct SkillSource {
+    /// A folder, github:OWNER/NAME, or the address of a git repository
+    #[arg(value_name = "SOURCE")]
+    pub(crate) source: String,
+    /// Replace skills that are there already
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 #[derive(Args)]

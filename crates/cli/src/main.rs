@@ -51,7 +51,7 @@ fn main() -> ExitCode {
         Command::Restore(args) => wait(checkpoints::restore(&args)),
         Command::Models(args) => while_read(wait(models::models(args))),
         Command::Mcp(args) => while_read(wait(mcp::mcp(args))),
-        Command::Skills(args) => while_read(skills::skills(args)),
+        Command::Skills(args) => while_read(wait(skills::skills(args))),
         Command::Config(args) => while_read(config::config(&args)),
         Command::Doctor(args) => while_read(doctor::doctor(&args)),
         Command::Executor(Executor::Serve(args)) => executor::serve(args).map(|()| Exit::Finished),

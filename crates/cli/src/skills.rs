@@ -1,9 +1,11 @@
 //! `deft skills`: the skills that there are for this directory.
 
+mod install;
+
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use deft_skills::{Files, Kind, Origin, Problem, Roots, Skill, Skills, validate};
 use serde_json::json;
 
@@ -30,7 +32,7 @@ pub(crate) fn of_user() -> Vec<Skill> {
     Skills::load(&Disk, &roots).0.all().to_vec()
 }
 
-pub(crate) fn skills(args: args::Skills) -> anyhow::Result<Exit> {
+pub(crate) async fn skills(args: args::Skills) -> anyhow::Result<Exit> {
     let surroundings = Surroundings::of_this_process()?;
     let (skills, problems) = Skills::load(&Disk, &roots(&surroundings));
     let mut out = anstream::AutoStream::auto(io::stdout()).lock();
@@ -60,6 +62,22 @@ pub(crate) fn skills(args: args::Skills) -> anyhow::Result<Exit> {
             }
             if problems.is_empty() {
                 writeln!(out, "nothing is wrong")?;
+            }
+        }
+        args::Skills::Install(args) => {
+            let home = surroundings
+                .home
+                .as_ref()
+                .context("there is no home directory to install skills in")?;
+            let existing = if args.force {
+                install::Existing::Replaced
+            } else {
+                install::Existing::Kept
+            };
+            let target = home.join(USER_DIR).join("skills");
+            let names = install::install(&args.source, &surroundings.current_dir, &target, existing).await?;
+            for name in names {
+                writeln!(out, "installed {}", one_line(&name))?;
             }
         }
     }

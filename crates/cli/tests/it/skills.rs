@@ -69,3 +69,46 @@ fn a_run_knows_the_skills_of_the_project_and_of_the_user() {
         assert!(printed.contains(part), "{part} is not in:\n{printed}");
     }
 }
+
+#[test]
+fn skills_are_installed_from_a_folder_and_from_a_repository() {
+    let home = Home::new();
+    let skill = "---\ndescription: Say hello\n---\nSay hello.";
+    write(&home, "work/pack/greet/SKILL.md", skill);
+    write(&home, "work/pack/greet/scripts/greet.sh", "echo hello");
+    std::os::unix::fs::symlink("/etc/passwd", home.work().join("pack/greet/leak")).unwrap();
+    assert_eq!(
+        stdout(&home.run(&["skills", "install", "pack"])),
+        "installed greet\n"
+    );
+    let installed = home.root.path().join(".deft/skills/greet");
+    assert!(installed.join("scripts/greet.sh").is_file() && !installed.join("leak").exists());
+    assert!(stdout(&home.run(&["skills", "list"])).contains("greet  (user, when asked for)"));
+
+    let again = home.run(&["skills", "install", "pack"]);
+    assert_eq!(again.status.code(), Some(1));
+    assert!(stderr(&again).contains("--force"), "{}", stderr(&again));
+    write(
+        &home,
+        "work/pack/greet/SKILL.md",
+        &skill.replace("Say hello.", "Wave."),
+    );
+    let script = "cd pack && git init -q && git add . && git -c user.name=x -c user.email=x@y commit -qm x";
+    let made = std::process::Command::new("sh")
+        .args(["-c", script])
+        .current_dir(home.work())
+        .status();
+    assert!(made.unwrap().success());
+    let url = format!("file://{}", home.work().join("pack").display());
+    let replaced = home.run(&["skills", "install", "--force", &url]);
+    assert_eq!(stdout(&replaced), "installed greet\n", "{}", stderr(&replaced));
+    assert_eq!(stdout(&home.run(&["skills", "show", "greet"])), "Wave.\n");
+
+    write(&home, "work/bad/SKILL.md", "---\nname: other\n---\n");
+    let refused = home.run(&["skills", "install", "bad"]);
+    assert!(
+        stderr(&refused).contains("rename one of them"),
+        "{}",
+        stderr(&refused)
+    );
+}
