@@ -3,6 +3,7 @@
 //! It waits for two things at once: commands, and the outcome of the one piece of work that is under way (a
 //! model call, a tool call, or reaching the executor). Commands are answered whatever that work is.
 
+mod allow;
 mod calls;
 mod condense;
 mod confirm;
@@ -30,6 +31,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use self::work::Work;
 pub(crate) use self::work::{ConnectError, connected};
+use crate::allow_rules::ProjectRules;
 use crate::command::{Begun, Command, CommandError, Done, ExecutorFate};
 use crate::conversation::{Limits, Memory, Outfit, Progress, Safety};
 use crate::extensions::Extensions;
@@ -66,6 +68,8 @@ pub(crate) struct Actor {
     pub(crate) limits: Limits,
     /// As the conversation began.
     pub(crate) safety: Safety,
+    /// What was allowed in the whole project.
+    pub(crate) project_rules: ProjectRules,
     pub(crate) inbox: mpsc::Receiver<Command>,
     pub(crate) progress: watch::Sender<Progress>,
     pub(crate) live: Broadcast,
@@ -153,6 +157,8 @@ impl Actor {
             Command::Reject { reason, done } => answer(done, self.reject(reason).await),
             Command::SetPolicy { policy, done } => answer(done, self.set_policy(policy).await),
             Command::SetAnalyzer { analyzer, done } => answer(done, self.set_analyzer(analyzer).await),
+            Command::Allow { rule, scope, done } => answer(done, self.allow(&rule, scope).await),
+            Command::Disallow { rule, done } => answer(done, self.disallow(&rule).await),
             Command::SetSecrets { secrets, done } => answer(done, self.set_secrets(secrets).await),
             Command::PreviewFiles { to, done } => answer(done, self.preview_files(to).await),
             Command::RestoreFiles { to, overwrite, done } => {

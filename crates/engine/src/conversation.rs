@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use deft_llm::{Model, TokenMeter};
+use deft_risk::AllowRule;
 use deft_store::{Lease, Store, StoreError};
 use deft_tools::{Change, CheckpointId, Overwrite, Restored, SecretSet, Tool, Toolbox};
 use deft_types::{
@@ -15,6 +16,7 @@ use std::collections::{BTreeMap, HashSet};
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
 use crate::actor::Actor;
+use crate::allow_rules::{AllowScope, ProjectRules};
 use crate::aside::AsideError;
 use crate::branch;
 use crate::command::{Answer, Begun, Command, CommandError, ExecutorFate};
@@ -161,6 +163,7 @@ impl Conversation {
     pub async fn open(parts: Parts) -> Result<Self, OpenError> {
         let id = parts.lease.conversation();
         let state = load(parts.store.as_ref(), id).await?;
+        let project_rules = ProjectRules::load(parts.store.as_ref(), id).await?;
         parts.world.reached(Point::Loaded);
         let (commands, inbox) = mpsc::channel(MAX_QUEUED_COMMANDS);
         let (sender, progress) = watch::channel(Progress {
@@ -211,6 +214,7 @@ impl Conversation {
             world: parts.world,
             limits: parts.limits,
             safety: parts.safety,
+            project_rules,
             inbox,
             progress: sender,
             live: live.clone(),
@@ -294,6 +298,18 @@ impl Conversation {
     /// Changes who judges actions, from the next reply on.
     pub async fn set_analyzer(&self, analyzer: Option<SecurityAnalyzer>) -> Result<(), CommandError> {
         self.ask(|done| Command::SetAnalyzer { analyzer, done }).await?
+    }
+
+    /// Lets commands that begin so, such as `git commit`, run without asking from the next reply on.
+    pub async fn allow(&self, rule: &str, scope: AllowScope) -> Result<(), CommandError> {
+        let rule = AllowRule::parse(rule).map_err(|error| CommandError::BadRule(error.to_string()))?;
+        let rule = Box::new(rule);
+        self.ask(|done| Command::Allow { rule, scope, done }).await?
+    }
+
+    /// Takes such a rule back, wherever it reached; whether there was one.
+    pub async fn disallow(&self, rule: String) -> Result<bool, CommandError> {
+        self.ask(|done| Command::Disallow { rule, done }).await?
     }
 
     /// Lets another model answer from the next call on. `name` is what it can be opened by again.

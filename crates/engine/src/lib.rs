@@ -8,6 +8,7 @@
 
 mod actor;
 mod alias;
+mod allow_rules;
 mod arguments;
 mod aside;
 mod branch;
@@ -35,6 +36,7 @@ mod view;
 mod workspace_command;
 mod world;
 
+pub use allow_rules::{AllowScope, Allowed, allow_rules};
 pub use aside::AsideError;
 pub use client_tool::{ClientResults, ClientTool, ClientToolSpec};
 pub use command::{Answer, Begun, CommandError, ExecutorFate};

@@ -36,6 +36,8 @@ pub struct State {
     pub policy: Option<ConfirmationPolicy>,
     /// Who judges actions, or that nobody does, if that was changed since the conversation began.
     pub analyzer: Option<Option<SecurityAnalyzer>>,
+    /// The beginnings of commands that need not be asked for.
+    pub allow_rules: Vec<String>,
     /// Records of the workspace, each with the event that it stands behind.
     pub checkpoints: Vec<(Option<EventId>, CheckpointId)>,
     /// The MCP servers that run beside the files, as they were last seen.
@@ -77,6 +79,8 @@ pub(crate) mod key {
     pub(crate) const AGENT: &str = "agent";
     pub(crate) const POLICY: &str = "confirmation_policy";
     pub(crate) const ANALYZER: &str = "security_analyzer";
+    /// The beginnings of commands that need not be asked for.
+    pub(crate) const ALLOW_RULES: &str = "allow_rules";
     /// Where somebody moved the conversation to.
     pub(crate) const LEAF: &str = "leaf_event_id";
     /// Results that are left out of the view.
@@ -92,7 +96,8 @@ pub(crate) mod key {
 }
 
 /// The keys of state updates that are ours: the protocol's own clients do not know them.
-pub const OWN_KEYS: [&str; 6] = [
+pub const OWN_KEYS: [&str; 7] = [
+    key::ALLOW_RULES,
     key::EXECUTOR,
     key::UNSEEN,
     key::LEAF,
@@ -225,6 +230,11 @@ impl State {
             key::CHECKPOINT => {
                 if let Ok(id) = CheckpointId::deserialize(value) {
                     self.checkpoints.push((self.leaf.clone(), id));
+                }
+            }
+            key::ALLOW_RULES => {
+                if let Ok(rules) = Vec::deserialize(value) {
+                    self.allow_rules = rules;
                 }
             }
             key::PATH_RULES => {

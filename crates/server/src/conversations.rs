@@ -1,6 +1,7 @@
 //! The conversations that clients have to do with: each is loaded when it is needed, by one actor, and leaves
 //! memory when it has been idle.
 
+mod allowing;
 mod goal;
 mod relatives;
 mod steering;

@@ -14,9 +14,9 @@ use axum::routing::{MethodFilter, MethodRouter, on};
 use crate::app::App;
 use crate::failure::Failure;
 use crate::routes::{
-    agent_profiles, app, bash, branches, children, confirmation, connections, control, conversations, events,
-    extensions, files, gateway, git, goal, mcp, meta_profiles, model, models, profiles, secrets, server,
-    settings, streams, tools, trajectory, workspace_files, workspaces,
+    agent_profiles, allow_rules, app, bash, branches, children, confirmation, connections, control,
+    conversations, events, extensions, files, gateway, git, goal, mcp, meta_profiles, model, models,
+    profiles, secrets, server, settings, streams, tools, trajectory, workspace_files, workspaces,
 };
 use crate::{security, site};
 
@@ -119,6 +119,7 @@ fn table() -> Vec<Route> {
         conversations::table(),
         control::table(),
         confirmation::table(),
+        allow_rules::table(),
         branches::table(),
         model::table(),
         goal::table(),

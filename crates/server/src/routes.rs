@@ -1,6 +1,7 @@
 //! The routes, one concept a file. Each file has its part of the table.
 
 pub(crate) mod agent_profiles;
+pub(crate) mod allow_rules;
 pub(crate) mod app;
 pub(crate) mod bash;
 pub(crate) mod branches;
