@@ -21,6 +21,7 @@ use deft_workspace::{Workspace, WorkspaceName};
 use uuid::Uuid;
 
 use crate::agents;
+use crate::hooks;
 use crate::mcp;
 use crate::settings::{self, ModelTable, Settings, prepare_data_dir};
 use crate::skills;
@@ -351,6 +352,7 @@ pub(crate) async fn open_as(
                 others: skills::of_user(),
                 disabled: Vec::new(),
             }),
+            hooks: hooks::of_user()?,
         },
     };
     Ok(Conversation::open(parts).await?)

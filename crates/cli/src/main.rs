@@ -12,6 +12,7 @@ mod demo;
 mod doctor;
 mod executor;
 mod exit;
+mod hooks;
 mod list;
 mod mcp;
 mod models;

@@ -8,6 +8,7 @@ mod calls;
 mod condense;
 mod confirm;
 mod files;
+mod hooks;
 mod outcome;
 mod skills;
 mod spending;
@@ -29,12 +30,14 @@ use serde_json::json;
 use std::collections::HashSet;
 use tokio::sync::{mpsc, oneshot, watch};
 
+pub(crate) use self::hooks::Hooked;
 use self::work::Work;
 pub(crate) use self::work::{ConnectError, connected};
 use crate::allow_rules::ProjectRules;
 use crate::command::{Begun, Command, CommandError, Done, ExecutorFate};
 use crate::conversation::{Limits, Memory, Outfit, Progress, Safety};
 use crate::extensions::Extensions;
+use crate::hooks::HookConfig;
 use crate::live::Broadcast;
 use crate::model_tools::{Images, Models, Spending};
 use crate::prompt;
@@ -87,6 +90,8 @@ pub(crate) struct Actor {
     pub(crate) memory: Memory,
     pub(crate) outfit: Outfit,
     pub(crate) extensions: Extensions,
+    pub(crate) hooks: HookConfig,
+    pub(crate) hooked: Hooked,
     /// The skills, once they were found.
     pub(crate) shelf: Shelf,
     /// Whether the workspace was recorded since the user said something.
@@ -108,6 +113,7 @@ impl Actor {
     /// Works until it is told to close, or nobody holds a handle any more.
     pub(crate) async fn run(mut self) {
         let (fate, done) = self.work_until_closed().await;
+        self.end_session().await;
         self.end_work(fate).await;
         // If this fails the lease runs out by itself.
         let _ = self.store.release(self.lease).await;
@@ -124,6 +130,7 @@ impl Actor {
                 }
             }
             if self.state.status != Status::Running {
+                self.settle_hooks();
                 self.settle_files();
             }
             let outcome = OptionFuture::from(self.work.as_mut().map(Work::next));
@@ -201,6 +208,7 @@ impl Actor {
         match self.record(drafts).await {
             Ok(()) => {
                 self.turn_recorded = false;
+                self.keep_going();
                 if matches!(self.work, Some(Work::Model { .. })) {
                     self.unseen.push(id);
                 }

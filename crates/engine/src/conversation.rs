@@ -15,7 +15,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, HashSet};
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
-use crate::actor::Actor;
+use crate::actor::{Actor, Hooked};
 use crate::allow_rules::{AllowScope, ProjectRules};
 use crate::aside::AsideError;
 use crate::branch;
@@ -228,6 +228,8 @@ impl Conversation {
             losses: 0,
             memory: parts.memory,
             outfit: parts.outfit,
+            hooks: parts.extensions.hooks.clone(),
+            hooked: Hooked::default(),
             extensions: parts.extensions,
             shelf,
             turn_recorded: false,

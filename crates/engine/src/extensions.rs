@@ -1,5 +1,6 @@
 //! What people add to an agent.
 
+use crate::hooks::HookConfig;
 use crate::skills::SkillSources;
 
 /// What the user and the project add to the agent of a conversation.
@@ -7,4 +8,6 @@ use crate::skills::SkillSources;
 pub struct Extensions {
     /// Instructions for certain kinds of work. Without any sources the agent knows nothing of skills.
     pub skills: Option<SkillSources>,
+    /// What runs when the agent does something.
+    pub hooks: HookConfig,
 }

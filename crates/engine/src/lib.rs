@@ -18,6 +18,8 @@ mod condense;
 mod conversation;
 mod extensions;
 mod fork;
+mod hook_run;
+mod hooks;
 mod invoke_skill;
 mod live;
 mod model_tools;
@@ -46,6 +48,7 @@ pub use conversation::{
 };
 pub use extensions::Extensions;
 pub use fork::{Fork, ForkError, fork};
+pub use hooks::{BadHooks, Hook, HookConfig, HookEvent, Waits};
 pub use live::Live;
 pub use model_tools::Models;
 pub use skills::{ProjectSkills, SkillSources};

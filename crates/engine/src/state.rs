@@ -44,6 +44,8 @@ pub struct State {
     pub servers: Vec<McpServerStatus>,
     /// Skills that words of the user have brought in.
     pub(crate) activated_skills: BTreeSet<String>,
+    /// What the user said since the last reply that no hook has been asked about.
+    pub(crate) unhooked: Vec<(EventId, String)>,
     /// Rules for files that were given with a result.
     pub(crate) path_rules: BTreeSet<String>,
     /// Whether somebody wants room to be made in the view.
@@ -127,10 +129,13 @@ impl State {
                 Source::User => {
                     self.silent_replies = 0;
                     self.recent.clear();
+                    self.unhooked
+                        .push((event.id.clone(), said.llm_message.plain_text()));
                     self.activated_skills
                         .extend(said.activated_skills.iter().cloned());
                 }
                 Source::Agent => {
+                    self.unhooked.clear();
                     let text = said.llm_message.plain_text();
                     if text.trim().is_empty() {
                         self.silent_replies += 1;
@@ -144,6 +149,7 @@ impl State {
             },
             EventBody::Action(action) => {
                 self.silent_replies = 0;
+                self.unhooked.clear();
                 self.recent.call(&event.id, action);
                 let extra = action.action.as_ref().map(Action::extra);
                 if let Some(answer) = extra.and_then(|extra| extra.get("structured_output")) {
@@ -170,6 +176,10 @@ impl State {
             EventBody::UserReject(rejection) => self.close_call(|call| call.id == rejection.action_id),
             EventBody::CondensationRequest(_) => self.wants_condensation = true,
             EventBody::Condensation(_) => self.wants_condensation = false,
+            EventBody::HookExecution(hook) => {
+                self.unhooked
+                    .retain(|(id, _)| hook.message_id.as_ref() != Some(id));
+            }
             EventBody::Pause(_)
             | EventBody::Interrupt(_)
             | EventBody::CondensationSummary(_)
@@ -177,7 +187,6 @@ impl State {
             | EventBody::ServerError(_)
             | EventBody::CompletionLog(_)
             | EventBody::StreamingDelta(_)
-            | EventBody::HookExecution(_)
             | EventBody::SecurityAnalysis(_)
             | EventBody::AcpToolCall(_)
             | EventBody::Token(_)

@@ -59,6 +59,16 @@ pub(crate) async fn run(
     })
 }
 
+/// Starts a command that nobody waits for. It ends after `limit` at the latest, or with its executor.
+pub(crate) async fn start(
+    client: &Client,
+    command: ShellCommand,
+    limit: Duration,
+) -> Result<(), RequestError> {
+    let id = begin(client, command, limit).await?;
+    client.acknowledge_command(id).await
+}
+
 async fn begin(client: &Client, command: ShellCommand, limit: Duration) -> Result<Uuid, RequestError> {
     let id = Uuid::new_v4();
     let command = ShellCommand {

@@ -9,6 +9,8 @@ mod confirmation;
 mod desk;
 #[path = "it/files.rs"]
 mod files;
+#[path = "it/hooks.rs"]
+mod hooks;
 #[path = "it/loop_quality.rs"]
 mod loop_quality;
 #[path = "it/memory.rs"]

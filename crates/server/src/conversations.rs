@@ -17,8 +17,8 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use deft_engine::{
-    Begun, ClientResults, ClientTool, CommandError, Conversation, ExecutorFate, Extensions, Limits, Memory,
-    Outfit, Parts, RealWorld,
+    Begun, ClientResults, ClientTool, CommandError, Conversation, ExecutorFate, Extensions, HookConfig,
+    Limits, Memory, Outfit, Parts, RealWorld,
 };
 use deft_llm::Model;
 use deft_store::{Owner, StoreError};
@@ -286,6 +286,7 @@ impl Conversations {
             },
             extensions: Extensions {
                 skills: sources_of(agent, || self.composition.skills()),
+                hooks: hooks_of(&described),
             },
         };
         let conversation = Conversation::open(parts).await?;
@@ -329,6 +330,17 @@ impl Conversations {
     fn residents(&self) -> MutexGuard<'_, HashMap<ConversationId, Arc<Resident>>> {
         self.residents.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The hooks that the client asked for. They were read when it did, so they can be read now.
+fn hooks_of(described: &Described) -> HookConfig {
+    let config = described
+        .request
+        .get("hook_config")
+        .filter(|config| !config.is_null());
+    config
+        .and_then(|config| HookConfig::parse(config).ok())
+        .unwrap_or_default()
 }
 
 fn limits(described: &Described) -> Limits {

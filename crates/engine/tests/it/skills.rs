@@ -35,6 +35,7 @@ fn extensions(others: Vec<Skill>) -> Extensions {
             others,
             disabled: vec!["unwanted".to_owned()],
         }),
+        ..Extensions::default()
     }
 }
 

@@ -1,0 +1,398 @@
+//! Hooks: commands and questions that people want to run when an agent does something.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use regex::Regex;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// How long a command may take that does not say.
+const DEFAULT_TIMEOUT: u64 = 60;
+/// The longest that one may ask for.
+const MAX_TIMEOUT: u64 = 600;
+/// Hooks of one configuration.
+const MAX_HOOKS: usize = 100;
+/// Characters that make a matcher a pattern.
+const PATTERN: &[char] = &[
+    '.', '*', '+', '?', '|', '(', ')', '[', ']', '{', '}', '^', '$', '\\',
+];
+
+/// When a hook runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum HookEvent {
+    /// Before a tool is called; can refuse that.
+    PreToolUse,
+    /// After a tool has answered.
+    PostToolUse,
+    /// When the user has said something; can end the run.
+    UserPromptSubmit,
+    /// When a conversation that was loaded runs for the first time.
+    SessionStart,
+    /// When it is unloaded.
+    SessionEnd,
+    /// When the agent wants to end the run; can make it go on.
+    Stop,
+}
+
+/// Every event with its two names.
+const EVENTS: [(HookEvent, &str, &str); 6] = [
+    (HookEvent::PreToolUse, "PreToolUse", "pre_tool_use"),
+    (HookEvent::PostToolUse, "PostToolUse", "post_tool_use"),
+    (
+        HookEvent::UserPromptSubmit,
+        "UserPromptSubmit",
+        "user_prompt_submit",
+    ),
+    (HookEvent::SessionStart, "SessionStart", "session_start"),
+    (HookEvent::SessionEnd, "SessionEnd", "session_end"),
+    (HookEvent::Stop, "Stop", "stop"),
+];
+
+impl HookEvent {
+    /// As it is written on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::PreToolUse => "PreToolUse",
+            Self::PostToolUse => "PostToolUse",
+            Self::UserPromptSubmit => "UserPromptSubmit",
+            Self::SessionStart => "SessionStart",
+            Self::SessionEnd => "SessionEnd",
+            Self::Stop => "Stop",
+        }
+    }
+
+    /// Whether a hook can refuse it; then none is asked after one that does.
+    pub(crate) fn can_be_blocked(self) -> bool {
+        match self {
+            Self::PreToolUse | Self::UserPromptSubmit | Self::Stop => true,
+            Self::PostToolUse | Self::SessionStart | Self::SessionEnd => false,
+        }
+    }
+}
+
+/// What runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Hook {
+    /// A line for the shell, in the workspace.
+    Command {
+        /// The line.
+        command: String,
+        /// When it is ended.
+        timeout: Duration,
+        /// Whether anybody waits for it.
+        waits: Waits,
+    },
+    /// A question to the model.
+    Prompt {
+        /// The question.
+        prompt: String,
+    },
+}
+
+/// Whether a command is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waits {
+    /// It is, and it can refuse.
+    Yes,
+    /// Nobody waits; it can refuse nothing.
+    No,
+}
+
+/// Hooks that run for the same tools.
+#[derive(Clone, Debug)]
+struct Group {
+    matcher: Matcher,
+    hooks: Vec<Hook>,
+}
+
+#[derive(Clone, Debug)]
+enum Matcher {
+    All,
+    Exactly(String),
+    Pattern(Regex),
+}
+
+/// Which hooks run when.
+#[derive(Clone, Debug, Default)]
+pub struct HookConfig {
+    groups: BTreeMap<HookEvent, Vec<Group>>,
+}
+
+/// Why hooks cannot be used. None of them runs.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadHooks {
+    /// It is not what hooks look like.
+    #[error(
+        "hooks are an object with a list for each event, such as {{\"PreToolUse\": [{{\"hooks\": […]}}]}}: {0}"
+    )]
+    Shape(String),
+    /// There is no such event.
+    #[error(
+        "there is no event {0:?} for hooks; there are PreToolUse, PostToolUse, UserPromptSubmit, SessionStart, \
+         SessionEnd and Stop"
+    )]
+    Event(String),
+    /// The same event in two spellings.
+    #[error("the hooks of {0} stand there twice, in two spellings; put them together")]
+    Twice(&'static str),
+    /// A kind of hook that is not built in.
+    #[error("hooks of the type {0:?} cannot be run; use \"command\" or \"prompt\"")]
+    Kind(String),
+    /// The pattern of a matcher is none.
+    #[error("{0:?} is no pattern for the names of tools")]
+    Matcher(String),
+    /// There are too many.
+    #[error("there are more than {MAX_HOOKS} hooks; leave some out")]
+    TooMany,
+}
+
+#[derive(Deserialize)]
+struct WrittenGroup {
+    #[serde(default)]
+    matcher: Option<String>,
+    #[serde(default)]
+    hooks: Vec<WrittenHook>,
+}
+
+#[derive(Deserialize)]
+struct WrittenHook {
+    #[serde(rename = "type", default)]
+    kind: Option<String>,
+    #[serde(default)]
+    command: Option<String>,
+    #[serde(default)]
+    prompt: Option<String>,
+    #[serde(default)]
+    timeout: Option<f64>,
+    #[serde(rename = "async", alias = "async_", default)]
+    is_async: bool,
+}
+
+impl HookConfig {
+    /// Reads what people write, with or without `hooks` around it.
+    pub fn parse(value: &Value) -> Result<Self, BadHooks> {
+        let no_object = || BadHooks::Shape("this is no object".to_owned());
+        let fields = value.as_object().ok_or_else(no_object)?;
+        let fields = match fields.get("hooks") {
+            Some(inner) => inner.as_object().ok_or_else(no_object)?,
+            None => fields,
+        };
+        let mut config = Self::default();
+        for (name, groups) in fields {
+            let known = EVENTS
+                .iter()
+                .find(|(_, pascal, snake)| name == pascal || name == snake);
+            let (event, pascal, snake) = *known.ok_or_else(|| BadHooks::Event(name.clone()))?;
+            if name == pascal && fields.contains_key(snake) {
+                return Err(BadHooks::Twice(pascal));
+            }
+            if groups.is_null() {
+                continue;
+            }
+            let shape = |error: serde_json::Error| BadHooks::Shape(error.to_string());
+            let groups = Vec::<WrittenGroup>::deserialize(groups).map_err(shape)?;
+            let groups = groups.into_iter().map(Group::read).collect::<Result<_, _>>()?;
+            config.groups.insert(event, groups);
+        }
+        let count: usize = config
+            .groups
+            .values()
+            .flatten()
+            .map(|group| group.hooks.len())
+            .sum();
+        if count > MAX_HOOKS {
+            return Err(BadHooks::TooMany);
+        }
+        Ok(config)
+    }
+
+    /// These, then the others.
+    #[must_use]
+    pub fn and(mut self, others: Self) -> Self {
+        for (event, groups) in others.groups {
+            self.groups.entry(event).or_default().extend(groups);
+        }
+        self
+    }
+
+    /// Whether there are any at all.
+    pub fn is_empty(&self) -> bool {
+        self.groups.values().flatten().all(|group| group.hooks.is_empty())
+    }
+
+    /// The hooks of an event, for a tool where it is about one.
+    pub(crate) fn of(&self, event: HookEvent, tool: Option<&str>) -> Vec<Hook> {
+        let groups = self.groups.get(&event).into_iter().flatten();
+        let fitting = groups.filter(|group| tool.is_none_or(|tool| group.matcher.fits(tool)));
+        fitting.flat_map(|group| group.hooks.iter().cloned()).collect()
+    }
+}
+
+impl Group {
+    fn read(written: WrittenGroup) -> Result<Self, BadHooks> {
+        Ok(Self {
+            matcher: Matcher::read(written.matcher.as_deref().unwrap_or_default().trim())?,
+            hooks: written
+                .hooks
+                .into_iter()
+                .map(Hook::read)
+                .collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+impl Matcher {
+    fn read(text: &str) -> Result<Self, BadHooks> {
+        if matches!(text, "" | "*") {
+            return Ok(Self::All);
+        }
+        let enclosed = text.strip_prefix('/').and_then(|rest| rest.strip_suffix('/'));
+        if enclosed.is_none() && !text.contains(PATTERN) {
+            return Ok(Self::Exactly(text.to_owned()));
+        }
+        let pattern = Regex::new(&format!("^(?:{})$", enclosed.unwrap_or(text)));
+        pattern
+            .map(Self::Pattern)
+            .map_err(|_| BadHooks::Matcher(text.to_owned()))
+    }
+
+    fn fits(&self, tool: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Exactly(name) => name == tool,
+            Self::Pattern(pattern) => pattern.is_match(tool),
+        }
+    }
+}
+
+impl Hook {
+    fn read(written: WrittenHook) -> Result<Self, BadHooks> {
+        let missing = |field: &str| BadHooks::Shape(format!("a hook has no `{field}`"));
+        match written.kind.as_deref().unwrap_or("command") {
+            "command" => {
+                let seconds = written.timeout.unwrap_or(DEFAULT_TIMEOUT as f64);
+                let seconds = seconds.clamp(0.1, MAX_TIMEOUT as f64);
+                Ok(Self::Command {
+                    command: written.command.ok_or_else(|| missing("command"))?,
+                    timeout: Duration::from_secs_f64(seconds),
+                    waits: if written.is_async { Waits::No } else { Waits::Yes },
+                })
+            }
+            "prompt" => Ok(Self::Prompt {
+                prompt: written.prompt.ok_or_else(|| missing("prompt"))?,
+            }),
+            other => Err(BadHooks::Kind(other.to_owned())),
+        }
+    }
+
+    /// What is told of it in the log.
+    pub(crate) fn text(&self) -> &str {
+        match self {
+            Self::Command { command, .. } => command,
+            Self::Prompt { prompt } => prompt,
+        }
+    }
+}
+
+/// What a hook says on its standard output, or a model in its answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Said {
+    pub(crate) denies: bool,
+    pub(crate) reason: Option<String>,
+    pub(crate) context: Option<String>,
+}
+
+impl Said {
+    /// Reads the first JSON object in a text. Whatever else it says counts as nothing.
+    pub(crate) fn read(text: &str) -> Self {
+        let Some(fields) = first_object(text) else {
+            return Self::default();
+        };
+        let of = |names: [&str; 2]| {
+            let said = names.iter().find_map(|name| fields.get(*name)?.as_str());
+            said.filter(|text| !text.trim().is_empty()).map(str::to_owned)
+        };
+        let decision = of(["decision", "decision"]).unwrap_or_default();
+        Self {
+            denies: matches!(decision.as_str(), "deny" | "block")
+                || fields.get("continue") == Some(&false.into()),
+            reason: of(["reason", "stopReason"]),
+            context: of(["additionalContext", "additional_context"]),
+        }
+    }
+}
+
+fn first_object(text: &str) -> Option<Map<String, Value>> {
+    let starts = text.match_indices('{').map(|(start, _)| start);
+    starts.take(20).find_map(|start| {
+        let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
+        match values.next() {
+            Some(Ok(Value::Object(fields))) => Some(fields),
+            _ => None,
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn hooks_are_read_in_both_spellings_and_chosen_by_their_matchers() {
+        let written = json!({"hooks": {
+            "PreToolUse": [
+                {"matcher": "terminal", "hooks": [{"type": "command", "command": "one", "timeout": 5}]},
+                {"matcher": "file_.*|glob", "hooks": [{"command": "two", "async": true}]},
+                {"hooks": [{"type": "prompt", "prompt": "three"}]},
+            ],
+            "stop": [{"matcher": "*", "hooks": [{"command": "four"}]}],
+            "session_end": null,
+        }});
+        let config = HookConfig::parse(&written).unwrap();
+        let texts = |event, tool| {
+            let hooks = config.of(event, tool);
+            hooks
+                .iter()
+                .map(|hook| hook.text().to_owned())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(texts(HookEvent::PreToolUse, Some("terminal")), ["one", "three"]);
+        assert_eq!(
+            texts(HookEvent::PreToolUse, Some("file_editor")),
+            ["two", "three"]
+        );
+        assert_eq!(texts(HookEvent::PreToolUse, Some("my_glob")), ["three"]);
+        assert_eq!(texts(HookEvent::Stop, None), ["four"]);
+        assert!(texts(HookEvent::SessionEnd, None).is_empty() && !config.is_empty());
+    }
+
+    #[test]
+    fn what_cannot_run_is_refused_with_a_reason() {
+        for (written, expected) in [
+            (json!([]), "no object"),
+            (json!({"Later": []}), "\"Later\""),
+            (json!({"Stop": [], "stop": []}), "twice"),
+            (json!({"Stop": [{"hooks": [{"type": "agent"}]}]}), "\"agent\""),
+            (
+                json!({"Stop": [{"hooks": [{"type": "command"}]}]}),
+                "no `command`",
+            ),
+            (json!({"Stop": [{"matcher": "(", "hooks": []}]}), "no pattern"),
+        ] {
+            let error = HookConfig::parse(&written).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_a_hook_says_is_found_in_prose() {
+        let said = Said::read("I {think} so: {\"decision\": \"deny\", \"reason\": \"no\"} and that is it");
+        assert_eq!((said.denies, said.reason.as_deref()), (true, Some("no")));
+        assert!(Said::read("{\"continue\": false}").denies);
+        assert_eq!(Said::read("all is well"), Said::default());
+        let context = Said::read("{\"additionalContext\": \"read this\"}").context;
+        assert_eq!(context.as_deref(), Some("read this"));
+    }
+}
