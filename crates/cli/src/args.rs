@@ -39,6 +39,9 @@ pub(crate) enum Command {
     /// The skills that there are for this directory
     #[command(subcommand)]
     Skills(Skills),
+    /// What this project brings along that would run by itself, and whether it may
+    #[command(subcommand)]
+    Trust(Trust),
     /// The settings in force, and where each comes from
     Config(Listing),
     /// What this machine offers, and what to do about what it lacks
@@ -182,6 +185,27 @@ pub(crate) enum Skills {
     Validate(SkillFiles),
     /// Copy skills from a folder or a repository to your own
     Install(SkillSource),
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Trust {
+    /// All of it, and what you have decided
+    List(Listing),
+    /// Let it run, as long as it stays as it is
+    Allow(TrustNamed),
+    /// Do not let it run, and do not ask
+    Deny(TrustNamed),
+    /// Take a decision back
+    Forget(TrustNamed),
+}
+
+#[derive(Args)]
+pub(crate) struct TrustNamed {
+    /// Files, as `deft trust list` shows them
+    #[arg(value_name = "PATH", required = true)]
+    pub(crate) paths: Vec<String>,
+    #[command(flatten)]
+    pub(crate) flags: Flags,
 }
 
 #[derive(Args)]

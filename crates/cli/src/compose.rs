@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use deft_engine::{
-    Conversation, Extensions, Limits, Memory, Models, Outfit, Parts, ProjectSkills, RealWorld, Safety,
+    Conversation, Extensions, Limits, Memory, Models, OfProject, Outfit, Parts, RealWorld, Safety,
     SkillSources, World,
 };
 use deft_llm::{
@@ -348,11 +348,12 @@ pub(crate) async fn open_as(
         },
         extensions: Extensions {
             skills: Some(SkillSources {
-                project: ProjectSkills::Used,
+                project: OfProject::Used,
                 others: skills::of_user(),
                 disabled: Vec::new(),
             }),
             hooks: hooks::of_user()?,
+            project_hooks: OfProject::Used,
         },
     };
     Ok(Conversation::open(parts).await?)

@@ -146,7 +146,7 @@ fn roots(surroundings: &Surroundings) -> Roots {
 }
 
 /// The user's own disk.
-struct Disk;
+pub(crate) struct Disk;
 
 impl Files for Disk {
     fn list(&self, directory: &str) -> Vec<String> {

@@ -194,7 +194,7 @@ impl Actor {
 
     /// Stores a user's message. Sending it again under the same id changes nothing.
     async fn admit(&mut self, id: EventId, message: Message) -> Result<(), CommandError> {
-        self.find_skills().await;
+        let found = self.find_extensions().await;
         let mut drafts = Vec::new();
         if !self.state.has_prompt {
             drafts.push(Draft::new(Source::Agent, self.system_prompt()));
@@ -205,6 +205,7 @@ impl Actor {
             Source::Environment,
             state::update(key::LAST_USER_MESSAGE, json!(id)),
         ));
+        drafts.extend(found);
         match self.record(drafts).await {
             Ok(()) => {
                 self.turn_recorded = false;
@@ -238,7 +239,7 @@ impl Actor {
         if !self.state.has_prompt {
             return Ok(Begun::NothingToDo); // nobody has said anything
         }
-        self.find_skills().await;
+        let found = self.find_extensions().await;
         let before = self.state.status;
         if before != Status::Running {
             self.steps = 0;
@@ -250,6 +251,7 @@ impl Actor {
         let begin = self
             .model_in_use()
             .into_iter()
+            .chain(found)
             .chain(self.status_after(Trigger::Run))
             .collect();
         self.record(begin).await?;

@@ -148,6 +148,7 @@ pub enum BadHooks {
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)] // a hook in the wrong place must not look as if it ran
 struct WrittenGroup {
     #[serde(default)]
     matcher: Option<String>,

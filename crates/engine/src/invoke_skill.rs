@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deft_executor::ShellCommand;
-use deft_skills::{Invoked, Origin, Skill, Skills, best};
+use deft_skills::{Invoked, Skill, Skills, best};
 use deft_tools::{Call, Reach, Tool, ToolError, Touches, spec};
 use deft_types::{Action, Content, InvokeSkillAction, InvokeSkillObservation, Observation, ToolSpec};
 use deft_workspace::Workspace;
@@ -24,8 +24,8 @@ const COMMAND_LIMIT: Duration = Duration::from_secs(10);
 const MAX_OUTPUT: usize = 50 * 1024;
 /// Commands of one skill that are run.
 const MAX_COMMANDS: usize = 20;
-const NOT_RUN: &str = "\n[The commands behind `!` above come from the project and were not run. If you need what they \
-                       would print, run them in the terminal.]";
+const NOT_RUN: &str = "\n[The commands behind `!` above are not trusted and were not run. If you need what they would \
+                       print, run them in the terminal.]";
 
 /// The tool `invoke_skill`.
 pub(crate) struct InvokeSkill {
@@ -36,9 +36,10 @@ pub(crate) struct InvokeSkill {
 impl InvokeSkill {
     async fn answer(&self, action: &InvokeSkillAction, call: &Call) -> InvokeSkillObservation {
         let name = action.name.trim();
-        let skills = self.shelf.skills();
+        let stock = self.shelf.stock();
+        let skills = &stock.skills;
         let Some(skill) = skills.offered(name) else {
-            return found(&skills, name);
+            return found(skills, name);
         };
         let given = match action.extra.get("parameters") {
             Some(Value::Object(given)) => given.clone(),
@@ -64,12 +65,12 @@ impl InvokeSkill {
         observation(name, text, false)
     }
 
-    /// The text with the output of its commands, if the skill may run any: the project's may not.
+    /// The text with the output of its commands, if the skill may run any.
     async fn expanded(&self, skill: &Skill, invoked: Invoked, cancel: &CancellationToken) -> String {
         if invoked.commands.is_empty() {
             return invoked.text;
         }
-        if skill.origin != Origin::User {
+        if !self.shelf.stock().may_run(skill) {
             return invoked.text + NOT_RUN;
         }
         let mut outputs = Vec::new();

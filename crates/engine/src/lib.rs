@@ -33,6 +33,7 @@ mod structured;
 mod stuck;
 mod task_tool;
 mod toolset;
+mod trust;
 mod turn;
 mod view;
 mod workspace_command;
@@ -46,13 +47,14 @@ pub use condense::{Condenser, Summary};
 pub use conversation::{
     Conversation, Limits, Memory, OpenError, Outfit, Parts, Progress, Safety, Servers, load,
 };
-pub use extensions::Extensions;
+pub use extensions::{Extensions, OfProject};
 pub use fork::{Fork, ForkError, fork};
 pub use hooks::{BadHooks, Hook, HookConfig, HookEvent, Waits};
 pub use live::Live;
 pub use model_tools::Models;
-pub use skills::{ProjectSkills, SkillSources};
+pub use skills::SkillSources;
 pub use state::{OWN_KEYS, State};
 pub use structured::SchemaError;
 pub use task_tool::{SubAgent, SubAgentKind, SubAgents};
+pub use trust::{Decision, Decisions, Provided, ProvidedKind, decide, provided};
 pub use world::{Point, RealWorld, World};

@@ -13,6 +13,7 @@ use uuid::Uuid;
 
 use crate::condense::Mask;
 use crate::stuck::Recent;
+use crate::trust::Provided;
 use crate::view::View;
 
 /// A conversation's state: a pure function of its log.
@@ -36,6 +37,8 @@ pub struct State {
     pub policy: Option<ConfirmationPolicy>,
     /// Who judges actions, or that nobody does, if that was changed since the conversation began.
     pub analyzer: Option<Option<SecurityAnalyzer>>,
+    /// What the project brings along that would run if somebody agreed.
+    pub undecided: Vec<Provided>,
     /// The beginnings of commands that need not be asked for.
     pub allow_rules: Vec<String>,
     /// Records of the workspace, each with the event that it stands behind.
@@ -81,6 +84,8 @@ pub(crate) mod key {
     pub(crate) const AGENT: &str = "agent";
     pub(crate) const POLICY: &str = "confirmation_policy";
     pub(crate) const ANALYZER: &str = "security_analyzer";
+    /// What the project brings along that would run if somebody agreed.
+    pub(crate) const UNDECIDED: &str = "undecided";
     /// The beginnings of commands that need not be asked for.
     pub(crate) const ALLOW_RULES: &str = "allow_rules";
     /// Where somebody moved the conversation to.
@@ -98,8 +103,9 @@ pub(crate) mod key {
 }
 
 /// The keys of state updates that are ours: the protocol's own clients do not know them.
-pub const OWN_KEYS: [&str; 7] = [
+pub const OWN_KEYS: [&str; 8] = [
     key::ALLOW_RULES,
+    key::UNDECIDED,
     key::EXECUTOR,
     key::UNSEEN,
     key::LEAF,
@@ -239,6 +245,11 @@ impl State {
             key::CHECKPOINT => {
                 if let Ok(id) = CheckpointId::deserialize(value) {
                     self.checkpoints.push((self.leaf.clone(), id));
+                }
+            }
+            key::UNDECIDED => {
+                if let Ok(undecided) = Vec::deserialize(value) {
+                    self.undecided = undecided;
                 }
             }
             key::ALLOW_RULES => {

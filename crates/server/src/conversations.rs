@@ -287,6 +287,7 @@ impl Conversations {
             extensions: Extensions {
                 skills: sources_of(agent, || self.composition.skills()),
                 hooks: hooks_of(&described),
+                ..Extensions::default()
             },
         };
         let conversation = Conversation::open(parts).await?;

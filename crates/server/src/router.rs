@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::routes::{
     agent_profiles, allow_rules, app, bash, branches, children, confirmation, connections, control,
     conversations, events, extensions, files, gateway, git, goal, mcp, meta_profiles, model, models,
-    profiles, secrets, server, settings, streams, tools, trajectory, workspace_files, workspaces,
+    profiles, secrets, server, settings, streams, tools, trajectory, trust, workspace_files, workspaces,
 };
 use crate::{security, site};
 
@@ -120,6 +120,7 @@ fn table() -> Vec<Route> {
         control::table(),
         confirmation::table(),
         allow_rules::table(),
+        trust::table(),
         branches::table(),
         model::table(),
         goal::table(),

@@ -29,6 +29,7 @@ pub(crate) mod settings;
 pub(crate) mod streams;
 pub(crate) mod tools;
 pub(crate) mod trajectory;
+pub(crate) mod trust;
 pub(crate) mod workspace_files;
 pub(crate) mod workspaces;
 

@@ -1,6 +1,6 @@
 //! The skills of a conversation, as its client asks for them.
 
-use deft_engine::{ProjectSkills, SkillSources};
+use deft_engine::{OfProject, SkillSources};
 use deft_skills::Skill;
 use serde_json::Value;
 
@@ -24,11 +24,11 @@ pub(crate) fn sources_of(agent: &Agent, users_own: impl FnOnce() -> Vec<Skill>) 
         others.extend(users_own());
     }
     let project = if wants("load_project_skills") {
-        ProjectSkills::Used
+        OfProject::Used
     } else {
-        ProjectSkills::LeftOut
+        OfProject::LeftOut
     };
-    if others.is_empty() && project == ProjectSkills::LeftOut {
+    if others.is_empty() && project == OfProject::LeftOut {
         return None;
     }
     let disabled = context["disabled_skills"].as_array().into_iter().flatten();

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::dynamic::Invoked;
 use crate::files::{directory_of, name_of};
 use crate::front_matter::{self, FrontMatter};
 use crate::problem::Fault;
@@ -174,6 +175,11 @@ impl Skill {
             declared,
         };
         Ok((skill, faults))
+    }
+
+    /// Whether commands stand in its text whose output is to take their place.
+    pub fn runs_commands(&self) -> bool {
+        !Invoked::new(&self.body, "").commands.is_empty()
     }
 
     /// The folder that it lies in.

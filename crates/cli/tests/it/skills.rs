@@ -112,3 +112,32 @@ fn skills_are_installed_from_a_folder_and_from_a_repository() {
         stderr(&refused)
     );
 }
+
+#[test]
+fn what_a_project_would_run_is_listed_and_runs_once_it_is_allowed() {
+    let home = Home::new();
+    let hooks = r#"{"SessionStart": [{"hooks": [{"command": "echo x > started"}]}]}"#;
+    write(&home, "work/.openhands/hooks.json", hooks);
+    let model = home.script("[{text: done}]");
+    let run = || home.run(&["run", "--model", &model, "-t", "go"]);
+    assert_eq!(
+        stdout(&home.run(&["trust", "list"])),
+        ".openhands/hooks.json  (hooks, undecided)\n"
+    );
+    let first = run();
+    assert!(
+        stderr(&first).contains("`deft trust` decides that"),
+        "{}",
+        stderr(&first)
+    );
+    assert!(!home.work().join("started").exists());
+
+    let unknown = home.run(&["trust", "allow", "nothing"]);
+    assert_eq!(unknown.status.code(), Some(1));
+    let allowed = home.run(&["trust", "allow", ".openhands/hooks.json"]);
+    assert_eq!(allowed.status.code(), Some(0), "{}", stderr(&allowed));
+    assert!(stdout(&home.run(&["trust", "list"])).contains("(hooks, allowed)"));
+    let second = run();
+    assert_eq!(second.status.code(), Some(0), "{}", stderr(&second));
+    assert!(home.work().join("started").exists(), "{}", stderr(&second));
+}

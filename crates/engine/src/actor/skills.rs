@@ -7,7 +7,7 @@ use deft_types::{Action, Content, EventBody, Message, MessageEvent, Source};
 use serde_json::json;
 
 use super::Actor;
-use crate::skills::FindSkillsError;
+use crate::extensions::FindError;
 use crate::state::{self, OpenCall, key};
 use crate::turn::Draft;
 
@@ -15,30 +15,32 @@ use crate::turn::Draft;
 const FIND_LIMIT: Duration = Duration::from_secs(300);
 
 impl Actor {
-    /// Finds the skills, once. Those of a workspace that cannot be reached are left out: the first call says why.
-    pub(super) async fn find_skills(&mut self) {
-        let Some(sources) = self
-            .extensions
-            .skills
-            .as_ref()
-            .filter(|_| !self.shelf.is_filled())
-        else {
-            return;
-        };
-        let found = tokio::time::timeout(FIND_LIMIT, sources.find(self.workspace.as_ref())).await;
-        let skills = found
+    /// Finds what people have added, once; gives what is to be noted of it. What is in a workspace that cannot be
+    /// reached is left out: the first call says why that is.
+    pub(super) async fn find_extensions(&mut self) -> Option<Draft> {
+        if self.shelf.is_filled() {
+            return None;
+        }
+        let find = self.extensions.find(self.workspace.as_ref(), self.store.as_ref());
+        let found = tokio::time::timeout(FIND_LIMIT, find).await;
+        let found = found
             .map_err(|_| "it takes too long".to_owned())
-            .and_then(|found| found.map_err(|error: FindSkillsError| error.to_string()));
-        self.shelf.fill(skills.unwrap_or_else(|error| {
-            tracing::warn!(%error, "the skills of the workspace cannot be read");
-            sources.joined(deft_skills::Skills::default())
-        }));
+            .and_then(|found| found.map_err(|error: FindError| error.to_string()));
+        let mut found = found.unwrap_or_else(|error| {
+            tracing::warn!(%error, "what the workspace adds to the agent cannot be read");
+            self.extensions.own()
+        });
+        self.hooks = std::mem::take(&mut found.hooks);
+        let undecided = std::mem::take(&mut found.undecided);
+        self.shelf.fill(found);
+        let told = state::update(key::UNDECIDED, json!(undecided));
+        (undecided != self.state.undecided).then(|| Draft::new(Source::Environment, told))
     }
 
     /// The parts of the prompt that tell of skills.
     pub(super) fn skills_in_prompt(&self) -> Vec<String> {
-        let skills = self.shelf.skills();
-        [skills.repo_context(), skills.catalogue()]
+        let stock = self.shelf.stock();
+        [stock.skills.repo_context(), stock.skills.catalogue()]
             .into_iter()
             .flatten()
             .collect()
@@ -46,8 +48,9 @@ impl Actor {
 
     /// A message of the user's with the skills that its words bring in, each once a conversation.
     pub(super) fn with_skills(&self, message: Message) -> MessageEvent {
-        let skills = self.shelf.skills();
-        let brought_in = skills.triggered_by(&message.plain_text(), &self.state.activated_skills);
+        let stock = self.shelf.stock();
+        let triggered = |text: &str| stock.skills.triggered_by(text, &self.state.activated_skills);
+        let brought_in = triggered(&message.plain_text());
         let (names, texts) = names_and_texts(brought_in);
         MessageEvent {
             activated_skills: names,
@@ -64,7 +67,7 @@ impl Actor {
             return None;
         };
         let mut given = self.state.path_rules.clone();
-        let (names, texts) = names_and_texts(self.shelf.skills().for_path(path, &given));
+        let (names, texts) = names_and_texts(self.shelf.stock().skills.for_path(path, &given));
         if names.is_empty() {
             return None;
         }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::Arc;
 
-use deft_engine::{Conversation, Extensions, ProjectSkills, SkillSources};
+use deft_engine::{Conversation, Decision, Extensions, OfProject, SkillSources, decide};
 use deft_skills::{Kind, Origin, Skill};
 use deft_types::{EventBody, InvokeSkillObservation, Observation, text_of};
 use deft_workspace::{Stream, Workspace, WorkspaceError};
@@ -31,7 +31,7 @@ fn users_own() -> Skill {
 fn extensions(others: Vec<Skill>) -> Extensions {
     Extensions {
         skills: Some(SkillSources {
-            project: ProjectSkills::Used,
+            project: OfProject::Used,
             others,
             disabled: vec!["unwanted".to_owned()],
         }),
@@ -159,7 +159,7 @@ async fn a_skill_is_read_with_parameters_that_fit_and_found_by_other_words() {
         text(1)
     );
     assert!(
-        text(1).contains("come from the project and were not run"),
+        text(1).contains("are not trusted and were not run"),
         "{}",
         text(1)
     );
@@ -224,4 +224,50 @@ async fn a_workspace_that_cannot_be_read_leaves_the_users_own_skills() {
     desk.run(&conversation).await;
     let requests = desk.model.requests.lock().unwrap();
     assert!(text_of(&requests[0].messages[0].content).contains("<name>where</name>"));
+}
+
+#[tokio::test]
+async fn what_a_project_would_run_waits_for_a_decision_about_the_very_text() {
+    let script = "[{tool_calls: [{name: invoke_skill, arguments: {name: where}}]}, {text: done}]";
+    let skill = "---\ndescription: Place\n---\nYou are in !`echo HERE | tr A-Z a-z`.";
+    let hooks = r#"{"hooks": {"Stop": [{"hooks": [{"command": "echo x >> stopped"}]}]}}"#;
+    let desk = Desk::new(script).await;
+    let project = || Extensions {
+        project_hooks: OfProject::Used,
+        ..extensions(Vec::new())
+    };
+    write(&desk, ".agents/skills/where/SKILL.md", skill);
+    write(&desk, ".openhands/hooks.json", hooks);
+    let run = async |text: &str| {
+        let mut parts = desk.parts(Desk::limits()).await;
+        parts.extensions = project();
+        let conversation = Conversation::open(parts).await.unwrap();
+        say(&conversation, text).await;
+        conversation.run().await.unwrap();
+        settled(&conversation).await;
+        let undecided = conversation.inspect().await.unwrap().undecided;
+        conversation.close(deft_engine::ExecutorFate::Keep).await;
+        undecided
+    };
+
+    let undecided = run("first").await;
+    let paths: Vec<_> = undecided.iter().map(|provided| provided.path.as_str()).collect();
+    assert_eq!(paths, [".openhands/hooks.json", ".agents/skills/where/SKILL.md"]);
+    assert_eq!(desk.file("stopped"), "");
+    let answer = text_of(&answers(&desk).await[0].content);
+    assert!(answer.contains("are not trusted and were not run"), "{answer}");
+
+    for provided in &undecided {
+        let decision = Some(Decision::Allow);
+        decide(desk.store.as_ref(), &provided.fingerprint, decision)
+            .await
+            .unwrap();
+    }
+    assert_eq!(run("second").await, []);
+    assert_eq!(desk.file("stopped"), "x\n");
+
+    write(&desk, ".openhands/hooks.json", &hooks.replace("echo x", "echo y"));
+    assert_eq!(run("third").await.len(), 1);
+    assert_eq!(desk.file("stopped"), "x\n");
+    assert_eq!(desk.rebuilt().await.undecided.len(), 1);
 }
