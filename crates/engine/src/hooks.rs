@@ -1,16 +1,22 @@
 //! Hooks: commands and questions that people want to run when an agent does something.
 
+mod said;
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use regex::Regex;
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-/// How long a command may take that does not say.
-const DEFAULT_TIMEOUT: u64 = 60;
-/// The longest that one may ask for.
-const MAX_TIMEOUT: u64 = 600;
+pub(crate) use self::said::Said;
+
+/// Seconds that a command may take that does not say.
+const DEFAULT_TIMEOUT: f64 = 60.0;
+/// The most that one may ask for.
+const MAX_TIMEOUT: f64 = 600.0;
 /// Hooks of one configuration.
 const MAX_HOOKS: usize = 100;
 /// Characters that make a matcher a pattern.
@@ -272,8 +278,8 @@ impl Hook {
         let missing = |field: &str| BadHooks::Shape(format!("a hook has no `{field}`"));
         match written.kind.as_deref().unwrap_or("command") {
             "command" => {
-                let seconds = written.timeout.unwrap_or(DEFAULT_TIMEOUT as f64);
-                let seconds = seconds.clamp(0.1, MAX_TIMEOUT as f64);
+                let seconds = written.timeout.unwrap_or(DEFAULT_TIMEOUT);
+                let seconds = seconds.clamp(0.1, MAX_TIMEOUT);
                 Ok(Self::Command {
                     command: written.command.ok_or_else(|| missing("command"))?,
                     timeout: Duration::from_secs_f64(seconds),
@@ -293,107 +299,5 @@ impl Hook {
             Self::Command { command, .. } => command,
             Self::Prompt { prompt } => prompt,
         }
-    }
-}
-
-/// What a hook says on its standard output, or a model in its answer.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Said {
-    pub(crate) denies: bool,
-    pub(crate) reason: Option<String>,
-    pub(crate) context: Option<String>,
-}
-
-impl Said {
-    /// Reads the first JSON object in a text. Whatever else it says counts as nothing.
-    pub(crate) fn read(text: &str) -> Self {
-        let Some(fields) = first_object(text) else {
-            return Self::default();
-        };
-        let of = |names: [&str; 2]| {
-            let said = names.iter().find_map(|name| fields.get(*name)?.as_str());
-            said.filter(|text| !text.trim().is_empty()).map(str::to_owned)
-        };
-        let decision = of(["decision", "decision"]).unwrap_or_default();
-        Self {
-            denies: matches!(decision.as_str(), "deny" | "block")
-                || fields.get("continue") == Some(&false.into()),
-            reason: of(["reason", "stopReason"]),
-            context: of(["additionalContext", "additional_context"]),
-        }
-    }
-}
-
-fn first_object(text: &str) -> Option<Map<String, Value>> {
-    let starts = text.match_indices('{').map(|(start, _)| start);
-    starts.take(20).find_map(|start| {
-        let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
-        match values.next() {
-            Some(Ok(Value::Object(fields))) => Some(fields),
-            _ => None,
-        }
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn hooks_are_read_in_both_spellings_and_chosen_by_their_matchers() {
-        let written = json!({"hooks": {
-            "PreToolUse": [
-                {"matcher": "terminal", "hooks": [{"type": "command", "command": "one", "timeout": 5}]},
-                {"matcher": "file_.*|glob", "hooks": [{"command": "two", "async": true}]},
-                {"hooks": [{"type": "prompt", "prompt": "three"}]},
-            ],
-            "stop": [{"matcher": "*", "hooks": [{"command": "four"}]}],
-            "session_end": null,
-        }});
-        let config = HookConfig::parse(&written).unwrap();
-        let texts = |event, tool| {
-            let hooks = config.of(event, tool);
-            hooks
-                .iter()
-                .map(|hook| hook.text().to_owned())
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(texts(HookEvent::PreToolUse, Some("terminal")), ["one", "three"]);
-        assert_eq!(
-            texts(HookEvent::PreToolUse, Some("file_editor")),
-            ["two", "three"]
-        );
-        assert_eq!(texts(HookEvent::PreToolUse, Some("my_glob")), ["three"]);
-        assert_eq!(texts(HookEvent::Stop, None), ["four"]);
-        assert!(texts(HookEvent::SessionEnd, None).is_empty() && !config.is_empty());
-    }
-
-    #[test]
-    fn what_cannot_run_is_refused_with_a_reason() {
-        for (written, expected) in [
-            (json!([]), "no object"),
-            (json!({"Later": []}), "\"Later\""),
-            (json!({"Stop": [], "stop": []}), "twice"),
-            (json!({"Stop": [{"hooks": [{"type": "agent"}]}]}), "\"agent\""),
-            (
-                json!({"Stop": [{"hooks": [{"type": "command"}]}]}),
-                "no `command`",
-            ),
-            (json!({"Stop": [{"matcher": "(", "hooks": []}]}), "no pattern"),
-        ] {
-            let error = HookConfig::parse(&written).unwrap_err().to_string();
-            assert!(error.contains(expected), "{error}");
-        }
-    }
-
-    #[test]
-    fn what_a_hook_says_is_found_in_prose() {
-        let said = Said::read("I {think} so: {\"decision\": \"deny\", \"reason\": \"no\"} and that is it");
-        assert_eq!((said.denies, said.reason.as_deref()), (true, Some("no")));
-        assert!(Said::read("{\"continue\": false}").denies);
-        assert_eq!(Said::read("all is well"), Said::default());
-        let context = Said::read("{\"additionalContext\": \"read this\"}").context;
-        assert_eq!(context.as_deref(), Some("read this"));
     }
 }
