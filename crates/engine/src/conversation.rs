@@ -178,15 +178,16 @@ impl Conversation {
             .map(|models| model_tools::offered(models, parts.model.as_ref(), &spending, &images));
         let host = offered.into_iter().flatten().fold(parts.host, Toolbox::with);
         let purse = Purse::default();
+        let shelf = Shelf::default();
         let task = parts.agents.map(|agents| -> Arc<dyn Tool> {
             Arc::new(Task {
                 agents,
                 purse: purse.clone(),
                 spending: spending.clone(),
+                shelf: shelf.clone(),
             })
         });
         let host = task.into_iter().fold(host, Toolbox::with);
-        let shelf = Shelf::default();
         let invoke = parts.extensions.skills.as_ref().map(|_| -> Arc<dyn Tool> {
             Arc::new(InvokeSkill {
                 shelf: shelf.clone(),

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::io;
 
 use deft_executor::{GatheredFile, RequestError};
-use deft_skills::{Files, PROJECT_FOLDERS, Roots, Skills, agent_file_names};
+use deft_skills::{
+    AGENT_FOLDERS, AgentDefinition, Files, PROJECT_FOLDERS, Roots, Skills, agent_file_names, without_doubles,
+};
 use deft_store::{Store, StoreError};
 use deft_workspace::Workspace;
 
@@ -25,6 +27,10 @@ pub struct Extensions {
     pub hooks: HookConfig,
     /// Whether the project's hooks run as well, once they are trusted.
     pub project_hooks: OfProject,
+    /// Agents that can be given tasks, beside those that the project defines.
+    pub agents: Vec<AgentDefinition>,
+    /// How the agent is to go about its task, if it is one of a kind.
+    pub instructions: Option<String>,
 }
 
 /// Whether something of the workspace counts.
@@ -42,6 +48,7 @@ pub enum OfProject {
 pub(crate) struct Found {
     pub(crate) skills: Skills,
     pub(crate) hooks: HookConfig,
+    pub(crate) agents: Vec<AgentDefinition>,
     /// What people have decided about things of the project.
     pub(crate) decisions: Decisions,
     /// What they have not decided about.
@@ -76,6 +83,7 @@ impl Extensions {
                 .map(|sources| sources.joined(Skills::default()))
                 .unwrap_or_default(),
             hooks: self.hooks.clone(),
+            agents: self.agents.clone(),
             ..Found::default()
         }
     }
@@ -91,7 +99,7 @@ impl Extensions {
             return Ok(found);
         }
         let client = connected(workspace).await?;
-        let folders = [PROJECT_FOLDERS, &[HOOKS_FILE]].concat();
+        let folders = [PROJECT_FOLDERS, AGENT_FOLDERS, &[HOOKS_FILE]].concat();
         let files = client.gather(&agent_file_names(), &folders, &ENDINGS).await?;
         let files = Gathered::from(files);
         found.workspace.clone_from(&client.hello().workspace);
@@ -109,6 +117,7 @@ impl Extensions {
         }
         if self.project_hooks == OfProject::Used {
             found.add_hooks(&files);
+            found.add_agents(&files);
         }
         let running = found
             .skills
@@ -140,6 +149,21 @@ impl Found {
             Ok(hooks) => self.hooks = std::mem::take(&mut self.hooks).and(hooks),
             Err(error) => tracing::warn!(%error, "the project's hooks cannot be used"),
         }
+    }
+}
+
+impl Found {
+    /// Adds the agents that the project defines, if they may be used.
+    fn add_agents(&mut self, files: &Gathered) {
+        let (defined, mut own) = (trust::agents(files, &self.workspace), Vec::new());
+        for (agent, provided) in defined {
+            if self.decisions.allow(&provided.fingerprint) {
+                own.push(agent);
+            } else {
+                self.undecided.push(provided);
+            }
+        }
+        self.agents = without_doubles(own.into_iter().chain(std::mem::take(&mut self.agents)));
     }
 }
 

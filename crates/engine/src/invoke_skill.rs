@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deft_executor::ShellCommand;
-use deft_skills::{Invoked, Skill, Skills, best};
+use deft_skills::{Invoked, Skill, best};
 use deft_tools::{Call, Reach, Tool, ToolError, Touches, spec};
 use deft_types::{Action, Content, InvokeSkillAction, InvokeSkillObservation, Observation, ToolSpec};
 use deft_workspace::Workspace;
@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::actor::connected;
 use crate::arguments;
-use crate::skills::Shelf;
+use crate::skills::{Shelf, Stock};
 use crate::workspace_command::{self, Ran};
 
 /// How long a command in a skill's text may take.
@@ -39,7 +39,7 @@ impl InvokeSkill {
         let stock = self.shelf.stock();
         let skills = &stock.skills;
         let Some(skill) = skills.offered(name) else {
-            return found(skills, name);
+            return found(&stock, name);
         };
         let given = match action.extra.get("parameters") {
             Some(Value::Object(given)) => given.clone(),
@@ -143,10 +143,15 @@ impl Tool for InvokeSkill {
 }
 
 /// What fits some words best, or all names there are.
-fn found(skills: &Skills, words: &str) -> InvokeSkillObservation {
-    let offers = skills.offers();
-    let names: Vec<_> = offers.iter().map(|offer| offer.name.to_owned()).collect();
-    let fitting = best(offers.into_iter().map(|offer| (offer, ())).collect(), words);
+fn found(stock: &Stock, words: &str) -> InvokeSkillObservation {
+    let skills = stock.skills.offers().into_iter().map(|offer| (offer, "skill"));
+    let agents = stock
+        .agents
+        .iter()
+        .map(|agent| (agent.offer(), "agent, for the tool task"));
+    let offers: Vec<_> = skills.chain(agents).collect();
+    let names: Vec<_> = offers.iter().map(|(offer, _)| offer.name.to_owned()).collect();
+    let fitting = best(offers, words);
     if fitting.is_empty() {
         let names = if names.is_empty() {
             "none".to_owned()
@@ -156,7 +161,7 @@ fn found(skills: &Skills, words: &str) -> InvokeSkillObservation {
         let text = format!("There is no skill named '{words}', and none that fits. There are: {names}.");
         return observation(words, text, true);
     }
-    let list: Vec<_> = fitting.iter().map(|(offer, ())| offer.told("skill")).collect();
+    let list: Vec<_> = fitting.iter().map(|(offer, how)| offer.told(how)).collect();
     let text = format!(
         "There is no skill named '{words}'. These may fit:\n{}",
         list.join("\n")

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use deft_skills::{Origin, Skill, Skills};
+use deft_skills::{AgentDefinition, Origin, Skill, Skills};
 
 use crate::extensions::{Found, OfProject};
 use crate::trust::{self, Decisions};
@@ -33,6 +33,7 @@ pub(crate) struct Shelf(Arc<Mutex<Option<Arc<Stock>>>>);
 #[derive(Default)]
 pub(crate) struct Stock {
     pub(crate) skills: Skills,
+    pub(crate) agents: Vec<AgentDefinition>,
     decisions: Decisions,
     workspace: String,
 }
@@ -53,6 +54,7 @@ impl Shelf {
     pub(crate) fn fill(&self, found: Found) {
         let stock = Stock {
             skills: found.skills,
+            agents: found.agents,
             decisions: found.decisions,
             workspace: found.workspace,
         };

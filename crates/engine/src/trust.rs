@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use deft_skills::{Files, Origin, Roots, Skill, Skills};
+use deft_skills::{AGENT_FOLDERS, AgentDefinition, Files, Origin, Roots, Skill, Skills, agents_in};
 use deft_store::{Store, StoreError};
 use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
@@ -35,6 +35,8 @@ pub enum ProvidedKind {
     Hooks,
     /// Instructions with commands in them.
     Skill,
+    /// Agents that can be given tasks.
+    Agent,
 }
 
 impl ProvidedKind {
@@ -43,6 +45,7 @@ impl ProvidedKind {
         match self {
             Self::Hooks => "hooks",
             Self::Skill => "skill",
+            Self::Agent => "agent",
         }
     }
 }
@@ -107,10 +110,12 @@ pub fn provided(files: &impl Files, workspace: &str) -> Vec<Provided> {
     };
     let skills = Skills::load(files, &roots).0;
     let skills = skills.all().iter().filter_map(|skill| of_skill(skill, workspace));
+    let agents = agents(files, workspace).into_iter().map(|(_, agent)| agent);
     hooks(files, workspace)
         .into_iter()
         .map(|(_, hooks)| hooks)
         .chain(skills)
+        .chain(agents)
         .collect()
 }
 
@@ -140,6 +145,24 @@ pub(crate) fn of_skill(skill: &Skill, workspace: &str) -> Option<Provided> {
         path: path.to_owned(),
         fingerprint: fingerprint(ProvidedKind::Skill, path, &skill.body),
     })
+}
+
+/// The agents that a project defines.
+pub(crate) fn agents(files: &impl Files, workspace: &str) -> Vec<(AgentDefinition, Provided)> {
+    let folders = AGENT_FOLDERS.iter().map(|folder| format!("{workspace}/{folder}"));
+    let agents = folders.flat_map(|folder| agents_in(files, &folder, Origin::Project));
+    let with_entry = |agent: AgentDefinition| {
+        let path = agent.path.strip_prefix(workspace).unwrap_or(&agent.path);
+        let path = path.trim_start_matches('/').to_owned();
+        let text = files.read(&agent.path).unwrap_or_default();
+        let provided = Provided {
+            kind: ProvidedKind::Agent,
+            fingerprint: fingerprint(ProvidedKind::Agent, &path, &text),
+            path,
+        };
+        (agent, provided)
+    };
+    agents.map(with_entry).collect()
 }
 
 fn fingerprint(kind: ProvidedKind, path: &str, text: &str) -> String {

@@ -8,6 +8,7 @@
 //! All of it is data from a repository: nothing here runs anything, or reads a file but through [`Files`]. Knows
 //! nothing of models and conversations. Begin reading at [`Skills`].
 
+mod agent;
 mod catalogue;
 mod discover;
 mod dynamic;
@@ -23,6 +24,7 @@ mod skill;
 mod skills;
 mod trigger;
 
+pub use agent::{AGENT_FOLDERS, AgentDefinition, Permission, agents_in, without_doubles};
 pub use discover::{PROJECT_FOLDERS, Roots, agent_file_names};
 pub use dynamic::{DynamicCommand, Invoked};
 pub use files::Files;

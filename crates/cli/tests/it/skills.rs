@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use super::commands::{Home, stderr, stdout};
+use super::commands::{Home, lines, stderr, stdout};
 
 fn write(home: &Home, path: &str, text: &str) {
     let file = home.root.path().join(path);
@@ -140,4 +140,43 @@ fn what_a_project_would_run_is_listed_and_runs_once_it_is_allowed() {
     let second = run();
     assert_eq!(second.status.code(), Some(0), "{}", stderr(&second));
     assert!(home.work().join("started").exists(), "{}", stderr(&second));
+}
+
+#[test]
+fn an_agent_from_a_file_has_its_own_model_tools_and_form_of_answer() {
+    let home = Home::new();
+    let definition = "---\ndescription: Reviews\nmodel: helper\ntools: [grep, terminal]\noutput_schema: {type: object, properties: {verdict: {type: string}}, required: [verdict]}\n---\nBe strict.";
+    write(&home, ".deft/agents/reviewer.md", definition);
+    let child = "[{tool_calls: [{name: finish, arguments: {message: ok, verdict: fine}}]}]";
+    write(&home, "child.yaml", child);
+    let model = format!("script:{}", home.root.path().join("child.yaml").display());
+    write(
+        &home,
+        ".deft/deft.toml",
+        &format!("[models.helper]\nmodel = \"{model}\"\n"),
+    );
+    let model = home.script(
+        "[{tool_calls: [{name: task, arguments: {prompt: look, subagent_type: reviewer}}]}, {text: done}]",
+    );
+    let run = home.run(&["run", "--json", "--model", &model, "-t", "go"]);
+    let printed = stdout(&run);
+    assert_eq!(run.status.code(), Some(0), "{printed}{}", stderr(&run));
+    assert!(printed.contains("reviewer (agent): Reviews"), "{printed}");
+    assert!(printed.contains(r#"{\"verdict\":\"fine\"}"#), "{printed}");
+
+    let listed = lines(&home.run(&["list", "--json"]));
+    let ids = listed.iter().map(|one| one["id"].as_str().unwrap());
+    let mut shown = ids.map(|id| stdout(&home.run(&["show", id, "--json"])));
+    let child = shown.find(|events| events.contains("Be strict.")).unwrap();
+    let prompt: Value = serde_json::from_str(child.lines().next().unwrap()).unwrap();
+    let tools: Vec<_> = prompt["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| tool["title"].as_str().unwrap())
+        .collect();
+    assert!(
+        tools.contains(&"terminal") && !tools.contains(&"file_editor"),
+        "{tools:?}"
+    );
 }

@@ -9,6 +9,7 @@ use serde_json::json;
 use super::Actor;
 use crate::extensions::FindError;
 use crate::state::{self, OpenCall, key};
+use crate::task_tool;
 use crate::turn::Draft;
 
 /// How long reading the skills of a workspace may take, which has to be made first perhaps.
@@ -40,10 +41,17 @@ impl Actor {
     /// The parts of the prompt that tell of skills.
     pub(super) fn skills_in_prompt(&self) -> Vec<String> {
         let stock = self.shelf.stock();
-        [stock.skills.repo_context(), stock.skills.catalogue()]
-            .into_iter()
-            .flatten()
-            .collect()
+        let role = self.extensions.instructions.as_ref();
+        let role = role.map(|text| format!("<role>\n{text}\n</role>"));
+        [
+            stock.skills.repo_context(),
+            stock.skills.catalogue(),
+            task_tool::catalogue(&stock.agents).filter(|_| self.host.get("task").is_some()),
+            role,
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
     }
 
     /// A message of the user's with the skills that its words bring in, each once a conversation.
