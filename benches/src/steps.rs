@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::ensure;
 use deft_engine::{
-    Conversation, ExecutorFate, Limits, Memory, Outfit, Parts, Point, RealWorld, Safety, World,
+    Conversation, ExecutorFate, Extensions, Limits, Memory, Outfit, Parts, Point, RealWorld, Safety, World,
 };
 use deft_llm::ModelSettings;
 use deft_store::{NewConversation, Options, Owner, SqliteStore, Store};
@@ -115,6 +115,7 @@ async fn run(deft: &Path) -> anyhow::Result<Vec<Duration>> {
         safety: Safety::default(),
         memory: Memory::default(),
         outfit: Outfit::default(),
+        extensions: Extensions::default(),
     })
     .await?;
     conversation

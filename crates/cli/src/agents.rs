@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use deft_engine::{SubAgent, SubAgentKind, SubAgents};
+use deft_skills::{AgentDefinition, Origin, agents_in, without_doubles};
 use deft_store::{ConversationRecord, Store};
 use deft_tools::Preset;
-use deft_types::{ConversationId, Money};
+use deft_types::{ConversationId, Money, ToolSpec};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
 use crate::compose;
-use crate::settings::Settings;
+use crate::settings::{Settings, Surroundings, USER_DIR};
+use crate::skills::Disk;
 
 /// How many levels of agents there may be below the one that the user talks to.
 const MAX_DEPTH: u32 = 2;
@@ -32,6 +34,8 @@ pub(crate) struct Helpers {
     store: Arc<dyn Store>,
     parent: ConversationRecord,
     depth: u32,
+    /// The parent's tools: nobody below it has others.
+    tools: Vec<String>,
 }
 
 impl Helpers {
@@ -41,6 +45,7 @@ impl Helpers {
         store: &Arc<dyn Store>,
         parent: &ConversationRecord,
         depth: u32,
+        tools: &[ToolSpec],
     ) -> Option<Arc<dyn SubAgents>> {
         (depth < MAX_DEPTH).then(|| -> Arc<dyn SubAgents> {
             Arc::new(Self {
@@ -48,6 +53,7 @@ impl Helpers {
                 store: store.clone(),
                 parent: parent.clone(),
                 depth,
+                tools: tools.iter().map(|tool| tool.name().to_owned()).collect(),
             })
         })
     }
@@ -55,6 +61,7 @@ impl Helpers {
     async fn start(
         &self,
         kind: &str,
+        definition: Option<&AgentDefinition>,
         resume: Option<&str>,
         budget: Option<Money>,
     ) -> anyhow::Result<SubAgent> {
@@ -65,15 +72,21 @@ impl Helpers {
         };
         let mut settings = self.settings.clone();
         settings.max_cost.value = budget.or(settings.max_cost.value);
-        let model = compose::model_for(&settings, store, Some(self.parent.id)).await?;
+        let model = match definition {
+            Some(definition) => self.restrict(&mut settings, definition).await?,
+            None => compose::model_for(&settings, store, Some(self.parent.id)).await?,
+        };
         let preset = Preset::for_model(&model.model.profile().name);
         let explores = kind == "code-explorer";
-        let has = move |tool: &str| {
-            if explores {
-                looks_only(tool)
-            } else {
-                preset.has(tool)
-            }
+        let has = |tool: &str| {
+            let of_kind = match definition {
+                Some(definition) if !definition.tools.is_empty() => {
+                    definition.tools.iter().any(|name| name == tool)
+                }
+                _ if explores => looks_only(tool),
+                _ => preset.has(tool),
+            };
+            of_kind && self.tools.iter().any(|name| name == tool)
         };
         let store = self.store.clone();
         let conversation = Box::pin(compose::open_as(
@@ -83,6 +96,7 @@ impl Helpers {
             &record,
             &has,
             self.depth + 1,
+            definition,
         ))
         .await?;
         Ok(SubAgent {
@@ -90,6 +104,42 @@ impl Helpers {
             conversation,
         })
     }
+}
+
+impl Helpers {
+    /// Holds an agent to what its definition says; gives its model. Only the user's own names stand for models there: a
+    /// file of a repository must not say where keys are sent.
+    async fn restrict(
+        &self,
+        settings: &mut Settings,
+        definition: &AgentDefinition,
+    ) -> anyhow::Result<compose::Opened> {
+        if let Some(steps) = definition.max_steps {
+            settings.max_steps.value = settings.max_steps.value.min(steps);
+        }
+        if let Some(cost) = definition.max_cost.and_then(|cost| Money::try_from(cost).ok()) {
+            let most = settings.max_cost.value.map_or(cost, |most| most.min(cost));
+            settings.max_cost.value = Some(most);
+        }
+        match &definition.model {
+            None => compose::model_for(settings, self.store.as_ref(), Some(self.parent.id)).await,
+            Some(name) if settings.models.contains_key(name) => compose::open_model(name, settings),
+            Some(name) => anyhow::bail!(
+                "the agent {} wants the model '{name}', and the user has none of that name",
+                definition.name
+            ),
+        }
+    }
+}
+
+/// The agents that the user keeps for all projects.
+pub(crate) fn of_user() -> Vec<AgentDefinition> {
+    let home = Surroundings::of_this_process().ok().and_then(|found| found.home);
+    let folders = home.iter().flat_map(|home| {
+        let folder = |directory: &str| home.join(directory).join("agents").display().to_string();
+        [folder(".agents"), folder(USER_DIR), folder(".openhands")]
+    });
+    without_doubles(folders.flat_map(|folder| agents_in(&Disk, &folder, Origin::User)))
 }
 
 impl SubAgents for Helpers {
@@ -104,15 +154,16 @@ impl SubAgents for Helpers {
     fn open<'a>(
         &'a self,
         kind: &'a str,
+        definition: Option<&'a AgentDefinition>,
         resume: Option<&'a str>,
         budget: Option<Money>,
     ) -> BoxFuture<'a, Result<SubAgent, String>> {
         async move {
-            if !KINDS.iter().any(|(name, _)| *name == kind) {
+            if definition.is_none() && !KINDS.iter().any(|(name, _)| *name == kind) {
                 let names = KINDS.map(|(name, _)| name).join(", ");
                 return Err(format!("there is no kind '{kind}'; there are {names}"));
             }
-            self.start(kind, resume, budget)
+            self.start(kind, definition, resume, budget)
                 .await
                 .map_err(|error| format!("{error:#}"))
         }

@@ -39,6 +39,9 @@ pub(crate) enum Command {
     /// The skills that there are for this directory
     #[command(subcommand)]
     Skills(Skills),
+    /// What this project brings along that would run by itself, and whether it may
+    #[command(subcommand)]
+    Trust(Trust),
     /// The settings in force, and where each comes from
     Config(Listing),
     /// What this machine offers, and what to do about what it lacks
@@ -180,6 +183,29 @@ pub(crate) enum Skills {
     Show(SkillNamed),
     /// Say what is wrong with a skill, or with all of this directory
     Validate(SkillFiles),
+    /// Copy skills from a folder or a repository to your own
+    Install(SkillSource),
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Trust {
+    /// All of it, and what you have decided
+    List(Listing),
+    /// Let it run, as long as it stays as it is
+    Allow(TrustNamed),
+    /// Do not let it run, and do not ask
+    Deny(TrustNamed),
+    /// Take a decision back
+    Forget(TrustNamed),
+}
+
+#[derive(Args)]
+pub(crate) struct TrustNamed {
+    /// Files, as `deft trust list` shows them
+    #[arg(value_name = "PATH", required = true)]
+    pub(crate) paths: Vec<String>,
+    #[command(flatten)]
+    pub(crate) flags: Flags,
 }
 
 #[derive(Args)]
@@ -193,6 +219,16 @@ pub(crate) struct SkillsListing {
 pub(crate) struct SkillNamed {
     /// The skill
     pub(crate) name: String,
+}
+
+#[derive(Args)]
+pub(crate) struct SkillSource {
+    /// A folder, github:OWNER/NAME, or the address of a git repository
+    #[arg(value_name = "SOURCE")]
+    pub(crate) source: String,
+    /// Replace skills that are there already
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 #[derive(Args)]

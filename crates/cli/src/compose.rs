@@ -5,21 +5,29 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use deft_engine::{Conversation, Limits, Memory, Models, Outfit, Parts, RealWorld, Safety, World};
+use deft_engine::{
+    Conversation, Extensions, Limits, Memory, Models, OfProject, Outfit, Parts, RealWorld, Safety,
+    SkillSources, World,
+};
 use deft_llm::{
     AwsSettings, Condition, Model, ModelSettings, NamedModel, OpenModelError, PrefixWatch, Prices, Proxies,
     Registry, RetryPolicy,
 };
+use deft_skills::{AgentDefinition, Permission};
 use deft_store::{ConversationRecord, Durability, NewConversation, Options, Owner, SqliteStore, Store};
 use deft_tools::{Preset, SecretSet, TerminalOptions, ToolContext, Toolbox};
-use deft_types::{ConfirmationPolicy, ConversationId, Extra, Money, Secret, SecurityAnalyzer, ToolSpec};
+use deft_types::{
+    ConfirmationPolicy, ConversationId, Extra, Money, Secret, SecurityAnalyzer, SecurityRisk, ToolSpec,
+};
 use deft_workspace::sandbox::Gap;
 use deft_workspace::{Workspace, WorkspaceName};
 use uuid::Uuid;
 
 use crate::agents;
+use crate::hooks;
 use crate::mcp;
 use crate::settings::{self, ModelTable, Settings, prepare_data_dir};
+use crate::skills;
 use crate::toolbox::toolbox;
 use crate::workspace;
 
@@ -286,7 +294,7 @@ pub(crate) async fn open(
     record: &ConversationRecord,
 ) -> anyhow::Result<Conversation> {
     let preset = Preset::for_model(&opened.model.profile().name);
-    open_as(settings, store, opened, record, &|tool| preset.has(tool), 0).await
+    open_as(settings, store, opened, record, &|tool| preset.has(tool), 0, None).await
 }
 
 /// The same for an agent that has only some of the tools, so many levels below the one that the user talks to.
@@ -297,13 +305,14 @@ pub(crate) async fn open_as(
     record: &ConversationRecord,
     has: &(dyn Fn(&str) -> bool + Sync),
     depth: u32,
+    definition: Option<&AgentDefinition>,
 ) -> anyhow::Result<Conversation> {
     let place = workspace::open(&record.workspace, settings, record.id)?;
     for gap in place.gaps.iter().copied() {
         tell(gap);
     }
     let context = context(&place);
-    let mut tools = toolbox(&context, TerminalOptions::default())?.specs();
+    let mut tools = toolbox(&context, TerminalOptions::default(), None)?.specs();
     tools.retain(|tool| has(tool.name()));
     let host = Toolbox::host();
     let taken = tools
@@ -313,7 +322,7 @@ pub(crate) async fn open_as(
         .collect();
     let served = mcp::offer::from_elsewhere(settings, &context, taken).await?;
     let host = served.into_iter().fold(host, Toolbox::with);
-    let helpers = agents::Helpers::of(settings, &store, record, depth);
+    let helpers = agents::Helpers::of(settings, &store, record, depth, &tools);
     let lease = store.acquire(record.id, &Owner::this_process()).await?;
     let parts = Parts {
         store,
@@ -326,7 +335,7 @@ pub(crate) async fn open_as(
         directory: place.root.display().to_string(),
         tools,
         host,
-        responses: BTreeMap::new(),
+        responses: responses(definition),
         world: Arc::new(RealWorld),
         limits: Limits {
             max_steps: u32::try_from(settings.max_steps.value).unwrap_or(u32::MAX),
@@ -334,21 +343,48 @@ pub(crate) async fn open_as(
             stuck_detection: true,
             max_cost: settings.max_cost.value,
         },
-        safety: safety(),
+        safety: safety(definition.and_then(|definition| definition.permission)),
         memory: Memory::default(),
         outfit: Outfit {
             secrets: SecretSet::default(),
             servers: mcp::offer::beside_the_files(settings)?,
             checkpoints: true,
         },
+        extensions: Extensions {
+            skills: Some(SkillSources {
+                project: OfProject::Used,
+                others: skills::of_user(),
+                disabled: Vec::new(),
+            }),
+            hooks: hooks::of_user()?,
+            project_hooks: OfProject::Used,
+            agents: agents::of_user(),
+            instructions: definition.map(|definition| definition.instructions.clone()),
+        },
     };
     Ok(Conversation::open(parts).await?)
 }
 
-/// Everybody who can judges; nobody is asked, for there may be nobody there.
-fn safety() -> Safety {
+/// What an agent gives, as its definition says.
+fn responses(definition: Option<&AgentDefinition>) -> BTreeMap<String, serde_json::Value> {
+    let schema = definition.and_then(|definition| definition.declared.output_schema.clone());
+    schema
+        .into_iter()
+        .map(|schema| ("finish".to_owned(), schema))
+        .collect()
+}
+
+/// Everybody who can judges; nobody is asked, for there may be nobody there, unless an agent's definition wants it.
+fn safety(permission: Option<Permission>) -> Safety {
     Safety {
-        policy: ConfirmationPolicy::NeverConfirm,
+        policy: match permission {
+            None | Some(Permission::NeverConfirm) => ConfirmationPolicy::NeverConfirm,
+            Some(Permission::AlwaysConfirm) => ConfirmationPolicy::AlwaysConfirm,
+            Some(Permission::ConfirmRisky) => ConfirmationPolicy::ConfirmRisky {
+                threshold: SecurityRisk::High,
+                confirm_unknown: true,
+            },
+        },
         analyzer: Some(SecurityAnalyzer::Ensemble {
             analyzers: vec![
                 SecurityAnalyzer::Model,
@@ -367,7 +403,7 @@ pub(crate) fn place(
     root: &Path,
 ) -> anyhow::Result<(Arc<dyn Workspace>, Vec<ToolSpec>)> {
     let place = workspace::open(&root.display().to_string(), settings, id)?;
-    let tools = toolbox(&context(&place), TerminalOptions::default())?.specs();
+    let tools = toolbox(&context(&place), TerminalOptions::default(), None)?.specs();
     Ok((place.workspace, tools))
 }
 

@@ -12,6 +12,7 @@ mod demo;
 mod doctor;
 mod executor;
 mod exit;
+mod hooks;
 mod list;
 mod mcp;
 mod models;
@@ -23,6 +24,7 @@ mod settings;
 mod show;
 mod skills;
 mod toolbox;
+mod trust;
 mod watch;
 mod workspace;
 
@@ -51,7 +53,8 @@ fn main() -> ExitCode {
         Command::Restore(args) => wait(checkpoints::restore(&args)),
         Command::Models(args) => while_read(wait(models::models(args))),
         Command::Mcp(args) => while_read(wait(mcp::mcp(args))),
-        Command::Skills(args) => while_read(skills::skills(args)),
+        Command::Skills(args) => while_read(wait(skills::skills(args))),
+        Command::Trust(args) => while_read(wait(trust::trust(args))),
         Command::Config(args) => while_read(config::config(&args)),
         Command::Doctor(args) => while_read(doctor::doctor(&args)),
         Command::Executor(Executor::Serve(args)) => executor::serve(args).map(|()| Exit::Finished),

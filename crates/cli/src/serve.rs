@@ -8,6 +8,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use deft_llm::Model;
 use deft_server::{Composition, Config, Demo, KeyOrigin, Offer, Place, Server};
+use deft_skills::Skill;
 use deft_types::ConversationId;
 use serde_json::Value;
 use tokio::signal::unix::{SignalKind, signal};
@@ -18,6 +19,7 @@ use crate::compose;
 use crate::demo;
 use crate::exit::{Exit, UsageError};
 use crate::settings::{Settings, Surroundings};
+use crate::skills;
 
 /// Serves until it is told to stop.
 pub(crate) async fn serve(args: Serve) -> anyhow::Result<Exit> {
@@ -115,6 +117,10 @@ impl Composition for Parts {
     fn tools(&self) -> Vec<String> {
         // Those that an agent always has are not chosen.
         ["terminal", "file_editor"].map(str::to_owned).to_vec()
+    }
+
+    fn skills(&self) -> Vec<Skill> {
+        skills::of_user()
     }
 
     fn offer(&self) -> Offer {

@@ -1,9 +1,11 @@
 //! `deft skills`: the skills that there are for this directory.
 
+mod install;
+
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use deft_skills::{Files, Kind, Origin, Problem, Roots, Skill, Skills, validate};
 use serde_json::json;
 
@@ -17,7 +19,20 @@ const MAX_FILES: usize = 50_000;
 /// Bytes of a file that are read; one more than a skill may have is enough to tell.
 const MAX_READ: u64 = 1024 * 1024;
 
-pub(crate) fn skills(args: args::Skills) -> anyhow::Result<Exit> {
+/// The skills that the user keeps for all projects. What is wrong with others `deft skills list` tells.
+pub(crate) fn of_user() -> Vec<Skill> {
+    let Ok(surroundings) = Surroundings::of_this_process() else {
+        return Vec::new();
+    };
+    let roots = Roots {
+        workspace: None,
+        repository: None,
+        ..roots(&surroundings)
+    };
+    Skills::load(&Disk, &roots).0.all().to_vec()
+}
+
+pub(crate) async fn skills(args: args::Skills) -> anyhow::Result<Exit> {
     let surroundings = Surroundings::of_this_process()?;
     let (skills, problems) = Skills::load(&Disk, &roots(&surroundings));
     let mut out = anstream::AutoStream::auto(io::stdout()).lock();
@@ -49,6 +64,22 @@ pub(crate) fn skills(args: args::Skills) -> anyhow::Result<Exit> {
                 writeln!(out, "nothing is wrong")?;
             }
         }
+        args::Skills::Install(args) => {
+            let home = surroundings
+                .home
+                .as_ref()
+                .context("there is no home directory to install skills in")?;
+            let existing = if args.force {
+                install::Existing::Replaced
+            } else {
+                install::Existing::Kept
+            };
+            let target = home.join(USER_DIR).join("skills");
+            let names = install::install(&args.source, &surroundings.current_dir, &target, existing).await?;
+            for name in names {
+                writeln!(out, "installed {}", one_line(&name))?;
+            }
+        }
     }
     Ok(Exit::Finished)
 }
@@ -61,6 +92,7 @@ fn list(out: &mut impl Write, skills: &Skills, problems: &[Problem]) -> io::Resu
         let whose = match skill.origin {
             Origin::Project => "project",
             Origin::User => "user",
+            Origin::Client => "client",
         };
         let (name, path) = (one_line(&skill.name), one_line(&skill.path));
         writeln!(out, "{name}  ({whose}, {})  {path}", when(skill))?;
@@ -114,7 +146,7 @@ fn roots(surroundings: &Surroundings) -> Roots {
 }
 
 /// The user's own disk.
-struct Disk;
+pub(crate) struct Disk;
 
 impl Files for Disk {
     fn list(&self, directory: &str) -> Vec<String> {

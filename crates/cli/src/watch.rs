@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use deft_engine::{Conversation, ExecutorFate};
+use deft_engine::{Conversation, ExecutorFate, Provided};
 use deft_store::{ConversationRecord, Store};
 use deft_types::{Event, EventBody, EventId, Message, Seq, Status};
 use futures::StreamExt;
@@ -12,6 +12,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use uuid::Uuid;
 
 use crate::exit::Exit;
+use crate::output::one_line;
 use crate::screen::{Format, Screen};
 
 /// A loaded conversation with what is needed to show it.
@@ -56,7 +57,11 @@ impl Watched<'_> {
         let screen = Screen::start(format);
 
         if let Some(task) = task {
-            conversation.send(EventId::from(Uuid::new_v4()), task).await?;
+            // The first message waits until the workspace is there.
+            tokio::select! {
+                sent = conversation.send(EventId::from(Uuid::new_v4()), task) => sent?,
+                () = signals.next() => return Ok(Exit::Interrupted),
+            }
         }
         conversation.run().await?;
 
@@ -102,6 +107,7 @@ impl Watched<'_> {
         }
         let state = conversation.inspect().await?;
         let exit = end.exit(state.status);
+        tell(&state.undecided);
         if !end.is_in_a_hurry() {
             tokio::select! {
                 printed = screen.finish(&state, record.id, data_dir) => printed?,
@@ -109,6 +115,17 @@ impl Watched<'_> {
             }
         }
         Ok(exit)
+    }
+}
+
+/// On standard error, beside what is shown of the conversation.
+#[allow(clippy::print_stderr)] // this is the command line
+fn tell(undecided: &[Provided]) {
+    for provided in undecided {
+        let (kind, path) = (provided.kind.name(), one_line(&provided.path));
+        anstream::eprintln!(
+            "deft: note: the project's {kind} {path} would run commands, and did not; `deft trust` decides that"
+        );
     }
 }
 

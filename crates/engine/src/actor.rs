@@ -3,11 +3,14 @@
 //! It waits for two things at once: commands, and the outcome of the one piece of work that is under way (a
 //! model call, a tool call, or reaching the executor). Commands are answered whatever that work is.
 
+mod allow;
 mod calls;
 mod condense;
 mod confirm;
 mod files;
+mod hooks;
 mod outcome;
+mod skills;
 mod spending;
 mod steering;
 mod work;
@@ -19,20 +22,26 @@ use deft_llm::{Model, ModelError, TokenMeter};
 use deft_store::{Lease, Store, StoreError};
 use deft_tools::Toolbox;
 use deft_types::{
-    ActionId, Classification, ConversationErrorEvent, Event, EventBody, EventId, Extra, Message,
-    MessageEvent, Source, Status, SystemPromptEvent, Timestamp, Tokens,
+    ActionId, Classification, ConversationErrorEvent, Event, EventBody, EventId, Extra, Message, Source,
+    Status, SystemPromptEvent, Timestamp, Tokens,
 };
 use futures::future::OptionFuture;
 use serde_json::json;
 use std::collections::HashSet;
 use tokio::sync::{mpsc, oneshot, watch};
 
+pub(crate) use self::hooks::Hooked;
 use self::work::Work;
+pub(crate) use self::work::{ConnectError, connected};
+use crate::allow_rules::ProjectRules;
 use crate::command::{Begun, Command, CommandError, Done, ExecutorFate};
 use crate::conversation::{Limits, Memory, Outfit, Progress, Safety};
+use crate::extensions::Extensions;
+use crate::hooks::HookConfig;
 use crate::live::Broadcast;
 use crate::model_tools::{Images, Models, Spending};
 use crate::prompt;
+use crate::skills::Shelf;
 use crate::state::{self, State, key};
 use crate::status::{self, Trigger};
 use crate::task_tool::Purse;
@@ -62,6 +71,8 @@ pub(crate) struct Actor {
     pub(crate) limits: Limits,
     /// As the conversation began.
     pub(crate) safety: Safety,
+    /// What was allowed in the whole project.
+    pub(crate) project_rules: ProjectRules,
     pub(crate) inbox: mpsc::Receiver<Command>,
     pub(crate) progress: watch::Sender<Progress>,
     pub(crate) live: Broadcast,
@@ -78,6 +89,11 @@ pub(crate) struct Actor {
     pub(crate) unseen: Vec<EventId>,
     pub(crate) memory: Memory,
     pub(crate) outfit: Outfit,
+    pub(crate) extensions: Extensions,
+    pub(crate) hooks: HookConfig,
+    pub(crate) hooked: Hooked,
+    /// The skills, once they were found.
+    pub(crate) shelf: Shelf,
     /// Whether the workspace was recorded since the user said something.
     pub(crate) turn_recorded: bool,
     /// How many tokens the last request had by our estimate, and how wrong such estimates were.
@@ -97,6 +113,7 @@ impl Actor {
     /// Works until it is told to close, or nobody holds a handle any more.
     pub(crate) async fn run(mut self) {
         let (fate, done) = self.work_until_closed().await;
+        self.end_session().await;
         self.end_work(fate).await;
         // If this fails the lease runs out by itself.
         let _ = self.store.release(self.lease).await;
@@ -116,6 +133,7 @@ impl Actor {
                 self.condense_idle().await;
             }
             if self.state.status != Status::Running {
+                self.settle_hooks();
                 self.settle_files();
             }
             let outcome = OptionFuture::from(self.work.as_mut().map(Work::next));
@@ -149,6 +167,8 @@ impl Actor {
             Command::Reject { reason, done } => answer(done, self.reject(reason).await),
             Command::SetPolicy { policy, done } => answer(done, self.set_policy(policy).await),
             Command::SetAnalyzer { analyzer, done } => answer(done, self.set_analyzer(analyzer).await),
+            Command::Allow { rule, scope, done } => answer(done, self.allow(&rule, scope).await),
+            Command::Disallow { rule, done } => answer(done, self.disallow(&rule).await),
             Command::SetSecrets { secrets, done } => answer(done, self.set_secrets(secrets).await),
             Command::PreviewFiles { to, done } => answer(done, self.preview_files(to).await),
             Command::RestoreFiles { to, overwrite, done } => {
@@ -177,19 +197,22 @@ impl Actor {
 
     /// Stores a user's message. Sending it again under the same id changes nothing.
     async fn admit(&mut self, id: EventId, message: Message) -> Result<(), CommandError> {
+        let found = self.find_extensions().await;
         let mut drafts = Vec::new();
         if !self.state.has_prompt {
             drafts.push(Draft::new(Source::Agent, self.system_prompt()));
         }
         drafts.extend(self.status_after(Trigger::Message));
-        drafts.push(Draft::new(Source::User, MessageEvent::new(message)).with_id(id.clone()));
+        drafts.push(Draft::new(Source::User, self.with_skills(message)).with_id(id.clone()));
         drafts.push(Draft::new(
             Source::Environment,
             state::update(key::LAST_USER_MESSAGE, json!(id)),
         ));
+        drafts.extend(found);
         match self.record(drafts).await {
             Ok(()) => {
                 self.turn_recorded = false;
+                self.keep_going();
                 if matches!(self.work, Some(Work::Model { .. })) {
                     self.unseen.push(id);
                 }
@@ -219,6 +242,7 @@ impl Actor {
         if !self.state.has_prompt {
             return Ok(Begun::NothingToDo); // nobody has said anything
         }
+        let found = self.find_extensions().await;
         let before = self.state.status;
         if before != Status::Running {
             self.steps = 0;
@@ -231,6 +255,7 @@ impl Actor {
         let begin = self
             .model_in_use()
             .into_iter()
+            .chain(found)
             .chain(self.status_after(Trigger::Run))
             .collect();
         self.record(begin).await?;
@@ -359,7 +384,11 @@ impl Actor {
         SystemPromptEvent {
             system_prompt: deft_types::Content::text(prompt::STATIC.trim_end()),
             tools: self.tools.definitions(),
-            dynamic_context: Some(deft_types::Content::text(prompt::dynamic(&self.directory, &now))),
+            dynamic_context: Some(deft_types::Content::text(prompt::dynamic(
+                &self.directory,
+                &self.skills_in_prompt(),
+                &now,
+            ))),
             extra: Extra::new(),
         }
     }

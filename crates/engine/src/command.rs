@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use deft_llm::{Model, Reply};
+use deft_risk::AllowRule;
 use deft_tools::{Change, CheckpointId, Overwrite, Restored, SecretSet};
 use deft_types::{ActionId, ConfirmationPolicy, EventId, Message, Money, SecurityAnalyzer};
 use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 
+use crate::allow_rules::AllowScope;
 use crate::aside::Snapshot;
 use crate::conversation::Limits;
 use crate::state::State;
@@ -49,6 +51,14 @@ pub(crate) enum Command {
         analyzer: Option<SecurityAnalyzer>,
         done: Done<()>,
     },
+    /// Commands that begin so need not be asked for.
+    Allow {
+        rule: Box<AllowRule>,
+        scope: AllowScope,
+        done: Done<()>,
+    },
+    /// They are asked for again; whether they were not.
+    Disallow { rule: String, done: Done<bool> },
     /// Stand at another event; what is said next follows that one.
     Navigate { to: Option<EventId>, done: Done<()> },
     /// Give tools these secrets.
@@ -149,6 +159,12 @@ pub enum CommandError {
     /// Nothing was done: mend the arguments.
     #[error("the changed call does not fit its tool. {0}")]
     BadEdit(String),
+    /// The rule is none that can be kept; the message says why.
+    #[error("{0}")]
+    BadRule(String),
+    /// Take some back first.
+    #[error("there are {0} allow rules already; remove some first")]
+    TooManyRules(usize),
     /// It runs: pause or interrupt it first.
     #[error("the conversation is running; pause or interrupt it first")]
     Running,

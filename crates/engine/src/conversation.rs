@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use deft_llm::{Model, TokenMeter};
+use deft_risk::AllowRule;
 use deft_store::{Lease, Store, StoreError};
 use deft_tools::{Change, CheckpointId, Overwrite, Restored, SecretSet, Tool, Toolbox};
 use deft_types::{
@@ -14,13 +15,17 @@ use serde_json::Value;
 use std::collections::{BTreeMap, HashSet};
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
-use crate::actor::Actor;
+use crate::actor::{Actor, Hooked};
+use crate::allow_rules::{AllowScope, ProjectRules};
 use crate::aside::AsideError;
 use crate::branch;
 use crate::command::{Answer, Begun, Command, CommandError, ExecutorFate};
 use crate::condense::Condenser;
+use crate::extensions::Extensions;
+use crate::invoke_skill::InvokeSkill;
 use crate::live::{Broadcast, Live};
 use crate::model_tools::{self, Images, Models, Spending};
+use crate::skills::Shelf;
 use crate::state::State;
 use crate::status::Trigger;
 use crate::structured::SchemaError;
@@ -120,6 +125,8 @@ pub struct Parts {
     pub memory: Memory,
     /// What its executor is given.
     pub outfit: Outfit,
+    /// What people have added to the agent.
+    pub extensions: Extensions,
 }
 
 /// Why a conversation cannot be opened.
@@ -156,6 +163,7 @@ impl Conversation {
     pub async fn open(parts: Parts) -> Result<Self, OpenError> {
         let id = parts.lease.conversation();
         let state = load(parts.store.as_ref(), id).await?;
+        let project_rules = ProjectRules::load(parts.store.as_ref(), id).await?;
         parts.world.reached(Point::Loaded);
         let (commands, inbox) = mpsc::channel(MAX_QUEUED_COMMANDS);
         let (sender, progress) = watch::channel(Progress {
@@ -170,14 +178,23 @@ impl Conversation {
             .map(|models| model_tools::offered(models, parts.model.as_ref(), &spending, &images));
         let host = offered.into_iter().flatten().fold(parts.host, Toolbox::with);
         let purse = Purse::default();
+        let shelf = Shelf::default();
         let task = parts.agents.map(|agents| -> Arc<dyn Tool> {
             Arc::new(Task {
                 agents,
                 purse: purse.clone(),
                 spending: spending.clone(),
+                shelf: shelf.clone(),
             })
         });
         let host = task.into_iter().fold(host, Toolbox::with);
+        let invoke = parts.extensions.skills.as_ref().map(|_| -> Arc<dyn Tool> {
+            Arc::new(InvokeSkill {
+                shelf: shelf.clone(),
+                workspace: parts.workspace.clone(),
+            })
+        });
+        let host = invoke.into_iter().fold(host, Toolbox::with);
         let mut tools = Toolset::new(parts.tools, host.specs());
         for (tool, response) in parts.responses {
             tools.ask_for(tool, response)?;
@@ -198,6 +215,7 @@ impl Conversation {
             world: parts.world,
             limits: parts.limits,
             safety: parts.safety,
+            project_rules,
             inbox,
             progress: sender,
             live: live.clone(),
@@ -211,6 +229,10 @@ impl Conversation {
             losses: 0,
             memory: parts.memory,
             outfit: parts.outfit,
+            hooks: parts.extensions.hooks.clone(),
+            hooked: Hooked::default(),
+            extensions: parts.extensions,
+            shelf,
             turn_recorded: false,
             asked: Tokens::ZERO,
             meter: TokenMeter::new(),
@@ -279,6 +301,18 @@ impl Conversation {
     /// Changes who judges actions, from the next reply on.
     pub async fn set_analyzer(&self, analyzer: Option<SecurityAnalyzer>) -> Result<(), CommandError> {
         self.ask(|done| Command::SetAnalyzer { analyzer, done }).await?
+    }
+
+    /// Lets commands that begin so, such as `git commit`, run without asking from the next reply on.
+    pub async fn allow(&self, rule: &str, scope: AllowScope) -> Result<(), CommandError> {
+        let rule = AllowRule::parse(rule).map_err(|error| CommandError::BadRule(error.to_string()))?;
+        let rule = Box::new(rule);
+        self.ask(|done| Command::Allow { rule, scope, done }).await?
+    }
+
+    /// Takes such a rule back, wherever it reached; whether there was one.
+    pub async fn disallow(&self, rule: String) -> Result<bool, CommandError> {
+        self.ask(|done| Command::Disallow { rule, done }).await?
     }
 
     /// Lets another model answer from the next call on. `name` is what it can be opened by again.

@@ -8,6 +8,7 @@
 
 mod actor;
 mod alias;
+mod allow_rules;
 mod arguments;
 mod aside;
 mod branch;
@@ -15,22 +16,30 @@ mod client_tool;
 mod command;
 mod condense;
 mod conversation;
+mod extensions;
 mod fork;
+mod hook_run;
+mod hooks;
+mod invoke_skill;
 mod live;
 mod model_tools;
 mod observation;
 mod prompt;
 mod risk;
+mod skills;
 mod state;
 mod status;
 mod structured;
 mod stuck;
 mod task_tool;
 mod toolset;
+mod trust;
 mod turn;
 mod view;
+mod workspace_command;
 mod world;
 
+pub use allow_rules::{AllowScope, Allowed, allow_rules};
 pub use aside::AsideError;
 pub use client_tool::{ClientResults, ClientTool, ClientToolSpec};
 pub use command::{Answer, Begun, CommandError, ExecutorFate};
@@ -38,10 +47,14 @@ pub use condense::{Condenser, Summary};
 pub use conversation::{
     Conversation, Limits, Memory, OpenError, Outfit, Parts, Progress, Safety, Servers, load,
 };
+pub use extensions::{Extensions, OfProject};
 pub use fork::{Fork, ForkError, fork};
+pub use hooks::{BadHooks, Hook, HookConfig, HookEvent, Waits};
 pub use live::Live;
 pub use model_tools::Models;
+pub use skills::SkillSources;
 pub use state::{OWN_KEYS, State};
 pub use structured::SchemaError;
 pub use task_tool::{SubAgent, SubAgentKind, SubAgents};
+pub use trust::{Decision, Decisions, Provided, ProvidedKind, decide, provided};
 pub use world::{Point, RealWorld, World};

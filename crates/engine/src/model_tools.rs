@@ -45,7 +45,7 @@ pub(crate) enum ModelUse {
 }
 
 impl Spending {
-    fn add(&self, usage_id: String, model: Arc<dyn Model>, reply: Reply) {
+    pub(crate) fn add(&self, usage_id: String, model: Arc<dyn Model>, reply: Reply) {
         let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
         spent.push(ModelUse::Reply {
             usage_id,

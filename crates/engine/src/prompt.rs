@@ -6,11 +6,12 @@ use deft_types::Timestamp;
 /// The same for every conversation.
 pub(crate) const STATIC: &str = include_str!("prompt/static.md");
 
-/// This conversation's own; what changes most comes last.
-pub(crate) fn dynamic(workspace: &str, now: &Timestamp) -> String {
+/// This conversation's own; what changes most comes last. `added` is what people have added.
+pub(crate) fn dynamic(workspace: &str, added: &[String], now: &Timestamp) -> String {
     let minute = now.0.get(..16).unwrap_or(&now.0).replace('T', " ");
+    let added: String = added.iter().map(|part| format!("{part}\n\n")).collect();
     format!(
-        "<workspace>\nYou work in {workspace} on {} ({}). Paths you pass to tools are absolute.\n</workspace>\n\n\
+        "<workspace>\nYou work in {workspace} on {} ({}). Paths you pass to tools are absolute.\n</workspace>\n\n{added}\
          <time>\nThe conversation began on {minute}, local time.\n</time>",
         std::env::consts::OS,
         std::env::consts::ARCH,

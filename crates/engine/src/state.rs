@@ -7,12 +7,13 @@ use deft_types::{
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 use uuid::Uuid;
 
 use crate::condense::Mask;
 use crate::stuck::Recent;
+use crate::trust::Provided;
 use crate::view::View;
 
 /// A conversation's state: a pure function of its log.
@@ -36,10 +37,20 @@ pub struct State {
     pub policy: Option<ConfirmationPolicy>,
     /// Who judges actions, or that nobody does, if that was changed since the conversation began.
     pub analyzer: Option<Option<SecurityAnalyzer>>,
+    /// What the project brings along that would run if somebody agreed.
+    pub undecided: Vec<Provided>,
+    /// The beginnings of commands that need not be asked for.
+    pub allow_rules: Vec<String>,
     /// Records of the workspace, each with the event that it stands behind.
     pub checkpoints: Vec<(Option<EventId>, CheckpointId)>,
     /// The MCP servers that run beside the files, as they were last seen.
     pub servers: Vec<McpServerStatus>,
+    /// Skills that words of the user have brought in.
+    pub(crate) activated_skills: BTreeSet<String>,
+    /// What the user said since the last reply that no hook has been asked about.
+    pub(crate) unhooked: Vec<(EventId, String)>,
+    /// Rules for files that were given with a result.
+    pub(crate) path_rules: BTreeSet<String>,
     /// Whether somebody wants room to be made in the view.
     pub(crate) wants_condensation: bool,
     structured_output: Option<Value>,
@@ -73,6 +84,10 @@ pub(crate) mod key {
     pub(crate) const AGENT: &str = "agent";
     pub(crate) const POLICY: &str = "confirmation_policy";
     pub(crate) const ANALYZER: &str = "security_analyzer";
+    /// What the project brings along that would run if somebody agreed.
+    pub(crate) const UNDECIDED: &str = "undecided";
+    /// The beginnings of commands that need not be asked for.
+    pub(crate) const ALLOW_RULES: &str = "allow_rules";
     /// Where somebody moved the conversation to.
     pub(crate) const LEAF: &str = "leaf_event_id";
     /// Results that are left out of the view.
@@ -81,12 +96,16 @@ pub(crate) mod key {
     pub(crate) const CHECKPOINT: &str = "checkpoint";
     /// The MCP servers that run beside the files, and how they are doing.
     pub(crate) const SERVERS: &str = "mcp_servers";
+    /// Rules for files that were given with a result.
+    pub(crate) const PATH_RULES: &str = "activated_path_rules";
     /// Messages that came while the model wrote the reply that follows.
     pub(crate) const UNSEEN: &str = "unseen_message_ids";
 }
 
 /// The keys of state updates that are ours: the protocol's own clients do not know them.
-pub const OWN_KEYS: [&str; 6] = [
+pub const OWN_KEYS: [&str; 8] = [
+    key::ALLOW_RULES,
+    key::UNDECIDED,
     key::EXECUTOR,
     key::UNSEEN,
     key::LEAF,
@@ -116,8 +135,13 @@ impl State {
                 Source::User => {
                     self.silent_replies = 0;
                     self.recent.clear();
+                    self.unhooked
+                        .push((event.id.clone(), said.llm_message.plain_text()));
+                    self.activated_skills
+                        .extend(said.activated_skills.iter().cloned());
                 }
                 Source::Agent => {
+                    self.unhooked.clear();
                     let text = said.llm_message.plain_text();
                     if text.trim().is_empty() {
                         self.silent_replies += 1;
@@ -131,6 +155,7 @@ impl State {
             },
             EventBody::Action(action) => {
                 self.silent_replies = 0;
+                self.unhooked.clear();
                 self.recent.call(&event.id, action);
                 let extra = action.action.as_ref().map(Action::extra);
                 if let Some(answer) = extra.and_then(|extra| extra.get("structured_output")) {
@@ -157,6 +182,10 @@ impl State {
             EventBody::UserReject(rejection) => self.close_call(|call| call.id == rejection.action_id),
             EventBody::CondensationRequest(_) => self.wants_condensation = true,
             EventBody::Condensation(_) => self.wants_condensation = false,
+            EventBody::HookExecution(hook) => {
+                self.unhooked
+                    .retain(|(id, _)| hook.message_id.as_ref() != Some(id));
+            }
             EventBody::Pause(_)
             | EventBody::Interrupt(_)
             | EventBody::CondensationSummary(_)
@@ -164,7 +193,6 @@ impl State {
             | EventBody::ServerError(_)
             | EventBody::CompletionLog(_)
             | EventBody::StreamingDelta(_)
-            | EventBody::HookExecution(_)
             | EventBody::SecurityAnalysis(_)
             | EventBody::AcpToolCall(_)
             | EventBody::Token(_)
@@ -217,6 +245,21 @@ impl State {
             key::CHECKPOINT => {
                 if let Ok(id) = CheckpointId::deserialize(value) {
                     self.checkpoints.push((self.leaf.clone(), id));
+                }
+            }
+            key::UNDECIDED => {
+                if let Ok(undecided) = Vec::deserialize(value) {
+                    self.undecided = undecided;
+                }
+            }
+            key::ALLOW_RULES => {
+                if let Ok(rules) = Vec::deserialize(value) {
+                    self.allow_rules = rules;
+                }
+            }
+            key::PATH_RULES => {
+                if let Ok(rules) = BTreeSet::deserialize(value) {
+                    self.path_rules = rules;
                 }
             }
             key::SERVERS => {

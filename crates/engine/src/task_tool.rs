@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use deft_skills::AgentDefinition;
 use deft_tools::{Call, Reach, Tool, ToolError, Touches, spec};
 use deft_types::{
     Action, Content, EventId, Message, Money, Observation, Role, Status, TaskAction, TaskObservation,
@@ -9,23 +10,26 @@ use deft_types::{
 };
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use serde_json::json;
+use serde_json::{Value, json};
 use uuid::Uuid;
 
+use crate::arguments;
 use crate::command::ExecutorFate;
 use crate::conversation::Conversation;
 use crate::model_tools::Spending;
+use crate::skills::Shelf;
 
 /// Where agents of their own come from.
 pub trait SubAgents: Send + Sync {
     /// The kinds there are.
     fn kinds(&self) -> Vec<SubAgentKind>;
 
-    /// Opens the conversation of one: a new one, or that of an earlier task. It may spend no more than `budget`. The
-    /// sentence of a failure goes to the model.
+    /// Opens the conversation of one: a new one, or that of an earlier task. It may spend no more than `budget`. A
+    /// definition says more of a kind that is none of ours. The sentence of a failure goes to the model.
     fn open<'a>(
         &'a self,
         kind: &'a str,
+        definition: Option<&'a AgentDefinition>,
         resume: Option<&'a str>,
         budget: Option<Money>,
     ) -> BoxFuture<'a, Result<SubAgent, String>>;
@@ -67,14 +71,20 @@ pub(crate) struct Task {
     pub(crate) agents: Arc<dyn SubAgents>,
     pub(crate) purse: Purse,
     pub(crate) spending: Spending,
+    pub(crate) shelf: Shelf,
 }
 
 impl Task {
     async fn work(&self, action: &TaskAction, call: &Call) -> Result<TaskObservation, ToolError> {
-        let opened = self
-            .agents
-            .open(&action.subagent_type, action.resume.as_deref(), self.purse.left())
-            .await;
+        let stock = self.shelf.stock();
+        let kind = action.subagent_type.as_str();
+        let definition = stock.agents.iter().find(|agent| agent.name == kind);
+        let prompt = match prompt(action, definition) {
+            Ok(prompt) => prompt,
+            Err(problem) => return Ok(failed("unknown", action, problem)),
+        };
+        let (resume, left) = (action.resume.as_deref(), self.purse.left());
+        let opened = self.agents.open(kind, definition, resume, left).await;
         let agent = match opened {
             Ok(agent) => agent,
             Err(reason) => {
@@ -85,7 +95,7 @@ impl Task {
                 ));
             }
         };
-        let ended = self.follow(&agent.conversation, action, call).await;
+        let ended = self.follow(&agent.conversation, prompt, call).await;
         let state = agent.conversation.inspect().await;
         // What it started ends with it.
         agent.conversation.close(ExecutorFate::End).await;
@@ -95,7 +105,10 @@ impl Task {
         }
         let (status, answer) = match (ended, state) {
             (Err(error), _) => return Err(error),
-            (Ok(status), Ok(state)) => (status, state.answer),
+            (Ok(status), Ok(state)) => {
+                let structured = state.structured_output().map(ToString::to_string);
+                (status, structured.or(state.answer))
+            }
             (Ok(status), Err(_)) => (status, None),
         };
         let answer = answer.unwrap_or_else(|| "It said nothing.".to_owned());
@@ -115,14 +128,14 @@ impl Task {
     async fn follow(
         &self,
         conversation: &Conversation,
-        action: &TaskAction,
+        prompt: String,
         call: &Call,
     ) -> Result<Status, ToolError> {
         let refused = |error: crate::CommandError| ToolError::Io {
             doing: "give the task to an agent".to_owned(),
             source: std::io::Error::other(error.to_string()),
         };
-        let prompt = Message::text(Role::User, action.prompt.clone());
+        let prompt = Message::text(Role::User, prompt);
         let id = EventId::from(Uuid::new_v4());
         conversation.send(id, prompt).await.map_err(refused)?;
         conversation.run().await.map_err(refused)?;
@@ -152,6 +165,7 @@ impl Tool for Task {
             "prompt": {"type": "string", "description": "The task."},
             "description": {"type": "string", "description": "The task in three to five words."},
             "subagent_type": {"type": "string", "description": "The kind of agent. Default: general-purpose."},
+            "parameters": {"type": "object", "description": "What that kind wants to know."},
             "resume": {"type": "string", "description": "The id of an earlier task whose agent is to go on."},
         });
         spec(
@@ -180,6 +194,38 @@ impl Tool for Task {
         }
         .boxed()
     }
+}
+
+/// The task, with parameters that are what the agent declares.
+fn prompt(action: &TaskAction, definition: Option<&AgentDefinition>) -> Result<String, String> {
+    let given = action.extra.get("parameters").and_then(Value::as_object);
+    let mut given = given.cloned().unwrap_or_default();
+    if let Some(schema) = definition.and_then(|definition| definition.declared.input_schema.as_ref()) {
+        let fitting = arguments::fit(given, schema);
+        let problem = |problem| format!("The parameters do not fit: {problem}. The agent takes: {schema}");
+        given = fitting.map_err(problem)?.fields;
+    }
+    if given.is_empty() {
+        return Ok(action.prompt.clone());
+    }
+    Ok(format!(
+        "{}\n\nParameters: {}",
+        action.prompt,
+        Value::Object(given)
+    ))
+}
+
+/// The agents that people have defined, as a part of the prompt.
+pub(crate) fn catalogue(agents: &[AgentDefinition]) -> Option<String> {
+    let entry = |agent: &AgentDefinition| agent.offer().told("agent").replace("</", "<\u{200b}/");
+    let entries: Vec<_> = agents.iter().map(entry).collect();
+    let head = "More kinds of agents that the tool task can give tasks to:";
+    (!entries.is_empty()).then(|| {
+        format!(
+            "<available_agents>\n{head}\n{}\n</available_agents>",
+            entries.join("\n")
+        )
+    })
 }
 
 fn failed(id: &str, action: &TaskAction, text: String) -> TaskObservation {

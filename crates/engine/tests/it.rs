@@ -9,6 +9,8 @@ mod confirmation;
 mod desk;
 #[path = "it/files.rs"]
 mod files;
+#[path = "it/hooks.rs"]
+mod hooks;
 #[path = "it/hostile.rs"]
 mod hostile;
 #[path = "it/loop_quality.rs"]
@@ -19,6 +21,8 @@ mod memory;
 mod models;
 #[path = "it/simulation.rs"]
 mod simulation;
+#[path = "it/skills.rs"]
+mod skills;
 #[path = "it/steering.rs"]
 mod steering;
 #[path = "it/tasks.rs"]

@@ -2,6 +2,7 @@
 
 mod archive;
 mod beneath;
+mod gather;
 mod listing;
 mod pattern;
 mod roots;
@@ -14,6 +15,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use gather::GatheredFile;
 pub(crate) use roots::{Roots, real_path, shown, through_fd};
 
 use crate::frame::Reply;
@@ -66,6 +68,15 @@ pub enum FileRequest {
         name: String,
         /// Which of them.
         page: Page,
+    },
+    /// Small texts from all over the workspace. Answered with a list of [`GatheredFile`]s.
+    Gather {
+        /// Names of files that are read wherever they are, unless version control ignores them.
+        names: Vec<String>,
+        /// Folders below which every file is told of.
+        folders: Vec<String>,
+        /// How the names of those end that are read.
+        endings: Vec<String>,
     },
     /// A directory as a `tar.gz`, as a stream. Answered with the number of bytes that were packed.
     Archive {
@@ -175,6 +186,11 @@ impl Files {
                 let search = move || listing::search(&roots, &roots.absolute(&path)?, &name, &page);
                 value(blocking(search).await?)
             }
+            FileRequest::Gather {
+                names,
+                folders,
+                endings,
+            } => value(blocking(move || gather::gather(&roots, &names, &folders, &endings)).await?),
             FileRequest::Archive { path, exclude } => {
                 let path = roots.absolute(&path)?;
                 value(archive::pack(roots, path, exclude, pipe).await?)

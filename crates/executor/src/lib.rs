@@ -24,7 +24,7 @@ pub use client::{
     Client, ClientError, CommandUpdate, Download, Following, RunningCall, StartedServers, Update, Upload,
 };
 pub use executor::Executor;
-pub use files::{Entry, EntryKind, EntryPage, FileRequest, Page};
+pub use files::{Entry, EntryKind, EntryPage, FileRequest, GatheredFile, Page};
 pub use frame::{Hello, Outcome};
 pub use git::{Against, Change, ChangeStatus, Commit, CommitPage, FileDiff, GitRequest, RepositoryInfo};
 pub use request_error::RequestError;

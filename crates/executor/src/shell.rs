@@ -76,6 +76,9 @@ pub struct ShellCommand {
     pub env: BTreeMap<String, String>,
     /// When it is ended.
     pub timeout_ms: Option<u64>,
+    /// What it can read from its standard input.
+    #[serde(default)]
+    pub input: Option<String>,
 }
 
 /// What is known of a command.
@@ -246,7 +249,7 @@ impl Shells {
         let mut env = self.env.clone();
         env.extend(command.env);
         let timeout = command.timeout_ms.map(Duration::from_millis);
-        let child = command::Child::spawn(&command.command, &directory, env, mark)?;
+        let child = command::Child::spawn(&command.command, &directory, env, mark, command.input)?;
         let (table, leftovers, secrets) = (
             self.commands.clone(),
             self.leftovers.clone(),

@@ -95,6 +95,7 @@ impl Bash {
             directory: command.cwd.clone(),
             env: BTreeMap::new(),
             timeout_ms: Some(command.timeout.saturating_mul(1000)),
+            input: None,
         };
         let (sender, ended) = oneshot::channel();
         let history = self.history(scope);

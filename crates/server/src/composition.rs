@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use deft_llm::{Delta, Model, ModelError, ModelProfile, Request};
+use deft_skills::Skill;
 use deft_types::{ConversationId, ToolSpec};
 use deft_workspace::Workspace;
 use futures::StreamExt as _;
@@ -24,6 +25,11 @@ pub trait Composition: Send + Sync {
 
     /// The names of the tools that clients can choose from.
     fn tools(&self) -> Vec<String>;
+
+    /// The skills that the user keeps for all projects.
+    fn skills(&self) -> Vec<Skill> {
+        Vec::new()
+    }
 
     /// What somebody is offered who begins a conversation in the web app.
     fn offer(&self) -> Offer;

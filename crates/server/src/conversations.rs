@@ -1,6 +1,7 @@
 //! The conversations that clients have to do with: each is loaded when it is needed, by one actor, and leaves
 //! memory when it has been idle.
 
+mod allowing;
 mod goal;
 mod relatives;
 mod removal;
@@ -17,7 +18,8 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use deft_engine::{
-    Begun, ClientResults, ClientTool, CommandError, Conversation, Limits, Memory, Outfit, Parts, RealWorld,
+    Begun, ClientResults, ClientTool, CommandError, Conversation, Extensions, HookConfig, Limits, Memory,
+    Outfit, Parts, RealWorld,
 };
 use deft_llm::Model;
 use deft_store::{Owner, StoreError};
@@ -35,6 +37,7 @@ use crate::failure::Failure;
 use crate::request::StartRequest;
 use crate::resident::{Farewell, Resident, Running};
 use crate::secrets::secrets_of;
+use crate::skills::sources_of;
 use crate::webhooks::Webhooks;
 
 /// How long a conversation may take to end what it is doing when it is deleted or the server stops.
@@ -271,6 +274,11 @@ impl Conversations {
                 checkpoints: true,
                 ..Outfit::default()
             },
+            extensions: Extensions {
+                skills: sources_of(agent, || self.composition.skills()),
+                hooks: hooks_of(&described),
+                ..Extensions::default()
+            },
         };
         self.webhooks.subscribe(id, described.record.last_seq).await?;
         let conversation = Conversation::open(parts).await?;
@@ -315,6 +323,17 @@ impl Conversations {
     fn residents(&self) -> MutexGuard<'_, HashMap<ConversationId, Arc<Resident>>> {
         self.residents.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The hooks that the client asked for. They were read when it did, so they can be read now.
+fn hooks_of(described: &Described) -> HookConfig {
+    let config = described
+        .request
+        .get("hook_config")
+        .filter(|config| !config.is_null());
+    config
+        .and_then(|config| HookConfig::parse(config).ok())
+        .unwrap_or_default()
 }
 
 fn limits(described: &Described) -> Limits {

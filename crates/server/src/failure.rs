@@ -119,9 +119,11 @@ impl From<CommandError> for Failure {
             CommandError::NotWaiting(_) | CommandError::NoSuchEvent(_) => {
                 Self::new(StatusCode::NOT_FOUND, error.to_string())
             }
-            CommandError::Undecided(_) | CommandError::BadEdit(_) | CommandError::Workspace(_) => {
-                Self::refused(error.to_string())
-            }
+            CommandError::Undecided(_)
+            | CommandError::BadEdit(_)
+            | CommandError::BadRule(_)
+            | CommandError::TooManyRules(_)
+            | CommandError::Workspace(_) => Self::refused(error.to_string()),
             CommandError::Closed => {
                 Self::internal("the conversation was closed meanwhile; try again", &error)
             }

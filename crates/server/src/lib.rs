@@ -36,6 +36,7 @@ mod security;
 mod server;
 mod settings;
 mod site;
+mod skills;
 mod sockets;
 mod summary;
 mod validation;

@@ -1,6 +1,6 @@
 //! What clients send: the start of a conversation, a message, a change.
 
-use deft_engine::ClientToolSpec;
+use deft_engine::{ClientToolSpec, HookConfig};
 use deft_types::{ConfirmationPolicy, Content, ConversationId, Message, Role, SecurityAnalyzer};
 use serde::Deserialize as _;
 use serde::de::DeserializeOwned;
@@ -84,12 +84,8 @@ fn refuse_what_would_be_ignored(fields: &Map<String, Value>) -> Result<(), Failu
     readable::<ConfirmationPolicy>(fields, "confirmation_policy")?;
     readable::<SecurityAnalyzer>(fields, "security_analyzer")?;
     readable::<Vec<ClientToolSpec>>(fields, "client_tools")?;
-    let hooks = given(fields, "hook_config").and_then(Value::as_object);
-    let is_empty = |hooks: &Value| hooks.is_null() || hooks.as_array().is_some_and(Vec::is_empty);
-    if hooks.is_some_and(|hooks| !hooks.values().all(is_empty)) {
-        return Err(Failure::refused(
-            "This server cannot run hooks yet: leave out hook_config",
-        ));
+    if let Some(Err(error)) = given(fields, "hook_config").map(HookConfig::parse) {
+        return Err(Failure::refused(format!("`hook_config` cannot be used: {error}")));
     }
     Ok(())
 }

@@ -14,9 +14,10 @@ use axum::routing::{MethodFilter, MethodRouter, on};
 use crate::app::App;
 use crate::failure::Failure;
 use crate::routes::{
-    agent_profiles, app, bash, branches, children, confirmation, connections, control, conversations, events,
-    extensions, files, gateway, git, goal, history, mcp, meta_profiles, model, models, profiles, secrets,
-    server, settings, streams, tools, trajectory, webhooks, workspace_files, workspaces,
+    agent_profiles, allow_rules, app, bash, branches, children, confirmation, connections, control,
+    conversations, events, extensions, files, gateway, git, goal, history, mcp, meta_profiles, model, models,
+    profiles, secrets, server, settings, streams, tools, trajectory, trust, webhooks, workspace_files,
+    workspaces,
 };
 use crate::{security, site};
 
@@ -119,6 +120,8 @@ fn table() -> Vec<Route> {
         conversations::table(),
         control::table(),
         confirmation::table(),
+        allow_rules::table(),
+        trust::table(),
         branches::table(),
         model::table(),
         goal::table(),

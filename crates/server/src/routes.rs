@@ -1,6 +1,7 @@
 //! The routes, one concept a file. Each file has its part of the table.
 
 pub(crate) mod agent_profiles;
+pub(crate) mod allow_rules;
 pub(crate) mod app;
 pub(crate) mod bash;
 pub(crate) mod branches;
@@ -29,6 +30,7 @@ pub(crate) mod settings;
 pub(crate) mod streams;
 pub(crate) mod tools;
 pub(crate) mod trajectory;
+pub(crate) mod trust;
 pub(crate) mod webhooks;
 pub(crate) mod workspace_files;
 pub(crate) mod workspaces;

@@ -23,6 +23,8 @@ mod paths;
 mod settings;
 #[path = "it/site.rs"]
 mod site;
+#[path = "it/skills.rs"]
+mod skills;
 #[path = "it/sockets.rs"]
 mod sockets;
 #[path = "it/steering.rs"]

@@ -9,7 +9,7 @@ use crate::skill::{Kind, Origin, Skill, is_skill_file};
 /// Skills that are kept.
 const MAX_SKILLS: usize = 500;
 /// Folders of a project that hold skills.
-const PROJECT_FOLDERS: &[&str] = &[".agents/skills", ".openhands/skills", ".openhands/microagents"];
+pub const PROJECT_FOLDERS: &[&str] = &[".agents/skills", ".openhands/skills", ".openhands/microagents"];
 /// Folders of a user's directory that hold skills.
 const USER_FOLDERS: &[&str] = &["skills", "microagents"];
 /// Files that agents read, each with the name of the skill that it becomes.
@@ -21,6 +21,11 @@ const AGENT_FILES: &[(&str, &str)] = &[
     ("gemini.md", "gemini"),
     (".openhands_instructions", "openhands_instructions"),
 ];
+
+/// The names of files that agents read, in small letters, wherever in a project they are.
+pub fn agent_file_names() -> Vec<&'static str> {
+    AGENT_FILES.iter().map(|(file, _)| *file).collect()
+}
 
 /// The directories to look in.
 #[derive(Clone, Debug, Default)]

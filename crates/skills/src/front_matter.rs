@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::problem::Fault;
@@ -24,6 +25,11 @@ pub(crate) struct FrontMatter {
     pub(crate) triggers: Listed,
     pub(crate) inputs: Vec<Input>,
     pub(crate) paths: Listed,
+    pub(crate) capabilities: Listed,
+    #[serde(alias = "input_schema")]
+    pub(crate) input_schema: Option<Value>,
+    #[serde(alias = "output_schema")]
+    pub(crate) output_schema: Option<Value>,
 }
 
 /// A list, or one text with separators.
@@ -54,12 +60,17 @@ impl Listed {
 
 /// Takes a file apart. One without front matter is all body.
 pub(crate) fn parse(text: &str) -> Result<(FrontMatter, &str), Fault> {
+    parse_as(text)
+}
+
+/// The same for another kind of front matter.
+pub(crate) fn parse_as<T: DeserializeOwned + Default>(text: &str) -> Result<(T, &str), Fault> {
     let text = text.trim_start_matches('\u{feff}');
     let Some(rest) = text
         .strip_prefix("---")
         .filter(|rest| rest.starts_with(['\n', '\r']))
     else {
-        return Ok((FrontMatter::default(), text.trim()));
+        return Ok((T::default(), text.trim()));
     };
     let mut at = 0;
     for line in rest.split_inclusive('\n') {
@@ -73,9 +84,9 @@ pub(crate) fn parse(text: &str) -> Result<(FrontMatter, &str), Fault> {
     Err(Fault::BadFrontMatter { reason })
 }
 
-fn read(yaml: &str) -> Result<FrontMatter, Fault> {
+fn read<T: DeserializeOwned + Default>(yaml: &str) -> Result<T, Fault> {
     if yaml.trim().is_empty() {
-        return Ok(FrontMatter::default());
+        return Ok(T::default());
     }
     serde_saphyr::from_str(yaml).map_err(|error| Fault::BadFrontMatter {
         reason: error.to_string().lines().next().unwrap_or_default().to_owned(),

@@ -8,6 +8,7 @@
 //! All of it is data from a repository: nothing here runs anything, or reads a file but through [`Files`]. Knows
 //! nothing of models and conversations. Begin reading at [`Skills`].
 
+mod agent;
 mod catalogue;
 mod discover;
 mod dynamic;
@@ -17,15 +18,20 @@ mod glob;
 mod inject;
 mod memory;
 mod problem;
+mod registry;
+mod sent;
 mod skill;
 mod skills;
 mod trigger;
 
-pub use discover::Roots;
+pub use agent::{AGENT_FOLDERS, AgentDefinition, Permission, agents_in, without_doubles};
+pub use discover::{PROJECT_FOLDERS, Roots, agent_file_names};
 pub use dynamic::{DynamicCommand, Invoked};
 pub use files::Files;
 pub use inject::Injection;
 pub use memory::memory;
 pub use problem::{Fault, Problem};
+pub use registry::{Declared, Offer, best};
+pub use sent::sent;
 pub use skill::{Input, Kind, Origin, Skill};
-pub use skills::{NoSuchSkill, Skills, validate};
+pub use skills::{Skills, validate};

@@ -43,6 +43,12 @@ pub enum Fault {
         /// Why.
         reason: String,
     },
+    /// What it says of its parameters is no schema of an object. The skill is left out.
+    #[error("its {field} is no JSON schema of an object; give it `type: object` and `properties`")]
+    BadSchema {
+        /// Which one.
+        field: &'static str,
+    },
     /// Its name is not one. The skill is left out.
     #[error("{name:?} is no name for a skill; use at most 64 small letters, digits and single hyphens")]
     BadName {
@@ -86,6 +92,7 @@ impl Fault {
             Self::Unreadable { .. }
             | Self::TooLong { .. }
             | Self::BadFrontMatter { .. }
+            | Self::BadSchema { .. }
             | Self::BadName { .. }
             | Self::NotItsFolder { .. }
             | Self::TooMany { .. } => true,

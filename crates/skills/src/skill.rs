@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::dynamic::Invoked;
 use crate::files::{directory_of, name_of};
 use crate::front_matter::{self, FrontMatter};
 use crate::problem::Fault;
+use crate::registry::Declared;
 
 /// Bytes of a skill's file.
 const MAX_FILE: usize = 256 * 1024;
@@ -48,6 +50,8 @@ pub struct Skill {
     pub compatibility: Option<String>,
     /// What else is said of it.
     pub metadata: BTreeMap<String, String>,
+    /// What it can do, wants and gives.
+    pub declared: Declared,
 }
 
 /// When the model gets to read a skill.
@@ -74,6 +78,8 @@ pub enum Origin {
     Project,
     /// The user's own.
     User,
+    /// Sent by a client of the server, which may have it from anywhere.
+    Client,
 }
 
 /// What a task wants to know.
@@ -123,6 +129,12 @@ impl Skill {
         if has_others && !paths.is_empty() {
             faults.push(Fault::TriggersIgnored);
         }
+        let declared = Declared::new(
+            front.capabilities.split(|char| char == ','),
+            front.input_schema,
+            front.output_schema,
+            &inputs,
+        )?;
         let kind = match (paths.is_empty(), inputs.is_empty(), triggers.is_empty()) {
             (false, _, _) => Kind::PathRule,
             (true, _, _) if is_folder => Kind::Agent,
@@ -160,8 +172,14 @@ impl Skill {
                 .into_iter()
                 .map(|(key, value)| (key, as_text(value)))
                 .collect(),
+            declared,
         };
         Ok((skill, faults))
+    }
+
+    /// Whether commands stand in its text whose output is to take their place.
+    pub fn runs_commands(&self) -> bool {
+        !Invoked::new(&self.body, "").commands.is_empty()
     }
 
     /// The folder that it lies in.

@@ -9,6 +9,7 @@ use crate::files::{Files, below, directory_of, name_of};
 use crate::glob;
 use crate::inject::{self, Injection};
 use crate::problem::{Fault, Problem};
+use crate::registry::Offer;
 use crate::skill::{Kind, Origin, Skill, is_skill_file};
 use crate::trigger;
 
@@ -17,16 +18,6 @@ use crate::trigger;
 pub struct Skills {
     all: Vec<Skill>,
     workspace: String,
-}
-
-/// There is no skill of that name to call.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no skill named {name:?}; there are: {}", if others.is_empty() { "none".to_owned() } else { others.join(", ") })]
-pub struct NoSuchSkill {
-    /// The name.
-    pub name: String,
-    /// The names there are.
-    pub others: Vec<String>,
 }
 
 impl Skills {
@@ -48,6 +39,17 @@ impl Skills {
     /// The skill of this name.
     pub fn get(&self, name: &str) -> Option<&Skill> {
         self.all.iter().find(|skill| skill.name == name)
+    }
+
+    /// Of these, which count where none of the same name is there already.
+    #[must_use]
+    pub fn and(mut self, others: impl IntoIterator<Item = Skill>) -> Self {
+        for other in others {
+            if self.get(&other.name).is_none() {
+                self.all.push(other);
+            }
+        }
+        self
     }
 
     /// Without those that somebody does not want.
@@ -101,22 +103,20 @@ impl Skills {
             .collect()
     }
 
-    /// The text of a skill that a model asks for. Commands in it are marked, not run.
-    pub fn invoke(&self, name: &str) -> Result<Invoked, NoSuchSkill> {
-        let skill = self
-            .all
-            .iter()
-            .find(|skill| is_offered(skill) && skill.name == name);
-        let skill = skill.ok_or_else(|| NoSuchSkill {
-            name: name.to_owned(),
-            others: self
-                .all
-                .iter()
-                .filter(|skill| is_offered(skill))
-                .map(|skill| skill.name.clone())
-                .collect(),
-        })?;
-        Ok(inject::invoked(skill, &self.shown(skill.folder())))
+    /// The skill of this name, if a model may ask for it.
+    pub fn offered(&self, name: &str) -> Option<&Skill> {
+        self.get(name).filter(|skill| is_offered(skill))
+    }
+
+    /// What a model can ask for, as the registry tells it.
+    pub fn offers(&self) -> Vec<Offer<'_>> {
+        let offered = self.all.iter().filter(|skill| is_offered(skill));
+        offered.map(Skill::offer).collect()
+    }
+
+    /// The text of a skill that a model asked for. Commands in it are marked, not run.
+    pub fn invoke(&self, skill: &Skill) -> Invoked {
+        inject::invoked(skill, &self.shown(skill.folder()))
     }
 
     /// A path as seen from the workspace.

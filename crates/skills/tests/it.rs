@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-use deft_skills::{Fault, Files, Kind, Origin, Roots, Skills, memory, validate};
+use deft_skills::{Fault, Files, Kind, Origin, Roots, Skills, best, memory, sent, validate};
 
 struct Tree(BTreeMap<&'static str, String>);
 
@@ -232,15 +232,16 @@ fn a_touched_file_brings_its_rules_in() {
 #[test]
 fn a_skill_that_is_asked_for_comes_with_its_folder_and_its_commands_marked() {
     let (skills, _) = Skills::load(&tree(), &roots());
-    let invoked = skills.invoke("release").unwrap();
+    let invoked = skills.invoke(skills.offered("release").unwrap());
     assert!(invoked.text.starts_with("Tag !`git describe`."));
     assert!(invoked.text.contains(".agents/skills/release;") && invoked.text.contains("scripts/tag.sh"));
     assert_eq!(invoked.commands[0].command, "git describe");
     assert!(invoked.expanded(|_| "v1".to_owned()).starts_with("Tag v1."));
     for name in ["hidden", "agents", "nothing"] {
-        let error = skills.invoke(name).unwrap_err().to_string();
-        assert!(error.contains("release, fix, tools/docker, notes"), "{error}");
+        assert!(skills.offered(name).is_none(), "{name}");
     }
+    let names: Vec<_> = skills.offers().iter().map(|offer| offer.name).collect();
+    assert_eq!(names, ["release", "fix", "tools/docker", "notes"]);
 }
 
 #[test]
@@ -278,4 +279,56 @@ fn one_skill_can_be_checked_by_its_file_or_its_folder() {
         Fault::Unreadable { .. }
     ));
     assert!(problems[0].to_string().contains("rename one of them"));
+}
+
+#[test]
+fn what_is_declared_is_read_searched_and_told_to_a_model() {
+    let declaring = "---\ndescription: Ships it\ncapabilities: [deploy to staging, roll back]\ninput_schema:\n  type: object\n  properties: {target: {type: string}}\n  required: [target]\n---\nShip to ${target}.";
+    let mut tree = tree();
+    tree.0
+        .insert("/w/.agents/skills/ship/SKILL.md", declaring.to_owned());
+    let bad = "---\ndescription: x\ninput_schema: text\n---\n";
+    tree.0.insert("/w/.agents/skills/bad/SKILL.md", bad.to_owned());
+    let (skills, problems) = Skills::load(&tree, &roots());
+    assert!(
+        problems
+            .iter()
+            .any(|problem| matches!(problem.fault, Fault::BadSchema { .. }))
+    );
+
+    let found = |query: &str| -> Vec<String> {
+        let offers = skills.offers().into_iter().map(|offer| (offer, ())).collect();
+        let found = best(offers, query);
+        found.iter().map(|(offer, ())| offer.name.to_owned()).collect()
+    };
+    assert_eq!(found("how can I deploy this?"), ["ship"]);
+    assert_eq!(found("a container"), ["tools/docker"]);
+    assert_eq!(found("weather"), Vec::<String>::new());
+
+    let offers = skills.offers();
+    let ship = offers.iter().find(|offer| offer.name == "ship").unwrap();
+    let told = ship.told("skill");
+    assert!(
+        told.starts_with("- ship (skill): Ships it Can: deploy to staging, roll back."),
+        "{told}"
+    );
+    assert!(told.contains(r#""required":["target"]"#), "{told}");
+    // Inputs without a schema are texts.
+    let fix = skills.get("fix").unwrap().declared.input_schema.as_ref().unwrap();
+    assert_eq!(fix["properties"]["branch"]["type"], "string");
+}
+
+#[test]
+fn skills_that_a_client_sends_are_read_by_their_triggers() {
+    let kind = |value: serde_json::Value| sent(&value).map(|skill| (skill.kind, skill.triggers));
+    let with = |trigger: serde_json::Value| serde_json::json!({"name": "x", "content": "y", "trigger": trigger, "later": 1});
+    assert_eq!(kind(with(serde_json::Value::Null)), Some((Kind::Repo, vec![])));
+    let keyword = with(serde_json::json!({"type": "keyword", "keywords": ["docker"]}));
+    assert_eq!(kind(keyword), Some((Kind::Knowledge, vec!["docker".to_owned()])));
+    let task = with(serde_json::json!({"type": "task", "triggers": ["/x"]}));
+    assert_eq!(kind(task), Some((Kind::Task, vec!["/x".to_owned()])));
+    let mut agent = with(serde_json::Value::Null);
+    agent["is_agentskills_format"] = true.into();
+    assert_eq!(kind(agent), Some((Kind::Agent, vec![])));
+    assert_eq!(kind(serde_json::json!({"name": "x"})), None);
 }

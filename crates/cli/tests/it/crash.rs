@@ -12,7 +12,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
-use deft_engine::{Conversation, ExecutorFate, Limits, Memory, Outfit, Parts, Point, Safety, World};
+use deft_engine::{
+    Conversation, ExecutorFate, Extensions, Limits, Memory, Outfit, Parts, Point, Safety, World,
+};
 use deft_llm::ModelSettings;
 use deft_store::{NewConversation, Options, Owner, SqliteStore, Store};
 use deft_tools::{ToolContext, Toolbox};
@@ -123,6 +125,7 @@ async fn live(case: &Path, die_at: Option<usize>) {
         safety: Safety::default(),
         memory: Memory::default(),
         outfit: Outfit::default(),
+        extensions: Extensions::default(),
     };
     let conversation = Conversation::open(parts).await.unwrap();
     let task = Message::text(Role::User, "do it");

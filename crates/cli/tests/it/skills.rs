@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use super::commands::{Home, stderr, stdout};
+use super::commands::{Home, lines, stderr, stdout};
 
 fn write(home: &Home, path: &str, text: &str) {
     let file = home.root.path().join(path);
@@ -53,4 +53,130 @@ fn skills_of_the_project_and_of_the_user_are_listed_shown_and_checked() {
     let bad = home.run(&["skills", "validate", ".agents/skills/bad"]);
     assert_eq!(bad.status.code(), Some(1));
     assert!(stdout(&bad).contains("rename one of them"));
+}
+
+#[test]
+fn a_run_knows_the_skills_of_the_project_and_of_the_user() {
+    let home = Home::new();
+    write(&home, "work/AGENTS.md", "Run the tests.");
+    let skill = "---\ndescription: Say hello\n---\nSay hello to everybody.";
+    write(&home, ".deft/skills/greet/SKILL.md", skill);
+    let model = home.script("[{tool_calls: [{name: invoke_skill, arguments: {name: greet}}]}, {text: done}]");
+    let run = home.run(&["run", "--json", "--model", &model, "-t", "greet"]);
+    let printed = stdout(&run);
+    assert_eq!(run.status.code(), Some(0), "{printed}{}", stderr(&run));
+    for part in ["Run the tests.", "<name>greet</name>", "Say hello to everybody."] {
+        assert!(printed.contains(part), "{part} is not in:\n{printed}");
+    }
+}
+
+#[test]
+fn skills_are_installed_from_a_folder_and_from_a_repository() {
+    let home = Home::new();
+    let skill = "---\ndescription: Say hello\n---\nSay hello.";
+    write(&home, "work/pack/greet/SKILL.md", skill);
+    write(&home, "work/pack/greet/scripts/greet.sh", "echo hello");
+    std::os::unix::fs::symlink("/etc/passwd", home.work().join("pack/greet/leak")).unwrap();
+    assert_eq!(
+        stdout(&home.run(&["skills", "install", "pack"])),
+        "installed greet\n"
+    );
+    let installed = home.root.path().join(".deft/skills/greet");
+    assert!(installed.join("scripts/greet.sh").is_file() && !installed.join("leak").exists());
+    assert!(stdout(&home.run(&["skills", "list"])).contains("greet  (user, when asked for)"));
+
+    let again = home.run(&["skills", "install", "pack"]);
+    assert_eq!(again.status.code(), Some(1));
+    assert!(stderr(&again).contains("--force"), "{}", stderr(&again));
+    write(
+        &home,
+        "work/pack/greet/SKILL.md",
+        &skill.replace("Say hello.", "Wave."),
+    );
+    let script = "cd pack && git init -q && git add . && git -c user.name=x -c user.email=x@y commit -qm x";
+    let made = std::process::Command::new("sh")
+        .args(["-c", script])
+        .current_dir(home.work())
+        .status();
+    assert!(made.unwrap().success());
+    let url = format!("file://{}", home.work().join("pack").display());
+    let replaced = home.run(&["skills", "install", "--force", &url]);
+    assert_eq!(stdout(&replaced), "installed greet\n", "{}", stderr(&replaced));
+    assert_eq!(stdout(&home.run(&["skills", "show", "greet"])), "Wave.\n");
+
+    write(&home, "work/bad/SKILL.md", "---\nname: other\n---\n");
+    let refused = home.run(&["skills", "install", "bad"]);
+    assert!(
+        stderr(&refused).contains("rename one of them"),
+        "{}",
+        stderr(&refused)
+    );
+}
+
+#[test]
+fn what_a_project_would_run_is_listed_and_runs_once_it_is_allowed() {
+    let home = Home::new();
+    let hooks = r#"{"SessionStart": [{"hooks": [{"command": "echo x > started"}]}]}"#;
+    write(&home, "work/.openhands/hooks.json", hooks);
+    let model = home.script("[{text: done}]");
+    let run = || home.run(&["run", "--model", &model, "-t", "go"]);
+    assert_eq!(
+        stdout(&home.run(&["trust", "list"])),
+        ".openhands/hooks.json  (hooks, undecided)\n"
+    );
+    let first = run();
+    assert!(
+        stderr(&first).contains("`deft trust` decides that"),
+        "{}",
+        stderr(&first)
+    );
+    assert!(!home.work().join("started").exists());
+
+    let unknown = home.run(&["trust", "allow", "nothing"]);
+    assert_eq!(unknown.status.code(), Some(1));
+    let allowed = home.run(&["trust", "allow", ".openhands/hooks.json"]);
+    assert_eq!(allowed.status.code(), Some(0), "{}", stderr(&allowed));
+    assert!(stdout(&home.run(&["trust", "list"])).contains("(hooks, allowed)"));
+    let second = run();
+    assert_eq!(second.status.code(), Some(0), "{}", stderr(&second));
+    assert!(home.work().join("started").exists(), "{}", stderr(&second));
+}
+
+#[test]
+fn an_agent_from_a_file_has_its_own_model_tools_and_form_of_answer() {
+    let home = Home::new();
+    let definition = "---\ndescription: Reviews\nmodel: helper\ntools: [grep, terminal]\noutput_schema: {type: object, properties: {verdict: {type: string}}, required: [verdict]}\n---\nBe strict.";
+    write(&home, ".deft/agents/reviewer.md", definition);
+    let child = "[{tool_calls: [{name: finish, arguments: {message: ok, verdict: fine}}]}]";
+    write(&home, "child.yaml", child);
+    let model = format!("script:{}", home.root.path().join("child.yaml").display());
+    write(
+        &home,
+        ".deft/deft.toml",
+        &format!("[models.helper]\nmodel = \"{model}\"\n"),
+    );
+    let model = home.script(
+        "[{tool_calls: [{name: task, arguments: {prompt: look, subagent_type: reviewer}}]}, {text: done}]",
+    );
+    let run = home.run(&["run", "--json", "--model", &model, "-t", "go"]);
+    let printed = stdout(&run);
+    assert_eq!(run.status.code(), Some(0), "{printed}{}", stderr(&run));
+    assert!(printed.contains("reviewer (agent): Reviews"), "{printed}");
+    assert!(printed.contains(r#"{\"verdict\":\"fine\"}"#), "{printed}");
+
+    let listed = lines(&home.run(&["list", "--json"]));
+    let ids = listed.iter().map(|one| one["id"].as_str().unwrap());
+    let mut shown = ids.map(|id| stdout(&home.run(&["show", id, "--json"])));
+    let child = shown.find(|events| events.contains("Be strict.")).unwrap();
+    let prompt: Value = serde_json::from_str(child.lines().next().unwrap()).unwrap();
+    let tools: Vec<_> = prompt["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| tool["title"].as_str().unwrap())
+        .collect();
+    assert!(
+        tools.contains(&"terminal") && !tools.contains(&"file_editor"),
+        "{tools:?}"
+    );
 }

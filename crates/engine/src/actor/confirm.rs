@@ -51,9 +51,9 @@ impl Actor {
             .iter()
             .map(|(id, action)| (id.clone(), self.verdict(action)))
             .collect();
-        let waits = verdicts
-            .iter()
-            .any(|(_, verdict)| self.policy().asks_for(verdict.risk));
+        let waits = actions.iter().zip(&verdicts).any(|((_, action), (_, verdict))| {
+            self.policy().asks_for(verdict.risk) && !self.is_allowed(action)
+        });
         let mut behind = Vec::new();
         if let Some(analyzer) = self.analyzer() {
             behind.push(Draft::new(

@@ -32,6 +32,9 @@ const LOST: &str = "The process that ran this call is gone, and its result with 
 impl Actor {
     /// Begins the next piece of work, or stores why there is none: open calls come before a new model call.
     pub(crate) async fn advance(&mut self) -> Result<(), StoreError> {
+        if self.begin_hooks() {
+            return Ok(());
+        }
         if !self.state.open_calls.is_empty() {
             return self.execute().await;
         }
@@ -231,6 +234,7 @@ impl Actor {
                 )
                 .await
             }
+            Outcome::Hooked(verdicts) => self.take_verdicts(verdicts).await,
             Outcome::Tool { call, update } => self.take_tool(&call, update).await,
         }
     }
@@ -249,7 +253,7 @@ impl Actor {
         self.record(drafts).await
     }
 
-    fn may_repeat(&self, call: &OpenCall) -> bool {
+    pub(super) fn may_repeat(&self, call: &OpenCall) -> bool {
         let name = &call.event.tool_name;
         match self.host.get(name) {
             Some(tool) => tool.may_repeat(),
@@ -292,9 +296,7 @@ impl Actor {
         drafts.extend(events);
         drafts.extend(review);
         match turn {
-            Turn::Answers if all_seen => {
-                drafts.extend(self.status_after(Trigger::Finish));
-            }
+            Turn::Answers if all_seen => drafts.extend(self.finish()),
             Turn::Silent if self.state.silent_replies + 1 >= MAX_SILENT_REPLIES => {
                 drafts.extend(self.status_after(Trigger::Stick));
             }
@@ -306,7 +308,7 @@ impl Actor {
     }
 
     /// The event that tools have spent something, if they have.
-    fn spent(&self) -> Option<Draft> {
+    pub(super) fn spent(&self) -> Option<Draft> {
         let spent = self.spending.take();
         let add = |stats: Stats, used: &ModelUse| match used {
             ModelUse::Reply {
@@ -396,12 +398,15 @@ impl Actor {
                 let observed = matches!(update, Update::Ended(CallOutcome::Observed { .. }));
                 let switch_to = switched_to(&update);
                 let mut drafts: Vec<_> = self.spent().into_iter().collect();
-                drafts.extend(result_of(call, update));
+                let mut result = result_of(call, update);
+                drafts.extend(self.add_path_rules(call, result.as_mut()));
+                self.tell_hooks(call, result.as_ref());
+                drafts.extend(result);
                 self.losses = 0;
                 // A message that came meanwhile has not been answered, and a call that a person changed comes behind.
                 let is_last = self.state.open_calls.len() == 1 && !self.state.view.has_waiting();
                 if call.event.tool_name == "finish" && observed && is_last {
-                    drafts.extend(self.status_after(Trigger::Finish));
+                    drafts.extend(self.finish());
                 }
                 self.record(drafts).await?;
                 self.world.reached(Point::BeforeAcknowledge);

@@ -124,6 +124,10 @@ impl Actor {
             Some(connecting @ Work::Connect { .. }) => self.work = Some(connecting),
             Some(Work::Summary { .. }) => self.tell_condensed(|| Err(CommandError::Interrupted)),
             Some(Work::Calls(calls)) => return self.stop_calls(calls).await,
+            Some(Work::Hooks { future, cancel }) => {
+                cancel.cancel();
+                let _ = tokio::time::timeout(STOP_GRACE, future).await; // nobody asks any more what they say
+            }
             // The executor finishes a record without us.
             Some(Work::Record { .. }) | None => {}
         }

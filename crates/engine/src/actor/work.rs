@@ -9,10 +9,12 @@ use deft_types::{DeltaKind, EventId, McpServerStatus};
 use deft_workspace::{Workspace, WorkspaceError};
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use tokio_util::sync::CancellationToken;
 
 use super::calls::Calls;
 use crate::condense;
 use crate::conversation::Outfit;
+use crate::hook_run::Verdict;
 use crate::live::{Broadcast, Live};
 use crate::state::OpenCall;
 use crate::world::{Point, World};
@@ -32,6 +34,11 @@ pub(crate) enum Work {
     Record {
         future: BoxFuture<'static, Outcome>,
     },
+    /// Ends early and still answers when it is cancelled.
+    Hooks {
+        future: BoxFuture<'static, Outcome>,
+        cancel: CancellationToken,
+    },
     Calls(Calls),
 }
 
@@ -50,6 +57,8 @@ pub(crate) enum Outcome {
     Connected(Result<(Client, Vec<McpServerStatus>), ConnectError>),
     /// The workspace was recorded before a turn changes it, or after, or could not be.
     Recorded(Option<CheckpointId>),
+    /// Hooks have run.
+    Hooked(Vec<Verdict>),
     Tool {
         call: OpenCall,
         update: Update,
@@ -96,7 +105,8 @@ impl Work {
             Self::Model { future, .. }
             | Self::Summary { future }
             | Self::Connect { future }
-            | Self::Record { future } => Some(future.await),
+            | Self::Record { future }
+            | Self::Hooks { future, .. } => Some(future.await),
             Self::Calls(calls) => calls.next().await,
         }
     }

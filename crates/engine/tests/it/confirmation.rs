@@ -1,6 +1,6 @@
 //! Actions that wait for a person's word.
 
-use deft_engine::{Answer, CommandError, Conversation, Safety};
+use deft_engine::{AllowScope, Answer, CommandError, Conversation, Safety, allow_rules};
 use deft_types::{
     ActionId, ConfirmationPolicy, EventBody, SecurityAnalyzer, SecurityRisk, Status, ToolCall, text_of,
 };
@@ -163,4 +163,65 @@ async fn the_policy_can_be_changed_and_the_log_remembers_it() {
     let state = desk.rebuilt().await;
     assert_eq!(state.policy, Some(ConfirmationPolicy::NeverConfirm));
     assert_eq!(state.analyzer, Some(Some(SecurityAnalyzer::Model)));
+}
+
+/// Two commands a reply, three replies.
+const AGAIN: &str = r"
+- tool_calls: [{name: terminal, arguments: {command: git status; echo one >> ran}}]
+- tool_calls: [{name: terminal, arguments: {command: echo two >> ran}}]
+- tool_calls: [{name: terminal, arguments: {command: rm -rf /}}]
+- text: done
+";
+
+#[tokio::test]
+async fn what_was_allowed_is_not_asked_for_again_and_a_catastrophe_always_is() {
+    let desk = Desk::new(AGAIN).await;
+    let conversation = opened(&desk, always()).await;
+    conversation
+        .allow("echo one >> ran", AllowScope::Conversation)
+        .await
+        .unwrap();
+    conversation.allow("rm", AllowScope::Project).await.unwrap();
+    // One of two commands is covered: that is not enough.
+    assert_eq!(
+        desk.run(&conversation).await.status,
+        Status::WaitingForConfirmation
+    );
+    conversation
+        .allow("git status", AllowScope::Project)
+        .await
+        .unwrap();
+    conversation
+        .allow("echo two >> ran", AllowScope::Project)
+        .await
+        .unwrap();
+    conversation.run().await.unwrap();
+    // The second command ran unasked; the third waits although it is covered.
+    assert_eq!(
+        settled(&conversation).await.status,
+        Status::WaitingForConfirmation
+    );
+    assert_eq!(desk.file("ran"), "one\ntwo\n");
+    assert_eq!(desk.rebuilt().await, conversation.inspect().await.unwrap());
+
+    let rules = allow_rules(desk.store.as_ref(), desk.id).await.unwrap();
+    let rules: Vec<_> = rules
+        .iter()
+        .map(|allowed| (allowed.rule.as_str(), allowed.scope))
+        .collect();
+    let project = |rule| (rule, AllowScope::Project);
+    let own = ("echo one >> ran", AllowScope::Conversation);
+    assert_eq!(
+        rules,
+        [
+            own,
+            project("rm"),
+            project("git status"),
+            project("echo two >> ran")
+        ]
+    );
+    assert!(conversation.disallow("rm".to_owned()).await.unwrap());
+    assert!(!conversation.disallow("rm".to_owned()).await.unwrap());
+    let refused = conversation.allow("sudo", AllowScope::Project).await.unwrap_err();
+    assert!(matches!(refused, CommandError::BadRule(_)), "{refused}");
 }

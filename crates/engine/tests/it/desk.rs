@@ -5,7 +5,9 @@ use std::fs;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
-use deft_engine::{Conversation, Limits, Memory, Outfit, Parts, Progress, RealWorld, Safety, State, load};
+use deft_engine::{
+    Conversation, Extensions, Limits, Memory, Outfit, Parts, Progress, RealWorld, Safety, State, load,
+};
 use deft_executor::Executor;
 use deft_llm::{Delta, Model, ModelError, ModelProfile, ModelSettings, Request, RetryPolicy, with_retries};
 use deft_store::{NewConversation, Options, Owner, SqliteStore, Store};
@@ -118,6 +120,7 @@ impl Desk {
             safety: Safety::default(),
             memory: Memory::default(),
             outfit: Outfit::default(),
+            extensions: Extensions::default(),
         }
     }
 

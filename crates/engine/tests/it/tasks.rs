@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use deft_engine::{Conversation, SubAgent, SubAgentKind, SubAgents};
+use deft_engine::{Conversation, Extensions, SubAgent, SubAgentKind, SubAgents};
+use deft_skills::{AgentDefinition, Origin};
 use deft_types::{EventBody, Money, Observation, Status, text_of};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -23,11 +24,12 @@ impl SubAgents for Others {
     fn open<'a>(
         &'a self,
         kind: &'a str,
+        definition: Option<&'a AgentDefinition>,
         _: Option<&'a str>,
         budget: Option<Money>,
     ) -> BoxFuture<'a, Result<SubAgent, String>> {
         async move {
-            if kind != "general-purpose" {
+            if kind != "general-purpose" && definition.is_none() {
                 return Err(format!("there is no kind '{kind}'"));
             }
             let mut limits = Desk::limits();
@@ -97,4 +99,34 @@ async fn an_interrupt_reaches_the_agent_that_has_the_task() {
     conversation.interrupt().await.unwrap();
     assert_eq!(settled(&conversation).await.status, Status::Paused);
     assert_paired(&desk.events().await);
+}
+
+#[tokio::test]
+async fn an_agent_that_somebody_defined_is_found_and_takes_only_what_it_declares() {
+    let written = "---\ndescription: Reviews code\ninput_schema: {type: object, properties: {branch: {type: string}}, required: [branch]}\n---\nBe strict.";
+    let reviewer = AgentDefinition::parse("/h/agents/reviewer.md", written, Origin::User).unwrap();
+    let others = Others(Desk::new("[{text: it is fine}]").await);
+    let asked = others.0.model.clone();
+    let script = r"
+- tool_calls: [{name: task, arguments: {prompt: look, subagent_type: reviewer}}]
+- tool_calls: [{name: task, arguments: {prompt: look, subagent_type: reviewer, parameters: {branch: main}}}]
+- text: all done
+";
+    let desk = Desk::new(script).await;
+    let mut parts = desk.parts(Desk::limits()).await;
+    parts.agents = Some(Arc::new(others));
+    parts.extensions = Extensions {
+        agents: vec![reviewer],
+        ..Extensions::default()
+    };
+    let conversation = Conversation::open(parts).await.unwrap();
+    desk.run(&conversation).await;
+    let prompt = text_of(&desk.model.requests.lock().unwrap()[0].messages[0].content);
+    assert!(prompt.contains("- reviewer (agent): Reviews code"), "{prompt}");
+    let requests = asked.requests.lock().unwrap();
+    assert_eq!(requests.len(), 1, "the first had no branch");
+    assert_eq!(
+        text_of(&requests[0].messages[1].content),
+        "look\n\nParameters: {\"branch\":\"main\"}"
+    );
 }

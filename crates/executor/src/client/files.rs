@@ -2,7 +2,7 @@
 
 use super::Client;
 use super::work::{Download, End, Upload};
-use crate::files::{Entry, EntryPage, FileRequest, Page};
+use crate::files::{Entry, EntryPage, FileRequest, GatheredFile, Page};
 use crate::request_error::RequestError;
 use crate::work::Work;
 
@@ -24,6 +24,24 @@ impl Client {
         let (path, name) = (path.to_owned(), name.to_owned());
         self.ask(Work::File(FileRequest::Search { path, name, page }))
             .await
+    }
+
+    /// The texts of files that have one of `names`, wherever they are, and what lies below `folders`: files whose
+    /// names end with one of `endings` are read, the others only named.
+    pub async fn gather(
+        &self,
+        names: &[&str],
+        folders: &[&str],
+        endings: &[&str],
+    ) -> Result<Vec<GatheredFile>, RequestError> {
+        let own = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect();
+        let (names, folders, endings) = (own(names), own(folders), own(endings));
+        self.ask(Work::File(FileRequest::Gather {
+            names,
+            folders,
+            endings,
+        }))
+        .await
     }
 
     /// Makes a directory and those on the way to it.

@@ -9,8 +9,8 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use deft_tools::{Family, MaskedStream, SHELL_VARIABLE, Secrets};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process_group, waitpgid};
-use tokio::io::{AsyncRead, AsyncReadExt};
-use tokio::process::Command;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::process::{ChildStdin, Command};
 use tokio_util::sync::CancellationToken;
 
 use super::log::OutputLog;
@@ -32,6 +32,7 @@ const MAX_LEFTOVERS: usize = 256;
 pub(super) struct Child {
     process: tokio::process::Child,
     family: Family,
+    input: Option<String>,
 }
 
 impl Child {
@@ -40,6 +41,7 @@ impl Child {
         directory: &OwnedFd,
         env: Vec<(String, String)>,
         mark: String,
+        input: Option<String>,
     ) -> Result<Self, RequestError> {
         // A group, to be ended together, but no session of its own: by that the terminal knows its orphans.
         let process = Command::new("/bin/sh")
@@ -49,7 +51,11 @@ impl Child {
             .envs(env)
             .env(SHELL_VARIABLE, &mark)
             .process_group(0)
-            .stdin(Stdio::null())
+            .stdin(if input.is_some() {
+                Stdio::piped()
+            } else {
+                Stdio::null()
+            })
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .kill_on_drop(true)
@@ -59,7 +65,11 @@ impl Child {
             name: mark,
             shell: process.id(),
         };
-        Ok(Self { process, family })
+        Ok(Self {
+            process,
+            family,
+            input,
+        })
     }
 
     /// Waits for the end, or brings it about.
@@ -72,9 +82,11 @@ impl Child {
         leftovers: &Leftovers,
     ) -> Ended {
         let (stdout, stderr) = (self.process.stdout.take(), self.process.stderr.take());
+        let (stdin, input) = (self.process.stdin.take(), self.input.take());
         let cut = CancellationToken::new();
         let mut pumped = pin!(async {
             tokio::join!(
+                feed(stdin, input, &cut),
                 pump(stdout, OutputChannel::Stdout, log, secrets, &cut),
                 pump(stderr, OutputChannel::Stderr, log, secrets, &cut)
             )
@@ -122,6 +134,16 @@ fn exit_code(status: ExitStatus) -> i32 {
         .code()
         .or_else(|| status.signal().map(|signal| -signal))
         .unwrap_or(-1)
+}
+
+/// Gives a command what it may read; it need not.
+async fn feed(stdin: Option<ChildStdin>, input: Option<String>, cut: &CancellationToken) {
+    if let (Some(mut stdin), Some(input)) = (stdin, input) {
+        tokio::select! {
+            _ = stdin.write_all(input.as_bytes()) => {}
+            () = cut.cancelled() => {}
+        }
+    }
 }
 
 /// Carries what is written to the log, without secrets, until its end or until it is cut.

@@ -365,3 +365,56 @@ async fn who_waits_for_an_answer_when_the_connection_breaks_is_told() {
     assert_eq!(upload.finish().await, Err(RequestError::Lost));
     assert_eq!(client.stat("file").await, Err(RequestError::Lost));
 }
+
+#[tokio::test]
+async fn texts_for_agents_are_gathered_from_all_over_the_workspace() {
+    let place = Place::new();
+    let client = place.connect().await;
+    let outside = tempfile::tempdir().unwrap();
+    fs::write(outside.path().join("secret.md"), "not yours").unwrap();
+    for (path, text) in [
+        (".gitignore", "vendor\n.agents\n"),
+        ("AGENTS.md", "top"),
+        ("web/agents.MD", "nested"),
+        ("vendor/AGENTS.md", "ignored"),
+        ("web/other.md", "not asked for"),
+        (".agents/skills/a/SKILL.md", "a skill"),
+        (".agents/skills/a/scripts/run.sh", "echo"),
+    ] {
+        write(&client, path, text).await.unwrap();
+    }
+    fs::create_dir(place.root.path().join(".git")).unwrap();
+    fs::write(place.root.path().join(".agents/skills/b.md"), [0xff, 0xfe]).unwrap();
+    symlink(
+        outside.path().join("secret.md"),
+        place.root.path().join(".agents/skills/c.md"),
+    )
+    .unwrap();
+    symlink("AGENTS.md", place.root.path().join("CLAUDE.md")).unwrap();
+
+    let found = client
+        .gather(
+            &["agents.md", "claude.md"],
+            &[".agents/skills", "missing"],
+            &[".md"],
+        )
+        .await
+        .unwrap();
+    let root = place.root.path().display().to_string();
+    let found: Vec<_> = found
+        .iter()
+        .map(|file| (file.path.strip_prefix(&root).unwrap(), file.text.as_deref()))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            ("/AGENTS.md", Some("top")),
+            ("/CLAUDE.md", Some("top")),
+            ("/web/agents.MD", Some("nested")),
+            ("/.agents/skills/a/SKILL.md", Some("a skill")),
+            ("/.agents/skills/a/scripts/run.sh", None),
+            ("/.agents/skills/b.md", None),
+            ("/.agents/skills/c.md", None),
+        ]
+    );
+}

@@ -240,3 +240,18 @@ async fn no_command_shows_a_secret() {
         ("<secret-hidden>\n", "<secret-hidden>\n")
     );
 }
+
+#[tokio::test]
+async fn a_command_reads_what_it_is_given_and_need_not() {
+    let place = Place::new();
+    let client = place.connect().await;
+    let long = "x".repeat(1 << 20);
+    let with_input = |command: &str| ShellCommand {
+        input: Some(long.clone()),
+        ..shell(command)
+    };
+    assert_eq!(run(&client, with_input("wc -c")).await.stdout.trim(), "1048576");
+    let seen = run(&client, with_input("echo done")).await;
+    assert_eq!((seen.stdout.as_str(), seen.ended.exit_code), ("done\n", 0));
+    assert_eq!(run(&client, shell("cat; echo end")).await.stdout, "end\n");
+}

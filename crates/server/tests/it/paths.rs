@@ -9,7 +9,27 @@ const CONTRACT: &str = include_str!("../data/contract_paths.txt");
 const NOT_OURS: [(&str, &str); 0] = [];
 
 /// What we have and the contract has not, and why.
-const ONLY_OURS: [(&str, &str); 12] = [
+const ONLY_OURS: &[(&str, &str)] = &[
+    (
+        "GET /api/conversations/{}/trust",
+        "what a project would run by itself",
+    ),
+    (
+        "POST /api/conversations/{}/trust",
+        "what a project would run by itself",
+    ),
+    (
+        "GET /api/conversations/{}/allow_rules",
+        "what a person has allowed once and for all",
+    ),
+    (
+        "POST /api/conversations/{}/allow_rules",
+        "what a person has allowed once and for all",
+    ),
+    (
+        "DELETE /api/conversations/{}/allow_rules",
+        "what a person has allowed once and for all",
+    ),
     ("GET /api/app", "what our own app offers to begin with"),
     (
         "POST /api/app/demo",

@@ -1,0 +1,106 @@
+//! Skills that are brought in: by the words of a message, or by a file that is touched.
+
+use std::time::Duration;
+
+use deft_skills::Injection;
+use deft_types::{Action, Content, EventBody, Message, MessageEvent, Source};
+use serde_json::json;
+
+use super::Actor;
+use crate::extensions::FindError;
+use crate::state::{self, OpenCall, key};
+use crate::task_tool;
+use crate::turn::Draft;
+
+/// How long reading the skills of a workspace may take, which has to be made first perhaps.
+const FIND_LIMIT: Duration = Duration::from_secs(300);
+
+impl Actor {
+    /// Finds what people have added, once; gives what is to be noted of it. What is in a workspace that cannot be
+    /// reached is left out: the first call says why that is.
+    pub(super) async fn find_extensions(&mut self) -> Option<Draft> {
+        if self.shelf.is_filled() {
+            return None;
+        }
+        let find = self.extensions.find(self.workspace.as_ref(), self.store.as_ref());
+        let found = tokio::time::timeout(FIND_LIMIT, find).await;
+        let found = found
+            .map_err(|_| "it takes too long".to_owned())
+            .and_then(|found| found.map_err(|error: FindError| error.to_string()));
+        let mut found = found.unwrap_or_else(|error| {
+            tracing::warn!(%error, "what the workspace adds to the agent cannot be read");
+            self.extensions.own()
+        });
+        self.hooks = std::mem::take(&mut found.hooks);
+        let undecided = std::mem::take(&mut found.undecided);
+        self.shelf.fill(found);
+        let told = state::update(key::UNDECIDED, json!(undecided));
+        (undecided != self.state.undecided).then(|| Draft::new(Source::Environment, told))
+    }
+
+    /// The parts of the prompt that tell of skills.
+    pub(super) fn skills_in_prompt(&self) -> Vec<String> {
+        let stock = self.shelf.stock();
+        let role = self.extensions.instructions.as_ref();
+        let role = role.map(|text| format!("<role>\n{text}\n</role>"));
+        [
+            stock.skills.repo_context(),
+            stock.skills.catalogue(),
+            task_tool::catalogue(&stock.agents).filter(|_| self.host.get("task").is_some()),
+            role,
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+
+    /// A message of the user's with the skills that its words bring in, each once a conversation.
+    pub(super) fn with_skills(&self, message: Message) -> MessageEvent {
+        let stock = self.shelf.stock();
+        let triggered = |text: &str| stock.skills.triggered_by(text, &self.state.activated_skills);
+        let brought_in = triggered(&message.plain_text());
+        let (names, texts) = names_and_texts(brought_in);
+        MessageEvent {
+            activated_skills: names,
+            extended_content: texts,
+            ..MessageEvent::new(message)
+        }
+    }
+
+    /// Adds the rules for the file that a call has touched to its result, each once a conversation; gives what is to be
+    /// noted of that.
+    pub(super) fn add_path_rules(&self, call: &OpenCall, result: Option<&mut Draft>) -> Option<Draft> {
+        let path = call.event.action.as_ref().and_then(touched_file)?;
+        let EventBody::Observation(observed) = &mut result?.body else {
+            return None;
+        };
+        let mut given = self.state.path_rules.clone();
+        let (names, texts) = names_and_texts(self.shelf.stock().skills.for_path(path, &given));
+        if names.is_empty() {
+            return None;
+        }
+        observed.extended_content.extend(texts);
+        given.extend(names);
+        let told = state::update(key::PATH_RULES, json!(given));
+        Some(Draft::new(Source::Environment, told))
+    }
+}
+
+fn names_and_texts(brought_in: Vec<Injection>) -> (Vec<String>, Vec<Content>) {
+    brought_in
+        .into_iter()
+        .map(|injection| (injection.skill, Content::text(injection.text)))
+        .unzip()
+}
+
+/// The file that an action is about, if it is about one.
+fn touched_file(action: &Action) -> Option<&str> {
+    match action {
+        Action::FileEditor(action) => Some(&action.path),
+        Action::PlanningFileEditor(action) => Some(&action.path),
+        Action::Edit(action) => Some(&action.file_path),
+        Action::ReadFile(action) => Some(&action.file_path),
+        Action::WriteFile(action) => Some(&action.file_path),
+        _ => None,
+    }
+}

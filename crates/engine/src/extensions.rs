@@ -1,0 +1,191 @@
+//! What people add to an agent, and how it is found.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use deft_executor::{GatheredFile, RequestError};
+use deft_skills::{
+    AGENT_FOLDERS, AgentDefinition, Files, PROJECT_FOLDERS, Roots, Skills, agent_file_names, without_doubles,
+};
+use deft_store::{Store, StoreError};
+use deft_workspace::Workspace;
+
+use crate::actor::{ConnectError, connected};
+use crate::hooks::HookConfig;
+use crate::skills::SkillSources;
+use crate::trust::{self, Decisions, HOOKS_FILE, Provided};
+
+/// How the names of files end that are read.
+const ENDINGS: [&str; 2] = [".md", ".json"];
+
+/// What the user and the project add to the agent of a conversation.
+#[derive(Clone, Default)]
+pub struct Extensions {
+    /// Instructions for certain kinds of work. Without any sources the agent knows nothing of skills.
+    pub skills: Option<SkillSources>,
+    /// What runs when the agent does something.
+    pub hooks: HookConfig,
+    /// Whether the project's hooks run as well, once they are trusted.
+    pub project_hooks: OfProject,
+    /// Agents that can be given tasks, beside those that the project defines.
+    pub agents: Vec<AgentDefinition>,
+    /// How the agent is to go about its task, if it is one of a kind.
+    pub instructions: Option<String>,
+}
+
+/// Whether something of the workspace counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OfProject {
+    /// It does.
+    Used,
+    /// It does not.
+    #[default]
+    LeftOut,
+}
+
+/// All that was found.
+#[derive(Default)]
+pub(crate) struct Found {
+    pub(crate) skills: Skills,
+    pub(crate) hooks: HookConfig,
+    pub(crate) agents: Vec<AgentDefinition>,
+    /// What people have decided about things of the project.
+    pub(crate) decisions: Decisions,
+    /// What they have not decided about.
+    pub(crate) undecided: Vec<Provided>,
+    /// The workspace, as its executor names it.
+    pub(crate) workspace: String,
+}
+
+/// Why the files of a workspace cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum FindError {
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    #[error(transparent)]
+    Request(#[from] RequestError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Extensions {
+    /// Whether anything of the workspace counts.
+    fn reads_project(&self) -> bool {
+        let skills = self.skills.as_ref().map(|skills| skills.project);
+        skills == Some(OfProject::Used) || self.project_hooks == OfProject::Used
+    }
+
+    /// What was brought along.
+    pub(crate) fn own(&self) -> Found {
+        let sources = self.skills.as_ref();
+        Found {
+            skills: sources
+                .map(|sources| sources.joined(Skills::default()))
+                .unwrap_or_default(),
+            hooks: self.hooks.clone(),
+            agents: self.agents.clone(),
+            ..Found::default()
+        }
+    }
+
+    /// What was brought along, and what is in the workspace, which only the executor reads.
+    pub(crate) async fn find(
+        &self,
+        workspace: &dyn Workspace,
+        store: &dyn Store,
+    ) -> Result<Found, FindError> {
+        let mut found = self.own();
+        if !self.reads_project() {
+            return Ok(found);
+        }
+        let client = connected(workspace).await?;
+        let folders = [PROJECT_FOLDERS, AGENT_FOLDERS, &[HOOKS_FILE]].concat();
+        let files = client.gather(&agent_file_names(), &folders, &ENDINGS).await?;
+        let files = Gathered::from(files);
+        found.workspace.clone_from(&client.hello().workspace);
+        found.decisions = Decisions::load(store).await?;
+        if let Some(sources) = self
+            .skills
+            .as_ref()
+            .filter(|skills| skills.project == OfProject::Used)
+        {
+            let roots = Roots {
+                workspace: Some(found.workspace.clone()),
+                ..Roots::default()
+            };
+            found.skills = sources.joined(Skills::load(&files, &roots).0);
+        }
+        if self.project_hooks == OfProject::Used {
+            found.add_hooks(&files);
+            found.add_agents(&files);
+        }
+        let running = found
+            .skills
+            .all()
+            .iter()
+            .filter_map(|skill| trust::of_skill(skill, &found.workspace));
+        let running: Vec<_> = running.collect();
+        found.undecided.extend(running);
+        let decisions = &found.decisions;
+        found
+            .undecided
+            .retain(|provided| decisions.about(&provided.fingerprint).is_none());
+        Ok(found)
+    }
+}
+
+impl Found {
+    /// Adds the project's hooks, if they may run.
+    fn add_hooks(&mut self, files: &Gathered) {
+        let Some((text, provided)) = trust::hooks(files, &self.workspace) else {
+            return;
+        };
+        if !self.decisions.allow(&provided.fingerprint) {
+            self.undecided.push(provided);
+            return;
+        }
+        let parsed = serde_json::from_str(&text).map_err(|error| error.to_string());
+        match parsed.and_then(|value| HookConfig::parse(&value).map_err(|error| error.to_string())) {
+            Ok(hooks) => self.hooks = std::mem::take(&mut self.hooks).and(hooks),
+            Err(error) => tracing::warn!(%error, "the project's hooks cannot be used"),
+        }
+    }
+}
+
+impl Found {
+    /// Adds the agents that the project defines, if they may be used.
+    fn add_agents(&mut self, files: &Gathered) {
+        let (defined, mut own) = (trust::agents(files, &self.workspace), Vec::new());
+        for (agent, provided) in defined {
+            if self.decisions.allow(&provided.fingerprint) {
+                own.push(agent);
+            } else {
+                self.undecided.push(provided);
+            }
+        }
+        self.agents = without_doubles(own.into_iter().chain(std::mem::take(&mut self.agents)));
+    }
+}
+
+/// Files that an executor has sent.
+struct Gathered(BTreeMap<String, Option<String>>);
+
+impl From<Vec<GatheredFile>> for Gathered {
+    fn from(files: Vec<GatheredFile>) -> Self {
+        Self(files.into_iter().map(|file| (file.path, file.text)).collect())
+    }
+}
+
+impl Files for Gathered {
+    fn list(&self, directory: &str) -> Vec<String> {
+        let start = format!("{}/", directory.trim_end_matches('/'));
+        let below = self.0.keys().filter(|path| path.starts_with(&start));
+        below.cloned().collect()
+    }
+
+    fn read(&self, path: &str) -> io::Result<String> {
+        let text = self.0.get(path).ok_or(io::ErrorKind::NotFound)?;
+        text.clone()
+            .ok_or_else(|| io::Error::other("it is no text, or leads out of the workspace"))
+    }
+}

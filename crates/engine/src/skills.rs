@@ -1,0 +1,73 @@
+//! The skills of a conversation: those of its workspace, and those brought along.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use deft_skills::{AgentDefinition, Origin, Skill, Skills};
+
+use crate::extensions::{Found, OfProject};
+use crate::trust::{self, Decisions};
+
+/// Where the skills of a conversation come from.
+#[derive(Clone, Debug, Default)]
+pub struct SkillSources {
+    /// Whether those of the workspace count.
+    pub project: OfProject,
+    /// Others, which count where the workspace has none of the same name.
+    pub others: Vec<Skill>,
+    /// The names of those that somebody does not want.
+    pub disabled: Vec<String>,
+}
+
+impl SkillSources {
+    /// All of them, those of the project first.
+    pub(crate) fn joined(&self, project: Skills) -> Skills {
+        project.and(self.others.iter().cloned()).without(&self.disabled)
+    }
+}
+
+/// The skills as the tools of a conversation know them.
+#[derive(Clone, Default)]
+pub(crate) struct Shelf(Arc<Mutex<Option<Arc<Stock>>>>);
+
+/// What is on the shelf.
+#[derive(Default)]
+pub(crate) struct Stock {
+    pub(crate) skills: Skills,
+    pub(crate) agents: Vec<AgentDefinition>,
+    decisions: Decisions,
+    workspace: String,
+}
+
+impl Stock {
+    /// Whether a skill may run commands: the user's own may, the project's once somebody has agreed.
+    pub(crate) fn may_run(&self, skill: &Skill) -> bool {
+        match skill.origin {
+            Origin::User => true,
+            Origin::Client => false,
+            Origin::Project => trust::of_skill(skill, &self.workspace)
+                .is_some_and(|provided| self.decisions.allow(&provided.fingerprint)),
+        }
+    }
+}
+
+impl Shelf {
+    pub(crate) fn fill(&self, found: Found) {
+        let stock = Stock {
+            skills: found.skills,
+            agents: found.agents,
+            decisions: found.decisions,
+            workspace: found.workspace,
+        };
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(stock));
+    }
+
+    pub(crate) fn is_filled(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
+    /// All there is; nothing before it was found.
+    pub(crate) fn stock(&self) -> Arc<Stock> {
+        let shelf = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        shelf.clone().unwrap_or_default()
+    }
+}

@@ -1,0 +1,172 @@
+//! What a repository brings along that would run by itself, and what a person has decided about it.
+//!
+//! A decision is bound to the very text: when that changes, it has to be made again.
+
+use std::collections::BTreeMap;
+
+use deft_skills::{AGENT_FOLDERS, AgentDefinition, Files, Origin, Roots, Skill, Skills, agents_in};
+use deft_store::{Store, StoreError};
+use ring::digest::{SHA256, digest};
+use serde::{Deserialize, Serialize};
+
+/// Where a project keeps its hooks.
+pub(crate) const HOOKS_FILE: &str = ".openhands/hooks.json";
+/// Where decisions are kept, before the fingerprint.
+const FOLDER: &str = "trust/";
+/// How often a change is tried again when another was faster.
+const MAX_TRIES: usize = 16;
+
+/// Something of a repository that runs commands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Provided {
+    /// What it is.
+    pub kind: ProvidedKind,
+    /// Its file, seen from the workspace.
+    pub path: String,
+    /// The digest of what it is, where and in which words.
+    pub fingerprint: String,
+}
+
+/// What a repository can bring along.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProvidedKind {
+    /// Commands that run when the agent does something.
+    Hooks,
+    /// Instructions with commands in them.
+    Skill,
+    /// Agents that can be given tasks.
+    Agent,
+}
+
+impl ProvidedKind {
+    /// In a word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Hooks => "hooks",
+            Self::Skill => "skill",
+            Self::Agent => "agent",
+        }
+    }
+}
+
+/// What a person has decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    /// It may run.
+    Allow,
+    /// It may not, and is not asked about again.
+    Deny,
+}
+
+/// What has been decided, by fingerprint.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Decisions(BTreeMap<String, Decision>);
+
+impl Decisions {
+    /// All that were ever made.
+    pub async fn load(store: &dyn Store) -> Result<Self, StoreError> {
+        let kept = store.documents(FOLDER).await?;
+        let decisions = kept.into_iter().filter_map(|(key, text)| {
+            let decision = serde_json::from_str(&text).ok()?; // a later version's is none
+            Some((key.strip_prefix(FOLDER)?.to_owned(), decision))
+        });
+        Ok(Self(decisions.collect()))
+    }
+
+    /// What was decided about something.
+    pub fn about(&self, fingerprint: &str) -> Option<Decision> {
+        self.0.get(fingerprint).copied()
+    }
+
+    pub(crate) fn allow(&self, fingerprint: &str) -> bool {
+        self.about(fingerprint) == Some(Decision::Allow)
+    }
+}
+
+/// Keeps a decision, or forgets it.
+pub async fn decide(
+    store: &dyn Store,
+    fingerprint: &str,
+    decision: Option<Decision>,
+) -> Result<(), StoreError> {
+    let key = format!("{FOLDER}{fingerprint}");
+    let after = decision.map(|decision| serde_json::json!(decision).to_string());
+    for _ in 0..MAX_TRIES {
+        let before = store.document(&key).await?;
+        if store.swap_document(key.clone(), before, after.clone()).await? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// What a workspace brings along.
+pub fn provided(files: &impl Files, workspace: &str) -> Vec<Provided> {
+    let roots = Roots {
+        workspace: Some(workspace.to_owned()),
+        ..Roots::default()
+    };
+    let skills = Skills::load(files, &roots).0;
+    let skills = skills.all().iter().filter_map(|skill| of_skill(skill, workspace));
+    let agents = agents(files, workspace).into_iter().map(|(_, agent)| agent);
+    hooks(files, workspace)
+        .into_iter()
+        .map(|(_, hooks)| hooks)
+        .chain(skills)
+        .chain(agents)
+        .collect()
+}
+
+/// The text of a project's hooks, if it has some.
+pub(crate) fn hooks(files: &impl Files, workspace: &str) -> Option<(String, Provided)> {
+    let text = files.read(&format!("{workspace}/{HOOKS_FILE}")).ok()?;
+    let provided = Provided {
+        kind: ProvidedKind::Hooks,
+        path: HOOKS_FILE.to_owned(),
+        fingerprint: fingerprint(ProvidedKind::Hooks, HOOKS_FILE, &text),
+    };
+    Some((text, provided))
+}
+
+/// A skill of the project that runs commands.
+pub(crate) fn of_skill(skill: &Skill, workspace: &str) -> Option<Provided> {
+    if skill.origin != Origin::Project || !skill.runs_commands() {
+        return None;
+    }
+    let path = skill
+        .path
+        .strip_prefix(workspace)
+        .unwrap_or(&skill.path)
+        .trim_start_matches('/');
+    Some(Provided {
+        kind: ProvidedKind::Skill,
+        path: path.to_owned(),
+        fingerprint: fingerprint(ProvidedKind::Skill, path, &skill.body),
+    })
+}
+
+/// The agents that a project defines.
+pub(crate) fn agents(files: &impl Files, workspace: &str) -> Vec<(AgentDefinition, Provided)> {
+    let folders = AGENT_FOLDERS.iter().map(|folder| format!("{workspace}/{folder}"));
+    let agents = folders.flat_map(|folder| agents_in(files, &folder, Origin::Project));
+    let with_entry = |agent: AgentDefinition| {
+        let path = agent.path.strip_prefix(workspace).unwrap_or(&agent.path);
+        let path = path.trim_start_matches('/').to_owned();
+        let text = files.read(&agent.path).unwrap_or_default();
+        let provided = Provided {
+            kind: ProvidedKind::Agent,
+            fingerprint: fingerprint(ProvidedKind::Agent, &path, &text),
+            path,
+        };
+        (agent, provided)
+    };
+    agents.map(with_entry).collect()
+}
+
+fn fingerprint(kind: ProvidedKind, path: &str, text: &str) -> String {
+    let whole = serde_json::json!([kind, path, text]).to_string();
+    let digest = digest(&SHA256, whole.as_bytes());
+    digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,179 @@
+//! Hooks, with real commands in a real workspace.
+
+use deft_engine::{Conversation, Extensions, HookConfig};
+use deft_types::{Event, EventBody, HookExecutionEvent, Source, Status, text_of};
+use serde_json::{Value, json};
+
+use crate::desk::{Desk, assert_paired, say, settled};
+
+async fn opened(desk: &Desk, hooks: Value) -> Conversation {
+    let mut parts = desk.parts(Desk::limits()).await;
+    parts.extensions = Extensions {
+        hooks: HookConfig::parse(&hooks).unwrap(),
+        ..Extensions::default()
+    };
+    Conversation::open(parts).await.unwrap()
+}
+
+fn command(text: &str) -> Value {
+    json!([{"hooks": [{"command": text}]}])
+}
+
+fn executions(events: &[Event]) -> Vec<&HookExecutionEvent> {
+    let hooks = events.iter().filter_map(|event| match &event.body {
+        EventBody::HookExecution(hook) => Some(hook.as_ref()),
+        _ => None,
+    });
+    hooks.collect()
+}
+
+/// The last request to the model, in words.
+fn last_request(desk: &Desk) -> String {
+    let requests = desk.model.requests.lock().unwrap();
+    let messages = requests.last().unwrap().messages.iter();
+    messages
+        .map(|message| text_of(&message.content))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+#[tokio::test]
+async fn a_call_that_a_hook_refuses_does_not_run_and_the_model_hears_why() {
+    let script = r"
+- tool_calls:
+  - {name: terminal, arguments: {command: echo one > one}}
+  - {name: terminal, arguments: {command: echo two > two}}
+- text: done
+";
+    let desk = Desk::new(script).await;
+    let hooks = json!({
+        "PreToolUse": [
+            {"matcher": "file_editor", "hooks": [{"command": "exit 2"}]},
+            {"matcher": "terminal", "hooks": [{"command": "if grep -q one; then echo 'not one' >&2; exit 2; fi; exit 7"}]},
+        ],
+        "PostToolUse": command("cat > answered; echo $OPENHANDS_TOOL_NAME >> answered"),
+    });
+    let conversation = opened(&desk, hooks).await;
+    assert_eq!(desk.run(&conversation).await.status, Status::Finished);
+    assert_eq!(
+        (desk.file("one"), desk.file("two")),
+        (String::new(), "two\n".to_owned())
+    );
+    assert!(
+        desk.file("answered").contains(r#""event_type":"PostToolUse""#),
+        "{}",
+        desk.file("answered")
+    );
+    assert!(desk.file("answered").ends_with("terminal\n"));
+    assert!(last_request(&desk).contains("The call was not allowed: not one"));
+
+    let events = desk.events().await;
+    assert_paired(&events);
+    let rejection = events.iter().find_map(|event| match &event.body {
+        EventBody::UserReject(rejection) => Some(rejection.rejection_source.clone()),
+        _ => None,
+    });
+    assert_eq!(rejection.as_deref(), Some("hook"));
+    let told: Vec<_> = executions(&events)
+        .iter()
+        .map(|hook| {
+            (
+                hook.hook_event_type.as_str(),
+                hook.blocked,
+                hook.success,
+                hook.exit_code,
+            )
+        })
+        .collect();
+    let expected = [
+        ("PreToolUse", true, false, 2),
+        ("PreToolUse", false, false, 7),
+        ("PostToolUse", false, true, 0),
+    ];
+    assert_eq!(told, expected);
+    assert!(events.iter().any(|event| event.source == Source::Hook));
+    assert_eq!(desk.rebuilt().await, conversation.inspect().await.unwrap());
+}
+
+#[tokio::test]
+async fn hooks_add_to_what_the_user_says_or_end_the_run_before_the_model_is_asked() {
+    let desk = Desk::new("[{text: hello}]").await;
+    let answer = r#"if grep -q forbidden; then echo '{"decision": "deny", "reason": "no"}'; else echo '{"additionalContext": "be polite"}'; fi"#;
+    let hooks = json!({
+        "session_start": command(r#"echo '{"additionalContext": "welcome"}'"#),
+        "UserPromptSubmit": command(answer),
+    });
+    let conversation = opened(&desk, hooks).await;
+    desk.run(&conversation).await;
+    let asked = last_request(&desk);
+    assert!(
+        asked.contains("welcome") && asked.contains("be polite"),
+        "{asked}"
+    );
+    say(&conversation, "something forbidden").await;
+    conversation.run().await.unwrap();
+    assert_eq!(settled(&conversation).await.status, Status::Finished);
+    assert_eq!(desk.model.asked(), 1);
+    let events = desk.events().await;
+    let last = executions(&events);
+    let last = last.last().unwrap();
+    assert!(last.blocked && last.message_id.is_some() && last.reason.as_deref() == Some("no"));
+}
+
+#[tokio::test]
+async fn an_agent_that_wants_to_stop_goes_on_until_the_hooks_agree() {
+    let desk = Desk::new("[{text: done}, {text: really done}]").await;
+    let hooks = json!({
+        "Stop": command("test -e asked && exit 0; touch asked; echo 'run the tests' >&2; exit 2"),
+        "SessionEnd": command("echo ended > ended"),
+    });
+    let conversation = opened(&desk, hooks).await;
+    assert_eq!(desk.run(&conversation).await.status, Status::Finished);
+    assert_eq!(desk.model.asked(), 2);
+    assert!(last_request(&desk).contains("You are not done yet: run the tests"));
+    conversation.close(deft_engine::ExecutorFate::Keep).await;
+    assert_eq!(desk.file("ended"), "ended\n");
+}
+
+#[tokio::test]
+async fn a_question_to_the_model_decides_and_is_counted() {
+    // A question without history is answered with the first step, too.
+    let script = r#"
+- text: 'Certainly: {"decision": "deny", "reason": "too dangerous"}'
+  tool_calls: [{name: terminal, arguments: {command: echo one > one}}]
+- text: done
+"#;
+    let desk = Desk::new(script).await;
+    let hooks =
+        json!({"PreToolUse": [{"hooks": [{"type": "prompt", "prompt": "Refuse what writes files."}]}]});
+    let conversation = opened(&desk, hooks).await;
+    assert_eq!(desk.run(&conversation).await.status, Status::Finished);
+    assert_eq!(desk.file("one"), "");
+    let state = conversation.inspect().await.unwrap();
+    assert!(
+        format!("{:?}", state.stats).contains("prompt-hook:PreToolUse"),
+        "{:?}",
+        state.stats
+    );
+    assert_paired(&desk.events().await);
+}
+
+#[tokio::test]
+async fn an_interrupt_ends_a_hook() {
+    let desk =
+        Desk::new("[{tool_calls: [{name: terminal, arguments: {command: echo one > one}}]}, {text: done}]")
+            .await;
+    let hooks = json!({"PreToolUse": command("echo $$ > pid; exec sleep 600")});
+    let conversation = opened(&desk, hooks).await;
+    say(&conversation, "do it").await;
+    conversation.run().await.unwrap();
+    desk.wait_for_file("pid").await;
+    conversation.interrupt().await.unwrap();
+    assert_eq!(settled(&conversation).await.status, Status::Paused);
+    let process = format!("/proc/{}", desk.file("pid").trim());
+    while std::path::Path::new(&process).exists() {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    assert_eq!(desk.file("one"), "");
+    assert_paired(&desk.events().await);
+}

@@ -1,0 +1,273 @@
+//! Skills of a workspace and of the user, in a conversation.
+
+use std::fs;
+use std::sync::Arc;
+
+use deft_engine::{Conversation, Decision, Extensions, OfProject, SkillSources, decide};
+use deft_skills::{Kind, Origin, Skill};
+use deft_types::{EventBody, InvokeSkillObservation, Observation, text_of};
+use deft_workspace::{Stream, Workspace, WorkspaceError};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+
+use crate::desk::{Desk, say, settled};
+
+fn write(desk: &Desk, path: &str, text: &str) {
+    let file = desk.executors.work.join(path);
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(file, text).unwrap();
+}
+
+/// A skill of the user's that runs a command.
+fn users_own() -> Skill {
+    let sent = serde_json::json!({"name": "where", "content": "You are in !`pwd`, !`exit 3`.", "description": "Place",
+        "is_agentskills_format": true});
+    Skill {
+        origin: Origin::User,
+        ..deft_skills::sent(&sent).unwrap()
+    }
+}
+
+fn extensions(others: Vec<Skill>) -> Extensions {
+    Extensions {
+        skills: Some(SkillSources {
+            project: OfProject::Used,
+            others,
+            disabled: vec!["unwanted".to_owned()],
+        }),
+        ..Extensions::default()
+    }
+}
+
+async fn opened(desk: &Desk, others: Vec<Skill>) -> Conversation {
+    let mut parts = desk.parts(Desk::limits()).await;
+    parts.extensions = extensions(others);
+    Conversation::open(parts).await.unwrap()
+}
+
+struct Unreachable;
+
+impl Workspace for Unreachable {
+    fn find(&self) -> BoxFuture<'_, Option<Box<dyn Stream>>> {
+        std::future::ready(None).boxed()
+    }
+
+    fn open(&self) -> BoxFuture<'_, Result<Box<dyn Stream>, WorkspaceError>> {
+        std::future::ready(Err(WorkspaceError::Missing("/gone".into()))).boxed()
+    }
+}
+
+async fn answers(desk: &Desk) -> Vec<InvokeSkillObservation> {
+    let events = desk.events().await;
+    let answers = events.into_iter().filter_map(|event| match event.body {
+        EventBody::Observation(result) => match result.observation {
+            Observation::InvokeSkill(answer) => Some(*answer),
+            _ => None,
+        },
+        _ => None,
+    });
+    answers.collect()
+}
+
+#[tokio::test]
+async fn skills_of_the_workspace_stand_in_the_prompt_and_come_when_their_words_are_said() {
+    let script = "[{text: one}, {text: two}]";
+    let desk = Desk::new(script).await;
+    write(&desk, "AGENTS.md", "Run the tests.");
+    write(
+        &desk,
+        ".agents/skills/release/SKILL.md",
+        "---\ndescription: Make a release\n---\nTag it.",
+    );
+    write(
+        &desk,
+        ".agents/skills/unwanted/SKILL.md",
+        "---\ndescription: Nobody\n---\nwants it.",
+    );
+    write(
+        &desk,
+        ".openhands/microagents/docker.md",
+        "---\ntriggers: [docker]\n---\nStart dockerd.",
+    );
+    let conversation = opened(&desk, Vec::new()).await;
+    for text in ["use docker", "docker again"] {
+        say(&conversation, text).await;
+        conversation.run().await.unwrap();
+        settled(&conversation).await;
+    }
+
+    let requests = desk.model.requests.lock().unwrap();
+    let prompt = text_of(&requests[0].messages[0].content);
+    for part in [
+        "Run the tests.",
+        "<name>release</name>",
+        "Make a release",
+        "<name>docker</name>",
+    ] {
+        assert!(prompt.contains(part), "{part} is not in:\n{prompt}");
+    }
+    assert!(
+        !prompt.contains("unwanted") && !prompt.contains("Tag it."),
+        "{prompt}"
+    );
+    assert!(
+        prompt.ends_with("</time>"),
+        "what changes most is not last:\n{prompt}"
+    );
+    assert!(requests[0].tools.iter().any(|tool| tool.name == "invoke_skill"));
+    assert!(text_of(&requests[0].messages[1].content).contains("Start dockerd."));
+    drop(requests);
+
+    let events = desk.events().await;
+    let said: Vec<_> = events
+        .iter()
+        .filter_map(|event| match &event.body {
+            EventBody::Message(said) if event.source == deft_types::Source::User => Some(said),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(said[0].activated_skills, ["docker"]);
+    assert_eq!(said[0].llm_message.plain_text(), "use docker");
+    assert!(said[1].activated_skills.is_empty() && said[1].extended_content.is_empty());
+    assert_eq!(desk.rebuilt().await, conversation.inspect().await.unwrap());
+}
+
+#[tokio::test]
+async fn a_skill_is_read_with_parameters_that_fit_and_found_by_other_words() {
+    let script = r"
+- tool_calls: [{name: invoke_skill, arguments: {name: ship}}]
+- tool_calls: [{name: invoke_skill, arguments: {name: ship, parameters: {target: staging}}}]
+- tool_calls: [{name: invoke_skill, arguments: {name: put it on a server}}]
+- text: done
+";
+    let desk = Desk::new(script).await;
+    let skill = "---\ndescription: Put it on a server\ncapabilities: [deploy]\ninput_schema: {type: object, properties: {target: {type: string}}, required: [target]}\n---\nShip to ${target}, see !`cat secret`.";
+    write(&desk, ".agents/skills/ship/SKILL.md", skill);
+    let conversation = opened(&desk, Vec::new()).await;
+    desk.run(&conversation).await;
+
+    let answers = answers(&desk).await;
+    let text = |index: usize| text_of(&answers[index].content);
+    assert!(
+        answers[0].is_error && text(0).contains("`target` is missing"),
+        "{}",
+        text(0)
+    );
+    assert!(
+        text(1).starts_with("Ship to staging, see !`cat secret`."),
+        "{}",
+        text(1)
+    );
+    assert!(
+        text(1).contains("are not trusted and were not run"),
+        "{}",
+        text(1)
+    );
+    assert!(
+        !answers[2].is_error && text(2).contains("- ship (skill): Put it on a server"),
+        "{}",
+        text(2)
+    );
+}
+
+#[tokio::test]
+async fn commands_of_the_users_own_skills_run_in_the_workspace() {
+    let script = "[{tool_calls: [{name: invoke_skill, arguments: {name: where}}]}, {text: done}]";
+    let desk = Desk::new(script).await;
+    assert_eq!(users_own().kind, Kind::Agent);
+    let conversation = opened(&desk, vec![users_own()]).await;
+    desk.run(&conversation).await;
+    let answers = answers(&desk).await;
+    let place = fs::canonicalize(&desk.executors.work).unwrap();
+    let expected = format!(
+        "You are in {}, [Error: `exit 3` ended with 3: ].",
+        place.display()
+    );
+    let text = text_of(&answers[0].content);
+    assert!(text.starts_with(&expected), "{text}");
+}
+
+#[tokio::test]
+async fn rules_for_a_file_come_with_the_first_result_that_touches_it() {
+    let script = r"
+- tool_calls: [{name: file_editor, arguments: {command: view, path: web/a.ts}}]
+- tool_calls: [{name: file_editor, arguments: {command: view, path: ./web/b.ts}}]
+- text: done
+";
+    let desk = Desk::new(script).await;
+    write(&desk, "web/AGENTS.md", "Use TypeScript.");
+    write(&desk, "web/a.ts", "1");
+    write(&desk, "web/b.ts", "2");
+    let conversation = opened(&desk, Vec::new()).await;
+    desk.run(&conversation).await;
+
+    let events = desk.events().await;
+    let given: Vec<_> = events
+        .iter()
+        .filter_map(|event| match &event.body {
+            EventBody::Observation(result) => Some(text_of(&result.extended_content)),
+            _ => None,
+        })
+        .collect();
+    assert!(given[0].contains("Use TypeScript."), "{given:?}");
+    assert_eq!(given[1], "");
+    assert_eq!(desk.rebuilt().await, conversation.inspect().await.unwrap());
+}
+
+#[tokio::test]
+async fn a_workspace_that_cannot_be_read_leaves_the_users_own_skills() {
+    let desk = Desk::new("[{text: hello}]").await;
+    let mut parts = desk.parts(Desk::limits()).await;
+    parts.workspace = Arc::new(Unreachable);
+    parts.extensions = extensions(vec![users_own()]);
+    let conversation = Conversation::open(parts).await.unwrap();
+    desk.run(&conversation).await;
+    let requests = desk.model.requests.lock().unwrap();
+    assert!(text_of(&requests[0].messages[0].content).contains("<name>where</name>"));
+}
+
+#[tokio::test]
+async fn what_a_project_would_run_waits_for_a_decision_about_the_very_text() {
+    let script = "[{tool_calls: [{name: invoke_skill, arguments: {name: where}}]}, {text: done}]";
+    let skill = "---\ndescription: Place\n---\nYou are in !`echo HERE | tr A-Z a-z`.";
+    let hooks = r#"{"hooks": {"Stop": [{"hooks": [{"command": "echo x >> stopped"}]}]}}"#;
+    let desk = Desk::new(script).await;
+    let project = || Extensions {
+        project_hooks: OfProject::Used,
+        ..extensions(Vec::new())
+    };
+    write(&desk, ".agents/skills/where/SKILL.md", skill);
+    write(&desk, ".openhands/hooks.json", hooks);
+    let run = async |text: &str| {
+        let mut parts = desk.parts(Desk::limits()).await;
+        parts.extensions = project();
+        let conversation = Conversation::open(parts).await.unwrap();
+        say(&conversation, text).await;
+        conversation.run().await.unwrap();
+        settled(&conversation).await;
+        let undecided = conversation.inspect().await.unwrap().undecided;
+        conversation.close(deft_engine::ExecutorFate::Keep).await;
+        undecided
+    };
+
+    let undecided = run("first").await;
+    let paths: Vec<_> = undecided.iter().map(|provided| provided.path.as_str()).collect();
+    assert_eq!(paths, [".openhands/hooks.json", ".agents/skills/where/SKILL.md"]);
+    assert_eq!(desk.file("stopped"), "");
+    let answer = text_of(&answers(&desk).await[0].content);
+    assert!(answer.contains("are not trusted and were not run"), "{answer}");
+
+    for provided in &undecided {
+        let decision = Some(Decision::Allow);
+        decide(desk.store.as_ref(), &provided.fingerprint, decision)
+            .await
+            .unwrap();
+    }
+    assert_eq!(run("second").await, []);
+    assert_eq!(desk.file("stopped"), "x\n");
+
+    write(&desk, ".openhands/hooks.json", &hooks.replace("echo x", "echo y"));
+    assert_eq!(run("third").await.len(), 1);
+    assert_eq!(desk.file("stopped"), "x\n");
+    assert_eq!(desk.rebuilt().await.undecided.len(), 1);
+}

@@ -1,0 +1,125 @@
+//! The files that people write for agents, all at once: small texts from all over the workspace.
+
+use std::collections::HashSet;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use ignore::WalkBuilder;
+use serde::{Deserialize, Serialize};
+
+use super::roots::{Roots, shown};
+use crate::request_error::RequestError;
+
+/// Entries that are looked at, in the whole workspace and in each folder.
+const MAX_WALKED: usize = 100_000;
+/// Files that are told of.
+const MAX_FILES: usize = 5_000;
+/// Bytes that are read of one file. Whoever reads it can tell that it is too long.
+const MAX_FILE_BYTES: u64 = 512 * 1024;
+/// Bytes of all texts together; what comes after is only named.
+const MAX_TEXT_BYTES: usize = 8 * 1024 * 1024;
+
+/// A file of the workspace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GatheredFile {
+    /// Its absolute path.
+    pub path: String,
+    /// What it says, where that was asked for and it is a text.
+    pub text: Option<String>,
+}
+
+/// Files that have one of `names`, in any case, wherever version control has them; and all below `folders`, of which
+/// those that end with one of `endings` are read.
+pub(super) fn gather(
+    roots: &Roots,
+    names: &[String],
+    folders: &[String],
+    endings: &[String],
+) -> Result<Vec<GatheredFile>, RequestError> {
+    let top = roots.absolute("")?;
+    let mut gathered = Gathered {
+        roots,
+        seen: HashSet::new(),
+        files: Vec::new(),
+        room: MAX_TEXT_BYTES,
+    };
+    let is_named = |path: &Path| {
+        let name = path.file_name().map(shown).unwrap_or_default();
+        names.iter().any(|wanted| wanted.eq_ignore_ascii_case(&name))
+    };
+    for path in files_below(&top, Ignored::LeftOut).filter(|path| is_named(path)) {
+        gathered.take(path, true);
+    }
+    for folder in folders {
+        for path in files_below(&roots.absolute(folder)?, Ignored::Included) {
+            let text = endings
+                .iter()
+                .any(|ending| shown(&path).to_lowercase().ends_with(ending));
+            gathered.take(path, text);
+        }
+    }
+    Ok(gathered.files)
+}
+
+/// Whether files count that version control ignores.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ignored {
+    Included,
+    LeftOut,
+}
+
+/// Links are told of and not followed.
+fn files_below(directory: &Path, ignored: Ignored) -> impl Iterator<Item = PathBuf> {
+    let mut walk = WalkBuilder::new(directory);
+    walk.hidden(false)
+        .standard_filters(ignored == Ignored::LeftOut)
+        .hidden(false)
+        .sort_by_file_name(std::cmp::Ord::cmp)
+        .filter_entry(|entry| entry.file_name() != ".git");
+    walk.build()
+        .take(MAX_WALKED)
+        .filter_map(Result::ok)
+        .filter(|entry| entry.file_type().is_some_and(|kind| !kind.is_dir()))
+        .map(ignore::DirEntry::into_path)
+}
+
+struct Gathered<'r> {
+    roots: &'r Roots,
+    seen: HashSet<PathBuf>,
+    files: Vec<GatheredFile>,
+    /// How many bytes may still be read.
+    room: usize,
+}
+
+impl Gathered<'_> {
+    fn take(&mut self, path: PathBuf, with_text: bool) {
+        if self.files.len() >= MAX_FILES || !self.seen.insert(path.clone()) {
+            return;
+        }
+        // What a link leads to is opened as any file is: beneath the roots or not at all.
+        let text = Some(&path).filter(|_| with_text).and_then(|path| {
+            let text = text_of(self.roots.file(path).ok()?)?;
+            self.room = self.room.checked_sub(text.len())?;
+            Some(text)
+        });
+        let path = shown(&path);
+        self.files.push(GatheredFile { path, text });
+    }
+}
+
+fn text_of(file: fs::File) -> Option<String> {
+    let mut bytes = Vec::new();
+    file.take(MAX_FILE_BYTES).read_to_end(&mut bytes).ok()?;
+    match String::from_utf8(bytes) {
+        Ok(text) => Some(text),
+        // Cut in the middle of a character, perhaps.
+        Err(error) if error.utf8_error().error_len().is_none() => {
+            let end = error.utf8_error().valid_up_to();
+            let mut bytes = error.into_bytes();
+            bytes.truncate(end);
+            String::from_utf8(bytes).ok()
+        }
+        Err(_) => None,
+    }
+}

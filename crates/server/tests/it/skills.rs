@@ -1,0 +1,144 @@
+//! Skills, hooks and allow rules, as clients ask for them.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::desk::{Desk, FINISH};
+
+fn of_kind<'a>(events: &'a [Value], kind: &str) -> Vec<&'a Value> {
+    events.iter().filter(|event| event["kind"] == kind).collect()
+}
+
+#[tokio::test]
+async fn skills_that_a_client_sends_or_asks_for_are_given_to_the_model() {
+    let desk = Desk::new().await;
+    std::fs::create_dir_all(desk.work()).unwrap();
+    std::fs::write(desk.work().join("AGENTS.md"), "Run the tests.").unwrap();
+    let script = format!("- tool_calls: [{{name: invoke_skill, arguments: {{name: greet}}}}]\n{FINISH}");
+    let model = desk.script("skills.yaml", &script);
+    let mut request = desk.start_request(&model);
+    request["agent"]["agent_context"] = json!({
+        "load_project_skills": true,
+        "disabled_skills": ["never"],
+        "skills": [
+            {"name": "greet", "content": "Say hello.", "description": "Greets", "is_agentskills_format": true},
+            {"name": "boats", "content": "Boats float.", "trigger": {"type": "keyword", "keywords": ["boat"]}},
+            {"name": "never", "content": "Never.", "trigger": null},
+        ],
+    });
+    let talk = desk.begin_with(request).await;
+    desk.say(&talk, "take the boat", true).await;
+    assert_eq!(desk.ended(&talk).await["execution_status"], "finished");
+
+    let events = desk.events(&talk).await;
+    let prompt = of_kind(&events, "SystemPromptEvent")[0].to_string();
+    for part in ["Run the tests.", "<name>greet</name>", "InvokeSkillTool"] {
+        assert!(prompt.contains(part), "{part} is not in {prompt}");
+    }
+    assert!(!prompt.contains("Never."), "{prompt}");
+    let said = of_kind(&events, "MessageEvent")[0];
+    assert_eq!(said["activated_skills"], json!(["boats"]));
+    assert!(
+        said["extended_content"][0]["text"]
+            .as_str()
+            .unwrap()
+            .contains("Boats float.")
+    );
+    let read = of_kind(&events, "ObservationEvent")[0];
+    assert_eq!(read["observation"]["skill_name"], "greet");
+    assert!(read["observation"].to_string().contains("Say hello."));
+}
+
+#[tokio::test]
+async fn hooks_of_a_client_run_and_are_told() {
+    let desk = Desk::new().await;
+    let script =
+        format!("- tool_calls: [{{name: terminal, arguments: {{command: echo one > one}}}}]\n{FINISH}");
+    let model = desk.script("hooks.yaml", &script);
+    let mut request = desk.start_request(&model);
+    let hook = json!({"type": "command", "command": "echo no >&2; exit 2"});
+    request["hook_config"] = json!({"pre_tool_use": [{"matcher": "terminal", "hooks": [hook]}], "stop": []});
+    let talk = desk.begin_with(request).await;
+    assert_eq!(desk.run(&talk).await["execution_status"], "finished");
+    assert!(!desk.work().join("one").exists());
+    let events = desk.events(&talk).await;
+    let ran = of_kind(&events, "HookExecutionEvent");
+    assert_eq!(
+        (&ran[0]["blocked"], &ran[0]["reason"]),
+        (&json!(true), &json!("no"))
+    );
+    assert_eq!(ran[0]["source"], "hook");
+    assert_eq!(
+        of_kind(&events, "UserRejectObservation")[0]["rejection_source"],
+        "hook"
+    );
+}
+
+#[tokio::test]
+async fn allow_rules_are_added_listed_kept_and_taken_back() {
+    let mut desk = Desk::new().await;
+    let script = format!("- tool_calls: [{{name: terminal, arguments: {{command: touch one}}}}]\n{FINISH}");
+    let model = desk.script("rules.yaml", &script);
+    let mut request = desk.start_request(&model);
+    request["confirmation_policy"] = json!({"kind": "AlwaysConfirm"});
+    let talk = desk.begin_with(request).await;
+    let path = talk.path("/allow_rules");
+    assert_eq!(desk.get(&path).await, json!({"rules": []}));
+    desk.post(&path, json!({"rule": "git status"})).await;
+    let both = desk
+        .post(&path, json!({"rule": "touch", "scope": "project"}))
+        .await;
+    let expected = json!({"rules": [{"rule": "git status", "scope": "conversation"}, {"rule": "touch", "scope": "project"}]});
+    assert_eq!(both, expected);
+    let (status, _) = desk.refusal(Method::POST, &path, json!({"rule": "sudo"})).await;
+    assert_eq!(status, 422);
+
+    desk.stop().await;
+    desk.start(|_| {}).await;
+    assert_eq!(desk.get(&path).await, expected);
+    assert_eq!(desk.run(&talk).await["execution_status"], "finished");
+    assert!(desk.work().join("one").exists());
+    let path = format!("{path}?rule=touch");
+    let (status, left) = desk.ask(Method::DELETE, &path, None).await;
+    assert_eq!(
+        (status.as_u16(), left["rules"].as_array().unwrap().len()),
+        (200, 1)
+    );
+    assert_eq!(desk.ask(Method::DELETE, &path, None).await.0, 404);
+}
+
+#[tokio::test]
+async fn a_project_s_commands_run_once_a_client_has_decided_so() {
+    let mut desk = Desk::new().await;
+    let folder = desk.work().join(".agents/skills/count");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(
+        folder.join("SKILL.md"),
+        "---\ndescription: x\n---\nThere are !`echo 6 7 | tr -d ' '`.",
+    )
+    .unwrap();
+    let call = "- tool_calls: [{name: invoke_skill, arguments: {name: count}}]\n";
+    let model = desk.script("trust.yaml", &format!("{call}{call}{FINISH}"));
+    let mut request = desk.start_request(&model);
+    request["agent"]["agent_context"] = json!({"load_project_skills": true});
+    request["max_iterations"] = json!(1);
+    let talk = desk.begin_with(request).await;
+    desk.run(&talk).await;
+    let path = talk.path("/trust");
+    let undecided = desk.get(&path).await["undecided"].clone();
+    assert_eq!(undecided[0]["path"], ".agents/skills/count/SKILL.md");
+    let decision = json!({"fingerprint": undecided[0]["fingerprint"], "decision": "allow"});
+    desk.post(&path, decision).await;
+
+    desk.stop().await;
+    desk.start(|_| {}).await;
+    desk.run(&talk).await;
+    assert_eq!(desk.get(&path).await, json!({"undecided": []}));
+    let events = desk.events(&talk).await;
+    let read: Vec<_> = of_kind(&events, "ObservationEvent")
+        .iter()
+        .map(|event| event.to_string())
+        .collect();
+    assert!(read[0].contains("were not run"), "{read:?}");
+    assert!(read[1].contains("There are 67."), "{read:?}");
+}

@@ -1,0 +1,135 @@
+//! Agents that people define in files: what they are for, what they may do, and how they are to go about it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::files::{Files, directory_of, name_of};
+use crate::front_matter::{self, Listed};
+use crate::problem::Fault;
+use crate::registry::{Declared, Offer};
+use crate::skill::Origin;
+
+/// Folders of a project that hold agents.
+pub const AGENT_FOLDERS: &[&str] = &[".agents/agents", ".openhands/agents"];
+/// Agents that are kept.
+const MAX_AGENTS: usize = 100;
+
+/// An agent that can be given tasks.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AgentDefinition {
+    /// What it is called by.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// The tools that it has; all of its parent's where none is named.
+    pub tools: Vec<String>,
+    /// The model that it runs on, by a name of the user's; its parent's where none is named.
+    pub model: Option<String>,
+    /// Which of its actions wait for a person's word.
+    pub permission: Option<Permission>,
+    /// Model calls that it may make.
+    pub max_steps: Option<u64>,
+    /// Dollars that it may spend.
+    pub max_cost: Option<f64>,
+    /// What it can do, wants and gives.
+    pub declared: Declared,
+    /// Whose it is.
+    pub origin: Origin,
+    /// Its file.
+    pub path: String,
+    /// How it is to go about its tasks.
+    #[serde(skip)]
+    pub instructions: String,
+}
+
+/// Which actions of an agent wait for a person's word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Permission {
+    /// All of them.
+    AlwaysConfirm,
+    /// Those that are dangerous.
+    ConfirmRisky,
+    /// None.
+    NeverConfirm,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Written {
+    name: Option<String>,
+    description: Option<String>,
+    tools: Listed,
+    model: Option<String>,
+    permission_mode: Option<Permission>,
+    max_iteration_per_run: Option<u64>,
+    max_budget_per_run: Option<f64>,
+    capabilities: Listed,
+    input_schema: Option<Value>,
+    output_schema: Option<Value>,
+}
+
+impl AgentDefinition {
+    /// Reads a file.
+    pub fn parse(path: &str, text: &str, origin: Origin) -> Result<Self, Fault> {
+        let (written, body): (Written, _) = front_matter::parse_as(text)?;
+        let by_file = name_of(path).trim_end_matches(".md").to_owned();
+        let (tools, capabilities) = (written.tools, written.capabilities);
+        Ok(Self {
+            name: written.name.unwrap_or(by_file),
+            description: written.description.unwrap_or_default(),
+            tools: tools.split(|char| char == ','),
+            model: written.model.filter(|model| model != "inherit"),
+            permission: written.permission_mode,
+            max_steps: written.max_iteration_per_run.filter(|steps| *steps > 0),
+            max_cost: written.max_budget_per_run.filter(|cost| *cost > 0.0),
+            declared: Declared::new(
+                capabilities.split(|char| char == ','),
+                written.input_schema,
+                written.output_schema,
+                &[],
+            )?,
+            origin,
+            path: path.to_owned(),
+            instructions: body.to_owned(),
+        })
+    }
+
+    /// Its entry in the registry.
+    pub fn offer(&self) -> Offer<'_> {
+        Offer {
+            name: &self.name,
+            description: &self.description,
+            declared: &self.declared,
+            words: &[],
+        }
+    }
+}
+
+/// The agents of a folder, by their names. One that cannot be read is left out.
+pub fn agents_in(files: &impl Files, folder: &str, origin: Origin) -> Vec<AgentDefinition> {
+    let mut listed = files.list(folder);
+    listed.sort();
+    let is_agent = |path: &&String| {
+        let name = name_of(path).to_lowercase();
+        directory_of(path) == folder && name.ends_with(".md") && name != "readme.md"
+    };
+    let read = |path: &String| AgentDefinition::parse(path, &files.read(path).ok()?, origin).ok();
+    listed
+        .iter()
+        .filter(is_agent)
+        .filter_map(read)
+        .take(MAX_AGENTS)
+        .collect()
+}
+
+/// Those of several folders; the first of a name counts.
+pub fn without_doubles(agents: impl IntoIterator<Item = AgentDefinition>) -> Vec<AgentDefinition> {
+    let mut kept: Vec<AgentDefinition> = Vec::new();
+    for agent in agents {
+        if !kept.iter().any(|other| other.name == agent.name) {
+            kept.push(agent);
+        }
+    }
+    kept
+}
