@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use deft_engine::{SubAgent, SubAgentKind, SubAgents};
+use deft_engine::{Mode, Purse, SubAgent, SubAgentKind, SubAgents};
 use deft_store::{ConversationRecord, Store};
 use deft_tools::Preset;
-use deft_types::{ConversationId, Money};
+use deft_types::ConversationId;
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use serde_json::Value;
 
-use crate::compose;
+use crate::client_model;
+use crate::compose::{self, Opened};
 use crate::settings::Settings;
 
 /// How many levels of agents there may be below the one that the user talks to.
@@ -32,6 +34,8 @@ pub(crate) struct Helpers {
     store: Arc<dyn Store>,
     parent: ConversationRecord,
     depth: u32,
+    /// What their model is, where a client of the server has said it.
+    llm: Option<Value>,
 }
 
 impl Helpers {
@@ -48,24 +52,47 @@ impl Helpers {
                 store: store.clone(),
                 parent: parent.clone(),
                 depth,
+                llm: None,
             })
         })
     }
 
-    async fn start(
-        &self,
-        kind: &str,
-        resume: Option<&str>,
-        budget: Option<Money>,
-    ) -> anyhow::Result<SubAgent> {
+    /// Those of a conversation of the server, whose model is a client's `llm`.
+    pub(crate) fn of_client(
+        settings: &Settings,
+        store: &Arc<dyn Store>,
+        parent: &ConversationRecord,
+        llm: &Value,
+    ) -> Arc<dyn SubAgents> {
+        Arc::new(Self {
+            settings: settings.clone(),
+            store: store.clone(),
+            parent: parent.clone(),
+            depth: 0,
+            llm: Some(llm.clone()),
+        })
+    }
+
+    /// The model that is set for agents with tasks, else the one of whoever gives the task.
+    async fn model(&self, settings: &Settings) -> anyhow::Result<Opened> {
+        match (&settings.agents_model.value, &self.llm) {
+            (Some(name), _) => compose::open_model(name, settings),
+            (None, Some(llm)) => Ok(Opened {
+                name: llm["model"].as_str().unwrap_or_default().to_owned(),
+                model: client_model::open(llm, settings)?,
+            }),
+            (None, None) => compose::model_for(settings, self.store.as_ref(), Some(self.parent.id)).await,
+        }
+    }
+
+    async fn start(&self, kind: &str, resume: Option<&str>, purse: &Purse) -> anyhow::Result<SubAgent> {
         let store = self.store.as_ref();
         let record = match resume {
             Some(task) => compose::find(store, task.strip_prefix(ID_PREFIX).unwrap_or(task)).await?,
             None => compose::create(store, &self.parent.workspace.parse()?).await?,
         };
-        let mut settings = self.settings.clone();
-        settings.max_cost.value = budget.or(settings.max_cost.value);
-        let model = compose::model_for(&settings, store, Some(self.parent.id)).await?;
+        let settings = &self.settings;
+        let model = self.model(settings).await?;
         let preset = Preset::for_model(&model.model.profile().name);
         let explores = kind == "code-explorer";
         let has = move |tool: &str| {
@@ -77,12 +104,16 @@ impl Helpers {
         };
         let store = self.store.clone();
         let conversation = Box::pin(compose::open_as(
-            &settings,
+            settings,
             store,
             model,
             &record,
-            &has,
-            self.depth + 1,
+            compose::Role {
+                has: &has,
+                depth: self.depth + 1,
+                above: Some(purse.clone()),
+                mode: Mode::Act,
+            },
         ))
         .await?;
         Ok(SubAgent {
@@ -105,14 +136,14 @@ impl SubAgents for Helpers {
         &'a self,
         kind: &'a str,
         resume: Option<&'a str>,
-        budget: Option<Money>,
+        purse: &'a Purse,
     ) -> BoxFuture<'a, Result<SubAgent, String>> {
         async move {
             if !KINDS.iter().any(|(name, _)| *name == kind) {
                 let names = KINDS.map(|(name, _)| name).join(", ");
                 return Err(format!("there is no kind '{kind}'; there are {names}"));
             }
-            self.start(kind, resume, budget)
+            self.start(kind, resume, purse)
                 .await
                 .map_err(|error| format!("{error:#}"))
         }

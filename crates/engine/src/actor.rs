@@ -3,16 +3,22 @@
 //! It waits for two things at once: commands, and the outcome of the one piece of work that is under way (a
 //! model call, a tool call, or reaching the executor). Commands are answered whatever that work is.
 
+mod budget;
 mod calls;
 mod condense;
 mod confirm;
 mod files;
 mod outcome;
+mod queue;
+mod refine;
+mod rewind;
 mod spending;
 mod steering;
+mod tally;
 mod work;
 
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use deft_executor::Client;
 use deft_llm::{Model, ModelError, TokenMeter};
@@ -28,14 +34,16 @@ use std::collections::HashSet;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use self::work::Work;
+use crate::budget::Purse;
 use crate::command::{Begun, Command, CommandError, Done, ExecutorFate};
 use crate::conversation::{Limits, Memory, Outfit, Progress, Safety};
+use crate::critic::Refinement;
 use crate::live::Broadcast;
+use crate::mode::Mode;
 use crate::model_tools::{Images, Models, Spending};
 use crate::prompt;
 use crate::state::{self, State, key};
 use crate::status::{self, Trigger};
-use crate::task_tool::Purse;
 use crate::toolset::Toolset;
 use crate::turn::Draft;
 use crate::world::{Point, World};
@@ -51,7 +59,7 @@ pub(crate) struct Actor {
     pub(crate) spending: Spending,
     /// What tools may look at.
     pub(crate) images: Images,
-    /// What tools may spend.
+    /// What may still be used.
     pub(crate) purse: Purse,
     pub(crate) workspace: Arc<dyn deft_workspace::Workspace>,
     pub(crate) directory: String,
@@ -62,6 +70,12 @@ pub(crate) struct Actor {
     pub(crate) limits: Limits,
     /// As the conversation began.
     pub(crate) safety: Safety,
+    /// Whether and how results are criticised.
+    pub(crate) refinement: Option<Refinement>,
+    /// Whether the result of the turn is to be criticised next.
+    pub(crate) wants_review: bool,
+    /// Who judges, where it is not the model that answers.
+    pub(crate) judge_model: Option<Arc<dyn Model>>,
     pub(crate) inbox: mpsc::Receiver<Command>,
     pub(crate) progress: watch::Sender<Progress>,
     pub(crate) live: Broadcast,
@@ -74,10 +88,14 @@ pub(crate) struct Actor {
     pub(crate) unsent: HashSet<ActionId>,
     /// Model calls of this run.
     pub(crate) steps: u32,
+    /// When the run began.
+    pub(crate) began: SystemTime,
     /// What the user said since the model was asked.
     pub(crate) unseen: Vec<EventId>,
     pub(crate) memory: Memory,
     pub(crate) outfit: Outfit,
+    /// Whether the agent works, or only plans.
+    pub(crate) mode: Mode,
     /// Whether the workspace was recorded since the user said something.
     pub(crate) turn_recorded: bool,
     /// How many tokens the last request had by our estimate, and how wrong such estimates were.
@@ -151,8 +169,16 @@ impl Actor {
             Command::RestoreFiles { to, overwrite, done } => {
                 answer(done, self.restore_files(to, overwrite).await);
             }
+            Command::Rewind {
+                to,
+                what,
+                overwrite,
+                done,
+            } => answer(done, self.rewind(to, what, overwrite).await),
             Command::Condense { done } => self.condense(done).await,
             Command::Navigate { to, done } => answer(done, self.navigate(to).await),
+            Command::Queue { change, done } => answer(done, self.change_queue(change).await),
+            Command::AddBudget { id, more, done } => answer(done, self.add_budget(id, more).await),
             Command::SetLimits { limits, done } => {
                 self.limits = limits;
                 answer(done, Ok::<_, CommandError>(()));
@@ -164,22 +190,23 @@ impl Actor {
             Command::Snapshot { done } => drop(done.send(self.snapshot())),
             Command::AddUsage {
                 usage_id,
+                model,
                 reply,
                 done,
-            } => answer(done, self.add_usage(&usage_id, &reply).await),
+            } => answer(done, self.add_usage(&usage_id, model.as_ref(), &reply).await),
             Command::Inspect { done } => drop(done.send(self.state.clone())),
             Command::Close { .. } => {} // the loop has taken it
         }
     }
 
     /// Stores a user's message. Sending it again under the same id changes nothing.
-    async fn admit(&mut self, id: EventId, message: Message) -> Result<(), CommandError> {
+    pub(crate) async fn admit(&mut self, id: EventId, message: Message) -> Result<(), CommandError> {
         let mut drafts = Vec::new();
         if !self.state.has_prompt {
             drafts.push(Draft::new(Source::Agent, self.system_prompt()));
         }
         drafts.extend(self.status_after(Trigger::Message));
-        drafts.push(Draft::new(Source::User, MessageEvent::new(message)).with_id(id.clone()));
+        drafts.push(self.said(id.clone(), message));
         drafts.push(Draft::new(
             Source::Environment,
             state::update(key::LAST_USER_MESSAGE, json!(id)),
@@ -187,6 +214,7 @@ impl Actor {
         match self.record(drafts).await {
             Ok(()) => {
                 self.turn_recorded = false;
+                self.wants_review = false; // there is something to answer first
                 if matches!(self.work, Some(Work::Model { .. })) {
                     self.unseen.push(id);
                 }
@@ -210,6 +238,21 @@ impl Actor {
         }
     }
 
+    /// A message of the user's, with what the model reads with it.
+    pub(crate) fn said(&self, id: EventId, message: Message) -> Draft {
+        let said = MessageEvent {
+            extended_content: self.mode.note(),
+            ..MessageEvent::new(message)
+        };
+        Draft::new(Source::User, said).with_id(id)
+    }
+
+    /// The event that the mode is another than the log says, if it is.
+    pub(crate) fn mode_in_force(&self) -> Option<Draft> {
+        let told = || Draft::new(Source::Environment, state::update(key::MODE, json!(self.mode)));
+        (self.state.mode != self.mode).then(told)
+    }
+
     async fn start_run(&mut self) -> Result<Begun, StoreError> {
         // What could not be stored before may be stored now.
         self.publish_progress(None);
@@ -219,6 +262,7 @@ impl Actor {
         let before = self.state.status;
         if before != Status::Running {
             self.steps = 0;
+            self.began = self.world.now();
         }
         if self.state.status == Status::WaitingForConfirmation {
             // What waits has not run anywhere.
@@ -299,9 +343,11 @@ impl Actor {
         self.world.reached(Point::BeforeAppend);
         self.store.append(&self.lease, events.clone()).await?;
         self.world.reached(Point::AfterAppend);
+        let before = budget::own_use(&self.state.stats);
         for event in &events {
             self.state.apply(event);
         }
+        self.tell_above(before);
         self.publish_progress(None);
         Ok(())
     }

@@ -3,16 +3,20 @@
 use deft_tools::CheckpointId;
 use deft_types::{
     Action, ActionEvent, ActionId, ConfirmationPolicy, ConversationStateUpdateEvent, Event, EventBody,
-    EventId, McpServerStatus, SecurityAnalyzer, Source, Stats, Status,
+    EventId, McpServerStatus, Metrics, Observation, SecurityAnalyzer, Source, Stats, Status,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 use uuid::Uuid;
 
+use crate::budget::Budget;
 use crate::condense::Mask;
+use crate::mode::Mode;
+use crate::queue::Queued;
 use crate::stuck::Recent;
+use crate::task_tool::NOBODY;
 use crate::view::View;
 
 /// A conversation's state: a pure function of its log.
@@ -38,6 +42,16 @@ pub struct State {
     pub analyzer: Option<Option<SecurityAnalyzer>>,
     /// Records of the workspace, each with the event that it stands behind.
     pub checkpoints: Vec<(Option<EventId>, CheckpointId)>,
+    /// How often the agent was sent back since the user said something.
+    pub(crate) refinements: u32,
+    /// Whether the agent works, or only plans.
+    pub mode: Mode,
+    /// What may be used beyond the limits.
+    pub added: Budget,
+    /// The agents that were given tasks.
+    pub(crate) tasks: BTreeSet<String>,
+    /// What the user wants to say when the turn ends.
+    pub queue: Vec<Queued>,
     /// The MCP servers that run beside the files, as they were last seen.
     pub servers: Vec<McpServerStatus>,
     /// Whether somebody wants room to be made in the view.
@@ -81,12 +95,24 @@ pub(crate) mod key {
     pub(crate) const CHECKPOINT: &str = "checkpoint";
     /// The MCP servers that run beside the files, and how they are doing.
     pub(crate) const SERVERS: &str = "mcp_servers";
+    /// A result was criticised.
+    pub(crate) const CRITIC: &str = "critic";
+    /// Whether the agent works, or only plans.
+    pub(crate) const MODE: &str = "mode";
+    /// More may be used.
+    pub(crate) const ADDED: &str = "added_budget";
+    /// Messages that wait for the end of the turn.
+    pub(crate) const QUEUE: &str = "message_queue";
     /// Messages that came while the model wrote the reply that follows.
     pub(crate) const UNSEEN: &str = "unseen_message_ids";
 }
 
 /// The keys of state updates that are ours: the protocol's own clients do not know them.
-pub const OWN_KEYS: [&str; 6] = [
+pub const OWN_KEYS: [&str; 10] = [
+    key::CRITIC,
+    key::MODE,
+    key::ADDED,
+    key::QUEUE,
     key::EXECUTOR,
     key::UNSEEN,
     key::LEAF,
@@ -115,6 +141,7 @@ impl State {
             EventBody::Message(said) => match event.source {
                 Source::User => {
                     self.silent_replies = 0;
+                    self.refinements = 0;
                     self.recent.clear();
                 }
                 Source::Agent => {
@@ -131,7 +158,7 @@ impl State {
             },
             EventBody::Action(action) => {
                 self.silent_replies = 0;
-                self.recent.call(&event.id, action);
+                self.recent.call(&event.id, action, self.leaf.as_ref());
                 let extra = action.action.as_ref().map(Action::extra);
                 if let Some(answer) = extra.and_then(|extra| extra.get("structured_output")) {
                     self.structured_output = Some(answer.clone());
@@ -146,6 +173,11 @@ impl State {
             EventBody::Observation(result) => {
                 if result.observation.kind() == "FinishObservation" {
                     self.answer = Some(deft_types::text_of(&result.observation.content()));
+                }
+                if let Observation::Task(task) = &result.observation
+                    && task.task_id != NOBODY
+                {
+                    self.tasks.insert(task.task_id.clone());
                 }
                 self.recent.result(&event.body);
                 self.close_call(|call| call.id == result.action_id);
@@ -184,7 +216,11 @@ impl State {
                 }
             }
             key::STATS => {
-                if let Ok(stats) = Stats::deserialize(value) {
+                if let Ok(mut stats) = Stats::deserialize(value) {
+                    stats
+                        .usage_to_metrics
+                        .values_mut()
+                        .for_each(Metrics::forget_calls);
                     self.stats = stats;
                 }
             }
@@ -217,6 +253,22 @@ impl State {
             key::CHECKPOINT => {
                 if let Ok(id) = CheckpointId::deserialize(value) {
                     self.checkpoints.push((self.leaf.clone(), id));
+                }
+            }
+            key::CRITIC => self.refinements += u32::from(value["goes_on"] == true),
+            key::MODE => {
+                if let Ok(mode) = Mode::deserialize(value) {
+                    self.mode = mode;
+                }
+            }
+            key::ADDED => {
+                if let Ok(more) = Budget::deserialize(value) {
+                    self.added = self.added.plus(more);
+                }
+            }
+            key::QUEUE => {
+                if let Ok(queue) = Vec::deserialize(value) {
+                    self.queue = queue;
                 }
             }
             key::SERVERS => {

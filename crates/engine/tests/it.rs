@@ -9,12 +9,20 @@ mod confirmation;
 mod desk;
 #[path = "it/files.rs"]
 mod files;
+#[path = "it/judging.rs"]
+mod judging;
 #[path = "it/loop_quality.rs"]
 mod loop_quality;
 #[path = "it/memory.rs"]
 mod memory;
 #[path = "it/models.rs"]
 mod models;
+#[path = "it/plan.rs"]
+mod plan;
+#[path = "it/queue.rs"]
+mod queue;
+#[path = "it/spending.rs"]
+mod spending;
 #[path = "it/steering.rs"]
 mod steering;
 #[path = "it/tasks.rs"]

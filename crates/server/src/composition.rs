@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use deft_engine::{Models, SubAgents};
 use deft_llm::{Delta, Model, ModelError, ModelProfile, Request};
+use deft_store::{ConversationRecord, Store};
 use deft_types::{ConversationId, ToolSpec};
 use deft_workspace::Workspace;
 use futures::StreamExt as _;
@@ -18,6 +20,26 @@ pub trait Composition: Send + Sync {
 
     /// Where the tools of a conversation run, and which there are. The sentence of a failure goes to the client.
     fn place(&self, id: ConversationId, root: &Path) -> Result<Place, String>;
+
+    /// The same for an agent that may only plan: nothing but the plan can be changed there.
+    fn place_to_plan(&self, _id: ConversationId, _root: &Path) -> Result<Place, String> {
+        Err("This server cannot keep an agent from changing things".to_owned())
+    }
+
+    /// Models with names of the user's own, for agents that may use others than theirs.
+    fn models(&self) -> Option<Arc<dyn Models>> {
+        None
+    }
+
+    /// Who takes tasks off an agent whose model is a client's `llm`.
+    fn agents(
+        &self,
+        _store: &Arc<dyn Store>,
+        _parent: &ConversationRecord,
+        _llm: &Value,
+    ) -> Option<Arc<dyn SubAgents>> {
+        None
+    }
 
     /// The names of the tools that clients can choose from.
     fn tools(&self) -> Vec<String>;

@@ -112,10 +112,10 @@ impl From<CommandError> for Failure {
     fn from(error: CommandError) -> Self {
         match error {
             CommandError::Store(error) => error.into(),
-            CommandError::IdTaken(_) | CommandError::Running => {
+            CommandError::IdTaken(_) | CommandError::Running | CommandError::QueueFull(_) => {
                 Self::new(StatusCode::CONFLICT, error.to_string())
             }
-            CommandError::NotWaiting(_) | CommandError::NoSuchEvent(_) => {
+            CommandError::NotWaiting(_) | CommandError::NoSuchEvent(_) | CommandError::NotQueued(_) => {
                 Self::new(StatusCode::NOT_FOUND, error.to_string())
             }
             CommandError::Undecided(_) | CommandError::BadEdit(_) | CommandError::Workspace(_) => {

@@ -14,9 +14,9 @@ use axum::routing::{MethodFilter, MethodRouter, on};
 use crate::app::App;
 use crate::failure::Failure;
 use crate::routes::{
-    agent_profiles, app, bash, branches, children, confirmation, connections, control, conversations, events,
-    extensions, files, gateway, git, goal, mcp, meta_profiles, model, models, profiles, secrets, server,
-    settings, streams, tools, trajectory, workspace_files, workspaces,
+    agent_profiles, app, bash, branches, budget, children, confirmation, connections, control, conversations,
+    events, extensions, files, gateway, git, goal, mcp, meta_profiles, model, models, plan, profiles, queue,
+    rewind, secrets, server, settings, streams, tools, trajectory, workspace_files, workspaces,
 };
 use crate::{security, site};
 
@@ -122,6 +122,10 @@ fn table() -> Vec<Route> {
         branches::table(),
         model::table(),
         goal::table(),
+        queue::table(),
+        budget::table(),
+        plan::table(),
+        rewind::table(),
         children::table(),
         settings::table(),
         secrets::table(),

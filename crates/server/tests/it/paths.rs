@@ -9,7 +9,7 @@ const CONTRACT: &str = include_str!("../data/contract_paths.txt");
 const NOT_OURS: [(&str, &str); 0] = [];
 
 /// What we have and the contract has not, and why.
-const ONLY_OURS: [(&str, &str); 9] = [
+const ONLY_OURS: &[(&str, &str)] = &[
     ("GET /api/app", "what our own app offers to begin with"),
     (
         "POST /api/app/demo",
@@ -27,6 +27,25 @@ const ONLY_OURS: [(&str, &str); 9] = [
     (
         "GET /api/conversations/{}/workspace/",
         "the contract's server answers it without listing it",
+    ),
+    (
+        "GET /api/conversations/{}/queue",
+        "messages that wait for the end of the turn",
+    ),
+    ("POST /api/conversations/{}/queue", "the same"),
+    ("PUT /api/conversations/{}/queue", "the same"),
+    ("PATCH /api/conversations/{}/queue/{}", "the same"),
+    ("DELETE /api/conversations/{}/queue/{}", "the same"),
+    ("GET /api/conversations/{}/budget", "what a conversation may use"),
+    ("PUT /api/conversations/{}/budget", "the same"),
+    ("POST /api/conversations/{}/budget", "the same"),
+    ("GET /api/conversations/{}/plan", "an agent that only plans"),
+    ("POST /api/conversations/{}/plan", "the same"),
+    ("DELETE /api/conversations/{}/plan", "the same"),
+    ("POST /api/conversations/{}/plan/approve", "the same"),
+    (
+        "POST /api/conversations/{}/rewind",
+        "conversation and files go back",
     ),
     ("GET /sockets/events/{}", "sockets are not listed"),
     ("GET /sockets/session/{}", "sockets are not listed"),
