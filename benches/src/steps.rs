@@ -7,7 +7,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::ensure;
 use deft_engine::{
-    Conversation, ExecutorFate, Extensions, Limits, Memory, Outfit, Parts, Point, RealWorld, Safety, World,
+    Conversation, ExecutorFate, Extensions, Limits, Memory, Outfit, Parts, Point, RealWorld, Safety,
+    Supervision, World,
 };
 use deft_llm::ModelSettings;
 use deft_store::{NewConversation, Options, Owner, SqliteStore, Store};
@@ -110,12 +111,13 @@ async fn run(deft: &Path) -> anyhow::Result<Vec<Duration>> {
             max_steps: u32::MAX,
             parallel_calls: 8,
             stuck_detection: false, // the same command again and again is the point
-            max_cost: None,
+            ..Limits::default()
         },
         safety: Safety::default(),
         memory: Memory::default(),
         outfit: Outfit::default(),
         extensions: Extensions::default(),
+        supervision: Supervision::default(),
     })
     .await?;
     conversation

@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
-use deft_engine::{SubAgent, SubAgentKind, SubAgents};
+use deft_engine::{Mode, Purse, SubAgent, SubAgentKind, SubAgents};
 use deft_skills::{AgentDefinition, Origin, agents_in, without_doubles};
 use deft_store::{ConversationRecord, Store};
 use deft_tools::Preset;
 use deft_types::{ConversationId, Money, ToolSpec};
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use serde_json::Value;
 
-use crate::compose;
+use crate::client_model;
+use crate::compose::{self, Opened};
 use crate::settings::{Settings, Surroundings, USER_DIR};
 use crate::skills::Disk;
 
@@ -36,6 +38,8 @@ pub(crate) struct Helpers {
     depth: u32,
     /// The parent's tools: nobody below it has others.
     tools: Vec<String>,
+    /// What their model is, where a client of the server has said it.
+    llm: Option<Value>,
 }
 
 impl Helpers {
@@ -53,9 +57,40 @@ impl Helpers {
                 store: store.clone(),
                 parent: parent.clone(),
                 depth,
-                tools: tools.iter().map(|tool| tool.name().to_owned()).collect(),
+                tools: names_of(tools),
+                llm: None,
             })
         })
+    }
+
+    /// Those of a conversation of the server, whose model is a client's `llm`.
+    pub(crate) fn of_client(
+        settings: &Settings,
+        store: &Arc<dyn Store>,
+        parent: &ConversationRecord,
+        llm: &Value,
+        tools: &[ToolSpec],
+    ) -> Arc<dyn SubAgents> {
+        Arc::new(Self {
+            settings: settings.clone(),
+            store: store.clone(),
+            parent: parent.clone(),
+            depth: 0,
+            tools: names_of(tools),
+            llm: Some(llm.clone()),
+        })
+    }
+
+    /// The model that is set for agents with tasks, else the one of whoever gives the task.
+    async fn model(&self, settings: &Settings) -> anyhow::Result<Opened> {
+        match (&settings.agents_model.value, &self.llm) {
+            (Some(name), _) => compose::open_model(name, settings),
+            (None, Some(llm)) => Ok(Opened {
+                name: llm["model"].as_str().unwrap_or_default().to_owned(),
+                model: client_model::open(llm, settings)?,
+            }),
+            (None, None) => compose::model_for(settings, self.store.as_ref(), Some(self.parent.id)).await,
+        }
     }
 
     async fn start(
@@ -63,7 +98,7 @@ impl Helpers {
         kind: &str,
         definition: Option<&AgentDefinition>,
         resume: Option<&str>,
-        budget: Option<Money>,
+        purse: &Purse,
     ) -> anyhow::Result<SubAgent> {
         let store = self.store.as_ref();
         let record = match resume {
@@ -71,10 +106,9 @@ impl Helpers {
             None => compose::create(store, &self.parent.workspace.parse()?).await?,
         };
         let mut settings = self.settings.clone();
-        settings.max_cost.value = budget.or(settings.max_cost.value);
         let model = match definition {
             Some(definition) => self.restrict(&mut settings, definition).await?,
-            None => compose::model_for(&settings, store, Some(self.parent.id)).await?,
+            None => self.model(&settings).await?,
         };
         let preset = Preset::for_model(&model.model.profile().name);
         let explores = kind == "code-explorer";
@@ -94,9 +128,13 @@ impl Helpers {
             store,
             model,
             &record,
-            &has,
-            self.depth + 1,
-            definition,
+            compose::Role {
+                has: &has,
+                depth: self.depth + 1,
+                above: Some(purse.clone()),
+                mode: Mode::Act,
+                definition,
+            },
         ))
         .await?;
         Ok(SubAgent {
@@ -113,7 +151,7 @@ impl Helpers {
         &self,
         settings: &mut Settings,
         definition: &AgentDefinition,
-    ) -> anyhow::Result<compose::Opened> {
+    ) -> anyhow::Result<Opened> {
         if let Some(steps) = definition.max_steps {
             settings.max_steps.value = settings.max_steps.value.min(steps);
         }
@@ -122,7 +160,7 @@ impl Helpers {
             settings.max_cost.value = Some(most);
         }
         match &definition.model {
-            None => compose::model_for(settings, self.store.as_ref(), Some(self.parent.id)).await,
+            None => self.model(settings).await,
             Some(name) if settings.models.contains_key(name) => compose::open_model(name, settings),
             Some(name) => anyhow::bail!(
                 "the agent {} wants the model '{name}', and the user has none of that name",
@@ -130,6 +168,10 @@ impl Helpers {
             ),
         }
     }
+}
+
+fn names_of(tools: &[ToolSpec]) -> Vec<String> {
+    tools.iter().map(|tool| tool.name().to_owned()).collect()
 }
 
 /// The agents that the user keeps for all projects.
@@ -156,14 +198,14 @@ impl SubAgents for Helpers {
         kind: &'a str,
         definition: Option<&'a AgentDefinition>,
         resume: Option<&'a str>,
-        budget: Option<Money>,
+        purse: &'a Purse,
     ) -> BoxFuture<'a, Result<SubAgent, String>> {
         async move {
             if definition.is_none() && !KINDS.iter().any(|(name, _)| *name == kind) {
                 let names = KINDS.map(|(name, _)| name).join(", ");
                 return Err(format!("there is no kind '{kind}'; there are {names}"));
             }
-            self.start(kind, definition, resume, budget)
+            self.start(kind, definition, resume, purse)
                 .await
                 .map_err(|error| format!("{error:#}"))
         }

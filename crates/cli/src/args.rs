@@ -29,6 +29,10 @@ pub(crate) enum Command {
     Checkpoints(Checkpoints),
     /// Make a conversation's workspace what it was at a checkpoint
     Restore(Restore),
+    /// Go back to an earlier event: the conversation, its files, or both
+    Rewind(Rewind),
+    /// Show a conversation again as it went, or try it once more from one of its steps
+    Replay(Replay),
     /// Serve conversations to apps and other programs
     Serve(Serve),
     /// The models you can use: what is set up, and what runs on this machine
@@ -58,6 +62,18 @@ pub(crate) struct Run {
     /// The directory to work in, in a sandbox, or local:DIR without one [default: this one]
     #[arg(short, long, value_name = "NAME")]
     pub(crate) workspace: Option<WorkspaceName>,
+    /// Only look around and write a plan; nothing else can be changed
+    #[arg(long)]
+    pub(crate) plan: bool,
+    /// Carry out the plan of a conversation that was begun with --plan
+    #[arg(long, conflicts_with = "plan")]
+    pub(crate) approve: bool,
+    /// Have the result judged, and go on until nothing of the task is missing
+    #[arg(long, conflicts_with = "plan")]
+    pub(crate) goal: bool,
+    /// How often it is sent back to its goal
+    #[arg(long, value_name = "NUMBER", requires = "goal", default_value_t = deft_engine::GOAL_ROUNDS)]
+    pub(crate) rounds: u32,
     /// Print one JSON event a line
     #[arg(long)]
     pub(crate) json: bool,
@@ -272,6 +288,39 @@ pub(crate) struct Restore {
     /// Only show what would change
     #[arg(long)]
     pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) flags: Flags,
+}
+
+#[derive(Args)]
+pub(crate) struct Rewind {
+    /// The conversation (the beginning of its id is enough)
+    pub(crate) id: String,
+    /// The event to go back to: its number, or the beginning of its id
+    pub(crate) event: String,
+    /// Only the files
+    #[arg(long)]
+    pub(crate) files: bool,
+    /// Only the conversation
+    #[arg(long)]
+    pub(crate) conversation: bool,
+    /// Replace files that somebody else changed meanwhile
+    #[arg(long)]
+    pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) flags: Flags,
+}
+
+#[derive(Args)]
+pub(crate) struct Replay {
+    /// The conversation (the beginning of its id is enough)
+    pub(crate) id: String,
+    /// Copy it up to this step, counted from 1, and let a model go on from there
+    #[arg(long, value_name = "STEP")]
+    pub(crate) from: Option<u64>,
+    /// Print one JSON event a line
+    #[arg(long)]
+    pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) flags: Flags,
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use deft_engine::{
-    Conversation, Extensions, Limits, Memory, Models, OfProject, Outfit, Parts, RealWorld, Safety,
-    SkillSources, World,
+    Conversation, Extensions, Limits, Memory, Mode, Models, OfProject, Outfit, Parts, Purse, RealWorld,
+    Refinement, Safety, SkillSources, Supervision, World,
 };
 use deft_llm::{
     AwsSettings, Condition, Model, ModelSettings, NamedModel, OpenModelError, PrefixWatch, Prices, Proxies,
@@ -17,7 +17,8 @@ use deft_skills::{AgentDefinition, Permission};
 use deft_store::{ConversationRecord, Durability, NewConversation, Options, Owner, SqliteStore, Store};
 use deft_tools::{Preset, SecretSet, TerminalOptions, ToolContext, Toolbox};
 use deft_types::{
-    ConfirmationPolicy, ConversationId, Extra, Money, Secret, SecurityAnalyzer, SecurityRisk, ToolSpec,
+    ConfirmationPolicy, ConversationId, Extra, Money, Secret, SecurityAnalyzer, SecurityRisk, Tokens,
+    ToolSpec,
 };
 use deft_workspace::sandbox::Gap;
 use deft_workspace::{Workspace, WorkspaceName};
@@ -26,7 +27,7 @@ use uuid::Uuid;
 use crate::agents;
 use crate::hooks;
 use crate::mcp;
-use crate::settings::{self, ModelTable, Settings, prepare_data_dir};
+use crate::settings::{self, ModelTable, Setting, Settings, prepare_data_dir};
 use crate::skills;
 use crate::toolbox::toolbox;
 use crate::workspace;
@@ -116,6 +117,43 @@ impl Models for NamedModels {
     fn open(&self, name: &str) -> Result<Arc<dyn Model>, OpenModelError> {
         registry(name, &self.0).open(name)
     }
+}
+
+/// The models that the user has given names.
+pub(crate) fn named_models(settings: &Settings) -> Arc<dyn Models> {
+    Arc::new(NamedModels(settings.clone()))
+}
+
+/// The memory of an agent, with the model that is set for summaries.
+fn memory(settings: &Settings) -> anyhow::Result<Memory> {
+    Ok(Memory {
+        model: named(settings, &settings.condenser_model, "condenser_model")?,
+        ..Memory::default()
+    })
+}
+
+/// The critic of an agent, where a model is set for it.
+fn refinement(settings: &Settings) -> anyhow::Result<Option<Refinement>> {
+    let model = named(settings, &settings.critic_model, "critic_model")?;
+    Ok(model.map(|model| Refinement {
+        model: Some(model),
+        ..Refinement::default()
+    }))
+}
+
+/// The model that a setting names, if it names one.
+fn named(
+    settings: &Settings,
+    setting: &Setting<Option<String>>,
+    key: &str,
+) -> anyhow::Result<Option<Arc<dyn Model>>> {
+    let opened = setting
+        .value
+        .as_ref()
+        .map(|name| open_model(name, settings))
+        .transpose();
+    let opened = opened.with_context(|| format!("the model of the setting {key} cannot be used"))?;
+    Ok(opened.map(|opened| opened.model))
 }
 
 /// All models, to open one of them.
@@ -292,28 +330,52 @@ pub(crate) async fn open(
     store: Arc<dyn Store>,
     opened: Opened,
     record: &ConversationRecord,
+    mode: Mode,
 ) -> anyhow::Result<Conversation> {
-    let preset = Preset::for_model(&opened.model.profile().name);
-    open_as(settings, store, opened, record, &|tool| preset.has(tool), 0, None).await
+    let preset = match mode {
+        Mode::Act => Preset::for_model(&opened.model.profile().name),
+        Mode::Plan => Preset::Planning,
+    };
+    let role = Role {
+        has: &|tool| preset.has(tool),
+        depth: 0,
+        above: None,
+        mode,
+        definition: None,
+    };
+    open_as(settings, store, opened, record, role).await
 }
 
-/// The same for an agent that has only some of the tools, so many levels below the one that the user talks to.
+/// What an agent is among others.
+pub(crate) struct Role<'a> {
+    /// Which tools it has.
+    pub(crate) has: &'a (dyn Fn(&str) -> bool + Sync),
+    /// How many levels it is below the one that the user talks to.
+    pub(crate) depth: u32,
+    /// What the one above has left.
+    pub(crate) above: Option<Purse>,
+    /// Whether it works, or only plans.
+    pub(crate) mode: Mode,
+    /// Who it is, where somebody has written that down.
+    pub(crate) definition: Option<&'a AgentDefinition>,
+}
+
+/// The same for an agent with a role of its own.
 pub(crate) async fn open_as(
     settings: &Settings,
     store: Arc<dyn Store>,
     opened: Opened,
     record: &ConversationRecord,
-    has: &(dyn Fn(&str) -> bool + Sync),
-    depth: u32,
-    definition: Option<&AgentDefinition>,
+    role: Role<'_>,
 ) -> anyhow::Result<Conversation> {
-    let place = workspace::open(&record.workspace, settings, record.id)?;
+    let definition = role.definition;
+    let place = workspace::open_in(role.mode, &record.workspace, settings, record.id)?;
     for gap in place.gaps.iter().copied() {
         tell(gap);
     }
     let context = context(&place);
     let mut tools = toolbox(&context, TerminalOptions::default(), None)?.specs();
-    tools.retain(|tool| has(tool.name()));
+    tools.retain(|tool| (role.has)(tool.name()));
     let host = Toolbox::host();
     let taken = tools
         .iter()
@@ -322,14 +384,14 @@ pub(crate) async fn open_as(
         .collect();
     let served = mcp::offer::from_elsewhere(settings, &context, taken).await?;
     let host = served.into_iter().fold(host, Toolbox::with);
-    let helpers = agents::Helpers::of(settings, &store, record, depth, &tools);
+    let helpers = agents::Helpers::of(settings, &store, record, role.depth, &tools);
     let lease = store.acquire(record.id, &Owner::this_process()).await?;
     let parts = Parts {
         store,
         lease,
         model: opened.model,
         model_name: opened.name,
-        models: Some(Arc::new(NamedModels(settings.clone()))),
+        models: Some(named_models(settings)),
         agents: helpers,
         workspace: place.workspace,
         directory: place.root.display().to_string(),
@@ -342,9 +404,12 @@ pub(crate) async fn open_as(
             parallel_calls: PARALLEL_CALLS,
             stuck_detection: true,
             max_cost: settings.max_cost.value,
+            max_tokens: settings.max_tokens.value.map(Tokens),
+            max_time: settings.max_time.value,
+            max_agents: u32::try_from(settings.max_agents.value).ok(),
         },
-        safety: safety(definition.and_then(|definition| definition.permission)),
-        memory: Memory::default(),
+        safety: safety(settings, definition.and_then(|definition| definition.permission)),
+        memory: memory(settings)?,
         outfit: Outfit {
             secrets: SecretSet::default(),
             servers: mcp::offer::beside_the_files(settings)?,
@@ -361,6 +426,12 @@ pub(crate) async fn open_as(
             agents: agents::of_user(),
             instructions: definition.map(|definition| definition.instructions.clone()),
         },
+        supervision: Supervision {
+            mode: role.mode,
+            judge: named(settings, &settings.judge_model, "judge_model")?,
+            refinement: refinement(settings)?,
+            above: role.above,
+        },
     };
     Ok(Conversation::open(parts).await?)
 }
@@ -375,22 +446,30 @@ fn responses(definition: Option<&AgentDefinition>) -> BTreeMap<String, serde_jso
 }
 
 /// Everybody who can judges; nobody is asked, for there may be nobody there, unless an agent's definition wants it.
-fn safety(permission: Option<Permission>) -> Safety {
+/// Whoever names a judge wants what it finds dangerous to wait.
+fn safety(settings: &Settings, permission: Option<Permission>) -> Safety {
+    let risky = |confirm_unknown| ConfirmationPolicy::ConfirmRisky {
+        threshold: SecurityRisk::High,
+        confirm_unknown,
+    };
+    let mut analyzers = vec![
+        SecurityAnalyzer::Model,
+        SecurityAnalyzer::Pattern(Extra::new()),
+        SecurityAnalyzer::PolicyRail(Extra::new()),
+    ];
+    let has_judge = settings.judge_model.value.is_some();
+    if has_judge {
+        analyzers.push(SecurityAnalyzer::Judge(Extra::new()));
+    }
     Safety {
         policy: match permission {
-            None | Some(Permission::NeverConfirm) => ConfirmationPolicy::NeverConfirm,
             Some(Permission::AlwaysConfirm) => ConfirmationPolicy::AlwaysConfirm,
-            Some(Permission::ConfirmRisky) => ConfirmationPolicy::ConfirmRisky {
-                threshold: SecurityRisk::High,
-                confirm_unknown: true,
-            },
+            Some(Permission::ConfirmRisky) => risky(true),
+            None | Some(Permission::NeverConfirm) if has_judge => risky(false),
+            None | Some(Permission::NeverConfirm) => ConfirmationPolicy::NeverConfirm,
         },
         analyzer: Some(SecurityAnalyzer::Ensemble {
-            analyzers: vec![
-                SecurityAnalyzer::Model,
-                SecurityAnalyzer::Pattern(Extra::new()),
-                SecurityAnalyzer::PolicyRail(Extra::new()),
-            ],
+            analyzers,
             propagate_unknown: false,
         }),
     }
@@ -402,7 +481,17 @@ pub(crate) fn place(
     id: ConversationId,
     root: &Path,
 ) -> anyhow::Result<(Arc<dyn Workspace>, Vec<ToolSpec>)> {
-    let place = workspace::open(&root.display().to_string(), settings, id)?;
+    place_in(Mode::Act, settings, id, root)
+}
+
+/// The same for an agent that works, or only plans.
+pub(crate) fn place_in(
+    mode: Mode,
+    settings: &Settings,
+    id: ConversationId,
+    root: &Path,
+) -> anyhow::Result<(Arc<dyn Workspace>, Vec<ToolSpec>)> {
+    let place = workspace::open_in(mode, &root.display().to_string(), settings, id)?;
     let tools = toolbox(&context(&place), TerminalOptions::default(), None)?.specs();
     Ok((place.workspace, tools))
 }

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::Context;
+use deft_engine::Mode;
 use deft_types::{Message, Role};
 use deft_workspace::WorkspaceName;
 
@@ -34,13 +35,14 @@ pub(crate) async fn demo(args: &Plain) -> anyhow::Result<Exit> {
     let model = compose::open_model("demo", &settings)?;
     let name = workspace::resolve(WorkspaceName::Sandbox(workspace))?;
     let record = compose::create(store.as_ref(), &name).await?;
-    let conversation = compose::open(&settings, store.clone(), model, &record).await?;
+    let conversation = compose::open(&settings, store.clone(), model, &record, Mode::Act).await?;
     let task = Message::text(Role::User, TASK);
     Watched {
         conversation: &conversation,
         store: store.as_ref(),
         record: &record,
         data_dir: &settings.data_dir.value,
+        goal: None,
     }
     .run(Some(task), Format::Human)
     .await

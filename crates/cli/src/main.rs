@@ -17,6 +17,8 @@ mod list;
 mod mcp;
 mod models;
 mod output;
+mod replay;
+mod rewind;
 mod run;
 mod screen;
 mod serve;
@@ -51,6 +53,8 @@ fn main() -> ExitCode {
         Command::Show(args) => while_read(wait(show::show(&args))),
         Command::Checkpoints(args) => while_read(wait(checkpoints::checkpoints(&args))),
         Command::Restore(args) => wait(checkpoints::restore(&args)),
+        Command::Rewind(args) => wait(rewind::rewind(&args)),
+        Command::Replay(args) => while_read(wait(replay::replay(args))),
         Command::Models(args) => while_read(wait(models::models(args))),
         Command::Mcp(args) => while_read(wait(mcp::mcp(args))),
         Command::Skills(args) => while_read(wait(skills::skills(args))),

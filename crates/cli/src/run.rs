@@ -3,6 +3,7 @@
 use std::io::Read;
 
 use anyhow::Context;
+use deft_engine::{APPROVED, Goal, Mode};
 use deft_store::ConversationRecord;
 use deft_store::Store;
 use deft_types::{Message, Role, Status};
@@ -47,6 +48,25 @@ pub(crate) async fn run(args: Run) -> anyhow::Result<Exit> {
         );
     }
 
+    let planned = match &resumed {
+        Some(record) => deft_engine::load(store.as_ref(), record.id).await?.mode,
+        None => Mode::Act,
+    };
+    if args.approve && planned != Mode::Plan {
+        let sentence =
+            "there is no plan to approve: name a conversation that was begun with --plan by --resume";
+        return Err(UsageError(sentence.to_owned()).into());
+    }
+    let mode = match (args.plan, args.approve) {
+        (true, _) => Mode::Plan,
+        (_, true) => Mode::Act,
+        (false, false) => planned,
+    };
+    let task = match (args.approve, task) {
+        (false, task) => task,
+        (true, None) => Some(APPROVED.to_owned()),
+        (true, Some(task)) => Some(format!("{APPROVED}\n\n{task}")),
+    };
     if let (None, Some(record)) = (&task, &resumed)
         && (record.status == Status::Finished || record.last_seq.is_none())
     {
@@ -64,14 +84,19 @@ pub(crate) async fn run(args: Run) -> anyhow::Result<Exit> {
         Some(record) => record,
         None => compose::create(store.as_ref(), &workspace::resolve(name)?).await?,
     };
-    let conversation = compose::open(&settings, store.clone(), model, &record).await?;
+    let conversation = compose::open(&settings, store.clone(), model, &record, mode).await?;
     let format = if args.json { Format::Json } else { Format::Human };
+    let goal = task
+        .clone()
+        .filter(|_| args.goal)
+        .map(|task| Goal::new(task, args.rounds));
     let task = task.map(|task| Message::text(Role::User, task));
     let exit = Watched {
         conversation: &conversation,
         store: store.as_ref(),
         record: &record,
         data_dir: &settings.data_dir.value,
+        goal,
     }
     .run(task, format)
     .await?;

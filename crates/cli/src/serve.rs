@@ -6,13 +6,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
+use deft_engine::{Mode, Models, SubAgents};
 use deft_llm::Model;
 use deft_server::{Composition, Config, Demo, KeyOrigin, Offer, Place, Server};
 use deft_skills::Skill;
-use deft_types::ConversationId;
+use deft_store::{ConversationRecord, Store};
+use deft_types::{ConversationId, ToolSpec};
 use serde_json::Value;
 use tokio::signal::unix::{SignalKind, signal};
 
+use crate::agents;
 use crate::args::Serve;
 use crate::client_model;
 use crate::compose;
@@ -112,6 +115,32 @@ impl Composition for Parts {
     fn forget(&self, id: ConversationId) -> Result<(), String> {
         let removed = crate::workspace::remove(&self.settings, id);
         removed.map_err(|error| crate::output::one_sentence(&error))
+    }
+
+    fn place_to_plan(&self, id: ConversationId, root: &Path) -> Result<Place, String> {
+        let (workspace, tools) = compose::place_in(Mode::Plan, &self.settings, id, root)
+            .map_err(|error| crate::output::one_sentence(&error))?;
+        Ok(Place { workspace, tools })
+    }
+
+    fn models(&self) -> Option<Arc<dyn Models>> {
+        Some(compose::named_models(&self.settings))
+    }
+
+    fn agents(
+        &self,
+        store: &Arc<dyn Store>,
+        parent: &ConversationRecord,
+        llm: &Value,
+        tools: &[ToolSpec],
+    ) -> Option<Arc<dyn SubAgents>> {
+        Some(agents::Helpers::of_client(
+            &self.settings,
+            store,
+            parent,
+            llm,
+            tools,
+        ))
     }
 
     fn tools(&self) -> Vec<String> {

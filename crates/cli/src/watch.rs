@@ -3,11 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use deft_engine::{Conversation, ExecutorFate, Provided};
+use deft_engine::{Conversation, ExecutorFate, GOAL, Goal, Provided};
 use deft_store::{ConversationRecord, Store};
-use deft_types::{Event, EventBody, EventId, Message, Seq, Status};
+use deft_types::{Event, EventBody, EventId, Message, Role, Seq, Status};
 use futures::StreamExt;
 use futures::future::OptionFuture;
+use serde_json::json;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use uuid::Uuid;
 
@@ -22,12 +23,14 @@ pub(crate) struct Watched<'a> {
     /// What the index said of it before it was loaded.
     pub(crate) record: &'a ConversationRecord,
     pub(crate) data_dir: &'a Path,
+    /// What is worked towards until nothing of it is missing, where the task is not all.
+    pub(crate) goal: Option<Goal>,
 }
 
 impl Watched<'_> {
     /// Sends the task, if there is one, lets the agent run, and prints every event until it stops. Ctrl-C
     /// interrupts it; asked a second time it does not wait. Nothing it started is left running.
-    pub(crate) async fn run(&self, task: Option<Message>, format: Format) -> anyhow::Result<Exit> {
+    pub(crate) async fn run(mut self, task: Option<Message>, format: Format) -> anyhow::Result<Exit> {
         let mut signals = StopSignals::new()?;
         let shown = self.run_and_print(task, format, &mut signals).await;
         if shown.is_err() {
@@ -41,7 +44,7 @@ impl Watched<'_> {
     }
 
     async fn run_and_print(
-        &self,
+        &mut self,
         task: Option<Message>,
         format: Format,
         signals: &mut StopSignals,
@@ -51,6 +54,7 @@ impl Watched<'_> {
             store,
             record,
             data_dir,
+            ref mut goal,
         } = *self;
         let mut events = store.follow(record.id, record.last_seq.map_or(Seq::FIRST, Seq::next));
         let mut live = conversation.live();
@@ -65,12 +69,23 @@ impl Watched<'_> {
         }
         conversation.run().await?;
 
-        let mut settled = std::pin::pin!(conversation.settled());
+        let mut settled = Box::pin(conversation.settled());
         let mut stopping = OptionFuture::from(None);
         let mut end = End::default();
         // An event that waits for the screen: a slow one must not keep us from anything else.
         let mut next: Option<(Seq, Arc<Event>)> = None;
-        while !end.is_reached() {
+        loop {
+            if end.is_reached() {
+                let next = tokio::select! {
+                    next = next_round(conversation, goal) => next?,
+                    () = signals.next() => None,
+                };
+                let Some(message) = next else { break };
+                conversation.send(EventId::from(Uuid::new_v4()), message).await?;
+                conversation.run().await?;
+                settled = Box::pin(conversation.settled());
+                end.settled = false;
+            }
             tokio::select! {
                 biased; // what happened before the news that no more will
                 Some(stopped) = &mut stopping => {
@@ -127,6 +142,22 @@ fn tell(undecided: &[Provided]) {
             "deft: note: the project's {kind} {path} would run commands, and did not; `deft trust` decides that"
         );
     }
+}
+
+/// What the agent is told next, if the result was judged and something of the goal is missing.
+async fn next_round(conversation: &Conversation, goal: &mut Option<Goal>) -> anyhow::Result<Option<Message>> {
+    let Some(goal) = goal.as_mut().filter(|goal| goal.is_active()) else {
+        return Ok(None);
+    };
+    if conversation.inspect().await?.status == Status::Finished {
+        goal.judge(conversation).await?;
+    } else {
+        goal.interrupt();
+    }
+    conversation.tell(GOAL.to_owned(), json!(goal)).await?;
+    Ok(goal
+        .is_active()
+        .then(|| Message::text(Role::User, goal.message())))
 }
 
 /// Everything that asks us to end: Ctrl-C, a supervisor, a closed terminal.

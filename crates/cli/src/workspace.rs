@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
+use deft_engine::Mode;
 use deft_types::ConversationId;
 use deft_workspace::sandbox::{Gap, Machine, Plan};
 use deft_workspace::{
-    LocalWorkspace, Network, Policy, ResourceLimits, Workspace, WorkspaceError, WorkspaceName,
+    Access, LocalWorkspace, Network, Policy, ResourceLimits, Workspace, WorkspaceError, WorkspaceName,
 };
 
 use crate::settings::{NetworkMode, Settings};
@@ -59,12 +60,35 @@ pub(crate) fn resolve(name: WorkspaceName) -> anyhow::Result<WorkspaceName> {
 
 /// The workspace of a conversation.
 pub(crate) fn open(kept: &str, settings: &Settings, id: ConversationId) -> anyhow::Result<Opened> {
+    open_in(Mode::Act, kept, settings, id)
+}
+
+/// The same for an agent that works, or only plans: then nothing of it can be changed but the plan.
+pub(crate) fn open_in(
+    mode: Mode,
+    kept: &str,
+    settings: &Settings,
+    id: ConversationId,
+) -> anyhow::Result<Opened> {
     let name: WorkspaceName = kept.parse()?;
-    let directory = executor_directory(&settings.data_dir.value, id)?;
+    let directory = executor_directory(&settings.data_dir.value, id, mode)?;
+    if mode == Mode::Plan && !matches!(name, WorkspaceName::Sandbox(_)) {
+        anyhow::bail!(
+            "only a sandbox can see to it that an agent who plans changes nothing, and {name} has none; \
+             work in a directory of this machine by its plain path"
+        );
+    }
     let (root, sandbox) = match name {
         WorkspaceName::Local(root) => (root, None),
         WorkspaceName::Sandbox(root) => {
-            let plan = Plan::new(policy(settings)?, &Machine::probe(), &root)?;
+            let policy = Policy {
+                workspace: match mode {
+                    Mode::Act => Access::Change,
+                    Mode::Plan => Access::Plan,
+                },
+                ..policy(settings)?
+            };
+            let plan = Plan::new(policy, &Machine::probe(), &root)?;
             (root, Some(plan))
         }
         WorkspaceName::Docker(image) => {
@@ -109,13 +133,16 @@ pub(crate) fn open(kept: &str, settings: &Settings, id: ConversationId) -> anyho
 
 /// Removes what is kept for the executor of a conversation, which must have ended.
 pub(crate) fn remove(settings: &Settings, id: ConversationId) -> anyhow::Result<()> {
-    let directory = executor_directory(&settings.data_dir.value, id)?;
-    match std::fs::remove_dir_all(&directory) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(error).with_context(|| format!("cannot remove {}", directory.display()))
+    for mode in [Mode::Act, Mode::Plan] {
+        let directory = executor_directory(&settings.data_dir.value, id, mode)?;
+        match std::fs::remove_dir_all(&directory) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(error).with_context(|| format!("cannot remove {}", directory.display()));
+            }
+            _ => {}
         }
-        _ => Ok(()),
     }
+    Ok(())
 }
 
 /// What the settings allow.
@@ -149,8 +176,11 @@ pub(crate) fn policy(settings: &Settings) -> anyhow::Result<Policy> {
 
 /// Where a conversation's executor has its socket: in the data directory, unless that makes the socket's path
 /// longer than the system allows.
-fn executor_directory(data_dir: &Path, id: ConversationId) -> anyhow::Result<PathBuf> {
-    let hex = id.hex();
+fn executor_directory(data_dir: &Path, id: ConversationId, mode: Mode) -> anyhow::Result<PathBuf> {
+    let hex = match mode {
+        Mode::Act => id.hex(),
+        Mode::Plan => format!("{}-plan", id.hex()), // one that can change more must not be taken for it
+    };
     let directory = data_dir.join("executors").join(&hex);
     let socket = directory.as_os_str().len() + 1 + INSIDE + deft_executor::daemon::SOCKET.len();
     if socket <= MAX_SOCKET_PATH {

@@ -1,6 +1,8 @@
 //! What is tested of `deft` from the outside.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "it/again.rs"]
+mod again;
 #[path = "it/checkpoints.rs"]
 mod checkpoints;
 #[path = "it/commands.rs"]
@@ -13,6 +15,8 @@ mod layers;
 mod mcp;
 #[path = "it/models.rs"]
 mod models;
+#[path = "it/plan.rs"]
+mod plan;
 #[path = "it/sandbox.rs"]
 mod sandbox;
 #[path = "it/sandbox_network.rs"]

@@ -4,18 +4,24 @@
 //! model call, a tool call, or reaching the executor). Commands are answered whatever that work is.
 
 mod allow;
+mod budget;
 mod calls;
 mod condense;
 mod confirm;
 mod files;
 mod hooks;
 mod outcome;
+mod queue;
+mod refine;
+mod rewind;
 mod skills;
 mod spending;
 mod steering;
+mod tally;
 mod work;
 
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use deft_executor::Client;
 use deft_llm::{Model, ModelError, TokenMeter};
@@ -34,17 +40,19 @@ pub(crate) use self::hooks::Hooked;
 use self::work::Work;
 pub(crate) use self::work::{ConnectError, connected};
 use crate::allow_rules::ProjectRules;
+use crate::budget::Purse;
 use crate::command::{Begun, Command, CommandError, Done, ExecutorFate};
 use crate::conversation::{Limits, Memory, Outfit, Progress, Safety};
+use crate::critic::Refinement;
 use crate::extensions::Extensions;
 use crate::hooks::HookConfig;
 use crate::live::Broadcast;
+use crate::mode::Mode;
 use crate::model_tools::{Images, Models, Spending};
 use crate::prompt;
 use crate::skills::Shelf;
 use crate::state::{self, State, key};
 use crate::status::{self, Trigger};
-use crate::task_tool::Purse;
 use crate::toolset::Toolset;
 use crate::turn::Draft;
 use crate::world::{Point, World};
@@ -60,7 +68,7 @@ pub(crate) struct Actor {
     pub(crate) spending: Spending,
     /// What tools may look at.
     pub(crate) images: Images,
-    /// What tools may spend.
+    /// What may still be used.
     pub(crate) purse: Purse,
     pub(crate) workspace: Arc<dyn deft_workspace::Workspace>,
     pub(crate) directory: String,
@@ -73,6 +81,12 @@ pub(crate) struct Actor {
     pub(crate) safety: Safety,
     /// What was allowed in the whole project.
     pub(crate) project_rules: ProjectRules,
+    /// Whether and how results are criticised.
+    pub(crate) refinement: Option<Refinement>,
+    /// Whether the result of the turn is to be criticised next.
+    pub(crate) wants_review: bool,
+    /// Who judges, where it is not the model that answers.
+    pub(crate) judge_model: Option<Arc<dyn Model>>,
     pub(crate) inbox: mpsc::Receiver<Command>,
     pub(crate) progress: watch::Sender<Progress>,
     pub(crate) live: Broadcast,
@@ -85,6 +99,8 @@ pub(crate) struct Actor {
     pub(crate) unsent: HashSet<ActionId>,
     /// Model calls of this run.
     pub(crate) steps: u32,
+    /// When the run began.
+    pub(crate) began: SystemTime,
     /// What the user said since the model was asked.
     pub(crate) unseen: Vec<EventId>,
     pub(crate) memory: Memory,
@@ -94,6 +110,8 @@ pub(crate) struct Actor {
     pub(crate) hooked: Hooked,
     /// The skills, once they were found.
     pub(crate) shelf: Shelf,
+    /// Whether the agent works, or only plans.
+    pub(crate) mode: Mode,
     /// Whether the workspace was recorded since the user said something.
     pub(crate) turn_recorded: bool,
     /// How many tokens the last request had by our estimate, and how wrong such estimates were.
@@ -174,8 +192,16 @@ impl Actor {
             Command::RestoreFiles { to, overwrite, done } => {
                 answer(done, self.restore_files(to, overwrite).await);
             }
+            Command::Rewind {
+                to,
+                what,
+                overwrite,
+                done,
+            } => answer(done, self.rewind(to, what, overwrite).await),
             Command::Condense { done } => self.condense(done).await,
             Command::Navigate { to, done } => answer(done, self.navigate(to).await),
+            Command::Queue { change, done } => answer(done, self.change_queue(change).await),
+            Command::AddBudget { id, more, done } => answer(done, self.add_budget(id, more).await),
             Command::SetLimits { limits, done } => {
                 self.limits = limits;
                 answer(done, Ok::<_, CommandError>(()));
@@ -187,23 +213,24 @@ impl Actor {
             Command::Snapshot { done } => answer(done, self.snapshot()),
             Command::AddUsage {
                 usage_id,
+                model,
                 reply,
                 done,
-            } => answer(done, self.add_usage(&usage_id, &reply).await),
+            } => answer(done, self.add_usage(&usage_id, model.as_ref(), &reply).await),
             Command::Inspect { done } => drop(done.send(self.state.clone())),
             Command::Close { .. } => {} // the loop has taken it
         }
     }
 
     /// Stores a user's message. Sending it again under the same id changes nothing.
-    async fn admit(&mut self, id: EventId, message: Message) -> Result<(), CommandError> {
+    pub(crate) async fn admit(&mut self, id: EventId, message: Message) -> Result<(), CommandError> {
         let found = self.find_extensions().await;
         let mut drafts = Vec::new();
         if !self.state.has_prompt {
             drafts.push(Draft::new(Source::Agent, self.system_prompt()));
         }
         drafts.extend(self.status_after(Trigger::Message));
-        drafts.push(Draft::new(Source::User, self.with_skills(message)).with_id(id.clone()));
+        drafts.push(self.said(id.clone(), message));
         drafts.push(Draft::new(
             Source::Environment,
             state::update(key::LAST_USER_MESSAGE, json!(id)),
@@ -213,6 +240,7 @@ impl Actor {
             Ok(()) => {
                 self.turn_recorded = false;
                 self.keep_going();
+                self.wants_review = false; // there is something to answer first
                 if matches!(self.work, Some(Work::Model { .. })) {
                     self.unseen.push(id);
                 }
@@ -236,6 +264,19 @@ impl Actor {
         }
     }
 
+    /// A message of the user's, with what the model reads with it.
+    pub(crate) fn said(&self, id: EventId, message: Message) -> Draft {
+        let mut said = self.with_skills(message);
+        said.extended_content.extend(self.mode.note());
+        Draft::new(Source::User, said).with_id(id)
+    }
+
+    /// The event that the mode is another than the log says, if it is.
+    pub(crate) fn mode_in_force(&self) -> Option<Draft> {
+        let told = || Draft::new(Source::Environment, state::update(key::MODE, json!(self.mode)));
+        (self.state.mode != self.mode).then(told)
+    }
+
     async fn start_run(&mut self) -> Result<Begun, StoreError> {
         // What could not be stored before may be stored now.
         self.publish_progress(None);
@@ -247,6 +288,7 @@ impl Actor {
         if before != Status::Running {
             self.steps = 0;
             self.condensations = 0;
+            self.began = self.world.now();
         }
         if self.state.status == Status::WaitingForConfirmation {
             // What waits has not run anywhere.
@@ -328,9 +370,11 @@ impl Actor {
         self.world.reached(Point::BeforeAppend);
         self.store.append(&self.lease, events.clone()).await?;
         self.world.reached(Point::AfterAppend);
+        let before = budget::own_use(&self.state.stats);
         for event in &events {
             self.state.apply(event);
         }
+        self.tell_above(before);
         self.publish_progress(None);
         Ok(())
     }

@@ -24,14 +24,16 @@ pub enum AsideError {
 /// What a side question needs of a conversation.
 pub(crate) struct Snapshot {
     pub(crate) model: Arc<dyn Model>,
+    /// Who is asked for a judgement.
+    pub(crate) judge: Arc<dyn Model>,
     pub(crate) request: Request,
 }
 
 impl Snapshot {
     /// Asks. The request begins as the conversation's own do, so that the provider's cache serves it.
-    pub(crate) async fn ask(mut self, question: &str) -> Result<Reply, ModelError> {
+    pub(crate) async fn ask(mut self, model: &dyn Model, question: &str) -> Result<Reply, ModelError> {
         let question = Message::text(Role::User, format!("{question}\n\n{NO_TOOLS}"));
         self.request.messages.push(Arc::new(question));
-        deft_llm::complete(self.model.as_ref(), self.request, |_| {}).await
+        deft_llm::complete(model, self.request, |_| {}).await
     }
 }

@@ -11,7 +11,10 @@ use tokio::sync::oneshot;
 
 use crate::allow_rules::AllowScope;
 use crate::aside::Snapshot;
+use crate::budget::Budget;
 use crate::conversation::Limits;
+use crate::queue::QueueChange;
+use crate::rewind::Rewind;
 use crate::state::State;
 
 /// One request to the actor. Each is answered once.
@@ -74,8 +77,23 @@ pub(crate) enum Command {
         overwrite: Overwrite,
         done: Done<Restored>,
     },
+    /// Go back to an event.
+    Rewind {
+        to: EventId,
+        what: Rewind,
+        overwrite: Overwrite,
+        done: Done<Option<Restored>>,
+    },
     /// Make room in what the model sees.
     Condense { done: Done<()> },
+    /// Change what the user wants to say when the turn ends.
+    Queue { change: QueueChange, done: Done<()> },
+    /// So much more may be used.
+    AddBudget {
+        id: EventId,
+        more: Budget,
+        done: Done<()>,
+    },
     /// Other limits from now on.
     SetLimits { limits: Limits, done: Done<()> },
     /// Store news about the conversation that only its watchers read.
@@ -89,6 +107,7 @@ pub(crate) enum Command {
     /// A model was used on the side.
     AddUsage {
         usage_id: String,
+        model: Arc<dyn Model>,
         reply: Box<Reply>,
         done: Done<()>,
     },
@@ -177,6 +196,12 @@ pub enum CommandError {
     /// The workspace could not do it; the message says why.
     #[error("{0}")]
     Workspace(String),
+    /// It was said meanwhile, taken out, or never there. Look again at what waits.
+    #[error("the message {0} does not wait: it was said meanwhile, or taken out")]
+    NotQueued(EventId),
+    /// Nothing was added: take something out first.
+    #[error("{0} messages wait already; take some out before you add one")]
+    QueueFull(usize),
     /// The log has no such event.
     #[error("the conversation has no event {0}")]
     NoSuchEvent(EventId),

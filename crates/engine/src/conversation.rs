@@ -1,6 +1,7 @@
 //! The handle to a conversation.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use deft_llm::{Model, TokenMeter};
 use deft_risk::AllowRule;
@@ -17,8 +18,9 @@ use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
 use crate::actor::{Actor, Hooked};
 use crate::allow_rules::{AllowScope, ProjectRules};
-use crate::aside::AsideError;
+use crate::aside::{AsideError, Snapshot};
 use crate::branch;
+use crate::budget::Purse;
 use crate::command::{Answer, Begun, Command, CommandError, ExecutorFate};
 use crate::condense::Condenser;
 use crate::extensions::Extensions;
@@ -29,7 +31,8 @@ use crate::skills::Shelf;
 use crate::state::State;
 use crate::status::Trigger;
 use crate::structured::SchemaError;
-use crate::task_tool::{Purse, SubAgents, Task};
+use crate::supervision::Supervision;
+use crate::task_tool::{SubAgents, Task};
 use crate::toolset::Toolset;
 use crate::world::{Point, World};
 
@@ -51,6 +54,26 @@ pub struct Limits {
     pub stuck_detection: bool,
     /// Everything the conversation may cost.
     pub max_cost: Option<Money>,
+    /// All tokens that it may use, of prompts and replies together.
+    pub max_tokens: Option<Tokens>,
+    /// How long one run may take.
+    pub max_time: Option<Duration>,
+    /// Agents with tasks of their own that it, and those below it, may start.
+    pub max_agents: Option<u32>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_steps: 500,
+            parallel_calls: 8,
+            stuck_detection: true,
+            max_cost: None,
+            max_tokens: None,
+            max_time: None,
+            max_agents: Some(32),
+        }
+    }
 }
 
 /// Who judges actions, and which of them wait for a person's word, until somebody changes it.
@@ -127,6 +150,8 @@ pub struct Parts {
     pub outfit: Outfit,
     /// What people have added to the agent.
     pub extensions: Extensions,
+    /// Who watches over it.
+    pub supervision: Supervision,
 }
 
 /// Why a conversation cannot be opened.
@@ -177,7 +202,7 @@ impl Conversation {
             .as_ref()
             .map(|models| model_tools::offered(models, parts.model.as_ref(), &spending, &images));
         let host = offered.into_iter().flatten().fold(parts.host, Toolbox::with);
-        let purse = Purse::default();
+        let purse = Purse::below(parts.supervision.above);
         let shelf = Shelf::default();
         let task = parts.agents.map(|agents| -> Arc<dyn Tool> {
             Arc::new(Task {
@@ -194,11 +219,17 @@ impl Conversation {
                 workspace: parts.workspace.clone(),
             })
         });
-        let host = invoke.into_iter().fold(host, Toolbox::with);
-        let mut tools = Toolset::new(parts.tools, host.specs());
+        let mode = parts.supervision.mode;
+        let host = invoke
+            .into_iter()
+            .fold(host, Toolbox::with)
+            .only(|tool| mode.allows(tool));
+        let offered = parts.tools.into_iter().filter(|tool| mode.allows(tool));
+        let mut tools = Toolset::new(offered.collect(), host.specs());
         for (tool, response) in parts.responses {
             tools.ask_for(tool, response)?;
         }
+        let began = parts.world.now();
         let mut actor = Actor {
             store: parts.store,
             lease: parts.lease,
@@ -216,6 +247,9 @@ impl Conversation {
             limits: parts.limits,
             safety: parts.safety,
             project_rules,
+            judge_model: parts.supervision.judge,
+            refinement: parts.supervision.refinement,
+            wants_review: false,
             inbox,
             progress: sender,
             live: live.clone(),
@@ -225,10 +259,12 @@ impl Conversation {
             ends_step: false,
             unsent: HashSet::new(),
             steps: 0,
+            began,
             unseen: Vec::new(),
             losses: 0,
             memory: parts.memory,
-            outfit: parts.outfit,
+            outfit: mode.fitted(parts.outfit),
+            mode,
             hooks: parts.extensions.hooks.clone(),
             hooked: Hooked::default(),
             extensions: parts.extensions,
@@ -240,8 +276,9 @@ impl Conversation {
             overflow: None,
             condensed: Vec::new(),
         };
-        let cut_off = actor.status_after(Trigger::Load).into_iter().collect();
-        actor.record(cut_off).await?;
+        let cut_off = actor.status_after(Trigger::Load).into_iter();
+        let news = cut_off.chain(actor.mode_in_force()).collect();
+        actor.record(news).await?;
         // Ends with its last handle, or when it is closed.
         tokio::spawn(actor.run());
         Ok(Self {
@@ -364,11 +401,23 @@ impl Conversation {
     /// Asks the model something on the side. Neither the question nor the answer becomes part of the conversation.
     pub async fn ask_aside(&self, question: &str) -> Result<String, AsideError> {
         let snapshot = self.ask(|done| Command::Snapshot { done }).await??;
-        let reply = Box::new(snapshot.ask(question).await?);
+        let model = snapshot.model.clone();
+        self.ask_with(snapshot, model, ASIDE_USAGE, question).await
+    }
+
+    pub(crate) async fn ask_with(
+        &self,
+        snapshot: Snapshot,
+        model: Arc<dyn Model>,
+        usage_id: &str,
+        question: &str,
+    ) -> Result<String, AsideError> {
+        let reply = Box::new(snapshot.ask(model.as_ref(), question).await?);
         let text = reply.text.clone();
-        let usage_id = ASIDE_USAGE.to_owned();
+        let usage_id = usage_id.to_owned();
         self.ask(|done| Command::AddUsage {
             usage_id,
+            model,
             reply,
             done,
         })
@@ -400,7 +449,10 @@ impl Conversation {
         self.live.subscribe()
     }
 
-    async fn ask<T>(&self, command: impl FnOnce(oneshot::Sender<T>) -> Command) -> Result<T, CommandError> {
+    pub(crate) async fn ask<T>(
+        &self,
+        command: impl FnOnce(oneshot::Sender<T>) -> Command,
+    ) -> Result<T, CommandError> {
         let (done, answer) = oneshot::channel();
         self.commands
             .send(command(done))

@@ -85,7 +85,9 @@ async fn write(store: &dyn Store, id: ConversationId, mut events: Vec<Event>) ->
 /// An executor, and places in the tree that were left, are the other conversation's own.
 fn belongs_to_all(event: &Event) -> bool {
     match &event.body {
-        EventBody::StateUpdate(update) => update.key != key::EXECUTOR && update.key != key::LEAF,
+        EventBody::StateUpdate(update) => {
+            ![key::EXECUTOR, key::LEAF, key::QUEUE, key::ADDED].contains(&update.key.as_str())
+        }
         _ => true,
     }
 }

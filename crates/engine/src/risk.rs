@@ -11,8 +11,23 @@ pub(crate) struct Verdict {
     pub(crate) reason: Option<String>,
 }
 
+/// Whether another model is to be asked.
+pub(crate) fn asks_judge(analyzer: &SecurityAnalyzer) -> bool {
+    match analyzer {
+        SecurityAnalyzer::Judge(_) => true,
+        SecurityAnalyzer::Ensemble { analyzers, .. } => analyzers.iter().any(asks_judge),
+        SecurityAnalyzer::Model | SecurityAnalyzer::Pattern(_) | SecurityAnalyzer::PolicyRail(_) => false,
+    }
+}
+
 /// Judges an action of tools that work in `directory`. Whoever cannot do that counts as having found the worst.
-pub(crate) fn judge(analyzer: &SecurityAnalyzer, action: &ActionEvent, directory: &str) -> Verdict {
+/// `judged` is what another model found, if it was asked.
+pub(crate) fn judge(
+    analyzer: &SecurityAnalyzer,
+    action: &ActionEvent,
+    directory: &str,
+    judged: Option<&Verdict>,
+) -> Verdict {
     let by_rules = |rules: RuleSet| {
         let verdict = rules.assess(action, directory);
         Verdict {
@@ -29,16 +44,16 @@ pub(crate) fn judge(analyzer: &SecurityAnalyzer, action: &ActionEvent, directory
         },
         SecurityAnalyzer::Pattern(_) => by_rules(RuleSet::Patterns),
         SecurityAnalyzer::PolicyRail(_) => by_rules(RuleSet::Rails),
-        SecurityAnalyzer::Judge(_) => Verdict {
+        SecurityAnalyzer::Judge(_) => judged.cloned().unwrap_or(Verdict {
             risk: SecurityRisk::High,
-            reason: Some(format!("{} is not available here", analyzer.kind())),
-        },
+            reason: Some("the judge was not asked".to_owned()),
+        }),
         SecurityAnalyzer::Ensemble {
             analyzers,
             propagate_unknown,
         } => {
-            let judged = |analyzer| judge(analyzer, action, directory);
-            let verdicts: Vec<_> = analyzers.iter().map(judged).collect();
+            let of = |analyzer| judge(analyzer, action, directory, judged);
+            let verdicts: Vec<_> = analyzers.iter().map(of).collect();
             highest(verdicts, *propagate_unknown)
         }
     }
@@ -85,7 +100,7 @@ mod tests {
             analyzers: vec![SecurityAnalyzer::Model, rules],
             propagate_unknown: false,
         };
-        let verdict = judge(&both, &action, "/work");
+        let verdict = judge(&both, &action, "/work", None);
         assert_eq!(verdict.risk, SecurityRisk::High);
         assert!(
             verdict
@@ -93,7 +108,7 @@ mod tests {
                 .is_some_and(|reason| reason.ends_with("[catastrophic-delete]"))
         );
         assert_eq!(
-            judge(&SecurityAnalyzer::Model, &action, "/work").risk,
+            judge(&SecurityAnalyzer::Model, &action, "/work", None).risk,
             SecurityRisk::Low
         );
     }

@@ -3,7 +3,7 @@
 use deft_tools::CheckpointId;
 use deft_types::{
     Action, ActionEvent, ActionId, ConfirmationPolicy, ConversationStateUpdateEvent, Event, EventBody,
-    EventId, McpServerStatus, SecurityAnalyzer, Source, Stats, Status,
+    EventId, McpServerStatus, Metrics, Observation, SecurityAnalyzer, Source, Stats, Status,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -11,8 +11,12 @@ use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 use uuid::Uuid;
 
+use crate::budget::Budget;
 use crate::condense::Mask;
+use crate::mode::Mode;
+use crate::queue::Queued;
 use crate::stuck::Recent;
+use crate::task_tool::NOBODY;
 use crate::trust::Provided;
 use crate::view::View;
 
@@ -43,6 +47,16 @@ pub struct State {
     pub allow_rules: Vec<String>,
     /// Records of the workspace, each with the event that it stands behind.
     pub checkpoints: Vec<(Option<EventId>, CheckpointId)>,
+    /// How often the agent was sent back since the user said something.
+    pub(crate) refinements: u32,
+    /// Whether the agent works, or only plans.
+    pub mode: Mode,
+    /// What may be used beyond the limits.
+    pub added: Budget,
+    /// The agents that were given tasks.
+    pub(crate) tasks: BTreeSet<String>,
+    /// What the user wants to say when the turn ends.
+    pub queue: Vec<Queued>,
     /// The MCP servers that run beside the files, as they were last seen.
     pub servers: Vec<McpServerStatus>,
     /// Skills that words of the user have brought in.
@@ -98,14 +112,26 @@ pub(crate) mod key {
     pub(crate) const SERVERS: &str = "mcp_servers";
     /// Rules for files that were given with a result.
     pub(crate) const PATH_RULES: &str = "activated_path_rules";
+    /// A result was criticised.
+    pub(crate) const CRITIC: &str = "critic";
+    /// Whether the agent works, or only plans.
+    pub(crate) const MODE: &str = "mode";
+    /// More may be used.
+    pub(crate) const ADDED: &str = "added_budget";
+    /// Messages that wait for the end of the turn.
+    pub(crate) const QUEUE: &str = "message_queue";
     /// Messages that came while the model wrote the reply that follows.
     pub(crate) const UNSEEN: &str = "unseen_message_ids";
 }
 
 /// The keys of state updates that are ours: the protocol's own clients do not know them.
-pub const OWN_KEYS: [&str; 8] = [
+pub const OWN_KEYS: &[&str] = &[
     key::ALLOW_RULES,
     key::UNDECIDED,
+    key::CRITIC,
+    key::MODE,
+    key::ADDED,
+    key::QUEUE,
     key::EXECUTOR,
     key::UNSEEN,
     key::LEAF,
@@ -134,6 +160,7 @@ impl State {
             EventBody::Message(said) => match event.source {
                 Source::User => {
                     self.silent_replies = 0;
+                    self.refinements = 0;
                     self.recent.clear();
                     self.unhooked
                         .push((event.id.clone(), said.llm_message.plain_text()));
@@ -156,7 +183,7 @@ impl State {
             EventBody::Action(action) => {
                 self.silent_replies = 0;
                 self.unhooked.clear();
-                self.recent.call(&event.id, action);
+                self.recent.call(&event.id, action, self.leaf.as_ref());
                 let extra = action.action.as_ref().map(Action::extra);
                 if let Some(answer) = extra.and_then(|extra| extra.get("structured_output")) {
                     self.structured_output = Some(answer.clone());
@@ -171,6 +198,11 @@ impl State {
             EventBody::Observation(result) => {
                 if result.observation.kind() == "FinishObservation" {
                     self.answer = Some(deft_types::text_of(&result.observation.content()));
+                }
+                if let Observation::Task(task) = &result.observation
+                    && task.task_id != NOBODY
+                {
+                    self.tasks.insert(task.task_id.clone());
                 }
                 self.recent.result(&event.body);
                 self.close_call(|call| call.id == result.action_id);
@@ -212,7 +244,11 @@ impl State {
                 }
             }
             key::STATS => {
-                if let Ok(stats) = Stats::deserialize(value) {
+                if let Ok(mut stats) = Stats::deserialize(value) {
+                    stats
+                        .usage_to_metrics
+                        .values_mut()
+                        .for_each(Metrics::forget_calls);
                     self.stats = stats;
                 }
             }
@@ -260,6 +296,22 @@ impl State {
             key::PATH_RULES => {
                 if let Ok(rules) = BTreeSet::deserialize(value) {
                     self.path_rules = rules;
+                }
+            }
+            key::CRITIC => self.refinements += u32::from(value["goes_on"] == true),
+            key::MODE => {
+                if let Ok(mode) = Mode::deserialize(value) {
+                    self.mode = mode;
+                }
+            }
+            key::ADDED => {
+                if let Ok(more) = Budget::deserialize(value) {
+                    self.added = self.added.plus(more);
+                }
+            }
+            key::QUEUE => {
+                if let Ok(queue) = Vec::deserialize(value) {
+                    self.queue = queue;
                 }
             }
             key::SERVERS => {

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::LazyLock;
 
-use deft_types::{ActionEvent, ActionId, EventBody};
+use deft_types::{ActionEvent, ActionId, EventBody, EventId};
 use regex::Regex;
 use serde_json::{Map, Value};
 
@@ -33,6 +33,8 @@ pub(crate) struct Recent {
 #[derive(Clone, Debug, PartialEq)]
 struct Step {
     id: ActionId,
+    /// The event before it.
+    behind: Option<EventId>,
     call_id: String,
     call: u64,
     /// `None` until it is there.
@@ -61,7 +63,7 @@ impl Recent {
         self.told = true;
     }
 
-    pub(crate) fn call(&mut self, id: &ActionId, action: &ActionEvent) {
+    pub(crate) fn call(&mut self, id: &ActionId, action: &ActionEvent, behind: Option<&EventId>) {
         let arguments = serde_json::from_str::<Map<String, Value>>(&action.tool_call.arguments);
         let mut arguments = arguments.unwrap_or_default();
         arguments.remove("summary");
@@ -81,6 +83,7 @@ impl Recent {
         }
         self.steps.push_back(Step {
             id: id.clone(),
+            behind: behind.cloned(),
             call_id: action.tool_call_id.clone(),
             call,
             result: None,
@@ -136,6 +139,13 @@ impl Recent {
             return self.grade(alternating >= ALTERNATING, text);
         }
         None
+    }
+
+    /// The event before the first call of the circle.
+    pub(crate) fn before_circle(&self) -> Option<&EventId> {
+        let length = self.repeated().max(self.alternating());
+        let first = self.steps.len().checked_sub(length)?;
+        self.steps.get(first)?.behind.as_ref()
     }
 
     fn grade(&self, closed: bool, text: String) -> Option<Circle> {
@@ -199,7 +209,7 @@ fn without_accidents(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use deft_types::{EventId, ToolCall};
+    use deft_types::ToolCall;
     use serde_json::json;
 
     use super::*;
@@ -223,7 +233,7 @@ mod tests {
             "tool_call_id": call.id, "tool_call": call, "llm_response_id": "r", "security_risk": "LOW",
         }))
         .unwrap();
-        recent.call(&id, &action);
+        recent.call(&id, &action, Some(&EventId(format!("before a{n}"))));
         let body = json!({
             "kind": "ObservationEvent", "tool_name": "terminal", "tool_call_id": format!("c{n}"), "action_id": id,
             "observation": {"kind": "ThinkObservation", "content": [{"type": "text", "text": result}]},
@@ -241,6 +251,7 @@ mod tests {
         assert_eq!(recent.circle(), None);
         step(&mut recent, 3, "ls", "a");
         assert!(matches!(recent.circle(), Some(Circle::Closed(_))));
+        assert_eq!(recent.before_circle().unwrap().0, "before a0");
     }
 
     #[test]

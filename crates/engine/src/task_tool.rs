@@ -1,12 +1,11 @@
 //! Gives tasks to agents of their own: each has a conversation in the same log store, and answers with its result.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use deft_skills::AgentDefinition;
 use deft_tools::{Call, Reach, Tool, ToolError, Touches, spec};
 use deft_types::{
-    Action, Content, EventId, Message, Money, Observation, Role, Status, TaskAction, TaskObservation,
-    ToolSpec,
+    Action, Content, EventId, Message, Observation, Role, Status, TaskAction, TaskObservation, ToolSpec,
 };
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -14,6 +13,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::arguments;
+use crate::budget::Purse;
 use crate::command::ExecutorFate;
 use crate::conversation::Conversation;
 use crate::model_tools::Spending;
@@ -24,14 +24,14 @@ pub trait SubAgents: Send + Sync {
     /// The kinds there are.
     fn kinds(&self) -> Vec<SubAgentKind>;
 
-    /// Opens the conversation of one: a new one, or that of an earlier task. It may spend no more than `budget`. A
-    /// definition says more of a kind that is none of ours. The sentence of a failure goes to the model.
+    /// Opens the conversation of one: a new one, or that of an earlier task, which draws on `purse`. A definition says
+    /// more of a kind that is none of ours. The sentence of a failure goes to the model.
     fn open<'a>(
         &'a self,
         kind: &'a str,
         definition: Option<&'a AgentDefinition>,
         resume: Option<&'a str>,
-        budget: Option<Money>,
+        purse: &'a Purse,
     ) -> BoxFuture<'a, Result<SubAgent, String>>;
 }
 
@@ -52,19 +52,8 @@ pub struct SubAgent {
     pub conversation: Conversation,
 }
 
-/// What a conversation may still spend, as its tools know it.
-#[derive(Clone, Default)]
-pub(crate) struct Purse(Arc<Mutex<Option<Money>>>);
-
-impl Purse {
-    pub(crate) fn set(&self, left: Option<Money>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = left;
-    }
-
-    fn left(&self) -> Option<Money> {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+/// Stands for the id of a task that nobody has.
+pub(crate) const NOBODY: &str = "unknown";
 
 /// The `task` tool.
 pub(crate) struct Task {
@@ -81,15 +70,22 @@ impl Task {
         let definition = stock.agents.iter().find(|agent| agent.name == kind);
         let prompt = match prompt(action, definition) {
             Ok(prompt) => prompt,
-            Err(problem) => return Ok(failed("unknown", action, problem)),
+            Err(problem) => return Ok(failed(NOBODY, action, problem)),
         };
-        let (resume, left) = (action.resume.as_deref(), self.purse.left());
-        let opened = self.agents.open(kind, definition, resume, left).await;
+        if action.resume.is_none() && !self.purse.take_agent() {
+            let text = "The task was not begun: as many agents as may were started. Do it yourself, or go on with \
+                        one of them by its id.";
+            return Ok(failed(NOBODY, action, text.to_owned()));
+        }
+        let opened = self
+            .agents
+            .open(kind, definition, action.resume.as_deref(), &self.purse)
+            .await;
         let agent = match opened {
             Ok(agent) => agent,
             Err(reason) => {
                 return Ok(failed(
-                    "unknown",
+                    NOBODY,
                     action,
                     format!("The task was not begun: {reason}"),
                 ));

@@ -13,16 +13,24 @@ mod files;
 mod hooks;
 #[path = "it/hostile.rs"]
 mod hostile;
+#[path = "it/judging.rs"]
+mod judging;
 #[path = "it/loop_quality.rs"]
 mod loop_quality;
 #[path = "it/memory.rs"]
 mod memory;
 #[path = "it/models.rs"]
 mod models;
+#[path = "it/plan.rs"]
+mod plan;
+#[path = "it/queue.rs"]
+mod queue;
 #[path = "it/simulation.rs"]
 mod simulation;
 #[path = "it/skills.rs"]
 mod skills;
+#[path = "it/spending.rs"]
+mod spending;
 #[path = "it/steering.rs"]
 mod steering;
 #[path = "it/tasks.rs"]

@@ -39,6 +39,9 @@ pub enum PrefixChange {
         /// How many there were.
         of: usize,
     },
+    /// The provider had nothing of it, and the last request was made by another process: what changed since, if
+    /// anything did, cannot be known.
+    Unwatched,
     /// The request begins as the last one did, and the provider has less of it than it had.
     Forgotten {
         /// Cached tokens of the last request.
@@ -55,6 +58,9 @@ impl fmt::Display for PrefixChange {
             Self::Tools => f.write_str("the tools changed"),
             Self::Instructions => f.write_str("the instructions changed"),
             Self::Message { number, of } => write!(f, "message {number} of {of} changed"),
+            Self::Unwatched => {
+                f.write_str("the last request was made before this process began, so why is not known")
+            }
             Self::Forgotten { before, now } => {
                 write!(f, "the provider kept {} of {} cached tokens", now.0, before.0)
             }
@@ -117,6 +123,17 @@ pub struct PrefixWatch(Arc<Mutex<VecDeque<(String, Last)>>>);
 struct Last {
     shape: Shape,
     cached: Tokens,
+    /// Whether its provider tells what it has in its cache.
+    keeps: bool,
+}
+
+impl Last {
+    /// Whether a request came before this one, of which the provider should have kept something: it is told what to
+    /// keep, or finds it by a key.
+    fn is_orphan(&self) -> bool {
+        let answered = |(role, _): &(Role, u64)| *role == Role::Assistant;
+        self.keeps && self.cached == Tokens::ZERO && self.shape.messages.iter().any(answered)
+    }
 }
 
 impl PrefixWatch {
@@ -133,13 +150,16 @@ impl PrefixWatch {
         let mut watched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let at = watched.iter().position(|(known, _)| *known == conversation);
         let last = at.and_then(|at| watched.remove(at)).map(|(_, last)| last);
-        let change = last.and_then(|last| {
-            let forgotten = (now.cached < last.cached).then_some(PrefixChange::Forgotten {
-                before: last.cached,
-                now: now.cached,
-            });
-            now.shape.change_since(&last.shape).or(forgotten)
-        });
+        let change = match last {
+            Some(last) => {
+                let forgotten = (now.cached < last.cached).then_some(PrefixChange::Forgotten {
+                    before: last.cached,
+                    now: now.cached,
+                });
+                now.shape.change_since(&last.shape).or(forgotten)
+            }
+            None => now.is_orphan().then_some(PrefixChange::Unwatched),
+        };
         if watched.len() == MAX_WATCHED {
             watched.pop_front();
         }
@@ -165,7 +185,9 @@ impl Model for Watched {
         let (model, watch) = (Arc::clone(&self.model), self.watch.clone());
         Box::pin(async_stream::try_stream! {
             let shape = Shape::of(&model.profile().name, &request);
-            let mut last = Last { shape, cached: Tokens::ZERO };
+            let can = model.profile().capabilities;
+            let keeps = can.explicit_cache_markers || can.prompt_cache_key;
+            let mut last = Last { shape, cached: Tokens::ZERO, keeps };
             let mut deltas = model.stream(request);
             while let Some(delta) = deltas.next().await {
                 let delta = delta?;

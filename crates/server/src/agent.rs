@@ -102,6 +102,24 @@ impl Agent {
         !matches!(self.0["condenser"]["kind"].as_str(), None | Some("NoOpCondenser"))
     }
 
+    /// How it is to keep its memory short, as the client said.
+    pub(crate) fn condenser(&self) -> &Value {
+        &self.0["condenser"]
+    }
+
+    /// How its results are criticised, as the client said.
+    pub(crate) fn critic(&self) -> &Value {
+        &self.0["critic"]
+    }
+
+    /// Whether it is to have a tool that the engine adds where it can, by one of its names.
+    pub(crate) fn asks_for(&self, names: &[&str]) -> bool {
+        let tools = self.0["tools"].as_array().into_iter().flatten();
+        tools
+            .filter_map(|tool| tool["name"].as_str())
+            .any(|name| names.contains(&name))
+    }
+
     /// The name of its model.
     pub(crate) fn model(&self) -> &str {
         self.0["llm"]["model"].as_str().unwrap_or_default()

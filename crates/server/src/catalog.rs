@@ -32,6 +32,8 @@ pub(crate) mod field {
     pub(crate) const FORKED_AT: &str = "forked_from_event_id";
     pub(crate) const CHILDREN: &str = "sub_conversation_ids";
     pub(crate) const GOAL: &str = "goal";
+    pub(crate) const BUDGET: &str = "budget";
+    pub(crate) const MODE: &str = "mode";
 }
 
 /// Reads the store, and what it keeps sealed.
@@ -63,6 +65,14 @@ impl Described {
             policy: self.asked_for("confirmation_policy").unwrap_or_default(),
             analyzer: self.asked_for("security_analyzer"),
         }
+    }
+
+    /// The `llm` of the model that is to judge actions, where the client names one.
+    pub(crate) fn judge(&self) -> Option<Value> {
+        let llm_of = |analyzer: &Value| Some(analyzer["llm"].clone()).filter(Value::is_object);
+        let analyzer = self.request.get("security_analyzer")?;
+        let parts = analyzer["analyzers"].as_array().into_iter().flatten();
+        llm_of(analyzer).or_else(|| parts.into_iter().find_map(llm_of))
     }
 
     /// The conversations that were begun from this one.

@@ -3,8 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use deft_engine::{Models, SubAgents};
 use deft_llm::{Delta, Model, ModelError, ModelProfile, Request};
 use deft_skills::Skill;
+use deft_store::{ConversationRecord, Store};
 use deft_types::{ConversationId, ToolSpec};
 use deft_workspace::Workspace;
 use futures::StreamExt as _;
@@ -22,6 +24,26 @@ pub trait Composition: Send + Sync {
 
     /// Removes what was kept for the executor of a conversation that is deleted.
     fn forget(&self, id: ConversationId) -> Result<(), String>;
+    /// The same for an agent that may only plan: nothing but the plan can be changed there.
+    fn place_to_plan(&self, _id: ConversationId, _root: &Path) -> Result<Place, String> {
+        Err("This server cannot keep an agent from changing things".to_owned())
+    }
+
+    /// Models with names of the user's own, for agents that may use others than theirs.
+    fn models(&self) -> Option<Arc<dyn Models>> {
+        None
+    }
+
+    /// Who takes tasks off an agent whose model is a client's `llm`.
+    fn agents(
+        &self,
+        _store: &Arc<dyn Store>,
+        _parent: &ConversationRecord,
+        _llm: &Value,
+        _tools: &[ToolSpec],
+    ) -> Option<Arc<dyn SubAgents>> {
+        None
+    }
 
     /// The names of the tools that clients can choose from.
     fn tools(&self) -> Vec<String>;

@@ -2,13 +2,16 @@
 //! memory when it has been idle.
 
 mod allowing;
+mod budget;
 mod goal;
+mod plan;
+mod queue;
 mod relatives;
 mod removal;
 mod steering;
 mod upkeep;
 
-pub(crate) use self::goal::{DEFAULT_ROUNDS, Goal};
+pub(crate) use self::budget::BudgetLimits;
 pub(crate) use self::relatives::ForkRequest;
 
 use std::collections::{BTreeMap, HashMap};
@@ -18,13 +21,13 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use deft_engine::{
-    Begun, ClientResults, ClientTool, CommandError, Conversation, Extensions, HookConfig, Limits, Memory,
-    Outfit, Parts, RealWorld,
+    Begun, ClientResults, ClientTool, CommandError, Conversation, Extensions, HookConfig, Limits, Mode,
+    Outfit, Parts, RealWorld, Refinement, SubAgents, Supervision,
 };
 use deft_llm::Model;
 use deft_store::{Owner, StoreError};
-use deft_tools::{Tool, Toolbox};
-use deft_types::{ConversationId, EventId, Message};
+use deft_tools::{Preset, Tool, Toolbox};
+use deft_types::{ConversationId, EventId, Message, ToolSpec};
 use deft_workspace::Workspace;
 use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -34,6 +37,7 @@ use crate::agent::Agent;
 use crate::catalog::{Catalog, Described};
 use crate::composition::{Composition, Unopened};
 use crate::failure::Failure;
+use crate::memory::memory;
 use crate::request::StartRequest;
 use crate::resident::{Farewell, Resident, Running};
 use crate::secrets::secrets_of;
@@ -243,7 +247,12 @@ impl Conversations {
         let described = self.catalog.find(id).await?.ok_or_else(Failure::not_found)?;
         let refused = |reason| Failure::new(StatusCode::BAD_REQUEST, reason);
         let root = PathBuf::from(&described.record.workspace);
-        let place = self.composition.place(id, &root).map_err(refused)?;
+        let mode = described.mode();
+        let place = match mode {
+            Mode::Act => self.composition.place(id, &root),
+            Mode::Plan => self.composition.place_to_plan(id, &root),
+        };
+        let place = place.map_err(refused)?;
         let model = self.model(&described.agent);
         let agent = &described.agent;
         let results = ClientResults::default();
@@ -253,6 +262,11 @@ impl Conversations {
             .map(|spec| -> Arc<dyn Tool> { Arc::new(ClientTool::new(spec, results.clone())) });
         let host = clients.fold(Toolbox::host().only(|tool| agent.wants(tool)), Toolbox::with);
         let secrets = secrets_of(&described.request)?;
+        let tools: Vec<_> = place
+            .tools
+            .into_iter()
+            .filter(|tool| has(agent, mode, tool))
+            .collect();
         let parts = Parts {
             store: Arc::clone(&self.catalog.store),
             lease: self.catalog.store.acquire(id, &self.owner).await?,
@@ -260,15 +274,15 @@ impl Conversations {
             model_name: described.agent.model().to_owned(),
             workspace: place.workspace,
             directory: described.record.workspace.clone(),
-            tools: place.tools.into_iter().filter(|tool| agent.wants(tool)).collect(),
+            agents: self.agents(&described, &tools),
+            tools,
             host,
-            models: None,
-            agents: None,
+            models: self.composition.models().filter(|_| agent.asks_for(&MODEL_TOOLS)),
             responses: BTreeMap::new(),
             world: Arc::new(RealWorld),
             limits: limits(&described),
             safety: described.safety(),
-            memory: Memory::default(),
+            memory: memory(agent.condenser(), |llm| self.composition.model(llm).ok()),
             outfit: Outfit {
                 secrets,
                 checkpoints: true,
@@ -279,11 +293,35 @@ impl Conversations {
                 hooks: hooks_of(&described),
                 ..Extensions::default()
             },
+            supervision: Supervision {
+                mode,
+                judge: self.judge(&described),
+                refinement: refinement(agent.critic()),
+                ..Supervision::default()
+            },
         };
         self.webhooks.subscribe(id, described.record.last_seq).await?;
         let conversation = Conversation::open(parts).await?;
         let (catalog, webhooks) = (Arc::clone(&self.catalog), Arc::clone(&self.webhooks));
         Ok(resident.watch(catalog, webhooks, conversation, &described.record))
+    }
+
+    /// The model that a client wants to judge actions.
+    fn judge(&self, described: &Described) -> Option<Arc<dyn Model>> {
+        let llm = described.judge()?;
+        let model = self.composition.model(&llm);
+        Some(model.unwrap_or_else(|reason| Arc::new(Unopened::new("judge", reason))))
+    }
+
+    /// Who takes tasks off an agent that wants to give some away.
+    fn agents(&self, described: &Described, tools: &[ToolSpec]) -> Option<Arc<dyn SubAgents>> {
+        let agent = &described.agent;
+        let wanted = agent.asks_for(&TASK_TOOLS);
+        let found = || {
+            self.composition
+                .agents(&self.catalog.store, &described.record, agent.llm(), tools)
+        };
+        wanted.then(found)?
     }
 
     fn model(&self, agent: &Agent) -> Arc<dyn Model> {
@@ -342,9 +380,39 @@ fn limits(described: &Described) -> Limits {
         max_steps: u32::try_from(steps.unwrap_or(500)).unwrap_or(u32::MAX),
         parallel_calls: PARALLEL_CALLS,
         stuck_detection: described.request.get("stuck_detection") != Some(&Value::Bool(false)),
-        max_cost: None,
+        ..described.limits()
     }
 }
+
+/// How results are criticised, as far as a client wants the agent to be sent back for what is found.
+fn refinement(critic: &Value) -> Option<Refinement> {
+    let wanted = critic["iterative_refinement"].as_object()?;
+    let usual = Refinement::default();
+    let most = wanted.get("max_iterations").and_then(Value::as_u64);
+    Some(Refinement {
+        threshold: wanted
+            .get("success_threshold")
+            .and_then(Value::as_f64)
+            .unwrap_or(usual.threshold),
+        max_iterations: most
+            .and_then(|most| u32::try_from(most).ok())
+            .unwrap_or(usual.max_iterations),
+        ..usual
+    })
+}
+
+/// Whether an agent has a tool: one that plans has those for planning, whatever it wants later.
+fn has(agent: &Agent, mode: Mode, tool: &ToolSpec) -> bool {
+    match mode {
+        Mode::Act => agent.wants(tool),
+        Mode::Plan => Preset::Planning.has(tool.name()),
+    }
+}
+
+/// The tools that use other models.
+const MODEL_TOOLS: [&str; 3] = ["switch_llm", "ask_oracle", "inspect_image_with_vision"];
+/// The tool that gives tasks to other agents, by each of its names.
+const TASK_TOOLS: [&str; 2] = ["task", "task_tool_set"];
 
 /// Calls of one reply that may run at the same time.
 const PARALLEL_CALLS: usize = 8;

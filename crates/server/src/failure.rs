@@ -115,8 +115,9 @@ impl From<CommandError> for Failure {
             CommandError::IdTaken(_)
             | CommandError::Running
             | CommandError::Interrupted
+            | CommandError::QueueFull(_)
             | CommandError::BudgetSpent(_) => Self::new(StatusCode::CONFLICT, error.to_string()),
-            CommandError::NotWaiting(_) | CommandError::NoSuchEvent(_) => {
+            CommandError::NotWaiting(_) | CommandError::NoSuchEvent(_) | CommandError::NotQueued(_) => {
                 Self::new(StatusCode::NOT_FOUND, error.to_string())
             }
             CommandError::Undecided(_)

@@ -9,6 +9,7 @@
 mod agent;
 mod app;
 mod bash;
+mod calls;
 mod catalog;
 mod composition;
 mod config;
@@ -24,6 +25,7 @@ mod info;
 mod launch;
 mod log;
 mod masking;
+mod memory;
 mod moment;
 mod outbound;
 mod places;

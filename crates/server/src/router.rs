@@ -14,10 +14,10 @@ use axum::routing::{MethodFilter, MethodRouter, on};
 use crate::app::App;
 use crate::failure::Failure;
 use crate::routes::{
-    agent_profiles, allow_rules, app, bash, branches, children, confirmation, connections, control,
+    agent_profiles, allow_rules, app, bash, branches, budget, children, confirmation, connections, control,
     conversations, events, extensions, files, gateway, git, goal, history, mcp, meta_profiles, model, models,
-    profiles, secrets, server, settings, streams, tools, trajectory, trust, webhooks, workspace_files,
-    workspaces,
+    plan, profiles, queue, rewind, secrets, server, settings, streams, tools, trajectory, trust, webhooks,
+    workspace_files, workspaces,
 };
 use crate::{security, site};
 
@@ -125,6 +125,10 @@ fn table() -> Vec<Route> {
         branches::table(),
         model::table(),
         goal::table(),
+        queue::table(),
+        budget::table(),
+        plan::table(),
+        rewind::table(),
         children::table(),
         settings::table(),
         secrets::table(),

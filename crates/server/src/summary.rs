@@ -5,6 +5,7 @@ use deft_types::{ConversationId, Event, EventBody, EventId, Seq};
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
+use crate::calls::Calls;
 use crate::wire::public_stats;
 
 /// Events read at once.
@@ -16,6 +17,8 @@ pub(crate) struct Summary {
     /// The last event that was looked at.
     pub(crate) through: Option<Seq>,
     pub(crate) stats: Option<Value>,
+    /// The calls that the events told of which were looked at.
+    calls: Calls,
     pub(crate) last_user_message: Option<EventId>,
     pub(crate) leaf: Leaf,
 }
@@ -63,6 +66,7 @@ impl Summary {
                 older.take(event);
             }
             summary.stats = summary.stats.or(older.stats);
+            summary.calls = older.calls.followed_by(summary.calls);
             summary.last_user_message = summary.last_user_message.or(older.last_user_message);
             if summary.leaf == Leaf::Unknown {
                 summary.leaf = older.leaf;
@@ -105,7 +109,10 @@ impl Summary {
             return;
         };
         match update.key.as_str() {
-            "stats" => self.stats = Some(update.value.clone()),
+            "stats" => {
+                self.calls.take(&update.value);
+                self.stats = Some(update.value.clone());
+            }
             "last_user_message_id" => {
                 self.last_user_message = Option::deserialize(&update.value).unwrap_or_default();
             }
@@ -124,14 +131,7 @@ impl Summary {
             .clone()
             .unwrap_or_else(|| json!({"usage_to_metrics": {}}));
         public_stats(&mut stats);
-        let all = stats.get_mut("usage_to_metrics").and_then(Value::as_object_mut);
-        for metrics in all.into_iter().flat_map(|all| all.values_mut()) {
-            if let Some(metrics) = metrics.as_object_mut() {
-                for list in ["costs", "response_latencies", "token_usages"] {
-                    metrics.entry(list).or_insert_with(|| json!([]));
-                }
-            }
-        }
+        self.calls.fill(&mut stats);
         stats
     }
 }

@@ -15,7 +15,9 @@ use crate::masking::Mask;
 const NULLABLE: &str = include_str!("wire/nullable.json");
 
 /// Fields of the stats that the contract does not have.
-const OWN_METRICS: [&str; 2] = ["cost_unknown", "prefix_changes"];
+const OWN_METRICS: [&str; 3] = ["cost_unknown", "prefix_changes", "estimated_calls"];
+/// Fields of the stats that only the full form has: something about each call.
+pub(crate) const CALL_LISTS: [&str; 3] = ["costs", "response_latencies", "token_usages"];
 
 /// Writes events of one conversation.
 pub(crate) struct Wire {
@@ -59,7 +61,10 @@ impl Wire {
         let mut update = update.clone();
         match update.key.as_str() {
             key if OWN_KEYS.contains(&key) => return None,
-            "stats" => public_stats(&mut update.value),
+            "stats" => {
+                public_stats(&mut update.value);
+                without_fields(&mut update.value, &CALL_LISTS);
+            }
             // The log says only which model answers; clients want the whole agent.
             "agent" => {
                 let model = update.value.pointer("/llm/model").cloned();
@@ -76,10 +81,14 @@ impl Wire {
 
 /// Takes our own fields out of the stats.
 pub(crate) fn public_stats(stats: &mut Value) {
+    without_fields(stats, &OWN_METRICS);
+}
+
+fn without_fields(stats: &mut Value, fields: &[&str]) {
     let metrics = stats.get_mut("usage_to_metrics").and_then(Value::as_object_mut);
     for metrics in metrics.into_iter().flat_map(|all| all.values_mut()) {
         if let Some(metrics) = metrics.as_object_mut() {
-            metrics.retain(|name, _| !OWN_METRICS.contains(&name.as_str()));
+            metrics.retain(|name, _| !fields.contains(&name.as_str()));
         }
     }
 }
@@ -122,7 +131,8 @@ mod tests {
     fn what_only_the_engine_reads_is_not_shown() {
         assert_eq!(shown(update("executor", &json!("x"))), None);
         assert_eq!(shown(update("unseen_message_ids", &json!(["x"]))), None);
-        let stats = json!({"usage_to_metrics": {"agent": {"accumulated_cost": 0.5, "cost_unknown": true}}});
+        let stats = json!({"usage_to_metrics": {"agent":
+            {"accumulated_cost": 0.5, "cost_unknown": true, "costs": [{"model": "m", "cost": 0.5}]}}});
         let stats = shown(update("stats", &stats)).unwrap();
         assert_eq!(
             stats["value"],

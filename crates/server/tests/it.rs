@@ -3,6 +3,8 @@
 
 #[path = "it/access.rs"]
 mod access;
+#[path = "it/budget.rs"]
+mod budget;
 #[path = "it/commands.rs"]
 mod commands;
 #[path = "it/contract.rs"]
@@ -19,6 +21,10 @@ mod installation;
 mod lifecycle;
 #[path = "it/paths.rs"]
 mod paths;
+#[path = "it/plan.rs"]
+mod plan;
+#[path = "it/queue.rs"]
+mod queue;
 #[path = "it/settings.rs"]
 mod settings;
 #[path = "it/site.rs"]

@@ -28,6 +28,12 @@ impl Stats {
             .sum()
     }
 
+    /// All tokens so far, of prompts and replies together.
+    pub fn total_tokens(&self) -> Tokens {
+        let used = self.usage_to_metrics.values().map(Metrics::total_tokens);
+        used.fold(Tokens::ZERO, |sum, tokens| sum + tokens)
+    }
+
     /// Whether more was spent than [`Self::total_cost`] says, and nobody knows how much.
     pub fn cost_unknown(&self) -> bool {
         self.usage_to_metrics.values().any(|metrics| metrics.cost_unknown)
@@ -61,6 +67,21 @@ pub struct Metrics {
     /// Fields we do not know.
     #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
     pub extra: Extra,
+}
+
+impl Metrics {
+    /// Prompts and replies together.
+    pub fn total_tokens(&self) -> Tokens {
+        let used = self.accumulated_token_usage.as_ref();
+        used.map_or(Tokens::ZERO, |used| used.prompt_tokens + used.completion_tokens)
+    }
+
+    /// Leaves only the sums: lists of all calls would grow without end.
+    pub fn forget_calls(&mut self) {
+        self.costs = None;
+        self.response_latencies = None;
+        self.token_usages = None;
+    }
 }
 
 /// The cost of one call.

@@ -19,7 +19,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 pub use local::{LocalWorkspace, PASSED_ON};
 pub use name::{Image, SshPlace, WorkspaceName, WorkspaceNameError};
-pub use policy::{Network, Policy, ResourceLimits};
+pub use policy::{Access, Network, Policy, ResourceLimits};
 
 /// A byte stream to an executor.
 pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}

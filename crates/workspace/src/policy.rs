@@ -26,6 +26,9 @@ pub struct Policy {
     /// Paths in the workspace that cannot be changed: whatever stands there acts outside of it later.
     #[serde(default = "Policy::protected_paths")]
     pub protected: Vec<PathBuf>,
+    /// What can be done to the workspace itself.
+    #[serde(default)]
+    pub workspace: Access,
     /// What can be reached over the network.
     #[serde(default)]
     pub network: Network,
@@ -36,6 +39,21 @@ pub struct Policy {
     #[serde(default)]
     pub minimum: Tier,
 }
+
+/// What can be done to a workspace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Access {
+    /// It can be changed.
+    #[default]
+    Change,
+    /// It can be looked at; only the plan of what to change can be written.
+    Plan,
+}
+
+/// Where plans lie in a workspace, and the file of an older plan at its top.
+pub(crate) const PLANS: &str = ".agents_tmp";
+pub(crate) const PLAN_AT_THE_TOP: &str = "PLAN.md";
 
 /// What can be reached over the network.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,6 +105,7 @@ impl Policy {
             writable: Vec::new(),
             hidden: of_home.chain(hidden).chain([state.to_owned()]).collect(),
             protected: Self::protected_paths(),
+            workspace: Access::default(),
             network: Network::default(),
             limits: ResourceLimits::default(),
             minimum: Tier::default(),

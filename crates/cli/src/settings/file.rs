@@ -1,4 +1,5 @@
-//! Reads `deft.toml`: flat keys, each known, each of the right TOML type.
+//! Reads `deft.toml`: flat keys, each known, each of the right TOML type. A table is another way to write keys that
+//! begin alike.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -115,22 +116,22 @@ pub(super) fn read(path: &Path, owner: FileOwner) -> Result<Content, SettingsErr
                 .webhooks;
             continue;
         }
-        let Some(key) = KEYS.iter().find(|key| key.name == name) else {
-            return Err(SettingsError::UnknownKey {
-                place: place(line),
-                key: name.to_owned(),
-                hint: hint(name),
-            });
+        let begins_keys = |key: &Key| {
+            key.name
+                .strip_prefix(name)
+                .is_some_and(|rest| rest.starts_with('_'))
         };
-        let Some(text) = scalar(value.get_ref(), key.shape) else {
-            return Err(SettingsError::WrongValue {
-                place: place(line),
-                key: key.name,
-                expected: key.expected,
-                found: format!("of type {}", value.get_ref().type_str()),
-            });
+        let table = value.get_ref().as_table();
+        let Some(table) = table.filter(|_| KEYS.iter().any(begins_keys)) else {
+            entries.push(entry(name, value.get_ref(), line, &place)?);
+            continue;
         };
-        entries.push(Entry { key, text, line });
+        // `[condenser] model = …` is `condenser_model = …`.
+        for (inner, value) in table {
+            let line = line_at(inner.span().start);
+            let name = format!("{name}_{}", inner.get_ref());
+            entries.push(entry(&name, value.get_ref(), line, &place)?);
+        }
     }
     Ok(Content {
         entries,
@@ -138,6 +139,30 @@ pub(super) fn read(path: &Path, owner: FileOwner) -> Result<Content, SettingsErr
         mcp_servers,
         webhooks,
     })
+}
+
+fn entry(
+    name: &str,
+    value: &DeValue<'_>,
+    line: usize,
+    place: &dyn Fn(usize) -> String,
+) -> Result<Entry, SettingsError> {
+    let Some(key) = KEYS.iter().find(|key| key.name == name) else {
+        return Err(SettingsError::UnknownKey {
+            place: place(line),
+            key: name.to_owned(),
+            hint: hint(name),
+        });
+    };
+    let Some(text) = scalar(value, key.shape) else {
+        return Err(SettingsError::WrongValue {
+            place: place(line),
+            key: key.name,
+            expected: key.expected,
+            found: format!("of type {}", value.type_str()),
+        });
+    };
+    Ok(Entry { key, text, line })
 }
 
 /// A repository may hold a pipe or a device under this name, which must not hang or fill the memory.

@@ -107,6 +107,27 @@ settings! {
         // writes a file of his choice.
         project: FromProject::TakenUnlessItStartsWith(&["script:", "replay:", "record:"]),
     }
+    /// The model that writes summaries of long conversations, by name
+    condenser_model: Option<String> {
+        flag: Some("condenser-model"), env: ["DEFT_CONDENSER_MODEL"], default: None,
+        project: FromProject::TakenUnlessItStartsWith(&["script:", "replay:", "record:"]),
+    }
+    /// The model that judges what the agent is about to do, by name; what it finds dangerous waits for you
+    judge_model: Option<String> {
+        flag: Some("judge-model"), env: ["DEFT_JUDGE_MODEL"], default: None,
+        // Whoever wrote the repository must not choose who judges what is done with it.
+        project: FromProject::Refused,
+    }
+    /// The model that reviews what the agent changed before it is done, by name; it is sent back up to three times
+    critic_model: Option<String> {
+        flag: Some("critic-model"), env: ["DEFT_CRITIC_MODEL"], default: None,
+        project: FromProject::TakenUnlessItStartsWith(&["script:", "replay:", "record:"]),
+    }
+    /// The model of agents that are given tasks by others, by name
+    agents_model: Option<String> {
+        flag: Some("agents-model"), env: ["DEFT_AGENTS_MODEL"], default: None,
+        project: FromProject::TakenUnlessItStartsWith(&["script:", "replay:", "record:"]),
+    }
     /// The key for the model's provider
     api_key: Option<Secret<String>> {
         flag: None, env: ["DEFT_API_KEY", "LLM_API_KEY"], default: None, project: FromProject::Refused,
@@ -138,6 +159,19 @@ settings! {
     /// US dollars a conversation may cost
     max_cost: Option<Money> {
         flag: Some("max-cost"), env: ["DEFT_MAX_COST"], default: None, project: FromProject::Lowers,
+    }
+    /// Tokens a conversation may use, of prompts and replies together
+    max_tokens: Option<u64> {
+        flag: Some("max-tokens"), env: ["DEFT_MAX_TOKENS"], default: None, project: FromProject::Lowers,
+    }
+    /// Seconds one run may take
+    max_time: Option<Duration> {
+        flag: Some("max-time"), env: ["DEFT_MAX_TIME"], default: None, project: FromProject::Lowers,
+    }
+    /// Agents with tasks of their own that a conversation may start, those below them included
+    max_agents: u64 {
+        flag: Some("max-agents"), env: ["DEFT_MAX_AGENTS"], default: Some("32"),
+        project: FromProject::Lowers,
     }
     /// What a stored event survives: the end of the process, or with fsync a power cut
     durability: Durability {

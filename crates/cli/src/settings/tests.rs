@@ -307,7 +307,7 @@ fn mistakes_in_a_file_are_told_with_file_line_and_remedy() {
         ),
         (
             "[llm]\nmodel = \"x\"",
-            "1: there is no setting \"llm\"; known are model, api_key, base_url, ca_file, mcp_config, data_dir, max_steps, max_cost, \
+            "1: there is no setting \"llm\"; known are model, condenser_model, judge_model, critic_model, agents_model, api_key, base_url, ca_file, mcp_config, data_dir, max_steps, max_cost, max_tokens, max_time, max_agents, \
              durability, connect_timeout, idle_timeout, total_timeout, model_attempts, terminal_no_change_timeout, executor_linger, \
              workspace, sandbox_network, sandbox_allow, sandbox_write, sandbox_minimum, sandbox_pids, sandbox_memory, sandbox_cpu",
         ),
@@ -438,6 +438,10 @@ fn the_settings_are_shown_as_a_file_with_sources() {
         words,
         [
             "model = \"a/b\" # --model",
+            "# condenser_model is not set",
+            "# judge_model is not set",
+            "# critic_model is not set",
+            "# agents_model is not set",
             "api_key = \"**********\" # environment variable LLM_API_KEY",
             "# base_url is not set",
             "# ca_file is not set",
@@ -445,6 +449,9 @@ fn the_settings_are_shown_as_a_file_with_sources() {
             "data_dir = \"home/d\" # home/.deft/deft.toml:1",
             "max_steps = 500 # default",
             "# max_cost is not set",
+            "# max_tokens is not set",
+            "# max_time is not set",
+            "max_agents = 32 # default",
             "durability = \"process\" # default",
             "connect_timeout = 0.5 # home/.deft/deft.toml:2",
             "idle_timeout = 120 # default",
@@ -479,4 +486,18 @@ fn the_help_of_a_flag_names_its_variables_and_default() {
     let help = CommandLine::command().term_width(200).render_help().to_string();
     let expected = "Steps an agent may take in one run [env: DEFT_MAX_STEPS] [default: 500]";
     assert!(help.contains(expected), "{help}");
+}
+
+#[test]
+fn keys_that_begin_alike_can_stand_in_a_table() {
+    let machine = Machine::new().users("[condenser]\nmodel = \"fast\"\n\n[sandbox]\nnetwork = \"off\"");
+    let settings = machine.settings();
+    assert_eq!(settings.condenser_model.value.as_deref(), Some("fast"));
+    assert_eq!(settings.sandbox_network.value, super::NetworkMode::Off);
+    assert_eq!(
+        Machine::new().users("[condenser]\nmodle = \"fast\"").error(),
+        "home/.deft/deft.toml:2: there is no setting \"condenser_modle\"; did you mean condenser_model?"
+    );
+    let scripted = Machine::new().projects("[condenser]\nmodel = \"script:evil\"");
+    assert!(scripted.error().contains("a project may not set"));
 }

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
 use deft_engine::{
-    Conversation, ExecutorFate, Extensions, Limits, Memory, Outfit, Parts, Point, Safety, World,
+    Conversation, ExecutorFate, Extensions, Limits, Memory, Outfit, Parts, Point, Safety, Supervision, World,
 };
 use deft_llm::ModelSettings;
 use deft_store::{NewConversation, Options, Owner, SqliteStore, Store};
@@ -120,12 +120,13 @@ async fn live(case: &Path, die_at: Option<usize>) {
             max_steps: 50,
             parallel_calls: 8,
             stuck_detection: true,
-            max_cost: None,
+            ..Limits::default()
         },
         safety: Safety::default(),
         memory: Memory::default(),
         outfit: Outfit::default(),
         extensions: Extensions::default(),
+        supervision: Supervision::default(),
     };
     let conversation = Conversation::open(parts).await.unwrap();
     let task = Message::text(Role::User, "do it");

@@ -10,7 +10,7 @@ use std::time::Duration;
 use deft_executor::{Client, Outcome, Update};
 use deft_types::{Action, EditorCommand, FileEditorAction, Observation, TerminalAction};
 use deft_workspace::sandbox::{Machine, Plan, Tier, Unavailable};
-use deft_workspace::{LocalWorkspace, Network, Policy, Workspace};
+use deft_workspace::{Access, LocalWorkspace, Network, Policy, Workspace, WorkspaceError};
 use tempfile::TempDir;
 
 /// A home with secrets in it, and a workspace beside them.
@@ -75,10 +75,27 @@ impl Place {
     }
 
     pub(crate) async fn open(&self, tier: Tier, network: Network) -> Inside {
-        let plan = Plan::new(self.policy(network), &machine(tier), &self.path("work")).unwrap();
+        self.open_with(tier, self.policy(network)).await.unwrap()
+    }
+
+    /// For an agent that only plans.
+    pub(crate) async fn open_to_plan(&self, tier: Tier) -> Inside {
+        self.try_to_plan(tier).await.unwrap()
+    }
+
+    pub(crate) async fn try_to_plan(&self, tier: Tier) -> Result<Inside, WorkspaceError> {
+        let policy = Policy {
+            workspace: Access::Plan,
+            ..self.policy(Network::Off)
+        };
+        self.open_with(tier, policy).await
+    }
+
+    async fn open_with(&self, tier: Tier, policy: Policy) -> Result<Inside, WorkspaceError> {
+        let plan = Plan::new(policy, &machine(tier), &self.path("work")).unwrap();
         assert_eq!(plan.tier, tier);
-        let stream = self.workspace(plan).open().await.unwrap();
-        Inside(Client::connect(stream).await.unwrap())
+        let stream = self.workspace(plan).open().await?;
+        Ok(Inside(Client::connect(stream).await.unwrap()))
     }
 }
 

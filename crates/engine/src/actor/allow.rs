@@ -17,7 +17,7 @@ impl Actor {
         let rules = self.state.allow_rules.iter().chain(&self.project_rules.rules);
         cover(rules, action) && {
             let rails = SecurityAnalyzer::PolicyRail(Extra::new());
-            risk::judge(&rails, action, &self.directory).risk < SecurityRisk::High
+            risk::judge(&rails, action, &self.directory, None).risk < SecurityRisk::High
         }
     }
 

@@ -7,6 +7,8 @@ use futures::FutureExt;
 use serde_json::json;
 
 use super::Actor;
+use super::spending;
+use super::tally::Tally;
 use super::work::{Outcome, Work};
 use crate::command::{CommandError, Done};
 use crate::condense::{self, Plan, Pressure};
@@ -80,14 +82,29 @@ impl Actor {
         let model = self.memory.model.clone().unwrap_or_else(|| self.model.clone());
         let window = model.profile().context_window.map_or(32_000, |window| window.0);
         let request = condense::request(&self.state.view, &draft, window / 2);
+        let sent = request
+            .messages
+            .iter()
+            .map(|message| deft_llm::message_tokens(message));
+        let tally = Tally::new(
+            USAGE_ID,
+            model,
+            sent.fold(Tokens::ZERO, |sum, tokens| sum + tokens),
+        );
+        let told = tally.clone();
         let ask = async move {
-            let reply = deft_llm::complete(model.as_ref(), request, |_| {}).await;
+            let see = |delta: &_| told.see(delta);
+            let reply = deft_llm::complete(told.model.as_ref(), request, see).await;
             Outcome::Summarised {
                 draft,
                 reply: reply.map(Box::new),
+                tally: told,
             }
         };
-        self.work = Some(Work::Summary { future: ask.boxed() });
+        self.work = Some(Work::Summary {
+            tally,
+            future: ask.boxed(),
+        });
     }
 
     /// Stores a summary; where the model gave none, what can be said without one.
@@ -95,12 +112,18 @@ impl Actor {
         &mut self,
         draft: condense::Draft,
         reply: Result<Box<Reply>, ModelError>,
+        tally: &Tally,
     ) -> Result<(), StoreError> {
+        let call = spending::Call {
+            usage_id: USAGE_ID,
+            profile: tally.model.profile(),
+            at: self.world.now(),
+        };
+        let told = reply.as_deref().ok();
+        let stats = spending::add_call(&self.state.stats, &call, &tally.spent(), told);
+        self.record_stats(stats).await?;
         let (summary, response) = match reply {
-            Ok(reply) => {
-                self.add_usage(USAGE_ID, &reply).await?;
-                (reply.text.trim().to_owned(), reply.response_id.clone())
-            }
+            Ok(reply) => (reply.text.trim().to_owned(), reply.response_id.clone()),
             Err(error) => {
                 tracing::warn!(%error, "the summary failed");
                 (String::new(), String::new())

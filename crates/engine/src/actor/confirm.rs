@@ -1,5 +1,8 @@
 //! Actions that wait for a person's word.
 
+use std::sync::Arc;
+
+use deft_llm::Model;
 use deft_store::StoreError;
 use deft_types::{
     ActionEvent, ActionId, ConfirmationPolicy, EventBody, Extra, SecurityAnalysisEvent, SecurityAnalyzer,
@@ -10,6 +13,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::Actor;
 use crate::command::{Answer, CommandError};
+use crate::judge::Judge;
 use crate::risk::{self, Verdict};
 use crate::state::{self, OpenCall, key};
 use crate::status::Trigger;
@@ -30,30 +34,46 @@ impl Actor {
         }
     }
 
+    /// Who else judges the next reply's calls: the model that was named for it, or the agent's own.
+    pub(super) fn judge(&self) -> Option<Judge> {
+        self.analyzer().filter(|analyzer| risk::asks_judge(analyzer))?;
+        Some(Judge::new(self.judging_model(), &self.state.view))
+    }
+
+    pub(super) fn judging_model(&self) -> Arc<dyn Model> {
+        self.judge_model.clone().unwrap_or_else(|| self.model.clone())
+    }
+
     /// What is to be stored behind a reply's actions: what was thought of them, and that they wait if one of them must.
-    pub(crate) fn reviewed(&self, drafts: &mut [Draft]) -> Vec<Draft> {
-        let mut actions: Vec<(ActionId, &ActionEvent)> = Vec::new();
+    /// `judged` is what another model found of each call of the reply, if it was asked.
+    pub(crate) fn reviewed(&self, drafts: &mut [Draft], judged: &[Verdict]) -> Vec<Draft> {
+        let mut judged = judged.iter();
+        let mut actions: Vec<(ActionId, &ActionEvent, Option<&Verdict>)> = Vec::new();
         let refused: HashSet<_> = drafts.iter().filter_map(refused_call).collect();
         for draft in drafts.iter_mut() {
             let EventBody::Action(action) = &draft.body else {
                 continue;
             };
+            let judged = judged.next();
             if action.action.is_some() && !refused.contains(&action.tool_call_id) {
                 let id = draft.id.get_or_insert_with(|| self.world.new_id().into());
-                actions.push((id.clone(), action));
+                actions.push((id.clone(), action, judged));
             }
         }
-        let harmless = matches!(actions.as_slice(), [(_, only)] if matches!(only.tool_name.as_str(), "finish" | "think"));
+        let harmless = matches!(actions.as_slice(), [(_, only, _)] if matches!(only.tool_name.as_str(), "finish" | "think"));
         if actions.is_empty() || harmless {
             return Vec::new();
         }
         let verdicts: Vec<_> = actions
             .iter()
-            .map(|(id, action)| (id.clone(), self.verdict(action)))
+            .map(|(id, action, judged)| (id.clone(), self.verdict(action, *judged)))
             .collect();
-        let waits = actions.iter().zip(&verdicts).any(|((_, action), (_, verdict))| {
-            self.policy().asks_for(verdict.risk) && !self.is_allowed(action)
-        });
+        let waits = actions
+            .iter()
+            .zip(&verdicts)
+            .any(|((_, action, _), (_, verdict))| {
+                self.policy().asks_for(verdict.risk) && !self.is_allowed(action)
+            });
         let mut behind = Vec::new();
         if let Some(analyzer) = self.analyzer() {
             behind.push(Draft::new(
@@ -67,9 +87,9 @@ impl Actor {
         behind
     }
 
-    fn verdict(&self, action: &ActionEvent) -> Verdict {
+    fn verdict(&self, action: &ActionEvent, judged: Option<&Verdict>) -> Verdict {
         match self.analyzer() {
-            Some(analyzer) => risk::judge(analyzer, action, &self.directory),
+            Some(analyzer) => risk::judge(analyzer, action, &self.directory, judged),
             None => Verdict {
                 risk: deft_types::SecurityRisk::Unknown,
                 reason: None,

@@ -167,8 +167,7 @@ impl Actor {
     }
 
     fn runner(&self, client: deft_executor::Client, cancel: CancellationToken) -> Runner {
-        let spent = self.state.stats.total_cost();
-        let may_spend = self.limits.max_cost.is_none_or(|most| spent < most);
+        let may_spend = self.spent_budget().is_none();
         Runner {
             client,
             model: may_spend.then(|| self.model.clone()),
@@ -199,13 +198,10 @@ impl Actor {
         }
     }
 
-    /// The event that the run is finished; none if hooks are asked first.
-    pub(super) fn finish(&mut self) -> Option<Draft> {
-        if self.hooks.of(HookEvent::Stop, None).is_empty() {
-            return self.status_after(Trigger::Finish);
-        }
-        self.hooked.stopping = true;
-        None
+    /// Whether hooks are asked before the turn ends.
+    pub(super) fn asks_to_stop(&mut self) -> bool {
+        self.hooked.stopping = !self.hooks.of(HookEvent::Stop, None).is_empty();
+        self.hooked.stopping
     }
 
     /// The user has said something: nobody ends now.
@@ -246,7 +242,7 @@ impl Actor {
                 }
                 (HookEvent::Stop, None) if self.hooked.stopping => {
                     self.hooked.stopping = false;
-                    drafts.extend(self.status_after(Trigger::Finish));
+                    drafts.extend(self.close_turn());
                 }
                 (HookEvent::Stop | HookEvent::UserPromptSubmit, None)
                 | (HookEvent::PostToolUse | HookEvent::SessionStart | HookEvent::SessionEnd, _) => {}

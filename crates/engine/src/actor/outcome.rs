@@ -1,11 +1,11 @@
 //! The loop: what to do next, and what to make of what came.
 
 use deft_executor::{Outcome as CallOutcome, Update};
-use deft_llm::{FinishReason, ModelError, Reply, Request, Spent};
+use deft_llm::{FinishReason, Model, ModelError, Reply, Request, Spent};
 use deft_store::StoreError;
 use deft_types::{
-    Classification, ConversationErrorEvent, EventId, Extra, FailureKind, Message, MessageEvent, Money,
-    Observation, ObservationEvent, Role, Source, Stats, Tokens, ToolSpec,
+    Classification, ConversationErrorEvent, EventId, Extra, FailureKind, Message, MessageEvent, Observation,
+    ObservationEvent, Role, Source, Stats, Tokens, ToolSpec,
 };
 use serde_json::json;
 use uuid::Uuid;
@@ -13,8 +13,10 @@ use uuid::Uuid;
 use super::Actor;
 use super::calls::{Ask, Calls};
 use super::spending;
+use super::tally::Tally;
 use super::work::{Outcome, Work};
 use crate::model_tools::ModelUse;
+use crate::risk::Verdict;
 use crate::state::{self, OpenCall, key};
 use crate::status::Trigger;
 use crate::stuck::Circle;
@@ -38,27 +40,11 @@ impl Actor {
         if !self.state.open_calls.is_empty() {
             return self.execute().await;
         }
-        if self.steps >= self.limits.max_steps {
-            let detail = format!(
-                "The limit of {} steps for one run is reached. Run again to go on, or raise the limit.",
-                self.limits.max_steps
-            );
-            return self
-                .fail(
-                    "MaxIterationsReached",
-                    detail,
-                    Classification::of(FailureKind::AgentAction),
-                )
-                .await;
+        if self.wants_review {
+            return self.review().await;
         }
-        if let Some(budget) = self.spent_budget() {
-            let spent = self.state.stats.total_cost();
-            let detail = format!(
-                "The budget of {budget} is spent ({spent}). Raise the budget and run again to go on."
-            );
-            return self
-                .fail("MaxBudgetReached", detail, Classification::of(FailureKind::Quota))
-                .await;
+        if self.stop_at_limit().await? {
+            return Ok(());
         }
         match self.state.recent.circle().filter(|_| self.limits.stuck_detection) {
             Some(Circle::Begins(what)) => self.nudge(&what).await?,
@@ -86,19 +72,14 @@ impl Actor {
         };
         let item = EventId::from(self.world.new_id());
         self.work = Some(Work::model(
-            self.model.clone(),
+            Tally::new(spending::USAGE_ID, self.model.clone(), self.asked),
             request,
             item,
+            self.judge(),
             self.live.clone(),
             self.world.clone(),
         ));
         Ok(())
-    }
-
-    /// The budget, if nothing is left of it.
-    pub(crate) fn spent_budget(&self) -> Option<Money> {
-        let spent = self.state.stats.total_cost();
-        self.limits.max_cost.filter(|budget| spent >= *budget)
     }
 
     /// Runs the next calls that can run together: those up to the first that runs at another place. A call of which
@@ -138,11 +119,7 @@ impl Actor {
                 self.unsent.remove(&call.id);
             }
             self.images.set(self.state.view.images());
-            let left = self
-                .limits
-                .max_cost
-                .map(|most| (most - self.state.stats.total_cost()).max(Money::ZERO));
-            self.purse.set(left);
+            self.fill_purse();
             self.work = Some(Work::Calls(Calls::here(here, &self.live, &self.world)));
             return Ok(());
         }
@@ -186,21 +163,24 @@ impl Actor {
                 item,
                 reply: Ok(reply),
                 spent,
-            } => self.take_reply(item, *reply, &spent).await,
+                judged,
+            } => self.take_reply(item, *reply, &spent, &judged).await,
             Outcome::Replied {
                 reply: Err(error),
                 spent,
                 ..
             } => {
-                let stats = spending::add_call(&self.state.stats, self.model.profile(), &spent, None);
-                if stats != self.state.stats {
-                    let update = state::update(key::STATS, json!(stats));
-                    self.record(vec![Draft::new(Source::Environment, update)]).await?;
-                }
+                let stats = spending::add_call(&self.state.stats, &self.call(), &spent, None);
+                self.record_stats(stats).await?;
                 self.take_model_error(error).await
             }
-            Outcome::Summarised { draft, reply } => self.take_summary(draft, reply).await,
+            Outcome::Summarised { draft, reply, tally } => self.take_summary(draft, reply, &tally).await,
             Outcome::Recorded(checkpoint) => self.take_checkpoint(checkpoint).await,
+            Outcome::Reviewed {
+                behind,
+                criticism,
+                used,
+            } => self.take_review(behind, criticism, used).await,
             Outcome::Connected(Ok((client, servers))) => {
                 self.take_servers(servers).await?;
                 let offered = |name: &&str| client.hello().tools.iter().any(|tool| tool.name() == *name);
@@ -261,10 +241,16 @@ impl Actor {
         }
     }
 
-    async fn take_reply(&mut self, item: EventId, reply: Reply, spent: &Spent) -> Result<(), StoreError> {
+    async fn take_reply(
+        &mut self,
+        item: EventId,
+        reply: Reply,
+        spent: &Spent,
+        judged: &[Verdict],
+    ) -> Result<(), StoreError> {
         self.condensations = 0;
         self.meter.learn_from(self.asked, &reply.usage);
-        let stats = spending::add_call(&self.state.stats, self.model.profile(), spent, Some(&reply));
+        let stats = spending::add_call(&self.state.stats, &self.call(), spent, Some(&reply));
         let withheld = reply.finish == FinishReason::ContentFilter
             && reply.text.trim().is_empty()
             && reply.tool_calls.is_empty();
@@ -292,11 +278,11 @@ impl Actor {
             ));
         }
         let all_seen = drafts.len() == 1;
-        let review = self.reviewed(&mut events);
+        let review = self.reviewed(&mut events, judged);
         drafts.extend(events);
         drafts.extend(review);
         match turn {
-            Turn::Answers if all_seen => drafts.extend(self.finish()),
+            Turn::Answers if all_seen => drafts.extend(self.turn_ended()),
             Turn::Silent if self.state.silent_replies + 1 >= MAX_SILENT_REPLIES => {
                 drafts.extend(self.status_after(Trigger::Stick));
             }
@@ -307,6 +293,15 @@ impl Actor {
         Ok(())
     }
 
+    /// A call of the agent's own model.
+    pub(super) fn call(&self) -> spending::Call<'_> {
+        spending::Call {
+            usage_id: spending::USAGE_ID,
+            profile: self.model.profile(),
+            at: self.world.now(),
+        }
+    }
+
     /// The event that tools have spent something, if they have.
     pub(super) fn spent(&self) -> Option<Draft> {
         let spent = self.spending.take();
@@ -315,7 +310,14 @@ impl Actor {
                 usage_id,
                 model,
                 reply,
-            } => spending::add_reply(&stats, usage_id, model.profile(), reply),
+            } => {
+                let call = spending::Call {
+                    usage_id,
+                    profile: model.profile(),
+                    at: self.world.now(),
+                };
+                spending::add_reply(&stats, &call, reply)
+            }
             ModelUse::Total {
                 usage_id,
                 stats: spent,
@@ -329,8 +331,18 @@ impl Actor {
     }
 
     /// Counts what a model was used for on the side.
-    pub(crate) async fn add_usage(&mut self, usage_id: &str, reply: &Reply) -> Result<(), StoreError> {
-        let stats = spending::add_reply(&self.state.stats, usage_id, self.model.profile(), reply);
+    pub(crate) async fn add_usage(
+        &mut self,
+        usage_id: &str,
+        model: &dyn Model,
+        reply: &Reply,
+    ) -> Result<(), StoreError> {
+        let call = spending::Call {
+            usage_id,
+            profile: model.profile(),
+            ..self.call()
+        };
+        let stats = spending::add_reply(&self.state.stats, &call, reply);
         let told = state::update(key::STATS, json!(stats));
         self.record(vec![Draft::new(Source::Environment, told)]).await
     }
@@ -342,9 +354,11 @@ impl Actor {
     }
 
     async fn stick(&mut self, what: &str) -> Result<(), StoreError> {
+        let before = self.state.recent.before_circle();
+        let before = before.map_or_else(String::new, |event| format!(", event {event}"));
         let detail = format!(
-            "The agent goes in circles. {what}\nRun again to let it go on, tell it what to do instead, or go back to \
-             before the circle and begin again from there."
+            "The agent goes in circles. {what}\nContinue: run again, or say what to do instead. Rewind: go back to \
+             before the circle{before}. Stop: leave it as it is."
         );
         let event = ConversationErrorEvent {
             code: "AgentStuckInLoop".to_owned(),
@@ -406,7 +420,7 @@ impl Actor {
                 // A message that came meanwhile has not been answered, and a call that a person changed comes behind.
                 let is_last = self.state.open_calls.len() == 1 && !self.state.view.has_waiting();
                 if call.event.tool_name == "finish" && observed && is_last {
-                    drafts.extend(self.finish());
+                    drafts.extend(self.turn_ended());
                 }
                 self.record(drafts).await?;
                 self.world.reached(Point::BeforeAcknowledge);

@@ -1,24 +1,59 @@
 //! What calls to models add to the stats.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use deft_llm::{ModelProfile, PrefixChange, Reply, Spent, Usage};
-use deft_types::{Stats, TokenUsage, Tokens};
+use deft_types::{Cost, Latency, Money, Stats, TokenUsage};
 use serde_json::json;
 
 /// What the agent's model is used for, in the stats.
-const USAGE_ID: &str = "agent";
+pub(super) const USAGE_ID: &str = "agent";
+/// The field of the stats that says how many calls were cut off, so that what they used is our estimate.
+const ESTIMATED: &str = "estimated_calls";
 /// The field of the stats that says how often the provider's cache helped less than before, and why.
 const PREFIX_CHANGES: &str = "prefix_changes";
 
+/// A use of a model.
+pub(super) struct Call<'a> {
+    /// What it was used for.
+    pub(super) usage_id: &'a str,
+    pub(super) profile: &'a ModelProfile,
+    /// When it ended.
+    pub(super) at: SystemTime,
+}
+
 /// The stats with a call, attempts that failed and other models included. Of a reply without counts only the cost is
-/// unknown; a call that failed without any used nothing.
-pub(super) fn add_call(stats: &Stats, profile: &ModelProfile, spent: &Spent, reply: Option<&Reply>) -> Stats {
+/// unknown; a call that failed without any used nothing. The lists have this call only.
+pub(super) fn add_call(stats: &Stats, call: &Call, spent: &Spent, reply: Option<&Reply>) -> Stats {
     let mut stats = stats.clone();
     let uncounted = reply.filter(|_| spent.attempts.is_empty());
-    for usage in spent.attempts.iter().chain(uncounted.map(|reply| &reply.usage)) {
-        add_usage(&mut stats, USAGE_ID, &profile.name, profile.context_window, usage);
+    let usages: Vec<_> = spent
+        .attempts
+        .iter()
+        .chain(uncounted.map(|reply| &reply.usage))
+        .collect();
+    for (index, usage) in usages.iter().enumerate() {
+        let is_last = index + 1 == usages.len();
+        add_usage(&mut stats, call, usage, reply.filter(|_| is_last));
     }
     for other in &spent.others {
-        add_usage(&mut stats, &other.usage_id, &other.model, None, &other.usage);
+        let profile = ModelProfile::unknown(&other.model);
+        let call = Call {
+            usage_id: &other.usage_id,
+            profile: &profile,
+            at: call.at,
+        };
+        add_usage(&mut stats, &call, &other.usage, None);
+    }
+    if spent.estimated {
+        let metrics = stats
+            .usage_to_metrics
+            .entry(call.usage_id.to_owned())
+            .or_default();
+        let count = metrics.extra.get(ESTIMATED).and_then(serde_json::Value::as_u64);
+        metrics
+            .extra
+            .insert(ESTIMATED.to_owned(), json!(count.unwrap_or(0) + 1));
     }
     if let Some(change) = reply.and_then(|reply| reply.prefix_change.as_ref()) {
         add_prefix_change(&mut stats, change);
@@ -27,13 +62,13 @@ pub(super) fn add_call(stats: &Stats, profile: &ModelProfile, spent: &Spent, rep
 }
 
 /// The stats with one use of a model for something else.
-pub(super) fn add_reply(stats: &Stats, usage_id: &str, profile: &ModelProfile, reply: &Reply) -> Stats {
+pub(super) fn add_reply(stats: &Stats, call: &Call, reply: &Reply) -> Stats {
     let mut stats = stats.clone();
     let used = Usage {
         cost: reply.cost,
         ..reply.usage
     };
-    add_usage(&mut stats, usage_id, &profile.name, profile.context_window, &used);
+    add_usage(&mut stats, call, &used, Some(reply));
     stats
 }
 
@@ -50,25 +85,55 @@ pub(super) fn add_total(mut stats: Stats, usage_id: &str, spent: &Stats) -> Stat
     stats
 }
 
-fn add_usage(stats: &mut Stats, usage_id: &str, model: &str, window: Option<Tokens>, used: &Usage) {
-    let metrics = stats.usage_to_metrics.entry(usage_id.to_owned()).or_default();
-    model.clone_into(&mut metrics.model_name);
+fn add_usage(stats: &mut Stats, call: &Call, used: &Usage, reply: Option<&Reply>) {
+    let metrics = stats
+        .usage_to_metrics
+        .entry(call.usage_id.to_owned())
+        .or_default();
+    let model = || call.profile.name.clone();
+    metrics.model_name = model();
     match used.cost {
         Some(cost) => metrics.accumulated_cost += cost,
         None => metrics.cost_unknown = true,
     }
+    let response_id = || reply.map(|reply| reply.response_id.clone()).unwrap_or_default();
     let total = metrics.accumulated_token_usage.get_or_insert_default();
+    let one = TokenUsage {
+        model: model(),
+        prompt_tokens: used.prompt,
+        completion_tokens: used.completion,
+        cache_read_tokens: used.cache_read,
+        cache_write_tokens: used.cache_write,
+        reasoning_tokens: used.reasoning,
+        context_window: call.profile.context_window.unwrap_or(total.context_window),
+        per_turn_token: used.prompt + used.completion,
+        response_id: response_id(),
+    };
     *total = TokenUsage {
-        model: model.to_owned(),
         prompt_tokens: total.prompt_tokens + used.prompt,
         completion_tokens: total.completion_tokens + used.completion,
         cache_read_tokens: total.cache_read_tokens + used.cache_read,
         cache_write_tokens: total.cache_write_tokens + used.cache_write,
         reasoning_tokens: total.reasoning_tokens + used.reasoning,
-        context_window: window.unwrap_or(total.context_window),
-        per_turn_token: used.prompt + used.completion,
         response_id: String::new(),
+        ..one.clone()
     };
+    metrics.token_usages.get_or_insert_default().push(one);
+    if let Some(cost) = used.cost.filter(|cost| *cost > Money::ZERO) {
+        let since = call.at.duration_since(UNIX_EPOCH).unwrap_or_default();
+        metrics.costs.get_or_insert_default().push(Cost {
+            model: model(),
+            cost,
+            timestamp: since.as_secs_f64(),
+        });
+    }
+    if let Some(reply) = reply {
+        metrics.response_latencies.get_or_insert_default().push(Latency {
+            model: model(),
+            latency: reply.latency.as_secs_f64(),
+            response_id: response_id(),
+        });
+    }
 }
 
 /// Notes how often the provider's cache helped less than before, and why it last did.
@@ -85,6 +150,7 @@ mod tests {
     use std::time::Duration;
 
     use deft_llm::{Delta, OtherUse};
+    use deft_types::Tokens;
 
     use super::*;
 
@@ -101,7 +167,12 @@ mod tests {
         for delta in deltas {
             spent.add(&delta);
         }
-        add_call(stats, &ModelProfile::unknown("m"), &spent, None)
+        let call = Call {
+            usage_id: USAGE_ID,
+            profile: &ModelProfile::unknown("m"),
+            at: UNIX_EPOCH,
+        };
+        add_call(stats, &call, &spent, None)
     }
 
     #[test]
@@ -148,6 +219,9 @@ mod tests {
         assert_eq!(tokens(USAGE_ID), (Tokens(30), Tokens(20)));
         assert_eq!(tokens("classifier:small"), (Tokens(3), Tokens(3)));
         assert_eq!(stats.total_cost(), "3.25".parse().unwrap());
+        let costs = stats.usage_to_metrics[USAGE_ID].costs.as_ref().unwrap();
+        let costs: Vec<_> = costs.iter().map(|cost| cost.cost.to_string()).collect();
+        assert_eq!(costs, ["$1.00", "$2.00"], "each call by itself, too");
     }
 
     #[test]

@@ -66,6 +66,7 @@ impl Actor {
         }
         Ok(Snapshot {
             model: self.model.clone(),
+            judge: self.judging_model(),
             request: Request {
                 messages: self.state.view.whole_messages(),
                 tools: self.tools.schemas(),
@@ -85,13 +86,14 @@ impl Actor {
 
     /// Stops what is under way, gives every open call its result, and pauses.
     pub(super) async fn interrupt(&mut self) -> Result<(), StoreError> {
-        let stopped = self.stop_work().await;
+        let stopped = self.stop_work().await?;
         let paused = self.status_after(Trigger::Interrupt);
         if paused.is_none() && self.state.open_calls.is_empty() {
             return Ok(());
         }
         let answered: Vec<_> = stopped.iter().map(|(call, _)| call.clone()).collect();
-        let mut drafts: Vec<_> = stopped.into_iter().map(|(_, result)| result).collect();
+        let mut drafts: Vec<_> = self.spent().into_iter().collect();
+        drafts.extend(stopped.into_iter().map(|(_, result)| result));
         for call in self
             .state
             .open_calls
@@ -117,21 +119,27 @@ impl Actor {
     }
 
     /// Ends the work under way. Tools get a moment to say what they had done by then.
-    async fn stop_work(&mut self) -> Vec<(ActionId, Draft)> {
+    async fn stop_work(&mut self) -> Result<Vec<(ActionId, Draft)>, StoreError> {
         match self.work.take() {
-            Some(Work::Model { item, .. }) => self.live.show(Live::ReplyAborted { item }),
+            Some(Work::Model { item, tally, .. }) => {
+                self.live.show(Live::ReplyAborted { item });
+                self.count_cut_off(&tally).await?;
+            }
             // An executor that is being started must be known, to be ended.
             Some(connecting @ Work::Connect { .. }) => self.work = Some(connecting),
-            Some(Work::Summary { .. }) => self.tell_condensed(|| Err(CommandError::Interrupted)),
-            Some(Work::Calls(calls)) => return self.stop_calls(calls).await,
+            Some(Work::Summary { tally, .. }) => {
+                self.tell_condensed(|| Err(CommandError::Interrupted));
+                self.count_cut_off(&tally).await?;
+            }
+            Some(Work::Calls(calls)) => return Ok(self.stop_calls(calls).await),
             Some(Work::Hooks { future, cancel }) => {
                 cancel.cancel();
                 let _ = tokio::time::timeout(STOP_GRACE, future).await; // nobody asks any more what they say
             }
             // The executor finishes a record without us.
-            Some(Work::Record { .. }) | None => {}
+            Some(Work::Record { .. } | Work::Review { .. }) | None => {}
         }
-        Vec::new()
+        Ok(Vec::new())
     }
 
     async fn stop_calls(&mut self, mut calls: Calls) -> Vec<(ActionId, Draft)> {
@@ -154,6 +162,11 @@ impl Actor {
 
     pub(super) async fn end_work(&mut self, fate: ExecutorFate) {
         let work = self.work.take();
+        if let Some(Work::Model { tally, .. } | Work::Summary { tally, .. }) = &work
+            && let Err(error) = self.count_cut_off(tally).await
+        {
+            tracing::warn!(%error, "what the last call used is not counted");
+        }
         // Whoever took the conversation over has the executor too.
         if fate == ExecutorFate::Keep || !self.is_writer().await {
             return;

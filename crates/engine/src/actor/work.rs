@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use deft_executor::{Client, ClientError, Update};
-use deft_llm::{Delta, Model, ModelError, Reply, Request, Spent};
+use deft_llm::{Delta, ModelError, OtherUse, Reply, Request, Spent};
 use deft_tools::CheckpointId;
 use deft_types::{DeltaKind, EventId, McpServerStatus};
 use deft_workspace::{Workspace, WorkspaceError};
@@ -12,10 +12,14 @@ use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 use super::calls::Calls;
+use super::tally::Tally;
 use crate::condense;
 use crate::conversation::Outfit;
-use crate::hook_run::Verdict;
+use crate::critic::Criticism;
+use crate::hook_run;
+use crate::judge::Judge;
 use crate::live::{Broadcast, Live};
+use crate::risk::Verdict;
 use crate::state::OpenCall;
 use crate::world::{Point, World};
 
@@ -23,9 +27,11 @@ use crate::world::{Point, World};
 pub(crate) enum Work {
     Model {
         item: EventId,
+        tally: Tally,
         future: BoxFuture<'static, Outcome>,
     },
     Summary {
+        tally: Tally,
         future: BoxFuture<'static, Outcome>,
     },
     Connect {
@@ -39,6 +45,9 @@ pub(crate) enum Work {
         future: BoxFuture<'static, Outcome>,
         cancel: CancellationToken,
     },
+    Review {
+        future: BoxFuture<'static, Outcome>,
+    },
     Calls(Calls),
 }
 
@@ -49,16 +58,25 @@ pub(crate) enum Outcome {
         reply: Result<Box<Reply>, ModelError>,
         /// What it used, also where nothing came of it.
         spent: Spent,
+        /// What a judge found of each of its calls, if one was asked.
+        judged: Vec<Verdict>,
     },
     Summarised {
         draft: condense::Draft,
         reply: Result<Box<Reply>, ModelError>,
+        tally: Tally,
     },
     Connected(Result<(Client, Vec<McpServerStatus>), ConnectError>),
     /// The workspace was recorded before a turn changes it, or after, or could not be.
     Recorded(Option<CheckpointId>),
     /// Hooks have run.
-    Hooked(Vec<Verdict>),
+    Hooked(Vec<hook_run::Verdict>),
+    /// The result of a turn that ended behind an event was criticised, or could not be.
+    Reviewed {
+        behind: Option<EventId>,
+        criticism: Result<Criticism, String>,
+        used: Vec<OtherUse>,
+    },
     Tool {
         call: OpenCall,
         update: Update,
@@ -103,10 +121,11 @@ impl Work {
     pub(crate) async fn next(&mut self) -> Option<Outcome> {
         match self {
             Self::Model { future, .. }
-            | Self::Summary { future }
+            | Self::Summary { future, .. }
             | Self::Connect { future }
             | Self::Record { future }
-            | Self::Hooks { future, .. } => Some(future.await),
+            | Self::Hooks { future, .. }
+            | Self::Review { future } => Some(future.await),
             Self::Calls(calls) => calls.next().await,
         }
     }
@@ -124,23 +143,23 @@ impl Work {
     }
 
     pub(crate) fn model(
-        model: Arc<dyn Model>,
+        tally: Tally,
         request: Request,
         item: EventId,
+        judge: Option<Judge>,
         live: Broadcast,
         world: Arc<dyn World>,
     ) -> Self {
-        let shown = item.clone();
+        let (shown, told) = (item.clone(), tally.clone());
         let future = async move {
             world.reached(Point::BeforeModelCall);
             live.show(Live::ReplyStarted { item: item.clone() });
             let mut first = true;
-            let mut spent = Spent::default();
-            let reply = deft_llm::complete(model.as_ref(), request, |delta| {
+            let reply = deft_llm::complete(tally.model.as_ref(), request, |delta| {
                 if std::mem::take(&mut first) {
                     world.reached(Point::FirstDelta);
                 }
-                spent.add(delta);
+                tally.see(delta);
                 let item = item.clone();
                 live.show(match delta {
                     Delta::Text(text) => Live::Delta {
@@ -185,6 +204,14 @@ impl Work {
             })
             .await;
             world.reached(Point::AfterModelCall);
+            let (judged, used) = match (judge, &reply) {
+                (Some(judge), Ok(reply)) if !reply.tool_calls.is_empty() => {
+                    judge.judge(&reply.tool_calls).await
+                }
+                _ => (Vec::new(), Vec::new()),
+            };
+            let mut spent = tally.spent();
+            spent.others.extend(used);
             if reply.is_err() {
                 live.show(Live::ReplyAborted { item: item.clone() });
             }
@@ -192,10 +219,12 @@ impl Work {
                 item,
                 reply: reply.map(Box::new),
                 spent,
+                judged,
             }
         };
         Self::Model {
             item: shown,
+            tally: told,
             future: future.boxed(),
         }
     }

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use deft_engine::{
-    Conversation, Extensions, Limits, Memory, Outfit, Parts, Progress, RealWorld, Safety, State, load,
+    Conversation, Extensions, Limits, Memory, Outfit, Parts, Progress, RealWorld, Safety, State, Supervision,
+    load,
 };
 use deft_executor::Executor;
 use deft_llm::{Delta, Model, ModelError, ModelProfile, ModelSettings, Request, RetryPolicy, with_retries};
@@ -21,7 +22,7 @@ use tempfile::TempDir;
 use uuid::Uuid;
 
 pub(crate) struct Desk {
-    _root: TempDir,
+    root: TempDir,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) id: ConversationId,
     pub(crate) executors: Arc<Executors>,
@@ -50,25 +51,7 @@ impl Desk {
             settings: serde_json::json!({}),
         };
         store.create(conversation).await.unwrap();
-        let model = deft_llm::open(&format!("script:{}", file.display()), &ModelSettings::default()).unwrap();
-        let policy = RetryPolicy {
-            attempts: 2,
-            first_wait: Duration::from_millis(10),
-            ..RetryPolicy::default()
-        };
-        let profile = ModelProfile {
-            context_window: Some(Tokens(window)),
-            ..model.profile().clone()
-        };
-        let model = Arc::new(Recorder {
-            profile,
-            model: if script.contains("# retried") {
-                with_retries(model, policy)
-            } else {
-                model
-            },
-            requests: Mutex::default(),
-        });
+        let model = scripted(&file, script, window);
         let executors = Arc::new(Executors {
             work: root.path().join("work"),
             private: root.path().join("p"),
@@ -77,7 +60,7 @@ impl Desk {
         });
         executors.start();
         Self {
-            _root: root,
+            root,
             store,
             id,
             executors,
@@ -85,12 +68,20 @@ impl Desk {
         }
     }
 
+    /// The same desk, whose model follows another script.
+    pub(crate) fn with_script(mut self, script: &str) -> Self {
+        let file = self.root.path().join("other.yaml");
+        fs::write(&file, script).unwrap();
+        self.model = scripted(&file, script, 1_000_000);
+        self
+    }
+
     pub(crate) fn limits() -> Limits {
         Limits {
             max_steps: 100,
             parallel_calls: 8,
             stuck_detection: true,
-            max_cost: None,
+            ..Limits::default()
         }
     }
 
@@ -121,6 +112,7 @@ impl Desk {
             memory: Memory::default(),
             outfit: Outfit::default(),
             extensions: Extensions::default(),
+            supervision: Supervision::default(),
         }
     }
 
@@ -149,6 +141,29 @@ impl Desk {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     }
+}
+
+/// A model that follows a script and can read so many tokens.
+fn scripted(file: &std::path::Path, script: &str, window: u64) -> Arc<Recorder> {
+    let model = deft_llm::open(&format!("script:{}", file.display()), &ModelSettings::default()).unwrap();
+    let policy = RetryPolicy {
+        attempts: 2,
+        first_wait: Duration::from_millis(10),
+        ..RetryPolicy::default()
+    };
+    let profile = ModelProfile {
+        context_window: Some(Tokens(window)),
+        ..model.profile().clone()
+    };
+    Arc::new(Recorder {
+        profile,
+        model: if script.contains("# retried") {
+            with_retries(model, policy)
+        } else {
+            model
+        },
+        requests: Mutex::default(),
+    })
 }
 
 pub(crate) async fn say(conversation: &Conversation, text: &str) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use deft_engine::{CommandError, Conversation, Outfit};
+use deft_engine::{CommandError, Conversation, Outfit, Rewind};
 use deft_tools::{Effect, Overwrite, SecretSet};
 use deft_types::{EventBody, Secret, Status, text_of};
 
@@ -79,4 +79,62 @@ async fn commands_have_secrets_by_name_and_nobody_sees_them() {
     });
     assert_eq!(output.as_deref(), Some("<secret-hidden>\n10"));
     assert!(!serde_json::to_string(&events).unwrap().contains("t0p-secret"));
+}
+
+#[tokio::test]
+async fn files_and_conversation_go_back_together_or_apart() {
+    let script = r#"
+- tool_calls: [{name: terminal, arguments: {command: "echo one > a"}}]
+- text: first done
+- tool_calls: [{name: terminal, arguments: {command: "echo two > a"}}]
+- text: second done
+- tool_calls: [{name: terminal, arguments: {command: "echo three > a"}}]
+- text: third done
+"#;
+    let desk = Desk::new(script).await;
+    let recording = Outfit {
+        checkpoints: true,
+        ..Outfit::default()
+    };
+    let conversation = opened(&desk, recording).await;
+    for _ in 0..3 {
+        desk.run(&conversation).await;
+    }
+    let events = desk.events().await;
+    let answers: Vec<_> = events
+        .iter()
+        .filter(|event| event.source == deft_types::Source::Agent && event.kind() == "MessageEvent")
+        .map(|event| event.id.clone())
+        .collect();
+    let back = async |to: usize, what: Rewind| loop {
+        match conversation
+            .rewind(answers[to].clone(), what, Overwrite::Refuse)
+            .await
+        {
+            Err(CommandError::Running) => tokio::task::yield_now().await, // what the agent left is being noted
+            rewound => break rewound.unwrap(),
+        }
+    };
+    assert!(back(1, Rewind::Conversation).await.is_none());
+    assert_eq!(desk.file("a").trim(), "three");
+    assert_eq!(
+        conversation.inspect().await.unwrap().leaf.as_ref(),
+        Some(&answers[1])
+    );
+    assert!(back(1, Rewind::Files).await.is_some());
+    assert_eq!(desk.file("a").trim(), "two");
+    assert!(back(0, Rewind::Both).await.is_some());
+    assert_eq!(desk.file("a").trim(), "one");
+    assert_eq!(
+        conversation.inspect().await.unwrap().leaf.as_ref(),
+        Some(&answers[0])
+    );
+    let nowhere = deft_types::EventId("nowhere".to_owned());
+    let refused = conversation
+        .rewind(nowhere, Rewind::Both, Overwrite::Refuse)
+        .await;
+    assert!(
+        matches!(refused, Err(CommandError::NoSuchEvent(_))),
+        "{refused:?}"
+    );
 }

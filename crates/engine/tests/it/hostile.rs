@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use deft_engine::{Conversation, Memory, Outfit, Parts, Safety};
+use deft_engine::{Conversation, Extensions, Memory, Outfit, Parts, Safety, Supervision};
 use deft_store::{DAMAGED_EVENT, Owner, Store};
 use deft_tools::Toolbox;
 use deft_types::{ConversationId, Event, EventBody, EventId, Extra, Message, Role, Source, Status, Unknown};
@@ -69,6 +69,8 @@ async fn continued(events: Vec<Event>) -> Result<(Status, Vec<Arc<Message>>), St
         safety: Safety::default(),
         memory: Memory::default(),
         outfit: Outfit::default(),
+        extensions: Extensions::default(),
+        supervision: Supervision::default(),
     });
     let conversation = opened.await.map_err(|error| error.to_string())?;
     let last = Message::text(Role::User, "and now?");

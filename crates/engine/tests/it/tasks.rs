@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use deft_engine::{Conversation, Extensions, SubAgent, SubAgentKind, SubAgents};
+use deft_engine::{Budget, Conversation, Extensions, Limits, Purse, SubAgent, SubAgentKind, SubAgents};
 use deft_skills::{AgentDefinition, Origin};
-use deft_types::{EventBody, Money, Observation, Status, text_of};
+use deft_types::{EventBody, EventId, Observation, Status, text_of};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
@@ -26,17 +26,17 @@ impl SubAgents for Others {
         kind: &'a str,
         definition: Option<&'a AgentDefinition>,
         _: Option<&'a str>,
-        budget: Option<Money>,
+        purse: &'a Purse,
     ) -> BoxFuture<'a, Result<SubAgent, String>> {
         async move {
             if kind != "general-purpose" && definition.is_none() {
                 return Err(format!("there is no kind '{kind}'"));
             }
-            let mut limits = Desk::limits();
-            limits.max_cost = budget;
+            let mut parts = self.0.parts(Desk::limits()).await;
+            parts.supervision.above = Some(purse.clone());
             Ok(SubAgent {
                 task_id: "task_1".to_owned(),
-                conversation: self.0.open_with(limits).await,
+                conversation: Conversation::open(parts).await.unwrap(),
             })
         }
         .boxed()
@@ -44,7 +44,11 @@ impl SubAgents for Others {
 }
 
 async fn opened(desk: &Desk, others: Others) -> Conversation {
-    let mut parts = desk.parts(Desk::limits()).await;
+    opened_with(desk, others, Desk::limits()).await
+}
+
+async fn opened_with(desk: &Desk, others: Others, limits: Limits) -> Conversation {
+    let mut parts = desk.parts(limits).await;
     parts.agents = Some(Arc::new(others));
     Conversation::open(parts).await.unwrap()
 }
@@ -129,4 +133,108 @@ async fn an_agent_that_somebody_defined_is_found_and_takes_only_what_it_declares
         text_of(&requests[0].messages[1].content),
         "look\n\nParameters: {\"branch\":\"main\"}"
     );
+}
+/// What the tasks came to.
+async fn results(desk: &Desk) -> Vec<(String, String)> {
+    let events = desk.events().await;
+    let results = events.iter().filter_map(|event| match &event.body {
+        EventBody::Observation(result) => match &result.observation {
+            Observation::Task(task) => Some((task.status.clone(), text_of(&task.content))),
+            _ => None,
+        },
+        _ => None,
+    });
+    results.collect()
+}
+
+#[tokio::test]
+async fn invariant_11_an_agent_with_a_task_draws_on_what_is_left_and_more_can_be_added() {
+    let steps =
+        "[{repeat: 9, tool_calls: [{name: terminal, arguments: {command: 'echo {{n}} >> steps'}}], cost: 1}]";
+    let others = Others(Desk::new(steps).await);
+    let done = others.0.executors.work.join("steps");
+    let script = "[{tool_calls: [{name: task, arguments: {prompt: do it}}], cost: 1}, {text: done, cost: 1}]";
+    let desk = Desk::new(script).await;
+    let conversation = opened_with(&desk, others, crate::desk::budget(4.0)).await;
+    assert_eq!(desk.run(&conversation).await.status, Status::Error);
+    assert_eq!(
+        std::fs::read_to_string(done).unwrap().lines().count(),
+        3,
+        "one was spent above"
+    );
+    let results = results(&desk).await;
+    assert_eq!(results[0].0, "error");
+    let state = desk.rebuilt().await;
+    assert_eq!(state.stats.total_cost().to_string(), "$4.00");
+    let told = |events: &[deft_types::Event]| -> Vec<String> {
+        let told = events.iter().filter_map(|event| match &event.body {
+            EventBody::ConversationError(error) => Some(format!("{}: {}", error.code, error.detail)),
+            _ => None,
+        });
+        told.collect()
+    };
+    let stopped = told(&desk.events().await);
+    assert!(
+        stopped[0].starts_with("MaxBudgetReached: The budget of $4.00 is spent ($4.00)"),
+        "{stopped:?}"
+    );
+
+    let more = Budget {
+        cost: "1".parse().unwrap(),
+        ..Budget::default()
+    };
+    for _ in 0..2 {
+        let id = EventId("more".to_owned());
+        conversation.add_budget(id, more).await.unwrap(); // the same id twice is one dollar
+    }
+    conversation.run().await.unwrap();
+    assert_eq!(settled(&conversation).await.status, Status::Finished);
+    assert_eq!(conversation.inspect().await.unwrap(), desk.rebuilt().await);
+    assert_eq!(desk.rebuilt().await.added, more);
+}
+
+#[tokio::test]
+async fn no_more_agents_are_started_than_may_be() {
+    let others = Others(Desk::new("[{repeat: 3, text: done}]").await);
+    let script = r#"
+- tool_calls: [{name: task, arguments: {prompt: one}}]
+- tool_calls: [{name: task, arguments: {prompt: two}}]
+- text: all done
+"#;
+    let desk = Desk::new(script).await;
+    let limits = Limits {
+        max_agents: Some(1),
+        ..Desk::limits()
+    };
+    let conversation = opened_with(&desk, others, limits).await;
+    assert_eq!(desk.run(&conversation).await.status, Status::Finished);
+    let results = results(&desk).await;
+    assert_eq!(results[0].0, "completed");
+    assert!(
+        results[1].1.contains("as many agents as may were started"),
+        "{results:?}"
+    );
+}
+
+#[tokio::test]
+async fn tokens_and_time_are_limits_too() {
+    let thinks = "[{repeat: 50, tool_calls: [{name: terminal, arguments: {command: 'sleep 0.1; : {{n}}'}}]}]";
+    let of = |max_tokens: Option<u64>, max_time: Option<u64>| Limits {
+        max_tokens: max_tokens.map(deft_types::Tokens),
+        max_time: max_time.map(std::time::Duration::from_millis),
+        ..Desk::limits()
+    };
+    for (limits, words) in [
+        (of(Some(3_000), None), "tokens is used"),
+        (of(None, Some(300)), "time for one run"),
+    ] {
+        let desk = Desk::new(thinks).await;
+        let conversation = desk.open_with(limits).await;
+        assert_eq!(desk.run(&conversation).await.status, Status::Error);
+        let events = desk.events().await;
+        let EventBody::ConversationError(error) = &events.last().unwrap().body else {
+            panic!("{events:#?}")
+        };
+        assert!(error.detail.contains(words), "{}", error.detail);
+    }
 }

@@ -104,3 +104,19 @@ async fn conversations_are_told_apart_and_only_so_many_are_watched() {
     };
     assert_eq!(ask(&watch, "m", 0, unnamed).await, None);
 }
+
+#[tokio::test]
+async fn a_cold_cache_after_a_restart_is_said_to_be_unexplained() {
+    let ask = async |caches: bool, cached: u64, role: Role| {
+        let mut profile = ModelProfile::unknown("m");
+        profile.capabilities.prompt_cache_key = caches;
+        let model = PrefixWatch::default().over(Arc::new(Caching(profile, Tokens(cached))));
+        let mut request = request(&["s", "a"], &[]);
+        request.messages.push(Arc::new(Message::text(role, "b")));
+        complete(&*model, request, |_| ()).await.unwrap().prefix_change
+    };
+    assert_eq!(ask(true, 0, Role::Assistant).await, Some(PrefixChange::Unwatched));
+    assert_eq!(ask(true, 9, Role::Assistant).await, None, "the cache was warm");
+    assert_eq!(ask(true, 0, Role::User).await, None, "nothing was asked before");
+    assert_eq!(ask(false, 0, Role::Assistant).await, None, "there is no cache");
+}

@@ -1,7 +1,8 @@
 //! What clients can do with a conversation besides talking to it.
 
 use axum::http::StatusCode;
-use deft_engine::{AsideError, CommandError};
+use deft_engine::{AsideError, CommandError, Rewind};
+use deft_tools::{Overwrite, Restored};
 use deft_types::{ConfirmationPolicy, ConversationId, EventId, SecurityAnalyzer, Status};
 use serde_json::{Map, Value, json};
 
@@ -67,6 +68,20 @@ impl Conversations {
             )),
             moved => self.checked(resident, moved),
         }
+    }
+
+    /// Goes back to an event; what became of the files, if they had to be changed.
+    pub(crate) async fn rewind(
+        &self,
+        resident: &Resident,
+        to: EventId,
+        what: Rewind,
+        overwrite: Overwrite,
+    ) -> Result<Option<Restored>, Failure> {
+        let engine = self.engine(resident).await?;
+        let rewound = self.checked(resident, engine.rewind(to, what, overwrite).await)?;
+        resident.tell_state();
+        Ok(rewound)
     }
 
     /// Makes room in what the model sees.

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use deft_engine::{GOAL_ROUNDS, Goal};
 use serde_json::Value;
 
 use super::success;
 use crate::app::App;
-use crate::conversations::{Conversations, DEFAULT_ROUNDS, Goal};
+use crate::conversations::Conversations;
 use crate::extract::{Id, JsonBody};
 use crate::failure::Failure;
 use crate::request::object;
@@ -42,7 +43,7 @@ async fn begin(
     let rounds = body["max_iterations"]
         .as_u64()
         .and_then(|rounds| u32::try_from(rounds).ok());
-    let goal = Goal::new(objective.to_owned(), rounds.unwrap_or(DEFAULT_ROUNDS));
+    let goal = Goal::new(objective.to_owned(), rounds.unwrap_or(GOAL_ROUNDS));
     Conversations::pursue(&app, resident, goal).await?;
     Ok(success())
 }

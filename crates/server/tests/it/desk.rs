@@ -322,6 +322,10 @@ impl Composition for Executors {
         Ok(())
     }
 
+    fn place_to_plan(&self, id: ConversationId, root: &Path) -> Result<Place, String> {
+        self.place(id, root)
+    }
+
     fn tools(&self) -> Vec<String> {
         ["terminal", "file_editor"].map(str::to_owned).to_vec()
     }

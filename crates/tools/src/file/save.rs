@@ -50,7 +50,14 @@ fn replace(target: &Path, data: &Metadata, bytes: &[u8]) -> io::Result<()> {
     let mut file = match OpenOptions::new().write(true).create_new(true).open(&beside) {
         Ok(file) => file,
         // A directory we may not write to can still hold a file we may write to.
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return fs::write(target, bytes),
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
+            ) =>
+        {
+            return fs::write(target, bytes);
+        }
         Err(error) => return Err(error),
     };
     let moved = write_all(&mut file, data, bytes).and_then(|()| fs::rename(&beside, target));

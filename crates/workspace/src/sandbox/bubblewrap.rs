@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::Launch;
-use crate::policy::Network;
+use crate::policy::{Access, Network};
 
 /// What stands at a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,8 +91,17 @@ fn mounts(launch: &Launch) -> BTreeMap<PathBuf, Mount> {
         };
         mounts.insert(hidden.clone(), empty);
     }
-    let named = policy.writable.iter().chain([&launch.root, &launch.directory]);
+    mounts.insert(launch.root.clone(), Mount::ReadOnly);
+    let changeable = launch.changeable();
+    let named = policy
+        .writable
+        .iter()
+        .chain(&changeable)
+        .chain([&launch.directory]);
     mounts.extend(named.map(|path| (path.clone(), Mount::Same)));
+    if policy.workspace == Access::Plan {
+        return mounts; // nothing of it can be changed that would have to be protected
+    }
     for protected in &policy.protected {
         protect(&launch.root, protected, &mut mounts);
     }

@@ -14,7 +14,7 @@ use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
 use super::{Plan, Tier, bubblewrap, capabilities, cgroup, landlock, seccomp};
 use crate::egress::{self, Egress, EgressError};
-use crate::policy::Network;
+use crate::policy::{Access, Network, PLAN_AT_THE_TOP, PLANS};
 
 /// Where programs keep what they fetch: the variable that says so, the usual place in a home, ours.
 const CACHES: [(&str, &str, &str); 6] = [
@@ -60,6 +60,15 @@ fn setup(what: &'static str) -> impl Fn(io::Error) -> LaunchError {
     move |error| LaunchError::Setup { what, error }
 }
 
+/// Makes a directory if it is missing. What else a repository may hold under that name is not opened to anybody.
+fn make_real_directory(path: &Path) -> io::Result<()> {
+    match fs::create_dir(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ if path.symlink_metadata()?.is_dir() => Ok(()),
+        _ => Err(io::ErrorKind::NotADirectory.into()),
+    }
+}
+
 impl Launch {
     /// The directory for temporary files.
     pub(super) fn temporary(&self) -> PathBuf {
@@ -78,6 +87,9 @@ impl Launch {
         fs::create_dir_all(&temporary)
             .and_then(|()| fs::set_permissions(&temporary, Permissions::from_mode(0o1777)))
             .map_err(setup("make a directory for temporary files"))?;
+        if self.plan.policy.workspace == Access::Plan {
+            make_real_directory(&self.root.join(PLANS)).map_err(setup("make a directory for the plan"))?;
+        }
         match (self.plan.tier, &self.plan.bubblewrap) {
             (Tier::Namespaces, Some(program)) => {
                 let command = self
@@ -141,11 +153,27 @@ impl Launch {
 
     fn writable(&self) -> Vec<PathBuf> {
         let mut writable = self.plan.policy.writable.clone();
-        writable.extend([self.root.clone(), self.directory.clone()]);
+        writable.extend(self.changeable());
+        writable.push(self.directory.clone());
         if self.plan.tier == Tier::Namespaces {
             writable.extend(["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from));
         }
         writable
+    }
+
+    /// What of the workspace can be changed: all of it, or only the plan.
+    pub(super) fn changeable(&self) -> Vec<PathBuf> {
+        match self.plan.policy.workspace {
+            Access::Change => vec![self.root.clone()],
+            Access::Plan => {
+                let at_the_top = self.root.join(PLAN_AT_THE_TOP);
+                // A link could lead anywhere.
+                let is_file = at_the_top.symlink_metadata().is_ok_and(|data| data.is_file());
+                let mut plans = vec![self.root.join(PLANS)];
+                plans.extend(is_file.then_some(at_the_top));
+                plans
+            }
+        }
     }
 
     /// The environment for what is shut in: places for temporary and fetched files that can be written.

@@ -5,7 +5,10 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use deft_engine::{CommandError, Condenser, Conversation, Limits, Memory, OpenError, Outfit, Parts, Safety};
+use deft_engine::{
+    CommandError, Condenser, Conversation, Extensions, Limits, Memory, OpenError, Outfit, Parts, Safety,
+    Supervision,
+};
 use deft_store::{Owner, Store, StoreError};
 use deft_tools::Toolbox;
 use deft_types::{
@@ -160,6 +163,8 @@ impl Player {
                     checkpoints: self.checkpoints,
                     ..Outfit::default()
                 },
+                extensions: Extensions::default(),
+                supervision: Supervision::default(),
             })
             .await
         };

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deft_store::{
-    ConversationRecord, Cursor, EventStream, Lease, NewConversation, Owner, Search, Store, StoreError,
+    ConversationRecord, Cursor, Direction, EventFilter, EventStream, Lease, NewConversation, Owner, Search,
+    Store, StoreError,
 };
 use deft_types::{ConversationId, Event, EventId, Seq, Status};
 use futures::FutureExt;
@@ -133,6 +134,21 @@ impl Store for SimulatedStore {
     }
 
     fn find<'a>(&'a self, _: &'a str) -> Answer<'a, Vec<ConversationId>> {
+        unreachable!("{UNUSED}")
+    }
+
+    fn find_events(
+        &self,
+        _: ConversationId,
+        _: EventFilter,
+        _: Direction,
+        _: Option<Seq>,
+        _: usize,
+    ) -> Answer<'_, Vec<(Seq, Event)>> {
+        unreachable!("{UNUSED}")
+    }
+
+    fn count_events(&self, _: ConversationId, _: EventFilter) -> Answer<'_, u64> {
         unreachable!("{UNUSED}")
     }
 

@@ -1,0 +1,129 @@
+//! `deft replay`: shows a conversation again as it went, or tries it once more from one of its steps.
+
+use std::sync::Arc;
+
+use anyhow::bail;
+use deft_engine::{Fork, Mode, RealWorld, World};
+use deft_store::{ConversationRecord, NewConversation, Store};
+use deft_types::{ConversationId, Event, EventBody, EventId, Seq, Source};
+use uuid::Uuid;
+
+use crate::args::Replay;
+use crate::compose;
+use crate::exit::Exit;
+use crate::screen::{Format, Screen};
+use crate::settings::{Settings, Surroundings};
+use crate::watch::Watched;
+
+/// Events read at once.
+const PAGE: usize = 500;
+
+pub(crate) async fn replay(args: Replay) -> anyhow::Result<Exit> {
+    let surroundings = Surroundings::of_this_process()?;
+    let settings = Settings::load(&args.flags, &surroundings, &surroundings.current_dir)?;
+    let store = compose::open_store(&settings)?;
+    let record = compose::find(store.as_ref(), &args.id).await?;
+    let format = if args.json { Format::Json } else { Format::Human };
+    let events = read_all(store.as_ref(), record.id).await?;
+    match args.from {
+        None => show_again(&settings, store.as_ref(), &record, events, format).await,
+        Some(step) => try_again(&settings, store, &record, before_step(&events, step)?, format).await,
+    }
+}
+
+/// Nobody is asked and nothing is run: it is all in the log.
+async fn show_again(
+    settings: &Settings,
+    store: &dyn Store,
+    record: &ConversationRecord,
+    events: Vec<Event>,
+    format: Format,
+) -> anyhow::Result<Exit> {
+    let screen = Screen::start(format);
+    for event in events {
+        match screen.room().await {
+            Some(room) => room.event(Arc::new(event)),
+            None => break, // it is gone; its own error says why
+        }
+    }
+    let state = deft_engine::load(store, record.id).await?;
+    screen.finish(&state, record.id, &settings.data_dir.value).await?;
+    Ok(Exit::Finished)
+}
+
+/// In a copy, which ends before the step; the model that is set answers from there.
+async fn try_again(
+    settings: &Settings,
+    store: Arc<dyn Store>,
+    source: &ConversationRecord,
+    at: EventId,
+    format: Format,
+) -> anyhow::Result<Exit> {
+    let model = compose::model_for(settings, store.as_ref(), Some(source.id)).await?;
+    let id = ConversationId(Uuid::new_v4());
+    let new = NewConversation {
+        id,
+        created_at: RealWorld.now(),
+        workspace: source.workspace.clone(),
+        settings: serde_json::Value::Null,
+    };
+    let fork = Fork {
+        at: Some(at),
+        keep_stats: false,
+    };
+    deft_engine::fork(store.as_ref(), source.id, new, fork, &RealWorld).await?;
+    let record = compose::find(store.as_ref(), &id.hex()).await?;
+    let conversation = compose::open(settings, store.clone(), model, &record, Mode::Act).await?;
+    Watched {
+        conversation: &conversation,
+        store: store.as_ref(),
+        record: &record,
+        data_dir: &settings.data_dir.value,
+        goal: None,
+    }
+    .run(None, format)
+    .await
+}
+
+async fn read_all(store: &dyn Store, id: ConversationId) -> anyhow::Result<Vec<Event>> {
+    let mut events = Vec::new();
+    let mut from = Seq::FIRST;
+    loop {
+        let page = store.read(id, from, PAGE).await?;
+        let Some((last, _)) = page.last() else {
+            return Ok(events);
+        };
+        from = last.next();
+        events.extend(page.into_iter().map(|(_, event)| event));
+    }
+}
+
+/// The last event before a reply of the model, which are counted from 1.
+fn before_step(events: &[Event], step: u64) -> anyhow::Result<EventId> {
+    let (mut steps, mut reply, mut before) = (0, None, None);
+    for event in events {
+        let of = reply_of(event);
+        if of.is_some() && of != reply {
+            reply = of;
+            steps += 1;
+            if steps == step {
+                break;
+            }
+        }
+        if !matches!(event.body, EventBody::StateUpdate(_)) {
+            before = Some(event.id.clone());
+        }
+    }
+    match before {
+        Some(before) if steps == step => Ok(before),
+        _ => bail!("the conversation has {steps} steps; name one of them with --from"),
+    }
+}
+
+fn reply_of(event: &Event) -> Option<&str> {
+    match &event.body {
+        EventBody::Action(action) => Some(&action.llm_response_id),
+        EventBody::Message(said) if event.source == Source::Agent => said.llm_response_id.as_deref(),
+        _ => None,
+    }
+}

@@ -1,0 +1,103 @@
+//! Conversations that are shown again, tried again from one of their steps, taken back, or sent back to their goal.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::commands::{Home, lines, stderr, stdout};
+
+const WORK: &str = "- tool_calls: [{name: terminal, arguments: {command: echo one > a}}]\n\
+     - tool_calls: [{name: terminal, arguments: {command: echo two > a}}]\n- text: done\n";
+
+fn conversations(home: &Home) -> Vec<Value> {
+    lines(&home.run(&["list", "--json"]))
+}
+
+fn id(conversation: &Value) -> String {
+    conversation["id"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_conversation_is_shown_again_without_a_model_and_tried_again_with_another() {
+    let home = Home::new();
+    let first = home.run(&["run", "-t", "do it", "--model", &home.script(WORK), "--json"]);
+    assert_eq!(first.status.code(), Some(0), "{}", stderr(&first));
+    let original = id(&conversations(&home)[0]);
+    fs::remove_file(home.root.path().join("script.yaml")).unwrap();
+    let again = home.run(&["replay", &original, "--json"]);
+    assert_eq!(lines(&again), lines(&first), "nobody is asked");
+    assert!(stdout(&home.run(&["replay", &original])).contains("echo two > a"));
+
+    let other = home.root.path().join("other.yaml");
+    let text = "- text: never asked\n- tool_calls: [{name: terminal, arguments: {command: echo three > a}}]\n- text: done\n";
+    fs::write(&other, text).unwrap();
+    let model = format!("script:{}", other.display());
+    let tried = home.run(&["replay", &original, "--from", "2", "--model", &model]);
+    assert_eq!(
+        tried.status.code(),
+        Some(0),
+        "{}{}",
+        stdout(&tried),
+        stderr(&tried)
+    );
+    assert_eq!(fs::read_to_string(home.work().join("a")).unwrap(), "three\n");
+    assert_eq!(conversations(&home).len(), 2, "in a copy");
+    let missing = home.run(&["replay", &original, "--from", "9", "--model", &model]);
+    assert!(stderr(&missing).contains("has 3 steps"), "{}", stderr(&missing));
+}
+
+#[test]
+fn a_conversation_and_its_files_go_back_to_an_event() {
+    let home = Home::new();
+    let model = home.script(WORK);
+    fs::write(home.work().join("a"), "zero\n").unwrap();
+    home.run(&["run", "-t", "do it", "--model", &model]);
+    let id = id(&conversations(&home)[0]);
+    let events = lines(&home.run(&["show", &id, "--json"]));
+    let said = events.iter().find(|event| event["source"] == "user").unwrap();
+    let back = home.run(&[
+        "rewind",
+        &id,
+        &said["id"].as_str().unwrap()[..20],
+        "--model",
+        &model,
+    ]);
+    assert_eq!(back.status.code(), Some(0), "{}{}", stdout(&back), stderr(&back));
+    assert_eq!(fs::read_to_string(home.work().join("a")).unwrap(), "zero\n");
+    let nowhere = home.run(&["rewind", &id, "nowhere", "--model", &model]);
+    assert!(
+        stderr(&nowhere).contains("no event 'nowhere'"),
+        "{}",
+        stderr(&nowhere)
+    );
+}
+
+#[test]
+fn a_task_that_is_a_goal_is_gone_on_with_until_the_judge_is_content() {
+    let home = Home::new();
+    let model = home.script("[{text: first try}, {text: second try}]");
+    let judge = home.root.path().join("judge.yaml");
+    let verdicts = "- text: never asked\n- text: '{\"complete\": false, \"missing\": \"a test\"}'\n- text: '{\"complete\": true}'\n";
+    fs::write(&judge, verdicts).unwrap();
+    let judge = format!("script:{}", judge.display());
+    let args = [
+        "run",
+        "--goal",
+        "-t",
+        "do it",
+        "--model",
+        &model,
+        "--judge-model",
+        &judge,
+    ];
+    let output = home.run(&args);
+    let shown = stdout(&output);
+    assert_eq!(output.status.code(), Some(0), "{shown}{}", stderr(&output));
+    assert!(
+        shown.contains("first try") && shown.contains("second try"),
+        "{shown}"
+    );
+    let events = lines(&home.run(&["show", &id(&conversations(&home)[0]), "--json"]));
+    let goal = events.iter().rfind(|event| event["key"] == "goal").unwrap();
+    assert_eq!(goal["value"]["status"], "complete");
+}

@@ -1,0 +1,118 @@
+//! Checks what may be used before it is used.
+
+use deft_store::StoreError;
+use deft_types::{Classification, EventId, FailureKind, Money, Source, Stats, Tokens};
+use serde_json::json;
+
+use super::Actor;
+use crate::budget::{Budget, Left, Limit, Reached};
+use crate::command::CommandError;
+use crate::state::{self, key};
+use crate::turn::Draft;
+
+/// What other conversations have used begins so in the stats: they have told those above themselves.
+const OF_TASKS: &str = "task:";
+
+impl Actor {
+    /// Notes what is left now. Agents that have tasks change it until they have ended.
+    pub(super) fn fill_purse(&self) {
+        let (limits, added) = (&self.limits, self.state.added);
+        let stats = &self.state.stats;
+        let cost = limits.max_cost.map(|most| most + added.cost);
+        let tokens = limits.max_tokens.map(|most| most + added.tokens);
+        let time = limits
+            .max_time
+            .map(|most| most.saturating_add(std::time::Duration::from_secs(added.seconds)));
+        let agents = limits.max_agents.map(|most| most.saturating_add(added.agents));
+        let started = u32::try_from(self.state.tasks.len()).unwrap_or(u32::MAX);
+        self.purse.set(Left {
+            cost: cost.map(|most| (most - stats.total_cost()).max(Money::ZERO)),
+            tokens: tokens.map(|most| Tokens(most.0.saturating_sub(stats.total_tokens().0))),
+            until: time.and_then(|most| self.began.checked_add(most)),
+            agents: agents.map(|most| most.saturating_sub(started)),
+        });
+    }
+
+    /// The budget, if nothing is left of it.
+    pub(crate) fn spent_budget(&self) -> Option<Money> {
+        let spent = self.state.stats.total_cost();
+        let budget = self.limits.max_cost.map(|most| most + self.state.added.cost);
+        budget.filter(|budget| spent >= *budget)
+    }
+
+    /// Stops the run where a limit is reached; whether it has.
+    pub(super) async fn stop_at_limit(&mut self) -> Result<bool, StoreError> {
+        if self.steps >= self.limits.max_steps {
+            let detail = format!(
+                "The limit of {} steps for one run is reached. Run again to go on, or raise the limit.",
+                self.limits.max_steps
+            );
+            let kind = Classification::of(FailureKind::AgentAction);
+            self.fail("MaxIterationsReached", detail, kind).await?;
+            return Ok(true);
+        }
+        self.fill_purse();
+        let Some(reached) = self.purse.reached(self.world.now()) else {
+            return Ok(false);
+        };
+        let detail = self.limit_reached(reached);
+        let kind = Classification::of(FailureKind::Quota);
+        self.fail("MaxBudgetReached", detail, kind).await?;
+        Ok(true)
+    }
+
+    fn limit_reached(&self, reached: Reached) -> String {
+        let stats = &self.state.stats;
+        let spent = match reached {
+            Reached::Above(limit) => {
+                return format!(
+                    "The agent that gave this task has no {limit} left for it. Add to its budget, then go on."
+                );
+            }
+            Reached::Here(Limit::Cost) => {
+                let most = self.limits.max_cost.unwrap_or_default() + self.state.added.cost;
+                format!("The budget of {most} is spent ({})", stats.total_cost())
+            }
+            Reached::Here(Limit::Tokens) => {
+                let most = self.limits.max_tokens.unwrap_or_default() + self.state.added.tokens;
+                format!("The budget of {most} tokens is used ({})", stats.total_tokens())
+            }
+            Reached::Here(Limit::Time) => "The time for one run is over".to_owned(),
+        };
+        format!("{spent}. Add to the budget, or raise it, and run again to go on.")
+    }
+
+    /// Adds to what may be used. The same id again changes nothing.
+    pub(super) async fn add_budget(&mut self, id: EventId, more: Budget) -> Result<(), CommandError> {
+        let told = state::update(key::ADDED, json!(more));
+        match self
+            .record(vec![Draft::new(Source::Environment, told).with_id(id.clone())])
+            .await
+        {
+            Err(StoreError::Duplicate { id: taken, .. }) if taken == id => {}
+            told => {
+                told?;
+                self.purse.add(more);
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells those above what was used since `before`.
+    pub(super) fn tell_above(&self, before: (Money, Tokens)) {
+        let (cost, tokens) = own_use(&self.state.stats);
+        self.purse
+            .spent(cost - before.0, Tokens(tokens.0.saturating_sub(before.1.0)));
+    }
+}
+
+/// What a conversation has used itself.
+pub(super) fn own_use(stats: &Stats) -> (Money, Tokens) {
+    let own = stats
+        .usage_to_metrics
+        .iter()
+        .filter(|(usage, _)| !usage.starts_with(OF_TASKS));
+    own.fold((Money::ZERO, Tokens::ZERO), |(cost, tokens), (_, metrics)| {
+        (cost + metrics.accumulated_cost, tokens + metrics.total_tokens())
+    })
+}

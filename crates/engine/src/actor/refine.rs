@@ -1,0 +1,125 @@
+//! Has the result of a turn criticised before the turn ends.
+
+use deft_executor::Client;
+use deft_llm::{Delta, OtherUse, Spent};
+use deft_store::StoreError;
+use deft_types::{EventId, Message, MessageEvent, Role, Source, text_of};
+use futures::FutureExt;
+use serde_json::json;
+
+use super::Actor;
+use super::spending;
+use super::work::{self, Outcome, Work};
+use crate::critic::{Criticism, Review};
+use crate::state::{self, key};
+use crate::turn::Draft;
+
+impl Actor {
+    /// What the end of a turn brings, or nothing yet: it is criticised first where somebody is to, as often as may be.
+    pub(super) fn turn_ended(&mut self) -> Vec<Draft> {
+        let most = self
+            .refinement
+            .as_ref()
+            .map_or(0, |refinement| refinement.max_iterations);
+        if self.state.refinements < most {
+            self.wants_review = true;
+            return Vec::new();
+        }
+        self.end_turn()
+    }
+
+    /// Begins to have the result criticised, if there is still something to pay for it.
+    pub(super) async fn review(&mut self) -> Result<(), StoreError> {
+        self.wants_review = false;
+        self.fill_purse();
+        let is_paid = self.purse.reached(self.world.now()).is_none();
+        let Some(refinement) = self.refinement.clone().filter(|_| is_paid) else {
+            let end = self.end_turn();
+            return self.record(end).await;
+        };
+        let review = Review {
+            model: refinement.model.unwrap_or_else(|| self.model.clone()),
+            task: self.task(),
+            answer: self.state.answer.clone().unwrap_or_default(),
+        };
+        let (workspace, client) = (self.workspace.clone(), self.executor.clone());
+        let behind = self.state.leaf.clone();
+        let criticise = async move {
+            let client: Result<Client, String> = match client.filter(|client| !client.is_closed()) {
+                Some(client) => Ok(client),
+                None => work::connected(workspace.as_ref())
+                    .await
+                    .map_err(|error| error.to_string()),
+            };
+            let (criticism, used) = match client {
+                Ok(client) => review.criticise(&client).await,
+                Err(error) => (Err(error), Vec::new()),
+            };
+            Outcome::Reviewed {
+                behind,
+                criticism,
+                used,
+            }
+        };
+        self.work = Some(Work::Review {
+            future: criticise.boxed(),
+        });
+        Ok(())
+    }
+
+    /// What the user asked for last, with what was said before it.
+    fn task(&self) -> String {
+        let said = self
+            .state
+            .view
+            .entries()
+            .iter()
+            .filter(|entry| entry.message.role == Role::User);
+        let texts: Vec<_> = said.map(|entry| text_of(&entry.message.content)).collect();
+        texts.join("\n\n")
+    }
+
+    /// Sends the agent back, or ends the turn. A critic who fails keeps nobody from ending it.
+    pub(super) async fn take_review(
+        &mut self,
+        behind: Option<EventId>,
+        criticism: Result<Criticism, String>,
+        used: Vec<OtherUse>,
+    ) -> Result<(), StoreError> {
+        let mut spent = Spent::default();
+        used.into_iter()
+            .for_each(|other| spent.add(&Delta::OtherUse(other)));
+        let stats = spending::add_call(&self.state.stats, &self.call(), &spent, None);
+        self.record_stats(stats).await?;
+        if self.state.leaf != behind {
+            return Ok(()); // something was said meanwhile, and is answered first
+        }
+        let threshold = self
+            .refinement
+            .as_ref()
+            .map_or(0.0, |refinement| refinement.threshold);
+        let criticism = match criticism {
+            Ok(criticism) => criticism,
+            Err(error) => {
+                tracing::warn!(%error, "the result could not be criticised");
+                let end = self.end_turn();
+                return self.record(end).await;
+            }
+        };
+        let goes_on = criticism.score < threshold;
+        let told = json!({"score": criticism.score, "message": criticism.message, "goes_on": goes_on});
+        let mut drafts = vec![Draft::new(Source::Environment, state::update(key::CRITIC, told))];
+        if goes_on {
+            let text = format!(
+                "A review of what you changed found it not good enough yet ({:.2} of {threshold:.2}): {}\nMend that, then \
+                 finish again.",
+                criticism.score, criticism.message
+            );
+            let back = MessageEvent::new(Message::text(Role::User, text));
+            drafts.push(Draft::new(Source::Environment, back));
+        } else {
+            drafts.extend(self.end_turn());
+        }
+        self.record(drafts).await
+    }
+}

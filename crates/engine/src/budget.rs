@@ -1,0 +1,211 @@
+//! What a conversation and the agents below it may use: a tree in which each draws on what those above it have left.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use deft_types::{EventId, Money, Tokens};
+use serde::{Deserialize, Serialize};
+
+use crate::command::{Command, CommandError};
+use crate::conversation::Conversation;
+
+/// So much more may be used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Budget {
+    /// US dollars.
+    pub cost: Money,
+    /// Tokens, of prompts and replies together.
+    pub tokens: Tokens,
+    /// Seconds of a run.
+    pub seconds: u64,
+    /// Agents with tasks of their own.
+    pub agents: u32,
+}
+
+impl Budget {
+    /// Both together.
+    #[must_use]
+    pub(crate) fn plus(self, more: Self) -> Self {
+        Self {
+            cost: self.cost + more.cost,
+            tokens: self.tokens + more.tokens,
+            seconds: self.seconds.saturating_add(more.seconds),
+            agents: self.agents.saturating_add(more.agents),
+        }
+    }
+}
+
+impl Conversation {
+    /// Lets it use so much more than its limits say. The same id again changes nothing.
+    pub async fn add_budget(&self, id: EventId, more: Budget) -> Result<(), CommandError> {
+        self.ask(|done| Command::AddBudget { id, more, done }).await?
+    }
+}
+
+/// What has run out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Limit {
+    Cost,
+    Tokens,
+    Time,
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Cost => "money",
+            Self::Tokens => "tokens",
+            Self::Time => "time",
+        })
+    }
+}
+
+/// Where a limit was reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reached {
+    /// By the conversation itself.
+    Here(Limit),
+    /// By one above it.
+    Above(Limit),
+}
+
+/// What is left; `None` where there is no limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Left {
+    pub(crate) cost: Option<Money>,
+    pub(crate) tokens: Option<Tokens>,
+    pub(crate) until: Option<SystemTime>,
+    pub(crate) agents: Option<u32>,
+}
+
+impl Left {
+    fn reached(&self, now: SystemTime) -> Option<Limit> {
+        if self.cost.is_some_and(|left| left <= Money::ZERO) {
+            return Some(Limit::Cost);
+        }
+        if self.tokens == Some(Tokens::ZERO) {
+            return Some(Limit::Tokens);
+        }
+        self.until
+            .is_some_and(|until| until <= now)
+            .then_some(Limit::Time)
+    }
+}
+
+/// What a conversation may still use. Cheap to clone; whoever has one draws on the same.
+#[derive(Clone, Default)]
+pub struct Purse(Arc<Pocket>);
+
+#[derive(Default)]
+struct Pocket {
+    left: Mutex<Left>,
+    /// That of the conversation which gave the task.
+    above: Option<Purse>,
+}
+
+impl Purse {
+    /// One that draws on another, where there is one.
+    pub(crate) fn below(above: Option<Self>) -> Self {
+        Self(Arc::new(Pocket {
+            left: Mutex::default(),
+            above,
+        }))
+    }
+
+    pub(crate) fn set(&self, left: Left) {
+        *self.left() = left;
+    }
+
+    /// So much more is left, where there is a limit at all.
+    pub(crate) fn add(&self, more: Budget) {
+        let mut left = self.left();
+        left.cost = left.cost.map(|left| left + more.cost);
+        left.tokens = left.tokens.map(|left| left + more.tokens);
+        left.until = left
+            .until
+            .and_then(|until| until.checked_add(Duration::from_secs(more.seconds)));
+        left.agents = left.agents.map(|left| left.saturating_add(more.agents));
+    }
+
+    /// Something was used by the conversation itself: so much less is left to those above.
+    pub(crate) fn spent(&self, cost: Money, tokens: Tokens) {
+        let mut next = self.0.above.as_ref();
+        while let Some(purse) = next {
+            let mut left = purse.left();
+            left.cost = left.cost.map(|left| (left - cost).max(Money::ZERO));
+            left.tokens = left.tokens.map(|left| Tokens(left.0.saturating_sub(tokens.0)));
+            drop(left);
+            next = purse.0.above.as_ref();
+        }
+    }
+
+    /// The first limit that is reached, here or above.
+    pub(crate) fn reached(&self, now: SystemTime) -> Option<Reached> {
+        if let Some(limit) = self.left().reached(now) {
+            return Some(Reached::Here(limit));
+        }
+        match self.0.above.as_ref()?.reached(now)? {
+            Reached::Here(limit) | Reached::Above(limit) => Some(Reached::Above(limit)),
+        }
+    }
+
+    /// Takes one of the agents that may still be started, if there is one here and above.
+    pub(crate) fn take_agent(&self) -> bool {
+        let mut left = self.left();
+        let taken = left.agents.map(|agents| agents.checked_sub(1));
+        if taken == Some(None) || self.0.above.as_ref().is_some_and(|above| !above.take_agent()) {
+            return false;
+        }
+        left.agents = taken.flatten();
+        true
+    }
+
+    fn left(&self) -> MutexGuard<'_, Left> {
+        self.0.left.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::UNIX_EPOCH;
+
+    use super::*;
+
+    fn dollars(text: &str) -> Option<Money> {
+        text.parse().ok()
+    }
+
+    #[test]
+    fn what_one_below_uses_is_missing_above_and_to_those_beside_it() {
+        let top = Purse::default();
+        top.set(Left {
+            cost: dollars("1"),
+            tokens: Some(Tokens(100)),
+            ..Left::default()
+        });
+        let (one, two) = (Purse::below(Some(top.clone())), Purse::below(Some(top.clone())));
+        assert_eq!(two.reached(UNIX_EPOCH), None);
+        one.spent(dollars("0.4").unwrap(), Tokens(100));
+        assert_eq!(two.reached(UNIX_EPOCH), Some(Reached::Above(Limit::Tokens)));
+        assert_eq!(top.reached(UNIX_EPOCH), Some(Reached::Here(Limit::Tokens)));
+        assert_eq!(top.left().cost, dollars("0.6"));
+    }
+
+    #[test]
+    fn time_runs_out_and_agents_do() {
+        let top = Purse::default();
+        let until = UNIX_EPOCH + Duration::from_secs(5);
+        top.set(Left {
+            until: Some(until),
+            agents: Some(1),
+            ..Left::default()
+        });
+        let below = Purse::below(Some(top));
+        assert_eq!(below.reached(UNIX_EPOCH), None);
+        assert_eq!(below.reached(until), Some(Reached::Above(Limit::Time)));
+        assert!(below.take_agent());
+        assert!(!below.take_agent());
+    }
+}

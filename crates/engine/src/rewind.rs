@@ -1,0 +1,37 @@
+//! Back to an earlier event.
+
+use deft_tools::{Overwrite, Restored};
+use deft_types::EventId;
+
+use crate::command::{Command, CommandError};
+use crate::conversation::Conversation;
+
+/// What goes back to an earlier event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rewind {
+    /// What the model sees; what is said next follows that event.
+    Conversation,
+    /// The workspace.
+    Files,
+    /// Both.
+    Both,
+}
+
+impl Conversation {
+    /// Goes back to an event of the log. The files are what they were before the turn that changed them next; what
+    /// became of them is told if they had to be changed.
+    pub async fn rewind(
+        &self,
+        to: EventId,
+        what: Rewind,
+        overwrite: Overwrite,
+    ) -> Result<Option<Restored>, CommandError> {
+        let command = |done| Command::Rewind {
+            to,
+            what,
+            overwrite,
+            done,
+        };
+        self.ask(command).await?
+    }
+}

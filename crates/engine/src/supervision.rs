@@ -1,0 +1,22 @@
+//! Who watches over an agent.
+
+use std::sync::Arc;
+
+use deft_llm::Model;
+
+use crate::budget::Purse;
+use crate::critic::Refinement;
+use crate::mode::Mode;
+
+/// Who watches over the agent, and on whose budget it draws.
+#[derive(Clone, Default)]
+pub struct Supervision {
+    /// Whether it works, or only plans.
+    pub mode: Mode,
+    /// Who judges actions where a judge is asked for, and whether a goal is reached; without it, the model that answers.
+    pub judge: Option<Arc<dyn Model>>,
+    /// Whether and how the result of a turn is criticised before the turn ends.
+    pub refinement: Option<Refinement>,
+    /// What is left to the conversation that gave the task.
+    pub above: Option<Purse>,
+}

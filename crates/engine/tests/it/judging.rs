@@ -1,0 +1,181 @@
+//! Other models that judge what an agent wants to do, what it has changed, and whether its goal is reached.
+
+use std::sync::Arc;
+
+use deft_engine::{Conversation, Goal, Parts, Refinement, Safety};
+use deft_types::{ConfirmationPolicy, EventBody, Extra, SecurityAnalyzer, SecurityRisk, Source, Status};
+
+use crate::desk::{Desk, say, settled};
+
+const WORKS: &str = r#"
+- tool_calls:
+  - {name: terminal, arguments: {command: echo one > one, security_risk: LOW}}
+  - {name: terminal, arguments: {command: echo two > two, security_risk: LOW}}
+- text: done
+"#;
+
+async fn careful(desk: &Desk, judge: &Desk) -> Parts {
+    let mut parts = desk.parts(Desk::limits()).await;
+    parts.safety = Safety {
+        policy: ConfirmationPolicy::ConfirmRisky {
+            threshold: SecurityRisk::High,
+            confirm_unknown: true,
+        },
+        analyzer: Some(SecurityAnalyzer::Judge(Extra::new())),
+    };
+    parts.supervision.judge = Some(judge.model.clone());
+    parts
+}
+
+#[tokio::test]
+async fn what_the_judge_finds_harmless_runs_and_its_cost_is_counted() {
+    let desk = Desk::new(WORKS).await;
+    let judge = Desk::new(r#"[{text: "1: LOW writes a file\n2: MEDIUM another", cost: 0.5}]"#).await;
+    let conversation = Conversation::open(careful(&desk, &judge).await).await.unwrap();
+    assert_eq!(desk.run(&conversation).await.status, Status::Finished);
+    assert_eq!(desk.file("two").trim(), "two");
+    let asked = judge.model.requests.lock().unwrap()[0].messages[1].plain_text();
+    assert!(
+        asked.contains("echo one > one") && asked.contains("do it"),
+        "{asked}"
+    );
+    let stats = desk.rebuilt().await.stats;
+    assert_eq!(
+        stats.usage_to_metrics["judge"].accumulated_cost.to_string(),
+        "$0.50"
+    );
+    let events = desk.events().await;
+    let told = events.iter().find_map(|event| match &event.body {
+        EventBody::SecurityAnalysis(analysis) => Some(analysis),
+        _ => None,
+    });
+    let details = serde_json::to_string(&told.unwrap().details).unwrap();
+    assert!(details.contains("writes a file"), "{details}");
+}
+
+#[tokio::test]
+async fn what_the_judge_finds_dangerous_waits_and_so_does_all_if_it_fails() {
+    for verdict in [
+        r#"[{text: "1: LOW fine\n2: HIGH sends a key away"}]"#,
+        "[{text: I will not say.}]",
+        "[{error: {status: 500}}, {error: {status: 500}}, {error: {status: 500}}]",
+    ] {
+        let desk = Desk::new(WORKS).await;
+        let judge = Desk::new(verdict).await;
+        let conversation = Conversation::open(careful(&desk, &judge).await).await.unwrap();
+        assert_eq!(
+            desk.run(&conversation).await.status,
+            Status::WaitingForConfirmation,
+            "{verdict}"
+        );
+        assert_eq!(desk.file("one"), "");
+        conversation.run().await.unwrap(); // which is the word
+        assert_eq!(settled(&conversation).await.status, Status::Finished);
+        assert_eq!(desk.file("two").trim(), "two");
+    }
+}
+
+#[tokio::test]
+async fn a_goal_is_worked_towards_until_the_judge_misses_nothing() {
+    let desk = Desk::new("[{text: first try}, {text: second try}]").await;
+    let judge = Desk::new(
+        r#"[{text: never asked}, {text: '{"score": 0.2, "complete": false, "missing": "a test"}'}, {text: '{"complete": true}'}]"#,
+    )
+    .await;
+    let mut parts = desk.parts(Desk::limits()).await;
+    parts.supervision.judge = Some(judge.model.clone());
+    let conversation = Conversation::open(parts).await.unwrap();
+    let mut goal = Goal::new("make it work".to_owned(), 5);
+    let mut messages = Vec::new();
+    while goal.is_active() {
+        messages.push(goal.message());
+        say(&conversation, &goal.message()).await;
+        conversation.run().await.unwrap();
+        assert_eq!(settled(&conversation).await.status, Status::Finished);
+        goal.judge(&conversation).await.unwrap();
+    }
+    assert!(goal.is_complete());
+    assert_eq!(messages.len(), 2);
+    assert!(messages[1].contains("Still missing: a test"), "{}", messages[1]);
+    assert!(desk.rebuilt().await.stats.usage_to_metrics.contains_key("judge"));
+}
+
+fn git(desk: &Desk, arguments: &[&str]) {
+    let done = std::process::Command::new("git")
+        .args(["-c", "user.name=t", "-c", "user.email=t@t"])
+        .args(arguments)
+        .current_dir(&desk.executors.work)
+        .output()
+        .unwrap();
+    assert!(done.status.success(), "{done:?}");
+}
+
+async fn criticised(desk: &Desk, critic: &Desk) -> Conversation {
+    std::fs::write(desk.executors.work.join("a"), "old\n").unwrap();
+    git(desk, &["init", "-q"]);
+    git(desk, &["add", "."]);
+    git(desk, &["commit", "-qm", "first"]);
+    let mut parts = desk.parts(Desk::limits()).await;
+    parts.supervision.refinement = Some(Refinement {
+        model: Some(Arc::clone(&critic.model) as _),
+        max_iterations: 2,
+        ..Refinement::default()
+    });
+    Conversation::open(parts).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_critic_sees_the_real_diff_and_sends_the_agent_back_as_often_as_may_be() {
+    let script = r#"
+- tool_calls: [{name: terminal, arguments: {command: echo new > a}}]
+- text: first
+- tool_calls: [{name: finish, arguments: {message: second}}]
+- text: third
+- text: never said
+"#;
+    let desk = Desk::new(script).await;
+    let critic = Desk::new(r#"[{text: '{"score": 0.3, "message": "no test"}', cost: 0.25}]"#).await;
+    let conversation = criticised(&desk, &critic).await;
+    assert_eq!(desk.run(&conversation).await.status, Status::Finished);
+    let state = conversation.inspect().await.unwrap();
+    assert_eq!(state.answer.as_deref(), Some("third"));
+    assert_eq!(state, desk.rebuilt().await);
+    assert_eq!(critic.model.asked(), 2);
+    let asked = critic.model.requests.lock().unwrap()[0].messages[1].plain_text();
+    assert!(
+        asked.contains("-old") && asked.contains("+new") && asked.contains("do it"),
+        "{asked}"
+    );
+    let sent_back = desk.events().await.into_iter().filter(|event| match &event.body {
+        EventBody::Message(said) => {
+            event.source == Source::Environment && said.llm_message.plain_text().contains("no test")
+        }
+        _ => false,
+    });
+    assert_eq!(sent_back.count(), 2);
+    assert_eq!(
+        state.stats.usage_to_metrics["critic"]
+            .accumulated_cost
+            .to_string(),
+        "$0.50"
+    );
+}
+
+#[tokio::test]
+async fn a_critic_who_is_content_or_fails_ends_the_turn() {
+    for verdict in [
+        r#"[{text: '{"score": 0.6, "message": ""}'}]"#,
+        "[{text: no score}]",
+        "[{error: {status: 500}}, {error: {status: 500}}]",
+    ] {
+        let desk = Desk::new("[{text: first}, {text: never said}]").await;
+        let critic = Desk::new(verdict).await;
+        let conversation = criticised(&desk, &critic).await;
+        assert_eq!(
+            desk.run(&conversation).await.status,
+            Status::Finished,
+            "{verdict}"
+        );
+        assert_eq!(desk.rebuilt().await.answer.as_deref(), Some("first"));
+    }
+}

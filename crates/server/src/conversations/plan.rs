@@ -1,0 +1,54 @@
+//! Conversations whose agent only plans, until somebody approves the plan.
+
+use std::sync::Arc;
+
+use axum::http::StatusCode;
+use deft_engine::{APPROVED, ExecutorFate, Mode};
+use deft_types::{Message, Role};
+use serde::Deserialize as _;
+use serde_json::json;
+
+use super::{CLOSE_LIMIT, Conversations};
+use crate::catalog::{Described, field};
+use crate::failure::Failure;
+use crate::resident::{Farewell, Resident};
+
+impl Described {
+    /// Whether its agent works, or only plans.
+    pub(crate) fn mode(&self) -> Mode {
+        Mode::deserialize(&self.settings[field::MODE]).unwrap_or_default()
+    }
+}
+
+impl Conversations {
+    /// Lets the agent only plan from now on, or work. Its executor ends: the next one may do more, or less.
+    pub(crate) async fn set_mode(&self, resident: &Resident, mode: Mode) -> Result<Arc<Resident>, Failure> {
+        let id = resident.id;
+        if resident.is_running() {
+            return Err(Failure::new(
+                StatusCode::CONFLICT,
+                "Conversation is running. Pause it first.",
+            ));
+        }
+        if self.catalog.get(id).await?.mode() != mode {
+            self.catalog.note(id, field::MODE, json!(mode)).await?;
+            self.residents().remove(&id);
+            if let Some(running) = resident.engine.get() {
+                let close = running.conversation.close(ExecutorFate::End);
+                let _ = tokio::time::timeout(CLOSE_LIMIT, close).await;
+            }
+            resident.farewell.send_replace(Some(Farewell::Reloaded));
+        }
+        self.resident(id).await
+    }
+
+    /// Lets the agent carry out its plan, with more words of the user's where there are some.
+    pub(crate) async fn approve_plan(&self, resident: &Resident, words: Option<&str>) -> Result<(), Failure> {
+        if self.catalog.get(resident.id).await?.mode() != Mode::Plan {
+            return Err(Failure::new(StatusCode::CONFLICT, "There is no plan to approve."));
+        }
+        let resident = self.set_mode(resident, Mode::Act).await?;
+        let words = words.map_or_else(|| APPROVED.to_owned(), |words| format!("{APPROVED}\n\n{words}"));
+        self.send(&resident, Message::text(Role::User, words), true).await
+    }
+}
