@@ -55,6 +55,7 @@ pub(crate) enum Command {
     Executor(Executor),
 }
 
+#[allow(clippy::struct_excessive_bools)] // each is a flag of its own
 #[derive(Args)]
 pub(crate) struct Run {
     #[command(flatten)]

@@ -200,7 +200,7 @@ impl Actor {
             } => answer(done, self.rewind(to, what, overwrite).await),
             Command::Condense { done } => self.condense(done).await,
             Command::Navigate { to, done } => answer(done, self.navigate(to).await),
-            Command::Queue { change, done } => answer(done, self.change_queue(change).await),
+            Command::Queue { change, done } => answer(done, self.change_queue(*change).await),
             Command::AddBudget { id, more, done } => answer(done, self.add_budget(id, more).await),
             Command::SetLimits { limits, done } => {
                 self.limits = limits;

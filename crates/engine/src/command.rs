@@ -87,7 +87,10 @@ pub(crate) enum Command {
     /// Make room in what the model sees.
     Condense { done: Done<()> },
     /// Change what the user wants to say when the turn ends.
-    Queue { change: QueueChange, done: Done<()> },
+    Queue {
+        change: Box<QueueChange>,
+        done: Done<()>,
+    },
     /// So much more may be used.
     AddBudget {
         id: EventId,

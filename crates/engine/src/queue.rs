@@ -34,6 +34,7 @@ pub enum QueueChange {
 impl Conversation {
     /// Changes what the user wants to say when the turn ends. Where none is under way a new message is said at once.
     pub async fn change_queue(&self, change: QueueChange) -> Result<(), CommandError> {
+        let change = Box::new(change);
         self.ask(|done| Command::Queue { change, done }).await?
     }
 }

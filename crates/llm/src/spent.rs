@@ -111,7 +111,9 @@ mod tests {
 
     fn cut(deltas: &[Delta]) -> Spent {
         let mut spent = Spent::default();
-        deltas.iter().for_each(|delta| spent.add(delta));
+        for delta in deltas {
+            spent.add(delta);
+        }
         let dollar = Money::from_picodollars(1_000_000_000_000);
         let profile = ModelProfile {
             prices: Some(Prices::flat(dollar, dollar)),

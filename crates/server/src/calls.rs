@@ -20,7 +20,9 @@ impl Calls {
         for (usage, metrics) in stats["usage_to_metrics"].as_object().into_iter().flatten() {
             for list in CALL_LISTS {
                 let newest = metrics[list].as_array().into_iter().flatten();
-                newest.for_each(|call| self.add(usage, list, call.clone()));
+                for call in newest {
+                    self.add(usage, list, call.clone());
+                }
             }
         }
     }
@@ -28,7 +30,9 @@ impl Calls {
     /// These, and newer ones behind them.
     pub(crate) fn followed_by(mut self, newer: Self) -> Self {
         for ((usage, list), calls) in newer.0 {
-            calls.into_iter().for_each(|call| self.add(&usage, list, call));
+            for call in calls {
+                self.add(&usage, list, call);
+            }
         }
         self
     }
@@ -68,8 +72,10 @@ mod tests {
     #[test]
     fn the_last_calls_stand_in_order_and_no_more_than_so_many() {
         let (mut older, mut newer) = (Calls::default(), Calls::default());
-        (0..10).for_each(|cost| older.take(&told(cost)));
-        (10..55).for_each(|cost| newer.take(&told(cost)));
+        for cost in 0..55 {
+            let calls = if cost < 10 { &mut older } else { &mut newer };
+            calls.take(&told(cost));
+        }
         let mut stats = told(0);
         older.followed_by(newer).fill(&mut stats);
         let metrics = &stats["usage_to_metrics"]["agent"];

@@ -27,7 +27,7 @@ use deft_engine::{
 use deft_llm::Model;
 use deft_store::{Owner, StoreError};
 use deft_tools::{Preset, Tool, Toolbox};
-use deft_types::{ConversationId, EventId, Message, ToolSpec};
+use deft_types::{ConfirmationPolicy, ConversationId, EventId, Message, ToolSpec};
 use deft_workspace::Workspace;
 use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -313,15 +313,16 @@ impl Conversations {
         Some(model.unwrap_or_else(|reason| Arc::new(Unopened::new("judge", reason))))
     }
 
-    /// Who takes tasks off an agent that wants to give some away.
+    /// Who takes tasks off an agent that wants to give some away. Their actions wait for nobody, so an agent whose own
+    /// do has none.
     fn agents(&self, described: &Described, tools: &[ToolSpec]) -> Option<Arc<dyn SubAgents>> {
         let agent = &described.agent;
         let wanted = agent.asks_for(&TASK_TOOLS);
-        let found = || {
-            self.composition
-                .agents(&self.catalog.store, &described.record, agent.llm(), tools)
-        };
-        wanted.then(found)?
+        if !wanted || described.safety().policy != ConfirmationPolicy::NeverConfirm {
+            return None;
+        }
+        self.composition
+            .agents(&self.catalog.store, &described.record, agent.llm(), tools)
     }
 
     fn model(&self, agent: &Agent) -> Arc<dyn Model> {

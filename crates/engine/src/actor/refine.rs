@@ -87,8 +87,9 @@ impl Actor {
         used: Vec<OtherUse>,
     ) -> Result<(), StoreError> {
         let mut spent = Spent::default();
-        used.into_iter()
-            .for_each(|other| spent.add(&Delta::OtherUse(other)));
+        for other in used {
+            spent.add(&Delta::OtherUse(other));
+        }
         let stats = spending::add_call(&self.state.stats, &self.call(), &spent, None);
         self.record_stats(stats).await?;
         if self.state.leaf != behind {

@@ -338,6 +338,9 @@ pub(super) fn limits() -> Limits {
         parallel_calls: 4,
         stuck_detection: true,
         max_cost: None,
+        max_tokens: None,
+        max_time: None,
+        max_agents: None,
     }
 }
 
