@@ -1,5 +1,6 @@
 //! The tool by which an agent reads a skill, or finds out which there are.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -55,12 +56,13 @@ impl InvokeSkill {
             text = text.replace(&format!("${{{parameter}}}"), &value);
         }
         if !parameters.is_empty() {
-            text.push_str(&format!("\n\nParameters: {}", Value::Object(parameters)));
+            let _ = write!(text, "\n\nParameters: {}", Value::Object(parameters)); // a string takes everything
         }
         if let Some(schema) = &skill.declared.output_schema {
-            text.push_str(&format!(
+            let _ = write!(
+                text,
                 "\n\nThe result is to be JSON that fits this schema: {schema}"
-            ));
+            );
         }
         observation(name, text, false)
     }

@@ -67,7 +67,7 @@ impl Shelf {
 
     /// All there is; nothing before it was found.
     pub(crate) fn stock(&self) -> Arc<Stock> {
-        let shelf = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        shelf.clone().unwrap_or_default()
+        let stock = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        stock.clone().unwrap_or_default()
     }
 }

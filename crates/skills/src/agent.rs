@@ -111,8 +111,13 @@ pub fn agents_in(files: &impl Files, folder: &str, origin: Origin) -> Vec<AgentD
     let mut listed = files.list(folder);
     listed.sort();
     let is_agent = |path: &&String| {
-        let name = name_of(path).to_lowercase();
-        directory_of(path) == folder && name.ends_with(".md") && name != "readme.md"
+        let name = name_of(path);
+        let stem = name
+            .len()
+            .checked_sub(3)
+            .and_then(|end| name.split_at_checked(end));
+        let stem = stem.filter(|(_, ending)| ending.eq_ignore_ascii_case(".md"));
+        directory_of(path) == folder && stem.is_some_and(|(stem, _)| !stem.eq_ignore_ascii_case("readme"))
     };
     let read = |path: &String| AgentDefinition::parse(path, &files.read(path).ok()?, origin).ok();
     listed

@@ -1,5 +1,7 @@
 //! What skills and agents declare about themselves, so that they can be found and called with the right parameters.
 
+use std::fmt::Write as _;
+
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -75,11 +77,11 @@ impl Offer<'_> {
         } = self.declared;
         let mut text = format!("- {} ({how}): {}", self.name, self.description);
         if !capabilities.is_empty() {
-            text.push_str(&format!(" Can: {}.", capabilities.join(", ")));
+            let _ = write!(text, " Can: {}.", capabilities.join(", ")); // a string takes everything
         }
         for (what, schema) in [("Parameters", input_schema), ("Gives", output_schema)] {
             if let Some(schema) = schema {
-                text.push_str(&format!(" {what}: {schema}"));
+                let _ = write!(text, " {what}: {schema}");
             }
         }
         text

@@ -96,27 +96,28 @@ async fn skills_of_the_workspace_stand_in_the_prompt_and_come_when_their_words_a
         settled(&conversation).await;
     }
 
-    let requests = desk.model.requests.lock().unwrap();
-    let prompt = text_of(&requests[0].messages[0].content);
-    for part in [
-        "Run the tests.",
-        "<name>release</name>",
-        "Make a release",
-        "<name>docker</name>",
-    ] {
-        assert!(prompt.contains(part), "{part} is not in:\n{prompt}");
+    {
+        let requests = desk.model.requests.lock().unwrap();
+        let prompt = text_of(&requests[0].messages[0].content);
+        for part in [
+            "Run the tests.",
+            "<name>release</name>",
+            "Make a release",
+            "<name>docker</name>",
+        ] {
+            assert!(prompt.contains(part), "{part} is not in:\n{prompt}");
+        }
+        assert!(
+            !prompt.contains("unwanted") && !prompt.contains("Tag it."),
+            "{prompt}"
+        );
+        assert!(
+            prompt.ends_with("</time>"),
+            "what changes most is not last:\n{prompt}"
+        );
+        assert!(requests[0].tools.iter().any(|tool| tool.name == "invoke_skill"));
+        assert!(text_of(&requests[0].messages[1].content).contains("Start dockerd."));
     }
-    assert!(
-        !prompt.contains("unwanted") && !prompt.contains("Tag it."),
-        "{prompt}"
-    );
-    assert!(
-        prompt.ends_with("</time>"),
-        "what changes most is not last:\n{prompt}"
-    );
-    assert!(requests[0].tools.iter().any(|tool| tool.name == "invoke_skill"));
-    assert!(text_of(&requests[0].messages[1].content).contains("Start dockerd."));
-    drop(requests);
 
     let events = desk.events().await;
     let said: Vec<_> = events

@@ -49,14 +49,17 @@ pub(super) fn gather(
         names.iter().any(|wanted| wanted.eq_ignore_ascii_case(&name))
     };
     for path in files_below(&top, Ignored::LeftOut).filter(|path| is_named(path)) {
-        gathered.take(path, true);
+        gathered.take(&path, Wanted::Text);
     }
     for folder in folders {
         for path in files_below(&roots.absolute(folder)?, Ignored::Included) {
-            let text = endings
-                .iter()
-                .any(|ending| shown(&path).to_lowercase().ends_with(ending));
-            gathered.take(path, text);
+            let name = shown(&path).to_lowercase();
+            let wanted = if endings.iter().any(|ending| name.ends_with(ending)) {
+                Wanted::Text
+            } else {
+                Wanted::Name
+            };
+            gathered.take(&path, wanted);
         }
     }
     Ok(gathered.files)
@@ -67,6 +70,13 @@ pub(super) fn gather(
 enum Ignored {
     Included,
     LeftOut,
+}
+
+/// What is wanted of a file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    Name,
+    Text,
 }
 
 /// Links are told of and not followed.
@@ -93,17 +103,17 @@ struct Gathered<'r> {
 }
 
 impl Gathered<'_> {
-    fn take(&mut self, path: PathBuf, with_text: bool) {
-        if self.files.len() >= MAX_FILES || !self.seen.insert(path.clone()) {
+    fn take(&mut self, path: &Path, wanted: Wanted) {
+        if self.files.len() >= MAX_FILES || !self.seen.insert(path.to_owned()) {
             return;
         }
         // What a link leads to is opened as any file is: beneath the roots or not at all.
-        let text = Some(&path).filter(|_| with_text).and_then(|path| {
+        let text = Some(path).filter(|_| wanted == Wanted::Text).and_then(|path| {
             let text = text_of(self.roots.file(path).ok()?)?;
             self.room = self.room.checked_sub(text.len())?;
             Some(text)
         });
-        let path = shown(&path);
+        let path = shown(path);
         self.files.push(GatheredFile { path, text });
     }
 }
