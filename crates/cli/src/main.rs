@@ -23,6 +23,7 @@ mod settings;
 mod show;
 mod skills;
 mod toolbox;
+mod users;
 mod watch;
 mod workspace;
 
@@ -49,6 +50,9 @@ fn main() -> ExitCode {
         Command::Show(args) => while_read(wait(show::show(&args))),
         Command::Checkpoints(args) => while_read(wait(checkpoints::checkpoints(&args))),
         Command::Restore(args) => wait(checkpoints::restore(&args)),
+        Command::Users(args) => while_read(wait(users::users(args))),
+        Command::Keys(args) => while_read(wait(users::keys(args))),
+        Command::Audit(args) => while_read(wait(users::audit(args))),
         Command::Models(args) => while_read(wait(models::models(args))),
         Command::Mcp(args) => while_read(wait(mcp::mcp(args))),
         Command::Skills(args) => while_read(skills::skills(args)),

@@ -22,13 +22,14 @@ use deft_engine::{
 use deft_llm::Model;
 use deft_store::{Owner, StoreError};
 use deft_tools::{Tool, Toolbox};
-use deft_types::{ConversationId, EventId, Message};
+use deft_types::{ConversationId, EventId, Message, Money};
 use deft_workspace::Workspace;
 use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use uuid::Uuid;
 
 use crate::agent::Agent;
+use crate::allowance::Allowance;
 use crate::catalog::{Catalog, Described};
 use crate::composition::{Composition, Unopened};
 use crate::failure::Failure;
@@ -47,6 +48,7 @@ pub(crate) struct Conversations {
     owner: Owner,
     residents: Mutex<HashMap<ConversationId, Arc<Resident>>>,
     runs: Arc<Semaphore>,
+    allowance: Allowance,
     idle_limit: Duration,
     /// What relative paths of clients start from.
     current_dir: PathBuf,
@@ -64,7 +66,8 @@ impl Conversations {
     pub(crate) fn new(
         catalog: Arc<Catalog>,
         composition: Arc<dyn Composition>,
-        max_runs: usize,
+        runs: Arc<Semaphore>,
+        allowance: Allowance,
         idle_limit: Duration,
         current_dir: PathBuf,
     ) -> Self {
@@ -73,7 +76,8 @@ impl Conversations {
             composition,
             owner: Owner::this_process(),
             residents: Mutex::default(),
-            runs: Arc::new(Semaphore::new(max_runs)),
+            runs,
+            allowance,
             idle_limit,
             current_dir,
             goals: goal::Goals::default(),
@@ -94,11 +98,17 @@ impl Conversations {
                 "Parent conversation {parent} not found"
             )));
         }
+        let root = self
+            .allowance
+            .place(self.current_dir.join(&request.working_dir))?;
+        self.allowance.begin(&root).await?;
         let place = match request.initial_message {
-            Some(_) => Some(self.place_to_run()?), // nothing is stored where there is none
+            Some(_) => {
+                self.allowance.left().await?;
+                Some(self.place_to_run()?) // nothing is stored where there is none
+            }
             None => None,
         };
-        let root = self.current_dir.join(&request.working_dir);
         make_directory(&root).await?;
         let workspace = root.display().to_string();
         let created = self
@@ -120,6 +130,9 @@ impl Conversations {
 
     /// Stores a message of the user's, and lets the agent go on if it is to.
     pub(crate) async fn send(&self, resident: &Resident, message: Message, run: bool) -> Result<(), Failure> {
+        if run {
+            self.allowance.left().await?;
+        }
         self.store_message(resident, message).await?;
         if run && self.take_place(resident).is_err() {
             let id = resident.id;
@@ -139,6 +152,7 @@ impl Conversations {
 
     /// Lets the agent go on.
     pub(crate) async fn run(&self, resident: &Resident) -> Result<(), Failure> {
+        self.allowance.left().await?;
         self.take_place(resident)?;
         match self.run_engine(resident).await? {
             Begun::Now => Ok(()),
@@ -261,6 +275,7 @@ impl Conversations {
             .map(|spec| -> Arc<dyn Tool> { Arc::new(ClientTool::new(spec, results.clone())) });
         let host = clients.fold(Toolbox::host().only(|tool| agent.wants(tool)), Toolbox::with);
         let secrets = secrets_of(&described.request)?;
+        let left = self.allowance.left().await.ok().flatten(); // it can be looked at when nothing is left
         let parts = Parts {
             store: Arc::clone(&self.catalog.store),
             lease: self.catalog.store.acquire(id, &self.owner).await?,
@@ -274,7 +289,7 @@ impl Conversations {
             agents: None,
             responses: BTreeMap::new(),
             world: Arc::new(RealWorld),
-            limits: limits(&described),
+            limits: limits(&described, left),
             safety: described.safety(),
             memory: Memory::default(),
             outfit: Outfit {
@@ -326,13 +341,13 @@ impl Conversations {
     }
 }
 
-fn limits(described: &Described) -> Limits {
+fn limits(described: &Described, left: Option<Money>) -> Limits {
     let steps = described.request.get("max_iterations").and_then(Value::as_u64);
     Limits {
         max_steps: u32::try_from(steps.unwrap_or(500)).unwrap_or(u32::MAX),
         parallel_calls: PARALLEL_CALLS,
         stuck_detection: described.request.get("stuck_detection") != Some(&Value::Bool(false)),
-        max_cost: None,
+        max_cost: left.map(|left| left + described.record.cost),
     }
 }
 

@@ -25,5 +25,7 @@ mod site;
 mod sockets;
 #[path = "it/steering.rs"]
 mod steering;
+#[path = "it/users.rs"]
+mod users;
 #[path = "it/workspaces.rs"]
 mod workspaces;

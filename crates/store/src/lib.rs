@@ -17,6 +17,6 @@ pub use error::StoreError;
 pub use fold::{Derived, TITLE_CHARS};
 pub use lease::{Fencing, Lease};
 pub use owner::Owner;
-pub use record::{ConversationRecord, Cursor, NewConversation, Order, Search};
+pub use record::{ConversationRecord, Cursor, NewConversation, Order, Search, Usage};
 pub use sqlite::{DAMAGED_EVENT, Durability, MAX_EVENT_BYTES, Options, SqliteStore};
 pub use store::{EventStream, Store};

@@ -46,6 +46,7 @@ impl Desk {
             created_at: SystemTime::now(),
             workspace: String::new(),
             settings: serde_json::json!({}),
+            owner: None,
         };
         store.create(conversation).await.unwrap();
         let model = deft_llm::open(&format!("script:{}", file.display()), &ModelSettings::default()).unwrap();

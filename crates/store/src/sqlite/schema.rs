@@ -78,6 +78,9 @@ const MIGRATIONS: &[&str] = &[
 ",
     // Whatever is kept beside conversations. Secret texts come here sealed.
     "CREATE TABLE documents (key TEXT PRIMARY KEY, text TEXT NOT NULL) STRICT, WITHOUT ROWID;",
+    // Users: a conversation without one is that of whoever owns the file.
+    "ALTER TABLE conversations ADD COLUMN owner TEXT; -- without dashes
+    CREATE INDEX conversations_by_owner ON conversations (owner, created_at, id);",
 ];
 
 /// The version that this program writes.

@@ -17,6 +17,8 @@ const BACK_TO_1: &str = "
     DROP TABLE places;
     DROP TABLE placed;
     DROP TABLE documents;
+    DROP INDEX conversations_by_owner;
+    ALTER TABLE conversations DROP COLUMN owner;
     ALTER TABLE logs RENAME TO events;
     CREATE UNIQUE INDEX events_by_id ON events (place >> 36, id);
     PRAGMA user_version = 1;
