@@ -278,6 +278,6 @@ async fn upkeep(app: Arc<App>, stopping: CancellationToken) {
             }
         }
     };
-    let work = async { tokio::join!(look_after, refresh, tidy) };
+    let work = Box::pin(async { tokio::join!(look_after, refresh, tidy) });
     stopping.run_until_cancelled(work).await;
 }

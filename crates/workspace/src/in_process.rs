@@ -35,9 +35,7 @@ impl Workspace for InProcessWorkspace {
             let executor = self.executor.clone();
             let mut connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
             while connections.try_join_next().is_some() {} // those that have ended
-            connections.spawn(async move {
-                let _ = executor.serve(far).await; // the other end knows why it ended
-            });
+            connections.spawn(async move { executor.serve(far).await });
             Ok(Box::new(near) as Box<dyn Stream>)
         }
         .boxed()

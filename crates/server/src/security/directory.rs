@@ -77,7 +77,9 @@ impl Directory {
                 known.keys.insert(key.id.clone(), Entry { key, gone });
             }
         }
-        before.into_values().for_each(|entry| entry.gone.cancel());
+        for entry in before.into_values() {
+            entry.gone.cancel();
+        }
         known.read_at = Some(Instant::now());
     }
 

@@ -304,10 +304,10 @@ async fn what_a_key_has_opened_is_closed_soon_after_it_is_revoked_or_expires() {
     let second = User::with_key(&desk, "ann", None).await;
     let (mut socket, mut stream) = begin(&second.key).await;
     revoke().await;
-    let began = Instant::now();
+    let revoked = Instant::now();
     assert_eq!(socket.closed().await.0, 4001);
     while stream.next().await.is_some() {}
-    assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
+    assert!(revoked.elapsed() < SOON, "{:?}", revoked.elapsed());
     assert_eq!(
         second
             .ask(Method::GET, "/api/conversations/count", Value::Null)
