@@ -203,6 +203,7 @@ async fn begin(store: &SqliteStore) -> Result<Lease, StoreError> {
             created_at: SystemTime::now(),
             workspace: "/somewhere".to_owned(),
             settings: Value::Null,
+            owner: None,
         })
         .await?;
     store.acquire(id, &Owner::this_process()).await

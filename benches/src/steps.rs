@@ -86,6 +86,7 @@ async fn run(deft: &Path) -> anyhow::Result<Vec<Duration>> {
             created_at: SystemTime::now(),
             workspace: directory.clone(),
             settings: serde_json::Value::Null,
+            owner: None,
         })
         .await?;
     let context = ToolContext {

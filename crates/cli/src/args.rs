@@ -1,10 +1,13 @@
 //! What can be typed after `deft`.
 
+mod users;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use deft_workspace::WorkspaceName;
 
+pub(crate) use self::users::{AuditLog, Keys, NewKey, NewUser, QuotaFlags, Users};
 use crate::settings::Flags;
 
 /// An agent that plans with a model, works with tools in your project, and remembers every step.
@@ -35,6 +38,14 @@ pub(crate) enum Command {
     Replay(Replay),
     /// Serve conversations to apps and other programs
     Serve(Serve),
+    /// The users of the server; without any it is yours alone
+    #[command(subcommand)]
+    Users(Users),
+    /// The keys of users
+    #[command(subcommand)]
+    Keys(Keys),
+    /// Who did what on the server, and who was refused
+    Audit(AuditLog),
     /// The models you can use: what is set up, and what runs on this machine
     Models(Models),
     /// The MCP servers that are set up, and whether they work

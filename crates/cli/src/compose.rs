@@ -316,6 +316,7 @@ pub(crate) async fn create(
         created_at: RealWorld.now(),
         workspace: workspace::kept(workspace),
         settings: serde_json::Value::Null,
+        owner: None,
     };
     store.create(conversation).await?;
     store

@@ -27,6 +27,7 @@ mod show;
 mod skills;
 mod toolbox;
 mod trust;
+mod users;
 mod watch;
 mod workspace;
 
@@ -55,6 +56,9 @@ fn main() -> ExitCode {
         Command::Restore(args) => wait(checkpoints::restore(&args)),
         Command::Rewind(args) => wait(rewind::rewind(&args)),
         Command::Replay(args) => while_read(wait(replay::replay(args))),
+        Command::Users(args) => while_read(wait(users::users(args))),
+        Command::Keys(args) => while_read(wait(users::keys(args))),
+        Command::Audit(args) => while_read(wait(users::audit(args))),
         Command::Models(args) => while_read(wait(models::models(args))),
         Command::Mcp(args) => while_read(wait(mcp::mcp(args))),
         Command::Skills(args) => while_read(wait(skills::skills(args))),

@@ -9,6 +9,8 @@ mod checkpoints;
 mod commands;
 #[path = "it/crash.rs"]
 mod crash;
+#[path = "it/examples.rs"]
+mod examples;
 #[path = "it/layers.rs"]
 mod layers;
 #[path = "it/mcp.rs"]
@@ -25,6 +27,8 @@ mod sandbox_network;
 mod serve;
 #[path = "it/skills.rs"]
 mod skills;
+#[path = "it/users.rs"]
+mod users;
 #[path = "it/workspace_names.rs"]
 mod workspace_names;
 #[path = "it/workspaces.rs"]

@@ -1,7 +1,9 @@
 //! What every handler can reach.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use deft_types::UserId;
 
 use tokio_util::task::TaskTracker;
 
@@ -11,23 +13,27 @@ use crate::conversations::Conversations;
 use crate::documents::Documents;
 use crate::places::Places;
 use crate::security::{Gate, Hosts, Origins};
+use crate::users::Users;
 
-/// See the module.
+/// See the module. Each user has one of their own, which knows nothing of the others' conversations and settings.
 pub(crate) struct App {
+    /// Whose it is. None: of whoever owns the server.
+    pub(crate) user: Option<UserId>,
+    pub(crate) users: Arc<Users>,
     pub(crate) conversations: Conversations,
     pub(crate) documents: Documents,
     pub(crate) places: Places,
     pub(crate) bash: Bash,
-    pub(crate) gate: Gate,
-    pub(crate) hosts: Hosts,
-    pub(crate) origins: Origins,
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) hosts: Arc<Hosts>,
+    pub(crate) origins: Arc<Origins>,
     pub(crate) build: Build,
     /// The sockets that are open.
     pub(crate) sockets: TaskTracker,
     /// The changes that are being made.
     pub(crate) tasks: TaskTracker,
     pub(crate) started: Instant,
-    pub(crate) activity: Activity,
+    pub(crate) activity: Arc<Activity>,
 }
 
 /// When somebody last wanted something done.

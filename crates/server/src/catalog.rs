@@ -39,7 +39,7 @@ pub(crate) mod field {
 /// Reads the store, and what it keeps sealed.
 pub(crate) struct Catalog {
     pub(crate) store: Arc<dyn Store>,
-    pub(crate) vault: Vault,
+    pub(crate) vault: Arc<Vault>,
     pub(crate) data_dir: PathBuf,
     summaries: Mutex<HashMap<ConversationId, Summary>>,
 }
@@ -92,7 +92,7 @@ impl Described {
 }
 
 impl Catalog {
-    pub(crate) fn new(store: Arc<dyn Store>, vault: Vault, data_dir: PathBuf) -> Self {
+    pub(crate) fn new(store: Arc<dyn Store>, vault: Arc<Vault>, data_dir: PathBuf) -> Self {
         Self {
             store,
             vault,
@@ -161,6 +161,7 @@ impl Catalog {
             created_at: std::time::SystemTime::now(),
             workspace,
             settings: Value::Object(self.new_settings(id, request, tags)?),
+            owner: None, // the store knows
         };
         Ok(self.store.create(new).await?)
     }

@@ -27,13 +27,14 @@ use deft_engine::{
 use deft_llm::Model;
 use deft_store::{Owner, StoreError};
 use deft_tools::{Preset, Tool, Toolbox};
-use deft_types::{ConfirmationPolicy, ConversationId, EventId, Message, ToolSpec};
+use deft_types::{ConfirmationPolicy, ConversationId, EventId, Message, Money, ToolSpec};
 use deft_workspace::Workspace;
 use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use uuid::Uuid;
 
 use crate::agent::Agent;
+use crate::allowance::Allowance;
 use crate::catalog::{Catalog, Described};
 use crate::composition::{Composition, Unopened};
 use crate::failure::Failure;
@@ -56,6 +57,7 @@ pub(crate) struct Conversations {
     owner: Owner,
     residents: Mutex<HashMap<ConversationId, Arc<Resident>>>,
     runs: Arc<Semaphore>,
+    allowance: Allowance,
     idle_limit: Duration,
     /// What relative paths of clients start from.
     current_dir: PathBuf,
@@ -73,18 +75,20 @@ impl Conversations {
     pub(crate) fn new(
         catalog: Arc<Catalog>,
         composition: Arc<dyn Composition>,
-        webhooks: Webhooks,
-        max_runs: usize,
+        webhooks: Arc<Webhooks>,
+        runs: Arc<Semaphore>,
+        allowance: Allowance,
         idle_limit: Duration,
         current_dir: PathBuf,
     ) -> Self {
         Self {
             catalog,
             composition,
-            webhooks: Arc::new(webhooks),
+            webhooks,
             owner: Owner::this_process(),
             residents: Mutex::default(),
-            runs: Arc::new(Semaphore::new(max_runs)),
+            runs,
+            allowance,
             idle_limit,
             current_dir,
             goals: goal::Goals::default(),
@@ -105,11 +109,17 @@ impl Conversations {
                 "Parent conversation {parent} not found"
             )));
         }
+        let root = self
+            .allowance
+            .place(self.current_dir.join(&request.working_dir))?;
+        self.allowance.begin(&root).await?;
         let place = match request.initial_message {
-            Some(_) => Some(self.place_to_run()?), // nothing is stored where there is none
+            Some(_) => {
+                self.allowance.left().await?;
+                Some(self.place_to_run()?) // nothing is stored where there is none
+            }
             None => None,
         };
-        let root = self.current_dir.join(&request.working_dir);
         make_directory(&root).await?;
         let workspace = root.display().to_string();
         let created = self
@@ -132,6 +142,9 @@ impl Conversations {
 
     /// Stores a message of the user's, and lets the agent go on if it is to.
     pub(crate) async fn send(&self, resident: &Resident, message: Message, run: bool) -> Result<(), Failure> {
+        if run {
+            self.allowance.left().await?;
+        }
         self.store_message(resident, message).await?;
         if run && self.take_place(resident).is_err() {
             let id = resident.id;
@@ -151,6 +164,7 @@ impl Conversations {
 
     /// Lets the agent go on.
     pub(crate) async fn run(&self, resident: &Resident) -> Result<(), Failure> {
+        self.allowance.left().await?;
         self.take_place(resident)?;
         match self.run_engine(resident).await? {
             Begun::Now => Ok(()),
@@ -267,6 +281,7 @@ impl Conversations {
             .into_iter()
             .filter(|tool| has(agent, mode, tool))
             .collect();
+        let left = self.allowance.left().await.ok().flatten(); // it can be looked at when nothing is left
         let parts = Parts {
             store: Arc::clone(&self.catalog.store),
             lease: self.catalog.store.acquire(id, &self.owner).await?,
@@ -280,7 +295,7 @@ impl Conversations {
             models: self.composition.models().filter(|_| agent.asks_for(&MODEL_TOOLS)),
             responses: BTreeMap::new(),
             world: Arc::new(RealWorld),
-            limits: limits(&described),
+            limits: limits(&described, left),
             safety: described.safety(),
             memory: memory(agent.condenser(), |llm| self.composition.model(llm).ok()),
             outfit: Outfit {
@@ -375,13 +390,17 @@ fn hooks_of(described: &Described) -> HookConfig {
         .unwrap_or_default()
 }
 
-fn limits(described: &Described) -> Limits {
+/// What a conversation may use: what it was given, and no more than its user has left.
+fn limits(described: &Described, left: Option<Money>) -> Limits {
+    let own = described.limits();
+    let left = left.map(|left| left + described.record.cost);
     let steps = described.request.get("max_iterations").and_then(Value::as_u64);
     Limits {
         max_steps: u32::try_from(steps.unwrap_or(500)).unwrap_or(u32::MAX),
         parallel_calls: PARALLEL_CALLS,
         stuck_detection: described.request.get("stuck_detection") != Some(&Value::Bool(false)),
-        ..described.limits()
+        max_cost: own.max_cost.into_iter().chain(left).min(),
+        ..own
     }
 }
 

@@ -10,7 +10,7 @@ use crate::masking::{Mask, each_secret, mask};
 use crate::vault::Vault;
 
 /// The header by which a client asks for secrets.
-const HEADER: &str = "x-expose-secrets";
+pub(crate) const HEADER: &str = "x-expose-secrets";
 /// What sealed secrets begin with, so that they are known when they come back.
 const SEALED: &str = "deft-sealed:";
 /// What they are sealed for.

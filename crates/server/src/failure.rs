@@ -99,6 +99,8 @@ impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::NotFound(_) => Self::not_found(),
+            // Of somebody else's, or it would have been found before.
+            StoreError::Exists(_) => Self::new(StatusCode::CONFLICT, "This id is taken; choose another"),
             StoreError::Busy { .. } | StoreError::Fenced(_) => Self::new(
                 StatusCode::CONFLICT,
                 "Conversation is owned by another agent server instance; the write was refused",

@@ -3,11 +3,14 @@
 //! It runs what the engine offers and shows what the store remembers. It knows nothing of terminals and of the
 //! user's settings: which models there are and where tools run is told by the program ([`Composition`]).
 //!
-//! Begin reading at [`Server`], then `router` (the table of all routes and who may use them), `conversations`
-//! (what is in memory) and `feed` (what a watcher hears, in which order).
+//! Begin reading at [`Server`], then `router` (the table of all routes and who may use them), `users` (each has an
+//! `App` of their own), `conversations` (what is in memory) and `feed` (what a watcher hears, in which order).
 
+mod accounts;
 mod agent;
+mod allowance;
 mod app;
+mod audit;
 mod bash;
 mod calls;
 mod catalog;
@@ -33,6 +36,7 @@ mod request;
 mod resident;
 mod router;
 mod routes;
+mod scoped_store;
 mod secrets;
 mod security;
 mod server;
@@ -41,12 +45,15 @@ mod site;
 mod skills;
 mod sockets;
 mod summary;
+mod users;
 mod validation;
 mod vault;
 mod webhooks;
 mod wire;
 mod zip;
 
+pub use accounts::{Account, AccountError, Accounts, ApiKey, KeyScope, NewAccount, Quota, Role};
+pub use audit::{Audit, AuditEntry};
 pub use composition::{Composition, Demo, Offer, Place};
 pub use config::{Build, Config, ConfigError};
 pub use router::{Access, routes};

@@ -34,6 +34,8 @@ const PRIVATE: [&str; 12] = [
 
 /// What the server may use for requests that name no conversation.
 pub(crate) struct Places {
+    /// The only directories that a user may use. None: what follows says.
+    pub(crate) folders: Option<Vec<PathBuf>>,
     pub(crate) home: PathBuf,
     pub(crate) roots: Vec<PathBuf>,
     pub(crate) data_dir: PathBuf,
@@ -107,6 +109,10 @@ impl Places {
 
     /// The directories that may be used and have this path.
     async fn known(&self, app: &App, path: &Path) -> Result<Vec<PathBuf>, Failure> {
+        if let Some(folders) = &self.folders {
+            let known = folders.iter().filter(|folder| path.starts_with(folder));
+            return Ok(known.cloned().collect());
+        }
         let mut roots: Vec<_> = self
             .roots
             .iter()
@@ -183,6 +189,7 @@ mod tests {
     #[test]
     fn keys_and_our_own_state_are_private_unless_somebody_works_there() {
         let places = Places {
+            folders: None,
             home: "/home/u".into(),
             roots: vec!["/home/u".into()],
             data_dir: "/home/u/data".into(),

@@ -191,6 +191,10 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .layer(DefaultBodyLimit::disable()) // each reader of bodies has its own
         .layer(middleware::from_fn_with_state(Arc::clone(&app), carry_out))
         .layer(middleware::from_fn_with_state(Arc::clone(&app), security::guard))
+        .layer(middleware::from_fn_with_state(
+            Arc::clone(&app),
+            security::lead_home,
+        ))
         .with_state(app)
 }
 

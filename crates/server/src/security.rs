@@ -1,21 +1,32 @@
 //! Who may ask: first by which name the server was called, then from which web page, then with which key.
 
+mod directory;
 mod gate;
 mod host;
+mod needs;
 mod origin;
 
+pub(crate) use self::directory::{Caller, Directory, REFRESH};
 pub(crate) use self::gate::{Gate, KEY_HEADER, Verdict, WORKSPACE_COOKIE};
 pub(crate) use self::host::Hosts;
 pub(crate) use self::origin::Origins;
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
+use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use deft_types::UserId;
+use futures::StreamExt as _;
+use uuid::Uuid;
 
+use self::needs::needs;
+use crate::accounts::KeyScope;
 use crate::app::App;
+use crate::audit::AuditEntry;
 use crate::extract::Peer;
 use crate::failure::Failure;
 
@@ -46,6 +57,43 @@ pub(crate) async fn guard(State(app): State<Arc<App>>, request: Request, next: N
     origin::answer(response, is_allowed.then_some(&origin))
 }
 
+/// Leads a request to the part of the server that is its user's own. Whether it may do what it asks is found out there.
+pub(crate) async fn lead_home(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let given = given(&request);
+    if let Some(key) = &given {
+        app.users.directory.look_for(key).await;
+    }
+    let user = match given {
+        Some(key) => app.users.directory.caller(&key).and_then(|caller| caller.place),
+        None => {
+            ticket(&request).and_then(|ticket| Some(UserId(Uuid::parse_str(ticket.split_once('.')?.0).ok()?)))
+        }
+    };
+    match user
+        .filter(|user| app.user != Some(*user))
+        .and_then(|user| app.users.home(user))
+    {
+        Some(home) => match hyper::service::Service::call(&home.service, request).await {
+            Ok(response) => response,
+            Err(never) => match never {},
+        },
+        None => next.run(request).await,
+    }
+}
+
+/// The key that a request carries, wherever that may be.
+fn given(request: &Request) -> Option<String> {
+    let in_query = || {
+        let query = request.uri().query().unwrap_or_default();
+        let mut parameters = form_urlencoded::parse(query.as_bytes());
+        parameters
+            .find(|(name, _)| name == "session_api_key")
+            .map(|(_, key)| key.into_owned())
+    };
+    let in_header = header_text(request, KEY_HEADER).or_else(|| token(request));
+    in_header.map(str::to_owned).or_else(in_query)
+}
+
 /// Lets only those on who have a key.
 pub(crate) async fn require_key(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let given = header_text(&request, KEY_HEADER).map(str::to_owned);
@@ -58,9 +106,8 @@ pub(crate) async fn require_key_or_token(
     request: Request,
     next: Next,
 ) -> Response {
-    let token = || header_text(&request, header::AUTHORIZATION.as_str())?.strip_prefix("Bearer ");
     let given = header_text(&request, KEY_HEADER)
-        .or_else(token)
+        .or_else(|| token(&request))
         .map(str::to_owned);
     admit(&app, given, request, next).await
 }
@@ -71,12 +118,7 @@ pub(crate) async fn require_key_or_cookie(
     request: Request,
     next: Next,
 ) -> Response {
-    let cookies = header_text(&request, header::COOKIE.as_str()).unwrap_or_default();
-    let mut cookies = cookies
-        .split(';')
-        .filter_map(|cookie| cookie.trim().split_once('='));
-    let has_ticket = cookies.any(|(name, value)| name == WORKSPACE_COOKIE && app.gate.admits_ticket(value));
-    if has_ticket {
+    if ticket(&request).is_some_and(|ticket| app.gate.admits_ticket(app.user, ticket)) {
         return next.run(request).await;
     }
     require_key(State(app), request, next).await
@@ -87,13 +129,36 @@ fn header_text<'a>(request: &'a Request, name: &str) -> Option<&'a str> {
     Some(value.to_str().unwrap_or_default())
 }
 
+fn token(request: &Request) -> Option<&str> {
+    header_text(request, header::AUTHORIZATION.as_str())?.strip_prefix("Bearer ")
+}
+
+/// What the cookie for files of workspaces holds.
+fn ticket(request: &Request) -> Option<&str> {
+    let cookies = header_text(request, header::COOKIE.as_str())?;
+    let mut cookies = cookies
+        .split(';')
+        .filter_map(|cookie| cookie.trim().split_once('='));
+    cookies
+        .find(|(name, _)| *name == WORKSPACE_COOKIE)
+        .map(|(_, value)| value)
+}
+
 async fn admit(app: &App, given: Option<String>, request: Request, next: Next) -> Response {
-    let Some(Peer(address)) = request.extensions().get::<Peer>() else {
+    let Some(Peer(address)) = request.extensions().get::<Peer>().copied() else {
         return Failure::bare(StatusCode::UNAUTHORIZED).into_response();
     };
     match app.gate.check(address.ip(), given.as_deref()) {
-        Verdict::Welcome => next.run(request).await,
-        Verdict::Unknown => Failure::bare(StatusCode::UNAUTHORIZED).into_response(),
+        Verdict::Welcome(caller) if caller.place == app.user => {
+            permit(app, caller, address.ip(), request, next).await
+        }
+        Verdict::Welcome(_) | Verdict::Unknown => {
+            if given.is_some() {
+                let entry = AuditEntry::asked(None, address.ip(), &request);
+                note(app, entry, StatusCode::UNAUTHORIZED).await;
+            }
+            Failure::bare(StatusCode::UNAUTHORIZED).into_response()
+        }
         Verdict::TooOften => {
             let mut response = Failure::bare(StatusCode::TOO_MANY_REQUESTS).into_response();
             response
@@ -102,4 +167,55 @@ async fn admit(app: &App, given: Option<String>, request: Request, next: Next) -
             response
         }
     }
+}
+
+/// Lets somebody do what their key is good for, and keeps in mind what they changed where there are several.
+async fn permit(app: &App, caller: Caller, from: IpAddr, request: Request, next: Next) -> Response {
+    let scope = needs(&request);
+    let changes = scope != KeyScope::Read && app.users.directory.has_users();
+    let entry = changes.then(|| AuditEntry::asked(Some(&caller), from, &request));
+    let response = if caller.scopes.contains(&scope) {
+        next.run(request).await
+    } else {
+        let sentence = format!("This key is not good for this: it would need the scope '{scope}'");
+        Failure::new(StatusCode::FORBIDDEN, sentence).into_response()
+    };
+    if let Some(entry) = entry {
+        note(app, entry, response.status()).await;
+    }
+    ended_with(caller, response)
+}
+
+async fn note(app: &App, entry: AuditEntry, status: StatusCode) {
+    let status = status.as_u16();
+    if let Err(error) = app.users.audit.note(&AuditEntry { status, ..entry }).await {
+        tracing::warn!(%error, "the audit log cannot be written");
+    }
+}
+
+impl AuditEntry {
+    /// A request that is not answered yet.
+    fn asked(caller: Option<&Caller>, from: IpAddr, request: &Request) -> Self {
+        Self {
+            user: caller.and_then(|caller| caller.name.clone()),
+            key: caller.and_then(|caller| caller.key.clone()),
+            from: Some(from),
+            ..Self::on_the_command_line(format!("{} {}", request.method(), request.uri().path()))
+        }
+    }
+}
+
+/// A stream that would go on for ever ends when its key opens nothing any more.
+fn ended_with(caller: Caller, response: Response) -> Response {
+    let is_stream = response
+        .headers()
+        .get(header::CONTENT_TYPE)
+        .is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
+    if !is_stream {
+        return response;
+    }
+    response.map(|body| {
+        let pieces = body.into_data_stream();
+        Body::from_stream(pieces.take_until(async move { caller.gone.cancelled().await }))
+    })
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
@@ -20,16 +20,14 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::app::{Activity, App};
-use crate::bash::Bash;
+use crate::audit::Audit;
 use crate::catalog::Catalog;
 use crate::composition::Composition;
 use crate::config::Config;
-use crate::conversations::Conversations;
-use crate::documents::Documents;
 use crate::extract::Peer;
-use crate::places::Places;
 use crate::router::router;
-use crate::security::{Gate, Hosts, Origins};
+use crate::security::{Directory, Gate, Hosts, Origins, REFRESH};
+use crate::users::Users;
 use crate::vault::{self, Origin, Vault, VaultError};
 use crate::webhooks::Webhooks;
 
@@ -44,6 +42,8 @@ const MAX_HEADERS: usize = 100;
 const STOP_LIMIT: Duration = Duration::from_secs(5);
 /// The shortest time between two looks for idle conversations.
 const SHORTEST_SWEEP: Duration = Duration::from_millis(100);
+/// How often old entries of the audit log are taken away.
+const TIDY_EVERY: Duration = Duration::from_hours(24);
 /// How long to wait when the system has no more sockets to give.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
@@ -109,43 +109,42 @@ impl Server {
         let listen = |reason| ServeError::Listen { address, reason };
         let listener = TcpListener::bind(address).await.map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
-        let catalog = Arc::new(Catalog::new(store, vault, config.data_dir.clone()));
+        let vault = Arc::new(vault);
+        let everything = Catalog::new(Arc::clone(&store), Arc::clone(&vault), config.data_dir.clone());
         let webhooks = Webhooks::new(
             config.webhooks,
             key_for_webhooks.as_ref(),
             config.ca_file.as_deref(),
-            Arc::clone(&catalog),
+            Arc::new(everything),
         )
         .map_err(ServeError::Webhooks)?;
-        let places = Places {
-            home: config.home,
-            roots: config.file_roots,
+        let directory = Arc::new(Directory::new(Arc::clone(&store)));
+        directory.refresh().await; // before anybody is answered
+        let users = Arc::new(Users {
+            gate: Arc::new(Gate::new(&keys, Arc::clone(&directory), config.max_wrong_keys)?),
+            audit: Audit::new(Arc::clone(&store)),
+            directory,
+            store,
+            vault,
+            webhooks: Arc::new(webhooks),
+            composition,
+            runs: Arc::new(Semaphore::new(config.max_runs)),
+            idle_limit: config.idle_limit,
+            current_dir: config.current_dir,
             data_dir: config.data_dir,
-            current_dir: config.current_dir.clone(),
-        };
-        let app = App {
-            places,
-            bash: Bash::default(),
-            documents: Documents::new(Arc::clone(&catalog)),
-            conversations: Conversations::new(
-                catalog,
-                composition,
-                webhooks,
-                config.max_runs,
-                config.idle_limit,
-                config.current_dir,
-            ),
-            gate: Gate::new(&keys, config.max_wrong_keys)?,
-            hosts: Hosts::new(config.address, config.hosts),
-            origins: Origins::new(config.origins, config.origin_hosts),
+            home: config.home,
+            file_roots: config.file_roots,
+            hosts: Arc::new(Hosts::new(config.address, config.hosts)),
+            origins: Arc::new(Origins::new(config.origins, config.origin_hosts)),
             build: config.build,
             sockets: TaskTracker::new(),
             tasks: TaskTracker::new(),
             started: Instant::now(),
-            activity: Activity::new(),
-        };
+            activity: Arc::new(Activity::new()),
+            homes: Mutex::default(),
+        });
         Ok(Self {
-            app: Arc::new(app),
+            app: users.owners(),
             listener,
             address,
             key,
@@ -180,9 +179,13 @@ impl Server {
         drop(self.listener);
         stopping.cancel();
         let _ = upkeep.await; // it ends by itself
-        self.app.bash.stop();
-        self.app.conversations.stop().await;
-        self.app.conversations.webhooks.stop().await;
+        let users = self.app.users.apps();
+        let stop = users.iter().chain([&self.app]).map(|app| {
+            app.bash.stop();
+            app.conversations.stop()
+        });
+        futures::future::join_all(stop).await;
+        self.app.users.webhooks.stop().await;
         self.app.sockets.close();
         self.app.tasks.close();
         connections.tasks.close();
@@ -192,6 +195,7 @@ impl Server {
             connections.tasks.wait().await;
         };
         let _ = tokio::time::timeout(STOP_LIMIT, ended).await;
+        self.app.users.forget();
     }
 }
 
@@ -256,16 +260,43 @@ impl Connections {
     }
 }
 
-/// Looks after conversations that a dead server left behind, then unloads idle ones from time to time.
+/// Looks after conversations that a dead server left behind, then unloads idle ones from time to time, and sees who may
+/// still use the server.
 async fn upkeep(app: Arc<App>, stopping: CancellationToken) {
-    let work = async {
+    let users = &app.users;
+    let look_after = async {
+        users.directory.refresh().await;
         app.conversations.recover().await;
-        app.conversations.webhooks.recover().await;
+        users.webhooks.recover().await;
+        for user in users.directory.users() {
+            if let Some(home) = users.home(user.id) {
+                home.app.conversations.recover().await;
+            }
+        }
         let mut looks = tokio::time::interval(app.conversations.sweep_interval().max(SHORTEST_SWEEP));
         loop {
             looks.tick().await;
-            app.conversations.unload_idle().await;
+            for app in users.apps().iter().chain([&app]) {
+                app.conversations.unload_idle().await;
+            }
         }
     };
+    let refresh = async {
+        let mut looks = tokio::time::interval(REFRESH);
+        loop {
+            looks.tick().await;
+            users.directory.refresh().await;
+        }
+    };
+    let tidy = async {
+        let mut days = tokio::time::interval(TIDY_EVERY);
+        loop {
+            days.tick().await;
+            if let Err(error) = users.audit.tidy().await {
+                tracing::warn!(%error, "the audit log cannot be tidied");
+            }
+        }
+    };
+    let work = Box::pin(async { tokio::join!(look_after, refresh, tidy) });
     stopping.run_until_cancelled(work).await;
 }

@@ -15,11 +15,12 @@ use futures::{FutureExt as _, SinkExt as _};
 use serde_json::Value;
 use tokio::time::{Instant, MissedTickBehavior, timeout};
 
+use crate::accounts::KeyScope;
 use crate::app::App;
 use crate::extract::{Peer, Query};
 use crate::feed::{Feed, Item};
 use crate::resident::{Farewell, Resident};
-use crate::security::Verdict;
+use crate::security::{Caller, Verdict};
 
 /// The largest message a client may send.
 const MAX_INBOUND: usize = 16 * 1024 * 1024;
@@ -96,10 +97,10 @@ where
         .get(crate::security::KEY_HEADER)
         .map(|key| key.to_str().unwrap_or_default());
     let given = query.get("session_api_key").or(in_header);
-    let knows_key = match given.map(|key| app.gate.check(peer.0.ip(), Some(key))) {
-        None => false,
-        Some(Verdict::Welcome) => true,
-        Some(Verdict::Unknown | Verdict::TooOften) => return StatusCode::FORBIDDEN.into_response(),
+    let caller = match given.map(|key| app.gate.check(peer.0.ip(), Some(key))) {
+        None => None,
+        Some(Verdict::Welcome(caller)) if caller.place == app.user => Some(caller),
+        Some(_) => return StatusCode::FORBIDDEN.into_response(),
     };
     let sockets = app.sockets.clone();
     if sockets.len() >= MAX_SOCKETS {
@@ -110,11 +111,19 @@ where
         .max_frame_size(MAX_INBOUND)
         .on_upgrade(move |socket| {
             sockets.track_future(async move {
-                let mut line = Line(socket);
-                if !knows_key && !line.authenticate(&app, peer).await {
-                    return line.close(code::UNAUTHORIZED, "Authentication failed").await;
+                let mut line = Line {
+                    socket,
+                    caller: caller.unwrap_or_else(Caller::nobody),
+                };
+                if !line.caller.scopes.contains(&KeyScope::Read) {
+                    match line.authenticate(&app, peer).await {
+                        Some(caller) => line.caller = caller,
+                        None => return line.close(code::UNAUTHORIZED, "Authentication failed").await,
+                    }
                 }
-                talk(app, line).await;
+                // Who shows a key only now has not been led home yet.
+                let home = line.caller.place.and_then(|user| app.users.home(user));
+                talk(home.map_or(app, |home| home.app), line).await;
             })
         })
 }
@@ -152,9 +161,16 @@ async fn converse(app: &App, id: ConversationId, mut line: Line, mut protocol: i
                     return line.close(code, reason).await;
                 }
             }
-            message = line.0.recv() => {
+            message = line.recv() => {
                 heard = Instant::now();
                 match message {
+                    Some(Ok(Message::Text(text))) if !line.may_write() => {
+                        if !is_auth(&serde_json::from_str(&text).unwrap_or_default())
+                            && !line.send_all([protocol.complaint("Forbidden", MAY_NOT)]).await
+                        {
+                            return;
+                        }
+                    }
                     Some(Ok(Message::Text(text))) => {
                         let answer = take(app, &feed.resident, &text, &protocol).await;
                         if !line.send_all(answer).await {
@@ -234,33 +250,65 @@ impl Farewell {
     }
 }
 
-/// A socket that gives up on a client that does not read.
-struct Line(WebSocket);
+/// What somebody is told who may only look.
+const MAY_NOT: &str = "this key is only good for looking";
+
+/// A socket that gives up on a client that does not read, and ends with the key that has opened it.
+struct Line {
+    socket: WebSocket,
+    caller: Caller,
+}
 
 impl Line {
     /// The first frame must hold the key.
-    async fn authenticate(&mut self, app: &App, peer: Peer) -> bool {
-        let Ok(Some(Ok(Message::Text(text)))) = timeout(AUTH_LIMIT, self.0.recv()).await else {
-            return false;
+    async fn authenticate(&mut self, app: &App, peer: Peer) -> Option<Caller> {
+        let Ok(Some(Ok(Message::Text(text)))) = timeout(AUTH_LIMIT, self.socket.recv()).await else {
+            return None;
         };
         let sent: Value = serde_json::from_str(&text).unwrap_or_default();
-        let key = sent["session_api_key"].as_str();
-        is_auth(&sent) && app.gate.check(peer.0.ip(), Some(key.unwrap_or_default())) == Verdict::Welcome
+        if !is_auth(&sent) {
+            return None;
+        }
+        let key = sent["session_api_key"].as_str().unwrap_or_default();
+        app.users.directory.look_for(key).await;
+        match app.gate.check(peer.0.ip(), Some(key)) {
+            Verdict::Welcome(caller) => Some(caller),
+            Verdict::Unknown | Verdict::TooOften => None,
+        }
+    }
+
+    fn may_write(&self) -> bool {
+        self.caller.scopes.contains(&KeyScope::Write)
+    }
+
+    /// What comes next. After the end of the key nothing does.
+    async fn recv(&mut self) -> Option<Result<Message, axum::Error>> {
+        tokio::select! {
+            message = self.socket.recv() => message,
+            () = self.caller.gone.cancelled() => {
+                let frame = CloseFrame {
+                    code: code::UNAUTHORIZED,
+                    reason: "The key was revoked".into(),
+                };
+                self.send(Message::Close(Some(frame))).await;
+                None
+            }
+        }
     }
 
     /// False: it is gone.
     async fn send_all(&mut self, frames: impl IntoIterator<Item = String>) -> bool {
         let sending = async {
             for frame in frames {
-                self.0.feed(Message::text(frame)).await?;
+                self.socket.feed(Message::text(frame)).await?;
             }
-            self.0.flush().await
+            self.socket.flush().await
         };
         matches!(timeout(SEND_LIMIT, sending).await, Ok(Ok(())))
     }
 
     async fn send(&mut self, message: Message) -> bool {
-        matches!(timeout(SEND_LIMIT, self.0.send(message)).await, Ok(Ok(())))
+        matches!(timeout(SEND_LIMIT, self.socket.send(message)).await, Ok(Ok(())))
     }
 
     async fn close(mut self, code: u16, reason: &'static str) {
@@ -272,7 +320,7 @@ impl Line {
             return;
         }
         // The client's own close frame ends it properly; one that sends none is not waited for.
-        let closed = async { while let Some(Ok(_)) = self.0.recv().await {} };
+        let closed = async { while let Some(Ok(_)) = self.socket.recv().await {} };
         let _ = timeout(CLOSE_LIMIT, closed).await;
     }
 }

@@ -35,6 +35,8 @@ mod skills;
 mod sockets;
 #[path = "it/steering.rs"]
 mod steering;
+#[path = "it/users.rs"]
+mod users;
 #[path = "it/webhooks.rs"]
 mod webhooks;
 #[path = "it/workspaces.rs"]

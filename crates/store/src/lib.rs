@@ -19,6 +19,6 @@ pub use filter::{Direction, EventFilter};
 pub use fold::{Derived, TITLE_CHARS};
 pub use lease::{Fencing, Lease};
 pub use owner::Owner;
-pub use record::{ConversationRecord, Cursor, NewConversation, Order, Search};
+pub use record::{ConversationRecord, Cursor, NewConversation, Order, Search, Usage};
 pub use sqlite::{DAMAGED_EVENT, Durability, MAX_EVENT_BYTES, Options, SqliteStore};
 pub use store::{EventStream, Store};

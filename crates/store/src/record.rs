@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use deft_types::{ConversationId, Money, Seq, Status};
+use deft_types::{ConversationId, Money, Seq, Status, UserId};
 use serde_json::Value;
 
 /// A conversation to begin.
@@ -16,6 +16,8 @@ pub struct NewConversation {
     pub workspace: String,
     /// The engine's own settings for it, kept as they are.
     pub settings: Value,
+    /// Whose it is. None: of whoever owns the store.
+    pub owner: Option<UserId>,
 }
 
 /// A line of the index.
@@ -37,6 +39,19 @@ pub struct ConversationRecord {
     pub cost: Money,
     /// Its last event; none while the log is empty.
     pub last_seq: Option<Seq>,
+    /// Whose it is. None: of whoever owns the store.
+    pub owner: Option<UserId>,
+}
+
+/// What somebody's conversations come to.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Usage {
+    /// How many there are.
+    pub conversations: u64,
+    /// In how many workspaces.
+    pub workspaces: u64,
+    /// What they have cost.
+    pub cost: Money,
 }
 
 impl ConversationRecord {
@@ -61,6 +76,8 @@ pub struct Cursor {
 /// Which conversations to look for, and in which order.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Search {
+    /// Whose they are. None: those of whoever owns the store.
+    pub owner: Option<UserId>,
     /// Only those that are doing this.
     pub status: Option<Status>,
     /// Their order.

@@ -28,7 +28,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use deft_types::{ConversationId, Event, EventId, Seq, Status};
+use deft_types::{ConversationId, Event, EventId, Seq, Status, UserId};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
@@ -46,7 +46,7 @@ use crate::error::StoreError;
 use crate::filter::{Direction, EventFilter};
 use crate::lease::{Fencing, LEASE_RENEWAL, Lease};
 use crate::owner::Owner;
-use crate::record::{ConversationRecord, Cursor, NewConversation, Search};
+use crate::record::{ConversationRecord, Cursor, NewConversation, Search, Usage};
 use crate::store::{EventStream, Store};
 
 /// What "committed" promises.
@@ -168,8 +168,14 @@ impl Store for SqliteStore {
             .boxed()
     }
 
-    fn count(&self, status: Option<Status>) -> BoxFuture<'_, Result<u64, StoreError>> {
-        self.readers.read(move |db| search::count(db, status)).boxed()
+    fn count(&self, owner: Option<UserId>, status: Option<Status>) -> BoxFuture<'_, Result<u64, StoreError>> {
+        self.readers
+            .read(move |db| search::count(db, owner, status))
+            .boxed()
+    }
+
+    fn usage(&self, owner: UserId) -> BoxFuture<'_, Result<Usage, StoreError>> {
+        self.readers.read(move |db| search::usage(db, owner)).boxed()
     }
 
     fn find<'a>(&'a self, prefix: &'a str) -> BoxFuture<'a, Result<Vec<ConversationId>, StoreError>> {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use deft_types::{ConversationId, Event, EventId, Seq, Status};
+use deft_types::{ConversationId, Event, EventId, Seq, Status, UserId};
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use serde_json::{Map, Value};
@@ -12,7 +12,7 @@ use crate::error::StoreError;
 use crate::filter::{Direction, EventFilter};
 use crate::lease::Lease;
 use crate::owner::Owner;
-use crate::record::{ConversationRecord, Cursor, NewConversation, Search};
+use crate::record::{ConversationRecord, Cursor, NewConversation, Search, Usage};
 
 /// What a method of a store comes to.
 type Answer<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
@@ -42,8 +42,11 @@ pub trait Store: Send + Sync {
     /// Those that fit, in the order that is asked for.
     fn search(&self, search: Search, limit: usize) -> Answer<'_, Vec<ConversationRecord>>;
 
-    /// How many there are; of those that are doing this, where that is asked.
-    fn count(&self, status: Option<Status>) -> Answer<'_, u64>;
+    /// How many somebody has (none: whoever owns the store); of those that are doing this, where that is asked.
+    fn count(&self, owner: Option<UserId>, status: Option<Status>) -> Answer<'_, u64>;
+
+    /// What those of a user come to.
+    fn usage(&self, owner: UserId) -> Answer<'_, Usage>;
 
     /// A few ids that begin so, with or without dashes: two are enough to see that it is ambiguous.
     fn find<'a>(&'a self, prefix: &'a str) -> Answer<'a, Vec<ConversationId>>;

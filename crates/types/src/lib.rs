@@ -32,7 +32,7 @@ pub use bash::{BashCommand, BashError, BashEvent, BashOutput};
 pub use content::{Content, ImageContent, TextContent, text_of};
 pub use event::*;
 pub use frame::{DeltaKind, SessionFrame};
-pub use id::{ActionId, ConversationId, EventId, Seq};
+pub use id::{ActionId, ConversationId, EventId, Seq, UserId};
 pub use mcp::{McpApprovals, McpChange, McpPin, McpServerState, McpServerStatus};
 pub use message::{
     Message, ReasoningItem, RedactedThinkingBlock, Role, SignedThinking, ThinkingBlock, ToolCall,

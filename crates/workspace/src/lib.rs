@@ -7,6 +7,7 @@
 //! that is enforced on this machine) and [`egress`] (how it reaches the network all the same).
 
 pub mod egress;
+mod in_process;
 mod local;
 mod name;
 mod policy;
@@ -17,6 +18,7 @@ use std::path::PathBuf;
 use futures::future::BoxFuture;
 use tokio::io::{AsyncRead, AsyncWrite};
 
+pub use in_process::InProcessWorkspace;
 pub use local::{LocalWorkspace, PASSED_ON};
 pub use name::{Image, SshPlace, WorkspaceName, WorkspaceNameError};
 pub use policy::{Access, Network, Policy, ResourceLimits};

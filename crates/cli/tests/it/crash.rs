@@ -156,6 +156,7 @@ fn prepare(case: &Path) {
         created_at: SystemTime::now(),
         workspace: String::new(),
         settings: serde_json::json!({}),
+        owner: None,
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -33,6 +33,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "store",
         ],
     ),
+    ("client", &["types"]),
     ("server", LIBRARIES),
     ("cli", LIBRARIES),
     ("benches", LIBRARIES),
@@ -53,6 +54,7 @@ const LIBRARIES: &[&str] = &[
     "docker",
     "ssh",
     "engine",
+    "client",
     "server",
 ];
 

@@ -7,14 +7,18 @@ use std::process::{Child, Stdio};
 use crate::commands::{Home, stderr};
 
 /// A server that is ended with the test.
-struct Served {
+pub(crate) struct Served {
     child: Child,
     line: String,
 }
 
 impl Served {
-    fn start(home: &Home, variables: &[(&str, &str)]) -> Self {
-        let mut command = home.deft(&["serve", "--port", "0"]);
+    pub(crate) fn start(home: &Home, variables: &[(&str, &str)]) -> Self {
+        Self::start_at(home, "0", variables)
+    }
+
+    pub(crate) fn start_at(home: &Home, port: &str, variables: &[(&str, &str)]) -> Self {
+        let mut command = home.deft(&["serve", "--port", port]);
         for (name, value) in variables {
             command.env(name, value);
         }
@@ -46,8 +50,14 @@ impl Served {
         answer
     }
 
+    pub(crate) fn address(&self) -> String {
+        let from = self.line.find("http://").unwrap();
+        let address = self.line[from..].split('#').next().unwrap();
+        address.trim().trim_end_matches('/').to_owned()
+    }
+
     /// Ends as a supervisor would end it.
-    fn terminate(mut self) -> Option<i32> {
+    pub(crate) fn terminate(mut self) -> Option<i32> {
         let pid = rustix::process::Pid::from_raw(self.child.id().try_into().unwrap()).unwrap();
         rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
         self.child.wait().unwrap().code()

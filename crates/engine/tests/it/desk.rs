@@ -49,6 +49,7 @@ impl Desk {
             created_at: SystemTime::now(),
             workspace: String::new(),
             settings: serde_json::json!({}),
+            owner: None,
         };
         store.create(conversation).await.unwrap();
         let model = scripted(&file, script, window);

@@ -44,6 +44,7 @@ fn new_conversation() -> NewConversation {
         created_at: SystemTime::now(),
         workspace: String::new(),
         settings: json!({}),
+        owner: None,
     }
 }
 

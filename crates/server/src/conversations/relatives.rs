@@ -38,11 +38,14 @@ impl Conversations {
         let mut settings = self.catalog.new_settings(id, &described.request, &request.tags)?;
         settings.insert(field::FORKED_FROM.to_owned(), json!(source));
         settings.insert(field::FORKED_AT.to_owned(), json!(request.at));
+        let workspace = std::path::Path::new(&described.record.workspace);
+        self.allowance.begin(workspace).await?;
         let new = NewConversation {
             id,
             created_at: SystemTime::now(),
             workspace: described.record.workspace,
             settings: Value::Object(settings),
+            owner: None, // the store knows
         };
         let copy = Fork {
             at: request.at,

@@ -19,7 +19,14 @@ pub(crate) fn table() -> Vec<Route> {
 }
 
 async fn offer(State(app): State<Arc<App>>) -> Json<Offer> {
-    Json(app.conversations.composition.offer())
+    let offer = app.conversations.composition.offer();
+    Json(match &app.places.folders {
+        None => offer,
+        Some(_) => Offer {
+            folder: app.places.home.display().to_string(),
+            ..offer
+        },
+    })
 }
 
 async fn demo(State(app): State<Arc<App>>) -> Result<Json<Demo>, Failure> {

@@ -115,6 +115,7 @@ async fn batch(State(app): State<Arc<App>>, query: Query) -> Result<Json<Vec<Opt
 async fn search(State(app): State<Arc<App>>, query: Query) -> Result<Json<Value>, Failure> {
     let limit = query.limit()?;
     let search = Search {
+        owner: app.user,
         status: query.choice("status", &STATUSES)?,
         order: query.choice("sort_order", &ORDERS)?.unwrap_or_default(),
         from: query
@@ -136,7 +137,9 @@ async fn search(State(app): State<Arc<App>>, query: Query) -> Result<Json<Value>
 
 async fn count(State(app): State<Arc<App>>, query: Query) -> Result<Json<u64>, Failure> {
     let status = query.choice("status", &STATUSES)?;
-    Ok(Json(app.conversations.catalog.store.count(status).await?))
+    Ok(Json(
+        app.conversations.catalog.store.count(app.user, status).await?,
+    ))
 }
 
 async fn get(State(app): State<Arc<App>>, Id(id): Id, query: Query) -> Result<Json<Value>, Failure> {

@@ -102,7 +102,7 @@ async fn begin_session(State(app): State<Arc<App>>, headers: HeaderMap) -> Respo
         .get("x-forwarded-proto")
         .is_some_and(|proto| proto.as_bytes() == b"https");
     let secure = if is_secure { "; Secure" } else { "" };
-    let ticket = app.gate.workspace_ticket();
+    let ticket = app.gate.workspace_ticket(app.user);
     let cookie =
         format!("{WORKSPACE_COOKIE}={ticket}; HttpOnly; Path=/api/conversations; SameSite=Strict{secure}");
     (StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]).into_response()

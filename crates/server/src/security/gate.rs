@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use deft_types::Secret;
+use deft_types::{Secret, UserId};
 use ring::hmac;
 use ring::rand::SystemRandom;
 
+use super::directory::{Caller, Directory};
 use crate::vault::VaultError;
 
 /// The header that carries the key.
@@ -24,10 +25,10 @@ const WINDOW: Duration = Duration::from_secs(WINDOW_SECONDS);
 const MAX_ADDRESSES: usize = 10_000;
 
 /// What becomes of one who knocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) enum Verdict {
     /// The key is good.
-    Welcome,
+    Welcome(Caller),
     /// There is none, or a wrong one.
     Unknown,
     /// Too many wrong keys came from there: nothing is looked at for a while.
@@ -39,6 +40,7 @@ pub(crate) struct Gate {
     /// Keys are compared by a code made with a key of our own: how long that takes tells nothing.
     code: hmac::Key,
     codes: Vec<hmac::Tag>,
+    directory: Arc<Directory>,
     max_wrong: u32,
     wrong: Mutex<HashMap<IpAddr, Wrong>>,
 }
@@ -49,8 +51,12 @@ struct Wrong {
 }
 
 impl Gate {
-    /// Opens to these keys; an address may try so many wrong ones within a minute.
-    pub(crate) fn new(keys: &[Secret<String>], max_wrong: u32) -> Result<Self, VaultError> {
+    /// Opens to these keys and to those of users; an address may try so many wrong ones within a minute.
+    pub(crate) fn new(
+        keys: &[Secret<String>],
+        directory: Arc<Directory>,
+        max_wrong: u32,
+    ) -> Result<Self, VaultError> {
         let code = hmac::Key::generate(hmac::HMAC_SHA256, &SystemRandom::new())
             .map_err(|_| VaultError::NoRandomness)?;
         let codes = keys
@@ -60,20 +66,23 @@ impl Gate {
         Ok(Self {
             code,
             codes,
+            directory,
             max_wrong,
             wrong: Mutex::default(),
         })
     }
 
-    /// What the cookie for files of workspaces holds until the server ends. Nobody can make a key of it.
-    pub(crate) fn workspace_ticket(&self) -> String {
-        let code = hmac::sign(&self.code, TICKET);
-        code.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+    /// What the cookie for a user's files of workspaces holds until the server ends. Nobody can make a key of it.
+    pub(crate) fn workspace_ticket(&self, user: Option<UserId>) -> String {
+        let user = user.map(|user| user.hex()).unwrap_or_default();
+        let code = hmac::sign(&self.code, &[TICKET, user.as_bytes()].concat());
+        let code: String = code.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("{user}.{code}")
     }
 
     /// Whether a cookie holds it.
-    pub(crate) fn admits_ticket(&self, given: &str) -> bool {
-        let ours = hmac::sign(&self.code, self.workspace_ticket().as_bytes());
+    pub(crate) fn admits_ticket(&self, user: Option<UserId>, given: &str) -> bool {
+        let ours = hmac::sign(&self.code, self.workspace_ticket(user).as_bytes());
         hmac::verify(&self.code, given.as_bytes(), ours.as_ref()).is_ok()
     }
 
@@ -98,7 +107,10 @@ impl Gate {
             fits | hmac::verify(&self.code, given.as_bytes(), tag.as_ref()).is_ok()
         });
         if fits {
-            return Verdict::Welcome;
+            return Verdict::Welcome(Caller::owner());
+        }
+        if let Some(caller) = self.directory.caller(given) {
+            return Verdict::Welcome(caller);
         }
         let (since, count) = before.map_or((now, 0), |before| (before.since, before.count));
         wrong.insert(
@@ -118,24 +130,45 @@ mod tests {
     use super::*;
     use std::net::Ipv4Addr;
 
+    use deft_store::{Options, SqliteStore};
+
     #[test]
     fn who_guesses_too_often_is_not_listened_to_for_a_while() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(directory.path().join("deft.db"), Options::default()).unwrap();
         let gate = Gate::new(
             &[Secret::new("k-one".to_owned()), Secret::new("k-two".to_owned())],
+            Arc::new(Directory::new(Arc::new(store))),
             3,
         )
         .unwrap();
         let here = IpAddr::V4(Ipv4Addr::LOCALHOST);
-        assert_eq!(gate.check(here, Some("k-one")), Verdict::Welcome);
-        assert_eq!(gate.check(here, Some("k-two")), Verdict::Welcome);
+        let is_welcome = |from, key| matches!(gate.check(from, Some(key)), Verdict::Welcome(_));
+        assert!(is_welcome(here, "k-one") && is_welcome(here, "k-two"));
         for _ in 0..10 {
-            assert_eq!(gate.check(here, None), Verdict::Unknown, "no key is no guess");
+            assert!(
+                matches!(gate.check(here, None), Verdict::Unknown),
+                "no key is no guess"
+            );
         }
         for guess in ["", "k-on", "k-onee"] {
-            assert_eq!(gate.check(here, Some(guess)), Verdict::Unknown);
+            assert!(matches!(gate.check(here, Some(guess)), Verdict::Unknown));
         }
-        assert_eq!(gate.check(here, Some("k-one")), Verdict::TooOften);
+        assert!(matches!(gate.check(here, Some("k-one")), Verdict::TooOften));
         let elsewhere = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
-        assert_eq!(gate.check(elsewhere, Some("k-one")), Verdict::Welcome);
+        assert!(is_welcome(elsewhere, "k-one"));
+    }
+
+    #[test]
+    fn a_ticket_is_good_for_one_user() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(directory.path().join("deft.db"), Options::default()).unwrap();
+        let gate = Gate::new(&[], Arc::new(Directory::new(Arc::new(store))), 3).unwrap();
+        let [ann, bob] = [1, 2].map(|n| Some(UserId(uuid::Uuid::from_u128(n))));
+        let ticket = gate.workspace_ticket(ann);
+        assert!(gate.admits_ticket(ann, &ticket));
+        assert!(!gate.admits_ticket(bob, &ticket) && !gate.admits_ticket(None, &ticket));
+        assert!(gate.admits_ticket(None, &gate.workspace_ticket(None)));
+        assert!(!gate.admits_ticket(None, ""));
     }
 }

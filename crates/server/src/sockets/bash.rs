@@ -13,7 +13,7 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{Instant, MissedTickBehavior};
 use uuid::Uuid;
 
-use super::{Line, PING_EVERY, SEND_LIMIT, code, enter, is_auth};
+use super::{Line, MAY_NOT, PING_EVERY, SEND_LIMIT, code, enter, is_auth};
 use crate::app::App;
 use crate::bash::BashRequest;
 use crate::extract::{Peer, Query};
@@ -41,6 +41,9 @@ pub(crate) async fn open(
 }
 
 async fn tell(app: &App, mut line: Line, resend: bool) {
+    if !line.may_write() {
+        return line.close(code::UNAUTHORIZED, MAY_NOT).await; // commands are beyond conversations
+    }
     let (past, mut news) = app.bash.history(None).follow();
     if resend && !line.send_all(past.iter().map(text)).await {
         return;
@@ -60,7 +63,7 @@ async fn tell(app: &App, mut line: Line, resend: bool) {
                 }
                 Err(RecvError::Closed) => return,
             },
-            message = line.0.recv() => {
+            message = line.recv() => {
                 heard = Instant::now();
                 match message {
                     Some(Ok(Message::Text(sent))) => {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use deft_executor::Executor;
 use deft_llm::{Model, ModelSettings};
-use deft_server::{Composition, Config, Demo, Offer, Place, Server};
+use deft_server::{Accounts, Audit, Composition, Config, Demo, Offer, Place, Server};
 use deft_store::{Options, SqliteStore, Store};
 use deft_tools::{ToolContext, Toolbox};
 use deft_types::{ConversationId, Secret};
@@ -88,6 +88,15 @@ impl Desk {
         self.serving = Some(tokio::spawn(server.serve(async {
             let _ = stopped.await;
         })));
+    }
+
+    /// The users of the server.
+    pub(crate) fn accounts(&self) -> Accounts {
+        Accounts::new(Arc::clone(&self.store) as Arc<dyn Store>)
+    }
+
+    pub(crate) fn audit(&self) -> Audit {
+        Audit::new(Arc::clone(&self.store) as Arc<dyn Store>)
     }
 
     /// Stops the server and waits for its end.

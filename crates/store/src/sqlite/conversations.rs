@@ -1,6 +1,6 @@
 //! The statements about the index of conversations.
 
-use deft_types::{ConversationId, Money, Seq, Status};
+use deft_types::{ConversationId, Money, Seq, Status, UserId};
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use serde::Deserialize as _;
 use serde::de::IntoDeserializer as _;
@@ -15,19 +15,21 @@ use crate::record::{ConversationRecord, Cursor, NewConversation};
 /// How many ids a search by prefix gives.
 const FOUND: usize = 10;
 
-pub(super) const COLUMNS: &str = "id, created_at, updated_at, workspace, title, status, cost, next_seq";
+pub(super) const COLUMNS: &str =
+    "id, created_at, updated_at, workspace, title, status, cost, next_seq, owner";
 
 /// Adds a conversation.
 pub(super) fn create(connection: &Connection, new: &NewConversation) -> Result<(), StoreError> {
     let added = connection
         .prepare_cached(
-            "INSERT INTO conversations (id, created_at, updated_at, workspace) VALUES (?1, ?2, ?2, ?3)
+            "INSERT INTO conversations (id, created_at, updated_at, workspace, owner) VALUES (?1, ?2, ?2, ?3, ?4)
              ON CONFLICT (id) DO NOTHING",
         )?
         .execute(params![
             new.id.hex(),
             micros::from_time(new.created_at),
-            new.workspace
+            new.workspace,
+            new.owner.map(|owner| owner.hex()),
         ])?;
     if added == 0 {
         return Err(StoreError::Exists(new.id));
@@ -155,13 +157,22 @@ pub(super) fn record(row: &Row<'_>) -> rusqlite::Result<ConversationRecord> {
         status: status.unwrap_or_default(),
         cost: Money::try_from(row.get::<_, f64>(6)?).unwrap_or_default(),
         last_seq: u64::try_from(next_seq - 1).ok().map(Seq),
+        owner: owner(row, 8)?,
     })
 }
 
 fn id(row: &Row<'_>, column: usize) -> rusqlite::Result<ConversationId> {
-    let text: String = row.get(column)?;
+    uuid(&row.get::<_, String>(column)?, column).map(ConversationId)
+}
+
+fn owner(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<UserId>> {
+    let text: Option<String> = row.get(column)?;
+    text.map(|text| uuid(&text, column).map(UserId)).transpose()
+}
+
+fn uuid(text: &str, column: usize) -> rusqlite::Result<Uuid> {
     let unreadable = |error| {
         rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, Box::new(error))
     };
-    Uuid::parse_str(&text).map(ConversationId).map_err(unreadable)
+    Uuid::parse_str(text).map_err(unreadable)
 }

@@ -101,6 +101,9 @@ const MIGRATIONS: &[&str] = &[
     UPDATE places SET at = events.at, facet = events.facet FROM events WHERE events.number = places.number;
     DROP TABLE known;
 ",
+    // Users: a conversation without one is that of whoever owns the file.
+    "ALTER TABLE conversations ADD COLUMN owner TEXT; -- without dashes
+    CREATE INDEX conversations_by_owner ON conversations (owner, created_at, id);",
 ];
 
 /// The version that this program writes.

@@ -1,11 +1,11 @@
 //! The statements that look for conversations.
 
-use deft_types::{ConversationId, Status};
+use deft_types::{ConversationId, Money, Status, UserId};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::conversations::{COLUMNS, record};
 use crate::error::StoreError;
-use crate::record::{ConversationRecord, Order, Search};
+use crate::record::{ConversationRecord, Order, Search, Usage};
 
 /// Those that fit, from a given one on.
 pub(super) fn search(
@@ -29,20 +29,51 @@ pub(super) fn search(
     });
     let mut select = connection.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM conversations
-         WHERE ({column}, id) {comparison} (?1, ?2) AND (?3 IS NULL OR status = ?3)
+         WHERE ({column}, id) {comparison} (?1, ?2) AND (?3 IS NULL OR status = ?3) AND owner IS ?5
          ORDER BY {column} {direction}, id {direction} LIMIT ?4"
     ))?;
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let records = select.query_map(params![key, id, search.status.map(Status::as_str), limit], record)?;
+    let status = search.status.map(Status::as_str);
+    let owner = search.owner.map(|owner| owner.hex());
+    let records = select.query_map(params![key, id, status, limit, owner], record)?;
     Ok(records.collect::<Result<_, _>>()?)
 }
 
-/// How many there are.
-pub(super) fn count(connection: &Connection, status: Option<Status>) -> Result<u64, StoreError> {
-    let count: i64 = connection
-        .prepare_cached("SELECT count(*) FROM conversations WHERE ?1 IS NULL OR status = ?1")?
-        .query_row([status.map(Status::as_str)], |row| row.get(0))?;
-    Ok(u64::try_from(count).unwrap_or(0))
+/// How many somebody has.
+pub(super) fn count(
+    connection: &Connection,
+    owner: Option<UserId>,
+    status: Option<Status>,
+) -> Result<u64, StoreError> {
+    let count = connection
+        .prepare_cached(
+            "SELECT count(*) FROM conversations WHERE owner IS ?1 AND (?2 IS NULL OR status = ?2)",
+        )?
+        .query_row(
+            params![owner.map(|owner| owner.hex()), status.map(Status::as_str)],
+            |row| row.get(0),
+        )?;
+    Ok(whole(count))
+}
+
+/// What those of a user come to.
+pub(super) fn usage(connection: &Connection, owner: UserId) -> Result<Usage, StoreError> {
+    let usage = connection
+        .prepare_cached(
+            "SELECT count(*), count(DISTINCT workspace), total(cost) FROM conversations WHERE owner = ?1",
+        )?
+        .query_row([owner.hex()], |row| {
+            Ok(Usage {
+                conversations: whole(row.get(0)?),
+                workspaces: whole(row.get(1)?),
+                cost: Money::try_from(row.get::<_, f64>(2)?).unwrap_or_default(),
+            })
+        })?;
+    Ok(usage)
+}
+
+fn whole(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
 }
 
 fn place(

@@ -34,6 +34,14 @@ async fn a_document_is_replaced_only_by_who_knows_what_it_says() {
     assert_eq!(store.document("a/1").await.unwrap(), None);
 }
 
+/// From the present schema back to the last version without documents.
+const BACK_TO_2: &str = "
+    DROP TABLE documents;
+    DROP INDEX conversations_by_owner;
+    ALTER TABLE conversations DROP COLUMN owner;
+    PRAGMA user_version = 2;
+";
+
 #[tokio::test]
 async fn a_file_of_the_first_version_gets_its_documents() {
     let directory = tempfile::tempdir().unwrap();
@@ -41,8 +49,7 @@ async fn a_file_of_the_first_version_gets_its_documents() {
     drop(SqliteStore::open(&path, Options::default()).unwrap());
     {
         let file = rusqlite::Connection::open(&path).unwrap();
-        file.execute_batch("DROP TABLE documents; PRAGMA user_version = 2")
-            .unwrap();
+        file.execute_batch(BACK_TO_2).unwrap();
     }
     let store = SqliteStore::open(&path, Options::default()).unwrap();
     assert_eq!(store.document("a").await.unwrap(), None);

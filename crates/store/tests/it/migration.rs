@@ -18,6 +18,8 @@ const BACK_TO_1: &str = "
     DROP TABLE placed;
     DROP TABLE documents;
     DROP TABLE facets;
+    DROP INDEX conversations_by_owner;
+    ALTER TABLE conversations DROP COLUMN owner;
     ALTER TABLE logs RENAME TO events;
     CREATE UNIQUE INDEX events_by_id ON events (place >> 36, id);
     PRAGMA user_version = 1;

@@ -71,6 +71,7 @@ pub(crate) fn new(id: ConversationId) -> NewConversation {
         created_at: SystemTime::now(),
         workspace: "/somewhere".to_owned(),
         settings: json!({"model": "some"}),
+        owner: None,
     }
 }
 

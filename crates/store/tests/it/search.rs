@@ -1,11 +1,11 @@
 //! Conversations and events by what they are, not by where they stand.
 
-use deft_store::{Direction, EventFilter, Order, Search, Store, StoreError};
-use deft_types::{ConversationId, EventId, Seq, Source, Status, Timestamp};
+use deft_store::{Direction, EventFilter, NewConversation, Order, Search, Store, StoreError, Usage};
+use deft_types::{ConversationId, EventId, Money, Seq, Source, Status, Timestamp, UserId};
 use serde_json::{Map, json};
 use uuid::Uuid;
 
-use super::sample::{Sample, message, said, state};
+use super::sample::{Sample, message, new, said, state};
 
 #[tokio::test]
 async fn conversations_are_found_by_status_in_any_order_from_any_one_on() {
@@ -39,8 +39,48 @@ async fn conversations_are_found_by_status_in_any_order_from_any_one_on() {
         ..Search::default()
     };
     assert_eq!(search(finished).await, [ids[2], ids[0]]);
-    assert_eq!(sample.store.count(None).await, Ok(3));
-    assert_eq!(sample.store.count(Some(Status::Running)).await, Ok(1));
+    assert_eq!(sample.store.count(None, None).await, Ok(3));
+    assert_eq!(sample.store.count(None, Some(Status::Running)).await, Ok(1));
+}
+
+#[tokio::test]
+async fn each_user_has_conversations_of_their_own() {
+    let sample = Sample::new();
+    let [ann, bob] = [UserId(Uuid::new_v4()), UserId(Uuid::new_v4())];
+    let create = async |owner: Option<UserId>, workspace: &str| {
+        let id = ConversationId(Uuid::new_v4());
+        let workspace = workspace.to_owned();
+        let new = NewConversation {
+            owner,
+            workspace,
+            ..new(id)
+        };
+        sample.store.create(new).await.unwrap();
+        id
+    };
+    let nobodys = create(None, "/a").await;
+    let anns = [create(Some(ann), "/a").await, create(Some(ann), "/a").await];
+    let search = async |owner: Option<UserId>| {
+        let search = Search {
+            owner,
+            order: Order::Created,
+            ..Search::default()
+        };
+        let found = sample.store.search(search, 10).await.unwrap();
+        assert!(found.iter().all(|record| record.owner == owner));
+        found.into_iter().map(|record| record.id).collect::<Vec<_>>()
+    };
+    assert_eq!(search(None).await, [nobodys]);
+    assert_eq!(search(Some(ann)).await, anns);
+    assert_eq!(search(Some(bob)).await, []);
+    assert_eq!(sample.store.count(Some(ann), None).await, Ok(2));
+    assert_eq!(sample.store.count(Some(ann), Some(Status::Running)).await, Ok(0));
+    let usage = sample.store.usage(ann).await.unwrap();
+    assert_eq!(
+        (usage.conversations, usage.workspaces, usage.cost),
+        (2, 1, Money::default())
+    );
+    assert_eq!(sample.store.usage(bob).await, Ok(Usage::default()));
 }
 
 #[tokio::test]

@@ -184,6 +184,7 @@ impl Player {
             keep_stats: dice.one_in(2),
         };
         let new = NewConversation {
+            owner: None,
             id: ConversationId(dice.uuid()),
             created_at: SystemTime::UNIX_EPOCH,
             workspace: String::new(),

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use deft_store::{
     ConversationRecord, Cursor, Direction, EventFilter, EventStream, Lease, NewConversation, Owner, Search,
-    Store, StoreError,
+    Store, StoreError, Usage,
 };
-use deft_types::{ConversationId, Event, EventId, Seq, Status};
+use deft_types::{ConversationId, Event, EventId, Seq, Status, UserId};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
@@ -129,7 +129,11 @@ impl Store for SimulatedStore {
         unreachable!("{UNUSED}")
     }
 
-    fn count(&self, _: Option<Status>) -> Answer<'_, u64> {
+    fn count(&self, _: Option<UserId>, _: Option<Status>) -> Answer<'_, u64> {
+        unreachable!("{UNUSED}")
+    }
+
+    fn usage(&self, _: UserId) -> Answer<'_, Usage> {
         unreachable!("{UNUSED}")
     }
 
