@@ -6,6 +6,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use ignore::WalkBuilder;
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use super::roots::{Roots, shown};
@@ -52,7 +53,11 @@ pub(super) fn gather(
         gathered.take(&path, Wanted::Text);
     }
     for folder in folders {
-        for path in files_below(&roots.absolute(folder)?, Ignored::Included) {
+        let folder = roots.absolute(folder)?;
+        if roots.open(&folder, OFlags::PATH).is_err() {
+            continue; // missing, or a link that leads out
+        }
+        for path in files_below(&folder, Ignored::Included) {
             let name = shown(&path).to_lowercase();
             let wanted = if endings.iter().any(|ending| name.ends_with(ending)) {
                 Wanted::Text
