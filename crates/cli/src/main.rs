@@ -4,6 +4,7 @@
 
 mod agents;
 mod args;
+mod backup;
 mod checkpoints;
 mod client_model;
 mod compose;
@@ -13,6 +14,7 @@ mod doctor;
 mod executor;
 mod exit;
 mod list;
+mod log;
 mod mcp;
 mod models;
 mod output;
@@ -49,6 +51,7 @@ fn main() -> ExitCode {
         Command::Show(args) => while_read(wait(show::show(&args))),
         Command::Checkpoints(args) => while_read(wait(checkpoints::checkpoints(&args))),
         Command::Restore(args) => wait(checkpoints::restore(&args)),
+        Command::Backup(args) => backup::backup(&args),
         Command::Models(args) => while_read(wait(models::models(args))),
         Command::Mcp(args) => while_read(wait(mcp::mcp(args))),
         Command::Skills(args) => while_read(skills::skills(args)),

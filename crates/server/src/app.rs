@@ -9,6 +9,7 @@ use crate::bash::Bash;
 use crate::config::Build;
 use crate::conversations::Conversations;
 use crate::documents::Documents;
+use crate::metrics::Metrics;
 use crate::places::Places;
 use crate::security::{Gate, Hosts, Origins};
 
@@ -22,6 +23,7 @@ pub(crate) struct App {
     pub(crate) hosts: Hosts,
     pub(crate) origins: Origins,
     pub(crate) build: Build,
+    pub(crate) metrics: Metrics,
     /// The sockets that are open.
     pub(crate) sockets: TaskTracker,
     /// The changes that are being made.

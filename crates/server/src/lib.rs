@@ -24,7 +24,9 @@ mod info;
 mod launch;
 mod log;
 mod masking;
+mod metrics;
 mod moment;
+mod openapi;
 mod outbound;
 mod places;
 mod request;
@@ -46,6 +48,7 @@ mod zip;
 
 pub use composition::{Composition, Demo, Offer, Place};
 pub use config::{Build, Config, ConfigError};
+pub use openapi::openapi;
 pub use router::{Access, routes};
 pub use server::{KeyOrigin, ServeError, Server};
 pub use vault::VaultError;

@@ -27,6 +27,7 @@ use crate::config::Config;
 use crate::conversations::Conversations;
 use crate::documents::Documents;
 use crate::extract::Peer;
+use crate::metrics::Metrics;
 use crate::places::Places;
 use crate::router::router;
 use crate::security::{Gate, Hosts, Origins};
@@ -139,6 +140,7 @@ impl Server {
             hosts: Hosts::new(config.address, config.hosts),
             origins: Origins::new(config.origins, config.origin_hosts),
             build: config.build,
+            metrics: Metrics::default(),
             sockets: TaskTracker::new(),
             tasks: TaskTracker::new(),
             started: Instant::now(),

@@ -9,7 +9,7 @@ const CONTRACT: &str = include_str!("../data/contract_paths.txt");
 const NOT_OURS: [(&str, &str); 0] = [];
 
 /// What we have and the contract has not, and why.
-const ONLY_OURS: [(&str, &str); 12] = [
+const ONLY_OURS: [(&str, &str); 14] = [
     ("GET /api/app", "what our own app offers to begin with"),
     (
         "POST /api/app/demo",
@@ -32,6 +32,8 @@ const ONLY_OURS: [(&str, &str); 12] = [
         "GET /api/conversations/{}/history",
         "a log from its end, with positions, for our own app",
     ),
+    ("GET /metrics", "figures for Prometheus"),
+    ("GET /openapi.json", "the document does not list itself"),
     ("GET /api/webhooks", "what became of webhooks"),
     ("POST /api/webhooks/{}/redeliver", "what became of webhooks"),
     ("GET /sockets/events/{}", "sockets are not listed"),
