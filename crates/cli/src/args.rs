@@ -46,6 +46,8 @@ pub(crate) enum Command {
     Keys(Keys),
     /// Who did what on the server, and who was refused
     Audit(AuditLog),
+    /// Copy all conversations and settings to a file, also while a server runs
+    Backup(Backup),
     /// The models you can use: what is set up, and what runs on this machine
     Models(Models),
     /// The MCP servers that are set up, and whether they work
@@ -131,6 +133,14 @@ pub(crate) struct Serve {
     /// Allow an address that other machines can reach
     #[arg(long, env = "DEFT_EXPOSE")]
     pub(crate) expose: bool,
+    #[command(flatten)]
+    pub(crate) flags: Flags,
+}
+
+#[derive(Args)]
+pub(crate) struct Backup {
+    /// The file to write, which must not exist
+    pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) flags: Flags,
 }

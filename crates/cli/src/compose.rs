@@ -35,6 +35,9 @@ use crate::workspace;
 /// Calls of one reply that may run at the same time.
 const PARALLEL_CALLS: usize = 8;
 
+/// The store's file in the data directory.
+pub(crate) const STORE_FILE: &str = "deft.db";
+
 /// Opens the store in the data directory, which is made if it is missing.
 pub(crate) fn open_store(settings: &Settings) -> anyhow::Result<Arc<dyn Store>> {
     let directory = &settings.data_dir.value;
@@ -44,7 +47,7 @@ pub(crate) fn open_store(settings: &Settings) -> anyhow::Result<Arc<dyn Store>> 
         settings::Durability::Fsync => Durability::Fsync,
     };
     let store = SqliteStore::open(
-        directory.join("deft.db"),
+        directory.join(STORE_FILE),
         Options {
             durability,
             ..Options::default()

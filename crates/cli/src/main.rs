@@ -4,6 +4,7 @@
 
 mod agents;
 mod args;
+mod backup;
 mod checkpoints;
 mod client_model;
 mod compose;
@@ -14,6 +15,7 @@ mod executor;
 mod exit;
 mod hooks;
 mod list;
+mod log;
 mod mcp;
 mod models;
 mod output;
@@ -59,6 +61,7 @@ fn main() -> ExitCode {
         Command::Users(args) => while_read(wait(users::users(args))),
         Command::Keys(args) => while_read(wait(users::keys(args))),
         Command::Audit(args) => while_read(wait(users::audit(args))),
+        Command::Backup(args) => backup::backup(&args),
         Command::Models(args) => while_read(wait(models::models(args))),
         Command::Mcp(args) => while_read(wait(mcp::mcp(args))),
         Command::Skills(args) => while_read(wait(skills::skills(args))),

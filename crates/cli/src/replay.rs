@@ -66,6 +66,7 @@ async fn try_again(
         created_at: RealWorld.now(),
         workspace: source.workspace.clone(),
         settings: serde_json::Value::Null,
+        owner: source.owner,
     };
     let fork = Fork {
         at: Some(at),

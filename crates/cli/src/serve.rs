@@ -3,7 +3,7 @@
 use std::io::{IsTerminal as _, Write as _};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use anyhow::Context;
 use deft_engine::{Mode, Models, SubAgents};
@@ -38,6 +38,7 @@ pub(crate) async fn serve(args: Serve) -> anyhow::Result<Exit> {
     }
     let store = compose::open_store(&settings)?;
     let variable = |name: &str| surroundings.env.get(name).cloned();
+    crate::log::begin(variable);
     let data_dir = settings.data_dir.value.clone();
     let mut config = Config {
         address,
@@ -46,17 +47,27 @@ pub(crate) async fn serve(args: Serve) -> anyhow::Result<Exit> {
         ..Config::from_variables(variable, data_dir, surroundings.current_dir.clone())?
     };
     config.webhooks.extend(settings.webhooks.iter().cloned());
-    let parts = Parts {
-        settings,
-        folder: surroundings.current_dir,
-    };
+    let parts = Arc::new(Parts {
+        settings: RwLock::new(Arc::new(settings)),
+        folder: surroundings.current_dir.clone(),
+    });
+    let mut hang_up = signal(SignalKind::hangup())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
-    let server = Server::bind(config, store, Arc::new(parts)).await?;
+    let server = Server::bind(config, store, Arc::clone(&parts) as _).await?;
     announce(&server).context("cannot say that the server is ready")?;
+    let reload = async {
+        while hang_up.recv().await.is_some() {
+            match Settings::load(&args.flags, &surroundings, &surroundings.current_dir) {
+                Ok(settings) => parts.replace(settings),
+                Err(error) => tracing::error!(%error, "the settings stay as they are"),
+            }
+        }
+    };
     server
         .serve(async {
             tokio::select! {
+                () = reload => {}
                 _ = interrupt.recv() => {}
                 _ = terminate.recv() => {}
             }
@@ -96,35 +107,49 @@ fn announce(server: &Server) -> std::io::Result<()> {
 
 /// The parts of conversations, made as the user's settings say.
 struct Parts {
-    settings: Settings,
+    settings: RwLock<Arc<Settings>>,
     /// Where the server was started.
     folder: PathBuf,
 }
 
+impl Parts {
+    /// Those in force.
+    fn settings(&self) -> Arc<Settings> {
+        Arc::clone(&self.settings.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// From now on others count, for whatever is opened.
+    fn replace(&self, mut settings: Settings) {
+        settings.data_dir = self.settings().data_dir.clone(); // the store is open there
+        *self.settings.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
+        tracing::info!("the settings were read again");
+    }
+}
+
 impl Composition for Parts {
     fn model(&self, llm: &Value) -> Result<Arc<dyn Model>, String> {
-        client_model::open(llm, &self.settings).map_err(|error| crate::output::one_sentence(&error))
+        client_model::open(llm, &self.settings()).map_err(|error| crate::output::one_sentence(&error))
     }
 
     fn place(&self, id: ConversationId, root: &Path) -> Result<Place, String> {
-        let (workspace, tools) =
-            compose::place(&self.settings, id, root).map_err(|error| crate::output::one_sentence(&error))?;
+        let (workspace, tools) = compose::place(&self.settings(), id, root)
+            .map_err(|error| crate::output::one_sentence(&error))?;
         Ok(Place { workspace, tools })
     }
 
     fn forget(&self, id: ConversationId) -> Result<(), String> {
-        let removed = crate::workspace::remove(&self.settings, id);
+        let removed = crate::workspace::remove(&self.settings(), id);
         removed.map_err(|error| crate::output::one_sentence(&error))
     }
 
     fn place_to_plan(&self, id: ConversationId, root: &Path) -> Result<Place, String> {
-        let (workspace, tools) = compose::place_in(Mode::Plan, &self.settings, id, root)
+        let (workspace, tools) = compose::place_in(Mode::Plan, &self.settings(), id, root)
             .map_err(|error| crate::output::one_sentence(&error))?;
         Ok(Place { workspace, tools })
     }
 
     fn models(&self) -> Option<Arc<dyn Models>> {
-        Some(compose::named_models(&self.settings))
+        Some(compose::named_models(&self.settings()))
     }
 
     fn agents(
@@ -135,7 +160,7 @@ impl Composition for Parts {
         tools: &[ToolSpec],
     ) -> Option<Arc<dyn SubAgents>> {
         Some(agents::Helpers::of_client(
-            &self.settings,
+            &self.settings(),
             store,
             parent,
             llm,
@@ -153,9 +178,10 @@ impl Composition for Parts {
     }
 
     fn offer(&self) -> Offer {
+        let settings = self.settings();
         Offer {
-            model: self.settings.model.value.clone(),
-            models: self.settings.models.keys().cloned().collect(),
+            model: settings.model.value.clone(),
+            models: settings.models.keys().cloned().collect(),
             folder: self.folder.display().to_string(),
         }
     }

@@ -11,6 +11,8 @@ use crate::bash::Bash;
 use crate::config::Build;
 use crate::conversations::Conversations;
 use crate::documents::Documents;
+use crate::failure::Failure;
+use crate::metrics::Metrics;
 use crate::places::Places;
 use crate::security::{Gate, Hosts, Origins};
 use crate::users::Users;
@@ -28,12 +30,24 @@ pub(crate) struct App {
     pub(crate) hosts: Arc<Hosts>,
     pub(crate) origins: Arc<Origins>,
     pub(crate) build: Build,
+    pub(crate) metrics: Arc<Metrics>,
     /// The sockets that are open.
     pub(crate) sockets: TaskTracker,
     /// The changes that are being made.
     pub(crate) tasks: TaskTracker,
     pub(crate) started: Instant,
     pub(crate) activity: Arc<Activity>,
+}
+
+impl App {
+    /// Refuses what concerns everybody to those whom it is none of the business of.
+    pub(crate) fn for_all(&self) -> Result<(), Failure> {
+        if self.users.may_see_all(self.user) {
+            Ok(())
+        } else {
+            Err(Failure::not_found())
+        }
+    }
 }
 
 /// When somebody last wanted something done.

@@ -369,6 +369,16 @@ impl Conversations {
         self.residents().values().any(|resident| resident.is_running())
     }
 
+    /// How many are in memory, how many of them run, and how many more may.
+    pub(crate) fn load_figures(&self) -> (usize, usize, usize) {
+        let residents = self.residents();
+        let running = residents
+            .values()
+            .filter(|resident| resident.is_running())
+            .count();
+        (residents.len(), running, self.runs.available_permits())
+    }
+
     /// The names of the tools that clients can choose from.
     pub(crate) fn tool_names(&self) -> Vec<String> {
         self.composition.tools()

@@ -29,7 +29,9 @@ mod launch;
 mod log;
 mod masking;
 mod memory;
+mod metrics;
 mod moment;
+mod openapi;
 mod outbound;
 mod places;
 mod request;
@@ -56,6 +58,7 @@ pub use accounts::{Account, AccountError, Accounts, ApiKey, KeyScope, NewAccount
 pub use audit::{Audit, AuditEntry};
 pub use composition::{Composition, Demo, Offer, Place};
 pub use config::{Build, Config, ConfigError};
+pub use openapi::openapi;
 pub use router::{Access, routes};
 pub use server::{KeyOrigin, ServeError, Server};
 pub use vault::VaultError;

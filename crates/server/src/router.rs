@@ -1,7 +1,7 @@
 //! The table of all routes. What is not in it does not exist, and what is in it says who may use it.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
@@ -15,9 +15,9 @@ use crate::app::App;
 use crate::failure::Failure;
 use crate::routes::{
     agent_profiles, allow_rules, app, bash, branches, budget, children, confirmation, connections, control,
-    conversations, events, extensions, files, gateway, git, goal, history, mcp, meta_profiles, model, models,
-    plan, profiles, queue, rewind, secrets, server, settings, streams, tools, trajectory, trust, webhooks,
-    workspace_files, workspaces,
+    conversations, events, extensions, files, gateway, git, goal, history, mcp, meta_profiles, metrics,
+    model, models, plan, profiles, queue, rewind, secrets, server, settings, streams, tools, trajectory,
+    trust, webhooks, workspace_files, workspaces,
 };
 use crate::{security, site};
 
@@ -151,6 +151,7 @@ fn table() -> Vec<Route> {
         streams::table(),
         app::table(),
         webhooks::table(),
+        metrics::table(),
         site::table(),
     ]
     .into_iter()
@@ -201,6 +202,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
 /// Does what is asked for, and gives up on what takes too long. A change is carried through even if the client
 /// goes away meanwhile.
 async fn carry_out(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let (begun, method) = (Instant::now(), request.method().clone());
     let path = request.uri().path();
     let takes_long =
         path.starts_with("/v1/") || path.ends_with("/execute_bash_command") || path.ends_with("/file/upload");
@@ -216,5 +218,7 @@ async fn carry_out(State(app): State<Arc<App>>, request: Request, next: Next) ->
         })
     };
     let answer = tokio::time::timeout(limit, answer).await;
-    answer.unwrap_or_else(|_| Failure::bare(StatusCode::REQUEST_TIMEOUT).into_response())
+    let answer = answer.unwrap_or_else(|_| Failure::bare(StatusCode::REQUEST_TIMEOUT).into_response());
+    app.metrics.answered(&method, answer.status(), begun.elapsed());
+    answer
 }

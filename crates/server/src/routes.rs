@@ -21,6 +21,7 @@ pub(crate) mod goal;
 pub(crate) mod history;
 pub(crate) mod mcp;
 pub(crate) mod meta_profiles;
+pub(crate) mod metrics;
 pub(crate) mod model;
 pub(crate) mod models;
 mod patch;

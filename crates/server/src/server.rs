@@ -25,6 +25,7 @@ use crate::catalog::Catalog;
 use crate::composition::Composition;
 use crate::config::Config;
 use crate::extract::Peer;
+use crate::metrics::Metrics;
 use crate::router::router;
 use crate::security::{Directory, Gate, Hosts, Origins, REFRESH};
 use crate::users::Users;
@@ -137,6 +138,7 @@ impl Server {
             hosts: Arc::new(Hosts::new(config.address, config.hosts)),
             origins: Arc::new(Origins::new(config.origins, config.origin_hosts)),
             build: config.build,
+            metrics: Arc::new(Metrics::default()),
             sockets: TaskTracker::new(),
             tasks: TaskTracker::new(),
             started: Instant::now(),

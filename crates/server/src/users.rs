@@ -23,6 +23,7 @@ use crate::composition::Composition;
 use crate::config::Build;
 use crate::conversations::Conversations;
 use crate::documents::Documents;
+use crate::metrics::Metrics;
 use crate::places::Places;
 use crate::router::router;
 use crate::scoped_store::ScopedStore;
@@ -41,6 +42,7 @@ pub(crate) struct Users {
     pub(crate) vault: Arc<Vault>,
     pub(crate) composition: Arc<dyn Composition>,
     pub(crate) webhooks: Arc<Webhooks>,
+    pub(crate) metrics: Arc<Metrics>,
     pub(crate) runs: Arc<Semaphore>,
     pub(crate) idle_limit: Duration,
     pub(crate) current_dir: PathBuf,
@@ -96,6 +98,16 @@ impl Users {
         self.homes().clear();
     }
 
+    /// Whether somebody may see what concerns everybody: the owner and the admins.
+    pub(crate) fn may_see_all(&self, user: Option<UserId>) -> bool {
+        let is_admin = |id| {
+            self.directory
+                .user(id)
+                .is_some_and(|account| account.role == Role::Admin)
+        };
+        user.is_none_or(is_admin)
+    }
+
     fn app(self: &Arc<Self>, account: Option<&Account>) -> App {
         let user = account.map(|account| account.id);
         let store = ScopedStore::new(Arc::clone(&self.store), user, Arc::clone(&self.directory));
@@ -140,6 +152,7 @@ impl Users {
             hosts: Arc::clone(&self.hosts),
             origins: Arc::clone(&self.origins),
             build: self.build.clone(),
+            metrics: Arc::clone(&self.metrics),
             sockets: self.sockets.clone(),
             tasks: self.tasks.clone(),
             started: self.started,

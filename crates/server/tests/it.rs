@@ -19,6 +19,10 @@ mod history;
 mod installation;
 #[path = "it/lifecycle.rs"]
 mod lifecycle;
+#[path = "it/metrics.rs"]
+mod metrics;
+#[path = "it/openapi.rs"]
+mod openapi;
 #[path = "it/paths.rs"]
 mod paths;
 #[path = "it/plan.rs"]

@@ -5,6 +5,7 @@
 //! told of each commit ([`follow`]). The statements are in [`conversations`], [`documents`], [`search`],
 //! [`events`], [`facets`] and [`leases`].
 
+mod backup;
 mod conversations;
 mod database;
 mod documents;

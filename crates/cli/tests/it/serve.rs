@@ -104,6 +104,41 @@ fn a_key_is_made_and_shown_once_and_the_server_ends_well() {
 }
 
 #[test]
+fn a_backup_is_made_while_the_server_runs() {
+    let home = Home::new();
+    assert!(stderr(&home.run(&["backup", "copy.db"])).contains("nothing to back up"));
+    let _served = Served::start(&home, &[]);
+    let output = home.run(&["backup", "copy.db"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let said = crate::commands::stdout(&output);
+    assert!(said.contains("vault-key"), "{said}");
+    assert!(home.work().join("copy.db").exists());
+    assert_eq!(
+        home.run(&["backup", "copy.db"]).status.code(),
+        Some(1),
+        "nothing is overwritten"
+    );
+}
+
+#[test]
+fn a_hang_up_has_the_settings_read_again() {
+    let home = Home::new();
+    let file = home.root.path().join(".deft/deft.toml");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(&file, "model = \"openai/one\"\n").unwrap();
+    let served = Served::start(&home, &[("SESSION_API_KEY", "k-one")]);
+    assert!(served.ask("/api/app", "k-one").contains("openai/one"));
+    std::fs::write(&file, "model = \"openai/two\"\n").unwrap();
+    let pid = rustix::process::Pid::from_raw(served.child.id().try_into().unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::HUP).unwrap();
+    let begun = std::time::Instant::now();
+    while !served.ask("/api/app", "k-one").contains("openai/two") {
+        assert!(begun.elapsed().as_secs() < 30, "they are not");
+    }
+    assert_eq!(served.terminate(), Some(0));
+}
+
+#[test]
 fn a_configured_key_is_never_shown() {
     let home = Home::new();
     let served = Served::start(&home, &[("SESSION_API_KEY", "k-configured")]);

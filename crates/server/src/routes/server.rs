@@ -10,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
 use crate::app::App;
+use crate::openapi::openapi;
 use crate::router::{Access, Route};
 use crate::site;
 
@@ -25,6 +26,7 @@ pub(crate) fn table() -> Vec<Route> {
         Route::get("/ready", Access::Open, ready),
         Route::get("/server_info", Access::Open, server_info),
         Route::get("/", Access::Open, root),
+        Route::get("/openapi.json", Access::Open, document),
     ]
 }
 
@@ -73,6 +75,10 @@ async fn server_info(State(app): State<Arc<App>>) -> Json<Value> {
         "docs": "/docs",
         "redoc": "/redoc",
     }))
+}
+
+async fn document() -> Json<Value> {
+    Json(openapi())
 }
 
 fn whole_seconds(time: Duration) -> f64 {

@@ -7,6 +7,7 @@ use super::Webhooks;
 use super::hook::Hook;
 use crate::failure::Failure;
 use crate::info::utc;
+use crate::metrics::Page;
 
 /// Conversations and dead letters that are shown of one webhook; their numbers are shown whole.
 const MAX_SHOWN: usize = 100;
@@ -67,6 +68,28 @@ impl Webhooks {
             "dead_letter_count": dead.len(),
             "dead_letters": graves,
         }))
+    }
+
+    /// What arrived and what did not, for Prometheus.
+    pub(crate) fn write(&self, page: &mut Page) {
+        let names = [
+            "deft_webhook_deliveries_total",
+            "deft_webhook_failures_total",
+            "deft_webhook_waiting",
+        ];
+        let helps = [
+            "Requests that arrived.",
+            "Requests that did not arrive, each time they were tried.",
+            "Conversations of which a webhook is to be told.",
+        ];
+        for (number, (name, help)) in names.into_iter().zip(helps).enumerate() {
+            page.head(name, if number == 2 { "gauge" } else { "counter" }, help);
+            for hook in &self.hooks {
+                let tally = *hook.tally();
+                let values = [tally.delivered, tally.failed, hook.lanes().len() as u64];
+                page.line(name, &[("webhook", &hook.id)], values[number]);
+            }
+        }
     }
 
     /// Tries everything once more that a webhook was not told in the end; how much that is.

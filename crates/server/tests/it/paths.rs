@@ -52,6 +52,8 @@ const ONLY_OURS: &[(&str, &str)] = &[
         "GET /api/conversations/{}/history",
         "a log from its end, with positions, for our own app",
     ),
+    ("GET /metrics", "figures for Prometheus"),
+    ("GET /openapi.json", "the document does not list itself"),
     ("GET /api/webhooks", "what became of webhooks"),
     ("POST /api/webhooks/{}/redeliver", "what became of webhooks"),
     (

@@ -223,3 +223,23 @@ fn mount(arguments: &[&str], directory: &Path) -> bool {
         .status()
         .is_ok_and(|status| status.success())
 }
+
+#[tokio::test]
+async fn a_backup_holds_what_is_committed_and_is_for_its_owner_alone() {
+    let sample = Sample::new();
+    let lease = sample.conversation().await;
+    sample.store.append(&lease, vec![message("1")]).await.unwrap();
+    let copy = sample.path().with_file_name("copy.db");
+    SqliteStore::back_up(&sample.path(), &copy).unwrap();
+    assert_eq!(fs::metadata(&copy).unwrap().permissions().mode() & 0o777, 0o600);
+    let log = open(&copy)
+        .read(lease.conversation(), Seq::FIRST, 9)
+        .await
+        .unwrap();
+    assert_eq!(log, [(Seq(0), message("1"))]);
+    let again = SqliteStore::back_up(&sample.path(), &copy);
+    assert!(
+        matches!(again, Err(StoreError::CannotOpen { .. })),
+        "nothing is overwritten"
+    );
+}
