@@ -13,6 +13,8 @@ mod layers;
 mod mcp;
 #[path = "it/models.rs"]
 mod models;
+#[path = "it/old_logs.rs"]
+mod old_logs;
 #[path = "it/sandbox.rs"]
 mod sandbox;
 #[path = "it/sandbox_network.rs"]
@@ -21,6 +23,10 @@ mod sandbox_network;
 mod serve;
 #[path = "it/skills.rs"]
 mod skills;
+#[path = "it/source_rules.rs"]
+mod source_rules;
+#[path = "it/start_path.rs"]
+mod start_path;
 #[path = "it/workspace_names.rs"]
 mod workspace_names;
 #[path = "it/workspaces.rs"]
