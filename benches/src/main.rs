@@ -9,6 +9,7 @@ mod browser;
 mod checkpoints;
 mod commands;
 mod edits;
+mod engine;
 mod machine;
 mod memory;
 mod place;
@@ -46,7 +47,7 @@ fn main() -> anyhow::Result<()> {
         .canonicalize()
         .with_context(|| format!("there is no {}; build it with `make build`", deft.display()))?;
     let machine = Machine::look();
-    let measures: [Measure; 12] = [
+    let measures: [Measure; 13] = [
         start::measure,
         streams::measure,
         commands::measure,
@@ -56,6 +57,7 @@ fn main() -> anyhow::Result<()> {
         search::measure,
         edits::measure,
         steps::measure,
+        engine::measure,
         append::measure,
         checkpoints::measure,
         memory::measure,

@@ -25,7 +25,9 @@ pub(crate) enum Unit {
     Milliseconds,
     Microseconds,
     Megabytes,
+    Kilobytes,
     EventsPerSecond,
+    StepsPerSecond,
     /// So many times something else.
     Times,
 }
@@ -86,7 +88,9 @@ impl fmt::Display for Amount {
             Unit::Milliseconds => " ms",
             Unit::Microseconds => " µs",
             Unit::Megabytes => " MB",
+            Unit::Kilobytes => " KB",
             Unit::EventsPerSecond => " events/s",
+            Unit::StepsPerSecond => " steps/s",
             Unit::Times => " ×",
         })
     }
