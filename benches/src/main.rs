@@ -9,6 +9,7 @@ mod browser;
 mod checkpoints;
 mod commands;
 mod edits;
+mod engine;
 mod machine;
 mod memory;
 mod place;
@@ -59,6 +60,7 @@ fn main() -> anyhow::Result<()> {
         ("search", search::measure),
         ("edits", edits::measure),
         ("steps", steps::measure),
+        ("engine", engine::measure),
         ("append", append::measure),
         ("checkpoints", checkpoints::measure),
         ("memory", memory::measure),

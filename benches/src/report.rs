@@ -25,8 +25,10 @@ pub(crate) enum Unit {
     Milliseconds,
     Microseconds,
     Megabytes,
+    Kilobytes,
     EventsPerSecond,
     PerSecond,
+    StepsPerSecond,
     /// So many times something else.
     Times,
 }
@@ -87,8 +89,10 @@ impl fmt::Display for Amount {
             Unit::Milliseconds => " ms",
             Unit::Microseconds => " µs",
             Unit::Megabytes => " MB",
+            Unit::Kilobytes => " KB",
             Unit::EventsPerSecond => " events/s",
             Unit::PerSecond => " /s",
+            Unit::StepsPerSecond => " steps/s",
             Unit::Times => " ×",
         })
     }

@@ -17,6 +17,8 @@ mod layers;
 mod mcp;
 #[path = "it/models.rs"]
 mod models;
+#[path = "it/old_logs.rs"]
+mod old_logs;
 #[path = "it/plan.rs"]
 mod plan;
 #[path = "it/sandbox.rs"]
@@ -27,6 +29,10 @@ mod sandbox_network;
 mod serve;
 #[path = "it/skills.rs"]
 mod skills;
+#[path = "it/source_rules.rs"]
+mod source_rules;
+#[path = "it/start_path.rs"]
+mod start_path;
 #[path = "it/users.rs"]
 mod users;
 #[path = "it/workspace_names.rs"]

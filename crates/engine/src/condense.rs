@@ -178,7 +178,6 @@ impl Summary {
     fn plan(&self, view: &View, pressure: Pressure) -> Option<Plan> {
         let limit = [pressure.limit, self.max_tokens].into_iter().flatten().min();
         let pressure = Pressure { limit, ..pressure };
-        let events: usize = view.entries().iter().map(|entry| entry.events.len()).sum();
         let style = Some(if self.structured {
             Style::Sections
         } else {
@@ -187,7 +186,8 @@ impl Summary {
         if pressure.is_on(view) {
             return forget(view, self.keep_first, Tail::Half(pressure.room(view)), style);
         }
-        let max_events = self.max_events.filter(|max| events > *max)?;
+        let events = || -> usize { view.entries().iter().map(|entry| entry.events.len()).sum() };
+        let max_events = self.max_events.filter(|max| events() > *max)?;
         let tail = (max_events / 2).saturating_sub(self.keep_first + 1);
         forget(view, self.keep_first, Tail::Events(tail), style)
     }

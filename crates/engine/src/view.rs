@@ -20,6 +20,8 @@ use crate::turn;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct View {
     entries: Vec<Entry>,
+    /// Of all entries together, so that a step need not count them.
+    tokens: u64,
     batch: Option<Batch>,
     waiting: Vec<Entry>,
     /// The user's messages since the last reply, and where they stand.
@@ -110,7 +112,7 @@ impl View {
 
     /// About how many tokens all of it is.
     pub(crate) fn tokens(&self) -> u64 {
-        self.entries.iter().map(|entry| entry.tokens).sum()
+        self.tokens
     }
 
     /// Whether something was said that the model can only see after the results that are still to come.
@@ -127,6 +129,7 @@ impl View {
             .map(|(_, index)| *index);
         if let Some(first) = late.min() {
             self.waiting.extend(self.entries.drain(first..));
+            self.recount();
         }
     }
 
@@ -176,6 +179,7 @@ impl View {
         {
             return;
         }
+        self.tokens += prompt.tokens;
         self.entries.insert(0, prompt);
         self.fresh.iter_mut().for_each(|(_, index)| *index += 1);
         if let Some(batch) = &mut self.batch {
@@ -197,11 +201,26 @@ impl View {
             self.fresh.push((event.id.clone(), self.entries.len()));
         }
         if !is_empty {
-            self.entries.push(Entry::new(&event.id, message));
+            self.push(Entry::new(&event.id, message));
         }
         if is_reply && self.batch.is_none() {
-            self.entries.append(&mut self.waiting);
+            self.release_waiting();
         }
+    }
+
+    fn push(&mut self, entry: Entry) {
+        self.tokens += entry.tokens;
+        self.entries.push(entry);
+    }
+
+    fn release_waiting(&mut self) {
+        for entry in std::mem::take(&mut self.waiting) {
+            self.push(entry);
+        }
+    }
+
+    fn recount(&mut self) {
+        self.tokens = self.entries.iter().map(|entry| entry.tokens).sum();
     }
 
     fn add_call(&mut self, event: &EventId, action: &ActionEvent, taken: &HashSet<String>) {
@@ -217,24 +236,23 @@ impl View {
             .filter(|batch| batch.response == action.llm_response_id)
             && let Some(entry) = self.entries.get_mut(batch.index)
         {
+            let before = entry.tokens;
             entry.events.push(event.clone());
             entry.change(|reply| {
                 reply.content.extend(action.thought.iter().cloned());
                 reply.tool_calls.get_or_insert_default().push(call);
             });
+            self.tokens = self.tokens + entry.tokens - before;
             batch.open.push(id);
             return;
         }
         // Only a log that was damaged has calls left open here.
         if let Some(batch) = self.batch.take() {
-            let lost = || vec![Content::text("[The result of this call is lost.]")];
-            self.entries.extend(
-                batch
-                    .open
-                    .iter()
-                    .map(|id| Entry::of(Vec::new(), tool_message(&id.shown, lost()))),
-            );
-            self.entries.append(&mut self.waiting);
+            for id in batch.open {
+                let lost = vec![Content::text("[The result of this call is lost.]")];
+                self.push(Entry::of(Vec::new(), tool_message(&id.shown, lost)));
+            }
+            self.release_waiting();
         }
         let mut reply = Message::new(Role::Assistant, action.thought.clone());
         reply.reasoning_content.clone_from(&action.reasoning_content);
@@ -248,7 +266,7 @@ impl View {
             index: self.entries.len(),
             open: vec![id],
         });
-        self.entries.push(Entry::new(event, reply));
+        self.push(Entry::new(event, reply));
     }
 
     /// The first result of a call counts; any other is ignored.
@@ -258,10 +276,11 @@ impl View {
             return;
         };
         let id = batch.open.remove(position);
-        self.entries.push(Entry::new(event, message(&id.shown)));
-        if batch.open.is_empty() {
+        let is_last = batch.open.is_empty();
+        self.push(Entry::new(event, message(&id.shown)));
+        if is_last {
             self.batch = None;
-            self.entries.append(&mut self.waiting);
+            self.release_waiting();
         }
     }
 
@@ -282,6 +301,7 @@ impl View {
             kept.insert(position, Entry::new(&id, summary_message(summary)));
         }
         self.entries = kept;
+        self.recount();
         self.fresh.clear();
         self.find_batch();
     }
@@ -299,6 +319,7 @@ impl View {
         {
             entry.change(|result| result.content = vec![Content::text(condense::MASKED)]);
         }
+        self.recount();
     }
 
     /// Entries have moved: where the open batch stands now.

@@ -1,6 +1,8 @@
 //! The engine with a real store, a real executor, a real shell, and scripted models.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "it/bounds.rs"]
+mod bounds;
 #[path = "it/calls.rs"]
 mod calls;
 #[path = "it/confirmation.rs"]

@@ -32,7 +32,7 @@ fn program() -> &'static Path {
 
 /// What a machine that can run the component gives. Elsewhere the test is skipped, which `scripts/test` tells at the
 /// end; where nothing may be skipped it fails.
-fn or_skip<T>(started: Result<T, String>) -> Option<T> {
+pub(crate) fn or_skip<T>(started: Result<T, String>) -> Option<T> {
     match started {
         Ok(server) => Some(server),
         Err(why) => {

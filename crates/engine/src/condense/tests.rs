@@ -95,6 +95,8 @@ fn long_results_are_masked_first_and_the_newest_stay() {
     };
     view.mask(&mask);
     assert!(view.tokens() < before / 2, "{} of {before}", view.tokens());
+    let counted: u64 = view.entries().iter().map(|entry| entry.tokens).sum();
+    assert_eq!(view.tokens(), counted);
     let last = view.entries().last().unwrap();
     assert!(last.tokens > 900, "the newest result stays");
     assert_eq!(view.entries().len(), 42, "nothing is forgotten");
@@ -128,6 +130,8 @@ fn a_summary_comes_when_there_is_nothing_to_mask_and_keeps_calls_with_their_resu
     };
     view.apply(&event("c", Source::Environment, condensation), &HashSet::new());
     assert!(view.tokens() <= before / 2 + 100);
+    let counted: u64 = view.entries().iter().map(|entry| entry.tokens).sum();
+    assert_eq!(view.tokens(), counted);
     let roles: Vec<_> = view
         .entries()
         .iter()

@@ -36,7 +36,7 @@ use player::Player;
 use scene::Scene;
 
 /// Seeds that every run of the tests plays.
-const SEEDS: u64 = 3_000;
+const SEEDS: u64 = 2_000;
 
 /// Plays one seed: what went wrong, and the story up to there.
 fn play(seed: u64) -> (Option<String>, String) {
