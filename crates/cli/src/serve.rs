@@ -9,6 +9,7 @@ use anyhow::Context;
 use deft_llm::Model;
 use deft_server::{Composition, Config, Demo, KeyOrigin, Offer, Place, Server};
 use deft_types::ConversationId;
+use deft_workspace::WorkspaceName;
 use serde_json::Value;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -18,6 +19,7 @@ use crate::compose;
 use crate::demo;
 use crate::exit::{Exit, UsageError};
 use crate::settings::{Settings, Surroundings};
+use crate::workspace;
 
 /// Serves until it is told to stop.
 pub(crate) async fn serve(args: Serve) -> anyhow::Result<Exit> {
@@ -97,6 +99,15 @@ struct Parts {
 impl Composition for Parts {
     fn model(&self, llm: &Value) -> Result<Arc<dyn Model>, String> {
         client_model::open(llm, &self.settings).map_err(|error| crate::output::one_sentence(&error))
+    }
+
+    fn resolve(&self, name: WorkspaceName) -> Result<String, String> {
+        if let WorkspaceName::Local(_) = name {
+            // The sandbox is whoever started the server's to give up.
+            return Err("This server does not give up the sandbox for a client: name a path".to_owned());
+        }
+        let name = workspace::resolve(name).map_err(|error| crate::output::one_sentence(&error))?;
+        Ok(workspace::kept(&name))
     }
 
     fn place(&self, id: ConversationId, root: &Path) -> Result<Place, String> {

@@ -23,7 +23,7 @@ use deft_llm::Model;
 use deft_store::{Owner, StoreError};
 use deft_tools::{Tool, Toolbox};
 use deft_types::{ConversationId, EventId, Message};
-use deft_workspace::Workspace;
+use deft_workspace::{Workspace, WorkspaceName};
 use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use uuid::Uuid;
@@ -32,7 +32,7 @@ use crate::agent::Agent;
 use crate::catalog::{Catalog, Described};
 use crate::composition::{Composition, Unopened};
 use crate::failure::Failure;
-use crate::request::StartRequest;
+use crate::request::{StartRequest, Wanted};
 use crate::resident::{Farewell, Resident, Running};
 use crate::secrets::secrets_of;
 
@@ -98,9 +98,14 @@ impl Conversations {
             Some(_) => Some(self.place_to_run()?), // nothing is stored where there is none
             None => None,
         };
-        let root = self.current_dir.join(&request.working_dir);
-        make_directory(&root).await?;
-        let workspace = root.display().to_string();
+        let workspace = match request.place {
+            Wanted::Directory(directory) => {
+                let root = self.current_dir.join(directory);
+                make_directory(&root).await?;
+                root.display().to_string()
+            }
+            Wanted::Named(name) => self.composition.resolve(name).map_err(Failure::refused)?,
+        };
         let created = self
             .catalog
             .create(id, workspace, &request.kept, &request.tags)
@@ -267,7 +272,7 @@ impl Conversations {
             model,
             model_name: described.agent.model().to_owned(),
             workspace: place.workspace,
-            directory: described.record.workspace.clone(),
+            directory: root_of(&described.record.workspace).display().to_string(),
             tools: place.tools.into_iter().filter(|tool| agent.wants(tool)).collect(),
             host,
             models: None,
@@ -324,6 +329,12 @@ impl Conversations {
     fn residents(&self) -> MutexGuard<'_, HashMap<ConversationId, Arc<Resident>>> {
         self.residents.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Where the files of a workspace are, as its tools and clients see it.
+pub(crate) fn root_of(workspace: &str) -> PathBuf {
+    let name = workspace.parse::<WorkspaceName>();
+    name.map_or_else(|_| PathBuf::from(workspace), |name| name.root())
 }
 
 fn limits(described: &Described) -> Limits {

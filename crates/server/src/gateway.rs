@@ -10,7 +10,7 @@ use uuid::Uuid;
 use crate::app::App;
 use crate::failure::Failure;
 use crate::launch::{PROFILES, model_profile};
-use crate::request::StartRequest;
+use crate::request::{StartRequest, Wanted};
 use crate::resident::Resident;
 use crate::settings::{agent_of, completed_agent};
 
@@ -87,7 +87,7 @@ impl Exchange {
         let request = StartRequest {
             id: Some(id),
             parent: None,
-            working_dir,
+            place: Wanted::Directory(working_dir),
             initial_message: None,
             tags: Map::from_iter([("source".to_owned(), "gateway".into())]),
             kept: kept.as_object().cloned().unwrap_or_default(),

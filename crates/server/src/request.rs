@@ -2,6 +2,7 @@
 
 use deft_engine::ClientToolSpec;
 use deft_types::{ConfirmationPolicy, Content, ConversationId, Message, Role, SecurityAnalyzer};
+use deft_workspace::{WorkspaceName, WorkspaceNameError};
 use serde::Deserialize as _;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -21,7 +22,7 @@ const DEFAULT_ITERATIONS: u64 = 500;
 pub(crate) struct StartRequest {
     pub(crate) id: Option<ConversationId>,
     pub(crate) parent: Option<ConversationId>,
-    pub(crate) working_dir: String,
+    pub(crate) place: Wanted,
     pub(crate) initial_message: Option<Message>,
     pub(crate) tags: Map<String, Value>,
     /// The whole of it, with the agent complete and without the message.
@@ -32,12 +33,9 @@ impl StartRequest {
     /// Reads and checks it.
     pub(crate) fn read(body: &Value) -> Result<Self, Failure> {
         let fields = object(body)?;
-        let working_dir = match fields.get("workspace") {
+        let place = match fields.get("workspace") {
             None => return Err(Issue::missing(&["body", "workspace"], body).into()),
-            Some(workspace) => match workspace.get("working_dir") {
-                Some(Value::String(directory)) if !directory.is_empty() => directory.clone(),
-                _ => return Err(Issue::missing(&["body", "workspace", "working_dir"], workspace).into()),
-            },
+            Some(workspace) => Wanted::read(workspace)?,
         };
         let agent = agent_of(body, fields)?;
         if let Some(runtime) = given(fields, "conversation_runtime").filter(|runtime| *runtime != "local") {
@@ -67,14 +65,61 @@ impl StartRequest {
         kept.remove("initial_message");
         kept.insert("agent".to_owned(), agent.stored().clone());
         kept.insert("max_iterations".to_owned(), iterations);
+        kept.insert("workspace".to_owned(), place.told(&fields["workspace"]));
         Ok(Self {
             id: id_of(fields, "conversation_id")?,
             parent: id_of(fields, "parent_conversation_id")?,
-            working_dir,
+            place,
             initial_message,
             tags,
             kept,
         })
+    }
+}
+
+/// Where a client wants a conversation to work.
+pub(crate) enum Wanted {
+    /// In a directory of this machine.
+    Directory(String),
+    /// In a workspace of another kind.
+    Named(WorkspaceName),
+}
+
+impl Wanted {
+    /// Reads the contract's form, or ours: a name, or an object whose `kind` is one of ours.
+    fn read(sent: &Value) -> Result<Self, Failure> {
+        let refused = |error: WorkspaceNameError| Failure::refused(error.to_string());
+        // The contract's kinds are written with a capital letter.
+        let is_ours = sent["kind"]
+            .as_str()
+            .is_some_and(|kind| kind.starts_with(char::is_lowercase));
+        match sent.get("working_dir") {
+            Some(Value::String(directory)) if !directory.is_empty() => Ok(Self::Directory(directory.clone())),
+            None if sent.is_string() || is_ours => {
+                WorkspaceName::from_json(sent).map(Self::from).map_err(refused)
+            }
+            _ => Err(Issue::missing(&["body", "workspace", "working_dir"], sent).into()),
+        }
+    }
+
+    /// As clients of the contract see it, who know directories alone.
+    fn told(&self, sent: &Value) -> Value {
+        match self {
+            Self::Directory(_) if sent.is_object() => sent.clone(),
+            Self::Directory(directory) => json!({"working_dir": directory, "kind": "LocalWorkspace"}),
+            Self::Named(name) => {
+                json!({"working_dir": name.root(), "kind": "LocalWorkspace", "name": name})
+            }
+        }
+    }
+}
+
+impl From<WorkspaceName> for Wanted {
+    fn from(name: WorkspaceName) -> Self {
+        match name {
+            WorkspaceName::Sandbox(path) => Self::Directory(path.display().to_string()),
+            other => Self::Named(other),
+        }
     }
 }
 

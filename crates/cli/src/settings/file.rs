@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
+use deft_workspace::WorkspaceName;
 use toml::de::{DeTable, DeValue};
 
 use super::key::{KEYS, Key};
@@ -14,6 +15,8 @@ use super::{FileOwner, SettingsError, Source};
 
 /// The longest file that is read.
 const MAX_BYTES: u64 = 64 * 1024;
+/// The setting that may be a table.
+const WORKSPACE: &str = "workspace";
 /// The table that holds a table for each MCP server.
 const MCP_SERVERS: &str = "mcpServers";
 /// The table that holds a table for each named model.
@@ -98,7 +101,8 @@ pub(super) fn read(path: &Path, owner: FileOwner) -> Result<Content, SettingsErr
                 hint: hint(name),
             });
         };
-        let Some(text) = scalar(value.get_ref(), key.shape) else {
+        let typed = (name == WORKSPACE).then(|| typed_workspace(&text)).flatten();
+        let Some(text) = typed.or_else(|| scalar(value.get_ref(), key.shape)) else {
             return Err(SettingsError::WrongValue {
                 place: place(line),
                 key: key.name,
@@ -137,6 +141,17 @@ fn content(path: &Path) -> Result<String, SettingsError> {
         return Err(unfit());
     }
     String::from_utf8(bytes).map_err(|_| unfit())
+}
+
+/// The name of a workspace that stands in the file as a table.
+fn typed_workspace(text: &str) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct WorkspaceOnly {
+        workspace: serde_json::Value,
+    }
+    let only: WorkspaceOnly = toml::from_str(text).ok()?;
+    let table = only.workspace.is_object().then_some(only.workspace)?;
+    WorkspaceName::from_json(&table).ok().map(|name| name.to_string())
 }
 
 /// The text of a value of the right shape.
