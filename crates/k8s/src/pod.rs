@@ -75,13 +75,13 @@ struct Container {
 #[derive(Debug, Default, Deserialize)]
 struct State {
     running: Option<serde_json::Value>,
-    waiting: Option<Reason>,
-    terminated: Option<Reason>,
+    waiting: Option<Why>,
+    terminated: Option<Why>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Reason {
+struct Why {
     reason: Option<String>,
     message: Option<String>,
     exit_code: Option<i64>,
@@ -151,12 +151,10 @@ impl Pod {
         }
     }
 
-    fn ended(&self) -> Option<&Reason> {
+    fn ended(&self) -> Option<&Why> {
         let containers = self.status.container_statuses.iter();
-        let containers = containers.chain(&self.status.init_container_statuses);
-        containers
-            .filter_map(|container| container.state.terminated.as_ref())
-            .next()
+        let mut containers = containers.chain(&self.status.init_container_statuses);
+        containers.find_map(|container| container.state.terminated.as_ref())
     }
 
     /// Why it will never run as it is, if that can be seen.

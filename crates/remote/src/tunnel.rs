@@ -117,15 +117,15 @@ async fn bring(server: &AgentServer, places: &Places, program: &[u8]) -> Result<
     let new = format!("{path}.{}", Uuid::new_v4().simple());
     server.upload(&new, program).await?;
     // It is in its place only when all of it has arrived.
-    let place = format!("chmod 700 {0} && mv -f {0} {1}", quote(&new), quote(path));
-    let placed = server
-        .run("put our program in its place", &place, COMMAND_LIMIT)
+    let script = format!("chmod 700 {0} && mv -f {0} {1}", quote(&new), quote(path));
+    let moved = server
+        .run("put our program in its place", &script, COMMAND_LIMIT)
         .await?;
-    match placed.exit_code {
+    match moved.exit_code {
         Some(0) => Ok(()),
         _ => Err(server
             .http
-            .broken("put our program in its place", &placed.stderr())),
+            .broken("put our program in its place", &moved.stderr())),
     }
 }
 

@@ -32,9 +32,10 @@ use crate::agent::Agent;
 use crate::catalog::{Catalog, Described};
 use crate::composition::{Composition, Unopened};
 use crate::failure::Failure;
-use crate::request::{StartRequest, Wanted};
+use crate::request::StartRequest;
 use crate::resident::{Farewell, Resident, Running};
 use crate::secrets::secrets_of;
+use crate::wanted::Wanted;
 
 /// How long a conversation may take to end what it is doing when it is deleted or the server stops.
 const CLOSE_LIMIT: Duration = Duration::from_secs(10);

@@ -10,9 +10,10 @@ use uuid::Uuid;
 use crate::app::App;
 use crate::failure::Failure;
 use crate::launch::{PROFILES, model_profile};
-use crate::request::{StartRequest, Wanted};
+use crate::request::StartRequest;
 use crate::resident::Resident;
 use crate::settings::{agent_of, completed_agent};
+use crate::wanted::Wanted;
 
 /// What stands before the name of a model.
 const PREFIX: &str = "openhands_";

@@ -39,6 +39,7 @@ mod sockets;
 mod summary;
 mod validation;
 mod vault;
+mod wanted;
 mod wire;
 mod zip;
 

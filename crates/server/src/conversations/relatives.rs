@@ -13,7 +13,8 @@ use uuid::Uuid;
 use super::Conversations;
 use crate::catalog::field;
 use crate::failure::Failure;
-use crate::request::{StartRequest, Wanted};
+use crate::request::StartRequest;
+use crate::wanted::Wanted;
 
 /// A copy that a client wants.
 pub(crate) struct ForkRequest {

@@ -29,11 +29,11 @@ impl WorkspaceName {
                 format!("{kind}:{image}{}", options(&mut fields))
             }
             Some("ssh") => {
-                let mut part = |name| take(&mut fields, name);
-                let host = part("host").ok_or_else(|| wrong("`host` is missing"))?;
-                let path = part("path").ok_or_else(|| wrong("`path` is missing"))?;
-                let user = part("user").map_or_else(String::new, |user| format!("{user}@"));
-                let port = part("port").map_or_else(String::new, |port| format!(":{port}"));
+                let mut given = |name| take(&mut fields, name);
+                let host = given("host").ok_or_else(|| wrong("`host` is missing"))?;
+                let path = given("path").ok_or_else(|| wrong("`path` is missing"))?;
+                let user = given("user").map_or_else(String::new, |user| format!("{user}@"));
+                let port = given("port").map_or_else(String::new, |port| format!(":{port}"));
                 let host = if host.contains(':') {
                     format!("[{host}]")
                 } else {
