@@ -15,6 +15,20 @@ fn script() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/servers/kubernetes.sh")
 }
 
+fn run_script(what: &str, arguments: &[String]) -> io::Result<()> {
+    let output = Command::new("bash")
+        .arg(script())
+        .arg(what)
+        .args(arguments)
+        .output()?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(io::Error::other(
+        String::from_utf8_lossy(&output.stderr).into_owned(),
+    ))
+}
+
 impl Kubernetes {
     /// Starts it with images, each a name and a directory with its root; or tells why this machine cannot.
     pub(crate) fn start(images: &[(&str, &Path)]) -> Result<Self, String> {
@@ -35,26 +49,12 @@ impl Kubernetes {
         let alone = File::create(place.join("lock"))?;
         alone.lock()?; // another run of the tests may be at work
         let cluster = Self { run, _alone: alone };
-        cluster.script("stop", &[])?; // what a run that was killed left behind
+        run_script("stop", &[])?; // what a run that was killed left behind
         let images = images
             .iter()
             .map(|(name, root)| format!("{name}={}", root.display()));
-        cluster.script("start", &images.collect::<Vec<_>>())?;
+        run_script("start", &images.collect::<Vec<_>>())?;
         Ok(cluster)
-    }
-
-    fn script(&self, what: &str, arguments: &[String]) -> io::Result<()> {
-        let output = Command::new("bash")
-            .arg(script())
-            .arg(what)
-            .args(arguments)
-            .output()?;
-        if output.status.success() {
-            return Ok(());
-        }
-        Err(io::Error::other(
-            String::from_utf8_lossy(&output.stderr).into_owned(),
-        ))
     }
 
     pub(crate) fn kubeconfig(&self) -> PathBuf {
@@ -89,6 +89,6 @@ impl Kubernetes {
 
 impl Drop for Kubernetes {
     fn drop(&mut self) {
-        let _ = self.script("stop", &[]);
+        let _ = run_script("stop", &[]);
     }
 }

@@ -9,7 +9,7 @@ const CONTRACT: &str = include_str!("../data/contract_paths.txt");
 const NOT_OURS: [(&str, &str); 0] = [];
 
 /// What we have and the contract has not, and why.
-const ONLY_OURS: [(&str, &str); 9] = [
+const ONLY_OURS: [(&str, &str); 10] = [
     ("GET /api/app", "what our own app offers to begin with"),
     (
         "POST /api/app/demo",

@@ -22,10 +22,9 @@ const OWNER: &str = "tests";
 
 struct Pod(PodWorkspace);
 
-impl Pod {
-    fn executors(&self) -> Vec<u32> {
-        processes("/.deft/deft executor serve")
-    }
+/// Nothing else on this machine has our program there.
+fn executors() -> Vec<u32> {
+    processes("/.deft/deft executor serve")
 }
 
 impl Kind for Pod {
@@ -38,7 +37,7 @@ impl Kind for Pod {
     }
 
     fn kill_executor(&self) {
-        kill(&self.executors());
+        kill(&executors());
     }
 
     fn remove(&self) -> BoxFuture<'_, ()> {
@@ -46,7 +45,7 @@ impl Kind for Pod {
     }
 
     fn is_alive(&self) -> bool {
-        !self.executors().is_empty()
+        !executors().is_empty()
     }
 }
 
@@ -130,7 +129,7 @@ async fn each_failure_has_its_own_words(kubernetes: &Kubernetes, cluster: &Clust
     let files = tempfile::tempdir().unwrap();
     volume(kubernetes, "third", files.path());
     let mut unknown = pod(cluster, "third");
-    unknown.image = "localhost/none:1".to_owned();
+    unknown.image = "localhost/none:1".into();
     let missing = unknown.open().await.err().unwrap().to_string();
     assert!(
         missing.contains("no image 'localhost/none:1'") && missing.contains("?pull_secret="),

@@ -63,15 +63,15 @@ pub(super) async fn a_conversation_of_the_server_works_in_a_container(engine: &D
 
 #[test]
 fn a_conversation_of_the_server_works_on_another_machine() {
-    let Some(server) = or_skip(Sshd::start()) else {
+    let Some(machine) = or_skip(Sshd::start()) else {
         return;
     };
     let home = Home::new();
     let files = tempfile::tempdir().unwrap();
-    let config = server.path("config").display().to_string();
+    let config = machine.path("config").display().to_string();
     let served = Served::start(&home, &[("SESSION_API_KEY", KEY), ("DEFT_SSH_CONFIG", &config)]);
     let path = files.path().display().to_string();
-    let typed = json!({"kind": "ssh", "host": "127.0.0.1", "port": server.port, "path": path});
+    let typed = json!({"kind": "ssh", "host": "127.0.0.1", "port": machine.port, "path": path});
     let id = works_in(&served, &typed, files.path(), &path);
     end(&format!("run/{}", id.replace('-', "")));
 }
