@@ -7,7 +7,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, ensure};
 use deft_engine::{
-    Conversation, ExecutorFate, Limits, Memory, Outfit, Parts, Point, RealWorld, Safety, World, load,
+    Conversation, ExecutorFate, Extensions, Limits, Memory, Outfit, Parts, Point, RealWorld, Safety,
+    Supervision, World, load,
 };
 use deft_llm::{Delta, FinishReason, Model, ModelError, ModelProfile, Request, Usage};
 use deft_store::{NewConversation, Options, Owner, SqliteStore, Store};
@@ -227,6 +228,7 @@ async fn begin(
             created_at: SystemTime::now(),
             workspace: String::new(),
             settings: serde_json::Value::Null,
+            owner: None,
         })
         .await?;
     open(store, place, deft, tools, id, steps, world).await
@@ -258,11 +260,13 @@ async fn open(
             max_steps: u32::MAX,
             parallel_calls: 8,
             stuck_detection: false, // the same thought again and again is the point
-            max_cost: None,
+            ..Limits::default()
         },
         safety: Safety::default(),
         memory: Memory::default(),
         outfit: Outfit::default(),
+        extensions: Extensions::default(),
+        supervision: Supervision::default(),
     });
     Ok(opened.await?)
 }

@@ -5,7 +5,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -126,21 +126,7 @@ impl Dockerd {
             return Ok(());
         }
         let root = tempfile::tempdir()?;
-        for directory in ["bin", "etc", "proc", "tmp"] {
-            fs::create_dir(root.path().join(directory))?;
-        }
-        symlink("bash", root.path().join("bin/sh"))?;
-        for name in PROGRAMS {
-            let program = find(name).ok_or_else(|| io::Error::other(format!("there is no `{name}`")))?;
-            fs::copy(&program, root.path().join("bin").join(name))?;
-            let needed = Command::new("ldd").arg(&program).output()?;
-            let needed = String::from_utf8_lossy(&needed.stdout).into_owned();
-            for library in needed.split_whitespace().filter(|word| word.starts_with('/')) {
-                let place = root.path().join(library.trim_start_matches('/'));
-                fs::create_dir_all(place.parent().unwrap_or(root.path()))?;
-                fs::copy(library, place)?;
-            }
-        }
+        image_root(root.path())?;
         let tar = Command::new("tar")
             .arg("-C")
             .arg(root.path())
@@ -166,6 +152,27 @@ impl Drop for Dockerd {
             std::thread::sleep(Duration::from_millis(20));
         }
     }
+}
+
+/// Puts into a directory what is in the image.
+pub(crate) fn image_root(root: &Path) -> io::Result<()> {
+    fs::set_permissions(root, fs::Permissions::from_mode(0o755))?;
+    for directory in ["bin", "etc", "proc", "tmp"] {
+        fs::create_dir(root.join(directory))?;
+    }
+    symlink("bash", root.join("bin/sh"))?;
+    for name in PROGRAMS {
+        let program = find(name).ok_or_else(|| io::Error::other(format!("there is no `{name}`")))?;
+        fs::copy(&program, root.join("bin").join(name))?;
+        let needed = Command::new("ldd").arg(&program).output()?;
+        let needed = String::from_utf8_lossy(&needed.stdout).into_owned();
+        for library in needed.split_whitespace().filter(|word| word.starts_with('/')) {
+            let place = root.join(library.trim_start_matches('/'));
+            fs::create_dir_all(place.parent().unwrap_or(root))?;
+            fs::copy(library, place)?;
+        }
+    }
+    Ok(())
 }
 
 /// Where a program is.

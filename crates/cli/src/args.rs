@@ -62,7 +62,7 @@ pub(crate) enum Command {
     /// The settings in force, and where each comes from
     Config(Listing),
     /// What this machine offers, and what to do about what it lacks
-    Doctor(Listing),
+    Doctor(Doctor),
     /// The process that runs tools beside the files (started by Deft itself)
     #[command(subcommand, hide = true)]
     Executor(Executor),
@@ -158,6 +158,15 @@ pub(crate) struct Listing {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) flags: Flags,
+}
+
+#[derive(Args)]
+pub(crate) struct Doctor {
+    /// Also ask for this workspace: ssh:…, docker:…, k8s:…, remote:… [default: the one that is set]
+    #[arg(short, long, value_name = "NAME")]
+    pub(crate) workspace: Option<WorkspaceName>,
+    #[command(flatten)]
+    pub(crate) listing: Listing,
 }
 
 #[derive(Args)]
@@ -362,6 +371,39 @@ pub(crate) enum Executor {
         #[arg(long, default_value_t = 20)]
         wait: u64,
     },
+    /// Copy this program to another place, where it can be run
+    Install {
+        /// The file
+        to: PathBuf,
+    },
+    /// Hold a connection to the executor of a directory, for `send` and `receive`
+    Relay(ExecutorRelay),
+    /// Bring bytes to the executor of a relay
+    Send {
+        /// The relay's directory
+        #[arg(long, value_name = "DIR")]
+        link: PathBuf,
+        /// The bytes, as base64
+        bytes: String,
+    },
+    /// Print, as base64, what the executor of a relay says next; nothing if it is silent for long, or `end`
+    Receive {
+        /// The relay's directory
+        #[arg(long, value_name = "DIR")]
+        link: PathBuf,
+    },
+}
+
+#[derive(Args)]
+pub(crate) struct ExecutorRelay {
+    /// The relay's own directory
+    #[arg(long, value_name = "DIR")]
+    pub(crate) link: PathBuf,
+    /// Start no executor
+    #[arg(long)]
+    pub(crate) only_join: bool,
+    #[command(flatten)]
+    pub(crate) place: ExecutorPlace,
 }
 
 #[derive(Args)]

@@ -1,5 +1,7 @@
 //! `deft doctor`: what this machine offers, and what to do about what it lacks.
 
+mod places;
+
 use std::env;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -8,7 +10,7 @@ use deft_workspace::sandbox::{Machine, Plan, Tier};
 use rustix::fs::statvfs;
 use serde::Serialize;
 
-use crate::args::Listing;
+use crate::args::Doctor;
 use crate::exit::Exit;
 use crate::output::{Style, check_line};
 use crate::settings::{Settings, Surroundings};
@@ -37,10 +39,13 @@ pub(crate) enum State {
     Bad,
 }
 
-pub(crate) fn doctor(args: &Listing) -> anyhow::Result<Exit> {
+pub(crate) async fn doctor(args: &Doctor) -> anyhow::Result<Exit> {
+    let asked = args.workspace.as_ref();
+    let args = &args.listing;
     let surroundings = Surroundings::of_this_process()?;
     let settings = Settings::load(&args.flags, &surroundings, &surroundings.current_dir)?;
-    let checks = checks(&settings, &surroundings.current_dir);
+    let mut checks = checks(&settings, &surroundings.current_dir);
+    checks.extend(places::checks(asked, &settings).await);
     let mut out = std::io::stdout().lock();
     if args.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&checks)?)?;
@@ -87,7 +92,6 @@ fn checks(settings: &Settings, here: &Path) -> Vec<Check> {
             State::Missing,
             "needed for workspaces on other machines: install openssh-client",
         ),
-        engines(&machine),
         space(&settings.data_dir.value),
         proxies(),
     ]);
@@ -143,22 +147,6 @@ fn program(name: &'static str, without: State, hint: &str) -> Check {
             state: without,
             text: format!("not found; {hint}"),
         },
-    }
-}
-
-fn engines(machine: &Machine) -> Check {
-    let sockets: Vec<String> = machine
-        .engine_sockets
-        .iter()
-        .map(|path| path.display().to_string())
-        .collect();
-    if sockets.is_empty() {
-        missing(
-            "containers",
-            "no socket of Docker or Podman that you may use: start one, and join its group (docker) or enable podman.socket",
-        )
-    } else {
-        good("containers", sockets.join(", "))
     }
 }
 

@@ -1,12 +1,17 @@
 //! `deft executor`: the process that runs tools beside the files.
 
+use std::fs::Permissions;
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context;
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use deft_executor::Executor;
 use deft_executor::daemon::Daemon;
+use deft_executor::relay::{self, Received, Relay};
 use deft_tools::{TerminalOptions, ToolContext};
 use deft_workspace::sandbox::Launch;
 use deft_workspace::{LocalWorkspace, Stream, Workspace};
@@ -14,7 +19,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinSet;
 
-use crate::args::{ExecutorPlace, ExecutorServe};
+use crate::args::{ExecutorPlace, ExecutorRelay, ExecutorServe};
 use crate::toolbox::toolbox;
 
 /// What the process outside adds to its own arguments for the one inside.
@@ -91,15 +96,64 @@ fn announce_ready() -> std::io::Result<()> {
 
 /// Carries bytes between our standard streams and the executor, which is started if it does not run.
 pub(crate) async fn attach(place: ExecutorPlace) -> anyhow::Result<()> {
-    let workspace = LocalWorkspace {
+    carry(local(place)?.open().await?).await;
+    Ok(())
+}
+
+fn local(place: ExecutorPlace) -> std::io::Result<LocalWorkspace> {
+    Ok(LocalWorkspace {
         program: std::env::current_exe()?,
         root: place.workspace,
         directory: place.directory,
         linger: Duration::from_secs(place.linger),
         quiet_limit: Duration::from_secs(place.quiet_limit),
         sandbox: None,
+    })
+}
+
+/// Copies this program to where an executor will be started, with a home for it beside.
+pub(crate) fn install(to: &Path) -> anyhow::Result<()> {
+    let failed = || format!("cannot install this program as {}", to.display());
+    std::fs::copy("/proc/self/exe", to).with_context(failed)?;
+    std::fs::set_permissions(to, Permissions::from_mode(0o755)).with_context(failed)?;
+    std::fs::create_dir_all(to.with_file_name("home")).with_context(failed)
+}
+
+/// Holds a connection to the executor for commands that carry bytes to it and from it.
+pub(crate) async fn relay(args: ExecutorRelay) -> anyhow::Result<()> {
+    let relay = Relay::bind(&args.link)?;
+    let workspace = local(args.place)?;
+    let opened = if args.only_join {
+        workspace
+            .find()
+            .await
+            .ok_or_else(|| "no executor runs".to_owned())
+    } else {
+        workspace.open().await.map_err(|error| error.to_string())
     };
-    carry(workspace.open().await?).await;
+    match opened {
+        Ok(stream) => relay.serve(stream).await,
+        Err(reason) => relay.refuse(&reason).await,
+    }
+    Ok(())
+}
+
+/// Brings bytes to the executor of a relay.
+pub(crate) async fn send(link: &Path, bytes: &str) -> anyhow::Result<()> {
+    let bytes = BASE64_STANDARD
+        .decode(bytes)
+        .context("the bytes are not base64")?;
+    Ok(relay::send(link, &bytes).await?)
+}
+
+/// Prints what the executor of a relay says next.
+pub(crate) async fn receive(link: &Path) -> anyhow::Result<()> {
+    let text = match relay::receive(link).await? {
+        Received::Bytes(bytes) => BASE64_STANDARD.encode(bytes),
+        Received::Nothing => String::new(),
+        Received::End => "end".to_owned(),
+    };
+    writeln!(std::io::stdout().lock(), "{text}")?;
     Ok(())
 }
 

@@ -67,13 +67,21 @@ fn main() -> ExitCode {
         Command::Skills(args) => while_read(wait(skills::skills(args))),
         Command::Trust(args) => while_read(wait(trust::trust(args))),
         Command::Config(args) => while_read(config::config(&args)),
-        Command::Doctor(args) => while_read(doctor::doctor(&args)),
+        Command::Doctor(args) => while_read(wait(doctor::doctor(&args))),
         Command::Executor(Executor::Serve(args)) => executor::serve(args).map(|()| Exit::Finished),
         Command::Executor(Executor::Attach(place)) => wait(executor::attach(place)).map(|()| Exit::Finished),
         Command::Executor(Executor::Join {
             directory,
             wait: seconds,
         }) => wait(executor::join(&directory, seconds)).map(|()| Exit::Finished),
+        Command::Executor(Executor::Install { to }) => executor::install(&to).map(|()| Exit::Finished),
+        Command::Executor(Executor::Relay(args)) => wait(executor::relay(args)).map(|()| Exit::Finished),
+        Command::Executor(Executor::Send { link, bytes }) => {
+            wait(executor::send(&link, &bytes)).map(|()| Exit::Finished)
+        }
+        Command::Executor(Executor::Receive { link }) => {
+            wait(executor::receive(&link)).map(|()| Exit::Finished)
+        }
     };
     result.unwrap_or_else(|error| complain(&error)).into()
 }

@@ -12,6 +12,7 @@ use deft_server::{Composition, Config, Demo, KeyOrigin, Offer, Place, Server};
 use deft_skills::Skill;
 use deft_store::{ConversationRecord, Store};
 use deft_types::{ConversationId, ToolSpec};
+use deft_workspace::WorkspaceName;
 use serde_json::Value;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -23,6 +24,7 @@ use crate::demo;
 use crate::exit::{Exit, UsageError};
 use crate::settings::{Settings, Surroundings};
 use crate::skills;
+use crate::workspace;
 
 /// Serves until it is told to stop.
 pub(crate) async fn serve(args: Serve) -> anyhow::Result<Exit> {
@@ -129,6 +131,15 @@ impl Parts {
 impl Composition for Parts {
     fn model(&self, llm: &Value) -> Result<Arc<dyn Model>, String> {
         client_model::open(llm, &self.settings()).map_err(|error| crate::output::one_sentence(&error))
+    }
+
+    fn resolve(&self, name: WorkspaceName) -> Result<String, String> {
+        if let WorkspaceName::Local(_) = name {
+            // The sandbox is whoever started the server's to give up.
+            return Err("This server does not give up the sandbox for a client: name a path".to_owned());
+        }
+        let name = workspace::resolve(name).map_err(|error| crate::output::one_sentence(&error))?;
+        Ok(workspace::kept(&name))
     }
 
     fn place(&self, id: ConversationId, root: &Path) -> Result<Place, String> {

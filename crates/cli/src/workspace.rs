@@ -1,6 +1,9 @@
 //! From a workspace's name to the workspace.
 
 mod elsewhere;
+mod kubernetes;
+mod reach;
+mod remote;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,6 +16,7 @@ use deft_workspace::{
     Access, LocalWorkspace, Network, Policy, ResourceLimits, Workspace, WorkspaceError, WorkspaceName,
 };
 
+pub(crate) use self::reach::{cluster, engine, reach};
 use crate::settings::{NetworkMode, Settings};
 
 /// A Unix socket's path has at most 108 bytes with its end mark.
@@ -54,7 +58,10 @@ pub(crate) fn resolve(name: WorkspaceName) -> anyhow::Result<WorkspaceName> {
         WorkspaceName::Sandbox(path) => directory(&path).map(WorkspaceName::Sandbox),
         WorkspaceName::Docker(image) => elsewhere::resolve(image).map(WorkspaceName::Docker),
         name @ WorkspaceName::Ssh(_) => Ok(name),
-        other => Err(WorkspaceError::NotBuiltIn(other).into()),
+        WorkspaceName::Kubernetes(image) => {
+            kubernetes::checked(&image).map(|_| WorkspaceName::Kubernetes(image))
+        }
+        WorkspaceName::Remote(url) => remote::checked(&url).map(|_| WorkspaceName::Remote(url)),
     }
 }
 
@@ -78,9 +85,16 @@ pub(crate) fn open_in(
              work in a directory of this machine by its plain path"
         );
     }
-    let (root, sandbox) = match name {
-        WorkspaceName::Local(root) => (root, None),
-        WorkspaceName::Sandbox(root) => {
+    let root = name.root();
+    let opened = |workspace: Arc<dyn Workspace>| Opened {
+        workspace,
+        root: root.clone(),
+        directory: directory.clone(),
+        gaps: Vec::new(),
+    };
+    let sandbox = match name {
+        WorkspaceName::Local(_) => None,
+        WorkspaceName::Sandbox(_) => {
             let policy = Policy {
                 workspace: match mode {
                     Mode::Act => Access::Change,
@@ -88,28 +102,20 @@ pub(crate) fn open_in(
                 },
                 ..policy(settings)?
             };
-            let plan = Plan::new(policy, &Machine::probe(), &root)?;
-            (root, Some(plan))
+            Some(Plan::new(policy, &Machine::probe(), &root)?)
         }
         WorkspaceName::Docker(image) => {
-            return Ok(Opened {
-                workspace: Arc::new(elsewhere::docker(&image, settings, id)?),
-                root: PathBuf::from(elsewhere::IN_CONTAINER),
-                directory,
-                gaps: Vec::new(),
-            });
+            return Ok(opened(Arc::new(elsewhere::docker(&image, settings, id)?)));
+        }
+        WorkspaceName::Kubernetes(image) => {
+            return Ok(opened(Arc::new(kubernetes::open(&image, settings, id)?)));
         }
         WorkspaceName::Ssh(place) => {
-            return Ok(Opened {
-                workspace: Arc::new(elsewhere::ssh(&place, settings, id, &directory)?),
-                root: place.path,
-                directory,
-                gaps: Vec::new(),
-            });
+            return Ok(opened(Arc::new(elsewhere::ssh(
+                &place, settings, id, &directory,
+            )?)));
         }
-        other @ (WorkspaceName::Kubernetes(_) | WorkspaceName::Remote(_)) => {
-            return Err(WorkspaceError::NotBuiltIn(other).into());
-        }
+        WorkspaceName::Remote(url) => return Ok(opened(Arc::new(remote::open(&url, settings, id)?))),
     };
     if !root.is_dir() {
         return Err(WorkspaceError::Missing(root).into());

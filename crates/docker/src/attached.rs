@@ -4,15 +4,18 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
+use deft_executor::frame::MAX_FRAME_BYTES;
 use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
-use tokio::io::{AsyncRead, AsyncWrite, BufReader, ReadBuf};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, BufReader, ReadBuf};
 
 /// Of what the process says about errors, so much is kept.
 const MAX_COMPLAINT_BYTES: usize = 4096;
 /// Which stream (1: output, 2: errors), three empty bytes, and the length of what follows.
 const HEADER_BYTES: usize = 8;
 const OUTPUT: u8 = 1;
+/// An executor's first byte is the highest one of a frame's length. Words begin with a larger one.
+const MAX_FIRST_BYTE: usize = MAX_FRAME_BYTES >> 24;
 
 /// A process in a container: what is written goes to its input, what is read is its output.
 pub(crate) struct Attached<T = TokioIo<Upgraded>> {
@@ -39,6 +42,22 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Attached<T> {
     /// Waits until there is output to read, or the process has ended.
     pub(crate) async fn has_output(&mut self) -> io::Result<bool> {
         std::future::poll_fn(|context| self.poll_output(context)).await
+    }
+
+    /// Waits until the executor has said something. An engine that could not run the program says why where its
+    /// output would be: that is a complaint, and no answer.
+    pub(crate) async fn is_answered(&mut self) -> io::Result<bool> {
+        if !self.has_output().await? {
+            return Ok(false);
+        }
+        let first = self.stream.fill_buf().await?.first();
+        if first.is_some_and(|&byte| usize::from(byte) <= MAX_FIRST_BYTE) {
+            return Ok(true);
+        }
+        let mut words = vec![0; MAX_COMPLAINT_BYTES];
+        let count = self.read(&mut words).await?;
+        self.complaint.extend_from_slice(&words[..count]);
+        Ok(false)
     }
 
     /// What it said about errors until now.
@@ -148,6 +167,19 @@ mod tests {
                 }
             );
             assert_eq!((text.as_str(), attached.complaint().as_str()), ("abcde", "oops"));
+        }
+    }
+
+    #[tokio::test]
+    async fn words_of_the_engine_are_not_taken_for_an_executor() {
+        for (frame, is_answered, complaint) in [
+            (&b"\x01\0\0\0\0\0\0\x04\0\0\0\x02"[..], true, ""),
+            (b"\x01\0\0\0\0\0\0\x0dcannot exec\r\n", false, "cannot exec"),
+            (b"", false, ""),
+        ] {
+            let mut attached = Attached::new(io::Cursor::new(frame.to_vec()));
+            assert_eq!(attached.is_answered().await.unwrap(), is_answered);
+            assert_eq!(attached.complaint(), complaint);
         }
     }
 }

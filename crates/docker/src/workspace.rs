@@ -11,6 +11,7 @@ use deft_types::ConversationId;
 use deft_workspace::{Stream, Workspace, WorkspaceError};
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use tokio::time::Instant;
 
 use crate::api::Ask;
 use crate::attached::Attached;
@@ -21,6 +22,9 @@ use crate::image::PullProgress;
 
 /// How long a container may take to end by itself before it is killed.
 const STOP_SECONDS: &str = "5";
+/// How long a container may take to be gone after its executor, and how often that is looked at.
+const END_LIMIT: Duration = Duration::from_secs(5);
+const END_PAUSE: Duration = Duration::from_millis(20);
 const OUR_VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Told how far the pull of an image is.
@@ -103,6 +107,27 @@ impl DockerWorkspace {
     }
 
     async fn connect(&self) -> Result<Attached, DockerError> {
+        match self.try_connect().await {
+            // It was told to end just before, and its container is started again.
+            Err(DockerError::Ended { .. }) if self.has_ended().await? => self.try_connect().await,
+            connected => connected,
+        }
+    }
+
+    /// Whether the container has ended, or does so within a moment.
+    async fn has_ended(&self) -> Result<bool, DockerError> {
+        let deadline = Instant::now() + END_LIMIT;
+        while Instant::now() < deadline {
+            let container = self.look().await?;
+            if container.is_none_or(|container| container.state != "running") {
+                return Ok(true);
+            }
+            tokio::time::sleep(END_PAUSE).await;
+        }
+        Ok(false)
+    }
+
+    async fn try_connect(&self) -> Result<Attached, DockerError> {
         let container = match self.look().await? {
             Some(container) => container,
             None => self.create().await?,

@@ -14,6 +14,7 @@ mod files;
 pub mod frame;
 mod git;
 mod journal;
+pub mod relay;
 mod request_error;
 mod shell;
 mod stream;

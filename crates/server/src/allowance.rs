@@ -74,6 +74,18 @@ impl Allowance {
         ))
     }
 
+    /// Whether workspaces of other kinds may be used: they reach what whoever runs the server can.
+    pub(crate) fn elsewhere(&self) -> Result<(), Failure> {
+        match &self.folders {
+            None => Ok(()),
+            Some(_) => Err(Failure::new(
+                StatusCode::FORBIDDEN,
+                "Only admins may work in containers and on other machines; name a directory of yours"
+                    .to_owned(),
+            )),
+        }
+    }
+
     fn quota(&self) -> Option<(UserId, crate::accounts::Quota)> {
         let user = self.directory.user(self.user?)?;
         Some((user.id, user.quota))

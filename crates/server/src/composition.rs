@@ -8,7 +8,7 @@ use deft_llm::{Delta, Model, ModelError, ModelProfile, Request};
 use deft_skills::Skill;
 use deft_store::{ConversationRecord, Store};
 use deft_types::{ConversationId, ToolSpec};
-use deft_workspace::Workspace;
+use deft_workspace::{Workspace, WorkspaceName};
 use futures::StreamExt as _;
 use futures::stream::{self, BoxStream};
 use serde::Serialize;
@@ -18,6 +18,12 @@ use serde_json::Value;
 pub trait Composition: Send + Sync {
     /// Opens the model that a client's `llm` object names. The sentence of a failure goes to the client.
     fn model(&self, llm: &Value) -> Result<Arc<dyn Model>, String>;
+
+    /// The workspace that a client names, which is none of this machine's directories, as it is kept and given to
+    /// `place`. The sentence of a failure goes to the client.
+    fn resolve(&self, name: WorkspaceName) -> Result<String, String> {
+        Err(format!("This server cannot work in {name}"))
+    }
 
     /// Where the tools of a conversation run, and which there are. The sentence of a failure goes to the client.
     fn place(&self, id: ConversationId, root: &Path) -> Result<Place, String>;

@@ -28,7 +28,7 @@ use deft_llm::Model;
 use deft_store::{Owner, StoreError};
 use deft_tools::{Preset, Tool, Toolbox};
 use deft_types::{ConfirmationPolicy, ConversationId, EventId, Message, Money, ToolSpec};
-use deft_workspace::Workspace;
+use deft_workspace::{Workspace, WorkspaceName};
 use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use uuid::Uuid;
@@ -43,6 +43,7 @@ use crate::request::StartRequest;
 use crate::resident::{Farewell, Resident, Running};
 use crate::secrets::secrets_of;
 use crate::skills::sources_of;
+use crate::wanted::Wanted;
 use crate::webhooks::Webhooks;
 
 /// How long a conversation may take to end what it is doing when it is deleted or the server stops.
@@ -109,9 +110,13 @@ impl Conversations {
                 "Parent conversation {parent} not found"
             )));
         }
-        let root = self
-            .allowance
-            .place(self.current_dir.join(&request.working_dir))?;
+        let root = match &request.place {
+            Wanted::Directory(directory) => self.allowance.place(self.current_dir.join(directory))?,
+            Wanted::Named(name) => {
+                self.allowance.elsewhere()?;
+                PathBuf::from(name.to_string())
+            }
+        };
         self.allowance.begin(&root).await?;
         let place = match request.initial_message {
             Some(_) => {
@@ -120,8 +125,13 @@ impl Conversations {
             }
             None => None,
         };
-        make_directory(&root).await?;
-        let workspace = root.display().to_string();
+        let workspace = match request.place {
+            Wanted::Directory(_) => {
+                make_directory(&root).await?;
+                root.display().to_string()
+            }
+            Wanted::Named(name) => self.composition.resolve(name).map_err(Failure::refused)?,
+        };
         let created = self
             .catalog
             .create(id, workspace, &request.kept, &request.tags)
@@ -288,7 +298,7 @@ impl Conversations {
             model,
             model_name: described.agent.model().to_owned(),
             workspace: place.workspace,
-            directory: described.record.workspace.clone(),
+            directory: root_of(&described.record.workspace).display().to_string(),
             agents: self.agents(&described, &tools),
             tools,
             host,
@@ -398,6 +408,12 @@ fn hooks_of(described: &Described) -> HookConfig {
     config
         .and_then(|config| HookConfig::parse(config).ok())
         .unwrap_or_default()
+}
+
+/// Where the files of a workspace are, as its tools and clients see it.
+pub(crate) fn root_of(workspace: &str) -> PathBuf {
+    let name = workspace.parse::<WorkspaceName>();
+    name.map_or_else(|_| PathBuf::from(workspace), |name| name.root())
 }
 
 /// What a conversation may use: what it was given, and no more than its user has left.

@@ -13,6 +13,7 @@ use crate::launch::{PROFILES, model_profile};
 use crate::request::StartRequest;
 use crate::resident::Resident;
 use crate::settings::{agent_of, completed_agent};
+use crate::wanted::Wanted;
 
 /// What stands before the name of a model.
 const PREFIX: &str = "openhands_";
@@ -87,7 +88,7 @@ impl Exchange {
         let request = StartRequest {
             id: Some(id),
             parent: None,
-            working_dir,
+            place: Wanted::Directory(working_dir),
             initial_message: None,
             tags: Map::from_iter([("source".to_owned(), "gateway".into())]),
             kept: kept.as_object().cloned().unwrap_or_default(),

@@ -50,6 +50,7 @@ mod summary;
 mod users;
 mod validation;
 mod vault;
+mod wanted;
 mod webhooks;
 mod wire;
 mod zip;

@@ -12,6 +12,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::app::App;
+use crate::conversations::root_of;
 use crate::failure::Failure;
 
 /// Conversations whose workspaces are looked through for a path.
@@ -46,7 +47,10 @@ pub(crate) struct Places {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Site {
     id: ConversationId,
+    /// Where its files are.
     pub(crate) root: PathBuf,
+    /// What is opened: the same, unless the files are elsewhere.
+    workspace: PathBuf,
 }
 
 /// A path without `.` and `..`, which must be absolute.
@@ -88,6 +92,7 @@ impl Places {
         match root {
             Some(root) if !self.is_private(path, &root) => Ok(Site {
                 id: id_of(&root),
+                workspace: root.clone(),
                 root,
             }),
             _ => Err(Failure::new(
@@ -103,7 +108,8 @@ impl Places {
         let record = record.ok_or_else(Failure::not_found)?;
         Ok(Site {
             id,
-            root: PathBuf::from(record.workspace),
+            root: root_of(&record.workspace),
+            workspace: PathBuf::from(record.workspace),
         })
     }
 
@@ -146,7 +152,7 @@ impl Places {
 
     /// A way to the executor there.
     pub(crate) async fn reach(&self, app: &App, site: &Site) -> Result<Client, Failure> {
-        let workspace = app.conversations.workspace(site.id, &site.root)?;
+        let workspace = app.conversations.workspace(site.id, &site.workspace)?;
         let unreachable = |error: &dyn std::fmt::Display| {
             Failure::internal(
                 "the workspace cannot be reached; the server's log says why",

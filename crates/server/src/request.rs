@@ -10,6 +10,7 @@ use uuid::Uuid;
 use crate::agent::Agent;
 use crate::failure::Failure;
 use crate::validation::{Issue, Place};
+use crate::wanted::Wanted;
 
 /// The longest title and the longest value of a tag, in characters.
 const MAX_TITLE: usize = 200;
@@ -21,7 +22,7 @@ const DEFAULT_ITERATIONS: u64 = 500;
 pub(crate) struct StartRequest {
     pub(crate) id: Option<ConversationId>,
     pub(crate) parent: Option<ConversationId>,
-    pub(crate) working_dir: String,
+    pub(crate) place: Wanted,
     pub(crate) initial_message: Option<Message>,
     pub(crate) tags: Map<String, Value>,
     /// The whole of it, with the agent complete and without the message.
@@ -32,12 +33,9 @@ impl StartRequest {
     /// Reads and checks it.
     pub(crate) fn read(body: &Value) -> Result<Self, Failure> {
         let fields = object(body)?;
-        let working_dir = match fields.get("workspace") {
+        let place = match fields.get("workspace") {
             None => return Err(Issue::missing(&["body", "workspace"], body).into()),
-            Some(workspace) => match workspace.get("working_dir") {
-                Some(Value::String(directory)) if !directory.is_empty() => directory.clone(),
-                _ => return Err(Issue::missing(&["body", "workspace", "working_dir"], workspace).into()),
-            },
+            Some(workspace) => Wanted::read(workspace)?,
         };
         let agent = agent_of(body, fields)?;
         if let Some(runtime) = given(fields, "conversation_runtime").filter(|runtime| *runtime != "local") {
@@ -67,10 +65,11 @@ impl StartRequest {
         kept.remove("initial_message");
         kept.insert("agent".to_owned(), agent.stored().clone());
         kept.insert("max_iterations".to_owned(), iterations);
+        kept.insert("workspace".to_owned(), place.told(&fields["workspace"]));
         Ok(Self {
             id: id_of(fields, "conversation_id")?,
             parent: id_of(fields, "parent_conversation_id")?,
-            working_dir,
+            place,
             initial_message,
             tags,
             kept,

@@ -2,6 +2,7 @@
 
 pub(crate) mod bash;
 pub(crate) mod events;
+pub(crate) mod executor;
 pub(crate) mod session;
 
 use std::sync::Arc;

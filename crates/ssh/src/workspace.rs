@@ -44,6 +44,13 @@ pub struct SshWorkspace {
 }
 
 impl SshWorkspace {
+    /// Whether the machine lets us in.
+    pub async fn ping(&self) -> Result<(), SshError> {
+        private_directory(&self.target.control_directory)?;
+        let run = self.target.run("exit 0");
+        self.target.finish("answer", run, SHORT_TIMEOUT).await
+    }
+
     /// Ends the connection that is kept for the next use. The executor goes on.
     pub async fn disconnect(&self) -> Result<(), SshError> {
         let hang_up = self.target.hang_up();

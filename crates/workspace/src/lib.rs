@@ -42,9 +42,6 @@ pub enum WorkspaceError {
     /// There is no such directory. Name one that exists.
     #[error("the workspace {} does not exist or is not a directory; create it or name another one", .0.display())]
     Missing(PathBuf),
-    /// A kind of workspace that this build does not have.
-    #[error("{0} cannot be opened: this kind of workspace is not built in; name a directory, or local:PATH")]
-    NotBuiltIn(WorkspaceName),
     /// The sandbox cannot be had as it was asked for.
     #[error(transparent)]
     Policy(#[from] sandbox::PolicyError),

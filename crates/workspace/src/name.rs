@@ -1,10 +1,15 @@
 //! The text that names a workspace wherever people and programs write one.
 
+mod typed;
+
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+
+/// Where the files are in containers, pods and hosted sandboxes.
+const IN_CONTAINER: &str = "/workspace";
 
 /// Which workspace is meant. A plain path is short for `sandbox:PATH`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,6 +65,19 @@ impl WorkspaceName {
         match self {
             Self::Local(path) | Self::Sandbox(path) => Some(path),
             Self::Docker(_) | Self::Kubernetes(_) | Self::Ssh(_) | Self::Remote(_) => None,
+        }
+    }
+
+    /// Where the files are, as tools and clients see it there.
+    pub fn root(&self) -> PathBuf {
+        match self {
+            Self::Local(path) | Self::Sandbox(path) => path.clone(),
+            Self::Docker(_) | Self::Kubernetes(_) => IN_CONTAINER.into(),
+            Self::Ssh(place) => place.path.clone(),
+            Self::Remote(url) => {
+                let named = url.query_pairs().find(|(key, _)| key == "dir");
+                named.map_or_else(|| IN_CONTAINER.into(), |(_, path)| PathBuf::from(path.as_ref()))
+            }
         }
     }
 

@@ -6,6 +6,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use deft_server::Webhook;
+use deft_workspace::WorkspaceName;
 use toml::de::{DeTable, DeValue};
 
 use super::key::{KEYS, Key};
@@ -17,6 +18,8 @@ use super::{FileOwner, SettingsError, Source};
 
 /// The longest file that is read.
 const MAX_BYTES: u64 = 64 * 1024;
+/// The setting that may be a table.
+const WORKSPACE: &str = "workspace";
 /// The table that holds a table for each MCP server.
 const MCP_SERVERS: &str = "mcpServers";
 /// The table that holds a table for each named model.
@@ -116,6 +119,13 @@ pub(super) fn read(path: &Path, owner: FileOwner) -> Result<Content, SettingsErr
                 .webhooks;
             continue;
         }
+        if name == WORKSPACE
+            && let Some(text) = typed_workspace(&text)
+            && let Some(key) = KEYS.iter().find(|key| key.name == WORKSPACE)
+        {
+            entries.push(Entry { key, text, line });
+            continue;
+        }
         let begins_keys = |key: &Key| {
             key.name
                 .strip_prefix(name)
@@ -187,6 +197,17 @@ fn content(path: &Path) -> Result<String, SettingsError> {
         return Err(unfit());
     }
     String::from_utf8(bytes).map_err(|_| unfit())
+}
+
+/// The name of a workspace that stands in the file as a table.
+fn typed_workspace(text: &str) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct WorkspaceOnly {
+        workspace: serde_json::Value,
+    }
+    let only: WorkspaceOnly = toml::from_str(text).ok()?;
+    let table = only.workspace.is_object().then_some(only.workspace)?;
+    WorkspaceName::from_json(&table).ok().map(|name| name.to_string())
 }
 
 /// The text of a value of the right shape.

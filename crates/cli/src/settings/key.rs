@@ -213,6 +213,15 @@ settings! {
         // A flag of `run`, with a short form.
         flag: None, env: ["DEFT_WORKSPACE"], default: None, project: FromProject::Refused,
     }
+    /// A configuration for ssh to use instead of your own, for workspaces on other machines
+    ssh_config: Option<PathBuf> {
+        // It can name programs that ssh runs.
+        flag: None, env: ["DEFT_SSH_CONFIG"], default: None, project: FromProject::Refused,
+    }
+    /// The key for a server that keeps workspaces, named by remote:URL
+    remote_key: Option<Secret<String>> {
+        flag: None, env: ["DEFT_REMOTE_KEY"], default: None, project: FromProject::Refused,
+    }
     /// What a sandbox reaches over the network: off, allow-list (package registries and the like) or all
     sandbox_network: NetworkMode {
         flag: Some("sandbox-network"), env: ["DEFT_SANDBOX_NETWORK"], default: Some("allow-list"),

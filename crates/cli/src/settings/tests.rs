@@ -206,6 +206,8 @@ fn a_project_may_not_set_what_decides_over_keys_and_data() {
         ("durability", "DEFT_DURABILITY", "durability = \"fsync\""),
         ("executor_linger", "DEFT_EXECUTOR_LINGER", "executor_linger = 9"),
         ("workspace", "DEFT_WORKSPACE", "workspace = \"local:/\""),
+        ("ssh_config", "DEFT_SSH_CONFIG", "ssh_config = \"evil\""),
+        ("remote_key", "DEFT_REMOTE_KEY", "remote_key = \"k\""),
         (
             "sandbox_network",
             "DEFT_SANDBOX_NETWORK",
@@ -309,7 +311,7 @@ fn mistakes_in_a_file_are_told_with_file_line_and_remedy() {
             "[llm]\nmodel = \"x\"",
             "1: there is no setting \"llm\"; known are model, condenser_model, judge_model, critic_model, agents_model, api_key, base_url, ca_file, mcp_config, data_dir, max_steps, max_cost, max_tokens, max_time, max_agents, \
              durability, connect_timeout, idle_timeout, total_timeout, model_attempts, terminal_no_change_timeout, executor_linger, \
-             workspace, sandbox_network, sandbox_allow, sandbox_write, sandbox_minimum, sandbox_pids, sandbox_memory, sandbox_cpu",
+             workspace, ssh_config, remote_key, sandbox_network, sandbox_allow, sandbox_write, sandbox_minimum, sandbox_pids, sandbox_memory, sandbox_cpu",
         ),
         (
             "\n\nmax_steps = \"5\"",
@@ -460,6 +462,8 @@ fn the_settings_are_shown_as_a_file_with_sources() {
             "terminal_no_change_timeout = 30 # default",
             "executor_linger = 300 # default",
             "# workspace is not set",
+            "# ssh_config is not set",
+            "# remote_key is not set",
             "sandbox_network = \"allow-list\" # default",
             "# sandbox_allow is not set",
             "# sandbox_write is not set",
@@ -478,6 +482,18 @@ fn the_settings_are_shown_as_a_file_with_sources() {
         json["max_cost"],
         serde_json::json!({"value": null, "source": "default"})
     );
+}
+
+#[test]
+fn a_workspace_can_be_a_table() {
+    let machine = Machine::new()
+        .users("max_steps = 7\n[workspace]\nkind = \"docker\"\nimage = \"debian:12\"\nmemory = 2048");
+    let settings = machine.settings();
+    let name = settings.workspace.value.map(|name| name.to_string());
+    assert_eq!(name.as_deref(), Some("docker:debian:12?memory=2048"));
+    let machine = Machine::new().users("workspace = {kind = \"docker\"}");
+    let error = machine.error();
+    assert!(error.contains("workspace must be a path, local:PATH"), "{error}");
 }
 
 #[test]

@@ -3,15 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use deft_docker::{Delivery, Docker, DockerWorkspace, Files, Network, Options};
+use deft_docker::{Delivery, Docker, DockerError, DockerWorkspace, Files, Network, Options};
 use deft_ssh::{SshWorkspace, Target};
 use deft_types::ConversationId;
 use deft_workspace::{Image, SshPlace};
 
 use crate::settings::Settings;
 
-/// Where the files are in a container.
-pub(super) const IN_CONTAINER: &str = "/workspace";
 /// The option that names the directory to work on.
 const DIRECTORY: &str = "dir";
 const MEGABYTE: u64 = 1024 * 1024;
@@ -36,17 +34,22 @@ pub(super) fn resolve(mut image: Image) -> anyhow::Result<Image> {
     Ok(image)
 }
 
+/// The engine that the environment names, or that is found.
+pub(super) fn engine() -> Result<Docker, DockerError> {
+    let variable = |name: &str| std::env::var(name).ok();
+    let runtime_dir = variable("XDG_RUNTIME_DIR").map(PathBuf::from);
+    Docker::find(variable("DOCKER_HOST").as_deref(), runtime_dir.as_deref())
+}
+
 pub(super) fn docker(
     image: &Image,
     settings: &Settings,
     id: ConversationId,
 ) -> anyhow::Result<DockerWorkspace> {
-    let variable = |name: &str| std::env::var(name).ok();
-    let runtime_dir = variable("XDG_RUNTIME_DIR").map(PathBuf::from);
     let directory = image.options.iter().find(|(key, _)| key == DIRECTORY);
     let directory = directory.context("the name of a container's workspace lacks its directory")?;
     Ok(DockerWorkspace {
-        docker: Docker::find(variable("DOCKER_HOST").as_deref(), runtime_dir.as_deref())?,
+        docker: engine()?,
         program: std::env::current_exe()?,
         delivery: Delivery::Mount,
         conversation: id,
@@ -106,7 +109,7 @@ pub(super) fn ssh(
         target: Target {
             destination: format!("{user}{}", place.host),
             port: place.port,
-            config: None,
+            config: settings.ssh_config.value.clone(),
             control_directory: directory.to_owned(),
         },
         root: place.path.display().to_string(),

@@ -20,6 +20,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("workspace", &["types", "executor"]),
     ("docker", &["types", "executor", "workspace"]),
     ("ssh", &["types", "executor", "workspace"]),
+    ("remote", &["types", "executor", "workspace"]),
+    ("k8s", &["types", "executor", "workspace"]),
     (
         "engine",
         &[
@@ -53,6 +55,8 @@ const LIBRARIES: &[&str] = &[
     "workspace",
     "docker",
     "ssh",
+    "remote",
+    "k8s",
     "engine",
     "client",
     "server",

@@ -4,6 +4,8 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Stdio};
 
+use serde_json::Value;
+
 use crate::commands::{Home, stderr};
 
 /// A server that is ended with the test.
@@ -29,16 +31,16 @@ impl Served {
         Self { child, line }
     }
 
+    /// Where it is.
+    pub(crate) fn address(&self) -> String {
+        let host = self.line.split("http://").nth(1).unwrap();
+        format!("http://{}", host.split('/').next().unwrap())
+    }
+
     /// Asks for a path and gives back the whole answer.
     fn ask(&self, path: &str, key: &str) -> String {
-        let host = self
-            .line
-            .split("http://")
-            .nth(1)
-            .unwrap()
-            .split('/')
-            .next()
-            .unwrap();
+        let address = self.address();
+        let host = address.strip_prefix("http://").unwrap();
         let mut stream = TcpStream::connect(host).unwrap();
         write!(
             stream,
@@ -50,10 +52,24 @@ impl Served {
         answer
     }
 
-    pub(crate) fn address(&self) -> String {
-        let from = self.line.find("http://").unwrap();
-        let address = self.line[from..].split('#').next().unwrap();
-        address.trim().trim_end_matches('/').to_owned()
+    /// Sends JSON to a path and gives back the status and the JSON of the answer.
+    pub(crate) fn post(&self, path: &str, key: &str, body: &Value) -> (u16, Value) {
+        let address = self.address();
+        let host = address.strip_prefix("http://").unwrap();
+        let mut stream = TcpStream::connect(host).unwrap();
+        let body = body.to_string();
+        write!(
+            stream,
+            "POST {path} HTTP/1.1\r\nHost: {host}\r\nX-Session-API-Key: {key}\r\nConnection: close\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        )
+        .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
+        let body = answer.split_once("\r\n\r\n").unwrap().1;
+        (status, serde_json::from_str(body).unwrap_or_default())
     }
 
     /// Ends as a supervisor would end it.

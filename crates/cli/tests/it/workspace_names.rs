@@ -21,6 +21,8 @@ fn the_doctor_says_what_this_machine_offers() {
         "bash",
         "disk",
         "proxy",
+        "containers",
+        "Kubernetes",
     ] {
         assert!(checks.iter().any(|check| check["name"] == name), "{name}");
     }
@@ -31,6 +33,41 @@ fn the_doctor_says_what_this_machine_offers() {
         stdout(&output).contains("install bash")
             && stdout(&output).contains("install the package bubblewrap")
     );
+}
+
+#[test]
+fn the_doctor_asks_for_the_workspace_that_is_named() {
+    let home = Home::new();
+    let asked = |name: &str, variable: (&str, &str)| {
+        let output = home
+            .deft(&["doctor", "-w", name])
+            .env(variable.0, variable.1)
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        stdout(&output)
+    };
+    for (name, variable, words) in [
+        (
+            "docker:x",
+            ("DOCKER_HOST", "unix:///nowhere"),
+            "nothing answers at /nowhere",
+        ),
+        (
+            "k8s:x",
+            ("KUBECONFIG", "/nowhere/config"),
+            "/nowhere/config cannot be used",
+        ),
+        (
+            "remote:http://127.0.0.1:1/?dir=/x",
+            ("TZ", "UTC"),
+            "http://127.0.0.1:1 cannot be reached",
+        ),
+        (".", ("TZ", "UTC"), "is there"),
+    ] {
+        let told = asked(name, variable);
+        assert!(told.contains(words), "no {words:?} in {told}");
+    }
 }
 
 #[test]
@@ -56,18 +93,24 @@ fn a_workspace_is_sandboxed_unless_its_name_says_otherwise() {
 }
 
 #[test]
-fn a_kind_of_workspace_that_is_not_there_is_refused_before_anything_is_begun() {
+fn a_name_that_cannot_be_used_is_refused_before_anything_is_begun() {
     let home = Home::new();
     let script = home.root.path().join("script.yaml");
     fs::write(&script, "[{text: yes}]").unwrap();
     let model = format!("script:{}", script.display());
-    for name in ["k8s:debian:12", "remote:https://example.org/"] {
+    for (name, words) in [
+        ("k8s:debian:12?no=1", "no option `no`"),
+        ("k8s:debian:12?user=x", "`user`"),
+        ("remote:https://example.org/", "?dir="),
+        ("remote:https://example.org/?dir=/x&no=1", "no option `no`"),
+        ("remote:https://me:key@example.org/?dir=/x", "DEFT_REMOTE_KEY"),
+    ] {
         let output = home
             .deft(&["run", "-t", "x", "--model", &model, "-w", name])
             .output()
             .unwrap();
         assert_eq!(output.status.code(), Some(1));
-        assert!(stderr(&output).contains("not built in"), "{}", stderr(&output));
+        assert!(stderr(&output).contains(words), "{}", stderr(&output));
     }
     assert_eq!(stdout(&home.deft(&["list", "--json"]).output().unwrap()), "");
 }

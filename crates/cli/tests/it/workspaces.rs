@@ -1,17 +1,27 @@
 //! What every kind of workspace must do, and what is particular to each: real engines and servers, the real binary.
 
+#[path = "workspaces/command_line.rs"]
+mod command_line;
 #[path = "workspaces/conformance.rs"]
 mod conformance;
 #[path = "workspaces/docker.rs"]
 mod docker;
 #[path = "../../../../tests/servers/dockerd.rs"]
 mod dockerd;
+#[path = "workspaces/kubernetes.rs"]
+mod kubernetes;
+#[path = "../../../../tests/servers/kubernetes.rs"]
+mod kubernetes_server;
 #[path = "workspaces/registry.rs"]
 mod registry;
+#[path = "workspaces/remote.rs"]
+mod remote;
 #[path = "workspaces/ssh.rs"]
 mod ssh;
 #[path = "../../../../tests/servers/sshd.rs"]
 mod sshd;
+#[path = "workspaces/through_server.rs"]
+mod through_server;
 
 use std::fs::File;
 use std::io::Write;
@@ -91,6 +101,13 @@ async fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
         assert!(begun.elapsed() < LIMIT, "not within the limit: {what}");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
+}
+
+/// Ends what a test leaves running; some of it may be ending by itself.
+fn end(words: &str) {
+    let left = processes(words);
+    let left = left.iter().map(u32::to_string);
+    let _ = std::process::Command::new("kill").arg("-9").args(left).output();
 }
 
 /// The processes of this machine whose command line has these words.

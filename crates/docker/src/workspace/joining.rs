@@ -59,8 +59,17 @@ impl DockerWorkspace {
             format!("/exec/{}/start", exec.id),
         );
         let join = join.json(&json!({"Detach": false, "Tty": false}));
-        let mut attached = Attached::new(self.docker.join(join).await?);
-        match tokio::time::timeout(START_TIMEOUT, attached.has_output()).await {
+        let joined = match self.docker.join(join).await {
+            // The container has ended since, and with it what was to run in it.
+            Err(DockerError::Refused {
+                status: 404 | 409,
+                message,
+                ..
+            }) => return Err(self.why_ended(id, message).await),
+            joined => joined?,
+        };
+        let mut attached = Attached::new(joined);
+        match tokio::time::timeout(START_TIMEOUT, attached.is_answered()).await {
             Ok(Ok(true)) => Ok(attached),
             Ok(_) => Err(self.why_ended(id, attached.complaint()).await),
             Err(_) => Err(DockerError::Slow("let the executor answer")),

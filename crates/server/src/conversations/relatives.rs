@@ -6,6 +6,7 @@ use axum::http::StatusCode;
 use deft_engine::{Fork, ForkError, RealWorld, fork};
 use deft_store::{NewConversation, StoreError};
 use deft_types::{ConversationId, EventId, Message};
+use deft_workspace::WorkspaceName;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
@@ -13,6 +14,7 @@ use super::Conversations;
 use crate::catalog::field;
 use crate::failure::Failure;
 use crate::request::StartRequest;
+use crate::wanted::Wanted;
 
 /// A copy that a client wants.
 pub(crate) struct ForkRequest {
@@ -84,7 +86,10 @@ impl Conversations {
         let request = StartRequest {
             id: Some(id),
             parent: Some(parent),
-            working_dir: described.record.workspace.clone(),
+            place: match described.record.workspace.parse::<WorkspaceName>() {
+                Ok(name) => name.into(),
+                Err(_) => Wanted::Directory(described.record.workspace.clone()),
+            },
             initial_message: Some(task),
             tags: Map::new(),
             kept,

@@ -35,6 +35,11 @@ pub(crate) fn table() -> Vec<Route> {
             Access::Socket,
             sockets::session::handle,
         ),
+        Route::get(
+            "/sockets/executor/{conversation_id}",
+            Access::Socket,
+            sockets::executor::handle,
+        ),
         Route::get("/api/conversations/{conversation_id}/stream", Access::Key, stream),
     ]
 }

@@ -78,6 +78,7 @@ const ONLY_OURS: &[(&str, &str)] = &[
     ("GET /sockets/events/{}", "sockets are not listed"),
     ("GET /sockets/session/{}", "sockets are not listed"),
     ("GET /sockets/bash-events", "sockets are not listed"),
+    ("GET /sockets/executor/{}", "our own, for another Deft"),
 ];
 
 /// A path without the names of its parameters, which are nobody's business.

@@ -20,7 +20,7 @@ use super::sshd::Sshd;
 use super::{begin, ended, open, or_skip, output, processes, program, run, wait_until};
 
 /// One kind of workspace, and what the tests do to it from outside.
-trait Kind {
+pub(super) trait Kind {
     fn workspace(&self) -> &dyn Workspace;
     /// Breaks whatever carries the connection, without a word to the executor.
     fn cut(&self) -> BoxFuture<'_, ()>;
@@ -31,7 +31,7 @@ trait Kind {
 }
 
 /// Runs all that must hold; the files are in `files` on this machine.
-async fn conforms(kind: &dyn Kind, files: &Path) {
+pub(super) async fn conforms(kind: &dyn Kind, files: &Path) {
     let owner = files.metadata().unwrap().uid();
     assert!(
         kind.workspace().find().await.is_none(),
@@ -98,7 +98,7 @@ async fn conforms(kind: &dyn Kind, files: &Path) {
     assert!(files.join("made").exists());
 }
 
-fn kill(pids: &[u32]) {
+pub(super) fn kill(pids: &[u32]) {
     let pids = pids.iter().map(u32::to_string);
     assert!(
         Command::new("kill")

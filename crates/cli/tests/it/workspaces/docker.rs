@@ -25,6 +25,8 @@ async fn a_container_conforms_and_is_kept_within_its_limits() {
     left.await.unwrap();
 
     container_conforms(&engine).await;
+    super::command_line::a_task_runs_in_a_container(&engine).await;
+    super::through_server::a_conversation_of_the_server_works_in_a_container(&engine).await;
     it_can_do_nothing_but_its_work(&engine).await;
     it_is_found_paused_and_stopped(&engine).await;
     a_volume_and_a_copied_program_do_as_well(&engine).await;

@@ -1,0 +1,79 @@
+//! `deft run -w NAME`: a task from the command line to its end in each kind of workspace.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use super::dockerd::{Dockerd, IMAGE};
+use super::sshd::Sshd;
+use super::{end, or_skip};
+use crate::commands::{Home, lines, stderr, stdout};
+use deft_docker::Docker;
+
+/// Runs a task in a workspace and goes on with the conversation once. The files are in `files`.
+pub(super) fn a_task_runs(home: &Home, name: &str, variable: (&str, &str), files: &Path) {
+    let call = |command: &str| {
+        format!("{{tool_calls: [{{name: terminal, arguments: {{command: '{command}'}}}}]}}, {{text: Done.}}")
+    };
+    let first = call("echo made > made");
+    let model = home.script(&format!("[{first}, {}]", call("cat made; pwd > place")));
+    let run = |more: &[&str]| {
+        let args = [&["run", "-t", "do it", "--json", "--model", &model], more].concat();
+        let output = home.deft(&args).env(variable.0, variable.1).output().unwrap();
+        assert_eq!(
+            output.status.code(),
+            Some(0),
+            "{}{}",
+            stdout(&output),
+            stderr(&output)
+        );
+        lines(&output)
+    };
+    run(&["-w", name]);
+    assert_eq!(fs::read_to_string(files.join("made")).unwrap(), "made\n");
+    let events = run(&["--last"]);
+    let result = events
+        .iter()
+        .find(|event| event["tool_name"] == "terminal" && event["observation"].is_object());
+    assert_eq!(result.unwrap()["observation"]["content"][0]["text"], "made");
+    assert!(files.join("place").exists());
+}
+
+/// The conversation that was begun last, as it stands in paths.
+pub(super) fn conversation(home: &Home) -> String {
+    let list = lines(&home.run(&["list", "--json"]));
+    list[0]["id"].as_str().unwrap().replace('-', "")
+}
+
+pub(super) async fn a_task_runs_in_a_container(engine: &Dockerd) {
+    let home = Home::new();
+    let work = home.work();
+    let address = format!("unix://{}", engine.socket().display());
+    a_task_runs(
+        &home,
+        &format!("docker:{IMAGE}?pids=300"),
+        ("DOCKER_HOST", &address),
+        &work,
+    );
+    assert_eq!(fs::read_to_string(work.join("place")).unwrap(), "/workspace\n");
+
+    let docker = Docker::at(engine.socket());
+    let data_dir = home.root.path().join(".deft").display().to_string();
+    let now = SystemTime::now() + Duration::from_secs(60);
+    let left = docker.collect_orphans(&data_dir, |_| false, Duration::ZERO, now);
+    assert_eq!(left.await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_task_runs_on_another_machine() {
+    let Some(server) = or_skip(Sshd::start()) else {
+        return;
+    };
+    let home = Home::new();
+    let files = tempfile::tempdir().unwrap();
+    let config = server.path("config").display().to_string();
+    let name = format!("ssh:127.0.0.1:{}{}", server.port, files.path().display());
+    a_task_runs(&home, &name, ("DEFT_SSH_CONFIG", &config), files.path());
+
+    end(&format!("run/{}", conversation(&home)));
+}

@@ -1,0 +1,266 @@
+//! Workspaces that other servers keep: a real `deft serve`, spoken to both ways, and a service of hosted sandboxes.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use deft_remote::{AgentServer, Host, RemoteWorkspace, RuntimeApi, SandboxSpec, Way};
+use deft_types::{ConversationId, Secret};
+use deft_workspace::Workspace;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::conformance::{Kind, conforms, kill};
+use super::{command_line, end, open, output, processes, program, wait_until};
+use crate::commands::Home;
+use crate::serve::Served;
+
+const KEY: &str = "k-of-the-test";
+
+fn start(home: &Home) -> Served {
+    Served::start(home, &[("SESSION_API_KEY", KEY)])
+}
+
+/// A directory that the server may use, and that a sandbox around the home sees.
+fn files(home: &Home) -> PathBuf {
+    let files = home.root.path().join("files");
+    std::fs::create_dir(&files).unwrap();
+    files
+}
+
+fn workspace(host: Host, way: Way, files: &Path) -> RemoteWorkspace {
+    RemoteWorkspace {
+        host,
+        way,
+        directory: files.display().to_string(),
+        program: program().to_owned(),
+        conversation: ConversationId(Uuid::new_v4()),
+        linger: Duration::from_secs(60),
+        quiet_limit: Duration::from_secs(30),
+    }
+}
+
+fn server(served: &Served) -> Host {
+    let key = Some(Secret::new(KEY.to_owned()));
+    Host::Server(AgentServer::new(served.address().parse().unwrap(), key, None).unwrap())
+}
+
+/// A workspace of a server on this machine.
+struct Remote(RemoteWorkspace);
+
+impl Remote {
+    fn executors(&self) -> Vec<u32> {
+        let hex = self.0.conversation.hex();
+        let mut found = processes("executor serve --directory");
+        let ours = processes(&hex);
+        found.retain(|pid| ours.contains(pid));
+        found
+    }
+}
+
+impl Kind for Remote {
+    fn workspace(&self) -> &dyn Workspace {
+        &self.0
+    }
+
+    fn cut(&self) -> BoxFuture<'_, ()> {
+        async {}.boxed() // dropping the stream closes the connection to the server
+    }
+
+    fn kill_executor(&self) {
+        kill(&self.executors());
+    }
+
+    fn remove(&self) -> BoxFuture<'_, ()> {
+        async { open(&self.0).await.shutdown().await }.boxed()
+    }
+
+    fn is_alive(&self) -> bool {
+        !self.executors().is_empty()
+    }
+}
+
+#[tokio::test]
+async fn a_workspace_of_another_deft_conforms_over_its_socket() {
+    let home = Home::new();
+    let served = start(&home);
+    let files = files(&home);
+    conforms(&Remote(workspace(server(&served), Way::Best, &files)), &files).await;
+}
+
+#[tokio::test]
+async fn a_workspace_of_a_foreign_server_conforms_through_its_commands() {
+    let home = Home::new();
+    let served = start(&home);
+    let files = files(&home);
+    let remote = Remote(workspace(server(&served), Way::Commands, &files));
+    conforms(&remote, &files).await;
+    drop(served);
+    end(&home.root.path().display().to_string());
+}
+
+#[tokio::test]
+async fn a_task_runs_at_another_server() {
+    let home = Home::new();
+    let served = start(&home);
+    let files = files(&home);
+    let name = format!("remote:{}?dir={}", served.address(), files.display());
+    command_line::a_task_runs(&home, &name, ("DEFT_REMOTE_KEY", KEY), &files);
+    end(&command_line::conversation(&home));
+}
+
+#[tokio::test]
+async fn each_refusal_of_a_server_says_what_to_do() {
+    let home = Home::new();
+    let served = start(&home);
+    let failure = async |host: Host, directory: &Path| {
+        let workspace = workspace(host, Way::Best, directory);
+        workspace.open().await.err().unwrap().to_string()
+    };
+    let missing = failure(server(&served), Path::new("/no/such/place")).await;
+    assert!(
+        missing.contains("cannot open the workspace") && missing.contains("/no/such/place"),
+        "{missing}"
+    );
+    let wrong = Some(Secret::new("k-wrong".to_owned()));
+    let wrong = Host::Server(AgentServer::new(served.address().parse().unwrap(), wrong, None).unwrap());
+    let denied = failure(wrong, &home.work()).await;
+    assert!(
+        denied.contains("refuses our key")
+            && denied.contains("DEFT_REMOTE_KEY")
+            && !denied.contains("k-wrong"),
+        "{denied}"
+    );
+    let nobody = Host::Server(AgentServer::new("http://127.0.0.1:1".parse().unwrap(), None, None).unwrap());
+    let unreachable = failure(nobody, &home.work()).await;
+    assert!(
+        unreachable.contains("http://127.0.0.1:1 cannot be reached") && unreachable.contains("refused"),
+        "{unreachable}"
+    );
+}
+
+/// What a service of hosted sandboxes knows: the one sandbox it has, and what it was asked.
+struct Service {
+    url: String,
+    state: Option<&'static str>,
+    asked: Vec<String>,
+}
+
+/// Serves until the process ends, and tells where.
+fn serve_sandboxes(service: Arc<Mutex<Service>>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let _ = answer(stream, &service);
+        }
+    });
+    address
+}
+
+fn answer(mut stream: TcpStream, service: &Mutex<Service>) -> std::io::Result<()> {
+    let mut reader = BufReader::new(stream.try_clone()?);
+    let (mut first, mut length, mut key) = (String::new(), 0, false);
+    reader.read_line(&mut first)?;
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line)?;
+        let line = line.trim().to_lowercase();
+        if line.is_empty() {
+            break;
+        }
+        key |= line == format!("x-api-key: {KEY}");
+        length = line
+            .strip_prefix("content-length: ")
+            .map_or(length, |length| length.parse().unwrap());
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body)?;
+    let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let path = first.split(' ').nth(1).unwrap_or_default();
+    let mut service = service.lock().unwrap();
+    service
+        .asked
+        .push(path.split('/').nth(1).unwrap_or_default().to_owned());
+    let known = json!({"runtime_id": "r1", "url": service.url, "session_api_key": KEY});
+    let told = |state: &str| {
+        let mut told = known.clone();
+        told["status"] = state.into();
+        told["pod_status"] = if state == "running" { "ready" } else { "pending" }.into();
+        told
+    };
+    let (status, body) = match path {
+        _ if !key => (401, json!({"detail": "no key"})),
+        "/start" if body["image"] == "some/image:1" && body["session_id"].is_string() => {
+            service.state = Some("running");
+            (200, known)
+        }
+        "/pause" | "/resume" | "/stop" if body["runtime_id"] == "r1" => {
+            service.state = match path {
+                "/pause" => Some("paused"),
+                "/resume" => Some("running"),
+                _ => None,
+            };
+            (200, json!({}))
+        }
+        path if path.starts_with("/sessions/") => match service.state {
+            Some(state) => (200, told(state)),
+            None => (404, json!({"detail": "no such session"})),
+        },
+        _ => (400, json!({"detail": "not understood"})),
+    };
+    let body = body.to_string();
+    write!(
+        stream,
+        "HTTP/1.1 {status} X\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+#[tokio::test]
+async fn a_hosted_sandbox_is_started_put_to_sleep_woken_and_ended() {
+    let home = Home::new();
+    let served = start(&home);
+    let files = files(&home);
+    let service = Arc::new(Mutex::new(Service {
+        url: served.address(),
+        state: None,
+        asked: Vec::new(),
+    }));
+    let address = serve_sandboxes(Arc::clone(&service));
+    let asked = || std::mem::take(&mut service.lock().unwrap().asked);
+    let key = Some(Secret::new(KEY.to_owned()));
+    let api = RuntimeApi::new(address.parse().unwrap(), key, None).unwrap();
+    let spec = SandboxSpec {
+        image: "some/image:1".to_owned(),
+        command: None,
+        runtime_class: None,
+        resource_factor: 1,
+    };
+    let workspace = workspace(Host::Sandbox(api, spec), Way::Best, &files);
+    assert!(workspace.find().await.is_none());
+    asked();
+    assert_eq!(output(&open(&workspace).await, "1", "echo hi").await, "hi");
+    let begun = asked();
+    assert_eq!(&begun[..2], ["sessions", "start"], "{begun:?}");
+    workspace.pause().await.unwrap();
+    assert!(
+        workspace.find().await.is_none(),
+        "what sleeps is not woken to look"
+    );
+    asked();
+    assert_eq!(output(&open(&workspace).await, "2", "echo again").await, "again");
+    let woken = asked();
+    assert_eq!(&woken[..2], ["sessions", "resume"], "{woken:?}");
+
+    let remote = Remote(workspace.clone());
+    open(&workspace).await.shutdown().await;
+    wait_until("the executor is gone", || !remote.is_alive()).await;
+    workspace.remove().await.unwrap();
+    assert_eq!(asked().last().map(String::as_str), Some("stop"));
+    assert!(service.lock().unwrap().state.is_none());
+}

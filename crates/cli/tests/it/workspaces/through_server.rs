@@ -1,0 +1,77 @@
+//! Conversations of `deft serve` that work elsewhere than in a directory of its machine.
+
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use deft_docker::Docker;
+use serde_json::{Value, json};
+
+use super::dockerd::{Dockerd, IMAGE};
+use super::sshd::Sshd;
+use super::{end, or_skip};
+use crate::commands::Home;
+use crate::serve::Served;
+
+const KEY: &str = "k-of-the-test";
+
+fn begin(served: &Served, workspace: &Value) -> (u16, Value) {
+    let agent = json!({"llm": {"model": "openai/none", "api_key": "k"}, "tools": []});
+    let body = json!({"agent": agent, "workspace": workspace});
+    served.post("/api/conversations", KEY, &body)
+}
+
+/// Begins a conversation there, and runs a command beside its agent. The files are in `files` on this machine and
+/// under `root` for clients. The conversation's id.
+fn works_in(served: &Served, workspace: &Value, files: &Path, root: &str) -> String {
+    let (status, begun) = begin(served, workspace);
+    assert_eq!(status, 201, "{begun}");
+    assert_eq!(begun["workspace"]["working_dir"], root, "{begun}");
+    let id = begun["id"].as_str().unwrap().to_owned();
+    let run = format!("/api/conversations/{id}/bash/execute_bash_command");
+    let (status, ran) = served.post(&run, KEY, &json!({"command": "echo made > made; pwd"}));
+    assert_eq!((status, &ran["exit_code"]), (200, &json!(0)), "{ran}");
+    assert_eq!(ran["stdout"].as_str().unwrap().trim(), root);
+    assert_eq!(std::fs::read_to_string(files.join("made")).unwrap(), "made\n");
+    id
+}
+
+pub(super) async fn a_conversation_of_the_server_works_in_a_container(engine: &Dockerd) {
+    let home = Home::new();
+    let files = tempfile::tempdir().unwrap();
+    let address = format!("unix://{}", engine.socket().display());
+    let served = Served::start(&home, &[("SESSION_API_KEY", KEY), ("DOCKER_HOST", &address)]);
+    let typed = json!({"kind": "docker", "image": IMAGE, "dir": files.path(), "pids": 300});
+    works_in(&served, &typed, files.path(), "/workspace");
+
+    let (status, refused) = begin(&served, &json!("docker:x?no=1"));
+    assert!(
+        status == 422 && refused.to_string().contains("no option `no`"),
+        "{refused}"
+    );
+    let (status, refused) = begin(&served, &json!({"kind": "local", "path": "/"}));
+    assert!(
+        status == 422 && refused.to_string().contains("sandbox"),
+        "{refused}"
+    );
+
+    let data_dir = home.root.path().join(".deft").display().to_string();
+    let later = SystemTime::now() + Duration::from_secs(60);
+    let docker = Docker::at(engine.socket());
+    let left = docker.collect_orphans(&data_dir, |_| false, Duration::ZERO, later);
+    assert_eq!(left.await.unwrap().len(), 1);
+}
+
+#[test]
+fn a_conversation_of_the_server_works_on_another_machine() {
+    let Some(machine) = or_skip(Sshd::start()) else {
+        return;
+    };
+    let home = Home::new();
+    let files = tempfile::tempdir().unwrap();
+    let config = machine.path("config").display().to_string();
+    let served = Served::start(&home, &[("SESSION_API_KEY", KEY), ("DEFT_SSH_CONFIG", &config)]);
+    let path = files.path().display().to_string();
+    let typed = json!({"kind": "ssh", "host": "127.0.0.1", "port": machine.port, "path": path});
+    let id = works_in(&served, &typed, files.path(), &path);
+    end(&format!("run/{}", id.replace('-', "")));
+}

@@ -1,0 +1,236 @@
+//! A conversation's pod, from its making to its end.
+
+mod making;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use deft_types::ConversationId;
+use deft_workspace::{Stream, Workspace, WorkspaceError};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use tokio::io::AsyncBufReadExt;
+use tokio::time::Instant;
+
+use crate::api::Ask;
+use crate::cluster::Cluster;
+use crate::error::K8sError;
+use crate::exec::Exec;
+use crate::manifest::{Delivery, EXECUTOR, Options, PRIVATE, PROGRAM};
+use crate::pod::{Doing, Pod};
+
+/// How long a pod may take until its executor runs: an image may have to be pulled.
+const READY_LIMIT: Duration = Duration::from_secs(600);
+/// How long no node may take a pod until we say so.
+const SCHEDULE_LIMIT: Duration = Duration::from_secs(30);
+/// How long an executor may take until it answers.
+const START_LIMIT: Duration = Duration::from_secs(30);
+/// How long a pod may take to go.
+const GONE_LIMIT: Duration = Duration::from_secs(60);
+/// How long the cluster may take to notice that a container has ended.
+const NOTICE_LIMIT: Duration = Duration::from_secs(20);
+/// How often a pod is looked at while we wait for it.
+const LOOK_PAUSE: Duration = Duration::from_millis(150);
+const OUR_VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// A pod with the executor in it. It is made when it is first opened and found again by its name after a restart of
+/// ours. When nobody has talked to it for `linger` it ends; the next one has the same files, which stay until
+/// [`PodWorkspace::remove`].
+#[derive(Clone, Debug)]
+pub struct PodWorkspace {
+    /// The cluster.
+    pub cluster: Cluster,
+    /// This program: a static one, with the `executor` command.
+    pub program: PathBuf,
+    /// How it gets into the pod.
+    pub delivery: Delivery,
+    /// Whose pod it is.
+    pub conversation: ConversationId,
+    /// The installation of this program that looks after it: letters and digits, at most 63.
+    pub owner: String,
+    /// The image.
+    pub image: String,
+    /// What it may do and have.
+    pub options: Options,
+    /// How long the executor, and with it the pod, runs on without a client.
+    pub linger: Duration,
+    /// How long a command may be silent before the agent is told.
+    pub quiet_limit: Duration,
+}
+
+impl PodWorkspace {
+    /// The name of its pod, and of all else that is made for it.
+    pub fn name(&self) -> String {
+        format!("deft-{}", self.conversation.hex())
+    }
+
+    /// Ends the pod. The files stay.
+    pub async fn stop(&self) -> Result<(), K8sError> {
+        self.delete("end a pod", format!("pods/{}", self.name())).await?;
+        let deadline = Instant::now() + GONE_LIMIT;
+        while self.look().await?.is_some() {
+            if Instant::now() > deadline {
+                return Err(K8sError::Slow("end a pod"));
+            }
+            tokio::time::sleep(LOOK_PAUSE).await;
+        }
+        Ok(())
+    }
+
+    /// Ends the pod and deletes all that was made for it, with the files. A claim that the user had before stays.
+    pub async fn remove(&self) -> Result<(), K8sError> {
+        self.stop().await?;
+        let name = self.name();
+        let policy = format!("/apis/networking.k8s.io/v1/*/networkpolicies/{name}");
+        self.delete("delete a network policy", policy).await?;
+        if self.options.claim.is_some() {
+            return Ok(());
+        }
+        self.delete(
+            "delete a volume's claim",
+            format!("persistentvolumeclaims/{name}"),
+        )
+        .await
+    }
+
+    /// Deletes something that may be gone already.
+    async fn delete(&self, what: &'static str, path: String) -> Result<(), K8sError> {
+        match self.cluster.ask(Ask::delete(what, path)).await {
+            Err(K8sError::Refused { status: 404, .. }) => Ok(()),
+            deleted => deleted.map(drop),
+        }
+    }
+
+    async fn look(&self) -> Result<Option<Pod>, K8sError> {
+        let what = "look at a pod";
+        let found = self.cluster.look(what, format!("pods/{}", self.name())).await?;
+        let read = |found| serde_json::from_value(found);
+        found.map(read).transpose().map_err(|error| K8sError::Broken {
+            what,
+            reason: error.to_string(),
+        })
+    }
+
+    async fn connect(&self) -> Result<Exec, K8sError> {
+        match self.try_connect().await {
+            Err(K8sError::Ended(_) | K8sError::Refused { status: 500, .. }) if self.has_ended().await? => {
+                self.try_connect().await
+            }
+            connected => connected,
+        }
+    }
+
+    /// Whether the executor has ended, which the cluster is slow to notice.
+    async fn has_ended(&self) -> Result<bool, K8sError> {
+        let deadline = Instant::now() + NOTICE_LIMIT;
+        while Instant::now() < deadline {
+            let pod = self.look().await?.unwrap_or_default();
+            if !matches!(pod.doing(), Doing::Runs) {
+                return Ok(true);
+            }
+            tokio::time::sleep(LOOK_PAUSE).await;
+        }
+        Ok(false)
+    }
+
+    async fn try_connect(&self) -> Result<Exec, K8sError> {
+        let mut lost = None;
+        if let Some(pod) = self.look().await? {
+            match pod.doing() {
+                Doing::Leaving | Doing::Over => self.stop().await?,
+                Doing::Lost(reason, hint) => {
+                    lost = Some(K8sError::Lost { reason, hint });
+                    self.stop().await?;
+                }
+                Doing::Coming | Doing::WantsProgram | Doing::Runs => self.same_version(&pod)?,
+            }
+        }
+        self.make().await?;
+        self.until_it_runs().await?;
+        match lost {
+            Some(lost) => Err(lost), // told once: it runs again now
+            None => self.attach().await,
+        }
+    }
+
+    /// Waits for the executor, and brings it to the pod if the pod waits for that.
+    async fn until_it_runs(&self) -> Result<(), K8sError> {
+        let begun = Instant::now();
+        let mut is_brought = false;
+        loop {
+            let pod = self.look().await?.unwrap_or_default();
+            match pod.doing() {
+                Doing::Runs => return Ok(()),
+                Doing::WantsProgram if !is_brought && self.delivery == Delivery::Stream => {
+                    self.bring().await?;
+                    is_brought = true;
+                }
+                Doing::Over | Doing::Leaving => return Err(K8sError::Ended(pod.epitaph())),
+                Doing::Lost(reason, hint) => return Err(K8sError::Lost { reason, hint }),
+                Doing::Coming | Doing::WantsProgram => {}
+            }
+            if let Some(error) = pod.hopeless() {
+                return Err(error);
+            }
+            let waited = begun.elapsed();
+            if let Some(error) = pod.unscheduled().filter(|_| waited > SCHEDULE_LIMIT) {
+                return Err(error);
+            }
+            if waited > READY_LIMIT {
+                return Err(K8sError::Slow("have the pod ready"));
+            }
+            tokio::time::sleep(LOOK_PAUSE).await;
+        }
+    }
+
+    /// Joins the executor, and waits until it has said something.
+    async fn attach(&self) -> Result<Exec, K8sError> {
+        let what = "join the executor in a pod";
+        let command = [PROGRAM, "executor", "join", "--directory", PRIVATE];
+        let mut exec = self.cluster.exec(what, &self.name(), EXECUTOR, &command).await?;
+        match tokio::time::timeout(START_LIMIT, exec.stream.fill_buf()).await {
+            Ok(Ok(bytes)) if !bytes.is_empty() => Ok(exec),
+            Ok(_) => {
+                let ended = tokio::time::timeout(START_LIMIT, exec.ended()).await;
+                Err(K8sError::Ended(ended.unwrap_or_default().complaint))
+            }
+            Err(_) => Err(K8sError::Slow("let the executor answer")),
+        }
+    }
+
+    async fn running(&self) -> Result<Option<Exec>, K8sError> {
+        match self.look().await? {
+            Some(pod) if matches!(pod.doing(), Doing::Runs) => {
+                self.same_version(&pod)?;
+                self.attach().await.map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn same_version(&self, pod: &Pod) -> Result<(), K8sError> {
+        if pod.version() == OUR_VERSION {
+            return Ok(());
+        }
+        Err(K8sError::Version {
+            pod: self.name(),
+            theirs: pod.version().to_owned(),
+            ours: OUR_VERSION,
+        })
+    }
+}
+
+impl Workspace for PodWorkspace {
+    fn open(&self) -> BoxFuture<'_, Result<Box<dyn Stream>, WorkspaceError>> {
+        async { Ok(Box::new(self.connect().await?) as Box<dyn Stream>) }.boxed()
+    }
+
+    fn find(&self) -> BoxFuture<'_, Option<Box<dyn Stream>>> {
+        async {
+            let found = self.running().await;
+            let found = found.inspect_err(|error| tracing::debug!("no executor was found: {error}"));
+            found.ok().flatten().map(|exec| Box::new(exec) as Box<dyn Stream>)
+        }
+        .boxed()
+    }
+}

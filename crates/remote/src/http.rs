@@ -1,0 +1,187 @@
+//! Requests, and what their failures mean.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use deft_types::Secret;
+use reqwest::header::{HeaderName, HeaderValue};
+use reqwest::redirect::Policy;
+use reqwest::{Client, RequestBuilder, Response, StatusCode};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{ClientConfig, RootCertStore};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use url::Url;
+
+use crate::error::RemoteError;
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Of a refusal's reason, so much is told.
+const MAX_REASON_CHARS: usize = 500;
+
+/// A server that answers requests, and the key it wants.
+#[derive(Clone, Debug)]
+pub(crate) struct Http {
+    client: Client,
+    base: Url,
+    key: Option<(HeaderName, Secret<String>)>,
+}
+
+impl Http {
+    /// The certificates are built in, because an empty container has none; those of a file stand beside them.
+    pub(crate) fn new(
+        base: Url,
+        header: &'static str,
+        key: Option<Secret<String>>,
+        ca_file: Option<&Path>,
+    ) -> Result<Self, RemoteError> {
+        let unusable = |reason: &dyn std::fmt::Display| RemoteError::Client(reason.to_string());
+        let mut roots = RootCertStore {
+            roots: webpki_roots::TLS_SERVER_ROOTS.to_vec(),
+        };
+        if let Some(path) = ca_file {
+            let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+            for certificate in read.map_err(|error| unusable(&error))? {
+                roots.add(certificate).map_err(|error| unusable(&error))?;
+            }
+        }
+        let mut tls = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .map_err(|error| unusable(&error))?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        tls.alpn_protocols = vec![b"http/1.1".to_vec()]; // what sockets need
+        let client = Client::builder()
+            .tls_backend_preconfigured(tls)
+            .http1_only()
+            .connect_timeout(CONNECT_TIMEOUT)
+            .user_agent(concat!("deft/", env!("CARGO_PKG_VERSION")))
+            // A server that sends us elsewhere would send our key along.
+            .redirect(Policy::none())
+            .no_proxy()
+            .build()
+            .map_err(|error| unusable(&error))?;
+        Ok(Self {
+            client,
+            base,
+            key: key.map(|key| (HeaderName::from_static(header), key)),
+        })
+    }
+
+    /// The server, for people: without anything that may be secret.
+    pub(crate) fn name(&self) -> String {
+        let host = self.base.host_str().unwrap_or_default();
+        let port = self
+            .base
+            .port()
+            .map_or_else(String::new, |port| format!(":{port}"));
+        format!("{}://{host}{port}", self.base.scheme())
+    }
+
+    pub(crate) fn get(&self, path: &str, query: &[(&str, &str)]) -> RequestBuilder {
+        self.with_key(self.client.get(self.address(path, query)))
+    }
+
+    pub(crate) fn post(&self, path: &str, query: &[(&str, &str)]) -> RequestBuilder {
+        self.with_key(self.client.post(self.address(path, query)))
+    }
+
+    fn address(&self, path: &str, query: &[(&str, &str)]) -> Url {
+        let mut url = self.base.clone();
+        url.set_path(&format!("{}{path}", self.base.path().trim_end_matches('/')));
+        url.set_query(None);
+        if !query.is_empty() {
+            url.query_pairs_mut().extend_pairs(query);
+        }
+        url
+    }
+
+    fn with_key(&self, request: RequestBuilder) -> RequestBuilder {
+        let Some((name, key)) = &self.key else {
+            return request;
+        };
+        match HeaderValue::from_str(key.expose()) {
+            Ok(mut value) => {
+                value.set_sensitive(true);
+                request.header(name, value)
+            }
+            Err(_) => request, // it will be refused for want of a key
+        }
+    }
+
+    /// Sends a request; whatever the answer is.
+    pub(crate) async fn send(
+        &self,
+        what: &'static str,
+        request: RequestBuilder,
+        limit: Duration,
+    ) -> Result<Response, RemoteError> {
+        let sent = tokio::time::timeout(limit, request.send()).await;
+        sent.map_err(|_| self.slow(what))?
+            .map_err(|error| RemoteError::Unreachable {
+                server: self.name(),
+                reason: innermost(&error.without_url()),
+            })
+    }
+
+    /// Sends a request that must succeed, and reads the answer's JSON.
+    pub(crate) async fn ask<T: DeserializeOwned>(
+        &self,
+        what: &'static str,
+        request: RequestBuilder,
+        limit: Duration,
+    ) -> Result<T, RemoteError> {
+        let response = self.send(what, request, limit).await?;
+        let response = self.good(what, response).await?;
+        let body = tokio::time::timeout(limit, response.bytes()).await;
+        let body = body.map_err(|_| self.slow(what))?;
+        let body = body.map_err(|error| self.broken(what, &error.without_url()))?;
+        serde_json::from_slice(&body).map_err(|error| self.broken(what, &error))
+    }
+
+    /// The answer, if it is a good one.
+    pub(crate) async fn good(&self, what: &'static str, response: Response) -> Result<Response, RemoteError> {
+        let status = response.status();
+        if status.is_success() {
+            return Ok(response);
+        }
+        if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
+            return Err(RemoteError::Denied(self.name()));
+        }
+        let body = response.text().await.unwrap_or_default();
+        let detail = serde_json::from_str::<Value>(&body).ok();
+        let detail = detail.and_then(|body| Some(body.get("detail")?.as_str()?.to_owned()));
+        let message = detail.unwrap_or(body).chars().take(MAX_REASON_CHARS).collect();
+        Err(RemoteError::Refused {
+            server: self.name(),
+            what,
+            status: status.as_u16(),
+            message,
+        })
+    }
+
+    pub(crate) fn slow(&self, what: &'static str) -> RemoteError {
+        RemoteError::Slow {
+            server: self.name(),
+            what,
+        }
+    }
+
+    pub(crate) fn broken(&self, what: &'static str, reason: &dyn std::fmt::Display) -> RemoteError {
+        RemoteError::Broken {
+            server: self.name(),
+            what,
+            reason: reason.to_string(),
+        }
+    }
+}
+
+/// What an error is about in the end: "connection refused" rather than "error sending request".
+fn innermost(error: &dyn std::error::Error) -> String {
+    match error.source() {
+        Some(source) => innermost(source),
+        None => error.to_string(),
+    }
+}

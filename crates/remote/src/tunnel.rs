@@ -1,0 +1,219 @@
+//! The way to an executor through a server that can run commands and take files.
+//!
+//! Our program is uploaded once a version to the cache directory of the user there. It holds the connection to the
+//! executor in a process of its own (`deft executor relay`), and short commands carry bytes to that and from it.
+
+use std::path::Path;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use ring::digest::{SHA256, digest};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
+use uuid::Uuid;
+
+use crate::carried::Carried;
+use crate::error::RemoteError;
+use crate::server::AgentServer;
+use crate::workspace::{RemoteWorkspace, Start};
+
+/// The most that one command carries: a command line has at most 128 KiB, and this is told in letters.
+const PIECE_BYTES: usize = 64 * 1024;
+/// How long a short command may take; one that receives waits for something to say.
+const COMMAND_LIMIT: Duration = Duration::from_secs(90);
+/// How long a connection lasts at most.
+const CONNECTION_LIMIT: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Our places at the server, for its shell.
+struct Places {
+    hash: String,
+    conversation: String,
+    /// The directory of this connection's relay.
+    link: String,
+}
+
+impl Places {
+    /// A command of our program there.
+    fn ours(&self, arguments: &str) -> String {
+        format!("{} exec \"$program\" executor {arguments}", self.variables())
+    }
+
+    fn variables(&self) -> String {
+        let Self {
+            hash,
+            conversation,
+            link,
+        } = self;
+        format!(
+            "cache=\"$HOME/.cache/deft\"; program=\"$cache/{hash}/deft\"; place=\"$cache/run/{conversation}\"; \
+             link=\"$place-{link}\"; umask 077;"
+        )
+    }
+}
+
+/// A stream to the executor of a workspace.
+pub(crate) async fn open(
+    server: &AgentServer,
+    workspace: &RemoteWorkspace,
+    start: Start,
+) -> Result<Carried, RemoteError> {
+    let program = read(&workspace.program).await?;
+    let hash = digest(&SHA256, &program);
+    let places = Places {
+        hash: hash.as_ref().iter().map(|byte| format!("{byte:02x}")).collect(),
+        conversation: workspace.conversation.hex(),
+        link: Uuid::new_v4().simple().to_string().chars().take(8).collect(),
+    };
+    bring(server, &places, &program).await?;
+    let start = match start {
+        Start::IfNeeded => "",
+        Start::Never => "--only-join ",
+    };
+    let relay = places.ours(&format!(
+        "relay --link \"$link\" {start}--directory \"$place\" --workspace {} --linger {} --quiet-limit {}",
+        quote(&workspace.directory),
+        workspace.linger.as_secs(),
+        workspace.quiet_limit.as_secs()
+    ));
+    server
+        .start("start our program", &relay, CONNECTION_LIMIT)
+        .await?;
+    let tunnel = Tunnel {
+        server: server.clone(),
+        places,
+    };
+    match tunnel.receive().await? {
+        Some(first) => Ok(Carried::by(|far| tunnel.carry(first, far))),
+        None => Err(server
+            .http
+            .broken("join its executor", &"the connection ended at once")),
+    }
+}
+
+/// Brings our program there, unless it is there.
+async fn bring(server: &AgentServer, places: &Places, program: &[u8]) -> Result<(), RemoteError> {
+    let look = format!(
+        "{} uname -sm; mkdir -p \"${{program%/*}}\" \"$cache/run\" && printf '%s\\n' \"$program\"; [ -x \"$program\" ] && \
+         echo there || true",
+        places.variables()
+    );
+    let looked = server.run("look for our program", &look, COMMAND_LIMIT).await?;
+    let mut lines = looked.stdout().lines();
+    let (theirs, path) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
+    let ours = format!("Linux {}", std::env::consts::ARCH);
+    if theirs != ours {
+        return Err(RemoteError::Platform {
+            server: server.http.name(),
+            theirs: theirs.to_owned(),
+            ours,
+        });
+    }
+    if !path.starts_with('/') {
+        return Err(server.http.broken("look for our program", &looked.stderr()));
+    }
+    if lines.next() == Some("there") {
+        return Ok(());
+    }
+    let new = format!("{path}.{}", Uuid::new_v4().simple());
+    server.upload(&new, program).await?;
+    // It is in its place only when all of it has arrived.
+    let script = format!("chmod 700 {0} && mv -f {0} {1}", quote(&new), quote(path));
+    let moved = server
+        .run("put our program in its place", &script, COMMAND_LIMIT)
+        .await?;
+    match moved.exit_code {
+        Some(0) => Ok(()),
+        _ => Err(server
+            .http
+            .broken("put our program in its place", &moved.stderr())),
+    }
+}
+
+struct Tunnel {
+    server: AgentServer,
+    places: Places,
+}
+
+impl Tunnel {
+    /// What the executor says next; nothing at the end.
+    async fn receive(&self) -> Result<Option<Vec<u8>>, RemoteError> {
+        let what = "tell what its executor says";
+        let command = self.places.ours("receive --link \"$link\"");
+        loop {
+            let ran = self.server.run(what, &command, COMMAND_LIMIT).await?;
+            if ran.exit_code != Some(0) {
+                return Err(RemoteError::Workspace {
+                    server: self.server.http.name(),
+                    reason: ran.stderr().trim_start_matches("deft: ").to_owned(),
+                });
+            }
+            match ran.stdout() {
+                "" => {} // it had nothing to say
+                "end" => return Ok(None),
+                text => {
+                    let bytes = BASE64_STANDARD.decode(text);
+                    return bytes
+                        .map(Some)
+                        .map_err(|error| self.server.http.broken(what, &error));
+                }
+            }
+        }
+    }
+
+    async fn send(&self, bytes: &[u8]) -> Result<(), RemoteError> {
+        let what = "tell its executor something";
+        let text = BASE64_STANDARD.encode(bytes);
+        let command = self.places.ours(&format!("send --link \"$link\" {text}"));
+        let ran = self.server.run(what, &command, COMMAND_LIMIT).await?;
+        match ran.exit_code {
+            Some(0) => Ok(()),
+            _ => Err(self.server.http.broken(what, &ran.stderr())),
+        }
+    }
+
+    async fn carry(self, first: Vec<u8>, far: DuplexStream) {
+        let (mut from_us, mut to_us) = tokio::io::split(far);
+        let down = async {
+            let mut bytes = first;
+            while to_us.write_all(&bytes).await.is_ok() {
+                match self.receive().await? {
+                    Some(more) => bytes = more,
+                    None => break,
+                }
+            }
+            Ok::<(), RemoteError>(())
+        };
+        let up = async {
+            let mut piece = vec![0; PIECE_BYTES];
+            loop {
+                let count = from_us.read(&mut piece).await.unwrap_or(0);
+                if count == 0 {
+                    return std::future::pending().await; // the last answers are still to come
+                }
+                self.send(&piece[..count]).await?;
+            }
+        };
+        let ended = tokio::select! {
+            ended = down => ended,
+            ended = up => ended,
+        };
+        if let Err(error) = ended {
+            tracing::debug!("the connection to a remote executor ended: {error}");
+        }
+    }
+}
+
+async fn read(path: &Path) -> Result<Vec<u8>, RemoteError> {
+    let file = path.to_owned();
+    let read = tokio::task::spawn_blocking(move || std::fs::read(file)).await;
+    let read = read.map_err(std::io::Error::other).and_then(|read| read);
+    read.map_err(|error| RemoteError::Program {
+        path: path.to_owned(),
+        reason: error.to_string(),
+    })
+}
+
+/// One word for a shell, whatever is in it.
+fn quote(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}

@@ -1,0 +1,134 @@
+//! `/sockets/executor/{conversation_id}`: the frames of an executor, for a conversation of another Deft that has its
+//! workspace here. Bytes go in binary messages; a text is the reason why there is no executor.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use axum::extract::ws::{Message, WebSocketUpgrade};
+use axum::extract::{Extension, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use deft_types::ConversationId;
+use deft_workspace::Stream;
+use futures::{SinkExt as _, StreamExt as _};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::time::timeout;
+
+use super::{Line, PING_EVERY, SEND_LIMIT, code, enter};
+use crate::app::App;
+use crate::extract::{ConversationPath, Peer, Query};
+
+/// The most that is sent in one message.
+const PIECE_BYTES: usize = 64 * 1024;
+
+/// Which executor is asked for.
+struct Wanted {
+    id: ConversationId,
+    root: PathBuf,
+    start: bool,
+}
+
+/// The handler.
+pub(crate) async fn handle(
+    State(app): State<Arc<App>>,
+    Extension(peer): Extension<Peer>,
+    path: ConversationPath,
+    query: Query,
+    headers: HeaderMap,
+    upgrade: WebSocketUpgrade,
+) -> Response {
+    let Ok(id) = path.0 else {
+        return StatusCode::FORBIDDEN.into_response();
+    };
+    let wanted = Wanted {
+        id,
+        root: app
+            .places
+            .current_dir
+            .join(query.get("directory").unwrap_or_default()),
+        start: !query.is_set("find"),
+    };
+    enter(
+        app,
+        peer,
+        &headers,
+        &query,
+        upgrade,
+        move |app, mut line| async move {
+            // An executor reaches what whoever runs the server lets agents reach, in any directory.
+            if app.for_all().is_err() || !line.may_write() {
+                return line
+                    .close(code::UNAUTHORIZED, "Your key does not open executors")
+                    .await;
+            }
+            match wanted.stream(&app).await {
+                Ok(Some(stream)) => carry(&app, line, stream).await,
+                Ok(None) => line.close(code::NOT_FOUND, "No executor runs").await,
+                // A close frame has no room for a sentence.
+                Err(reason) => {
+                    if line.send(Message::text(reason)).await {
+                        line.close(code::NOT_FOUND, "The workspace cannot be opened")
+                            .await;
+                    }
+                }
+            }
+        },
+    )
+}
+
+impl Wanted {
+    /// The executor, or why there is none.
+    async fn stream(&self, app: &App) -> Result<Option<Box<dyn Stream>>, String> {
+        app.activity.note();
+        let workspace = app.conversations.workspace(self.id, &self.root);
+        let workspace = workspace.map_err(|failure| failure.detail())?;
+        if !self.start {
+            return Ok(workspace.find().await);
+        }
+        workspace
+            .open()
+            .await
+            .map(Some)
+            .map_err(|error| error.to_string())
+    }
+}
+
+async fn carry(app: &App, line: Line, executor: Box<dyn Stream>) {
+    let Line { socket, caller } = line;
+    let (mut sink, mut messages) = socket.split();
+    let (mut from_executor, mut to_executor) = tokio::io::split(executor);
+    let up = async {
+        while let Some(Ok(message)) = messages.next().await {
+            match message {
+                Message::Binary(bytes) => {
+                    if to_executor.write_all(&bytes).await.is_err() {
+                        return;
+                    }
+                }
+                Message::Close(_) => return,
+                Message::Text(_) | Message::Ping(_) | Message::Pong(_) => {}
+            }
+        }
+    };
+    let down = async {
+        let mut piece = vec![0; PIECE_BYTES];
+        loop {
+            let message = match timeout(PING_EVERY, from_executor.read(&mut piece)).await {
+                Ok(Ok(0) | Err(_)) => return,
+                Ok(Ok(count)) => Message::Binary(Bytes::copy_from_slice(&piece[..count])),
+                Err(_) => Message::Ping(Bytes::new()),
+            };
+            if !matches!(timeout(SEND_LIMIT, sink.send(message)).await, Ok(Ok(()))) {
+                return;
+            }
+        }
+    };
+    tokio::select! {
+        () = caller.gone.cancelled() => {} // the key was revoked
+        () = up => {}
+        () = down => {}
+        () = app.bash.stopping.cancelled() => {}
+    }
+    let _ = timeout(SEND_LIMIT, sink.send(Message::Close(None))).await;
+}

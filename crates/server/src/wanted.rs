@@ -1,0 +1,53 @@
+//! Where a client wants a conversation to work: in the contract's words, or in ours.
+
+use deft_workspace::{WorkspaceName, WorkspaceNameError};
+use serde_json::{Value, json};
+
+use crate::failure::Failure;
+use crate::validation::Issue;
+
+/// Where a client wants a conversation to work.
+pub(crate) enum Wanted {
+    /// In a directory of this machine.
+    Directory(String),
+    /// In a workspace of another kind.
+    Named(WorkspaceName),
+}
+
+impl Wanted {
+    /// Reads the contract's form, or ours: a name, or an object whose `kind` is one of ours.
+    pub(crate) fn read(sent: &Value) -> Result<Self, Failure> {
+        let refused = |error: WorkspaceNameError| Failure::refused(error.to_string());
+        // The contract's kinds are written with a capital letter.
+        let is_ours = sent["kind"]
+            .as_str()
+            .is_some_and(|kind| kind.starts_with(char::is_lowercase));
+        match sent.get("working_dir") {
+            Some(Value::String(directory)) if !directory.is_empty() => Ok(Self::Directory(directory.clone())),
+            None if sent.is_string() || is_ours => {
+                WorkspaceName::from_json(sent).map(Self::from).map_err(refused)
+            }
+            _ => Err(Issue::missing(&["body", "workspace", "working_dir"], sent).into()),
+        }
+    }
+
+    /// As clients of the contract see it, who know directories alone.
+    pub(crate) fn told(&self, sent: &Value) -> Value {
+        match self {
+            Self::Directory(_) if sent.is_object() => sent.clone(),
+            Self::Directory(directory) => json!({"working_dir": directory, "kind": "LocalWorkspace"}),
+            Self::Named(name) => {
+                json!({"working_dir": name.root(), "kind": "LocalWorkspace", "name": name})
+            }
+        }
+    }
+}
+
+impl From<WorkspaceName> for Wanted {
+    fn from(name: WorkspaceName) -> Self {
+        match name {
+            WorkspaceName::Sandbox(path) => Self::Directory(path.display().to_string()),
+            other => Self::Named(other),
+        }
+    }
+}
