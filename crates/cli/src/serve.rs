@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
-use deft_llm::Model;
+use deft_llm::{Finding, Found, LOCAL_PATIENCE, Model, discover, usual_places};
 use deft_server::{Composition, Config, Demo, KeyOrigin, Offer, Place, Server};
 use deft_types::ConversationId;
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
 use serde_json::Value;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -17,6 +19,7 @@ use crate::client_model;
 use crate::compose;
 use crate::demo;
 use crate::exit::{Exit, UsageError};
+use crate::models::OLLAMA_HOST;
 use crate::settings::{Settings, Surroundings};
 
 /// Serves until it is told to stop.
@@ -41,6 +44,7 @@ pub(crate) async fn serve(args: Serve) -> anyhow::Result<Exit> {
     };
     let parts = Parts {
         settings,
+        ollama_host: variable(OLLAMA_HOST).filter(|host| !host.is_empty()),
         folder: surroundings.current_dir,
     };
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -92,6 +96,8 @@ struct Parts {
     settings: Settings,
     /// Where the server was started.
     folder: PathBuf,
+    /// Where Ollama is, if that was said.
+    ollama_host: Option<String>,
 }
 
 impl Composition for Parts {
@@ -116,6 +122,18 @@ impl Composition for Parts {
             models: self.settings.models.keys().cloned().collect(),
             folder: self.folder.display().to_string(),
         }
+    }
+
+    fn check<'a>(&'a self, llm: &'a Value) -> BoxFuture<'a, Result<Vec<Finding>, String>> {
+        let checked = client_model::check(llm, &self.settings);
+        checked
+            .map(|checked| checked.map_err(|error| crate::output::one_sentence(&error)))
+            .boxed()
+    }
+
+    fn local_models(&self) -> BoxFuture<'_, Vec<Found>> {
+        let places = usual_places(self.ollama_host.as_deref());
+        discover(places, LOCAL_PATIENCE).boxed()
     }
 
     fn demo(&self) -> Result<Demo, String> {

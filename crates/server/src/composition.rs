@@ -3,10 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use deft_llm::{Delta, Model, ModelError, ModelProfile, Request};
+use deft_llm::{Delta, Finding, Found, Model, ModelError, ModelProfile, Request};
 use deft_types::{ConversationId, ToolSpec};
 use deft_workspace::Workspace;
 use futures::StreamExt as _;
+use futures::future::BoxFuture;
 use futures::stream::{self, BoxStream};
 use serde::Serialize;
 use serde_json::Value;
@@ -24,6 +25,12 @@ pub trait Composition: Send + Sync {
 
     /// What somebody is offered who begins a conversation in the web app.
     fn offer(&self) -> Offer;
+
+    /// Tries a model out, layer by layer. The sentence of a failure goes to the client.
+    fn check<'a>(&'a self, llm: &'a Value) -> BoxFuture<'a, Result<Vec<Finding>, String>>;
+
+    /// The model servers that run on this machine.
+    fn local_models(&self) -> BoxFuture<'_, Vec<Found>>;
 
     /// Makes a small project that the built-in demo model can mend. The sentence of a failure goes to the client.
     fn demo(&self) -> Result<Demo, String>;

@@ -3,6 +3,7 @@
 
 mod goal;
 mod relatives;
+mod review;
 mod steering;
 mod upkeep;
 

@@ -14,9 +14,9 @@ use axum::routing::{MethodFilter, MethodRouter, on};
 use crate::app::App;
 use crate::failure::Failure;
 use crate::routes::{
-    agent_profiles, app, bash, branches, children, confirmation, connections, control, conversations, events,
-    extensions, files, gateway, git, goal, mcp, meta_profiles, model, models, profiles, secrets, server,
-    settings, streams, tools, trajectory, workspace_files, workspaces,
+    agent_profiles, answers, app, bash, branches, checkpoints, children, confirmation, connections, control,
+    conversations, entries, events, extensions, files, gateway, git, goal, mcp, meta_profiles, model, models,
+    profiles, secrets, server, settings, streams, tools, trajectory, workspace_files, workspaces,
 };
 use crate::{security, site};
 
@@ -119,7 +119,9 @@ fn table() -> Vec<Route> {
         conversations::table(),
         control::table(),
         confirmation::table(),
+        answers::table(),
         branches::table(),
+        checkpoints::table(),
         model::table(),
         goal::table(),
         children::table(),
@@ -134,6 +136,7 @@ fn table() -> Vec<Route> {
         files::table(),
         trajectory::table(),
         workspace_files::table(),
+        entries::table(),
         git::table(),
         bash::table(),
         extensions::table(),

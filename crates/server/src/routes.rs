@@ -1,14 +1,17 @@
 //! The routes, one concept a file. Each file has its part of the table.
 
 pub(crate) mod agent_profiles;
+pub(crate) mod answers;
 pub(crate) mod app;
 pub(crate) mod bash;
 pub(crate) mod branches;
+pub(crate) mod checkpoints;
 pub(crate) mod children;
 pub(crate) mod confirmation;
 pub(crate) mod connections;
 pub(crate) mod control;
 pub(crate) mod conversations;
+pub(crate) mod entries;
 pub(crate) mod events;
 pub(crate) mod extensions;
 pub(crate) mod files;

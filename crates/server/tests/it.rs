@@ -17,6 +17,8 @@ mod installation;
 mod lifecycle;
 #[path = "it/paths.rs"]
 mod paths;
+#[path = "it/review.rs"]
+mod review;
 #[path = "it/settings.rs"]
 mod settings;
 #[path = "it/site.rs"]

@@ -9,11 +9,31 @@ const CONTRACT: &str = include_str!("../data/contract_paths.txt");
 const NOT_OURS: [(&str, &str); 0] = [];
 
 /// What we have and the contract has not, and why.
-const ONLY_OURS: [(&str, &str); 9] = [
+const ONLY_OURS: [(&str, &str); 17] = [
     ("GET /api/app", "what our own app offers to begin with"),
     (
         "POST /api/app/demo",
         "the place of a demonstration for our own app",
+    ),
+    ("GET /api/app/local_models", "models near by, for our own app"),
+    (
+        "POST /api/app/check_model",
+        "which layer of a model's connection fails",
+    ),
+    ("GET /api/conversations/{}/entries", "files to browse"),
+    ("GET /api/conversations/{}/entries/search", "names to complete"),
+    (
+        "GET /api/conversations/{}/checkpoints",
+        "moments that files can go back to",
+    ),
+    (
+        "GET /api/conversations/{}/checkpoints/{}",
+        "what going back would change",
+    ),
+    ("POST /api/conversations/{}/checkpoints/{}", "goes back"),
+    (
+        "POST /api/conversations/{}/answers",
+        "answers for single actions, and with other arguments",
     ),
     ("GET /c/{}", "a page of our own app"),
     (
