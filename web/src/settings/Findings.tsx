@@ -30,7 +30,8 @@ export function Findings({ check }: { check: Check }) {
   }
   if (!check.data) return null;
   return (
-    <ul className="findings" role="status">
+    <div role="status">
+      <ul className="findings">
       {check.data.map(({ layer, ok, detail, remedy }) => (
         <li key={layer}>
           <span className={ok ? "good" : "bad"} role="img" aria-label={ok ? t("works") : t("fails")}>
@@ -39,7 +40,8 @@ export function Findings({ check }: { check: Check }) {
           <strong>{layers()[layer] ?? layer}</strong> {detail}
           {remedy && <span className="remedy"> {remedy}</span>}
         </li>
-      ))}
-    </ul>
+        ))}
+      </ul>
+    </div>
   );
 }

@@ -46,7 +46,7 @@ fn page(query: &Query) -> Result<Page, Failure> {
     })
 }
 
-fn shown(found: EntryPage) -> Json<Value> {
+fn shown(found: &EntryPage) -> Json<Value> {
     Json(json!({"items": found.entries, "next_page_id": found.next}))
 }
 
@@ -54,7 +54,7 @@ async fn list(State(app): State<Arc<App>>, Id(id): Id, query: Query) -> Result<J
     let page = page(&query)?;
     let (client, path) = asked(&app, id, &query).await?;
     let found = client.list(&path, page).await;
-    Ok(shown(found.map_err(|error| refused(&error))?))
+    Ok(shown(&found.map_err(|error| refused(&error))?))
 }
 
 async fn search(State(app): State<Arc<App>>, Id(id): Id, query: Query) -> Result<Json<Value>, Failure> {
@@ -62,5 +62,5 @@ async fn search(State(app): State<Arc<App>>, Id(id): Id, query: Query) -> Result
     let (client, path) = asked(&app, id, &query).await?;
     let name = query.get("name").unwrap_or_default();
     let found = client.search(&path, name, page).await;
-    Ok(shown(found.map_err(|error| refused(&error))?))
+    Ok(shown(&found.map_err(|error| refused(&error))?))
 }
