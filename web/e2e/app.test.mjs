@@ -92,7 +92,7 @@ test("what must be allowed waits for a word", async () => {
   await question.getByText("echo allowed").first().waitFor();
   await checkAccess(page, "a question");
   await picture(page, "web-confirm");
-  await question.getByRole("button", { name: "Allow" }).click();
+  await question.getByRole("button", { name: "Allow", exact: true }).click();
   await status(page, "Finished");
   await page.getByText("exit 0").waitFor();
   await close();
@@ -217,13 +217,13 @@ test("a telephone is enough", async () => {
     { confirmation_policy: { kind: "AlwaysConfirm" } },
   );
   const { page, close } = await open(server, `/c/${id}`, { width: 360, height: 640 });
-  await page.getByRole("button", { name: "Allow" }).waitFor();
+  await page.getByRole("button", { name: "Allow", exact: true }).waitFor();
   await checkWidth(page);
   const question = await page.getByRole("region", { name: "Waiting for your word" }).boundingBox();
   const reject = await page.getByRole("button", { name: "Reject" }).boundingBox();
   assert.ok(reject.x + reject.width <= 360 && reject.y + reject.height <= question.y + question.height, "within reach");
   await picture(page, "web-phone");
-  await page.getByRole("button", { name: "Allow" }).click();
+  await page.getByRole("button", { name: "Allow", exact: true }).click();
   await status(page, "Finished");
   await (await panel(page, "Changes")).getByText("+1 −0").waitFor();
   await checkWidth(page);

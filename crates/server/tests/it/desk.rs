@@ -329,7 +329,7 @@ impl Composition for Executors {
         async move {
             let mut findings = Vec::new();
             deft_llm::check(&name, &ModelSettings::default(), |finding| {
-                findings.push(finding.clone())
+                findings.push(finding.clone());
             })
             .await;
             Ok(findings)
