@@ -100,6 +100,13 @@ export function DiffTable({ change, layout = "inline", review }: Props) {
   return (
     <div className={`diff ${layout}`} tabIndex={0} role="group" aria-label={t("Differences in {path}", { path })}>
       <table>
+        {layout === "beside" && (
+          <colgroup>
+            {["number", "mark", "text", "number", "mark", "text"].map((kind, index) => (
+              <col key={index} className={kind} />
+            ))}
+          </colgroup>
+        )}
         <tbody>
           {layout === "inline"
             ? lines.map((line, index) => (
