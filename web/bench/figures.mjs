@@ -1,6 +1,7 @@
 // Measures the web app in a real browser and writes its section of BENCHMARKS.md: `make bench` and `make bench-web`.
 
 import { readFileSync, writeFileSync } from "node:fs";
+import { loadavg } from "node:os";
 import { browser, open, Server } from "../e2e/harness.mjs";
 
 const PAGE = new URL("../../BENCHMARKS.md", import.meta.url).pathname;
@@ -10,6 +11,7 @@ const [LONG, SHORT] = [3_400, 700];
 const WORDS = 8_000;
 const TRIES = 5;
 
+const load = loadavg()[0].toFixed(1);
 const server = await new Server().start();
 const rows = [];
 const kilobytes = (bytes) => `${Math.round(bytes / 1024)} KB`;
@@ -138,7 +140,7 @@ row(`memory of the page after reading all ${count.toLocaleString("en")} events, 
 
 const text = `${HEADING}
 
-In Debian's Chromium ${browser.version()}, on loopback, with the \`deft\` of \`DEFT_BINARY\`; \`web/bench/figures.mjs\` says how.
+In Chromium ${browser.version()}, on loopback, with a ${/\/debug\//.test(process.env.DEFT_BINARY) ? "debug" : "release"} build, at a load average of ${load}; \`web/bench/figures.mjs\` says how.
 
 | what | goal | measured |
 | --- | --- | --- |
