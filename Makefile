@@ -1,6 +1,6 @@
 # Everything a developer or a machine runs. `make` alone lists it.
 .DEFAULT_GOAL := help
-.PHONY: help setup run build web test soak test-clients test-small-model test-web bench
+.PHONY: help setup run build web test soak test-clients test-small-model test-web bench bench-web
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -37,3 +37,6 @@ test-web: setup ## the web app in a real browser
 
 bench: setup ## the numbers
 	@scripts/bench
+
+bench-web: setup ## the numbers of the web app alone, with the release binary that is there
+	@scripts/bench-web

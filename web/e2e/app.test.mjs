@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { browser, checkAccess, checkWidth, open, PATIENCE, picture, Server, status } from "./harness.mjs";
+import { browser, checkAccess, checkWidth, command, open, PATIENCE, panel, picture, Server, status } from "./harness.mjs";
 
 const server = new Server();
 before(() => server.start());
@@ -9,7 +9,6 @@ after(async () => {
   await server.remove();
 });
 
-const command = (text, run) => ({ text, tool_calls: [{ name: "terminal", arguments: { command: run } }] });
 const slow = { text: "word ".repeat(100), chunk_delay_ms: 40 };
 
 test("a newcomer sees a finished task, what changed and what it cost", async () => {
@@ -21,10 +20,9 @@ test("a newcomer sees a finished task, what changed and what it cost", async () 
   await status(page, "Finished");
   await page.getByText("exit 1").first().waitFor();
   await page.getByText("exit 0").first().waitFor();
-  await page.getByRole("button", { name: /^Changes/ }).click();
-  await page.getByRole("complementary", { name: "Changes" }).getByText("greet.sh").waitFor();
+  await (await panel(page, "Changes")).getByText("greet.sh").first().waitFor();
   await page.getByText("$0.00").first().waitFor();
-  await page.getByText(/Context/).waitFor();
+  await page.locator(".meters").getByText("Context").waitFor();
   await checkAccess(page, "a conversation with changes");
   await picture(page, "web-conversation");
   await page.emulateMedia({ colorScheme: "dark" });
@@ -94,7 +92,7 @@ test("what must be allowed waits for a word", async () => {
   await question.getByText("echo allowed").first().waitFor();
   await checkAccess(page, "a question");
   await picture(page, "web-confirm");
-  await question.getByRole("button", { name: "Allow" }).click();
+  await question.getByRole("button", { name: "Allow", exact: true }).click();
   await status(page, "Finished");
   await page.getByText("exit 0").waitFor();
   await close();
@@ -154,7 +152,9 @@ test("conversations are found, renamed, deleted and reached by keyboard", async 
   await page.getByLabel("Search conversations").fill("needle");
   await page.getByRole("listitem").filter({ hasText: "Needle" }).waitFor();
   assert.equal(await page.locator(".entry").count(), 1);
-  await page.getByRole("button", { name: "Rename Needle" }).click();
+  await page.getByRole("button", { name: "More about Needle" }).click();
+  await checkAccess(page, "what can be done with a conversation");
+  await page.getByRole("menuitem", { name: "Rename" }).click();
   await page.getByLabel("Title").fill("Needle two");
   await page.keyboard.press("Enter");
   await page.getByText("Needle two").waitFor();
@@ -163,7 +163,8 @@ test("conversations are found, renamed, deleted and reached by keyboard", async 
   await checkAccess(page, "the commands");
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "Needle two" }).waitFor();
-  await page.getByRole("button", { name: "Delete Needle two" }).click();
+  await page.getByRole("button", { name: "More about Needle two" }).click();
+  await page.getByRole("menuitem", { name: "Delete" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
   await page.getByRole("heading", { name: "What shall be done?" }).waitFor();
   await page.getByText("Needle two").waitFor({ state: "detached" });
@@ -177,6 +178,7 @@ test("settings last, but the key of a model does not", async () => {
   await dialog.getByLabel("Model", { exact: true }).fill("openai/some");
   await dialog.getByText("Key and address of the model").click();
   await dialog.getByLabel("Key", { exact: true }).fill("sk-secret");
+  await dialog.getByRole("tab", { name: "This browser" }).click();
   await dialog.getByLabel("Appearance").selectOption("dark");
   await checkAccess(page, "the settings");
   await dialog.getByRole("button", { name: "Done" }).click();
@@ -215,19 +217,18 @@ test("a telephone is enough", async () => {
     { confirmation_policy: { kind: "AlwaysConfirm" } },
   );
   const { page, close } = await open(server, `/c/${id}`, { width: 360, height: 640 });
-  await page.getByRole("button", { name: "Allow" }).waitFor();
+  await page.getByRole("button", { name: "Allow", exact: true }).waitFor();
   await checkWidth(page);
   const question = await page.getByRole("region", { name: "Waiting for your word" }).boundingBox();
   const reject = await page.getByRole("button", { name: "Reject" }).boundingBox();
   assert.ok(reject.x + reject.width <= 360 && reject.y + reject.height <= question.y + question.height, "within reach");
   await picture(page, "web-phone");
-  await page.getByRole("button", { name: "Allow" }).click();
+  await page.getByRole("button", { name: "Allow", exact: true }).click();
   await status(page, "Finished");
-  await page.getByRole("button", { name: /^Changes/ }).click();
-  await page.getByRole("complementary", { name: "Changes" }).getByText("+1 −0").waitFor();
+  await (await panel(page, "Changes")).getByText("+1 −0").waitFor();
   await checkWidth(page);
   await checkAccess(page, "changes on a telephone");
-  await page.getByRole("button", { name: "Close changes" }).click();
+  await page.getByRole("button", { name: "Close the panel" }).click();
   await page.getByRole("button", { name: "Show conversations" }).click();
   await page.getByRole("button", { name: "New conversation" }).click();
   await page.getByRole("heading", { name: "What shall be done?" }).waitFor();
@@ -239,16 +240,16 @@ test("a telephone is enough", async () => {
 test("a long conversation opens at its end and keeps little in the page", { timeout: 4 * PATIENCE }, async () => {
   const think = { repeat: 400, tool_calls: [{ name: "think", arguments: { thought: "thought {{n}}" } }] };
   const id = await server.begin([think, { text: "The end." }]);
-  for (;;) {
-    const { body } = await server.ask("GET", `/api/conversations/${id}`);
-    if (body.execution_status === "finished") break;
-    await new Promise((resolve) => setTimeout(resolve, 200));
-  }
+  await server.ended(id);
   const { page, close } = await open(server, `/c/${id}`);
   await page.getByText("The end.").waitFor();
   assert.ok((await page.locator(".row-slot").count()) < 60);
-  await page.locator(".timeline").evaluate((timeline) => timeline.scrollTo(0, 0));
-  await page.getByText("Begin.").first().waitFor();
+  // Earlier pages are loaded when somebody gets there.
+  const begin = page.getByLabel("You", { exact: true }).getByText("Begin.");
+  while (!(await begin.isVisible())) {
+    await page.locator(".timeline").evaluate((timeline) => timeline.scrollTo(0, 0));
+    await page.waitForTimeout(50);
+  }
   await page.getByRole("button", { name: "To the end" }).click();
   await page.getByText("The end.").waitFor();
   await close();

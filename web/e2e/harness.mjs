@@ -67,7 +67,7 @@ export class Server {
   /** Begins a conversation with a scripted model; the script is JSON, which is YAML too. */
   async begin(steps, more = {}) {
     const folder = mkdtempSync(join(this.data, "work-"));
-    const script = join(folder, "script.json");
+    const script = `${folder}.json`;
     writeFileSync(script, JSON.stringify(typeof steps === "function" ? steps(folder) : steps));
     const { body } = await this.ask("POST", "/api/conversations", {
       agent: {
@@ -80,6 +80,15 @@ export class Server {
       ...more,
     });
     return body.id;
+  }
+
+  /** Waits for the end of a run. */
+  async ended(id) {
+    for (;;) {
+      const { body } = await this.ask("GET", `/api/conversations/${id}`);
+      if (body.execution_status !== "running" && body.execution_status !== "idle") return body;
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
   }
 
   /** The events of a conversation that are not updates of its state. */
@@ -121,6 +130,15 @@ export async function checkAccess(page, what) {
   const found = await page.evaluate(`(() => { ${AXE} })(), axe.run(document, { resultTypes: ["violations"] })`);
   const violations = found.violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(" ")}`);
   assert.deepEqual(violations, [], what);
+}
+
+export const command = (text, run) => ({ text, tool_calls: [{ name: "terminal", arguments: { command: run } }] });
+
+/** Opens a panel of a conversation, and gives it back. */
+export async function panel(page, name) {
+  await page.getByRole("button", { name: "Panels" }).click();
+  await page.getByRole("tab", { name }).click();
+  return page.getByRole("complementary", { name });
 }
 
 /** A picture for the documentation, when it is to be renewed. */

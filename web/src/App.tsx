@@ -6,10 +6,15 @@ import { NewConversation } from "./parts/NewConversation";
 import { Sidebar } from "./parts/Sidebar";
 import { useRoute } from "./route";
 import { useScreen } from "./screen";
+import { t } from "./words";
 
 const Conversation = lazy(() => import("./parts/Conversation"));
 const Palette = lazy(() => import("./parts/Palette"));
-const Settings = lazy(() => import("./parts/Settings"));
+const Settings = lazy(() => import("./settings/Settings"));
+const Keys = lazy(() => import("./parts/Keys"));
+
+const isWriting = (target: EventTarget | null) =>
+  target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement;
 
 export function App() {
   const key = useKey((state) => state.key);
@@ -24,6 +29,8 @@ export function App() {
       if ((event.metaKey || event.ctrlKey) && event.key.toLowerCase() === "k") {
         event.preventDefault();
         useScreen.setState({ dialog: "palette" });
+      } else if (event.key === "?" && !isWriting(event.target)) {
+        useScreen.setState({ dialog: "keys" });
       } else if (event.key === "Escape") {
         useScreen.setState({ isSidebarOpen: false });
       }
@@ -40,7 +47,7 @@ export function App() {
   return (
     <div className={isSidebarOpen ? "app with-sidebar" : "app"}>
       <a className="skip" href="#main">
-        Skip to the conversation
+        {t("Skip to the conversation")}
       </a>
       <Sidebar current={conversation} />
       {isSidebarOpen && <div className="veil" onClick={() => useScreen.setState({ isSidebarOpen: false })} />}
@@ -50,6 +57,7 @@ export function App() {
       <Suspense>
         {dialog === "palette" && <Palette />}
         {dialog === "settings" && <Settings />}
+        {dialog === "keys" && <Keys />}
       </Suspense>
     </div>
   );

@@ -1,37 +1,19 @@
-// What the server can be asked for.
+// Conversations: what can be asked of them.
 
-import { dropKey, useKey } from "./key";
-import type { Conversation, Offer } from "./wire";
+import { ask, askSealed, at, query } from "./ask";
+import type { Conversation, Event, Fields, Offer } from "./wire";
 
-/** How long an answer may take. */
-const LIMIT_MS = 60_000;
-
-/** Fails with a sentence for a person. */
-async function ask<T>(method: string, path: string, body?: unknown): Promise<T> {
-  const key = useKey.getState().key ?? "";
-  const headers: Record<string, string> = { "X-Session-API-Key": key };
-  if (body !== undefined) headers["Content-Type"] = "application/json";
-  const sent: RequestInit = { method, headers, signal: AbortSignal.timeout(LIMIT_MS) };
-  if (body !== undefined) sent.body = JSON.stringify(body);
-  const answer = await fetch(path, sent).catch(() => {
-    throw new Error("The server cannot be reached. Is it running?");
-  });
-  const found: unknown = await answer.json().catch(() => null);
-  if (answer.status === 401 && useKey.getState().key === key) dropKey();
-  if (!answer.ok) throw new Error(sentence(found) ?? `The server answered ${answer.status}.`);
-  return found as T;
-}
-
-function sentence(body: unknown): string | null {
-  const { detail, exception } = (body ?? {}) as { detail?: unknown; exception?: unknown };
-  if (typeof exception === "string") return exception;
-  if (typeof detail === "string") return detail;
-  const first = Array.isArray(detail) ? (detail[0] as { msg?: unknown; loc?: unknown[] } | undefined) : undefined;
-  return typeof first?.msg === "string" ? `${first.loc?.at(-1) ?? ""}: ${first.msg}` : null;
-}
+/** What a person says to an action that waits. */
+export type Answer =
+  | { action_id: string; answer: "approve" }
+  | { action_id: string; answer: "reject"; reason: string }
+  | { action_id: string; answer: "edit"; arguments: Fields };
 
 export interface Start {
+  /** The name of a model. */
   model: string;
+  /** The name of a profile of the server's, which then says which model. */
+  profile: string;
   folder: string;
   message: string;
   policy: "never" | "risky" | "always";
@@ -49,7 +31,12 @@ const content = (text: string, images: string[] = []) => ({
   role: "user",
   content: [{ type: "text", text }, ...(images.length > 0 ? [{ type: "image", image_urls: images }] : [])],
 });
-const at = (id: string) => `/api/conversations/${encodeURIComponent(id)}`;
+
+export interface EventPage {
+  /** The newest first. */
+  items: Event[];
+  next_page_id: string | null;
+}
 
 export const api = {
   offer: () => ask<Offer>("GET", "/api/app"),
@@ -58,27 +45,42 @@ export const api = {
   list: (page: string | null) =>
     ask<{ items: Conversation[]; next_page_id: string | null }>(
       "GET",
-      `/api/conversations/search?limit=50&sort_order=UPDATED_AT_DESC${page ? `&page_id=${page}` : ""}`,
+      `/api/conversations/search${query({ limit: 50, sort_order: "UPDATED_AT_DESC", page_id: page })}`,
     ),
   get: (id: string) => ask<Conversation>("GET", at(id)),
-  rename: (id: string, title: string) => ask("PATCH", at(id), { title }),
+  change: (id: string, change: { title?: string; tags?: Record<string, string> }) => ask("PATCH", at(id), change),
   remove: (id: string) => ask("DELETE", at(id)),
 
+  /** Begins with the agent that the server's settings describe, and the model that is chosen here. */
   async start(start: Start): Promise<Conversation> {
-    const tools = await ask<string[]>("GET", "/api/tools/");
+    const [tools, settings, profile] = await Promise.all([
+      ask<string[]>("GET", "/api/tools/"),
+      askSealed<{ agent_settings: Fields; conversation_settings: Fields }>("/api/settings"),
+      start.profile ? askSealed<{ config: Fields }>(`/api/profiles/${encodeURIComponent(start.profile)}`) : null,
+    ]);
     const llm = {
-      model: start.model,
-      stream: true,
+      ...profile?.config,
+      ...(start.model && { model: start.model }),
       ...(start.apiKey && { api_key: start.apiKey }),
       ...(start.baseUrl && { base_url: start.baseUrl }),
+      stream: true,
     };
     return ask<Conversation>("POST", "/api/conversations", {
-      agent: { kind: "Agent", llm, tools: tools.map((name) => ({ name })) },
+      agent_settings: { ...settings.agent_settings, llm, tools: tools.map((name) => ({ name })) },
+      secrets_encrypted: true,
       workspace: { working_dir: start.folder },
+      max_iterations: settings.conversation_settings["max_iterations"],
       initial_message: content(start.message),
       ...POLICIES[start.policy],
     });
   },
+
+  /** A page of the log. It begins with the event that is named. */
+  events: (id: string, first: string | null) =>
+    ask<EventPage>(
+      "GET",
+      `${at(id)}/events/search${query({ sort_order: "TIMESTAMP_DESC", limit: 100, page_id: first })}`,
+    ),
 
   send: (id: string, text: string, images: string[]) =>
     ask("POST", `${at(id)}/events`, { ...content(text, images), run: true }),
@@ -86,9 +88,21 @@ export const api = {
   run: (id: string) => ask("POST", `${at(id)}/run`),
   pause: (id: string) => ask("POST", `${at(id)}/pause`),
   stop: (id: string) => ask("POST", `${at(id)}/interrupt`),
-  /** Allows nothing of what waits, and lets the agent go on knowing why. */
-  async reject(id: string, reason: string): Promise<void> {
-    await ask("POST", `${at(id)}/events/respond_to_confirmation`, { accept: false, reason });
-    await ask("POST", `${at(id)}/run`);
+  /** Answers each of the actions that wait. */
+  async answer(id: string, answers: Answer[]): Promise<void> {
+    await ask("POST", `${at(id)}/answers`, { answers });
+    // Where nothing is left to run, the agent still has to hear of it.
+    if (answers.every(({ answer }) => answer === "reject")) await ask("POST", `${at(id)}/run`);
   },
+
+  /** Stands at an event, or before the first: what is said next follows it. */
+  navigate: (id: string, event: string | null) => ask("POST", `${at(id)}/navigate`, { event_id: event }),
+  /** A copy that goes on from an event, or from the end. */
+  fork: (id: string, from: string | null) =>
+    ask<Conversation>("POST", `${at(id)}/fork`, { from_event_id: from, reset_metrics: false }),
+  condense: (id: string) => ask("POST", `${at(id)}/condense`),
+  askAside: (id: string, question: string) => ask<{ response: string }>("POST", `${at(id)}/ask_agent`, { question }),
+  switchProfile: (id: string, name: string) => ask("POST", `${at(id)}/switch_profile`, { profile_name: name }),
+  setPolicy: (id: string, policy: Start["policy"]) =>
+    ask("POST", `${at(id)}/confirmation_policy`, { policy: POLICIES[policy].confirmation_policy }),
 };

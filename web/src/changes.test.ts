@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { changeOf, diffOf } from "./changes";
+import { changeOf, diffOf, noteEarlier, sideBySide, withoutHunk } from "./changes";
 
 test("a diff counts its lines and numbers them", () => {
   const diff = diffOf({ path: "a", before: "one\ntwo\nthree\n", after: "one\n2\nthree\nfour\n" });
   expect(diff).toMatchObject({ added: 2, removed: 1 });
   expect(diff?.lines.map((line) => `${line.old ?? ""}|${line.new ?? ""}|${line.text}`)).toEqual([
-    "1|1|one", "2||two", "|2|2", "3|3|three", "|4|four",
+    "||line 1", "1|1|one", "2||two", "|2|2", "3|3|three", "|4|four",
   ]);
 });
 
@@ -18,4 +18,33 @@ test("a new file has nothing before, and a look at a file is no change", () => {
 
 test("what is too much to compare is not compared", () => {
   expect(diffOf({ path: "a", before: "x".repeat(600_000), after: "y".repeat(600_000) })).toBeNull();
+});
+
+const numbered = (count: number) => Array.from({ length: count }, (_, index) => `line ${index + 1}\n`);
+
+test("one difference of several is taken back, and the others stay", () => {
+  const before = numbered(40);
+  const after = before.with(2, "first\n").with(30, "second\n");
+  const change = { path: "f", before: before.join(""), after: after.join("") };
+  expect(withoutHunk(change, 0, change.after)).toBe(before.with(30, "second\n").join(""));
+  expect(withoutHunk(change, 1, change.after)).toBe(before.with(2, "first\n").join(""));
+  expect(withoutHunk(change, 0, "something else\n"), "the file is another one by now").toBeNull();
+  expect(withoutHunk(change, 7, change.after)).toBeNull();
+});
+
+test("what was removed stands beside what came in its place", () => {
+  const diff = diffOf({ path: "f", before: "a\nb\nc\n", after: "a\nx\ny\nc\n" });
+  const rows = sideBySide(diff?.lines ?? []).map(({ left, right }) => [left?.text, right?.text]);
+  expect(rows.slice(1)).toEqual([
+    ["a", "a"],
+    ["b", "x"],
+    [undefined, "y"],
+    ["c", "c"],
+  ]);
+});
+
+test("a change is known from its first state even if that is loaded last", () => {
+  const changes = new Map([["f", { path: "f", before: "two", after: "three" }]]);
+  noteEarlier(changes, new Map([["f", { path: "f", before: null, after: "two" }]]));
+  expect(changes.get("f")).toEqual({ path: "f", before: null, after: "three" });
 });

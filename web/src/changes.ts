@@ -1,7 +1,8 @@
 // Which files the agent's editor has changed, and from what to what. Changes made by commands are not seen here.
 
-import { structuredPatch } from "diff";
+import { applyPatch, reversePatch, structuredPatch } from "diff";
 import type { Observation } from "./wire";
+import { t } from "./words";
 
 export interface Change {
   path: string;
@@ -21,6 +22,16 @@ export function noteChange(changes: Map<string, Change>, observation: Observatio
   return true;
 }
 
+/** Puts changes that came earlier before those that are known; whether there were any. */
+export function noteEarlier(changes: Map<string, Change>, earlier: ReadonlyMap<string, Change>): boolean {
+  for (const [path, change] of earlier) {
+    const after = changes.get(path)?.after ?? change.after;
+    if (change.before === after) changes.delete(path);
+    else changes.set(path, { path, before: change.before, after });
+  }
+  return earlier.size > 0;
+}
+
 /** The change that an answer tells of. */
 export function changeOf(observation: Observation): Change | null {
   const path = observation["path"] ?? observation["file_path"];
@@ -36,6 +47,8 @@ export interface Line {
   text: string;
   old: number | null;
   new: number | null;
+  /** Which of the places where the file differs it belongs to. */
+  hunk: number;
 }
 
 export interface Diff {
@@ -51,28 +64,68 @@ const CONTEXT = 3;
 /** How long a comparison may take. */
 const TIMEOUT_MS = 500;
 
+function patchOf(change: Change) {
+  const before = change.before ?? "";
+  if (before.length + change.after.length > MAX_LETTERS) return undefined;
+  return structuredPatch("", "", before, change.after, "", "", { context: CONTEXT, timeout: TIMEOUT_MS });
+}
+
+/** A file without one of its differences; null where the file has changed too much meanwhile. */
+export function withoutHunk(change: Change, hunk: number, now: string): string | null {
+  const patch = patchOf(change);
+  const wanted = patch?.hunks[hunk];
+  if (!patch || !wanted) return null;
+  const without = applyPatch(now, reversePatch({ ...patch, hunks: [wanted] }), { autoConvertLineEndings: false });
+  return without === false ? null : without;
+}
+
+/** Two lines that stand side by side. */
+export interface Pair {
+  left: Line | null;
+  right: Line | null;
+}
+
+/** Lines for two columns: what was removed stands beside what was added in its place. */
+export function sideBySide(lines: readonly Line[]): Pair[] {
+  const pairs: Pair[] = [];
+  let removed: Line[] = [];
+  let added: Line[] = [];
+  const settle = () => {
+    for (let row = 0; row < Math.max(removed.length, added.length); row += 1) {
+      pairs.push({ left: removed[row] ?? null, right: added[row] ?? null });
+    }
+    [removed, added] = [[], []];
+  };
+  for (const line of lines) {
+    if (line.type === "removed") removed.push(line);
+    else if (line.type === "added") added.push(line);
+    else {
+      settle();
+      pairs.push({ left: line, right: line });
+    }
+  }
+  settle();
+  return pairs;
+}
+
 /** The lines that differ; null where there is too much to compare. */
 export function diffOf(change: Change): Diff | null {
-  const before = change.before ?? "";
-  if (before.length + change.after.length > MAX_LETTERS) return null;
-  const patch = structuredPatch("", "", before, change.after, "", "", { context: CONTEXT, timeout: TIMEOUT_MS });
+  const patch = patchOf(change);
   if (!patch) return null;
   const diff: Diff = { lines: [], added: 0, removed: 0 };
-  for (const hunk of patch.hunks) {
-    if (hunk.oldStart > 1 || diff.lines.length > 0) {
-      diff.lines.push({ type: "gap", text: `line ${hunk.newStart}`, old: null, new: null });
-    }
+  for (const [index, hunk] of patch.hunks.entries()) {
+    diff.lines.push({ type: "gap", text: t("line {n}", { n: hunk.newStart }), old: null, new: null, hunk: index });
     let [oldLine, newLine] = [hunk.oldStart, hunk.newStart];
     for (const line of hunk.lines) {
       const text = line.slice(1);
       if (line.startsWith("+")) {
         diff.added += 1;
-        diff.lines.push({ type: "added", text, old: null, new: newLine++ });
+        diff.lines.push({ type: "added", text, old: null, new: newLine++, hunk: index });
       } else if (line.startsWith("-")) {
         diff.removed += 1;
-        diff.lines.push({ type: "removed", text, old: oldLine++, new: null });
+        diff.lines.push({ type: "removed", text, old: oldLine++, new: null, hunk: index });
       } else if (line.startsWith(" ")) {
-        diff.lines.push({ type: "same", text, old: oldLine++, new: newLine++ });
+        diff.lines.push({ type: "same", text, old: oldLine++, new: newLine++, hunk: index });
       }
     }
   }

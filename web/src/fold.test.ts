@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { Fold, openCalls } from "./fold";
+import { Fold } from "./fold";
+import { openCalls } from "./view";
 import type { Event, Frame, Observation } from "./wire";
 
 let ids = 0;
@@ -29,7 +30,7 @@ const texts = (fold: Fold) => fold.view.items.map((item) => (item.type === "mess
 test("what comes again after a reconnection changes nothing", () => {
   const fold = new Fold();
   const frames = [stored(0, says("user", "one")), stored(2, says("agent", "two"))];
-  fold.apply([{ type: "sync", through_seq: 2 }, ...frames]);
+  fold.apply([{ type: "sync", from_seq: -1, through_seq: 2 }, ...frames]);
   fold.apply([{ type: "sync", from_seq: 2, through_seq: 3 }, ...frames, stored(3, says("user", "three"))]);
   expect(texts(fold)).toEqual(["one", "two", "three"]);
   expect(fold.view.seq).toBe(3);
@@ -127,7 +128,7 @@ test("status, model, folder and figures come from the state", () => {
     },
   ]);
   expect(fold.view).toMatchObject({ status: "running", model: "demo", folder: "/w" });
-  expect(fold.view.meter).toEqual({ cost: 0.25, isCostKnown: true, input: 90, output: 10, cached: 50, context: 0.25 });
+  expect(fold.view.meter).toMatchObject({ cost: 0.25, isCostKnown: true, input: 90, output: 10, cached: 50, context: 0.25 });
 });
 
 test("an analyser's word on the risk counts", () => {
@@ -144,4 +145,79 @@ test("events of kinds that are not known are passed over", () => {
   const fold = new Fold();
   fold.apply([stored(0, { ...base("agent"), kind: "SomethingNew" } as unknown as Event), stored(1, says("user", "hi"))]);
   expect(texts(fold)).toEqual(["hi"]);
+});
+
+const page = (...events: Event[]) => events.toReversed();
+
+test("the end is loaded first, and earlier pages are put before it", () => {
+  const fold = new Fold();
+  fold.apply([{ type: "sync", through_seq: 3 }]);
+  expect(fold.view.isCurrent, "nothing is loaded yet").toBe(false);
+  const [first, action, result, last] = [
+    says("user", "one"),
+    acts("c1"),
+    answers("c1", { kind: "TerminalObservation", exit_code: 0 }),
+    says("agent", "end"),
+  ];
+  fold.prepend(page(result, last), "earlier");
+  expect(fold.view).toMatchObject({ isCurrent: true, hasEarlier: true, seq: 3 });
+  expect(fold.earlier).toBe("earlier");
+  fold.prepend(page(first, action), null);
+  expect(texts(fold)).toEqual(["one", "call", "end"]);
+  expect(openCalls(fold.view), "its result came with a later page").toEqual([]);
+  expect(fold.view.hasEarlier).toBe(false);
+});
+
+test("what came by the socket is not taken from a page again", () => {
+  const fold = new Fold();
+  const live = says("agent", "live");
+  fold.apply([{ type: "sync", through_seq: 0 }, stored(1, live)]);
+  fold.prepend(page(says("user", "one"), live), null);
+  expect(texts(fold)).toEqual(["one", "live"]);
+});
+
+test("other words for a message are another version of it", () => {
+  const fold = new Fold();
+  const first = says("user", "one");
+  const answer: Event = { ...says("agent", "answer"), parent_id: first.id };
+  fold.apply([stored(0, first), stored(1, answer)]);
+  fold.apply([{ type: "transient", event: is("full_state", { head_is_empty: true }) }]);
+  expect(texts(fold)).toEqual([]);
+  const second: Event = { ...says("user", "two"), parent_id: first.id };
+  fold.apply([{ type: "transient", event: is("full_state", { leaf_event_id: first.id }) }, stored(2, second)]);
+  expect(texts(fold)).toEqual(["one", "two"]);
+  const third: Event = { ...says("user", "three"), parent_id: first.id };
+  fold.apply([stored(3, third)]);
+  expect(texts(fold)).toEqual(["one", "three"]);
+  expect(fold.versionsOf(third.id)).toEqual([second.id, third.id]);
+  expect(fold.parentOf(third.id)).toBe(first.id);
+});
+
+test("what a command writes is shown until its result is there", () => {
+  const fold = new Fold();
+  const action = acts("c9");
+  fold.apply([stored(0, action), { type: "output", action_id: action.id, content: "half" }]);
+  fold.apply([{ type: "output", action_id: action.id, content: " done" }]);
+  expect(fold.view.output[action.id]).toBe("half done");
+  fold.apply([stored(1, answers("c9", { kind: "TerminalObservation", exit_code: 0 }))]);
+  expect(fold.view.output).toEqual({});
+});
+
+test("a very long conversation does not fill the memory, and what was forgotten comes again", () => {
+  const fold = new Fold();
+  const events = Array.from({ length: 3_500 }, (_, index) => says("agent", `${index}`));
+  events.forEach((event, seq) => fold.apply([stored(seq, event)]));
+  expect(fold.view.items.length).toBeLessThan(3_001);
+  expect(fold.view.hasEarlier).toBe(true);
+  const first = events.findIndex((event) => event.id === fold.earlier);
+  fold.prepend(page(...events.slice(first - 99, first + 1)), events[first - 100]?.id ?? null);
+  expect(texts(fold).slice(0, 2)).toEqual([`${first - 99}`, `${first - 98}`]);
+});
+
+test("pieces of a reply that come later than the reply are not shown", () => {
+  const fold = new Fold();
+  const reply = says("agent", "whole");
+  fold.apply([stored(0, reply)]);
+  fold.apply([{ type: "delta", item_id: reply.id, attempt: 1, order: 9, kind: "text", content: "ole" }]);
+  expect(fold.view.draft).toBeNull();
 });

@@ -1,105 +1,132 @@
 // A conversation as the screen shows it: a fold over the frames of its stream. Everything shown comes from here,
-// so it cannot contradict the log. Frames that were seen before change nothing.
+// so it cannot contradict the log. Frames that were seen before change nothing. The end of the log is loaded first;
+// earlier pages are folded by themselves and put before it.
 
-import { type Change, noteChange } from "./changes";
-import { type Meter, meterOf } from "./meter";
-import type { ActionEvent, Classification, Event, Frame, Observation, Risk, Status } from "./wire";
-import { imagesOf, textOf } from "./wire";
+import { type Change, noteChange, noteEarlier } from "./changes";
+import { meterOf } from "./meter";
+import { withoutAction, withPiece } from "./output";
+import { isNode, Tree } from "./tree";
+import { type Call, EMPTY, type Item, type Result, type Task, type Unsent, type View } from "./view";
+import type { Event, Frame, Observation, Risk, Status } from "./wire";
+import { imagesOf, screenshotOf, textOf } from "./wire";
+import { t } from "./words";
 
-export type Result =
-  | { type: "answer"; observation: Observation }
-  | { type: "error"; text: string }
-  | { type: "rejected"; reason: string };
-
-export interface Call {
-  type: "call";
-  id: string;
-  time: string;
-  event: ActionEvent;
-  risk: Risk;
-  result: Result | null;
-}
-
-export type Item =
-  | { type: "message"; id: string; time: string; from: "user" | "agent"; text: string; images: string[] }
-  | Call
-  | { type: "note"; id: string; time: string; text: string }
-  | { type: "failure"; id: string; time: string; code: string; text: string; classification: Classification | null };
-
-/** A reply that is being written. `isPartial`: we came in the middle of it. */
-export interface Draft {
-  id: string;
-  attempt: number;
-  text: string;
-  reasoning: string;
-  isPartial: boolean;
-}
-
-/** A message that the server has not confirmed yet. */
-export interface Unsent {
-  key: number;
-  text: string;
-  images: string[];
-  failure: string | null;
-}
-
-export interface Task {
-  title: string;
-  notes: string;
-  status: "todo" | "in_progress" | "done";
-}
-
-export interface View {
-  /** The position up to which the log is known; −1: nothing of it. */
-  seq: number;
-  /** Whether the history has been replayed. */
-  isCurrent: boolean;
-  status: Status;
-  items: Item[];
-  draft: Draft | null;
-  unsent: Unsent[];
-  meter: Meter;
-  model: string;
-  folder: string;
-  tasks: Task[];
-  changes: Change[];
-}
-
-export const EMPTY: View = {
-  seq: -1,
-  isCurrent: false,
-  status: "idle",
-  items: [],
-  draft: null,
-  unsent: [],
-  meter: meterOf(undefined),
-  model: "",
-  folder: "",
-  tasks: [],
-  changes: [],
-};
-
-/** Calls that have no result yet. While the conversation waits for a word, these are what it is about. */
-export function openCalls(view: View): Call[] {
-  return view.items.filter((item): item is Call => item.type === "call" && item.result === null);
-}
+/** More items than this are not held; the earliest are forgotten, and loaded again when somebody looks. */
+const MAX_ITEMS = 3_000;
+const KEPT_ITEMS = 2_000;
+/** The history is not told: it comes by pages. */
+const PAGES = Infinity;
+/** So far behind its call a result may stand. */
+const NEAR = 20;
 
 /** Folds frames; `view` is replaced by each batch that changes something. */
 export class Fold {
   view: View = EMPTY;
-  private readonly places = new Map<string, number>();
+  /** Whether the reader is at the end: what stands far before it may be forgotten. */
+  isAtEnd = true;
+  private readonly tree = new Tree();
+  /** Items of all branches, in the order of the log. */
+  private all: Item[] = [];
+  private areItemsNew = false;
+  /** The action of a call. */
+  private readonly places = new Map<string, string>();
+  /** Results whose calls are not loaded yet. */
+  private readonly orphans = new Map<string, Result>();
   private readonly changes = new Map<string, Change>();
+  /** With which event the page before begins. */
+  private before: string | null = null;
   private through = -1;
   private lastKey = 0;
   /** What the batch under way has changed. */
   private next: View = EMPTY;
 
   apply(frames: readonly Frame[]): View {
-    this.next = { ...this.view, items: this.view.items.slice() };
+    this.next = { ...this.view };
     for (const frame of frames) this.take(frame);
     this.next.isCurrent ||= this.next.seq >= this.through;
+    this.shorten();
+    return this.show();
+  }
+
+  /** Where the page before what is loaded begins; null: that is not known. */
+  get earlier(): string | null {
+    return this.before;
+  }
+
+  /** Puts a page before what is loaded. Its newest event comes first. */
+  prepend(page: readonly Event[], before: string | null): View {
+    const fresh = page.filter((event) => !isNode(event) || !this.tree.has(event.id)).toReversed();
+    const earlier = new Fold();
+    earlier.apply(fresh.map((event, seq) => ({ type: "durable", seq, event })));
+    this.next = { ...this.view, isCurrent: true, hasEarlier: before !== null };
+    this.before = before;
+    this.through = -1;
+    this.tree.prepend(earlier.tree);
+    this.all = [...earlier.all.map((item) => this.withResult(item)), ...this.all];
+    this.areItemsNew = true;
+    for (const [call, result] of earlier.orphans) this.orphans.set(call, result);
+    for (const [call, action] of earlier.places) this.places.set(call, action);
+    if (noteEarlier(this.changes, earlier.changes)) this.next.changes = [...this.changes.values()];
+    if (this.next.tasks.length === 0) this.next.tasks = earlier.view.tasks;
+    this.next.briefing ??= earlier.view.briefing;
+    this.next.screenshot ??= earlier.view.screenshot;
+    this.endDraft();
+    return this.show();
+  }
+
+  /** What is being written is stored by now. */
+  private endDraft(): void {
+    if (this.next.draft && this.tree.has(this.next.draft.id)) this.next.draft = null;
+  }
+
+  /** The event before this one: where to stand to say something else in its place. */
+  parentOf(id: string): string | null {
+    return this.tree.parent(id);
+  }
+
+  /** Messages that were said in the same place, this one included, in their order. */
+  versionsOf(id: string): string[] {
+    const parent = this.tree.parent(id);
+    const isVersion = (item: Item) =>
+      item.type === "message" && item.from === "user" && this.tree.parent(item.id) === parent;
+    return this.all.filter(isVersion).map((item) => item.id);
+  }
+
+  leafOf(id: string): string {
+    return this.tree.leafOf(id);
+  }
+
+  private show(): View {
+    if (this.areItemsNew) {
+      const way = this.tree.way();
+      this.next.items = way ? this.all.filter((item) => way.has(item.id)) : this.all.slice();
+      this.areItemsNew = false;
+    }
     this.view = this.next;
     return this.view;
+  }
+
+  private shorten(): void {
+    if (this.all.length <= MAX_ITEMS || !this.isAtEnd) return;
+    const gone = this.all.splice(0, this.all.length - KEPT_ITEMS);
+    for (const [place, item] of gone.entries()) {
+      if (item.type !== "call") continue;
+      this.places.delete(item.event.tool_call_id);
+      if (item.result && place >= gone.length - NEAR) this.orphans.set(item.event.tool_call_id, item.result);
+    }
+    const first = this.all[0];
+    if (!first) return;
+    this.tree.forgetBefore(first.id);
+    this.before = first.id;
+    this.next.hasEarlier = true;
+    this.areItemsNew = true;
+  }
+
+  private withResult(item: Item): Item {
+    const result = item.type === "call" && !item.result ? this.orphans.get(item.event.tool_call_id) : undefined;
+    if (item.type !== "call" || !result) return item;
+    this.orphans.delete(item.event.tool_call_id);
+    return { ...item, result };
   }
 
   /** A message that is on its way. */
@@ -121,6 +148,10 @@ export class Fold {
     switch (frame.type) {
       case "sync":
         this.through = frame.through_seq ?? -1;
+        if (frame.from_seq === undefined) {
+          next.seq = this.through;
+          this.through = PAGES;
+        }
         next.isCurrent = next.seq >= this.through;
         next.draft = null; // what is being written is told again, or soon stored
         break;
@@ -130,13 +161,15 @@ export class Fold {
         this.event(frame.event);
         break;
       case "transient":
-        next.isCurrent = true; // the state is told behind the history, whose last event may not be for us
+        next.isCurrent ||= this.through < PAGES; // the state is told behind the history, whose end may not be for us
         this.event(frame.event);
         break;
       case "item_started":
+        if (this.tree.has(frame.item_id)) break;
         next.draft = { id: frame.item_id, attempt: frame.attempt, text: "", reasoning: "", isPartial: false };
         break;
       case "delta": {
+        if (this.tree.has(frame.item_id)) break; // pieces may come later than the whole
         const known = next.draft?.id === frame.item_id ? next.draft : null;
         const draft = known ?? { id: frame.item_id, attempt: frame.attempt, text: "", reasoning: "", isPartial: true };
         next.draft = { ...draft, [frame.kind]: draft[frame.kind] + frame.content };
@@ -144,6 +177,9 @@ export class Fold {
       }
       case "item_aborted":
         if (next.draft?.id === frame.item_id) next.draft = null;
+        break;
+      case "output":
+        next.output = withPiece(next.output, frame.action_id, frame.content);
         break;
       case "error":
         break; // answers to what is sent by socket, and this app sends nothing by it
@@ -153,7 +189,18 @@ export class Fold {
   private event(event: Event): void {
     const { next } = this;
     const base = { id: event.id, time: event.timestamp };
+    if (isNode(event)) {
+      if (this.tree.has(event.id)) return this.endDraft(); // it came with a page, too
+      if (this.tree.add(event.id, event.parent_id)) this.areItemsNew = true;
+    }
     switch (event.kind) {
+      case "SystemPromptEvent":
+        next.briefing = {
+          prompt: event.system_prompt?.text ?? "",
+          context: event.dynamic_context?.text ?? "",
+          tools: event.tools ?? [],
+        };
+        break;
       case "MessageEvent": {
         const { content } = event.llm_message;
         const from = event.source === "user" ? "user" : "agent";
@@ -165,7 +212,7 @@ export class Fold {
       }
       case "ActionEvent":
         next.draft = null;
-        this.places.set(event.tool_call_id, next.items.length);
+        this.places.set(event.tool_call_id, event.id);
         this.add({ type: "call", ...base, event, risk: event.security_risk ?? "UNKNOWN", result: null });
         break;
       case "ObservationEvent":
@@ -188,14 +235,14 @@ export class Fold {
         break;
       }
       case "PauseEvent":
-        this.add({ type: "note", ...base, text: "Paused" });
+        this.add({ type: "note", ...base, text: t("Paused") });
         break;
       case "InterruptEvent":
         next.draft = null;
-        this.add({ type: "note", ...base, text: "Stopped" });
+        this.add({ type: "note", ...base, text: t("Stopped") });
         break;
       case "Condensation":
-        this.add({ type: "note", ...base, text: "Earlier steps were summarised to make room" });
+        this.add({ type: "note", ...base, text: t("Earlier steps were summarised to make room") });
         break;
       case "SecurityAnalysisEvent":
         for (const [id, risk] of Object.entries(event.risks)) this.judge(id, risk);
@@ -207,22 +254,32 @@ export class Fold {
   }
 
   private add(item: Item): void {
-    this.next.items.push(item);
+    this.all.push(item);
+    this.areItemsNew = true;
+  }
+
+  private change(id: string, change: (call: Call) => Call): void {
+    const place = this.all.findLastIndex((item) => item.id === id);
+    const call = this.all[place];
+    if (call?.type !== "call") return;
+    this.all[place] = change(call);
+    this.areItemsNew = true;
   }
 
   /** Whether there was such a call. */
   private result(toolCall: string, result: Result): boolean {
-    const place = this.places.get(toolCall);
-    const call = place === undefined ? undefined : this.next.items[place];
-    if (place === undefined || call?.type !== "call") return false;
-    this.next.items[place] = { ...call, result };
+    const action = this.places.get(toolCall);
+    if (action === undefined) {
+      this.orphans.set(toolCall, result);
+      return false;
+    }
+    this.next.output = withoutAction(this.next.output, action);
+    this.change(action, (call) => ({ ...call, result }));
     return true;
   }
 
   private judge(action: string, risk: Risk): void {
-    const place = this.next.items.findLastIndex((item) => item.id === action);
-    const call = this.next.items[place];
-    if (call?.type === "call") this.next.items[place] = { ...call, risk };
+    this.change(action, (call) => ({ ...call, risk }));
   }
 
   private remember(observation: Observation): void {
@@ -230,6 +287,8 @@ export class Fold {
     if (observation.kind === "TaskTrackerObservation" && Array.isArray(observation["task_list"])) {
       this.next.tasks = observation["task_list"] as Task[];
     }
+    const image = screenshotOf(observation);
+    if (image) this.next.screenshot = { image, address: String(observation["url"] ?? "") };
   }
 
   private update(key: string, value: unknown): void {
@@ -237,6 +296,15 @@ export class Fold {
     switch (key) {
       case "full_state":
         for (const [part, of] of Object.entries((value ?? {}) as object)) this.update(part, of);
+        break;
+      case "leaf_event_id":
+        if (typeof value === "string" && this.tree.move(value)) this.areItemsNew = true;
+        break;
+      case "head_is_empty":
+        if (value === true && this.tree.move(null)) this.areItemsNew = true;
+        break;
+      case "confirmation_policy":
+        next.policy = (value as { kind?: string })?.kind ?? next.policy;
         break;
       case "execution_status":
         next.status = value as Status;

@@ -3,21 +3,33 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./App";
 import { applyTheme, usePreferences } from "./preferences";
+import { loadLanguage, useLanguage } from "./words";
 import "./style/base.css";
 import "./style/layout.css";
 import "./style/timeline.css";
 import "./style/parts.css";
+import "./style/panels.css";
 
 applyTheme(usePreferences.getState().theme);
-usePreferences.subscribe(({ theme }) => applyTheme(theme));
+usePreferences.subscribe(({ theme, language }, before) => {
+  applyTheme(theme);
+  if (language !== before.language) void loadLanguage();
+});
+
+/** Made anew in each language. */
+function Root() {
+  return <App key={useLanguage((state) => state.language)} />;
+}
 
 const root = document.getElementById("root");
-if (root) {
+// Not awaited here: the files of languages may be bundled to need this one.
+void loadLanguage().finally(() => {
+  if (!root) return;
   createRoot(root).render(
     <StrictMode>
       <QueryClientProvider client={new QueryClient({ defaultOptions: { queries: { retry: 1 } } })}>
-        <App />
+        <Root />
       </QueryClientProvider>
     </StrictMode>,
   );
-}
+});

@@ -2,33 +2,57 @@
 
 import type { Stats } from "./wire";
 
-export interface Meter {
+interface Cost {
   cost: number;
   isCostKnown: boolean;
+}
+
+export interface Meter extends Cost {
   input: number;
   output: number;
   cached: number;
   /** The share of the context window that the last request took, 0 to 1; null: not known. */
   context: number | null;
+  /** Tokens of the last request, and of the window; 0: not known. */
+  last: number;
+  window: number;
+  /** The same by what used it: the agent's model, the condenser's, those of sub-agents. */
+  models: (Cost & { name: string; input: number; output: number })[];
 }
 
 export function meterOf(stats: Stats | undefined): Meter {
-  const meter: Meter = { cost: 0, isCostKnown: true, input: 0, output: 0, cached: 0, context: null };
-  for (const metrics of Object.values(stats?.usage_to_metrics ?? {})) {
+  const meter: Meter = {
+    cost: 0,
+    isCostKnown: true,
+    input: 0,
+    output: 0,
+    cached: 0,
+    context: null,
+    last: 0,
+    window: 0,
+    models: [],
+  };
+  for (const [name, metrics] of Object.entries(stats?.usage_to_metrics ?? {})) {
     const usage = metrics.accumulated_token_usage ?? {};
-    meter.cost += Number(metrics.accumulated_cost ?? 0);
+    const cost = Number(metrics.accumulated_cost ?? 0);
+    const [input, output] = [usage.prompt_tokens ?? 0, usage.completion_tokens ?? 0];
+    meter.models.push({ name, cost, isCostKnown: !metrics.cost_unknown, input, output });
+    meter.cost += cost;
     meter.isCostKnown &&= !metrics.cost_unknown;
-    meter.input += usage.prompt_tokens ?? 0;
-    meter.output += usage.completion_tokens ?? 0;
+    meter.input += input;
+    meter.output += output;
     meter.cached += usage.cache_read_tokens ?? 0;
-    if (usage.context_window && usage.per_turn_token) {
-      meter.context = Math.max(meter.context ?? 0, Math.min(1, usage.per_turn_token / usage.context_window));
+    const share = usage.context_window && usage.per_turn_token ? usage.per_turn_token / usage.context_window : 0;
+    if (share > (meter.context ?? 0)) {
+      meter.context = Math.min(1, share);
+      meter.last = usage.per_turn_token ?? 0;
+      meter.window = usage.context_window ?? 0;
     }
   }
   return meter;
 }
 
-export function dollars(meter: Pick<Meter, "cost" | "isCostKnown">): string {
+export function dollars(meter: Cost): string {
   const digits = meter.cost > 0 && meter.cost < 0.1 ? 4 : 2;
   return `${meter.isCostKnown ? "" : "≥ "}$${meter.cost.toFixed(digits)}`;
 }

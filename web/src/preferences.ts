@@ -8,15 +8,35 @@ export type Theme = "system" | "light" | "dark";
 
 interface Preferences {
   theme: Theme;
+  /** A language, or nothing: the browser's. */
+  language: string;
   model: string;
+  profile: string;
   folder: string;
   baseUrl: string;
   policy: Start["policy"];
   apiKey: string;
+  diff: "inline" | "beside";
+  notify: boolean;
+  sound: boolean;
 }
 
+const DEFAULTS: Preferences = {
+  theme: "system",
+  language: "",
+  model: "",
+  profile: "",
+  folder: "",
+  baseUrl: "",
+  policy: "risky",
+  apiKey: "",
+  diff: "inline",
+  notify: false,
+  sound: false,
+};
+
 export const usePreferences = create<Preferences>()(
-  persist((): Preferences => ({ theme: "system", model: "", folder: "", baseUrl: "", policy: "risky", apiKey: "" }), {
+  persist((): Preferences => DEFAULTS, {
     name: "deft.preferences",
     partialize: ({ apiKey: _, ...kept }) => kept,
   }),

@@ -1,21 +1,31 @@
 // What is open on the screen.
 
 import { create } from "zustand";
+import { t } from "./words";
+
+export const PANELS = ["changes", "files", "terminal", "tasks", "browser", "context"] as const;
+export type PanelName = (typeof PANELS)[number];
+
+export const panelWords = (): Record<PanelName, string> => ({
+  changes: t("Changes"),
+  files: t("Files"),
+  terminal: t("Terminal"),
+  tasks: t("Tasks"),
+  browser: t("Browser"),
+  context: t("Context"),
+});
 
 interface Screen {
   isSidebarOpen: boolean;
-  isPanelOpen: boolean;
-  dialog: "palette" | "settings" | null;
+  panel: PanelName | null;
+  dialog: "palette" | "settings" | "keys" | null;
   /** Cards that were opened or closed by hand. */
   cards: Record<string, boolean>;
 }
 
-export const useScreen = create<Screen>(() => ({
-  isSidebarOpen: false,
-  isPanelOpen: false,
-  dialog: null,
-  cards: {},
-}));
+export const useScreen = create<Screen>(() => ({ isSidebarOpen: false, panel: null, dialog: null, cards: {} }));
+
+export const showPanel = (panel: PanelName) => useScreen.setState({ panel });
 
 export function useCard(id: string, isOpenAtFirst: boolean): [boolean, () => void] {
   const isOpen = useScreen((screen) => screen.cards[id]) ?? isOpenAtFirst;

@@ -1,6 +1,8 @@
 // Follows a conversation: one socket, which comes back with the last position it knows whenever it is cut.
 
-import { Fold, type View } from "./fold";
+import { api } from "./api";
+import { Fold } from "./fold";
+import { type View } from "./view";
 import { dropKey, useKey } from "./key";
 import type { Frame } from "./wire";
 
@@ -24,6 +26,8 @@ export class Stream {
   private waiting: Frame[] = [];
   private isFlushing = false;
   private attempts = 0;
+  private isLoaded = false;
+  private isLoading = false;
   private retry = 0;
   private readonly listeners = new Set<() => void>();
   private snapshot: { view: View; link: Link } = { view: this.fold.view, link: this.link };
@@ -75,7 +79,10 @@ export class Stream {
     clearTimeout(this.retry);
     this.drop();
     this.flush();
-    const address = new URL(`/sockets/session/${this.id}?after_seq=${this.fold.view.seq}`, location.href);
+    // The first time the history is loaded by pages, from its end; then what came meanwhile.
+    const { seq } = this.fold.view;
+    const after = this.isLoaded ? `&after_seq=${seq}` : "";
+    const address = new URL(`/sockets/session/${this.id}?tool_output=true${after}`, location.href);
     address.protocol = location.protocol === "https:" ? "wss:" : "ws:";
     const socket = new WebSocket(address);
     this.socket = socket;
@@ -96,6 +103,7 @@ export class Stream {
     if (frame.type === "sync") {
       this.attempts = 0;
       this.link = "live";
+      if (!this.isLoaded) void this.load();
     }
     this.waiting.push(frame);
     if (this.isFlushing) return;
@@ -104,12 +112,29 @@ export class Stream {
     else requestAnimationFrame(this.flush);
   }
 
+  /** Loads the page before what is there. */
+  async load(): Promise<void> {
+    if (this.isLoading) return;
+    this.isLoading = true;
+    try {
+      const page = await api.events(this.id, this.fold.earlier);
+      this.flush();
+      this.fold.prepend(page.items, page.next_page_id);
+      this.isLoaded = true;
+      this.changed();
+    } catch {
+      if (!this.isLoaded) this.socket?.close(); // the next attempt loads it
+    } finally {
+      this.isLoading = false;
+    }
+  }
+
   private readonly flush = () => {
     this.isFlushing = false;
     if (this.waiting.length === 0) return;
     const frames = this.waiting;
     this.waiting = [];
-    // A long history is shown when it is complete: its end is what people want to see.
+    // What came while we were away is shown when it is complete.
     if (this.fold.apply(frames).isCurrent) this.changed();
   };
 

@@ -33,6 +33,8 @@ export interface Stats {
 
 interface Common {
   id: string;
+  /** The event that this one follows; old logs do not say. */
+  parent_id?: string;
   timestamp: string;
   source: "agent" | "user" | "environment" | "hook";
 }
@@ -57,7 +59,19 @@ export interface Classification {
   user_action?: "none" | "retry" | "settings";
 }
 
+export interface ToolDefinition {
+  title?: string;
+  name?: string;
+  description?: string;
+}
+
 export type Event =
+  | (Common & {
+      kind: "SystemPromptEvent";
+      system_prompt?: { text?: string };
+      dynamic_context?: { text?: string } | null;
+      tools?: ToolDefinition[];
+    })
   | (Common & { kind: "MessageEvent"; llm_message: { role: string; content: Content[] } })
   | ActionEvent
   | (Common & { kind: "ObservationEvent"; action_id: string; tool_call_id: string; observation: Observation })
@@ -77,6 +91,7 @@ export type Frame =
   | { type: "item_started"; item_id: string; attempt: number }
   | { type: "delta"; item_id: string; attempt: number; order: number; kind: "text" | "reasoning"; content: string }
   | { type: "item_aborted"; item_id: string; attempt: number; reason: string }
+  | { type: "output"; action_id: string; content: string }
   | { type: "error"; code: string; detail: string };
 
 export interface Conversation {
@@ -87,7 +102,11 @@ export interface Conversation {
   created_at: string;
   updated_at: string;
   stats: Stats;
+  tags: Record<string, string>;
   agent: { llm: { model: string } };
+  parent_conversation_id?: string | null;
+  sub_conversation_ids?: string[];
+  forked_from_conversation_id?: string | null;
 }
 
 export interface Offer {
@@ -105,4 +124,10 @@ export function textOf(content: Content[] | undefined): string {
 export function imagesOf(content: Content[] | undefined): string[] {
   const all = (content ?? []).flatMap((part) => (part.type === "image" ? part.image_urls : []));
   return all.filter((url) => /^data:image\/(png|jpeg|gif|webp);base64,/.test(url));
+}
+
+/** The picture of a page that an answer carries, as an address of its own data. */
+export function screenshotOf(observation: Observation): string | null {
+  const data = observation["screenshot_data"];
+  return typeof data === "string" && /^[A-Za-z0-9+/=]+$/.test(data) ? `data:image/png;base64,${data}` : null;
 }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use deft_llm::{ApiMode, AwsKeys, AwsSettings, KnownCapabilities, Model, ModelSettings, Prices, Tuning};
+use deft_llm::{
+    ApiMode, AwsKeys, AwsSettings, Finding, KnownCapabilities, Model, ModelSettings, Prices, Tuning,
+};
 use deft_types::{Money, Secret, Tokens};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -56,6 +58,20 @@ pub(crate) fn open(llm: &Value, settings: &Settings) -> anyhow::Result<Arc<dyn M
     }
     let reached = reached(&llm, compose::reached_by_client(&llm.model, settings));
     Ok(deft_llm::open(&llm.model, &reached)?)
+}
+
+/// Tries it out, layer by layer.
+pub(crate) async fn check(llm: &Value, settings: &Settings) -> anyhow::Result<Vec<Finding>> {
+    let llm = Llm::deserialize(llm).context("the settings of the model cannot be read")?;
+    let (name, reached) = if settings.models.contains_key(&llm.model) {
+        compose::reached(&llm.model, settings)
+    } else {
+        let ours = compose::reached_by_client(&llm.model, settings);
+        (llm.model.clone(), reached(&llm, ours))
+    };
+    let mut findings = Vec::new();
+    deft_llm::check(&name, &reached, |finding| findings.push(finding.clone())).await;
+    Ok(findings)
 }
 
 /// `ours` is how the server would reach the model by itself.

@@ -17,7 +17,7 @@ use crate::output::{Style, model_list};
 use crate::settings::{Settings, Surroundings};
 
 /// The variable that says where Ollama is.
-const OLLAMA_HOST: &str = "OLLAMA_HOST";
+pub(crate) const OLLAMA_HOST: &str = "OLLAMA_HOST";
 /// Prices are told for so many tokens.
 const MILLION: Tokens = Tokens(1_000_000);
 

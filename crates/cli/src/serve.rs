@@ -7,12 +7,14 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use anyhow::Context;
 use deft_engine::{Mode, Models, SubAgents};
-use deft_llm::Model;
+use deft_llm::{Finding, Found, LOCAL_PATIENCE, Model, discover, usual_places};
 use deft_server::{Composition, Config, Demo, KeyOrigin, Offer, Place, Server};
 use deft_skills::Skill;
 use deft_store::{ConversationRecord, Store};
 use deft_types::{ConversationId, ToolSpec};
 use deft_workspace::WorkspaceName;
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
 use serde_json::Value;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -22,6 +24,7 @@ use crate::client_model;
 use crate::compose;
 use crate::demo;
 use crate::exit::{Exit, UsageError};
+use crate::models::OLLAMA_HOST;
 use crate::settings::{Settings, Surroundings};
 use crate::skills;
 use crate::workspace;
@@ -51,6 +54,7 @@ pub(crate) async fn serve(args: Serve) -> anyhow::Result<Exit> {
     config.webhooks.extend(settings.webhooks.iter().cloned());
     let parts = Arc::new(Parts {
         settings: RwLock::new(Arc::new(settings)),
+        ollama_host: variable(OLLAMA_HOST).filter(|host| !host.is_empty()),
         folder: surroundings.current_dir.clone(),
     });
     let mut hang_up = signal(SignalKind::hangup())?;
@@ -112,6 +116,8 @@ struct Parts {
     settings: RwLock<Arc<Settings>>,
     /// Where the server was started.
     folder: PathBuf,
+    /// Where Ollama is, if that was said.
+    ollama_host: Option<String>,
 }
 
 impl Parts {
@@ -195,6 +201,19 @@ impl Composition for Parts {
             models: settings.models.keys().cloned().collect(),
             folder: self.folder.display().to_string(),
         }
+    }
+
+    fn check<'a>(&'a self, llm: &'a Value) -> BoxFuture<'a, Result<Vec<Finding>, String>> {
+        async move {
+            let checked = client_model::check(llm, &self.settings()).await;
+            checked.map_err(|error| crate::output::one_sentence(&error))
+        }
+        .boxed()
+    }
+
+    fn local_models(&self) -> BoxFuture<'_, Vec<Found>> {
+        let places = usual_places(self.ollama_host.as_deref());
+        discover(places, LOCAL_PATIENCE).boxed()
     }
 
     fn demo(&self) -> Result<Demo, String> {

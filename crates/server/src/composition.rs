@@ -4,12 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use deft_engine::{Models, SubAgents};
-use deft_llm::{Delta, Model, ModelError, ModelProfile, Request};
+use deft_llm::{Delta, Finding, Found, Model, ModelError, ModelProfile, Request};
 use deft_skills::Skill;
 use deft_store::{ConversationRecord, Store};
 use deft_types::{ConversationId, ToolSpec};
 use deft_workspace::{Workspace, WorkspaceName};
 use futures::StreamExt as _;
+use futures::future::BoxFuture;
 use futures::stream::{self, BoxStream};
 use serde::Serialize;
 use serde_json::Value;
@@ -61,6 +62,12 @@ pub trait Composition: Send + Sync {
 
     /// What somebody is offered who begins a conversation in the web app.
     fn offer(&self) -> Offer;
+
+    /// Tries a model out, layer by layer. The sentence of a failure goes to the client.
+    fn check<'a>(&'a self, llm: &'a Value) -> BoxFuture<'a, Result<Vec<Finding>, String>>;
+
+    /// The model servers that run on this machine.
+    fn local_models(&self) -> BoxFuture<'_, Vec<Found>>;
 
     /// Makes a small project that the built-in demo model can mend. The sentence of a failure goes to the client.
     fn demo(&self) -> Result<Demo, String>;

@@ -8,6 +8,7 @@ mod plan;
 mod queue;
 mod relatives;
 mod removal;
+mod review;
 mod steering;
 mod upkeep;
 

@@ -31,15 +31,24 @@ pub(crate) struct Frames {
     greeting: Option<Snapshot>,
     attempt: u32,
     order: u64,
+    output: ToolOutput,
+}
+
+/// Whether pieces of tools' output are told as they come. The contract has no frame for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ToolOutput {
+    Told,
+    LeftOut,
 }
 
 impl Frames {
-    pub(crate) fn new(after: Option<i64>) -> Self {
+    pub(crate) fn new(after: Option<i64>, output: ToolOutput) -> Self {
         Self {
             after,
             greeting: None,
             attempt: 1,
             order: 0,
+            output,
         }
     }
 
@@ -115,6 +124,10 @@ impl Frames {
                 vec![aborted, self.start(feed, item, *attempt)]
             }
             Live::ReplyAborted { item } => vec![self.abort(item, "the reply was not completed")],
+            Live::Output { action, chunk } if self.output == ToolOutput::Told => {
+                let frame = json!({"type": "output", "action_id": action, "content": chunk});
+                return vec![Frame::passing(frame.to_string())];
+            }
             Live::Delta { .. } | Live::CallDelta { .. } | Live::Output { .. } => Vec::new(),
         };
         let text = |frame: &SessionFrame| serde_json::to_string(frame).ok().map(Frame::passing);

@@ -14,10 +14,10 @@ use axum::routing::{MethodFilter, MethodRouter, on};
 use crate::app::App;
 use crate::failure::Failure;
 use crate::routes::{
-    agent_profiles, allow_rules, app, bash, branches, budget, children, confirmation, connections, control,
-    conversations, events, extensions, files, gateway, git, goal, history, mcp, meta_profiles, metrics,
-    model, models, plan, profiles, queue, rewind, secrets, server, settings, streams, tools, trajectory,
-    trust, webhooks, workspace_files, workspaces,
+    agent_profiles, allow_rules, answers, app, bash, branches, budget, checkpoints, children, confirmation,
+    connections, control, conversations, entries, events, extensions, files, gateway, git, goal, history,
+    mcp, meta_profiles, metrics, model, models, plan, profiles, queue, rewind, secrets, server, settings,
+    streams, tools, trajectory, trust, webhooks, workspace_files, workspaces,
 };
 use crate::{security, site};
 
@@ -122,7 +122,9 @@ fn table() -> Vec<Route> {
         confirmation::table(),
         allow_rules::table(),
         trust::table(),
+        answers::table(),
         branches::table(),
+        checkpoints::table(),
         model::table(),
         goal::table(),
         queue::table(),
@@ -141,6 +143,7 @@ fn table() -> Vec<Route> {
         files::table(),
         trajectory::table(),
         workspace_files::table(),
+        entries::table(),
         git::table(),
         bash::table(),
         extensions::table(),

@@ -2,15 +2,18 @@
 
 pub(crate) mod agent_profiles;
 pub(crate) mod allow_rules;
+pub(crate) mod answers;
 pub(crate) mod app;
 pub(crate) mod bash;
 pub(crate) mod branches;
 pub(crate) mod budget;
+pub(crate) mod checkpoints;
 pub(crate) mod children;
 pub(crate) mod confirmation;
 pub(crate) mod connections;
 pub(crate) mod control;
 pub(crate) mod conversations;
+pub(crate) mod entries;
 pub(crate) mod events;
 pub(crate) mod extensions;
 pub(crate) mod files;

@@ -29,6 +29,8 @@ mod paths;
 mod plan;
 #[path = "it/queue.rs"]
 mod queue;
+#[path = "it/review.rs"]
+mod review;
 #[path = "it/settings.rs"]
 mod settings;
 #[path = "it/site.rs"]

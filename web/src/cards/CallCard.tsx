@@ -1,19 +1,21 @@
-import type { Call } from "../fold";
+import type { Call } from "../view";
 import { Markdown } from "../parts/Markdown";
 import { RiskMark } from "../parts/RiskMark";
 import { useCard } from "../screen";
 import { textOf } from "../wire";
+import { t } from "../words";
 import { CallDetails } from "./CallDetails";
 import { describe } from "./describe";
+import { Output } from "./Output";
 
 /** What the agent did: the point first, the rest on demand. */
-export function CallCard({ call }: { call: Call }) {
+export function CallCard({ call, output }: { call: Call; output: string | undefined }) {
   const { label, title, outcome, tone } = describe(call);
-  const [isOpen, toggle] = useCard(call.id, tone === "bad" || label === "Tasks" || outcome.startsWith("+"));
+  const [isOpen, toggle] = useCard(call.id, tone === "bad" || call.event.action?.kind === "TaskTrackerAction" || outcome.startsWith("+"));
   const thought = textOf(call.event.thought);
   if (call.event.action?.kind === "FinishAction") {
     return (
-      <article className="message from-agent finish" aria-label="Agent: finished">
+      <article className="message from-agent finish" aria-label={t("Agent: finished")}>
         <Markdown text={String(call.event.action["message"] ?? "")} />
       </article>
     );
@@ -33,6 +35,7 @@ export function CallCard({ call }: { call: Call }) {
           {outcome && <span className={`outcome ${tone}`}>{outcome}</span>}
         </button>
         {isOpen && <CallDetails call={call} />}
+        {output && <Output id={`${call.id}/live`} text={output} />}
       </div>
     </article>
   );

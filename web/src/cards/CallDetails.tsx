@@ -1,9 +1,11 @@
 import { changeOf } from "../changes";
-import type { Call, Task } from "../fold";
+import type { Call, Task } from "../view";
 import { plain } from "../plain";
-import { imagesOf } from "../wire";
+import { go } from "../route";
+import { imagesOf, type Observation, screenshotOf } from "../wire";
+import { t } from "../words";
 import { answerOf } from "./describe";
-import { DiffLines } from "./DiffView";
+import { DiffTable } from "../panels/DiffTable";
 import { Images } from "./Images";
 import { Output } from "./Output";
 import { TaskList } from "./TaskList";
@@ -14,27 +16,35 @@ export function CallDetails({ call }: { call: Call }) {
   const observation = call.result?.type === "answer" ? call.result.observation : null;
   const change = observation && changeOf(observation);
   const images = imagesOf(observation?.content);
-  const screenshot = observation?.["screenshot_data"];
-  if (typeof screenshot === "string" && /^[A-Za-z0-9+/=]+$/.test(screenshot)) {
-    images.push(`data:image/png;base64,${screenshot}`);
-  }
+  const child = childOf(observation);
+  const screenshot = observation && screenshotOf(observation);
+  if (screenshot) images.push(screenshot);
   return (
     <div className="card-body">
       {call.event.reasoning_content && (
         <details>
-          <summary>Reasoning</summary>
+          <summary>{t("Reasoning")}</summary>
           <Output id={`${call.id}/reasoning`} text={call.event.reasoning_content} />
         </details>
       )}
       {request(call)}
-      {change && <DiffLines change={change} />}
+      {change && <DiffTable change={change} />}
       {action?.kind === "TaskTrackerAction" && Array.isArray(action["task_list"]) && (
         <TaskList tasks={action["task_list"] as Task[]} />
       )}
       {!change && call.result && <Output id={call.id} text={answerOf(call)} />}
+      {child && (
+        <button onClick={() => go(child)}>{t("Open its conversation")}</button>
+      )}
       <Images urls={images} />
     </div>
   );
+}
+
+/** The conversation in which a sub-agent did it. */
+function childOf(observation: Observation | null): string | null {
+  const id = observation?.kind === "TaskObservation" ? observation["task_id"] : null;
+  return typeof id === "string" && /^[0-9a-f-]{32,36}$/.test(id) ? id : null;
 }
 
 function request(call: Call) {

@@ -1,15 +1,16 @@
-import type { Draft as Reply } from "../fold";
+import type { Draft as Reply } from "../view";
 import { GrowingMarkdown } from "../parts/Markdown";
+import { t } from "../words";
 
 /** A reply that is being written. */
 export function Draft({ draft }: { draft: Reply }) {
   return (
-    <article className="message from-agent draft" aria-label="Agent is writing" aria-busy="true">
+    <article className="message from-agent draft" aria-label={t("Agent is writing")} aria-busy="true">
       {draft.isPartial && <span className="hint">…</span>}
       {draft.text ? (
         <GrowingMarkdown text={draft.text} />
       ) : (
-        <p className="hint">{draft.reasoning ? draft.reasoning.slice(-400) : "Thinking…"}</p>
+        <p className="hint">{draft.reasoning ? draft.reasoning.slice(-400) : t("Thinking…")}</p>
       )}
     </article>
   );

@@ -1,22 +1,23 @@
 import { memo } from "react";
-import type { Item } from "../fold";
-import { Markdown } from "../parts/Markdown";
+import type { Item } from "../view";
 import { CallCard } from "./CallCard";
 import { FailureCard } from "./FailureCard";
-import { Images } from "./Images";
+import { MessageCard } from "./MessageCard";
+
+interface Props {
+  item: Item;
+  isLast: boolean;
+  /** What an open call has written so far. */
+  output: string | undefined;
+}
 
 /** One thing that happened. */
-export const ItemCard = memo(function ItemCard({ item, isLast }: { item: Item; isLast: boolean }) {
+export const ItemCard = memo(function ItemCard({ item, isLast, output }: Props) {
   switch (item.type) {
     case "message":
-      return (
-        <article className={`message from-${item.from}`} aria-label={item.from === "user" ? "You" : "Agent"}>
-          <Markdown text={item.text} />
-          <Images urls={item.images} />
-        </article>
-      );
+      return <MessageCard message={item} />;
     case "call":
-      return <CallCard call={item} />;
+      return <CallCard call={item} output={output} />;
     case "note":
       return <p className="note">{item.text}</p>;
     case "failure":

@@ -1,5 +1,6 @@
 import { plain } from "../plain";
 import { useCard } from "../screen";
+import { t } from "../words";
 
 /** Lines that are shown at first, from the end: that is where commands say how it came out. */
 const LINES = 40;
@@ -13,7 +14,7 @@ export function Output({ id, text }: { id: string; text: string }) {
     <>
       {hidden > 0 && (
         <button className="quiet" onClick={toggle}>
-          {isWhole ? "Show the end only" : `Show ${hidden} lines before`}
+          {isWhole ? t("Show the end only") : t("Show {n} lines before", { n: hidden })}
         </button>
       )}
       <pre className="output" tabIndex={0}>

@@ -1,6 +1,7 @@
-import type { Task } from "../fold";
+import type { Task } from "../view";
+import { t } from "../words";
 
-const WORDS: Record<Task["status"], string> = { todo: "to do", in_progress: "under way", done: "done" };
+const words = (): Record<Task["status"], string> => ({ todo: t("to do"), in_progress: t("under way"), done: t("done") });
 const MARKS: Record<Task["status"], string> = { todo: "○", in_progress: "◐", done: "●" };
 
 export function TaskList({ tasks }: { tasks: Task[] }) {
@@ -8,7 +9,7 @@ export function TaskList({ tasks }: { tasks: Task[] }) {
     <ul className="tasks">
       {tasks.map((task, index) => (
         <li key={index} className={`task-${task.status}`}>
-          <span role="img" aria-label={WORDS[task.status] ?? task.status}>
+          <span role="img" aria-label={words()[task.status] ?? task.status}>
             {MARKS[task.status] ?? "○"}
           </span>{" "}
           {task.title}

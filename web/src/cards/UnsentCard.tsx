@@ -1,5 +1,6 @@
-import type { Unsent } from "../fold";
+import type { Unsent } from "../view";
 import { Markdown } from "../parts/Markdown";
+import { t } from "../words";
 import { Images } from "./Images";
 
 export type Settle = (message: Unsent, what: "again" | "discard") => void;
@@ -8,18 +9,18 @@ export type Settle = (message: Unsent, what: "again" | "discard") => void;
 export function UnsentCard({ message, onSettle }: { message: Unsent; onSettle: Settle }) {
   const { text, images, failure } = message;
   return (
-    <article className="message from-user unsent" aria-label="Your message, not sent yet">
+    <article className="message from-user unsent" aria-label={t("Your message, not sent yet")}>
       <Markdown text={text} />
       <Images urls={images} />
       {failure === null ? (
-        <span className="hint">Sending…</span>
+        <span className="hint">{t("Sending…")}</span>
       ) : (
         <div className="row">
           <span role="alert" className="problem">
-            Not sent. {failure}
+            {t("Not sent.")} {failure}
           </span>
-          <button onClick={() => onSettle(message, "again")}>Send again</button>
-          <button onClick={() => onSettle(message, "discard")}>Discard</button>
+          <button onClick={() => onSettle(message, "again")}>{t("Send again")}</button>
+          <button onClick={() => onSettle(message, "discard")}>{t("Discard")}</button>
         </div>
       )}
     </article>

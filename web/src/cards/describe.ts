@@ -1,9 +1,10 @@
 // The point of a call in one line, for its card.
 
 import { changeOf, diffOf } from "../changes";
-import type { Call } from "../fold";
+import type { Call } from "../view";
 import { plain } from "../plain";
 import { textOf } from "../wire";
+import { t } from "../words";
 
 export interface Description {
   /** What kind of thing it is, in a word. */
@@ -33,58 +34,60 @@ function subject(call: Call): { label: string; title: string } {
   const path = field(call, "path", "file_path", "dir_path");
   switch (call.event.action?.kind) {
     case "TerminalAction":
-      return { label: "Command", title: command || summary || "look at the terminal" };
+      return { label: t("Command"), title: command || summary || t("look at the terminal") };
     case "FileEditorAction":
     case "PlanningFileEditorAction":
-      return { label: EDITS[command] ?? "Edit", title: path };
+      return { label: edits()[command] ?? t("Edit"), title: path };
     case "EditAction":
-      return { label: "Edit", title: path };
+      return { label: t("Edit"), title: path };
     case "WriteFileAction":
-      return { label: "Write", title: path };
+      return { label: t("Write"), title: path };
     case "ReadFileAction":
     case "ListDirectoryAction":
-      return { label: "Read", title: path };
+      return { label: t("Read"), title: path };
     case "ApplyPatchAction":
-      return { label: "Patch", title: summary ?? "several files" };
+      return { label: t("Patch"), title: summary ?? t("several files") };
     case "GrepAction":
     case "GlobAction":
-      return { label: "Search", title: field(call, "pattern") };
+      return { label: t("Search"), title: field(call, "pattern") };
     case "TaskTrackerAction":
-      return { label: "Tasks", title: command === "plan" ? "Plan" : "Look at the plan" };
+      return { label: t("Tasks"), title: command === "plan" ? t("Plan") : t("Look at the plan") };
     case "ThinkAction":
-      return { label: "Thought", title: field(call, "thought") };
+      return { label: t("Thought"), title: field(call, "thought") };
+    case "TaskAction":
+      return { label: t("Sub-agent"), title: field(call, "description", "prompt") || summary || "" };
     case "FinishAction":
-      return { label: "Finished", title: summary ?? "" };
+      return { label: t("Finished"), title: summary ?? "" };
     default:
       return { label: tool, title: field(call, "url", "query", "task", "prompt") || summary || "" };
   }
 }
 
-const EDITS: Record<string, string> = {
-  view: "Read",
-  create: "Write",
-  str_replace: "Edit",
-  insert: "Edit",
-  undo_edit: "Undo",
-};
+const edits = (): Record<string, string> => ({
+  view: t("Read"),
+  create: t("Write"),
+  str_replace: t("Edit"),
+  insert: t("Edit"),
+  undo_edit: t("Undo"),
+});
 
 function outcome(call: Call): Pick<Description, "outcome" | "tone"> {
   const { result } = call;
-  if (result === null) return { outcome: "open", tone: "busy" };
-  if (result.type === "error") return { outcome: "failed", tone: "bad" };
-  if (result.type === "rejected") return { outcome: "rejected", tone: "bad" };
+  if (result === null) return { outcome: t("open"), tone: "busy" };
+  if (result.type === "error") return { outcome: t("failed"), tone: "bad" };
+  if (result.type === "rejected") return { outcome: t("rejected"), tone: "bad" };
   const { observation } = result;
   if (observation.kind === "TerminalObservation") {
     const code = observation["exit_code"];
-    if (observation["timeout"] === true) return { outcome: "still running", tone: "busy" };
-    if (typeof code === "number" && code >= 0) return { outcome: `exit ${code}`, tone: code === 0 ? "good" : "bad" };
+    if (observation["timeout"] === true) return { outcome: t("still running"), tone: "busy" };
+    if (typeof code === "number" && code >= 0) return { outcome: t("exit {code}", { code }), tone: code === 0 ? "good" : "bad" };
   }
-  if (observation.is_error) return { outcome: "failed", tone: "bad" };
+  if (observation.is_error) return { outcome: t("failed"), tone: "bad" };
   const change = changeOf(observation);
   const diff = change && diffOf(change);
   if (diff) return { outcome: `+${diff.added} −${diff.removed}`, tone: "good" };
   const hits = observation["matches"] ?? observation["files"];
-  if (Array.isArray(hits)) return { outcome: `${hits.length} ${hits.length === 1 ? "hit" : "hits"}`, tone: "neutral" };
+  if (Array.isArray(hits)) return { outcome: hits.length === 1 ? t("1 hit") : t("{n} hits", { n: hits.length }), tone: "neutral" };
   return { outcome: "", tone: "neutral" };
 }
 

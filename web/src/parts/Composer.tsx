@@ -1,41 +1,101 @@
-import { useRef, useState } from "react";
+import { useQuery } from "@tanstack/react-query";
+import { useEffect, useRef, useState } from "react";
+import { commandOf, commands } from "../commands";
+import { completed, wordAt } from "../completion";
+import type { Desk } from "../desk";
 import { MAX_PICTURES, readPictures } from "../pictures";
+import { t } from "../words";
+import { workspace } from "../workspace";
 
 /** Drafts of messages survive a change of the conversation. */
 const drafts = new Map<string, string>();
+/** Names that are offered. */
+const MAX_CHOICES = 8;
 
 interface Props {
-  id: string;
+  desk: Desk;
   isBusy: boolean;
-  onSend: (text: string, pictures: string[]) => Promise<void>;
+  /** Hears how a text is put here from elsewhere. */
+  onReady: (write: (text: string) => void) => void;
 }
 
-/** Where messages are written. Pictures come by button, paste or drop. */
-export function Composer({ id, isBusy, onSend }: Props) {
+interface Choice {
+  name: string;
+  help: string;
+}
+
+/** Where messages are written. Pictures come by button, paste or drop; `@` names files, `/` commands. */
+export function Composer({ desk, isBusy, onReady }: Props) {
+  const { id } = desk;
   const [text, setText] = useState(drafts.get(id) ?? "");
+  const [caret, setCaret] = useState(0);
+  const [chosen, setChosen] = useState(0);
+  const [isDismissed, setDismissed] = useState(false);
   const [pictures, setPictures] = useState<string[]>([]);
   const [refused, setRefused] = useState<string | null>(null);
+  const [said, setSaid] = useState<string | null>(null);
   const chooser = useRef<HTMLInputElement>(null);
+  const area = useRef<HTMLTextAreaElement>(null);
   const change = (next: string) => {
     drafts.set(id, next);
     setText(next);
+    setChosen(0);
+    setDismissed(false);
   };
+  useEffect(() => {
+    onReady((next) => {
+      drafts.set(id, next);
+      setText(next);
+      area.current?.focus();
+    });
+  }, [id, onReady]);
   const add = async (files: FileList) => {
     if (files.length === 0) return;
     const read = await readPictures(files);
     setRefused(read.refused);
     setPictures((before) => [...before, ...read.pictures].slice(0, MAX_PICTURES));
   };
+
+  const word = isDismissed ? null : wordAt(text, caret);
+  const files = useQuery({
+    queryKey: ["files", id, "named", word?.name],
+    queryFn: () => workspace.find(id, word?.name ?? ""),
+    enabled: word?.kind === "file",
+    placeholderData: (before) => before,
+  });
+  const choices: Choice[] =
+    word?.kind === "command"
+      ? commands().filter(({ name }) => name.startsWith(word.name))
+      : word?.kind === "file"
+        ? (files.data?.items ?? []).map(({ name, kind }) => ({ name: kind === "directory" ? `${name}/` : name, help: "" }))
+        : [];
+  const offered = choices.slice(0, MAX_CHOICES);
+  const choose = (choice: Choice | undefined) => {
+    if (!word || !choice) return;
+    const next = completed(text, caret, word, choice.name);
+    change(next.text);
+    setCaret(next.caret);
+    requestAnimationFrame(() => area.current?.setSelectionRange(next.caret, next.caret));
+  };
+
   const isEmpty = !text.trim() && pictures.length === 0;
+  const submit = async () => {
+    const command = commandOf(text);
+    change("");
+    if (command) {
+      const words = await command.command.run(desk, command.rest).catch(desk.complain);
+      if (words) setSaid(words);
+      return;
+    }
+    setPictures([]);
+    await desk.send(text.trim(), pictures);
+  };
   return (
     <form
       className="composer"
       onSubmit={(event) => {
         event.preventDefault();
-        if (isEmpty) return;
-        change("");
-        setPictures([]);
-        void onSend(text.trim(), pictures);
+        if (!isEmpty) void submit();
       }}
       onDragOver={(event) => event.preventDefault()}
       onDrop={(event) => {
@@ -43,13 +103,21 @@ export function Composer({ id, isBusy, onSend }: Props) {
         void add(event.dataTransfer.files);
       }}
     >
+      {said && (
+        <p className="aside" role="status">
+          {said}{" "}
+          <button type="button" className="quiet" aria-label={t("Dismiss")} onClick={() => setSaid(null)}>
+            ✕
+          </button>
+        </p>
+      )}
       {(pictures.length > 0 || refused) && (
         <div className="row pictures">
           {pictures.map((url, index) => (
             <button
               key={index}
               type="button"
-              aria-label={`Remove picture ${index + 1}`}
+              aria-label={t("Remove picture {n}", { n: index + 1 })}
               onClick={() => setPictures(pictures.toSpliced(index, 1))}
             >
               <img src={url} alt="" />
@@ -62,15 +130,50 @@ export function Composer({ id, isBusy, onSend }: Props) {
           )}
         </div>
       )}
+      {offered.length > 0 && (
+        <ul className="choices" id="choices" role="listbox" aria-label={t("Completions")}>
+          {offered.map((choice, index) => (
+            <li
+              key={choice.name}
+              id={`choice-${index}`}
+              role="option"
+              aria-selected={index === chosen}
+              onMouseDown={(event) => {
+                event.preventDefault();
+                choose(choice);
+              }}
+            >
+              <code>{word?.kind === "file" ? "@" : "/"}{choice.name}</code> <span className="hint">{choice.help}</span>
+            </li>
+          ))}
+        </ul>
+      )}
       <textarea
-        aria-label="Message"
+        ref={area}
+        aria-label={t("Message")}
+        aria-autocomplete="list"
+        aria-controls={offered.length > 0 ? "choices" : undefined}
+        aria-activedescendant={offered.length > 0 ? `choice-${chosen}` : undefined}
         rows={Math.min(10, Math.max(2, text.split("\n").length))}
         value={text}
-        placeholder={isBusy ? "Steer it: read at the next step" : "Say what comes next"}
-        onChange={(event) => change(event.target.value)}
+        placeholder={isBusy ? t("Steer it: read at the next step") : t("Say what comes next. @ names a file, / a command")}
+        onChange={(event) => {
+          change(event.target.value);
+          setCaret(event.target.selectionStart);
+        }}
+        onSelect={(event) => setCaret(event.currentTarget.selectionStart)}
         onPaste={(event) => void add(event.clipboardData.files)}
         onKeyDown={(event) => {
-          if (event.key === "Enter" && !event.shiftKey && !event.nativeEvent.isComposing) {
+          if (event.nativeEvent.isComposing) return;
+          if (offered.length > 0) {
+            const step = { ArrowDown: 1, ArrowUp: offered.length - 1 }[event.key];
+            if (step) setChosen((chosen + step) % offered.length);
+            else if (event.key === "Escape") setDismissed(true);
+            else if (event.key === "Tab" || (event.key === "Enter" && !isWhole(offered[chosen]))) choose(offered[chosen]);
+            else if (event.key !== "Enter" || event.shiftKey) return;
+            else event.currentTarget.form?.requestSubmit();
+            event.preventDefault();
+          } else if (event.key === "Enter" && !event.shiftKey) {
             event.preventDefault();
             event.currentTarget.form?.requestSubmit();
           }
@@ -82,18 +185,28 @@ export function Composer({ id, isBusy, onSend }: Props) {
         hidden
         multiple
         accept="image/*"
-        aria-label="Pictures"
+        aria-label={t("Pictures")}
         onChange={(event) => {
           if (event.target.files) void add(event.target.files);
           event.target.value = "";
         }}
       />
-      <button type="button" aria-label="Add a picture" title="Add a picture" onClick={() => chooser.current?.click()}>
+      <button
+        type="button"
+        aria-label={t("Add a picture")}
+        title={t("Add a picture")}
+        onClick={() => chooser.current?.click()}
+      >
         +
       </button>
       <button className="primary" disabled={isEmpty}>
-        Send
+        {t("Send")}
       </button>
     </form>
   );
+
+  /** Whether the name stands there already: then Enter sends. */
+  function isWhole(choice: Choice | undefined): boolean {
+    return choice !== undefined && word?.name === choice.name;
+  }
 }

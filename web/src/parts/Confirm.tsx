@@ -1,18 +1,33 @@
 import { useMutation } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
-import { api } from "../api";
+import { type Answer, api } from "../api";
 import { CallDetails } from "../cards/CallDetails";
 import { describe } from "../cards/describe";
-import type { Call } from "../fold";
+import { editable, edited } from "../edits";
+import type { Call } from "../view";
+import { t } from "../words";
 import { RiskMark } from "./RiskMark";
+
+type Word = "allow" | "always" | "reject";
 
 /** Actions that wait for a word. */
 export function Confirm({ id, calls }: { id: string; calls: Call[] }) {
   const [reason, setReason] = useState("");
+  /** Other words for calls, by id. */
+  const [edits, setEdits] = useState<Record<string, string>>({});
   const answer = useMutation({
-    mutationFn: async (isAllowed: boolean) => {
-      if (isAllowed) await api.run(id);
-      else await api.reject(id, reason.trim() || "The user rejected this action.");
+    mutationFn: async (word: Word) => {
+      const answers = calls.map((call): Answer => {
+        const action_id = call.id;
+        if (word === "reject") {
+          return { action_id, answer: "reject", reason: reason.trim() || "The user rejected this action." };
+        }
+        const text = edits[call.id];
+        if (text === undefined || text === editable(call)) return { action_id, answer: "approve" };
+        return { action_id, answer: "edit", arguments: edited(call, text) };
+      });
+      if (word === "always") await api.setPolicy(id, "never");
+      await api.answer(id, answers);
     },
   });
   const { mutate } = answer;
@@ -20,24 +35,41 @@ export function Confirm({ id, calls }: { id: string; calls: Call[] }) {
     const onKey = (event: KeyboardEvent) => {
       // Who writes why not must not allow it by a slip.
       if (!(event.metaKey || event.ctrlKey) || event.target instanceof HTMLInputElement) return;
-      if (event.key === "Enter") mutate(true);
-      else if (event.key === "Backspace" && event.shiftKey) mutate(false);
+      if (event.key === "Enter") mutate("allow");
+      else if (event.key === "Backspace" && event.shiftKey) mutate("reject");
       else return;
       event.preventDefault();
     };
     addEventListener("keydown", onKey);
     return () => removeEventListener("keydown", onKey);
   }, [mutate]);
+  const isEdited = Object.keys(edits).length > 0;
   return (
-    <section className="confirm" role="region" aria-label="Waiting for your word">
-      <h2>May it do this?</h2>
-      <ul tabIndex={0} aria-label="Actions">
+    <section className="confirm" role="region" aria-label={t("Waiting for your word")}>
+      <h2>{t("May it do this?")}</h2>
+      <ul tabIndex={0} aria-label={t("Actions")}>
         {calls.map((call) => (
           <li key={call.id}>
-            <p>
-              <RiskMark risk={call.risk} /> <code>{describe(call).title}</code>
+            <p className="row">
+              <RiskMark risk={call.risk} /> <code className="card-title">{describe(call).title}</code>
+              {edits[call.id] === undefined && (
+                <button className="quiet" onClick={() => setEdits({ ...edits, [call.id]: editable(call) })}>
+                  {t("Edit")}
+                </button>
+              )}
             </p>
-            <CallDetails call={call} />
+            {edits[call.id] === undefined ? (
+              <CallDetails call={call} />
+            ) : (
+              <textarea
+                autoFocus
+                aria-label={t("The action, changed")}
+                className="mono"
+                rows={Math.min(12, Math.max(2, (edits[call.id] ?? "").split("\n").length))}
+                value={edits[call.id]}
+                onChange={(event) => setEdits({ ...edits, [call.id]: event.target.value })}
+              />
+            )}
           </li>
         ))}
       </ul>
@@ -47,17 +79,29 @@ export function Confirm({ id, calls }: { id: string; calls: Call[] }) {
         </p>
       )}
       <div className="row">
-        <button className="primary" disabled={answer.isPending} title="Ctrl+Enter or ⌘↩" onClick={() => mutate(true)}>
-          Allow
+        <button
+          className="primary"
+          disabled={answer.isPending}
+          title={t("Ctrl+Enter or ⌘↩")}
+          onClick={() => mutate("allow")}
+        >
+          {isEdited ? t("Run as changed") : t("Allow")}
+        </button>
+        <button disabled={answer.isPending} onClick={() => mutate("always")}>
+          {t("Allow, and ask no more")}
         </button>
         <input
-          aria-label="Why not, for the agent"
-          placeholder="Why not (the agent reads it)"
+          aria-label={t("Why not, for the agent")}
+          placeholder={t("Why not (the agent reads it)")}
           value={reason}
           onChange={(event) => setReason(event.target.value)}
         />
-        <button disabled={answer.isPending} title="Ctrl+Shift+Backspace or ⇧⌘⌫" onClick={() => mutate(false)}>
-          Reject
+        <button
+          disabled={answer.isPending}
+          title={t("Ctrl+Shift+Backspace or ⇧⌘⌫")}
+          onClick={() => mutate("reject")}
+        >
+          {t("Reject")}
         </button>
       </div>
     </section>

@@ -1,62 +1,79 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from "react";
+import { lazy, Suspense, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import { api } from "../api";
-import { openCalls, type Unsent } from "../fold";
-import { useScreen } from "../screen";
+import { type Desk, DeskContext } from "../desk";
+import { nameOf } from "../name";
+import { noteStatus } from "../notify";
+import { PANELS, showPanel, useScreen } from "../screen";
 import { Stream } from "../stream";
+import { openCalls, type Unsent } from "../view";
+import { t } from "../words";
 import { Composer } from "./Composer";
 import { Confirm } from "./Confirm";
 import { Meters } from "./Meters";
-import { nameOf } from "./Sidebar";
 import { SidebarButton } from "./SidebarButton";
-import { STATUS_WORDS, StatusMark } from "./StatusMark";
+import { StatusMark, statusWords } from "./StatusMark";
 import { Timeline } from "./Timeline";
 
-const Panel = lazy(() => import("./Panel"));
+const Panel = lazy(() => import("../panels/Panel"));
+const Rewind = lazy(() => import("./Rewind"));
 
 /** One conversation: what happened, what is being done, and how to steer it. */
 export default function Conversation({ id }: { id: string }) {
   const [stream] = useState(() => new Stream(id));
   const { view, link } = useSyncExternalStore(stream.subscribe, stream.current);
   const queries = useQueryClient();
-  const isPanelOpen = useScreen((screen) => screen.isPanelOpen);
+  const panel = useScreen((screen) => screen.panel);
+  const [rewindTo, setRewindTo] = useState<string | null>(null);
+  const [problem, setProblem] = useState<string | null>(null);
+  const composer = useRef<(text: string) => void>(() => {});
   const info = useQuery({ queryKey: ["conversation", id], queryFn: () => api.get(id), retry: false });
   const { status } = view;
-  const title = info.data ? nameOf(info.data) : "Conversation";
+  const title = info.data ? nameOf(info.data) : t("Conversation");
 
   useEffect(() => {
-    document.title = `${status === "running" ? "" : `${STATUS_WORDS[status]}: `}${title} · Deft`;
+    document.title = `${status === "running" ? "" : `${statusWords()[status]}: `}${title} · Deft`;
     void queries.invalidateQueries({ queryKey: ["conversations"] });
     void queries.invalidateQueries({ queryKey: ["conversation", id] });
   }, [id, status, title, queries]);
+  useEffect(() => {
+    if (view.isCurrent) noteStatus(id, title, status);
+  }, [id, title, status, view.isCurrent]);
 
-  const order = useMutation({
-    mutationFn: (what: "run" | "pause" | "stop") => api[what](id),
-  });
+  const order = useMutation({ mutationFn: (what: "run" | "pause" | "stop") => api[what](id) });
   const isBusy = status === "running";
 
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if ((event.metaKey || event.ctrlKey) && event.key === "." && isBusy) order.mutate("stop");
+      const chosen = event.altKey && /^Digit[1-6]$/.test(event.code) ? PANELS[Number(event.code.slice(5)) - 1] : null;
+      if (chosen) {
+        event.preventDefault();
+        useScreen.setState(({ panel }) => ({ panel: panel === chosen ? null : chosen }));
+      }
     };
     addEventListener("keydown", onKey);
     return () => removeEventListener("keydown", onKey);
   }, [isBusy, order]);
 
-  const send = async (text: string, images: string[]) => {
-    const key = stream.fold.sending(text, images);
-    stream.changed();
-    try {
-      await api.send(id, text, images);
-    } catch (error) {
-      stream.fold.unsent(key, error instanceof Error ? error.message : String(error));
+  const desk = useMemo((): Desk => {
+    const send = async (text: string, images: string[]) => {
+      const key = stream.fold.sending(text, images);
       stream.changed();
-    }
-  };
+      try {
+        await api.send(id, text, images);
+      } catch (error) {
+        stream.fold.unsent(key, error instanceof Error ? error.message : String(error));
+        stream.changed();
+      }
+    };
+    const complain = (error: unknown) => setProblem(error instanceof Error ? error.message : String(error));
+    return { id, stream, send, write: (text) => composer.current(text), rewind: setRewindTo, complain };
+  }, [id, stream]);
   const settle = ({ key, text, images }: Unsent, what: "again" | "discard") => {
     stream.fold.unsent(key, null);
     stream.changed();
-    if (what === "again") void send(text, images);
+    if (what === "again") void desk.send(text, images);
   };
 
   if (link === "gone") {
@@ -65,75 +82,97 @@ export default function Conversation({ id }: { id: string }) {
         <header className="bar">
           <SidebarButton />
         </header>
-        <p className="hint">This conversation does not exist (any more).</p>
+        <p className="hint">{t("This conversation does not exist (any more).")}</p>
       </main>
     );
   }
+  const failure = problem ?? order.error?.message;
   return (
-    <main id="main" className={isPanelOpen ? "main with-panel" : "main"}>
-      <header className="bar">
-        <SidebarButton />
-        <div className="bar-title">
-          <h1 title={title}>{title}</h1>
-          <span className="facts">
-            <span role="status" aria-live="polite">
-              <StatusMark status={status} />
+    <DeskContext value={desk}>
+      <main id="main" className={panel ? "main with-panel" : "main"}>
+        <header className="bar">
+          <SidebarButton />
+          <div className="bar-title">
+            <h1 title={title}>{title}</h1>
+            <span className="facts">
+              <span role="status" aria-live="polite">
+                <StatusMark status={status} />
+              </span>
+              <span className="model" title={view.model}>
+                {view.model}
+              </span>
+              <span className="folder" title={view.folder}>
+                {view.folder}
+              </span>
             </span>
-            <span className="model" title={view.model}>
-              {view.model}
-            </span>
-            <span className="folder" title={view.folder}>
-              {view.folder}
-            </span>
-          </span>
-        </div>
-        <Meters meter={view.meter} />
-        <div className="row controls">
-          {isBusy && (
-            <>
-              <button onClick={() => order.mutate("pause")} title="Stop after the step under way">
-                Pause
+          </div>
+          <Meters meter={view.meter} />
+          <div className="row controls">
+            {isBusy && (
+              <>
+                <button onClick={() => order.mutate("pause")} title={t("Stop after the step under way")}>
+                  {t("Pause")}
+                </button>
+                <button className="danger" onClick={() => order.mutate("stop")} title={t("Stop now (Ctrl+. or ⌘.)")}>
+                  {t("Stop")}
+                </button>
+              </>
+            )}
+            {(status === "paused" || status === "error" || status === "stuck") && (
+              <button className="primary" onClick={() => order.mutate("run")}>
+                {status === "paused" ? t("Go on") : t("Try again")}
               </button>
-              <button className="danger" onClick={() => order.mutate("stop")} title="Stop now (Ctrl+. or ⌘.)">
-                Stop
-              </button>
-            </>
-          )}
-          {(status === "paused" || status === "error" || status === "stuck") && (
-            <button className="primary" onClick={() => order.mutate("run")}>
-              {status === "paused" ? "Go on" : "Try again"}
+            )}
+            <button
+              aria-pressed={panel !== null}
+              title={t("Alt+1 to Alt+6")}
+              onClick={() => (panel ? useScreen.setState({ panel: null }) : showPanel("changes"))}
+            >
+              {t("Panels")}
             </button>
-          )}
-          <button
-            aria-pressed={isPanelOpen}
-            onClick={() => useScreen.setState({ isPanelOpen: !isPanelOpen })}
-          >
-            Changes{view.changes.length > 0 && ` ${view.changes.length}`}
-          </button>
-        </div>
-      </header>
-      {link === "lost" && (
-        <p className="banner" role="status">
-          The connection is lost. Coming back by itself…
-        </p>
-      )}
-      {order.isError && (
-        <p className="banner problem" role="alert">
-          {order.error.message}
-        </p>
-      )}
-      <div className="work">
-        <section className="chat" aria-label="What happened">
-          <Timeline view={view} onSettle={settle} />
-          {status === "waiting_for_confirmation" && <Confirm id={id} calls={openCalls(view)} />}
-          <Composer id={id} isBusy={isBusy} onSend={send} />
-        </section>
-        {isPanelOpen && (
-          <Suspense>
-            <Panel view={view} />
-          </Suspense>
+          </div>
+        </header>
+        {info.data?.parent_conversation_id && (
+          <p className="banner">
+            {t("A sub-agent’s work.")} <a href={`/c/${info.data.parent_conversation_id}`}>{t("Back to its parent")}</a>
+          </p>
         )}
-      </div>
-    </main>
+        {link === "lost" && (
+          <p className="banner" role="status">
+            {t("The connection is lost. Coming back by itself…")}
+          </p>
+        )}
+        {failure && (
+          <p className="banner problem" role="alert">
+            {failure}{" "}
+            <button
+              className="quiet"
+              aria-label={t("Dismiss")}
+              onClick={() => {
+                setProblem(null);
+                order.reset();
+              }}
+            >
+              ✕
+            </button>
+          </p>
+        )}
+        <div className="work">
+          <section className="chat" aria-label={t("What happened")}>
+            <Timeline view={view} stream={stream} onSettle={settle} />
+            {status === "waiting_for_confirmation" && <Confirm id={id} calls={openCalls(view)} />}
+            <Composer key={id} desk={desk} isBusy={isBusy} onReady={(write) => (composer.current = write)} />
+          </section>
+          {panel && (
+            <Suspense>
+              <Panel id={id} view={view} name={panel} onSend={desk.send} />
+            </Suspense>
+          )}
+        </div>
+        <Suspense>
+          {rewindTo && <Rewind view={view} message={rewindTo} onClose={() => setRewindTo(null)} />}
+        </Suspense>
+      </main>
+    </DeskContext>
   );
 }

@@ -1,70 +1,104 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { api } from "../api";
+import { exportConversation, type Format } from "../export";
+import { isArchived, nameOf, tagsOf, withArchived, withTags } from "../name";
 import { go } from "../route";
 import type { Conversation } from "../wire";
+import { t } from "../words";
 import { Dialog } from "./Dialog";
-import { nameOf } from "./Sidebar";
+import { Menu } from "./Menu";
 
-/** Renames or deletes a conversation. */
+type Task = "rename" | "tags" | "delete" | "archive" | "fork" | Format;
+
+/** What can be done with a conversation in the list. */
 export function ConversationMenu({ conversation, isCurrent }: { conversation: Conversation; isCurrent: boolean }) {
-  const [open, setOpen] = useState<"rename" | "delete" | null>(null);
-  const [title, setTitle] = useState("");
+  const [open, setOpen] = useState<"rename" | "tags" | "delete" | null>(null);
+  const [text, setText] = useState("");
   const queries = useQueryClient();
-  const change = useMutation({
-    mutationFn: (what: "rename" | "delete") =>
-      what === "rename" ? api.rename(conversation.id, title) : api.remove(conversation.id),
-    onSuccess: (_, what) => {
+  const { id } = conversation;
+  const name = nameOf(conversation);
+  const act = useMutation({
+    mutationFn: async (task: Task): Promise<unknown> => {
+      switch (task) {
+        case "rename":
+          return api.change(id, { title: text });
+        case "tags":
+          return api.change(id, { tags: withTags(conversation, text) });
+        case "archive":
+          return api.change(id, { tags: withArchived(conversation, !isArchived(conversation)) });
+        case "delete":
+          return api.remove(id);
+        case "fork":
+          return go((await api.fork(id, null)).id);
+        case "Markdown":
+        case "HTML":
+        case "JSON":
+          return exportConversation(id, task);
+      }
+    },
+    onSuccess: (_, task) => {
       void queries.invalidateQueries({ queryKey: ["conversations"] });
-      void queries.invalidateQueries({ queryKey: ["conversation", conversation.id] });
+      void queries.invalidateQueries({ queryKey: ["conversation", id] });
       setOpen(null);
-      if (what === "delete" && isCurrent) go(null);
+      if (task === "delete" && isCurrent) go(null);
     },
   });
-  const name = nameOf(conversation);
+  const ask = (what: "rename" | "tags") => () => {
+    setText(what === "rename" ? name : tagsOf(conversation).join(" "));
+    setOpen(what);
+  };
+  const does = (task: Task) => () => act.mutate(task);
+  const titles = { rename: t("Rename"), tags: t("Tags"), delete: t("Delete this conversation?") };
   return (
     <>
-      <span className="entry-actions">
-        <button
-          className="quiet"
-          aria-label={`Rename ${name}`}
-          onClick={() => {
-            setTitle(name);
-            setOpen("rename");
-          }}
-        >
-          ✎
-        </button>
-        <button className="quiet" aria-label={`Delete ${name}`} onClick={() => setOpen("delete")}>
-          ✕
-        </button>
-      </span>
+      <Menu
+        label={t("More about {name}", { name })}
+        items={[
+          { label: t("Rename"), onChoose: ask("rename") },
+          { label: t("Tags"), onChoose: ask("tags") },
+          { label: isArchived(conversation) ? t("Unarchive") : t("Archive"), onChoose: does("archive") },
+          { label: t("Fork"), onChoose: does("fork") },
+          { label: t("Export as Markdown"), onChoose: does("Markdown") },
+          { label: t("Export as HTML"), onChoose: does("HTML") },
+          { label: t("Export as JSON"), onChoose: does("JSON") },
+          { label: t("Delete"), onChoose: () => setOpen("delete"), isDangerous: true },
+        ]}
+      >
+        ⋯
+      </Menu>
       {open && (
-        <Dialog title={open === "rename" ? "Rename" : "Delete this conversation?"} onClose={() => setOpen(null)}>
+        <Dialog title={titles[open]} onClose={() => setOpen(null)}>
           <form
             onSubmit={(event) => {
               event.preventDefault();
-              change.mutate(open);
+              act.mutate(open);
             }}
           >
-            {open === "rename" ? (
-              <label>
-                Title
-                <input autoFocus maxLength={200} value={title} onChange={(event) => setTitle(event.target.value)} />
-              </label>
-            ) : (
+            {open === "delete" ? (
               <p>
-                “{name}” and what is running in it will be gone. The files in{" "}
-                <code>{conversation.workspace.working_dir}</code> stay.
+                {t("“{name}” and what is running in it will be gone. The files in {folder} stay.", {
+                  name,
+                  folder: conversation.workspace.working_dir,
+                })}
+              </p>
+            ) : (
+              <label>
+                {open === "rename" ? t("Title") : t("Words, with spaces between them")}
+                <input autoFocus maxLength={200} value={text} onChange={(event) => setText(event.target.value)} />
+              </label>
+            )}
+            {act.isError && (
+              <p role="alert" className="problem">
+                {act.error.message}
               </p>
             )}
-            {change.isError && <p role="alert" className="problem">{change.error.message}</p>}
             <div className="row end">
               <button type="button" onClick={() => setOpen(null)}>
-                Cancel
+                {t("Cancel")}
               </button>
-              <button className={open === "rename" ? "primary" : "danger"} disabled={change.isPending}>
-                {open === "rename" ? "Rename" : "Delete"}
+              <button className={open === "delete" ? "danger" : "primary"} disabled={act.isPending}>
+                {open === "delete" ? t("Delete") : t("Save")}
               </button>
             </div>
           </form>

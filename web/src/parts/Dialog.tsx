@@ -1,7 +1,7 @@
 import { type ReactNode, useEffect, useRef } from "react";
 
 /** The browser's own dialog: it holds the focus, and Escape closes it. */
-export function Dialog(props: { title: string; onClose: () => void; children: ReactNode; isBare?: boolean }) {
+export function Dialog(props: { title: string; onClose: () => void; children: ReactNode; isBare?: boolean; isWide?: boolean }) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const shown = dialog.current;
@@ -10,6 +10,7 @@ export function Dialog(props: { title: string; onClose: () => void; children: Re
   return (
     <dialog
       ref={dialog}
+      className={props.isWide ? "wide" : ""}
       aria-label={props.title}
       onClose={props.onClose}
       onClick={(event) => {

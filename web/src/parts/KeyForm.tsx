@@ -1,5 +1,6 @@
 import { useState } from "react";
 import { setKey } from "../key";
+import { t } from "../words";
 
 /** Asks for the key of the server, when the address did not bring it. */
 export function KeyForm() {
@@ -8,9 +9,7 @@ export function KeyForm() {
     <main id="main" className="key-form">
       <h1>Deft</h1>
       <p>
-        This server wants a key. Open the link that <code>deft serve</code> printed when it was started for the first
-        time, or enter the key here: it is in the file <code>session-key</code> of its data directory, usually{" "}
-        <code>~/.deft/session-key</code>.
+        {t("This server wants a key. Open the link that it printed when it was started for the first time, or enter the key here: it is in the file session-key of its data directory, usually ~/.deft/session-key.")}
       </p>
       <form
         onSubmit={(event) => {
@@ -19,10 +18,10 @@ export function KeyForm() {
         }}
       >
         <label>
-          Key
+          {t("Key")}
           <input type="password" autoComplete="current-password" value={key} onChange={(e) => change(e.target.value)} />
         </label>
-        <button className="primary">Continue</button>
+        <button className="primary">{t("Continue")}</button>
       </form>
     </main>
   );

@@ -3,6 +3,7 @@ import ReactMarkdown, { type Components } from "react-markdown";
 import rehypeSanitize from "rehype-sanitize";
 import remarkGfm from "remark-gfm";
 import { blocks } from "../blocks";
+import { t } from "../words";
 
 /** Text from models and files: no HTML of theirs, links that say nothing of us, and pictures only when clicked. */
 const COMPONENTS: Components = {
@@ -14,7 +15,7 @@ const COMPONENTS: Components = {
   img: ({ src, alt }) =>
     typeof src === "string" && src ? (
       <a href={src} target="_blank" rel="noreferrer noopener nofollow" className="remote-image">
-        Picture{alt && `: ${alt}`} (opens {host(src)})
+        {t("Picture")}{alt && `: ${alt}`} {t("(opens {host})", { host: host(src) })}
       </a>
     ) : null,
   pre: ({ children }) => <CodeBlock>{children}</CodeBlock>,
@@ -43,12 +44,12 @@ function CodeBlock({ children }: { children: ReactNode }) {
         {children}
       </pre>
       <button className="quiet" onClick={() => void navigator.clipboard?.writeText(pre.current?.textContent ?? "")}>
-        Copy
+        {t("Copy")}
       </button>
     </div>
   );
 }
 
 function host(address: string): string {
-  return URL.canParse(address) ? new URL(address).host : "an address of this server";
+  return URL.canParse(address) ? new URL(address).host : t("an address of this server");
 }

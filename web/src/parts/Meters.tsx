@@ -1,26 +1,31 @@
 import { dollars, type Meter, short } from "../meter";
+import { t } from "../words";
 
 /** What was spent, always in view. */
 export function Meters({ meter }: { meter: Meter }) {
   const share = meter.context === null ? null : Math.ceil(meter.context * 100);
   return (
-    <dl className="meters" aria-label="Used so far">
+    <dl className="meters" aria-label={t("Used so far")}>
       <div>
-        <dt>Cost</dt>
+        <dt>{t("Cost")}</dt>
         <dd>{dollars(meter)}</dd>
       </div>
-      <div title={`${meter.input} tokens in, ${meter.cached} of them from the cache; ${meter.output} out`}>
-        <dt>Tokens</dt>
+      <div title={t("{input} tokens in, {cached} of them from the cache; {output} out", {
+          input: meter.input,
+          cached: meter.cached,
+          output: meter.output,
+        })}>
+        <dt>{t("Tokens")}</dt>
         <dd>
-          {short(meter.input)} in · {short(meter.output)} out
-          {meter.cached > 0 && ` · ${short(meter.cached)} cached`}
+          {t("{in} in · {out} out", { in: short(meter.input), out: short(meter.output) })}
+          {meter.cached > 0 && ` · ${t("{n} cached", { n: short(meter.cached) })}`}
         </dd>
       </div>
       {share !== null && (
         <div>
-          <dt>Context</dt>
+          <dt>{t("Context")}</dt>
           <dd>
-            <meter min={0} max={100} high={80} value={share} aria-label="Share of the context window" />
+            <meter min={0} max={100} high={80} value={share} aria-label={t("Share of the context window")} />
             {share} %
           </dd>
         </div>

@@ -1,57 +1,79 @@
+import { useQuery } from "@tanstack/react-query";
 import { usePreferences } from "../preferences";
+import { server } from "../settings/server";
 import type { Offer } from "../wire";
+import { t } from "../words";
 
 /** Which model answers, how it is reached, and what it may do unasked. */
 export function ModelFields({ offer }: { offer: Offer | undefined }) {
-  const { model, apiKey, baseUrl, policy } = usePreferences();
+  const { model, profile, apiKey, baseUrl, policy } = usePreferences();
   const set = usePreferences.setState;
+  const profiles = useQuery({ queryKey: ["profiles"], queryFn: server.profiles });
+  const local = useQuery({ queryKey: ["local"], queryFn: server.localModels, staleTime: 60_000 });
+  const near = local.data?.flatMap((place) => place.models) ?? [];
+  const known = [...near, ...(offer?.model ? [offer.model] : []), ...(offer?.models ?? []), "demo"];
+  const names = profiles.data?.profiles.map(({ name }) => name) ?? [];
   return (
     <>
-      <label>
-        Model
-        <input
-          list="models"
-          value={model}
-          placeholder={offer?.model ?? "provider/name, such as openai/gpt-5"}
-          onChange={(event) => set({ model: event.target.value })}
-        />
-        <datalist id="models">
-          {[...new Set([...(offer?.model ? [offer.model] : []), ...(offer?.models ?? []), "demo"])].map((name) => (
-            <option key={name} value={name} />
-          ))}
-        </datalist>
-      </label>
-      <details className="more">
-        <summary>Key and address of the model</summary>
+      {names.length > 0 && (
         <label>
-          Key
-          <input
-            type="password"
-            autoComplete="off"
-            value={apiKey}
-            onChange={(event) => set({ apiKey: event.target.value })}
-          />
+          {t("Profile")}
+          <select value={profile} onChange={(event) => set({ profile: event.target.value })}>
+            <option value="">{t("none: as below")}</option>
+            {names.map((name) => (
+              <option key={name}>{name}</option>
+            ))}
+          </select>
         </label>
-        <p className="hint">
-          Leave it empty if the server has one. It is stored encrypted with each conversation; this browser forgets it
-          when the tab is closed.
-        </p>
-        <label>
-          Address
-          <input
-            type="url"
-            placeholder="http://localhost:11434/v1"
-            value={baseUrl}
-            onChange={(event) => set({ baseUrl: event.target.value })}
-          />
-        </label>
-      </details>
+      )}
+      {!(profile && names.includes(profile)) && (
+        <>
+          <label>
+            {t("Model")}
+            <input
+              list="models"
+              value={model}
+              placeholder={offer?.model ?? t("provider/name, such as openai/gpt-5")}
+              onChange={(event) => set({ model: event.target.value })}
+            />
+            <datalist id="models">
+              {[...new Set(known)].map((name) => (
+                <option key={name} value={name} />
+              ))}
+            </datalist>
+          </label>
+          <details className="more">
+            <summary>{t("Key and address of the model")}</summary>
+            <label>
+              {t("Key")}
+              <input
+                type="password"
+                autoComplete="off"
+                value={apiKey}
+                onChange={(event) => set({ apiKey: event.target.value })}
+              />
+            </label>
+            <p className="hint">
+              {t("Leave it empty if the server has one. It is stored encrypted with each conversation; this browser forgets it when the tab is closed.")}
+            </p>
+            <label>
+              {t("Address")}
+              <input
+                type="url"
+                placeholder="http://localhost:11434/v1"
+                value={baseUrl}
+                onChange={(event) => set({ baseUrl: event.target.value })}
+              />
+            </label>
+          </details>
+        </>
+      )}
       <label>
-        Ask before
+        {t("Ask before")}
         <select value={policy} onChange={(event) => set({ policy: event.target.value as typeof policy })}>
-          <option value="risky">what looks dangerous</option>
-          <option value="always">every action</option>
-          <option value="never">nothing</option>
+          <option value="risky">{t("what looks dangerous")}</option>
+          <option value="always">{t("every action")}</option>
+          <option value="never">{t("nothing")}</option>
         </select>
       </label>
     </>

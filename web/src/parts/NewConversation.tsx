@@ -3,6 +3,9 @@ import { useState } from "react";
 import { api, type Start } from "../api";
 import { usePreferences } from "../preferences";
 import { go } from "../route";
+import { Findings } from "../settings/Findings";
+import { server } from "../settings/server";
+import { t } from "../words";
 import { ModelFields } from "./ModelFields";
 import { SidebarButton } from "./SidebarButton";
 
@@ -16,25 +19,32 @@ export function NewConversation() {
     mutationFn: async (start: Start | "demo") => {
       if (start !== "demo") return api.start(start);
       const { folder, task } = await api.demo();
-      return api.start({ model: "demo", folder, message: task, policy: "never", apiKey: "", baseUrl: "" });
+      return api.start({ model: "demo", profile: "", folder, message: task, policy: "never", apiKey: "", baseUrl: "" });
     },
     onSuccess: (conversation) => {
       void queries.invalidateQueries({ queryKey: ["conversations"] });
       go(conversation.id);
     },
   });
-  const model = preferences.model || offer.data?.model || "";
+  const { profile, apiKey, baseUrl, policy } = preferences;
+  const model = profile ? "" : preferences.model || offer.data?.model || "";
   const folder = preferences.folder || offer.data?.folder || "";
-  const hasModel = model !== "";
+  const hasModel = model !== "" || profile !== "";
+  const check = useMutation({
+    mutationFn: () =>
+      profile
+        ? server.checkModel(null, profile)
+        : server.checkModel({ model, ...(apiKey && { api_key: apiKey }), ...(baseUrl && { base_url: baseUrl }) }, null),
+  });
   const demo = (
-    <section className="demo" aria-label="Demo">
+    <section className="demo" aria-label={t("Demo")}>
       <p>
         {hasModel
-          ? "Or watch the built-in demo repair a small project. It needs no model and costs nothing."
-          : "No model is set up yet. See how it works first: the built-in demo repairs a small project in a few seconds. It needs no key and costs nothing."}
+          ? t("Or watch the built-in demo repair a small project. It needs no model and costs nothing.")
+          : t("No model is set up yet. See how it works first: the built-in demo repairs a small project in a few seconds. It needs no key and costs nothing.")}
       </p>
       <button className={hasModel ? "" : "primary"} disabled={start.isPending} onClick={() => start.mutate("demo")}>
-        Try the demo
+        {t("Try the demo")}
       </button>
     </section>
   );
@@ -44,22 +54,22 @@ export function NewConversation() {
         <SidebarButton />
       </header>
       <div className="new-body">
-        <h1>What shall be done?</h1>
+        <h1>{t("What shall be done?")}</h1>
+        {offer.isSuccess && !hasModel && <LocalModels />}
         {offer.isSuccess && !hasModel && demo}
         <form
           onSubmit={(event) => {
             event.preventDefault();
-            const { policy, apiKey, baseUrl } = preferences;
-            start.mutate({ model, folder, message: message.trim(), policy, apiKey, baseUrl });
+            start.mutate({ model, profile, folder, message: message.trim(), policy, apiKey, baseUrl });
           }}
         >
           <label>
-            Task
+            {t("Task")}
             <textarea
               rows={4}
               autoFocus
               value={message}
-              placeholder="Find out why the tests fail, and repair it."
+              placeholder={t("Find out why the tests fail, and repair it.")}
               onChange={(event) => setMessage(event.target.value)}
               onKeyDown={(event) => {
                 if (event.key === "Enter" && (event.metaKey || event.ctrlKey)) event.currentTarget.form?.requestSubmit();
@@ -67,7 +77,7 @@ export function NewConversation() {
             />
           </label>
           <label>
-            Folder
+            {t("Folder")}
             <input required value={folder} onChange={(event) => usePreferences.setState({ folder: event.target.value })} />
           </label>
           <ModelFields offer={offer.data} />
@@ -76,12 +86,40 @@ export function NewConversation() {
               {(start.error ?? offer.error)?.message}
             </p>
           )}
-          <button className="primary" disabled={start.isPending || !message.trim() || !hasModel}>
-            {start.isPending ? "Starting…" : "Start"}
-          </button>
+          <Findings check={check} />
+          <div className="row">
+            <button className="primary" disabled={start.isPending || !message.trim() || !hasModel}>
+              {start.isPending ? t("Starting…") : t("Start")}
+            </button>
+            <button type="button" disabled={!hasModel || check.isPending} onClick={() => check.mutate()}>
+              {t("Test the connection")}
+            </button>
+          </div>
         </form>
         {offer.isSuccess && hasModel && demo}
       </div>
     </main>
+  );
+}
+
+/** Models that run on the server's machine: they need no key. */
+function LocalModels() {
+  const local = useQuery({ queryKey: ["local"], queryFn: server.localModels, staleTime: 60_000 });
+  const found = local.data?.filter(({ models }) => models.length > 0) ?? [];
+  if (found.length === 0) return null;
+  return (
+    <section className="demo" aria-label={t("Found on this machine")}>
+      <p>{t("These models run on the server’s machine. They need no key:")}</p>
+      {found.map((place) => (
+        <div key={place.address} className="row">
+          <strong>{place.title}</strong>
+          {place.models.slice(0, 8).map((name) => (
+            <button key={name} onClick={() => usePreferences.setState({ model: name, profile: "" })}>
+              {name}
+            </button>
+          ))}
+        </div>
+      ))}
+    </section>
   );
 }

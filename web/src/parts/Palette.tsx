@@ -1,13 +1,17 @@
 import { Command } from "cmdk";
+import { useConversations } from "../conversations";
+import { nameOf } from "../name";
 import { usePreferences } from "../preferences";
-import { go } from "../route";
-import { useScreen } from "../screen";
+import { themeWords } from "../themes";
+import { go, useRoute } from "../route";
+import { PANELS, panelWords, showPanel, useScreen } from "../screen";
+import { t } from "../words";
 import { Dialog } from "./Dialog";
-import { nameOf, useConversations } from "./Sidebar";
 
 /** Everything that can be done, by name. */
 export default function Palette() {
   const list = useConversations();
+  const current = useRoute();
   const close = () => useScreen.setState({ dialog: null });
   const command = (name: string, run: () => void) => (
     <Command.Item
@@ -21,22 +25,21 @@ export default function Palette() {
     </Command.Item>
   );
   return (
-    <Dialog title="Commands" isBare onClose={close}>
-      <Command label="Commands" loop>
-        <Command.Input autoFocus placeholder="What next?" />
+    <Dialog title={t("Commands")} isBare onClose={close}>
+      <Command label={t("Commands")} loop>
+        <Command.Input autoFocus placeholder={t("What next?")} />
         <Command.List>
-          <Command.Empty>Nothing of that name.</Command.Empty>
-          <Command.Group heading="Do">
-            {command("New conversation", () => go(null))}
-            {command("Show or hide changes", () =>
-              useScreen.setState(({ isPanelOpen }) => ({ isPanelOpen: !isPanelOpen })),
-            )}
-            {command("Settings", () => useScreen.setState({ dialog: "settings" }))}
+          <Command.Empty>{t("Nothing of that name.")}</Command.Empty>
+          <Command.Group heading={t("Do")}>
+            {command(t("New conversation"), () => go(null))}
+            {current && PANELS.map((panel) => command(t("Panel: {name}", { name: panelWords()[panel] }), () => showPanel(panel)))}
+            {command(t("Keyboard map"), () => useScreen.setState({ dialog: "keys" }))}
+            {command(t("Settings"), () => useScreen.setState({ dialog: "settings" }))}
             {(["light", "dark", "system"] as const).map((theme) =>
-              command(`Appearance: ${theme}`, () => usePreferences.setState({ theme })),
+              command(t("Appearance: {theme}", { theme: themeWords()[theme] }), () => usePreferences.setState({ theme })),
             )}
           </Command.Group>
-          <Command.Group heading="Conversations">
+          <Command.Group heading={t("Conversations")}>
             {list.data?.pages
               .flatMap((page) => page.items)
               .map((conversation) => (

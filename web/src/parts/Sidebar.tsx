@@ -1,68 +1,62 @@
-import { useInfiniteQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { api } from "../api";
+import { useConversations } from "../conversations";
 import { dollars, meterOf } from "../meter";
+import { isArchived, nameOf, tagsOf } from "../name";
 import { go } from "../route";
 import { useScreen } from "../screen";
 import type { Conversation } from "../wire";
+import { t } from "../words";
 import { ConversationMenu } from "./ConversationMenu";
-import { StatusMark } from "./StatusMark";
-
-/** How often the list is asked for again. */
-const REFRESH_MS = 5_000;
-
-export const nameOf = (conversation: Conversation) =>
-  conversation.title?.trim() || conversation.workspace.working_dir.split("/").at(-1) || "Conversation";
-
-export function useConversations() {
-  return useInfiniteQuery({
-    queryKey: ["conversations"],
-    queryFn: ({ pageParam }) => api.list(pageParam),
-    initialPageParam: null as string | null,
-    getNextPageParam: (page) => page.next_page_id,
-    refetchInterval: REFRESH_MS,
-  });
-}
+import { StatusMark, statusWords } from "./StatusMark";
 
 export function Sidebar({ current }: { current: string | null }) {
   const [search, setSearch] = useState("");
+  const [archived, setArchived] = useState(false);
   const list = useConversations();
   const all = list.data?.pages.flatMap((page) => page.items) ?? [];
   const words = search.toLowerCase().split(/\s+/);
   const found = all.filter((conversation) => {
-    const text = `${nameOf(conversation)} ${conversation.workspace.working_dir} ${conversation.execution_status}`;
+    const status = statusWords()[conversation.execution_status];
+    const facts = [nameOf(conversation), conversation.workspace.working_dir, status, ...tagsOf(conversation)];
+    const text = facts.join(" ");
+    if (isArchived(conversation) !== archived && conversation.id !== current) return false;
     return words.every((word) => text.toLowerCase().includes(word));
   });
   return (
-    <nav className="sidebar" aria-label="Conversations">
+    <nav className="sidebar" aria-label={t("Conversations")}>
       <div className="sidebar-head">
         <strong className="brand">Deft</strong>
-        <button onClick={() => useScreen.setState({ dialog: "palette" })} title="Commands (Ctrl+K or ⌘K)">
-          Commands
+        <button onClick={() => useScreen.setState({ dialog: "palette" })} title={t("Commands (Ctrl+K or ⌘K)")}>
+          {t("Commands")}
         </button>
-        <button onClick={() => useScreen.setState({ dialog: "settings" })}>Settings</button>
+        <button onClick={() => useScreen.setState({ dialog: "settings" })}>{t("Settings")}</button>
       </div>
       <button className="primary" onClick={() => { go(null); useScreen.setState({ isSidebarOpen: false }); }}>
-        New conversation
+        {t("New conversation")}
       </button>
       <input
         type="search"
-        aria-label="Search conversations"
-        placeholder="Search"
+        aria-label={t("Search conversations")}
+        placeholder={t("Search")}
         value={search}
         onChange={(event) => setSearch(event.target.value)}
       />
       {list.isError && <p className="hint" role="alert">{list.error.message}</p>}
-      {list.isSuccess && all.length === 0 && <p className="hint">No conversations yet.</p>}
-      {all.length > 0 && found.length === 0 && <p className="hint">Nothing found among those loaded.</p>}
+      {list.isSuccess && all.length === 0 && <p className="hint">{t("No conversations yet.")}</p>}
+      {all.length > 0 && found.length === 0 && <p className="hint">{t("Nothing found among those loaded.")}</p>}
       <ul className="conversations">
         {found.map((conversation) => (
           <Entry key={conversation.id} conversation={conversation} isCurrent={conversation.id === current} />
         ))}
       </ul>
+      {(archived || all.some(isArchived)) && (
+        <button className="quiet" aria-pressed={archived} onClick={() => setArchived(!archived)}>
+          {archived ? t("Show those at work") : t("Show the archive")}
+        </button>
+      )}
       {list.hasNextPage && (
         <button onClick={() => void list.fetchNextPage()} disabled={list.isFetchingNextPage}>
-          Load older ones
+          {t("Load older ones")}
         </button>
       )}
     </nav>
@@ -86,6 +80,11 @@ function Entry({ conversation, isCurrent }: { conversation: Conversation; isCurr
         <span className="entry-facts">
           <StatusMark status={conversation.execution_status} />
           <span>{cost}</span>
+          {tagsOf(conversation).map((tag) => (
+            <span key={tag} className="tag">
+              {tag}
+            </span>
+          ))}
           <span className="entry-folder">{conversation.workspace.working_dir.split("/").at(-1)}</span>
         </span>
       </a>

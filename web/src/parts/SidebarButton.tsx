@@ -1,11 +1,12 @@
 import { useScreen } from "../screen";
+import { t } from "../words";
 
 /** Opens the list of conversations where there is no room for it. */
 export function SidebarButton() {
   return (
     <button
       className="sidebar-button"
-      aria-label="Show conversations"
+      aria-label={t("Show conversations")}
       onClick={() => useScreen.setState({ isSidebarOpen: true })}
     >
       ☰

@@ -1,16 +1,17 @@
 import type { Status } from "../wire";
+import { t } from "../words";
 
-export const STATUS_WORDS: Record<Status, string> = {
-  idle: "Idle",
-  running: "Working",
-  paused: "Paused",
-  waiting_for_confirmation: "Needs your word",
-  finished: "Finished",
-  error: "Failed",
-  stuck: "Going in circles",
-  deleting: "Being deleted",
-};
+export const statusWords = (): Record<Status, string> => ({
+  idle: t("Idle"),
+  running: t("Working"),
+  paused: t("Paused"),
+  waiting_for_confirmation: t("Needs your word"),
+  finished: t("Finished"),
+  error: t("Failed"),
+  stuck: t("Going in circles"),
+  deleting: t("Being deleted"),
+});
 
 export function StatusMark({ status }: { status: Status }) {
-  return <span className={`status status-${status}`}>{STATUS_WORDS[status] ?? status}</span>;
+  return <span className={`status status-${status}`}>{statusWords()[status] ?? status}</span>;
 }

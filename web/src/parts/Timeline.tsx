@@ -1,16 +1,20 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useRef } from "react";
-import { ItemCard } from "../cards/ItemCard";
+import { useEffect, useRef } from "react";
 import { Draft } from "../cards/Draft";
+import { ItemCard } from "../cards/ItemCard";
 import { type Settle, UnsentCard } from "../cards/UnsentCard";
-import type { View } from "../fold";
+import type { Stream } from "../stream";
+import type { View } from "../view";
+import { t } from "../words";
 
 const ROW_HEIGHT = 64;
 /** Nearer to the end than this, the end is followed. */
 const END_PX = 80;
+/** With so few rows left above, more are loaded. */
+const ROWS_ABOVE = 10;
 
 /** Everything that happened; only what is in sight is in the page. */
-export function Timeline({ view, onSettle }: { view: View; onSettle: Settle }) {
+export function Timeline({ view, stream, onSettle }: { view: View; stream: Stream; onSettle: Settle }) {
   const scroller = useRef<HTMLDivElement>(null);
   const { items, draft, unsent } = view;
   const drafts = draft ? 1 : 0;
@@ -24,15 +28,37 @@ export function Timeline({ view, onSettle }: { view: View; onSettle: Settle }) {
     followOnAppend: true,
     scrollEndThreshold: END_PX,
   });
+  const isAtEnd = rows.isAtEnd(END_PX);
+  // Rows grow when a panel takes their room or a card is opened: who was at the end stays there.
+  const follows = useRef(true);
+  useEffect(() => {
+    if (follows.current && !isAtEnd) rows.scrollToEnd();
+  });
+  stream.fold.isAtEnd = isAtEnd;
+  const first = rows.getVirtualItems()[0]?.index ?? 0;
+  const isShort = first < ROWS_ABOVE && view.isCurrent && view.hasEarlier;
+  useEffect(() => {
+    if (isShort) void stream.load();
+  }, [isShort, items.length, stream]);
   const row = (index: number) => {
     const item = items[index];
-    if (item) return <ItemCard item={item} isLast={index === items.length - 1} />;
+    if (item) return <ItemCard item={item} isLast={index === items.length - 1} output={view.output[item.id]} />;
     if (draft && index === items.length) return <Draft draft={draft} />;
     const message = unsent[index - items.length - drafts];
     return message && <UnsentCard message={message} onSettle={onSettle} />;
   };
   return (
-    <div className="timeline" ref={scroller} tabIndex={0} role="log" aria-label="Messages" aria-busy={!view.isCurrent}>
+    <div
+      className="timeline"
+      ref={scroller}
+      tabIndex={0}
+      role="log"
+      aria-label={t("Messages")}
+      aria-busy={!view.isCurrent || isShort}
+      onScroll={({ currentTarget: at }) => {
+        follows.current = at.scrollHeight - at.scrollTop - at.clientHeight < END_PX;
+      }}
+    >
       <div className="rows" style={{ height: rows.getTotalSize() }}>
         {rows.getVirtualItems().map((virtual) => (
           <div
@@ -46,10 +72,10 @@ export function Timeline({ view, onSettle }: { view: View; onSettle: Settle }) {
           </div>
         ))}
       </div>
-      {!view.isCurrent && <p className="note">Loading…</p>}
-      {!rows.isAtEnd(END_PX) && (
+      {!view.isCurrent && <p className="note">{t("Loading…")}</p>}
+      {!isAtEnd && (
         <button className="to-end" onClick={() => rows.scrollToEnd()}>
-          To the end
+          {t("To the end")}
         </button>
       )}
     </div>

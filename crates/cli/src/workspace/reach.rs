@@ -1,6 +1,7 @@
 //! Whether a workspace could be opened: what would have to answer is asked, and nothing is started.
 
 use anyhow::Context;
+use deft_engine::Mode;
 use deft_k8s::{Cluster, K8sError};
 use deft_remote::Host;
 use deft_types::ConversationId;
@@ -23,7 +24,7 @@ pub(crate) async fn reach(name: &WorkspaceName, settings: &Settings) -> anyhow::
         }
         WorkspaceName::Kubernetes(image) => version(&kubernetes::open(&image, settings, id)?.cluster).await,
         WorkspaceName::Ssh(place) => {
-            let directory = executor_directory(&settings.data_dir.value, id)?;
+            let directory = executor_directory(&settings.data_dir.value, id, Mode::Act)?;
             let pinged = elsewhere::ssh(&place, settings, id, &directory)?.ping().await;
             let _ = std::fs::remove_dir_all(directory); // it was for the connection alone
             pinged?;

@@ -15,6 +15,7 @@ use crate::commands::{Home, lines, stderr, stdout};
 async fn keep(data: &Path, id: ConversationId, workspace: &Path, events: Vec<Event>) {
     let store = SqliteStore::open(data.join("deft.db"), Options::default()).unwrap();
     let conversation = NewConversation {
+        owner: None,
         id,
         created_at: SystemTime::now(),
         workspace: workspace.display().to_string(),

@@ -103,6 +103,7 @@ async fn fill(store: &Path) {
     for _ in 0..300 {
         let id = ConversationId(Uuid::new_v4());
         let conversation = NewConversation {
+            owner: None,
             id,
             created_at: SystemTime::now(),
             workspace: String::new(),

@@ -1,10 +1,13 @@
 //! One command, from its start to its end.
 
+use std::pin::pin;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use deft_executor::{Client, CommandUpdate, EndReason, OutputChannel, RequestError, ShellCommand};
 use deft_types::{BashOutput, Extra};
+use futures::{StreamExt as _, stream};
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
@@ -13,6 +16,8 @@ use crate::info::utc;
 
 /// Output is told in pieces of this size.
 const PIECE: usize = 1024 * 1024;
+/// A smaller piece is told when this has passed: somebody may be watching.
+const TELL_EVERY: Duration = Duration::from_millis(500);
 /// Of what is told at once when a command has ended, so much is kept; the rest is in the pieces.
 const MAX_WHOLE: usize = 8 * PIECE;
 /// What a command that could not run or took too long returns.
@@ -88,23 +93,30 @@ impl Run {
         piece: &mut Written,
     ) -> Result<i64, RequestError> {
         self.client.start_command(self.id, command).await?;
-        let mut following = self.client.follow_command(self.id, 0).await?;
+        let following = self.client.follow_command(self.id, 0).await?;
+        // As a stream, so that a tick does not drop what is just being taken.
+        let mut updates = pin!(stream::unfold(following, async |mut following| {
+            let update = following.next().await;
+            Some((update, following))
+        }));
         let mut is_stopped = false;
+        let mut ticks = interval_at(Instant::now() + TELL_EVERY, TELL_EVERY);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let ended = loop {
             tokio::select! {
-                update = following.next() => match update? {
+                update = updates.next() => match update.unwrap_or(Err(RequestError::Lost))? {
                     CommandUpdate::Output(chunk) => {
                         piece.add(chunk.channel, &chunk.bytes);
                         if whole.len() < MAX_WHOLE {
                             whole.add(chunk.channel, &chunk.bytes);
                         }
                         if piece.len() >= PIECE {
-                            let told = self.output(std::mem::take(piece), None);
-                            self.history.add(told.into());
+                            self.tell(piece);
                         }
                     }
                     CommandUpdate::Ended(ended) => break ended,
                 },
+                _ = ticks.tick() => if piece.len() > 0 { self.tell(piece) },
                 () = self.stop.cancelled(), if !is_stopped => {
                     is_stopped = true;
                     self.client.stop_command(self.id).await?;
@@ -116,6 +128,11 @@ impl Run {
             EndReason::TimedOut => NO_CODE,
             EndReason::Exited | EndReason::Stopped => i64::from(ended.exit_code),
         })
+    }
+
+    fn tell(&mut self, piece: &mut Written) {
+        let told = self.output(std::mem::take(piece), None);
+        self.history.add(told.into());
     }
 
     fn output(&mut self, written: Written, exit_code: Option<i64>) -> BashOutput {

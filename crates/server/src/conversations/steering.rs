@@ -66,7 +66,11 @@ impl Conversations {
                 StatusCode::NOT_FOUND,
                 format!("Unknown event_id: {id}"),
             )),
-            moved => self.checked(resident, moved),
+            moved => {
+                self.checked(resident, moved)?;
+                resident.tell_state(); // moving is no event that watchers hear of
+                Ok(())
+            }
         }
     }
 

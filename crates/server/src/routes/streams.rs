@@ -14,7 +14,7 @@ use crate::app::App;
 use crate::extract::{Id, Query};
 use crate::failure::Failure;
 use crate::feed::{Feed, Item};
-use crate::frames::{Frame, Frames};
+use crate::frames::{Frame, Frames, ToolOutput};
 use crate::router::{Access, Route};
 use crate::sockets;
 
@@ -67,7 +67,7 @@ async fn stream(
         }
     };
     let resident = app.conversations.resident(id).await?;
-    let mut frames = Frames::new(after);
+    let mut frames = Frames::new(after, ToolOutput::LeftOut);
     let (greeting, feed) = frames
         .begin(&app, resident)
         .await

@@ -13,7 +13,7 @@ use super::Protocol;
 use crate::app::App;
 use crate::extract::{ConversationPath, Peer, Query};
 use crate::feed::{Feed, Item};
-use crate::frames::{Frame, Frames};
+use crate::frames::{Frame, Frames, ToolOutput};
 use crate::resident::Resident;
 
 /// The handler.
@@ -25,9 +25,14 @@ pub(crate) async fn handle(
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
 ) -> Response {
+    let output = if query.is_set("tool_output") {
+        ToolOutput::Told
+    } else {
+        ToolOutput::LeftOut
+    };
     let protocol = match query.get("after_seq").map(str::parse) {
-        None => Some(Session(Frames::new(None))),
-        Some(Ok(after)) => Some(Session(Frames::new(Some(after)))),
+        None => Some(Session(Frames::new(None, output))),
+        Some(Ok(after)) => Some(Session(Frames::new(Some(after), output))),
         Some(Err(_)) => None,
     };
     super::open(app, peer, &headers, &query, path.0, upgrade, protocol)

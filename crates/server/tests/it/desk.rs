@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use deft_executor::Executor;
-use deft_llm::{Model, ModelSettings};
+use deft_llm::{Finding, Found, Model, ModelSettings};
 use deft_server::{Accounts, Audit, Composition, Config, Demo, Offer, Place, Server};
 use deft_store::{Options, SqliteStore, Store};
 use deft_tools::{ToolContext, Toolbox};
@@ -345,6 +345,23 @@ impl Composition for Executors {
             models: Vec::new(),
             folder: self.private.display().to_string(),
         }
+    }
+
+    fn check<'a>(&'a self, llm: &'a Value) -> BoxFuture<'a, Result<Vec<Finding>, String>> {
+        let name = llm["model"].as_str().unwrap().to_owned();
+        async move {
+            let mut findings = Vec::new();
+            deft_llm::check(&name, &ModelSettings::default(), |finding| {
+                findings.push(finding.clone());
+            })
+            .await;
+            Ok(findings)
+        }
+        .boxed()
+    }
+
+    fn local_models(&self) -> BoxFuture<'_, Vec<Found>> {
+        async { Vec::new() }.boxed()
     }
 
     fn demo(&self) -> Result<Demo, String> {

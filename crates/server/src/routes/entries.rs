@@ -1,0 +1,66 @@
+//! What is in a conversation's workspace: a directory to look into, and names to choose from.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use deft_executor::{Client, EntryPage, Page};
+use deft_types::ConversationId;
+use serde_json::{Value, json};
+
+use super::files::{reached, refused};
+use crate::app::App;
+use crate::extract::{Id, Query, Scope};
+use crate::failure::Failure;
+use crate::router::{Access, Route};
+
+pub(crate) fn table() -> Vec<Route> {
+    vec![
+        Route::get("/api/conversations/{conversation_id}/entries", Access::Key, list),
+        Route::get(
+            "/api/conversations/{conversation_id}/entries/search",
+            Access::Key,
+            search,
+        ),
+    ]
+}
+
+/// The executor and the directory that is asked about: the workspace itself, if none is named.
+async fn asked(app: &App, id: ConversationId, query: &Query) -> Result<(Client, String), Failure> {
+    let root = app
+        .places
+        .of_conversation(app, id)
+        .await?
+        .root
+        .display()
+        .to_string();
+    reached(app, Scope(Some(id)), query.get("path").unwrap_or(&root)).await
+}
+
+fn page(query: &Query) -> Result<Page, Failure> {
+    Ok(Page {
+        after: query.get("page_id").map(str::to_owned),
+        limit: query.limit()?,
+        only: None,
+        hidden: query.is_set("include_hidden"),
+    })
+}
+
+fn shown(found: &EntryPage) -> Json<Value> {
+    Json(json!({"items": found.entries, "next_page_id": found.next}))
+}
+
+async fn list(State(app): State<Arc<App>>, Id(id): Id, query: Query) -> Result<Json<Value>, Failure> {
+    let page = page(&query)?;
+    let (client, path) = asked(&app, id, &query).await?;
+    let found = client.list(&path, page).await;
+    Ok(shown(&found.map_err(|error| refused(&error))?))
+}
+
+async fn search(State(app): State<Arc<App>>, Id(id): Id, query: Query) -> Result<Json<Value>, Failure> {
+    let page = page(&query)?;
+    let (client, path) = asked(&app, id, &query).await?;
+    let name = query.get("name").unwrap_or_default();
+    let found = client.search(&path, name, page).await;
+    Ok(shown(&found.map_err(|error| refused(&error))?))
+}

@@ -1,0 +1,196 @@
+// What can be done in a talk besides talking.
+
+import assert from "node:assert/strict";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { browser, checkAccess, command, open, picture, Server, status } from "./harness.mjs";
+
+const server = new Server();
+before(() => server.start());
+after(async () => {
+  await browser.close();
+  await server.remove();
+});
+
+const say = async (page, text) => {
+  await page.getByLabel("Message", { exact: true }).fill(text);
+  await page.keyboard.press("Enter");
+};
+const own = (page, text) => page.getByLabel("You", { exact: true }).filter({ hasText: text });
+
+test("an action runs as it was changed", async () => {
+  const id = await server.begin([command("Careful.", "touch wrong"), { text: "Done." }], {
+    confirmation_policy: { kind: "AlwaysConfirm" },
+  });
+  const { page, close } = await open(server, `/c/${id}`);
+  const question = page.getByRole("region", { name: "Waiting for your word" });
+  await question.getByRole("button", { name: "Edit" }).click();
+  await question.getByLabel("The action, changed").fill("touch right");
+  await checkAccess(page, "an action that is changed");
+  await question.getByRole("button", { name: "Run as changed" }).click();
+  await status(page, "Finished");
+  const { workspace } = (await server.ask("GET", `/api/conversations/${id}`)).body;
+  assert.deepEqual(["wrong", "right"].map((name) => existsSync(join(workspace.working_dir, name))), [false, true]);
+  await close();
+});
+
+test("other words for an earlier message begin another branch, and both can be looked at", async () => {
+  const id = await server.begin([{ text: "First answer." }, { text: "Second answer." }]);
+  const { page, close } = await open(server, `/c/${id}`);
+  await page.getByText("First answer.").waitFor();
+  await say(page, "Old words");
+  await page.getByText("Second answer.").waitFor();
+  await status(page, "Finished");
+  await own(page, "Old words").hover();
+  await own(page, "Old words").getByRole("button", { name: "Edit" }).click();
+  await page.getByLabel("Other words for this message").fill("New words");
+  await checkAccess(page, "a message that is changed");
+  await page.keyboard.press("Control+Enter");
+  await own(page, "New words").getByText("2/2").waitFor();
+  await page.getByText("Second answer.").waitFor();
+  assert.equal(await own(page, "Old words").count(), 0);
+  await status(page, "Finished");
+  await own(page, "New words").getByRole("button", { name: "Version before" }).click();
+  await own(page, "Old words").getByText("1/2").waitFor();
+  await page.reload();
+  await own(page, "Old words").getByText("1/2").waitFor();
+  assert.equal(await own(page, "New words").count(), 0, "what is shown is where the conversation stands");
+  await close();
+});
+
+test("files and conversation go back to before a message, after a look at what that changes", async () => {
+  const id = await server.begin([
+    command("Make.", "echo kept > kept.txt"),
+    { text: "Made." },
+    command("Spoil.", "echo spoilt > kept.txt; echo more > more.txt"),
+    { text: "Spoilt." },
+  ]);
+  const { workspace } = await server.ended(id);
+  const file = (name) => join(workspace.working_dir, name);
+  const { page, close } = await open(server, `/c/${id}`);
+  await page.getByText("Made.").waitFor();
+  await say(page, "Spoil it");
+  await page.getByText("Spoilt.").waitFor();
+  await status(page, "Finished");
+  await own(page, "Spoil it").hover();
+  await own(page, "Spoil it").getByRole("button", { name: "Rewind" }).click();
+  const dialog = page.getByRole("dialog", { name: "Rewind to before this message" });
+  await dialog.getByText("kept.txt").waitFor();
+  await dialog.getByText("goes away").waitFor();
+  await checkAccess(page, "what a way back changes");
+  await picture(page, "web-rewind");
+  assert.equal(readFileSync(file("kept.txt"), "utf8"), "spoilt\n", "looking changes nothing");
+  await dialog.getByRole("button", { name: "Rewind" }).click();
+  await dialog.waitFor({ state: "detached" });
+  assert.equal(readFileSync(file("kept.txt"), "utf8"), "kept\n");
+  assert.ok(!existsSync(file("more.txt")));
+  await own(page, "Spoil it").waitFor({ state: "detached" });
+  assert.equal(await page.getByLabel("Message", { exact: true }).inputValue(), "Spoil it");
+  await close();
+});
+
+test("somebody else's edits are not lost without a word", async () => {
+  const id = await server.begin([command("Make.", "echo agent > a.txt"), { text: "Made." }]);
+  const { workspace } = await server.ended(id);
+  const { page, close } = await open(server, `/c/${id}`);
+  await status(page, "Finished");
+  writeFileSync(join(workspace.working_dir, "a.txt"), "mine\n");
+  await own(page, "Begin.").hover();
+  await own(page, "Begin.").getByRole("button", { name: "Rewind" }).click();
+  const dialog = page.getByRole("dialog", { name: "Rewind to before this message" });
+  await dialog.getByText("edited by somebody else since").waitFor();
+  assert.ok(await dialog.getByRole("button", { name: "Rewind" }).isDisabled());
+  await dialog.getByLabel("Overwrite those edits, too").check();
+  await dialog.getByRole("button", { name: "Rewind" }).click();
+  await dialog.waitFor({ state: "detached" });
+  assert.ok(!existsSync(join(workspace.working_dir, "a.txt")));
+  await close();
+});
+
+test("a fork goes on from a message, and the original stays", async () => {
+  const id = await server.begin([{ text: "One." }, { text: "Two." }]);
+  const { page, close } = await open(server, `/c/${id}`);
+  await page.getByText("One.").waitFor();
+  await status(page, "Finished");
+  await page.getByLabel("Agent", { exact: true }).first().hover();
+  await page.getByLabel("Agent", { exact: true }).first().getByRole("button", { name: "Fork" }).click();
+  await page.waitForURL((url) => !url.pathname.includes(id));
+  await page.getByText("One.").waitFor();
+  assert.equal((await server.events(id)).filter((event) => event.source === "user").length, 1);
+  await close();
+});
+
+test("files and commands are completed while one writes", async () => {
+  const id = await server.begin([command("Make.", "mkdir src; touch src/needle.rs src/other.rs"), { text: "Made." }, { text: "Read." }]);
+  const { page, close } = await open(server, `/c/${id}`);
+  await page.getByText("Made.").waitFor();
+  const message = page.getByLabel("Message", { exact: true });
+  await message.pressSequentially("Look at @need");
+  await page.getByRole("option", { name: "@src/needle.rs" }).waitFor();
+  await checkAccess(page, "completions");
+  await page.keyboard.press("Tab");
+  assert.equal(await message.inputValue(), "Look at @src/needle.rs ");
+  await page.keyboard.press("Enter");
+  await own(page, "@src/needle.rs").waitFor();
+  await message.pressSequentially("/term");
+  await page.getByRole("option", { name: /\/terminal/ }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("Enter");
+  await page.getByRole("complementary", { name: "Terminal" }).waitFor();
+  assert.equal(await message.inputValue(), "");
+  await close();
+});
+
+test("a conversation is tagged, put away, found again and exported in three forms", async () => {
+  const id = await server.begin([command("I look.", "echo seen"), { text: "All <b>done</b>." }]);
+  await server.ended(id);
+  await server.ask("PATCH", `/api/conversations/${id}`, { title: "Keepsake" });
+  const { page, close } = await open(server, `/c/${id}`);
+  const choose = async (item) => {
+    await page.getByRole("button", { name: "More about Keepsake" }).click();
+    await page.getByRole("menuitem", { name: item, exact: true }).click();
+  };
+  for (const [format, ending, said] of [["Markdown", "md", "## User"], ["HTML", "html", "&#60;b&#62;"], ["JSON", "json", '"MessageEvent"']]) {
+    const [saved] = await Promise.all([page.waitForEvent("download"), choose(`Export as ${format}`)]);
+    assert.equal(saved.suggestedFilename(), `Keepsake.${ending}`);
+    const text = readFileSync(await saved.path(), "utf8");
+    assert.ok(text.includes(said) && text.includes("seen"), format);
+  }
+  await choose("Tags");
+  await page.getByLabel("Words, with spaces between them").fill("review urgent");
+  await page.keyboard.press("Enter");
+  await page.locator(".entry .tag", { hasText: "urgent" }).waitFor();
+  await choose("Archive");
+  await page.getByRole("button", { name: "New conversation" }).click();
+  await page.getByText("Keepsake").waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Show the archive" }).click();
+  await page.getByLabel("Search conversations").fill("urgent");
+  await page.getByRole("listitem").filter({ hasText: "Keepsake" }).waitFor();
+  await close();
+});
+
+test("who looks elsewhere is told when it is done", async () => {
+  const id = await server.begin([{ text: "One." }, { text: "word ".repeat(60), chunk_delay_ms: 40 }]);
+  await server.ended(id);
+  const { page, close } = await open(server, "/");
+  await page.addInitScript(() => {
+    window.said = [];
+    window.Notification = class {
+      static permission = "granted";
+      constructor(title) {
+        window.said.push(title);
+      }
+    };
+    document.hasFocus = () => false;
+    localStorage.setItem("deft.preferences", JSON.stringify({ state: { notify: true }, version: 0 }));
+  });
+  await page.goto(`${server.origin}/c/${id}`);
+  await status(page, "Finished");
+  const message = { role: "user", content: [{ type: "text", text: "Go on." }], run: true };
+  await server.ask("POST", `/api/conversations/${id}/events`, message);
+  await status(page, "Working");
+  await status(page, "Finished");
+  assert.deepEqual(await page.evaluate(() => window.said), ["Begin. is finished"]);
+  await close();
+});

@@ -1,0 +1,129 @@
+// Settings on the server and in the browser, and the first run.
+
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { once } from "node:events";
+import { after, before, test } from "node:test";
+import { browser, checkAccess, open, picture, Server } from "./harness.mjs";
+
+const server = new Server();
+before(() => server.start());
+after(async () => {
+  await browser.close();
+  await server.remove();
+});
+
+async function settings(page, section) {
+  await page.getByRole("button", { name: "Settings" }).click();
+  const dialog = page.getByRole("dialog", { name: "Settings" });
+  await dialog.getByRole("tab", { name: section }).click();
+  return dialog;
+}
+
+/** A model server that accepts one key. */
+async function provider() {
+  const http = createServer((request, response) => {
+    const isKnown = request.headers.authorization === "Bearer sk-right";
+    response.writeHead(isKnown ? 200 : 401, { "Content-Type": "application/json" });
+    const message = { role: "assistant", content: "ok" };
+    response.end(JSON.stringify(isKnown ? { id: "1", choices: [{ index: 0, message, finish_reason: "stop" }] } : { error: { message: "no such key" } }));
+  });
+  http.listen(0, "127.0.0.1");
+  await once(http, "listening");
+  return { address: `http://127.0.0.1:${http.address().port}/v1`, close: () => http.close() };
+}
+
+test("a profile is tested layer by layer, saved without showing its key, and used", async () => {
+  const { address, close: closeProvider } = await provider();
+  const { page, close } = await open(server);
+  const dialog = await settings(page, "Models");
+  await dialog.getByText("Add a profile").click();
+  await dialog.getByLabel("Name", { exact: true }).fill("mine");
+  await dialog.getByLabel("Model of the profile").fill("openai/some-model");
+  await dialog.getByLabel("Key of the profile").fill("sk-wrong");
+  await dialog.getByLabel("Address of the profile").fill(address);
+  await dialog.getByRole("button", { name: "Test the connection" }).click();
+  await dialog.locator(".findings li", { hasText: "connection" }).getByLabel("works").waitFor();
+  await dialog.locator(".findings li", { hasText: "key" }).getByLabel("fails").first().waitFor();
+  await checkAccess(page, "a model that was tested");
+  await picture(page, "web-settings");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await dialog.getByRole("button", { name: "In use" }).waitFor();
+  assert.ok(!(await page.content()).includes("sk-wrong"));
+  await dialog.getByRole("button", { name: "Done" }).click();
+  assert.equal(await page.getByLabel("Profile").inputValue(), "mine");
+  await page.getByLabel("Task").fill("Say hello.");
+  await page.getByRole("button", { name: "Start", exact: true }).click();
+  await page.getByText(/did not accept the key/).first().waitFor();
+  closeProvider();
+  await close();
+});
+
+test("the agent's settings, secrets and MCP servers are kept on the server", async () => {
+  const { page, close } = await open(server);
+  const dialog = await settings(page, "Agent and safety");
+  await dialog.getByLabel("Instructions for every new conversation").fill("Speak plainly.");
+  await dialog.getByLabel("Steps in one run at most").fill("77");
+  await checkAccess(page, "settings of the agent");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await dialog.getByText("Saved.").waitFor();
+  const kept = (await server.ask("GET", "/api/settings")).body;
+  assert.equal(kept.agent_settings.agent_context.system_message_suffix, "Speak plainly.");
+  assert.equal(kept.conversation_settings.max_iterations, 77);
+
+  await dialog.getByRole("tab", { name: "Secrets" }).click();
+  await dialog.getByLabel("Name", { exact: true }).fill("MY_TOKEN");
+  await dialog.getByLabel("Value").fill("top-secret");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await dialog.getByText("MY_TOKEN").waitFor();
+  assert.ok(!(await page.content()).includes("top-secret"));
+  await checkAccess(page, "secrets");
+  await dialog.getByRole("button", { name: "Remove MY_TOKEN" }).click();
+  await dialog.getByText("MY_TOKEN").waitFor({ state: "detached" });
+
+  await dialog.getByRole("tab", { name: "MCP servers" }).click();
+  await dialog.getByLabel("Name", { exact: true }).fill("notes");
+  await dialog.getByLabel("Address, or program and arguments").fill("npx -y notes-server");
+  await dialog.getByRole("button", { name: "Add" }).click();
+  await dialog.getByText("npx -y notes-server").waitFor();
+  await checkAccess(page, "MCP servers");
+  await dialog.getByRole("checkbox").click();
+  await dialog.locator("input:not(:checked)[type=checkbox]").waitFor();
+  await dialog.getByRole("button", { name: "Remove notes" }).click();
+  await dialog.getByText("There are none yet.").waitFor();
+  await dialog.getByRole("tab", { name: "Skills" }).click();
+  await dialog.getByText("SKILL.md").waitFor();
+  await close();
+});
+
+test("the app speaks other languages, and remembers which", async () => {
+  const { page, close } = await open(server);
+  const dialog = await settings(page, "This browser");
+  await dialog.getByLabel("Language").selectOption("de");
+  await page.getByRole("heading", { name: "Was soll getan werden?" }).waitFor();
+  await page.reload();
+  await page.getByRole("heading", { name: "Was soll getan werden?" }).waitFor();
+  assert.equal(await page.locator("html").getAttribute("lang"), "de");
+  await close();
+});
+
+test("the keyboard map opens by its key", async () => {
+  const { page, close } = await open(server);
+  await page.locator("h1").click();
+  await page.keyboard.press("?");
+  await page.getByRole("dialog", { name: "Keyboard map" }).waitFor();
+  await checkAccess(page, "the keyboard map");
+  await close();
+});
+
+test("models that run on the machine are offered first", async () => {
+  const { page, close } = await open(server);
+  await page.route("**/api/app/local_models", (route) =>
+    route.fulfill({ json: [{ title: "Ollama", address: "http://127.0.0.1:11434", models: ["ollama/qwen3"] }] }),
+  );
+  await page.evaluate(() => localStorage.removeItem("deft.preferences"));
+  await page.reload();
+  await page.getByRole("button", { name: "ollama/qwen3" }).click();
+  assert.equal(await page.getByLabel("Model", { exact: true }).inputValue(), "ollama/qwen3");
+  await close();
+});

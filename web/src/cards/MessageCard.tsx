@@ -1,0 +1,116 @@
+import { useState } from "react";
+import { api } from "../api";
+import { useDesk } from "../desk";
+import { Markdown } from "../parts/Markdown";
+import { go } from "../route";
+import type { Item } from "../view";
+import { t } from "../words";
+import { Images } from "./Images";
+
+type Message = Item & { type: "message" };
+
+/** Something that was said, and what can be done from there. */
+export function MessageCard({ message }: { message: Message }) {
+  const [isEdited, setEdited] = useState(false);
+  const isOwn = message.from === "user";
+  if (isEdited) return <EditForm message={message} onClose={() => setEdited(false)} />;
+  return (
+    <article className={`message from-${message.from}`} aria-label={isOwn ? t("You") : t("Agent")}>
+      <Markdown text={message.text} />
+      <Images urls={message.images} />
+      <MessageActions message={message} onEdit={() => setEdited(true)} />
+    </article>
+  );
+}
+
+function MessageActions({ message, onEdit }: { message: Message; onEdit: () => void }) {
+  const { id, stream, rewind, complain } = useDesk();
+  const isOwn = message.from === "user";
+  const versions = isOwn ? stream.fold.versionsOf(message.id) : [];
+  const place = versions.indexOf(message.id);
+  const show = (version: string | undefined) => {
+    if (version) api.navigate(id, stream.fold.leafOf(version)).catch(complain);
+  };
+  const fork = () => api.fork(id, message.id).then((copy) => go(copy.id), complain);
+  return (
+    <div className="message-actions">
+      {versions.length > 1 && (
+        <span className="versions">
+          <button className="quiet" aria-label={t("Version before")} disabled={place === 0} onClick={() => show(versions[place - 1])}>
+            ‹
+          </button>
+          {place + 1}/{versions.length}
+          <button
+            className="quiet"
+            aria-label={t("Next version")}
+            disabled={place === versions.length - 1}
+            onClick={() => show(versions[place + 1])}
+          >
+            ›
+          </button>
+        </span>
+      )}
+      {isOwn && (
+        <>
+          <button className="quiet" onClick={onEdit}>
+            {t("Edit")}
+          </button>
+          <button className="quiet" onClick={() => rewind(message.id)}>
+            {t("Rewind")}
+          </button>
+        </>
+      )}
+      <button className="quiet" onClick={() => void fork()}>
+        {t("Fork")}
+      </button>
+      <button className="quiet" onClick={() => void navigator.clipboard?.writeText(message.text)}>
+        {t("Copy")}
+      </button>
+    </div>
+  );
+}
+
+/** Says something else in the same place. What was said before stays, as another version. */
+function EditForm({ message, onClose }: { message: Message; onClose: () => void }) {
+  const { id, stream, send, complain } = useDesk();
+  const [text, setText] = useState(message.text);
+  const submit = async () => {
+    try {
+      await api.navigate(id, stream.fold.parentOf(message.id));
+      onClose();
+      await send(text.trim(), message.images);
+    } catch (error) {
+      complain(error);
+    }
+  };
+  return (
+    <form
+      className="message from-user edit"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (text.trim()) void submit();
+      }}
+      onKeyDown={(event) => {
+        if (event.key === "Escape") onClose();
+        if (event.key === "Enter" && (event.metaKey || event.ctrlKey)) event.currentTarget.requestSubmit();
+      }}
+    >
+      <textarea
+        autoFocus
+        aria-label={t("Other words for this message")}
+        rows={Math.min(12, Math.max(2, text.split("\n").length))}
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+      />
+      <p className="hint">{t("The conversation goes on from here. What came of the old words stays as another version.")}</p>
+      <div className="row end">
+        <button type="button" onClick={onClose}>
+          {t("Cancel")}
+        </button>
+        <button className="primary" disabled={!text.trim()}>
+          {t("Send")}
+        </button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,54 @@
+// What can be done by writing `/name`.
+
+import { api } from "./api";
+import type { Desk } from "./desk";
+import { type Format, exportConversation } from "./export";
+import { go } from "./route";
+import { PANELS, type PanelName, panelWords, showPanel } from "./screen";
+import { t } from "./words";
+
+export interface Command {
+  name: string;
+  help: string;
+  /** Gives words to show, if there are any. */
+  run: (desk: Desk, rest: string) => Promise<string | void>;
+}
+
+export function commands(): Command[] {
+  const exported = (name: string, format: Format): Command => ({
+    name,
+    help: t("Export the conversation as {format}", { format }),
+    run: ({ id }) => exportConversation(id, format),
+  });
+  const panel = (name: PanelName): Command => ({
+    name,
+    help: t("Show the panel “{name}”", { name: panelWords()[name] }),
+    run: async () => showPanel(name),
+  });
+  return [
+    { name: "stop", help: t("Stop now"), run: async ({ id }) => void (await api.stop(id)) },
+    { name: "compact", help: t("Summarise earlier steps to make room"), run: async ({ id }) => void (await api.condense(id)) },
+    { name: "fork", help: t("Go on in a copy"), run: async ({ id }) => go((await api.fork(id, null)).id) },
+    {
+      name: "ask",
+      help: t("Ask the model something on the side"),
+      run: async ({ id }, rest) => (await api.askAside(id, rest)).response,
+    },
+    {
+      name: "model",
+      help: t("Go on with another profile"),
+      run: async ({ id }, rest) => void (await api.switchProfile(id, rest.trim())),
+    },
+    exported("markdown", "Markdown"),
+    exported("html", "HTML"),
+    exported("json", "JSON"),
+    ...PANELS.map(panel),
+  ];
+}
+
+/** The command that a text is, and what stands behind it. */
+export function commandOf(text: string): { command: Command; rest: string } | null {
+  const [, name, rest] = /^\/(\w+)(?:\s+([\s\S]*))?$/.exec(text.trim()) ?? [];
+  const command = commands().find((command) => command.name === name);
+  return command ? { command, rest: rest ?? "" } : null;
+}

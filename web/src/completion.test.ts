@@ -1,0 +1,19 @@
+import { expect, test } from "vitest";
+import { completed, wordAt } from "./completion";
+
+test.each([
+  ["look at @src/ma", { kind: "file", name: "src/ma", start: 8 }],
+  ["@", { kind: "file", name: "", start: 0 }],
+  ["/co", { kind: "command", name: "co", start: 0 }],
+  ["mail me@example", null],
+  ["a /co", null],
+  ["@file and", null],
+])("%s", (text, expected) => {
+  expect(wordAt(text, text.length)).toEqual(expected);
+});
+
+test("a choice takes the place of what was written, and the rest stays", () => {
+  const text = "see @ma please";
+  const word = wordAt(text, 7);
+  expect(word && completed(text, 7, word, "main.rs")).toEqual({ text: "see @main.rs  please", caret: 13 });
+});

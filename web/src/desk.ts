@@ -1,0 +1,25 @@
+// What the parts of a conversation's page share: which one it is, and how to do something about it.
+
+import { createContext, useContext } from "react";
+import type { Stream } from "./stream";
+
+export interface Desk {
+  id: string;
+  stream: Stream;
+  /** Sends a message; what goes wrong is shown beside the message. */
+  send: (text: string, images: string[]) => Promise<void>;
+  /** Puts a text where messages are written. */
+  write: (text: string) => void;
+  /** Opens the dialog that goes back to before a message. */
+  rewind: (message: string) => void;
+  /** Tells the user about something that failed. */
+  complain: (error: unknown) => void;
+}
+
+export const DeskContext = createContext<Desk | null>(null);
+
+export function useDesk(): Desk {
+  const desk = useContext(DeskContext);
+  if (!desk) throw new Error("this is not part of a conversation's page");
+  return desk;
+}

@@ -1,0 +1,50 @@
+// Says that a conversation needs somebody, or is done, to who looks elsewhere.
+
+import { usePreferences } from "./preferences";
+import { go } from "./route";
+import type { Status } from "./wire";
+import { t } from "./words";
+
+const known = new Map<string, Status>();
+
+const messages = (): Partial<Record<Status, string>> => ({
+  waiting_for_confirmation: t("needs your word"),
+  finished: t("is finished"),
+  error: t("has failed"),
+  stuck: t("goes in circles"),
+});
+
+/** Takes note of a status; whether it is news that somebody should hear of. */
+export function isNews(before: Status | undefined, now: Status): boolean {
+  return before === "running" && now !== "running" && now in messages();
+}
+
+export function noteStatus(id: string, title: string, status: Status): void {
+  const before = known.get(id);
+  known.set(id, status);
+  if (!isNews(before, status) || document.hasFocus()) return;
+  const { notify, sound } = usePreferences.getState();
+  if (sound) beep();
+  if (!notify || typeof Notification === "undefined" || Notification.permission !== "granted") return;
+  const shown = new Notification(`${title} ${messages()[status]}`, { tag: id });
+  shown.onclick = () => {
+    window.focus();
+    go(id);
+    shown.close();
+  };
+}
+
+/** Two short tones. */
+export function beep(): void {
+  const audio = new AudioContext();
+  for (const [index, pitch] of [660, 880].entries()) {
+    const tone = audio.createOscillator();
+    const volume = audio.createGain();
+    volume.gain.value = 0.05;
+    tone.frequency.value = pitch;
+    tone.connect(volume).connect(audio.destination);
+    tone.start(audio.currentTime + index * 0.14);
+    tone.stop(audio.currentTime + index * 0.14 + 0.11);
+  }
+  setTimeout(() => void audio.close(), 500);
+}

@@ -1,0 +1,151 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
+import { asMessage, useComments } from "../comments";
+import { usePreferences } from "../preferences";
+import { commitCommand } from "../quoting";
+import type { View } from "../view";
+import { t } from "../words";
+import { type GitChange, workspace } from "../workspace";
+import { ChangedFile } from "./ChangedFile";
+
+/** Files that are listed. */
+const MAX_FILES = 200;
+
+interface Props {
+  id: string;
+  view: View;
+  onSend: (text: string, images: string[]) => Promise<void>;
+}
+
+/** What has become of the files, for a reviewer. */
+export default function ChangesPanel({ id, view, onSend }: Props) {
+  const { folder } = view;
+  const [base, setBase] = useState<string | null>(null);
+  const layout = usePreferences((preferences) => preferences.diff);
+  const queries = useQueryClient();
+  const changes = useQuery({
+    queryKey: ["changes", id, "list", base],
+    queryFn: () => workspace.changes(id, folder, base),
+    enabled: folder !== "",
+  });
+  const commits = useQuery({
+    queryKey: ["changes", id, "commits"],
+    queryFn: () => workspace.commits(id, folder),
+    enabled: folder !== "",
+  });
+  const answered = view.items.filter((item) => item.type === "call" && item.result).length;
+  useEffect(() => void queries.invalidateQueries({ queryKey: ["changes", id] }), [answered, view.status, id, queries]);
+
+  const isRepository = (commits.data?.commits.length ?? 0) > 0 || (changes.data?.length ?? 0) > 0;
+  const listed: GitChange[] = isRepository ? (changes.data ?? []) : [];
+  const fromLog = isRepository || !commits.isSuccess ? [] : view.changes;
+  const isEmpty = commits.isSuccess && changes.isSuccess && listed.length === 0 && fromLog.length === 0;
+  return (
+    <>
+      <div className="row tools">
+        {isRepository && (
+          <label className="inline">
+            {t("Compare with")}
+            <select value={base ?? ""} onChange={(event) => setBase(event.target.value || null)}>
+              <option value="">{t("where the work began")}</option>
+              <option value="HEAD">{t("the last commit")}</option>
+              {commits.data?.commits.slice(1).map((commit) => (
+                <option key={commit.sha} value={commit.sha}>
+                  {commit.short_sha} {commit.subject}
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
+        <div className="segments" role="group" aria-label={t("Layout")}>
+          {(["inline", "beside"] as const).map((each) => (
+            <button key={each} aria-pressed={layout === each} onClick={() => usePreferences.setState({ diff: each })}>
+              {each === "inline" ? t("Inline") : t("Side by side")}
+            </button>
+          ))}
+        </div>
+      </div>
+      {(changes.isError || commits.isError) && (
+        <p role="alert" className="problem">
+          {(changes.error ?? commits.error)?.message}
+        </p>
+      )}
+      {isEmpty && <p className="hint">{t("Nothing has changed.")}</p>}
+      {listed.slice(0, MAX_FILES).map(({ path, status }) => (
+        <ChangedFile key={path} conversation={id} {...{ folder, path, status, base, layout }} />
+      ))}
+      {listed.length > MAX_FILES && <p className="hint">{t("{n} more files changed.", { n: listed.length - MAX_FILES })}</p>}
+      {fromLog.length > 0 && (
+        <p className="hint">{t("The folder is no repository: only what the agent’s editor changed is listed.")}</p>
+      )}
+      {fromLog.map((change) => (
+        <ChangedFile
+          key={change.path}
+          conversation={id}
+          folder={folder}
+          path={change.path.startsWith(`${folder}/`) ? change.path.slice(folder.length + 1) : change.path}
+          status={change.before === null ? "ADDED" : "UPDATED"}
+          base={null}
+          layout={layout}
+          known={change}
+        />
+      ))}
+      <SendComments id={id} onSend={onSend} />
+      {listed.length > 0 && <CommitForm id={id} folder={folder} />}
+    </>
+  );
+}
+
+function SendComments({ id, onSend }: Pick<Props, "id" | "onSend">) {
+  const comments = useComments((all) => all[id]) ?? [];
+  if (comments.length === 0) return null;
+  return (
+    <div className="row foot" role="status">
+      <span>{comments.length === 1 ? t("1 comment") : t("{n} comments", { n: comments.length })}</span>
+      <button
+        className="primary"
+        onClick={() => {
+          useComments.setState({ [id]: [] });
+          void onSend(asMessage(comments), []);
+        }}
+      >
+        {t("Send to the agent")}
+      </button>
+    </div>
+  );
+}
+
+function CommitForm({ id, folder }: { id: string; folder: string }) {
+  const [message, setMessage] = useState("");
+  const queries = useQueryClient();
+  const commit = useMutation({
+    mutationFn: () => workspace.run(id, commitCommand(message.trim()), folder),
+    onSuccess: () => {
+      setMessage("");
+      void queries.invalidateQueries({ queryKey: ["changes", id] });
+    },
+  });
+  return (
+    <form
+      className="row foot"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (message.trim()) commit.mutate();
+      }}
+    >
+      <input
+        aria-label={t("Commit message")}
+        placeholder={t("Commit message")}
+        value={message}
+        onChange={(event) => setMessage(event.target.value)}
+      />
+      <button disabled={!message.trim() || commit.isPending}>{t("Commit all")}</button>
+      {commit.isError && (
+        <p role="alert" className="problem">
+          {commit.error.message}
+        </p>
+      )}
+      {commit.isSuccess && <p role="status">{t("Committed.")}</p>}
+    </form>
+  );
+}

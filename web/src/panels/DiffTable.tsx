@@ -1,0 +1,194 @@
+import { Fragment, type ReactNode, useMemo, useState } from "react";
+import { type Change, diffOf, type Line, sideBySide } from "../changes";
+import type { Comment } from "../comments";
+import { plain } from "../plain";
+import { t } from "../words";
+
+/** Lines of one file that are shown. */
+const MAX_LINES = 2_000;
+const MARKS = { added: "+", removed: "−", same: " ", gap: "" };
+
+export type DiffLayout = "inline" | "beside";
+
+/** What a reviewer can do with the lines. */
+export interface Review {
+  comments: readonly Comment[];
+  onComment: (line: Line, text: string) => void;
+  onRemove: (comment: Comment) => void;
+  /** Missing where nothing can be taken back. */
+  onRevert?: ((hunk: number) => void) | undefined;
+}
+
+interface Props {
+  change: Change;
+  layout?: DiffLayout;
+  review?: Review;
+}
+
+/** The lines in which a file differs. */
+export function DiffTable({ change, layout = "inline", review }: Props) {
+  const [open, setOpen] = useState<Line | null>(null);
+  const { path, before, after } = change;
+  const diff = useMemo(() => diffOf({ path, before, after }), [path, before, after]);
+  if (!diff) return <p className="hint">{t("The file is too large to compare here.")}</p>;
+  if (diff.lines.length === 0) return <p className="hint">{t("Nothing differs.")}</p>;
+  const lines = diff.lines.slice(0, MAX_LINES);
+  const columns = layout === "inline" ? 4 : 6;
+
+  const number = (line: Line | null, value: number | null) => (
+    <td className="number">
+      {review && line && line.type !== "gap" && value !== null ? (
+        <button className="line" aria-label={t("Comment on line {n}", { n: value })} onClick={() => setOpen(line)}>
+          {value}
+        </button>
+      ) : (
+        value
+      )}
+    </td>
+  );
+  const below = (line: Line | null) => {
+    if (!review || !line) return null;
+    const said = review.comments.filter((comment) => isAt(comment, line));
+    return (
+      <>
+        {said.map((comment, index) => (
+          <Remark key={index} columns={columns}>
+            <p className="remark">
+              {comment.text}{" "}
+              <button className="quiet" aria-label={t("Remove this comment")} onClick={() => review.onRemove(comment)}>
+                ✕
+              </button>
+            </p>
+          </Remark>
+        ))}
+        {open === line && (
+          <Remark columns={columns}>
+            <CommentForm
+              onCancel={() => setOpen(null)}
+              onSave={(text) => {
+                review.onComment(line, text);
+                setOpen(null);
+              }}
+            />
+          </Remark>
+        )}
+      </>
+    );
+  };
+  const gap = (line: Line) => (
+    <tr className="gap">
+      <td colSpan={columns}>
+        <span>{line.text}</span>
+        {review?.onRevert && (
+          <button className="quiet" onClick={() => review.onRevert?.(line.hunk)}>
+            {t("Revert this part")}
+          </button>
+        )}
+      </td>
+    </tr>
+  );
+  const cell = (line: Line | null, side: "old" | "new") => {
+    const kind = line?.type === "same" ? "" : (line?.type ?? "none");
+    return (
+      <>
+        {number(line, line?.[side] ?? null)}
+        <td className={`mark ${kind}`}>{line && MARKS[line.type]}</td>
+        <td className={`text ${kind}`}>{line && plain(line.text)}</td>
+      </>
+    );
+  };
+  return (
+    <div className={`diff ${layout}`} tabIndex={0} role="group" aria-label={t("Differences in {path}", { path })}>
+      <table>
+        {layout === "beside" && (
+          <colgroup>
+            {["number", "mark", "text", "number", "mark", "text"].map((kind, index) => (
+              <col key={index} className={kind} />
+            ))}
+          </colgroup>
+        )}
+        <tbody>
+          {layout === "inline"
+            ? lines.map((line, index) => (
+                <Fragment key={index}>
+                  {line.type === "gap" ? (
+                    gap(line)
+                  ) : (
+                    <tr className={line.type}>
+                      {number(line.type === "removed" ? line : null, line.old)}
+                      {number(line.type === "removed" ? null : line, line.new)}
+                      <td className="mark">{MARKS[line.type]}</td>
+                      <td className="text">{plain(line.text)}</td>
+                    </tr>
+                  )}
+                  {below(line)}
+                </Fragment>
+              ))
+            : sideBySide(lines).map(({ left, right }, index) => (
+                <Fragment key={index}>
+                  {left?.type === "gap" ? (
+                    gap(left)
+                  ) : (
+                    <tr>
+                      {cell(left, "old")}
+                      {cell(right, "new")}
+                    </tr>
+                  )}
+                  {left !== right && below(left)}
+                  {below(right)}
+                </Fragment>
+              ))}
+        </tbody>
+      </table>
+      {diff.lines.length > MAX_LINES && (
+        <p className="hint">{t("{n} more lines differ.", { n: diff.lines.length - MAX_LINES })}</p>
+      )}
+    </div>
+  );
+}
+
+function isAt(comment: Comment, line: Line): boolean {
+  return comment.line === (comment.side === "old" ? line.old : line.new) && (line.type === "removed") === (comment.side === "old");
+}
+
+function Remark({ columns, children }: { columns: number; children: ReactNode }) {
+  return (
+    <tr className="remark-row">
+      <td colSpan={columns}>{children}</td>
+    </tr>
+  );
+}
+
+function CommentForm({ onSave, onCancel }: { onSave: (text: string) => void; onCancel: () => void }) {
+  const [text, setText] = useState("");
+  return (
+    <form
+      className="comment"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (text.trim()) onSave(text.trim());
+      }}
+      onKeyDown={(event) => {
+        if (event.key === "Escape") onCancel();
+        if (event.key === "Enter" && (event.metaKey || event.ctrlKey)) event.currentTarget.requestSubmit();
+      }}
+    >
+      <textarea
+        autoFocus
+        rows={2}
+        aria-label={t("Comment")}
+        placeholder={t("What should the agent change here?")}
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+      />
+      <div className="row end">
+        <button type="button" onClick={onCancel}>
+          {t("Cancel")}
+        </button>
+        <button className="primary" disabled={!text.trim()}>
+          {t("Add comment")}
+        </button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,71 @@
+import { useQuery } from "@tanstack/react-query";
+import { lazy, Suspense, useEffect, useState } from "react";
+import { plain } from "../plain";
+import { t } from "../words";
+import { type Entry, MAX_SHOWN_BYTES, workspace } from "../workspace";
+import { download } from "../download";
+
+const Code = lazy(() => import("./Code"));
+const PICTURES: Record<string, string> = { png: "image/png", jpg: "image/jpeg", jpeg: "image/jpeg", gif: "image/gif", webp: "image/webp" };
+
+interface Props {
+  conversation: string;
+  folder: string;
+  file: Entry;
+  onBack: () => void;
+}
+
+type Content = { type: "text"; text: string } | { type: "picture"; blob: Blob } | { type: "binary" };
+
+/** One file, as text or as a picture. Nothing of it is run. */
+export function FileView({ conversation, folder, file, onBack }: Props) {
+  const ending = file.name.split(".").at(-1)?.toLowerCase() ?? "";
+  const isSmall = file.size <= MAX_SHOWN_BYTES;
+  const content = useQuery({
+    queryKey: ["files", conversation, "content", file.path],
+    queryFn: async (): Promise<Content> => {
+      const blob = await workspace.read(conversation, file.path);
+      const kind = PICTURES[ending];
+      if (kind) return { type: "picture", blob: new Blob([blob], { type: kind }) };
+      const text = await blob.text();
+      return text.includes("\0") ? { type: "binary" } : { type: "text", text };
+    },
+    enabled: isSmall,
+  });
+  const save = async () => download(file.name.split("/").at(-1) ?? "file", await workspace.read(conversation, file.path));
+  const shown = file.path.startsWith(`${folder}/`) ? file.path.slice(folder.length + 1) : file.path;
+  return (
+    <section aria-label={shown} className="file">
+      <div className="row tools">
+        <button onClick={onBack}>{t("Back")}</button>
+        <code className="card-title" title={file.path}>
+          {plain(shown)}
+        </code>
+        <button onClick={() => void save()}>{t("Download")}</button>
+      </div>
+      {!isSmall && <p className="hint">{t("The file is too large to be shown.")}</p>}
+      {content.isError && (
+        <p role="alert" className="problem">
+          {content.error.message}
+        </p>
+      )}
+      {content.data?.type === "binary" && <p className="hint">{t("This is no text.")}</p>}
+      {content.data?.type === "picture" && <Picture blob={content.data.blob} name={shown} />}
+      {content.data?.type === "text" && (
+        <Suspense fallback={<pre className="code">{plain(content.data.text)}</pre>}>
+          <Code text={plain(content.data.text)} ending={ending} />
+        </Suspense>
+      )}
+    </section>
+  );
+}
+
+function Picture({ blob, name }: { blob: Blob; name: string }) {
+  const [address, setAddress] = useState<string | null>(null);
+  useEffect(() => {
+    const made = URL.createObjectURL(blob);
+    setAddress(made);
+    return () => URL.revokeObjectURL(made);
+  }, [blob]);
+  return address && <img className="attached" src={address} alt={name} />;
+}

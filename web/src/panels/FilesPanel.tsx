@@ -1,0 +1,119 @@
+import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useRef, useState } from "react";
+import { plain } from "../plain";
+import { short } from "../meter";
+import { t } from "../words";
+import { type Entry, workspace } from "../workspace";
+import { FileView } from "./FileView";
+
+/** The files of the workspace: look around, read, fetch and bring. */
+export default function FilesPanel({ id, folder }: { id: string; folder: string }) {
+  const [chosen, setPlace] = useState<string | null>(null);
+  const place = chosen ?? folder;
+  const [file, setFile] = useState<Entry | null>(null);
+  const [name, setName] = useState("");
+  const queries = useQueryClient();
+  const chooser = useRef<HTMLInputElement>(null);
+  const listed = useInfiniteQuery({
+    queryKey: ["files", id, place],
+    queryFn: ({ pageParam }) => workspace.entries(id, place, pageParam),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next_page_id,
+    enabled: folder !== "" && name === "",
+  });
+  const found = useQuery({
+    queryKey: ["files", id, "named", name],
+    queryFn: () => workspace.find(id, name),
+    enabled: name !== "",
+  });
+  const upload = useMutation({
+    mutationFn: (files: readonly File[]) =>
+      Promise.all(files.map((each) => workspace.write(id, `${place}/${each.name}`, each))),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ["files", id] }),
+  });
+  const all = name ? (found.data?.items ?? []) : (listed.data?.pages.flatMap((page) => page.items) ?? []);
+  const sorted = all.toSorted((one, other) => Number(other.kind === "directory") - Number(one.kind === "directory"));
+  const within = place === folder ? [] : place.slice(folder.length + 1).split("/");
+  const problem = listed.error ?? found.error ?? upload.error;
+  if (file) return <FileView conversation={id} file={file} folder={folder} onBack={() => setFile(null)} />;
+  return (
+    <div
+      className="files"
+      onDragOver={(event) => event.preventDefault()}
+      onDrop={(event) => {
+        event.preventDefault();
+        if (event.dataTransfer.files.length > 0) upload.mutate([...event.dataTransfer.files]);
+      }}
+    >
+      <div className="row tools">
+        <input
+          type="search"
+          aria-label={t("Find a file")}
+          placeholder={t("Find a file")}
+          value={name}
+          onChange={(event) => setName(event.target.value)}
+        />
+        <button onClick={() => chooser.current?.click()} disabled={upload.isPending}>
+          {t("Upload")}
+        </button>
+        <input
+          ref={chooser}
+          type="file"
+          hidden
+          multiple
+          aria-label={t("Files to upload")}
+          onChange={(event) => {
+            if (event.target.files?.length) upload.mutate([...event.target.files]);
+            event.target.value = "";
+          }}
+        />
+      </div>
+      {!name && (
+        <nav className="crumbs" aria-label={t("Folder")}>
+          <button className="quiet" onClick={() => setPlace(folder)}>
+            {folder.split("/").at(-1) || "/"}
+          </button>
+          {within.map((part, index) => (
+            <span key={index}>
+              /
+              <button className="quiet" onClick={() => setPlace([folder, ...within.slice(0, index + 1)].join("/"))}>
+                {plain(part)}
+              </button>
+            </span>
+          ))}
+        </nav>
+      )}
+      {problem && (
+        <p role="alert" className="problem">
+          {problem.message}
+        </p>
+      )}
+      <ul className="entries">
+        {sorted.map((entry) => (
+          <li key={entry.path}>
+            <button
+              disabled={entry.kind === "special"}
+              onClick={() => {
+                if (entry.kind !== "directory") return setFile(entry);
+                setName("");
+                setPlace(entry.path);
+              }}
+            >
+              <span aria-hidden="true" className="entry-kind">
+                {entry.kind === "directory" ? "▸" : ""}
+              </span>
+              <span className="entry-title">{plain(entry.name)}</span>
+              {entry.kind === "directory" ? (
+                <span className="visually-hidden">{t("folder")}</span>
+              ) : (
+                <span className="hint">{short(entry.size)}B</span>
+              )}
+            </button>
+          </li>
+        ))}
+      </ul>
+      {(listed.isSuccess || found.isSuccess) && all.length === 0 && <p className="hint">{t("Nothing is here.")}</p>}
+      {!name && listed.hasNextPage && <button onClick={() => void listed.fetchNextPage()}>{t("More")}</button>}
+    </div>
+  );
+}

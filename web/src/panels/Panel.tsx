@@ -1,0 +1,83 @@
+import { lazy, Suspense } from "react";
+import { Guard } from "../parts/Guard";
+import { PANELS, type PanelName, panelWords, showPanel, useScreen } from "../screen";
+import type { View } from "../view";
+import { t } from "../words";
+
+const ChangesPanel = lazy(() => import("./ChangesPanel"));
+const FilesPanel = lazy(() => import("./FilesPanel"));
+const TerminalPanel = lazy(() => import("./TerminalPanel"));
+const TasksPanel = lazy(() => import("./TasksPanel"));
+const BrowserPanel = lazy(() => import("./BrowserPanel"));
+const ContextPanel = lazy(() => import("./ContextPanel"));
+
+interface Props {
+  id: string;
+  view: View;
+  name: PanelName;
+  onSend: (text: string, images: string[]) => Promise<void>;
+}
+
+/** What there is beside the talk: one thing at a time. */
+export default function Panel({ id, view, name, onSend }: Props) {
+  const words = panelWords();
+  const move = (by: number) => {
+    const next = PANELS.at((PANELS.indexOf(name) + by) % PANELS.length) ?? name;
+    showPanel(next);
+    document.getElementById(`tab-${next}`)?.focus();
+  };
+  return (
+    <aside className="panel" aria-label={words[name]}>
+      <div className="panel-head">
+        <div
+          className="tabs"
+          role="tablist"
+          aria-label={t("Panels")}
+          onKeyDown={(event) => {
+            if (event.key === "ArrowRight") move(1);
+            else if (event.key === "ArrowLeft") move(-1);
+          }}
+        >
+          {PANELS.map((each) => (
+            <button
+              key={each}
+              id={`tab-${each}`}
+              role="tab"
+              aria-selected={each === name}
+              aria-controls="panel-body"
+              tabIndex={each === name ? 0 : -1}
+              onClick={() => showPanel(each)}
+            >
+              {words[each]}
+            </button>
+          ))}
+        </div>
+        <button className="quiet" aria-label={t("Close the panel")} onClick={() => useScreen.setState({ panel: null })}>
+          ✕
+        </button>
+      </div>
+      <div className="panel-body" id="panel-body" role="tabpanel" aria-labelledby={`tab-${name}`} tabIndex={0}>
+        <Guard key={name}>
+          <Suspense fallback={<p className="hint">{t("Loading…")}</p>}>{content()}</Suspense>
+        </Guard>
+      </div>
+    </aside>
+  );
+
+  function content() {
+    switch (name) {
+      case "changes":
+        return <ChangesPanel id={id} view={view} onSend={onSend} />;
+      case "files":
+        return <FilesPanel id={id} folder={view.folder} />;
+      case "terminal":
+        return <TerminalPanel id={id} view={view} />;
+      case "tasks":
+        return <TasksPanel id={id} tasks={view.tasks} />;
+      case "browser":
+        return <BrowserPanel screenshot={view.screenshot} />;
+      case "context":
+        return <ContextPanel id={id} view={view} />;
+    }
+  }
+}

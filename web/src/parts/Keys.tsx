@@ -1,0 +1,34 @@
+import { useScreen } from "../screen";
+import { t } from "../words";
+import { Dialog } from "./Dialog";
+
+const keys = (): [string, string][] => [
+  ["Ctrl+K, ⌘K", t("All commands and conversations")],
+  ["Enter", t("Send")],
+  ["Shift+Enter", t("A new line")],
+  ["@, /", t("Name a file; a command")],
+  ["Ctrl+., ⌘.", t("Stop now")],
+  ["Ctrl+Enter, ⌘↩", t("Allow what waits")],
+  ["Ctrl+Shift+Backspace, ⇧⌘⌫", t("Reject what waits")],
+  ["Alt+1 … Alt+6", t("Show or hide a panel")],
+  ["?", t("This map")],
+  ["Esc", t("Close what is open")],
+];
+
+/** The keyboard map. */
+export default function Keys() {
+  return (
+    <Dialog title={t("Keyboard map")} onClose={() => useScreen.setState({ dialog: null })}>
+      <dl className="keys">
+        {keys().map(([key, what]) => (
+          <div key={key}>
+            <dt>
+              <kbd>{key}</kbd>
+            </dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
+      </dl>
+    </Dialog>
+  );
+}

@@ -1,0 +1,114 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { api } from "../api";
+import { useDesk } from "../desk";
+import { plain } from "../plain";
+import type { View } from "../view";
+import { t } from "../words";
+import { type Checkpoint, type Undo, workspace } from "../workspace";
+import { Dialog } from "./Dialog";
+
+type What = "both" | "files" | "conversation";
+
+/** Goes back to before a message: with the files, the conversation, or both. What would change is shown first. */
+export default function Rewind({ view, message, onClose }: { view: View; message: string; onClose: () => void }) {
+  const { id, stream, write } = useDesk();
+  const queries = useQueryClient();
+  const [what, setWhat] = useState<What>("both");
+  const [overwrite, setOverwrite] = useState(false);
+  const all = useQuery({ queryKey: ["checkpoints", id], queryFn: () => workspace.checkpoints(id), gcTime: 0 });
+  const to = all.data && firstSince(all.data, view, message);
+  const preview = useQuery({
+    queryKey: ["checkpoints", id, to],
+    queryFn: () => workspace.preview(id, to ?? 0),
+    enabled: typeof to === "number",
+    gcTime: 0,
+    retry: false,
+  });
+  const said = view.items.find((item) => item.id === message);
+  const rewind = useMutation({
+    mutationFn: async () => {
+      if (what !== "conversation" && typeof to === "number") await workspace.restore(id, to, overwrite);
+      if (what === "files") return;
+      await api.navigate(id, stream.fold.parentOf(message));
+      if (said?.type === "message") write(said.text);
+    },
+    onSuccess: () => {
+      void queries.invalidateQueries({ queryKey: ["changes", id] });
+      void queries.invalidateQueries({ queryKey: ["files", id] });
+      onClose();
+    },
+  });
+  const changes = preview.data ?? [];
+  const foreign = changes.some((change) => change.edited_since);
+  const words: Record<What, string> = {
+    both: t("Files and conversation"),
+    conversation: t("Only the conversation"),
+    files: t("Only the files"),
+  };
+  const problem = rewind.error ?? preview.error ?? all.error;
+  return (
+    <Dialog title={t("Rewind to before this message")} onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          rewind.mutate();
+        }}
+      >
+        <fieldset>
+          <legend>{t("What goes back")}</legend>
+          {(["both", "conversation", "files"] as const).map((each) => (
+            <label key={each} className="inline">
+              <input type="radio" name="what" checked={what === each} onChange={() => setWhat(each)} /> {words[each]}
+            </label>
+          ))}
+        </fieldset>
+        {what !== "conversation" && (
+          <section aria-label={t("What changes in the files")}>
+            {all.isSuccess && to === null && <p className="hint">{t("No file was changed since then.")}</p>}
+            {preview.isSuccess && changes.length === 0 && <p className="hint">{t("The files are as they were then.")}</p>}
+            <ul className="undos" tabIndex={0} aria-label={t("Files")}>
+              {changes.map((change) => (
+                <li key={change.path}>
+                  <span className="card-label">{effect(change)}</span> <code>{plain(change.path)}</code>{" "}
+                  {change.edited_since && <span className="busy">{t("edited by somebody else since")}</span>}
+                </li>
+              ))}
+            </ul>
+            {foreign && (
+              <label className="inline">
+                <input type="checkbox" checked={overwrite} onChange={(event) => setOverwrite(event.target.checked)} />{" "}
+                {t("Overwrite those edits, too")}
+              </label>
+            )}
+          </section>
+        )}
+        {problem && (
+          <p role="alert" className="problem">
+            {problem.message}
+          </p>
+        )}
+        <div className="row end">
+          <button type="button" onClick={onClose}>
+            {t("Cancel")}
+          </button>
+          <button className="primary" disabled={rewind.isPending || all.isPending || (foreign && !overwrite && what !== "conversation")}>
+            {t("Rewind")}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+function effect({ effect }: Undo): string {
+  if (typeof effect !== "string") return t("stays");
+  return { create: t("comes back"), modify: t("changes back"), delete: t("goes away") }[effect];
+}
+
+/** The first checkpoint of this message's turn or a later one: what the files were before it. Null: there is none. */
+function firstSince(all: readonly Checkpoint[], view: View, message: string): number | null {
+  const said = view.items.filter((item) => item.type === "message" && item.from === "user").map((item) => item.id);
+  const since = new Set(said.slice(said.indexOf(message)));
+  return all.find((checkpoint) => since.has(checkpoint.message_id))?.id ?? null;
+}

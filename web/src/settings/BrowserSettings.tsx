@@ -1,0 +1,70 @@
+import { dropKey } from "../key";
+import { beep } from "../notify";
+import { type Theme, usePreferences } from "../preferences";
+import { useScreen } from "../screen";
+import { themeWords } from "../themes";
+import { LANGUAGES, t } from "../words";
+
+/** What holds for this browser alone. */
+export function BrowserSettings({ onClose }: { onClose: () => void }) {
+  const { theme, language, notify, sound } = usePreferences();
+  const set = usePreferences.setState;
+  const askToNotify = async (wanted: boolean) => {
+    const isAllowed = wanted && typeof Notification !== "undefined" && (await Notification.requestPermission()) === "granted";
+    set({ notify: isAllowed });
+  };
+  return (
+    <form onSubmit={(event) => event.preventDefault()}>
+      <label>
+        {t("Appearance")}
+        <select value={theme} onChange={(event) => set({ theme: event.target.value as Theme })}>
+          {Object.entries(themeWords()).map(([name, words]) => (
+            <option key={name} value={name}>
+              {words}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        {t("Language")}
+        <select value={language} onChange={(event) => set({ language: event.target.value })}>
+          <option value="">{t("as the browser")}</option>
+          {Object.entries(LANGUAGES).map(([name, title]) => (
+            <option key={name} value={name}>
+              {title}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label className="inline">
+        <input type="checkbox" checked={notify} onChange={(event) => void askToNotify(event.target.checked)} />
+        {t("Notify me when a conversation needs me or has ended")}
+      </label>
+      <label className="inline">
+        <input
+          type="checkbox"
+          checked={sound}
+          onChange={(event) => {
+            set({ sound: event.target.checked });
+            if (event.target.checked) beep();
+          }}
+        />
+        {t("With a sound")}
+      </label>
+      <div className="row">
+        <button type="button" onClick={() => useScreen.setState({ dialog: "keys" })}>
+          {t("Keyboard map")}
+        </button>
+        <button
+          type="button"
+          onClick={() => {
+            onClose();
+            dropKey();
+          }}
+        >
+          {t("Forget the server’s key")}
+        </button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,75 @@
+import { useState } from "react";
+import { Dialog } from "../parts/Dialog";
+import { useScreen } from "../screen";
+import { t } from "../words";
+import { AgentSettings } from "./AgentSettings";
+import { BrowserSettings } from "./BrowserSettings";
+import { McpSettings } from "./McpSettings";
+import { ModelSettings } from "./ModelSettings";
+import { SecretSettings } from "./SecretSettings";
+import { SkillSettings } from "./SkillSettings";
+
+const SECTIONS = ["models", "agent", "mcp", "skills", "secrets", "browser"] as const;
+type Section = (typeof SECTIONS)[number];
+
+/** What holds for new conversations and for this browser. */
+export default function Settings() {
+  const [section, setSection] = useState<Section>("models");
+  const close = () => useScreen.setState({ dialog: null });
+  const words: Record<Section, string> = {
+    models: t("Models"),
+    agent: t("Agent and safety"),
+    mcp: t("MCP servers"),
+    skills: t("Skills"),
+    secrets: t("Secrets"),
+    browser: t("This browser"),
+  };
+  const move = (by: number) => {
+    const next = SECTIONS.at((SECTIONS.indexOf(section) + by) % SECTIONS.length) ?? section;
+    setSection(next);
+    document.getElementById(`section-${next}`)?.focus();
+  };
+  return (
+    <Dialog title={t("Settings")} onClose={close} isWide>
+      <div className="settings">
+        <div
+          className="sections"
+          role="tablist"
+          aria-orientation="vertical"
+          aria-label={t("Settings")}
+          onKeyDown={(event) => {
+            if (event.key === "ArrowDown" || event.key === "ArrowRight") move(1);
+            else if (event.key === "ArrowUp" || event.key === "ArrowLeft") move(-1);
+          }}
+        >
+          {SECTIONS.map((each) => (
+            <button
+              key={each}
+              id={`section-${each}`}
+              role="tab"
+              aria-selected={each === section}
+              aria-controls="section"
+              tabIndex={each === section ? 0 : -1}
+              onClick={() => setSection(each)}
+            >
+              {words[each]}
+            </button>
+          ))}
+        </div>
+        <div className="section" id="section" role="tabpanel" aria-labelledby={`section-${section}`}>
+          {section === "models" && <ModelSettings />}
+          {section === "agent" && <AgentSettings />}
+          {section === "mcp" && <McpSettings />}
+          {section === "skills" && <SkillSettings />}
+          {section === "secrets" && <SecretSettings />}
+          {section === "browser" && <BrowserSettings onClose={close} />}
+        </div>
+      </div>
+      <div className="row end">
+        <button className="primary" onClick={close}>
+          {t("Done")}
+        </button>
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,61 @@
+// The user's own shell beside the agent's: each command is a process of its own, and the folder is carried over.
+
+import { create } from "zustand";
+import { quoted, unwrapped, wrapped } from "./quoting";
+import { workspace } from "./workspace";
+
+export interface Entry {
+  command: string;
+  folder: string;
+  text: string;
+  /** Null: it runs. */
+  code: number | null;
+}
+
+interface Shell {
+  folder: string;
+  entries: Entry[];
+  /** The command that runs. */
+  running: string | null;
+}
+
+/** Commands and letters of output that are remembered. */
+const MAX_ENTRIES = 100;
+const MAX_LETTERS = 200_000;
+const EMPTY: Shell = { folder: "", entries: [], running: null };
+/** By conversation. */
+const useShells = create<Record<string, Shell>>(() => ({}));
+export const useShell = (id: string): Shell => useShells((all) => all[id]) ?? EMPTY;
+
+function change(id: string, edit: (shell: Shell) => Shell): void {
+  useShells.setState((all) => ({ [id]: edit(all[id] ?? EMPTY) }));
+}
+
+const changeLast = (id: string, edit: (entry: Entry) => Entry) =>
+  change(id, (shell) => ({ ...shell, entries: [...shell.entries.slice(0, -1), ...shell.entries.slice(-1).map(edit)] }));
+
+/** Runs a command; gives up following it when nobody needs it any more. */
+export async function runInShell(id: string, workspaceFolder: string, command: string): Promise<void> {
+  const folder = useShells.getState()[id]?.folder || workspaceFolder;
+  const entry: Entry = { command, folder, text: "", code: null };
+  change(id, (shell) => ({ ...shell, folder, entries: [...shell.entries, entry].slice(-MAX_ENTRIES) }));
+  let written = "";
+  try {
+    const started = await workspace.start(id, wrapped(`cd ${quoted(folder)} || exit\n${command}`), workspaceFolder);
+    change(id, (shell) => ({ ...shell, running: started.id }));
+    const tell = (piece: string) => {
+      written = (written + piece).slice(-MAX_LETTERS);
+      changeLast(id, (last) => ({ ...last, text: unwrapped(written).text }));
+    };
+    const code = await workspace.follow(id, started.id, tell, new AbortController().signal);
+    const { folder: ended } = unwrapped(written);
+    const isInside = ended === workspaceFolder || ended?.startsWith(`${workspaceFolder}/`);
+    change(id, (shell) => ({ ...shell, folder: ended && isInside ? ended : shell.folder }));
+    changeLast(id, (last) => ({ ...last, code }));
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error);
+    changeLast(id, (last) => ({ ...last, text: `${last.text}${text}`, code: -1 }));
+  } finally {
+    change(id, (shell) => ({ ...shell, running: null }));
+  }
+}

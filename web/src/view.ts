@@ -1,0 +1,104 @@
+// What the screen shows of a conversation. The fold makes it.
+
+import type { Change } from "./changes";
+import { type Meter, meterOf } from "./meter";
+import type { LiveOutput } from "./output";
+import type { ActionEvent, Classification, Observation, Risk, Status, ToolDefinition } from "./wire";
+
+export type Result =
+  | { type: "answer"; observation: Observation }
+  | { type: "error"; text: string }
+  | { type: "rejected"; reason: string };
+
+export interface Call {
+  type: "call";
+  id: string;
+  time: string;
+  event: ActionEvent;
+  risk: Risk;
+  result: Result | null;
+}
+
+export type Item =
+  | { type: "message"; id: string; time: string; from: "user" | "agent"; text: string; images: string[] }
+  | Call
+  | { type: "note"; id: string; time: string; text: string }
+  | { type: "failure"; id: string; time: string; code: string; text: string; classification: Classification | null };
+
+/** A reply that is being written. `isPartial`: we came in the middle of it. */
+export interface Draft {
+  id: string;
+  attempt: number;
+  text: string;
+  reasoning: string;
+  isPartial: boolean;
+}
+
+/** A message that the server has not confirmed yet. */
+export interface Unsent {
+  key: number;
+  text: string;
+  images: string[];
+  failure: string | null;
+}
+
+export interface Task {
+  title: string;
+  notes: string;
+  status: "todo" | "in_progress" | "done";
+}
+
+/** What the model is told before everything else. */
+export interface Briefing {
+  prompt: string;
+  context: string;
+  tools: ToolDefinition[];
+}
+
+export interface View {
+  /** The position up to which the log is known; −1: nothing of it. */
+  seq: number;
+  /** Whether the history has been replayed. */
+  isCurrent: boolean;
+  status: Status;
+  items: Item[];
+  /** Whether there is more before the first item. */
+  hasEarlier: boolean;
+  draft: Draft | null;
+  unsent: Unsent[];
+  meter: Meter;
+  model: string;
+  folder: string;
+  policy: string;
+  tasks: Task[];
+  changes: Change[];
+  /** What open calls have written so far, by action. */
+  output: LiveOutput;
+  briefing: Briefing | null;
+  /** What the browser showed last. */
+  screenshot: { image: string; address: string } | null;
+}
+
+export const EMPTY: View = {
+  seq: -1,
+  isCurrent: false,
+  status: "idle",
+  items: [],
+  hasEarlier: false,
+  draft: null,
+  unsent: [],
+  meter: meterOf(undefined),
+  model: "",
+  folder: "",
+  policy: "",
+  tasks: [],
+  changes: [],
+  output: {},
+  briefing: null,
+  screenshot: null,
+};
+
+/** Calls that have no result yet. While the conversation waits for a word, these are what it is about. */
+export function openCalls(view: View): Call[] {
+  return view.items.filter((item): item is Call => item.type === "call" && item.result === null);
+}
