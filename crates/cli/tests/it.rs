@@ -1,5 +1,6 @@
 //! What is tested of `deft` from the outside.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::duplicate_mod)] // the examples share a file
 
 #[path = "it/again.rs"]
 mod again;

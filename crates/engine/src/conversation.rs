@@ -1,40 +1,36 @@
 //! The handle to a conversation.
 
+mod open;
+
 use std::sync::Arc;
 use std::time::Duration;
 
-use deft_llm::{Model, TokenMeter};
+use deft_llm::Model;
 use deft_risk::AllowRule;
 use deft_store::{Lease, Store, StoreError};
-use deft_tools::{Change, CheckpointId, Overwrite, Restored, SecretSet, Tool, Toolbox};
+use deft_tools::{Change, CheckpointId, Overwrite, Restored, SecretSet, Toolbox};
 use deft_types::{
     ActionId, ConfirmationPolicy, ConversationId, EventId, McpApprovals, Message, Money, SecurityAnalyzer,
     Seq, Status, Tokens, ToolSpec,
 };
 use deft_workspace::Workspace;
 use serde_json::Value;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
-use crate::actor::{Actor, Hooked};
-use crate::allow_rules::{AllowScope, ProjectRules};
+use crate::allow_rules::AllowScope;
 use crate::aside::{AsideError, Snapshot};
 use crate::branch;
-use crate::budget::Purse;
 use crate::command::{Answer, Begun, Command, CommandError, ExecutorFate};
 use crate::condense::Condenser;
 use crate::extensions::Extensions;
-use crate::invoke_skill::InvokeSkill;
 use crate::live::{Broadcast, Live};
-use crate::model_tools::{self, Images, Models, Spending};
-use crate::skills::Shelf;
+use crate::model_tools::Models;
 use crate::state::State;
-use crate::status::Trigger;
 use crate::structured::SchemaError;
 use crate::supervision::Supervision;
-use crate::task_tool::{SubAgents, Task};
-use crate::toolset::Toolset;
-use crate::world::{Point, World};
+use crate::task_tool::SubAgents;
+use crate::world::World;
 
 /// Commands that wait for the actor.
 const MAX_QUEUED_COMMANDS: usize = 64;
@@ -184,111 +180,6 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// Folds the log and starts the actor. A run that was cut off is paused: run it again to go on.
-    pub async fn open(parts: Parts) -> Result<Self, OpenError> {
-        let id = parts.lease.conversation();
-        let state = load(parts.store.as_ref(), id).await?;
-        let project_rules = ProjectRules::load(parts.store.as_ref(), id).await?;
-        parts.world.reached(Point::Loaded);
-        let (commands, inbox) = mpsc::channel(MAX_QUEUED_COMMANDS);
-        let (sender, progress) = watch::channel(Progress {
-            status: state.status,
-            fault: None,
-        });
-        let live = Broadcast::new();
-        let (spending, images) = (Spending::default(), Images::default());
-        let offered = parts
-            .models
-            .as_ref()
-            .map(|models| model_tools::offered(models, parts.model.as_ref(), &spending, &images));
-        let host = offered.into_iter().flatten().fold(parts.host, Toolbox::with);
-        let purse = Purse::below(parts.supervision.above);
-        let shelf = Shelf::default();
-        let task = parts.agents.map(|agents| -> Arc<dyn Tool> {
-            Arc::new(Task {
-                agents,
-                purse: purse.clone(),
-                spending: spending.clone(),
-                shelf: shelf.clone(),
-            })
-        });
-        let host = task.into_iter().fold(host, Toolbox::with);
-        let invoke = parts.extensions.skills.as_ref().map(|_| -> Arc<dyn Tool> {
-            Arc::new(InvokeSkill {
-                shelf: shelf.clone(),
-                workspace: parts.workspace.clone(),
-            })
-        });
-        let mode = parts.supervision.mode;
-        let host = invoke
-            .into_iter()
-            .fold(host, Toolbox::with)
-            .only(|tool| mode.allows(tool));
-        let offered = parts.tools.into_iter().filter(|tool| mode.allows(tool));
-        let mut tools = Toolset::new(offered.collect(), host.specs());
-        for (tool, response) in parts.responses {
-            tools.ask_for(tool, response)?;
-        }
-        let began = parts.world.now();
-        let mut actor = Actor {
-            store: parts.store,
-            lease: parts.lease,
-            model: parts.model,
-            model_name: parts.model_name,
-            workspace: parts.workspace,
-            directory: parts.directory,
-            models: parts.models,
-            spending,
-            images,
-            purse,
-            tools,
-            host,
-            world: parts.world,
-            limits: parts.limits,
-            safety: parts.safety,
-            project_rules,
-            judge_model: parts.supervision.judge,
-            refinement: parts.supervision.refinement,
-            wants_review: false,
-            inbox,
-            progress: sender,
-            live: live.clone(),
-            state,
-            executor: None,
-            work: None,
-            ends_step: false,
-            unsent: HashSet::new(),
-            steps: 0,
-            began,
-            unseen: Vec::new(),
-            losses: 0,
-            memory: parts.memory,
-            outfit: mode.fitted(parts.outfit),
-            mode,
-            hooks: parts.extensions.hooks.clone(),
-            hooked: Hooked::default(),
-            extensions: parts.extensions,
-            shelf,
-            turn_recorded: false,
-            asked: Tokens::ZERO,
-            meter: TokenMeter::new(),
-            condensations: 0,
-            overflow: None,
-            condensed: Vec::new(),
-        };
-        let cut_off = actor.status_after(Trigger::Load).into_iter();
-        let news = cut_off.chain(actor.mode_in_force()).collect();
-        actor.record(news).await?;
-        // Ends with its last handle, or when it is closed.
-        tokio::spawn(actor.run());
-        Ok(Self {
-            id,
-            commands,
-            progress,
-            live,
-        })
-    }
-
     /// Its id.
     pub fn id(&self) -> ConversationId {
         self.id

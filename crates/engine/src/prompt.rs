@@ -25,7 +25,9 @@ mod tests {
     #[test]
     fn the_prompt_that_every_request_begins_with_is_short() {
         let now = Timestamp("2026-11-15T01:14:49.212782".to_owned());
-        let characters = (STATIC.to_owned() + &dynamic("/workspace", &now)).chars().count();
+        let characters = (STATIC.to_owned() + &dynamic("/workspace", &[], &now))
+            .chars()
+            .count();
         assert!(characters <= 8_000, "{characters} characters");
     }
 }

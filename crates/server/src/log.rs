@@ -44,7 +44,7 @@ impl Filter {
         let events = EventFilter {
             kind: kind.or(body.as_ref().map(|_| MESSAGE)).map(str::to_owned),
             source: query.choice("source", &SOURCES)?,
-            without_keys: &OWN_KEYS,
+            without_keys: OWN_KEYS,
             from: moment_of(query, "timestamp__gte")?,
             before: moment_of(query, "timestamp__lt")?,
         };

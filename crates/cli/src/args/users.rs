@@ -53,6 +53,7 @@ pub(crate) struct NewQuota {
 }
 
 #[derive(Args)]
+#[allow(clippy::struct_field_names)] // the names of the flags
 pub(crate) struct QuotaFlags {
     /// Conversations that they may have
     #[arg(long, value_name = "COUNT")]

@@ -61,7 +61,7 @@ async fn history(State(app): State<Arc<App>>, Id(id): Id, query: Query) -> Resul
         None => None,
     };
     let shown = EventFilter {
-        without_keys: &OWN_KEYS,
+        without_keys: OWN_KEYS,
         ..EventFilter::default()
     };
     let found = catalog
