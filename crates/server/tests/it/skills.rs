@@ -137,7 +137,7 @@ async fn a_project_s_commands_run_once_a_client_has_decided_so() {
     let events = desk.events(&talk).await;
     let read: Vec<_> = of_kind(&events, "ObservationEvent")
         .iter()
-        .map(|event| event.to_string())
+        .map(ToString::to_string)
         .collect();
     assert!(read[0].contains("were not run"), "{read:?}");
     assert!(read[1].contains("There are 67."), "{read:?}");
