@@ -58,8 +58,7 @@ impl Proxy {
 
     /// Why the last connection to a host was not made: the protocol does not say.
     pub(crate) fn failure(&self, host: &str) -> Option<String> {
-        let number = host.trim_matches(['[', ']']).parse::<IpAddr>();
-        let host = number.map_or_else(|_| host.to_owned(), |number| number.to_string());
+        let host = written_alike(host);
         let failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         let found = failures.iter().rev().find(|(other, _)| *other == host);
         found.map(|(_, reason)| reason.clone())
@@ -94,18 +93,24 @@ async fn serve(mut client: TcpStream, gate: Gate, failures: Failures) {
             }
         }
         Err(reason) => {
-            keep(&failures, host, reason);
+            keep(&failures, &host, reason);
             let _ = client.write_all(&reply(GENERAL_FAILURE)).await;
         }
     }
 }
 
-fn keep(failures: &Failures, host: String, reason: String) {
+/// A host that is a number, however it is written, in one way.
+fn written_alike(host: &str) -> String {
+    let number = host.trim_matches(['[', ']']).parse::<IpAddr>();
+    number.map_or_else(|_| host.to_owned(), |number| number.to_string())
+}
+
+fn keep(failures: &Failures, host: &str, reason: String) {
     let mut failures = failures.lock().unwrap_or_else(PoisonError::into_inner);
     if failures.len() == MAX_FAILURES {
         failures.pop_front();
     }
-    failures.push_back((host, reason));
+    failures.push_back((written_alike(host), reason));
 }
 
 /// Reads where the client wants to go (RFC 1928, without authentication).

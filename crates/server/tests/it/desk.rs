@@ -110,7 +110,7 @@ impl Desk {
 
     /// The executor of a conversation.
     pub(crate) fn executor(&self, talk: &Talk) -> Executor {
-        self.executors.running.lock().unwrap()[&talk.0.parse().unwrap()].clone()
+        self.executors.running.lock().unwrap()[&(talk.0.parse().unwrap(), "")].clone()
     }
 
     pub(crate) fn script(&self, name: &str, text: &str) -> String {
@@ -295,7 +295,8 @@ impl Socket {
 /// Executors in this process, one for each conversation.
 pub(crate) struct Executors {
     private: PathBuf,
-    running: Mutex<HashMap<ConversationId, Executor>>,
+    /// Those that only plan have one of their own.
+    running: Mutex<HashMap<(ConversationId, &'static str), Executor>>,
 }
 
 impl Executors {
@@ -307,6 +308,17 @@ impl Executors {
         };
         Toolbox::standard(context).unwrap()
     }
+
+    fn place_at(&self, mode: &'static str, id: ConversationId, root: &Path) -> Result<Place, String> {
+        let mut running = self.running.lock().unwrap();
+        let executor = running
+            .entry((id, mode))
+            .or_insert_with(|| Executor::new(self.toolbox(id, root), root.display().to_string()));
+        Ok(Place {
+            workspace: Arc::new(Near(executor.clone())),
+            tools: self.toolbox(id, root).specs(),
+        })
+    }
 }
 
 impl Composition for Executors {
@@ -316,23 +328,16 @@ impl Composition for Executors {
     }
 
     fn place(&self, id: ConversationId, root: &Path) -> Result<Place, String> {
-        let mut running = self.running.lock().unwrap();
-        let executor = running
-            .entry(id)
-            .or_insert_with(|| Executor::new(self.toolbox(id, root), root.display().to_string()));
-        Ok(Place {
-            workspace: Arc::new(Near(executor.clone())),
-            tools: self.toolbox(id, root).specs(),
-        })
+        self.place_at("", id, root)
     }
 
     fn forget(&self, id: ConversationId) -> Result<(), String> {
-        self.running.lock().unwrap().remove(&id);
+        self.running.lock().unwrap().retain(|(of, _), _| *of != id);
         Ok(())
     }
 
     fn place_to_plan(&self, id: ConversationId, root: &Path) -> Result<Place, String> {
-        self.place(id, root)
+        self.place_at("plan", id, root)
     }
 
     fn tools(&self) -> Vec<String> {

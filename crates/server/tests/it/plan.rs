@@ -33,7 +33,13 @@ async fn an_agent_that_plans_has_no_tool_to_change_things_until_its_plan_is_appr
     );
 
     desk.post(&approve, json!({"message": "be quick"})).await;
-    assert_eq!(desk.ended(&talk).await["execution_status"], "finished");
+    let ended = desk.ended(&talk).await;
+    assert_eq!(
+        ended["execution_status"],
+        "finished",
+        "{:#?}",
+        desk.events(&talk).await
+    );
     assert!(desk.work().join("made").exists());
     assert_eq!(desk.get(&plan).await["mode"], "act");
 }

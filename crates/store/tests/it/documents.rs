@@ -37,6 +37,11 @@ async fn a_document_is_replaced_only_by_who_knows_what_it_says() {
 /// From the present schema back to the last version without documents.
 const BACK_TO_2: &str = "
     DROP TABLE documents;
+    DROP TABLE facets;
+    ALTER TABLE events DROP COLUMN facet;
+    ALTER TABLE events DROP COLUMN at;
+    ALTER TABLE places DROP COLUMN facet;
+    ALTER TABLE places DROP COLUMN at;
     DROP INDEX conversations_by_owner;
     ALTER TABLE conversations DROP COLUMN owner;
     PRAGMA user_version = 2;

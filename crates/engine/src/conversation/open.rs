@@ -1,0 +1,127 @@
+//! Puts the parts of a conversation together and starts its actor.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use deft_llm::TokenMeter;
+use deft_tools::{Tool, Toolbox};
+use deft_types::Tokens;
+use tokio::sync::{mpsc, watch};
+
+use super::{Conversation, MAX_QUEUED_COMMANDS, OpenError, Parts, Progress, load};
+use crate::actor::{Actor, Hooked};
+use crate::allow_rules::ProjectRules;
+use crate::budget::Purse;
+use crate::invoke_skill::InvokeSkill;
+use crate::live::Broadcast;
+use crate::model_tools::{self, Images, Spending};
+use crate::skills::Shelf;
+use crate::status::Trigger;
+use crate::task_tool::Task;
+use crate::toolset::Toolset;
+use crate::world::Point;
+
+impl Conversation {
+    /// Folds the log and starts the actor. A run that was cut off is paused: run it again to go on.
+    pub async fn open(parts: Parts) -> Result<Self, OpenError> {
+        let id = parts.lease.conversation();
+        let state = load(parts.store.as_ref(), id).await?;
+        let project_rules = ProjectRules::load(parts.store.as_ref(), id).await?;
+        parts.world.reached(Point::Loaded);
+        let (commands, inbox) = mpsc::channel(MAX_QUEUED_COMMANDS);
+        let (sender, progress) = watch::channel(Progress {
+            status: state.status,
+            fault: None,
+        });
+        let live = Broadcast::new();
+        let (spending, images) = (Spending::default(), Images::default());
+        let purse = Purse::below(parts.supervision.above);
+        let shelf = Shelf::default();
+        let of_models = parts
+            .models
+            .as_ref()
+            .map(|models| model_tools::offered(models, parts.model.as_ref(), &spending, &images));
+        let task = parts.agents.map(|agents| -> Arc<dyn Tool> {
+            Arc::new(Task {
+                agents,
+                purse: purse.clone(),
+                spending: spending.clone(),
+                shelf: shelf.clone(),
+            })
+        });
+        let invoke = parts.extensions.skills.as_ref().map(|_| -> Arc<dyn Tool> {
+            Arc::new(InvokeSkill {
+                shelf: shelf.clone(),
+                workspace: parts.workspace.clone(),
+            })
+        });
+        let added = of_models.into_iter().flatten().chain(task).chain(invoke);
+        let mode = parts.supervision.mode;
+        let host = added
+            .fold(parts.host, Toolbox::with)
+            .only(|tool| mode.allows(tool));
+        let offered = parts.tools.into_iter().filter(|tool| mode.allows(tool));
+        let mut tools = Toolset::new(offered.collect(), host.specs());
+        for (tool, response) in parts.responses {
+            tools.ask_for(tool, response)?;
+        }
+        let began = parts.world.now();
+        let mut actor = Actor {
+            store: parts.store,
+            lease: parts.lease,
+            model: parts.model,
+            model_name: parts.model_name,
+            workspace: parts.workspace,
+            directory: parts.directory,
+            models: parts.models,
+            spending,
+            images,
+            purse,
+            tools,
+            host,
+            world: parts.world,
+            limits: parts.limits,
+            safety: parts.safety,
+            project_rules,
+            judge_model: parts.supervision.judge,
+            refinement: parts.supervision.refinement,
+            wants_review: false,
+            inbox,
+            progress: sender,
+            live: live.clone(),
+            state,
+            executor: None,
+            work: None,
+            ends_step: false,
+            unsent: HashSet::new(),
+            steps: 0,
+            began,
+            unseen: Vec::new(),
+            losses: 0,
+            memory: parts.memory,
+            outfit: mode.fitted(parts.outfit),
+            mode,
+            hooks: parts.extensions.hooks.clone(),
+            hooked: Hooked::default(),
+            extensions: parts.extensions,
+            shelf,
+            turn_recorded: false,
+            asked: Tokens::ZERO,
+            meter: TokenMeter::new(),
+            condensations: 0,
+            overflow: None,
+            condensed: Vec::new(),
+        };
+        let cut_off = actor.status_after(Trigger::Load).into_iter();
+        let news = cut_off.chain(actor.mode_in_force()).collect();
+        actor.record(news).await?;
+        // Ends with its last handle, or when it is closed.
+        tokio::spawn(actor.run());
+        Ok(Self {
+            id,
+            commands,
+            progress,
+            live,
+        })
+    }
+}
