@@ -47,6 +47,7 @@ impl Place {
             root: self.work(),
             directory: self.socket.path().join("executor"), // which makes it, for itself alone
             linger: Duration::from_secs(5),
+            web_addresses: None,
             quiet_limit: Duration::from_secs(30),
             sandbox: None,
         }

@@ -33,6 +33,19 @@ pub enum Addresses {
 }
 
 impl Addresses {
+    /// All of them, by the names that people know them by.
+    pub const NAMES: [(&str, Self); 3] = [
+        ("public", Self::Public),
+        ("loopback", Self::PublicAndLoopback),
+        ("all", Self::All),
+    ];
+
+    /// By its name.
+    pub fn named(name: &str) -> Option<Self> {
+        let found = Self::NAMES.iter().find(|(known, _)| *known == name);
+        found.map(|(_, addresses)| *addresses)
+    }
+
     fn allow(self, network: Network) -> bool {
         match network {
             Network::Public => true,

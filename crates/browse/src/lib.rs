@@ -25,15 +25,29 @@ pub use browser::{BrowserOptions, browser_tools};
 pub use fetch::{Fetch, FetchOptions};
 pub use gate::Addresses;
 
-/// All tools of this crate, set up as usual, always in the same order. In a sandbox there may be only one way out.
-pub fn tools(context: ToolContext, way_out: Option<SocketAddr>) -> Vec<Arc<dyn Tool>> {
+/// What the tools of a workspace reach.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reachable {
+    /// The addresses, for all tools; none: to each what is usual for it.
+    pub addresses: Option<Addresses>,
+    /// The proxy through which other machines are reached, where that is the only way, as in a sandbox.
+    pub way_out: Option<SocketAddr>,
+}
+
+/// All tools of this crate, always in the same order.
+pub fn tools(context: ToolContext, reachable: Reachable) -> Vec<Arc<dyn Tool>> {
+    let Reachable { addresses, way_out } = reachable;
+    let fetch = FetchOptions::default();
     let fetch = FetchOptions {
+        addresses: addresses.unwrap_or(fetch.addresses),
         way_out,
-        ..FetchOptions::default()
+        ..fetch
     };
+    let browser = BrowserOptions::default();
     let browser = BrowserOptions {
+        addresses: addresses.unwrap_or(browser.addresses),
         way_out,
-        ..BrowserOptions::default()
+        ..browser
     };
     let mut tools: Vec<Arc<dyn Tool>> = vec![Arc::new(Fetch::new(&context, fetch))];
     tools.extend(browser_tools(context, browser));

@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand};
 use deft_workspace::WorkspaceName;
 
 pub(crate) use self::users::{AuditLog, Keys, NewKey, NewUser, QuotaFlags, Users};
-use crate::settings::Flags;
+use crate::settings::{Flags, WebAddresses};
 
 /// An agent that plans with a model, works with tools in your project, and remembers every step.
 #[derive(Parser)]
@@ -435,4 +435,7 @@ pub(crate) struct ExecutorPlace {
     /// Seconds without new output after which a running command is reported
     #[arg(long, default_value_t = 30)]
     pub(crate) quiet_limit: u64,
+    /// What `fetch` and pages in the browser may reach: public, loopback or all
+    #[arg(long, value_name = "WHICH")]
+    pub(crate) web_addresses: Option<WebAddresses>,
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
+use deft_browse::Reachable;
 use deft_engine::{
     Conversation, Extensions, Limits, Memory, Mode, Models, OfProject, Outfit, Parts, Purse, RealWorld,
     Refinement, Safety, SkillSources, Supervision, World,
@@ -378,7 +379,7 @@ pub(crate) async fn open_as(
         tell(gap);
     }
     let context = context(&place);
-    let mut tools = toolbox(&context, TerminalOptions::default(), None)?.specs();
+    let mut tools = toolbox(&context, TerminalOptions::default(), Reachable::default())?.specs();
     tools.retain(|tool| (role.has)(tool.name()));
     let host = Toolbox::host();
     let taken = tools
@@ -496,7 +497,7 @@ pub(crate) fn place_in(
     root: &Path,
 ) -> anyhow::Result<(Arc<dyn Workspace>, Vec<ToolSpec>)> {
     let place = workspace::open_in(mode, &root.display().to_string(), settings, id)?;
-    let tools = toolbox(&context(&place), TerminalOptions::default(), None)?.specs();
+    let tools = toolbox(&context(&place), TerminalOptions::default(), Reachable::default())?.specs();
     Ok((place.workspace, tools))
 }
 

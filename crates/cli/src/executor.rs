@@ -9,6 +9,7 @@ use std::time::Duration;
 use anyhow::Context;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use deft_browse::Reachable;
 use deft_executor::Executor;
 use deft_executor::daemon::Daemon;
 use deft_executor::relay::{self, Received, Relay};
@@ -20,6 +21,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinSet;
 
 use crate::args::{ExecutorPlace, ExecutorRelay, ExecutorServe};
+use crate::settings::WebAddresses;
 use crate::toolbox::toolbox;
 
 /// What the process outside adds to its own arguments for the one inside.
@@ -75,7 +77,11 @@ async fn serve_calls(
     let options = TerminalOptions {
         quiet_limit: Duration::from_secs(place.quiet_limit),
     };
-    let tools = toolbox(&context, options, way_out)?;
+    let reachable = Reachable {
+        addresses: place.web_addresses.map(WebAddresses::addresses),
+        way_out,
+    };
+    let tools = toolbox(&context, options, reachable)?;
     let executor = Executor::with_roots(tools, place.workspace.display().to_string(), roots);
 
     let mut terminate = signal(SignalKind::terminate())?;
@@ -107,6 +113,7 @@ fn local(place: ExecutorPlace) -> std::io::Result<LocalWorkspace> {
         directory: place.directory,
         linger: Duration::from_secs(place.linger),
         quiet_limit: Duration::from_secs(place.quiet_limit),
+        web_addresses: place.web_addresses.map(WebAddresses::name),
         sandbox: None,
     })
 }

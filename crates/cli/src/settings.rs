@@ -16,6 +16,7 @@ mod sandbox;
 mod show;
 mod source;
 mod value;
+mod web;
 mod webhooks;
 
 use std::collections::BTreeMap;
@@ -36,6 +37,7 @@ pub(crate) use self::sandbox::NetworkMode;
 pub(crate) use self::source::{FileOwner, Setting, Source};
 pub(crate) use self::value::Durability;
 use self::value::{Place, Value};
+pub(crate) use self::web::WebAddresses;
 
 /// The file's name in a project and in the user's directory.
 const FILE_NAME: &str = "deft.toml";

@@ -1,8 +1,8 @@
 //! The tools of a workspace, from all the crates that have some.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
+use deft_browse::Reachable;
 use deft_lsp::{Checked, Code, Servers};
 use deft_mcp::{Limits, LocalServers};
 use deft_tools::{TerminalOptions, ToolContext, ToolError, Toolbox};
@@ -11,11 +11,11 @@ use deft_tools::{TerminalOptions, ToolContext, ToolError, Toolbox};
 pub(crate) fn toolbox(
     context: &ToolContext,
     options: TerminalOptions,
-    way_out: Option<SocketAddr>,
+    reachable: Reachable,
 ) -> Result<Toolbox, ToolError> {
     let language_servers = Servers::new(context);
     let tools = Toolbox::with_terminal(context.clone(), options)?;
-    let tools = deft_browse::tools(context.clone(), way_out)
+    let tools = deft_browse::tools(context.clone(), reachable)
         .into_iter()
         .fold(tools, Toolbox::with)
         .wrapped(|tool| Arc::new(Checked::new(tool, language_servers.clone())))
@@ -44,7 +44,7 @@ mod tests {
             private_dir: std::env::temp_dir().join("deft-described"),
             env: Vec::new(),
         };
-        toolbox(&context, TerminalOptions::default(), None).unwrap()
+        toolbox(&context, TerminalOptions::default(), Reachable::default()).unwrap()
     }
 
     #[tokio::test]

@@ -17,7 +17,7 @@ use deft_workspace::{
 };
 
 pub(crate) use self::reach::{cluster, engine, reach};
-use crate::settings::{NetworkMode, Settings};
+use crate::settings::{NetworkMode, Settings, WebAddresses};
 
 /// A Unix socket's path has at most 108 bytes with its end mark.
 const MAX_SOCKET_PATH: usize = 107;
@@ -127,6 +127,7 @@ pub(crate) fn open_in(
         directory: directory.clone(),
         linger: settings.executor_linger.value,
         quiet_limit: settings.terminal_no_change_timeout.value,
+        web_addresses: settings.web_addresses.value.map(WebAddresses::name),
         sandbox,
     };
     Ok(Opened {

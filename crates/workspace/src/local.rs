@@ -61,6 +61,8 @@ pub struct LocalWorkspace {
     pub linger: Duration,
     /// How long a command may be silent before the agent is told.
     pub quiet_limit: Duration,
+    /// What `fetch` and pages in the browser may reach, as the `executor` command calls it; none: what is usual.
+    pub web_addresses: Option<&'static str>,
     /// How the executor is shut in; none to let it do what its user may.
     pub sandbox: Option<Plan>,
 }
@@ -132,6 +134,11 @@ impl LocalWorkspace {
             .arg(self.linger.as_secs().to_string())
             .arg("--quiet-limit")
             .arg(self.quiet_limit.as_secs().to_string())
+            .args(
+                self.web_addresses
+                    .iter()
+                    .flat_map(|which| ["--web-addresses", which]),
+            )
             .env_clear()
             .envs(environment)
             .current_dir(&self.root)

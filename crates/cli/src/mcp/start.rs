@@ -48,6 +48,7 @@ async fn programs(
         root: std::env::current_dir()?,
         directory: directory.path().join("executor"), // made for us alone
         linger: LINGER,
+        web_addresses: None,
         quiet_limit: LINGER,
         sandbox: None, // whoever asks for a test has agreed to run them
     };

@@ -10,6 +10,7 @@ use deft_workspace::sandbox::Tier;
 
 use super::sandbox::{Directories, Hosts, NetworkMode};
 use super::value::{BaseUrl, Durability, Place, Secrecy, Shape, Shown, Value};
+use super::web::WebAddresses;
 use super::{Layers, McpTables, ModelTables, Setting, SettingsError, Source};
 
 /// What there is to know about one setting.
@@ -221,6 +222,11 @@ settings! {
     /// The key for a server that keeps workspaces, named by remote:URL
     remote_key: Option<Secret<String>> {
         flag: None, env: ["DEFT_REMOTE_KEY"], default: None, project: FromProject::Refused,
+    }
+    /// What `fetch` and pages in the browser may reach on this machine: public, loopback or all
+    web_addresses: Option<WebAddresses> {
+        flag: Some("web-addresses"), env: ["DEFT_WEB_ADDRESSES"], default: None,
+        project: FromProject::Refused,
     }
     /// What a sandbox reaches over the network: off, allow-list (package registries and the like) or all
     sandbox_network: NetworkMode {

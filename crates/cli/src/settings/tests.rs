@@ -208,6 +208,7 @@ fn a_project_may_not_set_what_decides_over_keys_and_data() {
         ("workspace", "DEFT_WORKSPACE", "workspace = \"local:/\""),
         ("ssh_config", "DEFT_SSH_CONFIG", "ssh_config = \"evil\""),
         ("remote_key", "DEFT_REMOTE_KEY", "remote_key = \"k\""),
+        ("web_addresses", "DEFT_WEB_ADDRESSES", "web_addresses = \"all\""),
         (
             "sandbox_network",
             "DEFT_SANDBOX_NETWORK",
@@ -311,7 +312,7 @@ fn mistakes_in_a_file_are_told_with_file_line_and_remedy() {
             "[llm]\nmodel = \"x\"",
             "1: there is no setting \"llm\"; known are model, condenser_model, judge_model, critic_model, agents_model, api_key, base_url, ca_file, mcp_config, data_dir, max_steps, max_cost, max_tokens, max_time, max_agents, \
              durability, connect_timeout, idle_timeout, total_timeout, model_attempts, terminal_no_change_timeout, executor_linger, \
-             workspace, ssh_config, remote_key, sandbox_network, sandbox_allow, sandbox_write, sandbox_minimum, sandbox_pids, sandbox_memory, sandbox_cpu",
+             workspace, ssh_config, remote_key, web_addresses, sandbox_network, sandbox_allow, sandbox_write, sandbox_minimum, sandbox_pids, sandbox_memory, sandbox_cpu",
         ),
         (
             "\n\nmax_steps = \"5\"",
@@ -464,6 +465,7 @@ fn the_settings_are_shown_as_a_file_with_sources() {
             "# workspace is not set",
             "# ssh_config is not set",
             "# remote_key is not set",
+            "# web_addresses is not set",
             "sandbox_network = \"allow-list\" # default",
             "# sandbox_allow is not set",
             "# sandbox_write is not set",

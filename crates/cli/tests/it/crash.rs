@@ -108,6 +108,7 @@ async fn live(case: &Path, die_at: Option<usize>) {
             root: work.clone(),
             directory: case.join("x"),
             linger: Duration::from_secs(60),
+            web_addresses: None,
             quiet_limit: Duration::from_secs(30),
             sandbox: Some(plan(&work)),
         }),

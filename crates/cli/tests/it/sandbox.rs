@@ -63,15 +63,26 @@ impl Place {
         }
     }
 
-    fn workspace(&self, plan: Plan) -> LocalWorkspace {
+    fn workspace(&self, plan: Option<Plan>) -> LocalWorkspace {
         LocalWorkspace {
             program: env!("CARGO_BIN_EXE_deft").into(),
             root: self.path("work"),
             directory: self.path("state/executors/1"),
             linger: Duration::from_secs(60),
+            web_addresses: None,
             quiet_limit: Duration::from_secs(30),
-            sandbox: Some(plan),
+            sandbox: plan,
         }
+    }
+
+    /// Without a sandbox.
+    pub(crate) async fn open_wide(&self, web_addresses: Option<&'static str>) -> Inside {
+        let workspace = LocalWorkspace {
+            web_addresses,
+            ..self.workspace(None)
+        };
+        let stream = workspace.open().await.unwrap();
+        Inside(Client::connect(stream).await.unwrap())
     }
 
     pub(crate) async fn open(&self, tier: Tier, network: Network) -> Inside {
@@ -94,7 +105,7 @@ impl Place {
     async fn open_with(&self, tier: Tier, policy: Policy) -> Result<Inside, WorkspaceError> {
         let plan = Plan::new(policy, &machine(tier), &self.path("work")).unwrap();
         assert_eq!(plan.tier, tier);
-        let stream = self.workspace(plan).open().await?;
+        let stream = self.workspace(Some(plan)).open().await?;
         Ok(Inside(Client::connect(stream).await.unwrap()))
     }
 }

@@ -133,3 +133,30 @@ async fn n12_the_web_is_read_through_the_allow_list_too() {
         "{got}"
     );
 }
+
+#[tokio::test]
+async fn what_the_web_tools_reach_without_a_sandbox_is_a_setting() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let _ = stream.read(&mut [0; 1024]).await;
+            let answer = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 7\r\nConnection: close\r\n\r\nWELCOME";
+            let _ = stream.write_all(answer.as_bytes()).await;
+        }
+    });
+    for (setting, expected) in [
+        (None, "may not reach"),
+        (Some("public"), "may not reach"),
+        (Some("loopback"), "WELCOME"),
+        (Some("all"), "WELCOME"),
+    ] {
+        let place = Place::new();
+        let inside = place.open_wide(setting).await;
+        let got = inside
+            .web("fetch", "MCPToolAction", json!({"data": {"url": url}}))
+            .await;
+        inside.close().await;
+        assert!(got.contains(expected), "{setting:?}: {got}");
+    }
+}

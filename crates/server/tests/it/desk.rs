@@ -309,15 +309,15 @@ impl Executors {
         Toolbox::standard(context).unwrap()
     }
 
-    fn place_at(&self, mode: &'static str, id: ConversationId, root: &Path) -> Result<Place, String> {
+    fn place_at(&self, mode: &'static str, id: ConversationId, root: &Path) -> Place {
         let mut running = self.running.lock().unwrap();
         let executor = running
             .entry((id, mode))
             .or_insert_with(|| Executor::new(self.toolbox(id, root), root.display().to_string()));
-        Ok(Place {
+        Place {
             workspace: Arc::new(Near(executor.clone())),
             tools: self.toolbox(id, root).specs(),
-        })
+        }
     }
 }
 
@@ -328,7 +328,7 @@ impl Composition for Executors {
     }
 
     fn place(&self, id: ConversationId, root: &Path) -> Result<Place, String> {
-        self.place_at("", id, root)
+        Ok(self.place_at("", id, root))
     }
 
     fn forget(&self, id: ConversationId) -> Result<(), String> {
@@ -337,7 +337,7 @@ impl Composition for Executors {
     }
 
     fn place_to_plan(&self, id: ConversationId, root: &Path) -> Result<Place, String> {
-        self.place_at("plan", id, root)
+        Ok(self.place_at("plan", id, root))
     }
 
     fn tools(&self) -> Vec<String> {

@@ -150,6 +150,7 @@ async fn a_local_workspace_conforms() {
         root: files.clone(),
         directory: place.path().join("executor"),
         linger: Duration::from_secs(30),
+        web_addresses: None,
         quiet_limit: Duration::from_secs(30),
         sandbox: None,
     };
