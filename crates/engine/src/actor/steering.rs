@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::Actor;
 use super::calls::Calls;
-use super::outcome;
+use super::execute;
 use super::work::{Outcome, Work};
 use crate::aside::Snapshot;
 use crate::branch;
@@ -155,7 +155,7 @@ impl Actor {
             if update == Update::Lost {
                 self.executor = None;
             }
-            results.extend(outcome::result_of(&call, update).map(|result| (call.id, result)));
+            results.extend(execute::result_of(&call, update).map(|result| (call.id, result)));
         }
         results
     }
