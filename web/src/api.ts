@@ -27,7 +27,8 @@ const POLICIES = {
   always: { confirmation_policy: { kind: "AlwaysConfirm" }, security_analyzer: { kind: "LLMSecurityAnalyzer" } },
 };
 
-const content = (text: string, images: string[] = []) => ({
+/** A message of the user's. */
+export const content = (text: string, images: string[] = []) => ({
   role: "user",
   content: [{ type: "text", text }, ...(images.length > 0 ? [{ type: "image", image_urls: images }] : [])],
 });

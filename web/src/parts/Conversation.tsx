@@ -4,6 +4,7 @@ import { api } from "../api";
 import { type Desk, DeskContext } from "../desk";
 import { nameOf } from "../name";
 import { noteStatus } from "../notify";
+import { canWait, queue, queueKey, useQueue } from "../queue";
 import { PANELS, showPanel, useScreen } from "../screen";
 import { Stream } from "../stream";
 import { openCalls, type Unsent } from "../view";
@@ -11,6 +12,7 @@ import { t } from "../words";
 import { Composer } from "./Composer";
 import { Confirm } from "./Confirm";
 import { Meters } from "./Meters";
+import { Queue } from "./Queue";
 import { SidebarButton } from "./SidebarButton";
 import { StatusMark, statusWords } from "./StatusMark";
 import { Timeline } from "./Timeline";
@@ -42,6 +44,7 @@ export default function Conversation({ id }: { id: string }) {
 
   const order = useMutation({ mutationFn: (what: "run" | "pause" | "stop") => api[what](id) });
   const isBusy = status === "running";
+  const waiting = useQueue(id, status, (message) => stream.fold.has(message));
 
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
@@ -67,9 +70,17 @@ export default function Conversation({ id }: { id: string }) {
         stream.changed();
       }
     };
+    const wait = async (text: string, images: string[]) => {
+      try {
+        queries.setQueryData(queueKey(id), await queue.add(id, text, images));
+      } catch (error) {
+        complain(error);
+        composer.current(text);
+      }
+    };
     const complain = (error: unknown) => setProblem(error instanceof Error ? error.message : String(error));
-    return { id, stream, send, write: (text) => composer.current(text), rewind: setRewindTo, complain };
-  }, [id, stream]);
+    return { id, stream, send, queue: wait, write: (text) => composer.current(text), rewind: setRewindTo, complain };
+  }, [id, stream, queries]);
   const settle = ({ key, text, images }: Unsent, what: "again" | "discard") => {
     stream.fold.unsent(key, null);
     stream.changed();
@@ -161,7 +172,14 @@ export default function Conversation({ id }: { id: string }) {
           <section className="chat" aria-label={t("What happened")}>
             <Timeline view={view} stream={stream} onSettle={settle} />
             {status === "waiting_for_confirmation" && <Confirm id={id} calls={openCalls(view)} />}
-            <Composer key={id} desk={desk} isBusy={isBusy} onReady={(write) => (composer.current = write)} />
+            {waiting.length > 0 && <Queue id={id} waiting={waiting} />}
+            <Composer
+              key={id}
+              desk={desk}
+              isBusy={isBusy}
+              canWait={canWait(status)}
+              onReady={(write) => (composer.current = write)}
+            />
           </section>
           {panel && (
             <Suspense>

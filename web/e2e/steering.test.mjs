@@ -1,0 +1,64 @@
+// How a run is steered: what is said later, what it may do and use, and what it has to plan first.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { browser, checkAccess, command, open, Server, status } from "./harness.mjs";
+
+const server = new Server();
+before(() => server.start());
+after(async () => {
+  await browser.close();
+  await server.remove();
+});
+
+/** What the user said, in its order. */
+const said = async (id) => {
+  const own = (await server.events(id)).filter((event) => event.kind === "MessageEvent" && event.source === "user");
+  return own.map((event) => event.llm_message.content[0].text);
+};
+
+test("messages that wait are changed, put in order, taken out, and said when the turn ends", async () => {
+  const id = await server.begin((folder) => [
+    command("I wait.", `until [ -e ${folder}/go ]; do sleep 0.1; done`),
+    { text: "First turn." },
+    { text: "Second turn." },
+    { text: "Third turn." },
+  ]);
+  const { page, close } = await open(server, `/c/${id}`);
+  await status(page, "Working");
+  const message = page.getByLabel("Message", { exact: true });
+  const queue = page.getByRole("region", { name: "Messages that wait" });
+  const row = (text) => queue.getByRole("listitem").filter({ hasText: text });
+  for (const text of ["one", "two"]) {
+    await message.fill(text);
+    await page.keyboard.press("Alt+Enter");
+    await row(text).waitFor();
+  }
+  await message.fill("three");
+  await page.getByRole("button", { name: "Queue", exact: true }).click();
+  await row("three").waitFor();
+  await checkAccess(page, "messages that wait");
+
+  await row("two").getByRole("button", { name: "Earlier" }).click();
+  await queue.getByRole("listitem").first().filter({ hasText: "two" }).waitFor();
+  await row("one").getByRole("button", { name: "Take out" }).click();
+  await row("one").waitFor({ state: "detached" });
+  await row("three").getByRole("button", { name: "Edit" }).click();
+  await queue.getByLabel("Other words for this message").fill("four");
+  await queue.getByRole("button", { name: "Save" }).click();
+  await row("four").waitFor();
+  await page.reload();
+  await row("four").waitFor();
+  assert.deepEqual(await said(id), ["Begin."], "nothing is said yet");
+
+  const { body } = await server.ask("GET", `/api/conversations/${id}`);
+  await server.ask("POST", `/api/conversations/${id}/bash/execute_bash_command`, {
+    command: "touch go",
+    cwd: body.workspace.working_dir,
+  });
+  await page.getByText("Third turn.").waitFor();
+  await queue.waitFor({ state: "detached" });
+  await status(page, "Finished");
+  assert.deepEqual(await said(id), ["Begin.", "two", "four"]);
+  await close();
+});
