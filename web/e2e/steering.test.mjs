@@ -1,6 +1,8 @@
 // How a run is steered: what is said later, what it may do and use, and what it has to plan first.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { browser, checkAccess, command, open, Server, status } from "./harness.mjs";
 
@@ -60,5 +62,53 @@ test("messages that wait are changed, put in order, taken out, and said when the
   await queue.waitFor({ state: "detached" });
   await status(page, "Finished");
   assert.deepEqual(await said(id), ["Begin.", "two", "four"]);
+  await close();
+});
+
+test("nothing is changed before the plan is approved, and it runs as the user changed it", async () => {
+  const id = await server.begin((folder) => [
+    { text: "Hello." },
+    {
+      tool_calls: [
+        {
+          name: "planning_file_editor",
+          arguments: { command: "create", path: `${folder}/.agents_tmp/PLAN.md`, file_text: "# Steps\n\nMake **wrong**.\n" },
+        },
+      ],
+    },
+    { text: "Planned." },
+    command("I do it.", "cp .agents_tmp/PLAN.md made"),
+    { text: "Done." },
+  ]);
+  const { page, close } = await open(server, `/c/${id}`);
+  await status(page, "Finished");
+  await page.getByRole("button", { name: "Plan first" }).click();
+  const plan = page.getByRole("region", { name: "The plan" });
+  await plan.getByText("Nothing is planned yet.").waitFor();
+  await page.getByLabel("Message", { exact: true }).fill("Plan it");
+  await page.keyboard.press("Enter");
+  await plan.getByText("wrong").waitFor();
+  await checkAccess(page, "a plan");
+  await plan.getByRole("button", { name: "Edit" }).click();
+  await plan.getByLabel("The plan, changed").fill("Make it right.");
+  await plan.getByRole("button", { name: "Approve and run" }).click();
+  await page.getByText("Done.").waitFor();
+  await status(page, "Finished");
+  await plan.waitFor({ state: "detached" });
+  const { body } = await server.ask("GET", `/api/conversations/${id}`);
+  assert.equal(readFileSync(join(body.workspace.working_dir, "made"), "utf8"), "Make it right.");
+  await close();
+});
+
+test("a conversation can begin with a plan", async () => {
+  const { page, close } = await open(server, "/");
+  await page.getByLabel("Model", { exact: true }).fill("demo");
+  await page.getByLabel("Task").fill("Say hello.");
+  await page.getByLabel("Plan first: change nothing until I approve the plan").check();
+  await page.getByRole("button", { name: "Start", exact: true }).click();
+  await page.waitForURL(/\/c\//);
+  const id = new URL(page.url()).pathname.slice(3);
+  assert.equal((await server.ask("GET", `/api/conversations/${id}/plan`)).body.mode, "plan");
+  await page.getByLabel("You", { exact: true }).filter({ hasText: "Say hello." }).waitFor();
   await close();
 });

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { useEffect, useRef, useState } from "react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 import { commandOf, commands } from "../commands";
 import { completed, wordAt } from "../completion";
 import type { Desk } from "../desk";
@@ -19,6 +19,8 @@ interface Props {
   canWait: boolean;
   /** Hears how a text is put here from elsewhere. */
   onReady: (write: (text: string) => void) => void;
+  /** More buttons. */
+  children?: ReactNode;
 }
 
 interface Choice {
@@ -27,7 +29,7 @@ interface Choice {
 }
 
 /** Where messages are written. Pictures come by button, paste or drop; `@` names files, `/` commands. */
-export function Composer({ desk, isBusy, canWait, onReady }: Props) {
+export function Composer({ desk, isBusy, canWait, onReady, children }: Props) {
   const { id } = desk;
   const [text, setText] = useState(drafts.get(id) ?? "");
   const [caret, setCaret] = useState(0);
@@ -207,6 +209,7 @@ export function Composer({ desk, isBusy, canWait, onReady }: Props) {
       >
         +
       </button>
+      {children}
       {canWait && (
         <button
           type="button"

@@ -4,6 +4,7 @@ import { api } from "../api";
 import { type Desk, DeskContext } from "../desk";
 import { nameOf } from "../name";
 import { noteStatus } from "../notify";
+import { useMode } from "../plan";
 import { canWait, queue, queueKey, useQueue } from "../queue";
 import { PANELS, showPanel, useScreen } from "../screen";
 import { Stream } from "../stream";
@@ -12,6 +13,7 @@ import { t } from "../words";
 import { Composer } from "./Composer";
 import { Confirm } from "./Confirm";
 import { Meters } from "./Meters";
+import { Plan, PlanButton } from "./Plan";
 import { Queue } from "./Queue";
 import { SidebarButton } from "./SidebarButton";
 import { StatusMark, statusWords } from "./StatusMark";
@@ -44,6 +46,8 @@ export default function Conversation({ id }: { id: string }) {
 
   const order = useMutation({ mutationFn: (what: "run" | "pause" | "stop") => api[what](id) });
   const isBusy = status === "running";
+  const mode = useMode(id, status);
+  const isSettled = view.isCurrent && !isBusy;
   const waiting = useQueue(id, status, (message) => stream.fold.has(message));
 
   useEffect(() => {
@@ -148,6 +152,7 @@ export default function Conversation({ id }: { id: string }) {
             {t("A sub-agent’s work.")} <a href={`/c/${info.data.parent_conversation_id}`}>{t("Back to its parent")}</a>
           </p>
         )}
+        {mode === "plan" && isBusy && <p className="banner">{t("It plans: nothing is changed until you approve the plan.")}</p>}
         {link === "lost" && (
           <p className="banner" role="status">
             {t("The connection is lost. Coming back by itself…")}
@@ -172,6 +177,7 @@ export default function Conversation({ id }: { id: string }) {
           <section className="chat" aria-label={t("What happened")}>
             <Timeline view={view} stream={stream} onSettle={settle} />
             {status === "waiting_for_confirmation" && <Confirm id={id} calls={openCalls(view)} />}
+            {mode === "plan" && isSettled && status !== "waiting_for_confirmation" && <Plan id={id} folder={view.folder} />}
             {waiting.length > 0 && <Queue id={id} waiting={waiting} />}
             <Composer
               key={id}
@@ -179,7 +185,9 @@ export default function Conversation({ id }: { id: string }) {
               isBusy={isBusy}
               canWait={canWait(status)}
               onReady={(write) => (composer.current = write)}
-            />
+            >
+              {isSettled && <PlanButton id={id} mode={mode} />}
+            </Composer>
           </section>
           {panel && (
             <Suspense>
