@@ -1,7 +1,7 @@
 // How a run is steered: what is said later, what it may do and use, and what it has to plan first.
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { browser, checkAccess, command, open, Server, status } from "./harness.mjs";
@@ -110,5 +110,90 @@ test("a conversation can begin with a plan", async () => {
   const id = new URL(page.url()).pathname.slice(3);
   assert.equal((await server.ask("GET", `/api/conversations/${id}/plan`)).body.mode, "plan");
   await page.getByLabel("You", { exact: true }).filter({ hasText: "Say hello." }).waitFor();
+  await close();
+});
+
+test("a conversation that stopped at its budget gets more where it stopped", async () => {
+  const id = await server.begin([
+    { text: "Hello.", cost: 0.5 },
+    { repeat: 2, tool_calls: [{ name: "terminal", arguments: { command: "true {{n}}" } }], cost: 1 },
+    { text: "Done." },
+  ]);
+  const { page, close } = await open(server, `/c/${id}`);
+  await status(page, "Finished");
+  const meter = page.getByLabel("Used so far");
+  await meter.getByRole("button", { name: "Set" }).click();
+  const dialog = page.getByRole("dialog", { name: "Budget" });
+  await dialog.getByLabel("At most: Dollars").fill("1.2");
+  await checkAccess(page, "a budget");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await meter.getByRole("button", { name: "$0.50 of $1.20" }).waitFor();
+  await page.getByLabel("Message", { exact: true }).fill("Go on");
+  await page.keyboard.press("Enter");
+  const failure = page.getByRole("article", { name: "Error" });
+  await failure.getByText("MaxBudgetReached").waitFor();
+  await failure.getByLabel("Dollars").fill("3");
+  await checkAccess(page, "a budget that is spent");
+  await failure.getByRole("button", { name: "Add and go on" }).click();
+  await page.getByText("Done.").waitFor();
+  await status(page, "Finished");
+  await meter.getByRole("button", { name: "$2.50 of $4.20" }).waitFor();
+  await close();
+});
+
+test("a command that is allowed by its beginning is not asked about again", async () => {
+  const id = await server.begin([command("One.", "touch one"), command("Two.", "touch one two"), { text: "Done." }], {
+    confirmation_policy: { kind: "AlwaysConfirm" },
+  });
+  const { page, close } = await open(server, `/c/${id}`);
+  const question = page.getByRole("region", { name: "Waiting for your word" });
+  await question.getByText("Allow such commands from now on").click();
+  const rule = question.getByLabel("Those that begin with");
+  assert.equal(await rule.inputValue(), "touch one");
+  await rule.fill("sudo");
+  await question.getByRole("button", { name: "In this project" }).click();
+  await question.getByRole("alert").waitFor();
+  await rule.fill("touch");
+  await checkAccess(page, "a rule");
+  await question.getByRole("button", { name: "In this project" }).click();
+  await page.getByText("Done.").waitFor();
+  const { rules } = (await server.ask("GET", `/api/conversations/${id}/allow_rules`)).body;
+  assert.deepEqual(rules, [{ rule: "touch", scope: "project" }]);
+  await close();
+});
+
+test("what a project would run is shown and decided about", async () => {
+  const folder = mkdtempSync(join(server.data, "project-"));
+  const skill = join(folder, ".agents/skills/count");
+  mkdirSync(skill, { recursive: true });
+  writeFileSync(join(skill, "SKILL.md"), "---\ndescription: x\n---\nThere are !`echo 6 7`.");
+  writeFileSync(`${folder}.json`, JSON.stringify([{ text: "Done." }]));
+  const id = await server.begin([], {
+    agent: {
+      kind: "Agent",
+      llm: { model: `script:${folder}.json` },
+      tools: [{ name: "terminal" }],
+      agent_context: { load_project_skills: true },
+    },
+    workspace: { working_dir: folder },
+  });
+  const { page, close } = await open(server, `/c/${id}`);
+  await status(page, "Finished");
+  const question = page.getByRole("region", { name: "May the project do this?" });
+  await question.getByText(".agents/skills/count/SKILL.md").waitFor();
+  await question.getByText("What is in it").click();
+  await question.getByText("echo 6 7").waitFor();
+  await checkAccess(page, "what a project brings along");
+  const answered = (method) =>
+    page.waitForResponse((answer) => answer.url().endsWith("/trust") && answer.request().method() === method);
+  const decided = answered("POST");
+  await question.getByRole("button", { name: "Allow" }).click();
+  assert.equal((await decided).status(), 200);
+  await question.waitFor({ state: "detached" });
+  const listed = answered("GET");
+  await page.reload();
+  await (await listed).finished();
+  await status(page, "Finished");
+  assert.equal(await question.count(), 0, "it is not asked twice");
   await close();
 });

@@ -10,6 +10,7 @@ import { PANELS, showPanel, useScreen } from "../screen";
 import { Stream } from "../stream";
 import { openCalls, type Unsent } from "../view";
 import { t } from "../words";
+import { BudgetMeter } from "./BudgetMeter";
 import { Composer } from "./Composer";
 import { Confirm } from "./Confirm";
 import { Meters } from "./Meters";
@@ -18,6 +19,7 @@ import { Queue } from "./Queue";
 import { SidebarButton } from "./SidebarButton";
 import { StatusMark, statusWords } from "./StatusMark";
 import { Timeline } from "./Timeline";
+import { Trust } from "./Trust";
 
 const Panel = lazy(() => import("../panels/Panel"));
 const Rewind = lazy(() => import("./Rewind"));
@@ -121,7 +123,7 @@ export default function Conversation({ id }: { id: string }) {
               </span>
             </span>
           </div>
-          <Meters meter={view.meter} />
+          <Meters meter={view.meter}>{view.isCurrent && <BudgetMeter id={id} status={status} meter={view.meter} />}</Meters>
           <div className="row controls">
             {isBusy && (
               <>
@@ -176,6 +178,7 @@ export default function Conversation({ id }: { id: string }) {
         <div className="work">
           <section className="chat" aria-label={t("What happened")}>
             <Timeline view={view} stream={stream} onSettle={settle} />
+            {view.isCurrent && <Trust id={id} status={status} folder={view.folder} />}
             {status === "waiting_for_confirmation" && <Confirm id={id} calls={openCalls(view)} />}
             {mode === "plan" && isSettled && status !== "waiting_for_confirmation" && <Plan id={id} folder={view.folder} />}
             {waiting.length > 0 && <Queue id={id} waiting={waiting} />}
