@@ -1,6 +1,7 @@
 // Conversations: what can be asked of them.
 
 import { ask, askSealed, at, query } from "./ask";
+import { type Mode, plan } from "./plan";
 import type { Conversation, Event, Fields, Offer } from "./wire";
 
 /** What a person says to an action that waits. */
@@ -17,6 +18,8 @@ export interface Start {
   folder: string;
   message: string;
   policy: "never" | "risky" | "always";
+  /** Whether it works at once, or plans first. */
+  mode: Mode;
   apiKey: string;
   baseUrl: string;
 }
@@ -27,7 +30,8 @@ const POLICIES = {
   always: { confirmation_policy: { kind: "AlwaysConfirm" }, security_analyzer: { kind: "LLMSecurityAnalyzer" } },
 };
 
-const content = (text: string, images: string[] = []) => ({
+/** A message of the user's. */
+export const content = (text: string, images: string[] = []) => ({
   role: "user",
   content: [{ type: "text", text }, ...(images.length > 0 ? [{ type: "image", image_urls: images }] : [])],
 });
@@ -65,14 +69,19 @@ export const api = {
       ...(start.baseUrl && { base_url: start.baseUrl }),
       stream: true,
     };
-    return ask<Conversation>("POST", "/api/conversations", {
+    const conversation = await ask<Conversation>("POST", "/api/conversations", {
       agent_settings: { ...settings.agent_settings, llm, tools: tools.map((name) => ({ name })) },
       secrets_encrypted: true,
       workspace: { working_dir: start.folder },
       max_iterations: settings.conversation_settings["max_iterations"],
-      initial_message: content(start.message),
+      ...(start.mode === "act" && { initial_message: content(start.message) }),
       ...POLICIES[start.policy],
     });
+    if (start.mode === "plan") {
+      await plan.setMode(conversation.id, "plan");
+      await api.send(conversation.id, start.message, []);
+    }
+    return conversation;
   },
 
   /** A page of the log. It begins with the event that is named. */

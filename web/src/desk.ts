@@ -8,6 +8,8 @@ export interface Desk {
   stream: Stream;
   /** Sends a message; what goes wrong is shown beside the message. */
   send: (text: string, images: string[]) => Promise<void>;
+  /** Says it when the turn ends. */
+  queue: (text: string, images: string[]) => Promise<void>;
   /** Puts a text where messages are written. */
   write: (text: string) => void;
   /** Opens the dialog that goes back to before a message. */

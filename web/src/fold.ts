@@ -79,6 +79,11 @@ export class Fold {
     if (this.next.draft && this.tree.has(this.next.draft.id)) this.next.draft = null;
   }
 
+  /** Whether the log has an event, as far as it is loaded. */
+  has(id: string): boolean {
+    return this.tree.has(id);
+  }
+
   /** The event before this one: where to stand to say something else in its place. */
   parentOf(id: string): string | null {
     return this.tree.parent(id);

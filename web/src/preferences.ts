@@ -19,6 +19,8 @@ interface Preferences {
   diff: "inline" | "beside";
   notify: boolean;
   sound: boolean;
+  /** What was decided here about things that projects bring along; the server lists them until it loads them again. */
+  decided: string[];
 }
 
 const DEFAULTS: Preferences = {
@@ -33,6 +35,7 @@ const DEFAULTS: Preferences = {
   diff: "inline",
   notify: false,
   sound: false,
+  decided: [],
 };
 
 export const usePreferences = create<Preferences>()(

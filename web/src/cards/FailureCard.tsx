@@ -1,3 +1,6 @@
+import { spentOf, useBudget } from "../budget";
+import { useDesk } from "../desk";
+import { AddBudget } from "../parts/AddBudget";
 import type { Item } from "../view";
 import { t } from "../words";
 import { plain } from "../plain";
@@ -12,6 +15,9 @@ const advice = (): Record<string, string> => ({
   internal: t("This is a fault of the server or its machine. Its log says more."),
 });
 
+/** The code of a run that stopped because nothing is left to use. */
+const SPENT = "MaxBudgetReached";
+
 /** What went wrong, and what to do about it. */
 export function FailureCard({ failure, isLast }: { failure: Item & { type: "failure" }; isLast: boolean }) {
   const { code, text, classification } = failure;
@@ -21,7 +27,8 @@ export function FailureCard({ failure, isLast }: { failure: Item & { type: "fail
         <strong>{code || t("Error")}</strong>
       </p>
       <pre className="output" tabIndex={0}>{plain(text)}</pre>
-      {classification && <p>{advice()[classification.kind]}</p>}
+      {classification && code !== SPENT && <p>{advice()[classification.kind]}</p>}
+      {isLast && code === SPENT && <MoreBudget />}
       {isLast && (
         <div className="row">
           {classification?.user_action === "settings" && (
@@ -32,4 +39,12 @@ export function FailureCard({ failure, isLast }: { failure: Item & { type: "fail
       )}
     </article>
   );
+}
+
+/** More of what the conversation has used up, if it was its own budget. */
+function MoreBudget() {
+  const { id } = useDesk();
+  const budget = useBudget(id, true).data;
+  const spent = budget && spentOf(budget);
+  return spent ? <AddBudget key={spent} id={id} kind={spent} then="go on" /> : null;
 }

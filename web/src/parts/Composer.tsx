@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { useEffect, useRef, useState } from "react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 import { commandOf, commands } from "../commands";
 import { completed, wordAt } from "../completion";
 import type { Desk } from "../desk";
@@ -15,8 +15,12 @@ const MAX_CHOICES = 8;
 interface Props {
   desk: Desk;
   isBusy: boolean;
+  /** Whether a message can wait for the end of the turn. */
+  canWait: boolean;
   /** Hears how a text is put here from elsewhere. */
   onReady: (write: (text: string) => void) => void;
+  /** More buttons. */
+  children?: ReactNode;
 }
 
 interface Choice {
@@ -25,7 +29,7 @@ interface Choice {
 }
 
 /** Where messages are written. Pictures come by button, paste or drop; `@` names files, `/` commands. */
-export function Composer({ desk, isBusy, onReady }: Props) {
+export function Composer({ desk, isBusy, canWait, onReady, children }: Props) {
   const { id } = desk;
   const [text, setText] = useState(drafts.get(id) ?? "");
   const [caret, setCaret] = useState(0);
@@ -79,7 +83,8 @@ export function Composer({ desk, isBusy, onReady }: Props) {
   };
 
   const isEmpty = !text.trim() && pictures.length === 0;
-  const submit = async () => {
+  const submit = async (when: "now" | "later") => {
+    if (isEmpty) return;
     const command = commandOf(text);
     change("");
     if (command) {
@@ -88,14 +93,14 @@ export function Composer({ desk, isBusy, onReady }: Props) {
       return;
     }
     setPictures([]);
-    await desk.send(text.trim(), pictures);
+    await (when === "later" ? desk.queue : desk.send)(text.trim(), pictures);
   };
   return (
     <form
       className="composer"
       onSubmit={(event) => {
         event.preventDefault();
-        if (!isEmpty) void submit();
+        void submit("now");
       }}
       onDragOver={(event) => event.preventDefault()}
       onDrop={(event) => {
@@ -156,7 +161,7 @@ export function Composer({ desk, isBusy, onReady }: Props) {
         aria-activedescendant={offered.length > 0 ? `choice-${chosen}` : undefined}
         rows={Math.min(10, Math.max(2, text.split("\n").length))}
         value={text}
-        placeholder={isBusy ? t("Steer it: read at the next step") : t("Say what comes next. @ names a file, / a command")}
+        placeholder={isBusy ? t("Steer it: read at the next step. Alt+Enter: at the end of the turn") : t("Say what comes next. @ names a file, / a command")}
         onChange={(event) => {
           change(event.target.value);
           setCaret(event.target.selectionStart);
@@ -165,6 +170,11 @@ export function Composer({ desk, isBusy, onReady }: Props) {
         onPaste={(event) => void add(event.clipboardData.files)}
         onKeyDown={(event) => {
           if (event.nativeEvent.isComposing) return;
+          if (event.key === "Enter" && event.altKey && canWait) {
+            event.preventDefault();
+            void submit("later");
+            return;
+          }
           if (offered.length > 0) {
             const step = { ArrowDown: 1, ArrowUp: offered.length - 1 }[event.key];
             if (step) setChosen((chosen + step) % offered.length);
@@ -199,8 +209,19 @@ export function Composer({ desk, isBusy, onReady }: Props) {
       >
         +
       </button>
+      {children}
+      {canWait && (
+        <button
+          type="button"
+          disabled={isEmpty}
+          title={t("Said when this turn ends (Alt+Enter)")}
+          onClick={() => void submit("later")}
+        >
+          {t("Queue")}
+        </button>
+      )}
       <button className="primary" disabled={isEmpty}>
-        {t("Send")}
+        {isBusy ? t("Steer now") : t("Send")}
       </button>
     </form>
   );

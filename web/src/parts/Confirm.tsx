@@ -1,14 +1,16 @@
 import { useMutation } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
+import { allow, ruleFor, type Scope } from "../allow";
 import { type Answer, api } from "../api";
 import { CallDetails } from "../cards/CallDetails";
 import { describe } from "../cards/describe";
 import { editable, edited } from "../edits";
 import type { Call } from "../view";
 import { t } from "../words";
+import { AllowRule } from "./AllowRule";
 import { RiskMark } from "./RiskMark";
 
-type Word = "allow" | "always" | "reject";
+type Word = "allow" | "always" | "reject" | { rule: string; scope: Scope };
 
 /** Actions that wait for a word. */
 export function Confirm({ id, calls }: { id: string; calls: Call[] }) {
@@ -27,6 +29,7 @@ export function Confirm({ id, calls }: { id: string; calls: Call[] }) {
         return { action_id, answer: "edit", arguments: edited(call, text) };
       });
       if (word === "always") await api.setPolicy(id, "never");
+      if (typeof word === "object") await allow.addRule(id, word.rule, word.scope);
       await api.answer(id, answers);
     },
   });
@@ -43,6 +46,8 @@ export function Confirm({ id, calls }: { id: string; calls: Call[] }) {
     addEventListener("keydown", onKey);
     return () => removeEventListener("keydown", onKey);
   }, [mutate]);
+  const only = calls.length === 1 ? calls[0] : undefined;
+  const rule = only ? ruleFor(only) : null;
   const isEdited = Object.keys(edits).length > 0;
   return (
     <section className="confirm" role="region" aria-label={t("Waiting for your word")}>
@@ -73,6 +78,14 @@ export function Confirm({ id, calls }: { id: string; calls: Call[] }) {
           </li>
         ))}
       </ul>
+      {rule && !isEdited && (
+        <AllowRule
+          key={only?.id}
+          offered={rule}
+          isPending={answer.isPending}
+          onAllow={(rule, scope) => mutate({ rule, scope })}
+        />
+      )}
       {answer.isError && (
         <p role="alert" className="problem">
           {answer.error.message}

@@ -4,16 +4,22 @@ import { api } from "../api";
 import { type Desk, DeskContext } from "../desk";
 import { nameOf } from "../name";
 import { noteStatus } from "../notify";
+import { useMode } from "../plan";
+import { canWait, queue, queueKey, useQueue } from "../queue";
 import { PANELS, showPanel, useScreen } from "../screen";
 import { Stream } from "../stream";
 import { openCalls, type Unsent } from "../view";
 import { t } from "../words";
+import { BudgetMeter } from "./BudgetMeter";
 import { Composer } from "./Composer";
 import { Confirm } from "./Confirm";
 import { Meters } from "./Meters";
+import { Plan, PlanButton } from "./Plan";
+import { Queue } from "./Queue";
 import { SidebarButton } from "./SidebarButton";
 import { StatusMark, statusWords } from "./StatusMark";
 import { Timeline } from "./Timeline";
+import { Trust } from "./Trust";
 
 const Panel = lazy(() => import("../panels/Panel"));
 const Rewind = lazy(() => import("./Rewind"));
@@ -42,6 +48,9 @@ export default function Conversation({ id }: { id: string }) {
 
   const order = useMutation({ mutationFn: (what: "run" | "pause" | "stop") => api[what](id) });
   const isBusy = status === "running";
+  const mode = useMode(id, status);
+  const isSettled = view.isCurrent && !isBusy;
+  const waiting = useQueue(id, status, (message) => stream.fold.has(message));
 
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
@@ -67,9 +76,17 @@ export default function Conversation({ id }: { id: string }) {
         stream.changed();
       }
     };
+    const wait = async (text: string, images: string[]) => {
+      try {
+        queries.setQueryData(queueKey(id), await queue.add(id, text, images));
+      } catch (error) {
+        complain(error);
+        composer.current(text);
+      }
+    };
     const complain = (error: unknown) => setProblem(error instanceof Error ? error.message : String(error));
-    return { id, stream, send, write: (text) => composer.current(text), rewind: setRewindTo, complain };
-  }, [id, stream]);
+    return { id, stream, send, queue: wait, write: (text) => composer.current(text), rewind: setRewindTo, complain };
+  }, [id, stream, queries]);
   const settle = ({ key, text, images }: Unsent, what: "again" | "discard") => {
     stream.fold.unsent(key, null);
     stream.changed();
@@ -106,7 +123,7 @@ export default function Conversation({ id }: { id: string }) {
               </span>
             </span>
           </div>
-          <Meters meter={view.meter} />
+          <Meters meter={view.meter}>{view.isCurrent && <BudgetMeter id={id} status={status} meter={view.meter} />}</Meters>
           <div className="row controls">
             {isBusy && (
               <>
@@ -137,6 +154,7 @@ export default function Conversation({ id }: { id: string }) {
             {t("A sub-agent’s work.")} <a href={`/c/${info.data.parent_conversation_id}`}>{t("Back to its parent")}</a>
           </p>
         )}
+        {mode === "plan" && isBusy && <p className="banner">{t("It plans: nothing is changed until you approve the plan.")}</p>}
         {link === "lost" && (
           <p className="banner" role="status">
             {t("The connection is lost. Coming back by itself…")}
@@ -160,8 +178,19 @@ export default function Conversation({ id }: { id: string }) {
         <div className="work">
           <section className="chat" aria-label={t("What happened")}>
             <Timeline view={view} stream={stream} onSettle={settle} />
+            {view.isCurrent && <Trust id={id} status={status} folder={view.folder} />}
             {status === "waiting_for_confirmation" && <Confirm id={id} calls={openCalls(view)} />}
-            <Composer key={id} desk={desk} isBusy={isBusy} onReady={(write) => (composer.current = write)} />
+            {mode === "plan" && isSettled && status !== "waiting_for_confirmation" && <Plan id={id} folder={view.folder} />}
+            {waiting.length > 0 && <Queue id={id} waiting={waiting} />}
+            <Composer
+              key={id}
+              desk={desk}
+              isBusy={isBusy}
+              canWait={canWait(status)}
+              onReady={(write) => (composer.current = write)}
+            >
+              {isSettled && <PlanButton id={id} mode={mode} />}
+            </Composer>
           </section>
           {panel && (
             <Suspense>

@@ -5,6 +5,7 @@ import { Dialog } from "./Dialog";
 const keys = (): [string, string][] => [
   ["Ctrl+K, ⌘K", t("All commands and conversations")],
   ["Enter", t("Send")],
+  ["Alt+Enter", t("Said when this turn ends")],
   ["Shift+Enter", t("A new line")],
   ["@, /", t("Name a file; a command")],
   ["Ctrl+., ⌘.", t("Stop now")],

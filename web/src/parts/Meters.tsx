@@ -1,8 +1,9 @@
+import type { ReactNode } from "react";
 import { dollars, type Meter, short } from "../meter";
 import { t } from "../words";
 
 /** What was spent, always in view. */
-export function Meters({ meter }: { meter: Meter }) {
+export function Meters({ meter, children }: { meter: Meter; children?: ReactNode }) {
   const share = meter.context === null ? null : Math.ceil(meter.context * 100);
   return (
     <dl className="meters" aria-label={t("Used so far")}>
@@ -10,6 +11,7 @@ export function Meters({ meter }: { meter: Meter }) {
         <dt>{t("Cost")}</dt>
         <dd>{dollars(meter)}</dd>
       </div>
+      {children}
       <div title={t("{input} tokens in, {cached} of them from the cache; {output} out", {
           input: meter.input,
           cached: meter.cached,

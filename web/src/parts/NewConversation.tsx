@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, type Start } from "../api";
+import type { Mode } from "../plan";
 import { usePreferences } from "../preferences";
 import { go } from "../route";
 import { Findings } from "../settings/Findings";
@@ -15,11 +16,12 @@ export function NewConversation() {
   const offer = useQuery({ queryKey: ["offer"], queryFn: api.offer, staleTime: Infinity });
   const preferences = usePreferences();
   const [message, setMessage] = useState("");
+  const [mode, setMode] = useState<Mode>("act");
   const start = useMutation({
     mutationFn: async (start: Start | "demo") => {
       if (start !== "demo") return api.start(start);
       const { folder, task } = await api.demo();
-      return api.start({ model: "demo", profile: "", folder, message: task, policy: "never", apiKey: "", baseUrl: "" });
+      return api.start({ model: "demo", profile: "", folder, message: task, policy: "never", mode: "act", apiKey: "", baseUrl: "" });
     },
     onSuccess: (conversation) => {
       void queries.invalidateQueries({ queryKey: ["conversations"] });
@@ -60,7 +62,7 @@ export function NewConversation() {
         <form
           onSubmit={(event) => {
             event.preventDefault();
-            start.mutate({ model, profile, folder, message: message.trim(), policy, apiKey, baseUrl });
+            start.mutate({ model, profile, folder, message: message.trim(), policy, mode, apiKey, baseUrl });
           }}
         >
           <label>
@@ -81,6 +83,14 @@ export function NewConversation() {
             <input required value={folder} onChange={(event) => usePreferences.setState({ folder: event.target.value })} />
           </label>
           <ModelFields offer={offer.data} />
+          <label className="inline">
+            <input
+              type="checkbox"
+              checked={mode === "plan"}
+              onChange={(event) => setMode(event.target.checked ? "plan" : "act")}
+            />
+            {t("Plan first: change nothing until I approve the plan")}
+          </label>
           {(start.isError || offer.isError) && (
             <p role="alert" className="problem">
               {(start.error ?? offer.error)?.message}

@@ -1,0 +1,199 @@
+// How a run is steered: what is said later, what it may do and use, and what it has to plan first.
+
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { browser, checkAccess, command, open, Server, status } from "./harness.mjs";
+
+const server = new Server();
+before(() => server.start());
+after(async () => {
+  await browser.close();
+  await server.remove();
+});
+
+/** What the user said, in its order. */
+const said = async (id) => {
+  const own = (await server.events(id)).filter((event) => event.kind === "MessageEvent" && event.source === "user");
+  return own.map((event) => event.llm_message.content[0].text);
+};
+
+test("messages that wait are changed, put in order, taken out, and said when the turn ends", async () => {
+  const id = await server.begin((folder) => [
+    command("I wait.", `until [ -e ${folder}/go ]; do sleep 0.1; done`),
+    { text: "First turn." },
+    { text: "Second turn." },
+    { text: "Third turn." },
+  ]);
+  const { page, close } = await open(server, `/c/${id}`);
+  await status(page, "Working");
+  const message = page.getByLabel("Message", { exact: true });
+  const queue = page.getByRole("region", { name: "Messages that wait" });
+  const row = (text) => queue.getByRole("listitem").filter({ hasText: text });
+  for (const text of ["one", "two"]) {
+    await message.fill(text);
+    await page.keyboard.press("Alt+Enter");
+    await row(text).waitFor();
+  }
+  await message.fill("three");
+  await page.getByRole("button", { name: "Queue", exact: true }).click();
+  await row("three").waitFor();
+  await checkAccess(page, "messages that wait");
+
+  await row("two").getByRole("button", { name: "Earlier" }).click();
+  await queue.getByRole("listitem").first().filter({ hasText: "two" }).waitFor();
+  await row("one").getByRole("button", { name: "Take out" }).click();
+  await row("one").waitFor({ state: "detached" });
+  await row("three").getByRole("button", { name: "Edit" }).click();
+  await queue.getByLabel("Other words for this message").fill("four");
+  await queue.getByRole("button", { name: "Save" }).click();
+  await row("four").waitFor();
+  await page.reload();
+  await row("four").waitFor();
+  assert.deepEqual(await said(id), ["Begin."], "nothing is said yet");
+
+  const { body } = await server.ask("GET", `/api/conversations/${id}`);
+  await server.ask("POST", `/api/conversations/${id}/bash/execute_bash_command`, {
+    command: "touch go",
+    cwd: body.workspace.working_dir,
+  });
+  await page.getByText("Third turn.").waitFor();
+  await queue.waitFor({ state: "detached" });
+  await status(page, "Finished");
+  assert.deepEqual(await said(id), ["Begin.", "two", "four"]);
+  await close();
+});
+
+test("nothing is changed before the plan is approved, and it runs as the user changed it", async () => {
+  const id = await server.begin((folder) => [
+    { text: "Hello." },
+    {
+      tool_calls: [
+        {
+          name: "planning_file_editor",
+          arguments: { command: "create", path: `${folder}/.agents_tmp/PLAN.md`, file_text: "# Steps\n\nMake **wrong**.\n" },
+        },
+      ],
+    },
+    { text: "Planned." },
+    command("I do it.", "cp .agents_tmp/PLAN.md made"),
+    { text: "Done." },
+  ]);
+  const { page, close } = await open(server, `/c/${id}`);
+  await status(page, "Finished");
+  await page.getByRole("button", { name: "Plan first" }).click();
+  const plan = page.getByRole("region", { name: "The plan" });
+  await plan.getByText("Nothing is planned yet.").waitFor();
+  await page.getByLabel("Message", { exact: true }).fill("Plan it");
+  await page.keyboard.press("Enter");
+  await plan.getByText("wrong").waitFor();
+  await checkAccess(page, "a plan");
+  await plan.getByRole("button", { name: "Edit" }).click();
+  await plan.getByLabel("The plan, changed").fill("Make it right.");
+  await plan.getByRole("button", { name: "Approve and run" }).click();
+  await page.getByText("Done.").waitFor();
+  await status(page, "Finished");
+  await plan.waitFor({ state: "detached" });
+  const { body } = await server.ask("GET", `/api/conversations/${id}`);
+  assert.equal(readFileSync(join(body.workspace.working_dir, "made"), "utf8"), "Make it right.");
+  await close();
+});
+
+test("a conversation can begin with a plan", async () => {
+  const { page, close } = await open(server, "/");
+  await page.getByLabel("Model", { exact: true }).fill("demo");
+  await page.getByLabel("Task").fill("Say hello.");
+  await page.getByLabel("Plan first: change nothing until I approve the plan").check();
+  await page.getByRole("button", { name: "Start", exact: true }).click();
+  await page.waitForURL(/\/c\//);
+  const id = new URL(page.url()).pathname.slice(3);
+  assert.equal((await server.ask("GET", `/api/conversations/${id}/plan`)).body.mode, "plan");
+  await page.getByLabel("You", { exact: true }).filter({ hasText: "Say hello." }).waitFor();
+  await close();
+});
+
+test("a conversation that stopped at its budget gets more where it stopped", async () => {
+  const id = await server.begin([
+    { text: "Hello.", cost: 0.5 },
+    { repeat: 2, tool_calls: [{ name: "terminal", arguments: { command: "true {{n}}" } }], cost: 1 },
+    { text: "Done." },
+  ]);
+  const { page, close } = await open(server, `/c/${id}`);
+  await status(page, "Finished");
+  const meter = page.getByLabel("Used so far");
+  await meter.getByRole("button", { name: "Set" }).click();
+  const dialog = page.getByRole("dialog", { name: "Budget" });
+  await dialog.getByLabel("At most: Dollars").fill("1.2");
+  await checkAccess(page, "a budget");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await meter.getByRole("button", { name: "$0.50 of $1.20" }).waitFor();
+  await page.getByLabel("Message", { exact: true }).fill("Go on");
+  await page.keyboard.press("Enter");
+  const failure = page.getByRole("article", { name: "Error" });
+  await failure.getByText("MaxBudgetReached").waitFor();
+  await failure.getByLabel("Dollars").fill("3");
+  await checkAccess(page, "a budget that is spent");
+  await failure.getByRole("button", { name: "Add and go on" }).click();
+  await page.getByText("Done.").waitFor();
+  await status(page, "Finished");
+  await meter.getByRole("button", { name: "$2.50 of $4.20" }).waitFor();
+  await close();
+});
+
+test("a command that is allowed by its beginning is not asked about again", async () => {
+  const id = await server.begin([command("One.", "touch one"), command("Two.", "touch one two"), { text: "Done." }], {
+    confirmation_policy: { kind: "AlwaysConfirm" },
+  });
+  const { page, close } = await open(server, `/c/${id}`);
+  const question = page.getByRole("region", { name: "Waiting for your word" });
+  await question.getByText("Allow such commands from now on").click();
+  const rule = question.getByLabel("Those that begin with");
+  assert.equal(await rule.inputValue(), "touch one");
+  await rule.fill("sudo");
+  await question.getByRole("button", { name: "In this project" }).click();
+  await question.getByRole("alert").waitFor();
+  await rule.fill("touch");
+  await checkAccess(page, "a rule");
+  await question.getByRole("button", { name: "In this project" }).click();
+  await page.getByText("Done.").waitFor();
+  const { rules } = (await server.ask("GET", `/api/conversations/${id}/allow_rules`)).body;
+  assert.deepEqual(rules, [{ rule: "touch", scope: "project" }]);
+  await close();
+});
+
+test("what a project would run is shown and decided about", async () => {
+  const folder = mkdtempSync(join(server.data, "project-"));
+  const skill = join(folder, ".agents/skills/count");
+  mkdirSync(skill, { recursive: true });
+  writeFileSync(join(skill, "SKILL.md"), "---\ndescription: x\n---\nThere are !`echo 6 7`.");
+  writeFileSync(`${folder}.json`, JSON.stringify([{ text: "Done." }]));
+  const id = await server.begin([], {
+    agent: {
+      kind: "Agent",
+      llm: { model: `script:${folder}.json` },
+      tools: [{ name: "terminal" }],
+      agent_context: { load_project_skills: true },
+    },
+    workspace: { working_dir: folder },
+  });
+  const { page, close } = await open(server, `/c/${id}`);
+  await status(page, "Finished");
+  const question = page.getByRole("region", { name: "May the project do this?" });
+  await question.getByText(".agents/skills/count/SKILL.md").waitFor();
+  await question.getByText("What is in it").click();
+  await question.getByText("echo 6 7").waitFor();
+  await checkAccess(page, "what a project brings along");
+  const answered = (method) =>
+    page.waitForResponse((answer) => answer.url().endsWith("/trust") && answer.request().method() === method);
+  const decided = answered("POST");
+  await question.getByRole("button", { name: "Allow" }).click();
+  assert.equal((await decided).status(), 200);
+  await question.waitFor({ state: "detached" });
+  const listed = answered("GET");
+  await page.reload();
+  await (await listed).finished();
+  await status(page, "Finished");
+  assert.equal(await question.count(), 0, "it is not asked twice");
+  await close();
+});

@@ -1,0 +1,53 @@
+// What a conversation may use. The stream tells what it has used, but not what it may.
+
+import { useQuery } from "@tanstack/react-query";
+import { ask, at } from "./ask";
+import { t } from "./words";
+
+export type Kind = "cost" | "tokens" | "seconds";
+export const KINDS = ["cost", "tokens", "seconds"] as const satisfies readonly Kind[];
+
+/** What is missing is not limited. */
+export type Limits = Partial<Record<Kind | "agents", number | null>>;
+
+export interface Budget {
+  limits: Limits;
+  added: Partial<Record<Kind, number>>;
+  used: { cost: number; tokens: number };
+}
+
+export const kindWords = (): Record<Kind, string> => ({
+  cost: t("Dollars"),
+  tokens: t("Tokens"),
+  seconds: t("Seconds of a run"),
+});
+
+const path = (id: string) => `${at(id)}/budget`;
+
+export const budgets = {
+  get: (id: string) => ask<Budget>("GET", path(id)),
+  set: (id: string, limits: Limits) => ask<Budget>("PUT", path(id), limits),
+  /** Adds, and has the agent go on or not. The name of what is added makes it safe to ask again. */
+  add: (id: string, name: string, kind: Kind, amount: number, run: boolean) =>
+    ask<Budget>("POST", path(id), { id: name, add: { [kind]: amount }, run }),
+};
+
+/** The limit with what was added to it; null: there is none. */
+export function totalOf({ limits, added }: Budget, kind: Kind): number | null {
+  const limit = limits[kind];
+  return limit === null || limit === undefined ? null : limit + (added[kind] ?? 0);
+}
+
+/** What a conversation that stopped at its budget has none left of; null: it was not its own budget. */
+export function spentOf(budget: Budget): Kind | null {
+  const isSpent = (kind: "cost" | "tokens") => budget.used[kind] >= (totalOf(budget, kind) ?? Infinity);
+  if (isSpent("cost")) return "cost";
+  if (isSpent("tokens")) return "tokens";
+  return totalOf(budget, "seconds") === null ? null : "seconds";
+}
+
+export const budgetKey = (id: string) => ["budget", id];
+
+export function useBudget(id: string, isWanted: boolean) {
+  return useQuery({ queryKey: budgetKey(id), queryFn: () => budgets.get(id), enabled: isWanted, retry: false });
+}

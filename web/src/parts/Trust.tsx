@@ -1,0 +1,73 @@
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { allow, type Provided, providedWords } from "../allow";
+import { plain } from "../plain";
+import { usePreferences } from "../preferences";
+import type { Status } from "../wire";
+import { t } from "../words";
+import { workspace } from "../workspace";
+
+/** Decisions that this browser remembers. */
+const MAX_DECIDED = 200;
+
+/** What the project brings along that would run commands, and nobody has decided about. */
+export function Trust({ id, status, folder }: { id: string; status: Status; folder: string }) {
+  const decided = usePreferences((preferences) => preferences.decided);
+  const found = useQuery({
+    queryKey: ["trust", id, status],
+    queryFn: () => allow.undecided(id),
+    placeholderData: (before) => before,
+  });
+  const decide = useMutation({
+    mutationFn: ([what, decision]: [Provided, "allow" | "deny"]) => allow.decide(id, what, decision),
+    onSuccess: (_, [{ fingerprint }]) =>
+      usePreferences.setState(({ decided }) => ({ decided: [...decided, fingerprint].slice(-MAX_DECIDED) })),
+  });
+  const undecided = (found.data ?? []).filter(({ fingerprint }) => !decided.includes(fingerprint));
+  if (undecided.length === 0) return null;
+  return (
+    <section className="confirm" aria-label={t("May the project do this?")}>
+      <h2>{t("This project brings something along that runs commands. May it?")}</h2>
+      <ul tabIndex={0} aria-label={t("Brought along")}>
+        {undecided.map((what) => (
+          <li key={what.fingerprint}>
+            <div className="row">
+              <code>{plain(what.path)}</code> <span className="hint">{providedWords()[what.kind]}</span>
+              <button disabled={decide.isPending} onClick={() => decide.mutate([what, "allow"])}>
+                {t("Allow")}
+              </button>
+              <button disabled={decide.isPending} onClick={() => decide.mutate([what, "deny"])}>
+                {t("Never")}
+              </button>
+            </div>
+            <Text id={id} path={`${folder}/${what.path}`} />
+          </li>
+        ))}
+      </ul>
+      <p className="hint">{t("It counts from when the conversation is loaded again; if the file changes, you are asked again.")}</p>
+      {decide.isError && (
+        <p role="alert" className="problem">
+          {decide.error.message}
+        </p>
+      )}
+    </section>
+  );
+}
+
+/** What stands in a file, for who wants to read it first. */
+function Text({ id, path }: { id: string; path: string }) {
+  const [isOpen, setOpen] = useState(false);
+  const text = useQuery({
+    queryKey: ["files", id, "text", path],
+    queryFn: async () => (await workspace.read(id, path)).text(),
+    enabled: isOpen,
+  });
+  return (
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>{t("What is in it")}</summary>
+      <pre className="output" tabIndex={0}>
+        {text.error?.message ?? plain(text.data ?? "")}
+      </pre>
+    </details>
+  );
+}
