@@ -36,12 +36,17 @@ mod workspace;
 use std::future::Future;
 use std::io;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Context;
 use clap::Parser;
 
 use args::{Cli, Command, Executor};
 use exit::{Exit, UsageError};
+
+/// How long tasks that have said their last word may take to let go of the store when a server ends. Whoever lets go
+/// last closes it, and leaves it in one file.
+const LAST_TASKS: Duration = Duration::from_secs(5);
 
 fn main() -> ExitCode {
     let command = Cli::parse().command;
@@ -94,23 +99,28 @@ fn keep_memory_private() {
 
 /// One thread is enough: what is slow waits for others, or runs in the executor.
 fn wait<T>(command: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
-    wait_in(tokio::runtime::Builder::new_current_thread(), command)
+    // A thread that still waits for standard input must not keep us.
+    wait_in(
+        tokio::runtime::Builder::new_current_thread(),
+        Duration::ZERO,
+        command,
+    )
 }
 
 /// A server has many to answer at once.
 fn wait_on_all_cores<T>(command: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
-    wait_in(tokio::runtime::Builder::new_multi_thread(), command)
+    wait_in(tokio::runtime::Builder::new_multi_thread(), LAST_TASKS, command)
 }
 
 fn wait_in<T>(
     mut runtime: tokio::runtime::Builder,
+    patience: Duration,
     command: impl Future<Output = anyhow::Result<T>>,
 ) -> anyhow::Result<T> {
     let runtime = runtime.enable_all().build();
     let runtime = runtime.context("cannot start the runtime")?;
     let result = runtime.block_on(command);
-    // A thread that still waits for standard input must not keep us.
-    runtime.shutdown_background();
+    runtime.shutdown_timeout(patience);
     result
 }
 

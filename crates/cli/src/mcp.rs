@@ -4,6 +4,7 @@ pub(crate) mod kept;
 mod login;
 pub(crate) mod offer;
 mod start;
+pub(crate) mod trial;
 
 use std::io::Write;
 

@@ -4,6 +4,7 @@ use std::io::{IsTerminal as _, Write as _};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use anyhow::Context;
 use deft_engine::{Mode, Models, SubAgents};
@@ -11,7 +12,7 @@ use deft_llm::{Finding, Found, LOCAL_PATIENCE, Model, discover, usual_places};
 use deft_server::{Composition, Config, Demo, KeyOrigin, Offer, Place, Server};
 use deft_skills::Skill;
 use deft_store::{ConversationRecord, Store};
-use deft_types::{ConversationId, ToolSpec};
+use deft_types::{ConversationId, McpServerStatus, ToolSpec};
 use deft_workspace::WorkspaceName;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
@@ -24,6 +25,7 @@ use crate::client_model;
 use crate::compose;
 use crate::demo;
 use crate::exit::{Exit, UsageError};
+use crate::mcp;
 use crate::models::OLLAMA_HOST;
 use crate::settings::{Settings, Surroundings};
 use crate::skills;
@@ -192,6 +194,19 @@ impl Composition for Parts {
 
     fn skills(&self) -> Vec<Skill> {
         skills::of_user()
+    }
+
+    fn try_mcp<'a>(
+        &'a self,
+        root: &'a Path,
+        servers: &'a Value,
+        limit: Duration,
+    ) -> BoxFuture<'a, Result<Option<McpServerStatus>, String>> {
+        async move {
+            let tried = mcp::trial::one(&self.settings(), root, servers, limit).await;
+            tried.map_err(|error| crate::output::one_sentence(&error))
+        }
+        .boxed()
     }
 
     fn offer(&self) -> Offer {

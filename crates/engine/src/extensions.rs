@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use deft_executor::{GatheredFile, RequestError};
+use deft_executor::{Client, RequestError};
 use deft_skills::{
     AGENT_FOLDERS, AgentDefinition, Files, PROJECT_FOLDERS, Roots, Skills, agent_file_names, without_doubles,
 };
@@ -99,9 +99,7 @@ impl Extensions {
             return Ok(found);
         }
         let client = connected(workspace).await?;
-        let folders = [PROJECT_FOLDERS, AGENT_FOLDERS, &[HOOKS_FILE]].concat();
-        let files = client.gather(&agent_file_names(), &folders, &ENDINGS).await?;
-        let files = Gathered::from(files);
+        let files = Gathered::of_workspace(&client).await?;
         found.workspace.clone_from(&client.hello().workspace);
         found.decisions = Decisions::load(store).await?;
         if let Some(sources) = self
@@ -167,12 +165,17 @@ impl Found {
     }
 }
 
-/// Files that an executor has sent.
-struct Gathered(BTreeMap<String, Option<String>>);
+/// Files of a workspace that add something to agents, as its executor has sent them.
+pub struct Gathered(BTreeMap<String, Option<String>>);
 
-impl From<Vec<GatheredFile>> for Gathered {
-    fn from(files: Vec<GatheredFile>) -> Self {
-        Self(files.into_iter().map(|file| (file.path, file.text)).collect())
+impl Gathered {
+    /// Has them sent.
+    pub async fn of_workspace(client: &Client) -> Result<Self, RequestError> {
+        let folders = [PROJECT_FOLDERS, AGENT_FOLDERS, &[HOOKS_FILE]].concat();
+        let files = client.gather(&agent_file_names(), &folders, &ENDINGS).await?;
+        Ok(Self(
+            files.into_iter().map(|file| (file.path, file.text)).collect(),
+        ))
     }
 }
 

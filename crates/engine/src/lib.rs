@@ -57,7 +57,7 @@ pub use conversation::{
     Conversation, Limits, Memory, OpenError, Outfit, Parts, Progress, Safety, Servers, load,
 };
 pub use critic::Refinement;
-pub use extensions::{Extensions, OfProject};
+pub use extensions::{Extensions, Gathered, OfProject};
 pub use fork::{Fork, ForkError, fork};
 pub use goal::{GOAL, GOAL_ROUNDS, Goal};
 pub use hooks::{BadHooks, Hook, HookConfig, HookEvent, Waits};
@@ -71,5 +71,5 @@ pub use state::{OWN_KEYS, State};
 pub use structured::SchemaError;
 pub use supervision::Supervision;
 pub use task_tool::{SubAgent, SubAgentKind, SubAgents};
-pub use trust::{Decision, Decisions, Provided, ProvidedKind, decide, provided};
+pub use trust::{Decision, Decisions, HOOKS_FILE, Provided, ProvidedKind, decide, provided};
 pub use world::{Point, RealWorld, World};

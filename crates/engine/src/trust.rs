@@ -10,7 +10,7 @@ use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 
 /// Where a project keeps its hooks.
-pub(crate) const HOOKS_FILE: &str = ".openhands/hooks.json";
+pub const HOOKS_FILE: &str = ".openhands/hooks.json";
 /// Where decisions are kept, before the fingerprint.
 const FOLDER: &str = "trust/";
 /// How often a change is tried again when another was faster.

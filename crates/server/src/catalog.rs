@@ -13,6 +13,7 @@ use serde_json::{Map, Value, json};
 use crate::agent::Agent;
 use crate::failure::Failure;
 use crate::info::Snapshot;
+use crate::skills::{UsedSkills, may_use_skills};
 use crate::summary::Summary;
 use crate::vault::Vault;
 
@@ -53,6 +54,7 @@ pub(crate) struct Described {
     pub(crate) title: Option<String>,
     pub(crate) tags: Value,
     pub(crate) summary: Summary,
+    pub(crate) used_skills: UsedSkills,
     pub(crate) persistence_dir: String,
     /// What else is kept of it.
     pub(crate) settings: Value,
@@ -199,8 +201,15 @@ impl Catalog {
             }
             None => self.request_of_the_command_line(&record).await?,
         };
+        let agent = Agent::from_stored(request.get("agent").cloned().unwrap_or_default());
+        let used_skills = if may_use_skills(&agent) {
+            UsedSkills::of(self.store.as_ref(), id).await?
+        } else {
+            UsedSkills::default()
+        };
         Ok(Described {
-            agent: Agent::from_stored(request.get("agent").cloned().unwrap_or_default()),
+            agent,
+            used_skills,
             title: match settings.get(field::TITLE).and_then(Value::as_str) {
                 Some(title) => Some(title.to_owned()),
                 None => record.title.clone(),

@@ -2,16 +2,17 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use deft_engine::{Models, SubAgents};
 use deft_llm::{Delta, Finding, Found, Model, ModelError, ModelProfile, Request};
 use deft_skills::Skill;
 use deft_store::{ConversationRecord, Store};
-use deft_types::{ConversationId, ToolSpec};
+use deft_types::{ConversationId, McpServerStatus, ToolSpec};
 use deft_workspace::{Workspace, WorkspaceName};
-use futures::StreamExt as _;
 use futures::future::BoxFuture;
 use futures::stream::{self, BoxStream};
+use futures::{FutureExt as _, StreamExt as _};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -58,6 +59,18 @@ pub trait Composition: Send + Sync {
     /// The skills that the user keeps for all projects.
     fn skills(&self) -> Vec<Skill> {
         Vec::new()
+    }
+
+    /// Starts an MCP server in `root`, or reaches it elsewhere, and ends it again. `servers` is a map with this one.
+    /// None: it took longer than the limit. The sentence of a failure goes to the client.
+    fn try_mcp<'a>(
+        &'a self,
+        _root: &'a Path,
+        _servers: &'a Value,
+        _limit: Duration,
+    ) -> BoxFuture<'a, Result<Option<McpServerStatus>, String>> {
+        let sentence = "This server cannot try MCP servers".to_owned();
+        std::future::ready(Err(sentence)).boxed()
     }
 
     /// What somebody is offered who begins a conversation in the web app.

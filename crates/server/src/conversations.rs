@@ -43,7 +43,7 @@ use crate::memory::memory;
 use crate::request::StartRequest;
 use crate::resident::{Farewell, Resident, Running};
 use crate::secrets::secrets_of;
-use crate::skills::sources_of;
+use crate::skills::{of_project, sources_of};
 use crate::wanted::Wanted;
 use crate::webhooks::Webhooks;
 
@@ -317,6 +317,8 @@ impl Conversations {
             extensions: Extensions {
                 skills: sources_of(agent, || self.composition.skills()),
                 hooks: hooks_of(&described),
+                // The workspace is read only for those who want something of it: to reach it can take long.
+                project_hooks: of_project(agent),
                 ..Extensions::default()
             },
             supervision: Supervision {
@@ -402,11 +404,8 @@ impl Conversations {
 
 /// The hooks that the client asked for. They were read when it did, so they can be read now.
 fn hooks_of(described: &Described) -> HookConfig {
-    let config = described
-        .request
-        .get("hook_config")
-        .filter(|config| !config.is_null());
-    config
+    described
+        .asked_hooks()
         .and_then(|config| HookConfig::parse(config).ok())
         .unwrap_or_default()
 }

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use crate::catalog::{Described, field};
+use crate::hooks;
 use crate::masking::{Mask, mask, without_nulls};
 use crate::summary::Leaf;
 
@@ -29,6 +30,11 @@ impl Described {
             Some(value) if !value.is_null() => value.clone(),
             _ => otherwise,
         }
+    }
+
+    /// The hooks that the client asked for.
+    pub(crate) fn asked_hooks(&self) -> Option<&Value> {
+        self.request.get("hook_config").filter(|config| !config.is_null())
     }
 
     fn workspace(&self) -> Value {
@@ -76,8 +82,8 @@ impl Described {
             "execution_status": self.record.status,
             "confirmation_policy": self.said("confirmation_policy", json!({"kind": "NeverConfirm"})),
             "security_analyzer": self.said("security_analyzer", Value::Null),
-            "activated_knowledge_skills": [],
-            "invoked_skills": [],
+            "activated_knowledge_skills": self.used_skills.activated,
+            "invoked_skills": self.used_skills.invoked,
             "blocked_actions": {},
             "blocked_messages": {},
             "last_user_message_id": self.summary.last_user_message,
@@ -85,7 +91,7 @@ impl Described {
             "stats": self.summary.full_stats(),
             "secret_registry": self.secret_registry(Mask::Null),
             "agent_state": {},
-            "hook_config": self.said("hook_config", Value::Null),
+            "hook_config": self.asked_hooks().map(hooks::shown),
             "title": self.title,
             "metrics": null,
             "created_at": utc(self.record.created_at),
@@ -118,9 +124,9 @@ impl Described {
             "execution_status": self.record.status,
             "confirmation_policy": self.said("confirmation_policy", json!({"kind": "NeverConfirm"})),
             "security_analyzer": self.said("security_analyzer", Value::Null),
-            "activated_knowledge_skills": [],
+            "activated_knowledge_skills": self.used_skills.activated,
             "activated_path_rules": [],
-            "invoked_skills": [],
+            "invoked_skills": self.used_skills.invoked,
             "blocked_actions": {},
             "blocked_messages": {},
             "last_user_message_id": self.summary.last_user_message,

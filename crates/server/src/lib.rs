@@ -24,6 +24,7 @@ mod failure;
 mod feed;
 mod frames;
 mod gateway;
+mod hooks;
 mod info;
 mod launch;
 mod log;

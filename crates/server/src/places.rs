@@ -53,6 +53,17 @@ pub(crate) struct Site {
     workspace: PathBuf,
 }
 
+impl Site {
+    /// A directory with an executor of its own. Ask first whether it may be used.
+    pub(crate) fn at(path: &Path) -> Self {
+        Self {
+            id: id_of(path),
+            root: path.to_owned(),
+            workspace: path.to_owned(),
+        }
+    }
+}
+
 /// A path without `.` and `..`, which must be absolute.
 pub(crate) fn absolute(path: &str) -> Result<PathBuf, Failure> {
     let path = Path::new(path);

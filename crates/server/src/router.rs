@@ -16,8 +16,8 @@ use crate::failure::Failure;
 use crate::routes::{
     agent_profiles, allow_rules, answers, app, bash, branches, budget, checkpoints, children, confirmation,
     connections, control, conversations, entries, events, extensions, files, gateway, git, goal, history,
-    mcp, meta_profiles, metrics, model, models, plan, profiles, queue, rewind, secrets, server, settings,
-    streams, tools, trajectory, trust, webhooks, workspace_files, workspaces,
+    mcp, meta_profiles, metrics, model, models, plan, profiles, project, queue, rewind, secrets, server,
+    settings, streams, tools, trajectory, trust, webhooks, workspace_files, workspaces,
 };
 use crate::{security, site};
 
@@ -147,6 +147,7 @@ fn table() -> Vec<Route> {
         git::table(),
         bash::table(),
         extensions::table(),
+        project::table(),
         mcp::table(),
         gateway::table(),
         events::table(),
@@ -207,8 +208,10 @@ pub(crate) fn router(app: Arc<App>) -> Router {
 async fn carry_out(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let (begun, method) = (Instant::now(), request.method().clone());
     let path = request.uri().path();
-    let takes_long =
-        path.starts_with("/v1/") || path.ends_with("/execute_bash_command") || path.ends_with("/file/upload");
+    let takes_long = path.starts_with("/v1/")
+        || path.ends_with("/execute_bash_command")
+        || path.ends_with("/file/upload")
+        || path == "/api/mcp/test";
     let limit = if takes_long { LONG_LIMIT } else { REQUEST_LIMIT };
     let answer = async {
         if request.method() == Method::GET {

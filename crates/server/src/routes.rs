@@ -30,6 +30,7 @@ pub(crate) mod models;
 mod patch;
 pub(crate) mod plan;
 pub(crate) mod profiles;
+pub(crate) mod project;
 pub(crate) mod queue;
 pub(crate) mod rewind;
 pub(crate) mod secrets;

@@ -2,9 +2,81 @@
 
 use deft_engine::{OfProject, SkillSources};
 use deft_skills::Skill;
+use deft_store::{Direction, EventFilter, Store, StoreError};
+use deft_types::{ConversationId, EventBody, Observation};
 use serde_json::Value;
 
 use crate::agent::Agent;
+
+/// Events of a kind that are looked through for skills.
+const MAX_LOOKED_AT: usize = 10_000;
+
+/// Skills that came to be used in a conversation, each once, in their order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct UsedSkills {
+    /// By the words of a message.
+    pub(crate) activated: Vec<String>,
+    /// By the agent.
+    pub(crate) invoked: Vec<String>,
+}
+
+impl UsedSkills {
+    /// Looks through a log.
+    pub(crate) async fn of(store: &dyn Store, id: ConversationId) -> Result<Self, StoreError> {
+        let mut used = Self::default();
+        for kind in ["MessageEvent", "ObservationEvent"] {
+            let filter = EventFilter {
+                kind: Some(kind.to_owned()),
+                ..EventFilter::default()
+            };
+            let events = store.find_events(id, filter, Direction::Forward, None, MAX_LOOKED_AT);
+            for (_, event) in events.await? {
+                used.take(event.body);
+            }
+        }
+        Ok(used)
+    }
+
+    fn take(&mut self, body: EventBody) {
+        match body {
+            EventBody::Message(said) => {
+                said.activated_skills
+                    .into_iter()
+                    .for_each(|name| add(&mut self.activated, name));
+            }
+            EventBody::Observation(seen) => {
+                if let Observation::InvokeSkill(read) = seen.observation
+                    && !read.is_error
+                {
+                    add(&mut self.invoked, read.skill_name);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn add(names: &mut Vec<String>, name: String) {
+    if !names.contains(&name) {
+        names.push(name);
+    }
+}
+
+/// Whether an agent may have any: the logs of others need not be looked through.
+pub(crate) fn may_use_skills(agent: &Agent) -> bool {
+    let context = &agent.stored()["agent_context"];
+    let sent = context["skills"].as_array().is_some_and(|sent| !sent.is_empty());
+    sent || context["load_user_skills"] == true || context["load_project_skills"] == true
+}
+
+/// Whether what the workspace adds to agents counts, which then is reached before the first message is stored.
+pub(crate) fn of_project(agent: &Agent) -> OfProject {
+    if agent.stored()["agent_context"]["load_project_skills"] == true {
+        OfProject::Used
+    } else {
+        OfProject::LeftOut
+    }
+}
 
 /// Where an agent's skills come from; none if its client wants none. Those that the client sends count more than the
 /// user's own.
@@ -23,11 +95,7 @@ pub(crate) fn sources_of(agent: &Agent, users_own: impl FnOnce() -> Vec<Skill>) 
     if wants("load_user_skills") {
         others.extend(users_own());
     }
-    let project = if wants("load_project_skills") {
-        OfProject::Used
-    } else {
-        OfProject::LeftOut
-    };
+    let project = of_project(agent);
     if others.is_empty() && project == OfProject::LeftOut {
         return None;
     }

@@ -60,7 +60,8 @@ async fn programs(
     statuses.map_err(anyhow::Error::msg)
 }
 
-async fn addresses(
+/// Reaches servers elsewhere, tells how they are doing, and leaves them.
+pub(super) async fn addresses(
     settings: &Settings,
     servers: Vec<ServerConfig>,
     approvals: &McpApprovals,

@@ -10,6 +10,7 @@ use std::process::{Output, Stdio};
 use serde_json::{Value, json};
 
 use super::commands::{Home, stderr, stdout};
+use super::serve::Served;
 
 #[path = "../../../mcp/tests/it/npm.rs"]
 mod npm;
@@ -111,6 +112,53 @@ fn servers_are_tried_in_the_workspace_and_each_failure_is_told() {
     assert_eq!(statuses[0]["state"]["status"], "ready");
     let none = mcp(&home, &file, &["test", "nobody"]);
     assert!(stderr(&none).contains("no MCP server is called \"nobody\""));
+}
+
+#[test]
+fn a_client_of_the_server_has_one_tried_in_a_sandbox() {
+    let home = Home::new();
+    let served = Served::start(&home, &[("SESSION_API_KEY", "k-one")]);
+    let try_out = |server: Value, seconds: u64| {
+        let body = json!({"name": "wild", "server": server, "timeout": seconds});
+        served.post("/api/mcp/test", "k-one", &body)
+    };
+    let script = home.work().join("unruly.mjs");
+    fs::copy(unruly(), &script).unwrap();
+    let (status, tried) = try_out(
+        json!({"type": "stdio", "command": "node", "args": [script, "child"]}),
+        60,
+    );
+    assert_eq!((status, &tried["ok"]), (200, &json!(true)), "{tried}");
+    assert!(
+        tried["tools"].as_array().unwrap().contains(&json!("say")),
+        "{tried}"
+    );
+    let pids = fs::read_to_string(home.work().join("pids"));
+    assert!(pids.is_ok(), "it runs where the server was started");
+
+    let (_, gone) = try_out(json!({"command": "no-such-program-at-all"}), 60);
+    assert_eq!(
+        (&gone["ok"], &gone["error_kind"]),
+        (&json!(false), &json!("connection")),
+        "{gone}"
+    );
+    let (_, silent) = try_out(json!({"command": "sleep", "args": ["1000"]}), 1);
+    assert_eq!(
+        (&silent["ok"], &silent["error_kind"]),
+        (&json!(false), &json!("timeout")),
+        "{silent}"
+    );
+    let dead = format!("http://127.0.0.1:{}/mcp", npm::free_port());
+    let (_, dead) = try_out(json!({"type": "http", "url": dead}), 60);
+    assert_eq!(
+        (&dead["ok"], &dead["error_kind"]),
+        (&json!(false), &json!("connection")),
+        "{dead}"
+    );
+    assert_eq!(try_out(json!({"command": "node"}), 1000).0, 422);
+    assert_eq!(served.terminate(), Some(0));
+    let kept = fs::read_dir(home.root.path().join(".deft/executors"));
+    assert_eq!(kept.map_or(0, Iterator::count), 0, "nothing is kept of a test");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Stdio};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::commands::{Home, stderr};
 
@@ -117,6 +117,27 @@ fn a_key_is_made_and_shown_once_and_the_server_ends_well() {
             .starts_with("HTTP/1.1 200")
     );
     assert_eq!(again.terminate(), Some(0));
+}
+
+#[test]
+fn a_server_that_ends_well_leaves_its_store_in_one_file() {
+    let home = Home::new();
+    let served = Served::start(&home, &[("SESSION_API_KEY", "k-one")]);
+    let agent = json!({"llm": {"model": "demo"}, "tools": []});
+    let hello = json!({"role": "user", "content": [{"type": "text", "text": "Hello."}]});
+    let body = json!({
+        "agent": agent,
+        "workspace": {"working_dir": home.work()},
+        "initial_message": hello,
+    });
+    for _ in 0..3 {
+        let (status, begun) = served.post("/api/conversations", "k-one", &body);
+        assert_eq!(status, 201, "{begun}");
+    }
+    assert_eq!(served.terminate(), Some(0));
+    let data = home.root.path().join(".deft");
+    assert!(data.join("deft.db").exists());
+    assert!(!data.join("deft.db-wal").exists(), "somebody kept the store open");
 }
 
 #[test]

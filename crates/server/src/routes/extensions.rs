@@ -1,5 +1,5 @@
-//! Skills, plugins, extensions of the web app, hooks, sub-agents and ACP agents: this installation has none, and
-//! answers as one that has none.
+//! Packages of skills, plugins, extensions of the web app, sub-agents and ACP agents: this installation has none,
+//! and answers as one that has none.
 
 use std::future::{Ready, ready};
 
@@ -19,10 +19,8 @@ pub(crate) fn table() -> Vec<Route> {
 }
 
 fn skills() -> Vec<Route> {
-    let sources = json!({"sandbox": 0, "registered_marketplaces": 0, "sdk_base": 0, "org": 0, "project": 0});
     let missing = |Name(name): Name| not_installed("Skill", &name);
     vec![
-        Route::post("/api/skills", fixed(json!({"skills": [], "sources": sources}))),
         Route::get("/api/skills/catalog", Access::Key, fixed(json!({"skills": []}))),
         Route::post(
             "/api/skills/sync",
@@ -105,7 +103,6 @@ fn others() -> Vec<Route> {
         "error": {"code": "ACPSpawnError", "detail": "this server cannot run ACP agents"}});
     let no_editor = json!({"running": false, "enabled": false, "message": "This server has no VS Code"});
     vec![
-        Route::post("/api/hooks", fixed(json!({"hook_config": null}))),
         Route::post("/api/sub-agents", fixed(json!({"agents": []}))),
         Route::post("/api/acp/models", fixed(no_acp)),
         Route::get("/api/vscode/status", Access::Key, fixed(no_editor.clone())),

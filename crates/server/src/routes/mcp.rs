@@ -1,17 +1,30 @@
-//! Tries of MCP servers and logins to them. They are not made here yet, and each answer says so.
+//! Tries of MCP servers. Logins to them are not made here yet, and each answer says so.
+
+use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Json;
+use axum::extract::State;
 use axum::http::StatusCode;
+use deft_types::McpServerState;
 use serde_json::{Value, json};
 
+use crate::app::App;
 use crate::extract::{JsonBody, Name};
 use crate::failure::Failure;
 use crate::request::object;
 use crate::router::{Access, Route};
 use crate::validation::Issue;
 
-const NOT_HERE: &str =
-    "This server cannot try MCP servers yet; conversations connect to them when they begin";
+const NOT_HERE: &str = "This server cannot log in to MCP servers; `deft mcp login` does";
+const NO_CALLS: &str =
+    "This server lists the tools of an MCP server, but calls none to try it; leave `tool_call` out";
+const ADDRESSES: &str = "Only an admin may try addresses: they are reached by the server itself";
+/// What a server is called that has no name.
+const USUAL_NAME: &str = "test-server";
+/// How long a test may take where nobody says, and at most.
+const USUAL_LIMIT: Duration = Duration::from_secs(15);
+const MAX_LIMIT: Duration = Duration::from_secs(120);
 
 pub(crate) fn table() -> Vec<Route> {
     vec![
@@ -29,11 +42,56 @@ fn checked(body: &Value) -> Result<(), Issue> {
         .ok_or_else(|| Issue::missing(&["body", "server"], body))
 }
 
-async fn test(JsonBody(body): JsonBody) -> Result<Json<Value>, Failure> {
+/// Starts a server, asks for its tools, and ends it.
+async fn test(State(app): State<Arc<App>>, JsonBody(body): JsonBody) -> Result<Json<Value>, Failure> {
     checked(&body)?;
+    let name = body["name"].as_str().unwrap_or(USUAL_NAME);
+    let limit = limit_of(&body)?;
+    let server = &body["server"];
+    if !body["tool_call"].is_null() {
+        return Ok(failed(NO_CALLS, "unknown"));
+    }
+    if server.get("url").is_some() && app.for_all().is_err() {
+        return Ok(failed(ADDRESSES, "unknown"));
+    }
+    let composition = &app.conversations.composition;
+    let servers = json!({ name: server });
+    let tried = composition.try_mcp(&app.places.current_dir, &servers, limit);
+    let status = match tried.await {
+        Ok(Some(status)) => status,
+        Ok(None) => {
+            let sentence = format!("It was not ready after {} s", limit.as_secs_f64());
+            return Ok(failed(&sentence, "timeout"));
+        }
+        Err(reason) => return Ok(failed(&reason, "unknown")),
+    };
+    if let McpServerState::Failed { reason } = &status.state {
+        return Ok(failed(reason, "connection"));
+    }
+    let tools: Vec<_> = status.pin.unwrap_or_default().tools.into_keys().collect();
     Ok(Json(
-        json!({"ok": false, "error": NOT_HERE, "error_kind": "unknown"}),
+        json!({"ok": true, "tools": tools, "tool_result": null, "resolved_mcp_servers": null, "oauth_state": null}),
     ))
+}
+
+fn failed(error: &str, kind: &str) -> Json<Value> {
+    Json(json!({"ok": false, "error": error, "error_kind": kind}))
+}
+
+/// How long a test may take.
+fn limit_of(body: &Value) -> Result<Duration, Issue> {
+    let seconds = match &body["timeout"] {
+        Value::Null => return Ok(USUAL_LIMIT),
+        written => written.as_f64().unwrap_or_default(),
+    };
+    if seconds > 0.0 && seconds <= MAX_LIMIT.as_secs_f64() {
+        return Ok(Duration::from_secs_f64(seconds));
+    }
+    let error = format!(
+        "timeout must be a number above 0 and up to {}",
+        MAX_LIMIT.as_secs()
+    );
+    Err(Issue::rule(&["body", "timeout"], &error, &body["timeout"]))
 }
 
 async fn start(JsonBody(body): JsonBody) -> Result<Json<Value>, Failure> {

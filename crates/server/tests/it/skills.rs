@@ -30,6 +30,9 @@ async fn skills_that_a_client_sends_or_asks_for_are_given_to_the_model() {
     desk.say(&talk, "take the boat", true).await;
     assert_eq!(desk.ended(&talk).await["execution_status"], "finished");
 
+    let info = desk.get(&talk.path("")).await;
+    assert_eq!(info["activated_knowledge_skills"], json!(["boats"]));
+    assert_eq!(info["invoked_skills"], json!(["greet"]));
     let events = desk.events(&talk).await;
     let prompt = of_kind(&events, "SystemPromptEvent")[0].to_string();
     for part in ["Run the tests.", "<name>greet</name>", "InvokeSkillTool"] {
@@ -59,7 +62,9 @@ async fn hooks_of_a_client_run_and_are_told() {
     let hook = json!({"type": "command", "command": "echo no >&2; exit 2"});
     request["hook_config"] = json!({"pre_tool_use": [{"matcher": "terminal", "hooks": [hook]}], "stop": []});
     let talk = desk.begin_with(request).await;
-    assert_eq!(desk.run(&talk).await["execution_status"], "finished");
+    let info = desk.run(&talk).await;
+    assert_eq!(info["execution_status"], "finished");
+    assert_eq!(info["hook_config"]["pre_tool_use"][0]["hooks"][0]["timeout"], 60);
     assert!(!desk.work().join("one").exists());
     let events = desk.events(&talk).await;
     let ran = of_kind(&events, "HookExecutionEvent");
@@ -141,4 +146,84 @@ async fn a_project_s_commands_run_once_a_client_has_decided_so() {
         .collect();
     assert!(read[0].contains("were not run"), "{read:?}");
     assert!(read[1].contains("There are 67."), "{read:?}");
+}
+
+#[tokio::test]
+async fn the_skills_and_hooks_of_a_project_are_told() {
+    let desk = Desk::new().await;
+    let model = desk.script("none.yaml", FINISH);
+    let talk = desk.begin_with(desk.start_request(&model)).await;
+    let project = desk.work();
+    let folder = project.join(".agents/skills/greet");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::create_dir_all(project.join(".openhands")).unwrap();
+    std::fs::write(project.join("AGENTS.md"), "Run the tests.").unwrap();
+    std::fs::write(
+        folder.join("SKILL.md"),
+        "---\ndescription: Greets\n---\nSay hello.",
+    )
+    .unwrap();
+    let hooks = json!({"hooks": {"PreToolUse": [{"hooks": [{"command": "true", "timeout": 5}]}]}});
+    std::fs::write(project.join(".openhands/hooks.json"), hooks.to_string()).unwrap();
+
+    let found = desk.post("/api/skills", json!({"project_dir": project})).await;
+    assert_eq!(found["sources"]["project"], 2, "{found}");
+    let skill = |name: &str| {
+        let mut skills = found["skills"].as_array().unwrap().iter();
+        skills.find(|skill| skill["name"] == name).unwrap().clone()
+    };
+    assert_eq!(skill("agents")["type"], "repo");
+    let path = folder.join("SKILL.md");
+    let expected = json!({"name": "greet", "type": "agentskills", "content": "Say hello.", "triggers": [],
+        "source": path, "description": "Greets", "is_agentskills_format": true, "disable_model_invocation": false});
+    assert_eq!(skill("greet"), expected);
+    let without = json!({"project_dir": project, "load_project": false});
+    assert_eq!(desk.post("/api/skills", without).await["skills"], json!([]));
+
+    let told = desk.post("/api/hooks", json!({"project_dir": project})).await;
+    let hook = json!({"type": "command", "name": null, "command": "true", "prompt": null, "system_prompt": null,
+        "tools": [], "timeout": 5, "max_iterations": 3, "async": false});
+    let config = json!({"pre_tool_use": [{"matcher": "*", "hooks": [hook]}], "post_tool_use": [],
+        "user_prompt_submit": [], "session_start": [], "session_end": [], "stop": []});
+    assert_eq!(told, json!({"hook_config": config}));
+    let nowhere = json!({"project_dir": project.join("nowhere")});
+    assert_eq!(
+        desk.post("/api/hooks", nowhere).await,
+        json!({"hook_config": null})
+    );
+    let (status, _) = desk
+        .refusal(Method::POST, "/api/skills", json!({"project_dir": "/etc"}))
+        .await;
+    assert_eq!(status, 403);
+    drop(talk);
+}
+
+#[tokio::test]
+async fn hooks_of_a_project_run_once_somebody_trusts_them() {
+    let mut desk = Desk::new().await;
+    std::fs::create_dir_all(desk.work().join(".openhands")).unwrap();
+    let hooks = json!({"pre_tool_use": [{"hooks": [{"command": "echo no >&2; exit 2"}]}]});
+    std::fs::write(desk.work().join(".openhands/hooks.json"), hooks.to_string()).unwrap();
+    let call =
+        |name: &str| format!("- tool_calls: [{{name: terminal, arguments: {{command: touch {name}}}}}]\n");
+    let model = desk.script("hooks.yaml", &format!("{}{}{FINISH}", call("one"), call("two")));
+    let mut request = desk.start_request(&model);
+    request["agent"]["agent_context"] = json!({"load_project_skills": true});
+    request["max_iterations"] = json!(1);
+    let talk = desk.begin_with(request).await;
+    desk.run(&talk).await;
+    assert!(desk.work().join("one").exists(), "nobody has trusted them yet");
+    let path = talk.path("/trust");
+    let undecided = desk.get(&path).await["undecided"].clone();
+    assert_eq!(undecided[0]["path"], ".openhands/hooks.json");
+    desk.post(
+        &path,
+        json!({"fingerprint": undecided[0]["fingerprint"], "decision": "allow"}),
+    )
+    .await;
+
+    desk.stop().await;
+    desk.start(|_| {}).await;
+    desk.run(&talk).await;
+    assert!(!desk.work().join("two").exists(), "the hook refuses it");
 }

@@ -1,0 +1,126 @@
+//! What a project and the user add to agents: skills and hooks.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use deft_engine::{Gathered, HOOKS_FILE, HookConfig};
+use deft_skills::{Files as _, Kind, Roots, Skill, Skills};
+use serde_json::{Value, json};
+
+use crate::app::App;
+use crate::extract::JsonBody;
+use crate::failure::Failure;
+use crate::hooks;
+use crate::places::{Site, absolute};
+use crate::request::{given, object};
+use crate::router::Route;
+
+pub(crate) fn table() -> Vec<Route> {
+    vec![
+        Route::post("/api/skills", skills),
+        Route::post("/api/hooks", project_hooks),
+    ]
+}
+
+/// The skills of a project and the user's own. A project's count more than the user's of the same name.
+async fn skills(State(app): State<Arc<App>>, JsonBody(body): JsonBody) -> Result<Json<Value>, Failure> {
+    let fields = object(&body)?;
+    let wants = |what: &str| given(fields, what) != Some(&Value::Bool(false));
+    let project = match project_of(&app, &body).await?.filter(|_| wants("load_project")) {
+        Some(project) => project.skills(),
+        None => Skills::default(),
+    };
+    let of_project = project.all().len();
+    let users_own = if wants("load_user") {
+        app.conversations.composition.skills()
+    } else {
+        Vec::new()
+    };
+    let all = project.and(users_own);
+    let shown: Vec<_> = all.all().iter().map(shown).collect();
+    let sources = json!({"sandbox": 0, "registered_marketplaces": 0, "sdk_base": shown.len() - of_project,
+        "org": 0, "project": of_project});
+    Ok(Json(json!({"skills": shown, "sources": sources})))
+}
+
+/// The hooks that a project would like to have run.
+async fn project_hooks(
+    State(app): State<Arc<App>>,
+    JsonBody(body): JsonBody,
+) -> Result<Json<Value>, Failure> {
+    let project = project_of(&app, &body).await?;
+    let config = project.and_then(|project| project.hooks());
+    Ok(Json(json!({ "hook_config": config })))
+}
+
+/// The files of a project that matter to agents.
+struct Project {
+    root: String,
+    files: Gathered,
+}
+
+/// The project that a request names. None: it names none, or there is nothing there.
+async fn project_of(app: &App, body: &Value) -> Result<Option<Project>, Failure> {
+    let Some(directory) = given(object(body)?, "project_dir").and_then(Value::as_str) else {
+        return Ok(None);
+    };
+    let path = absolute(directory)?;
+    let around = app.places.site(app, None, &path, "project_dir").await?;
+    let client = app.places.reach(app, &around).await?;
+    if client.stat(&path.display().to_string()).await.is_err() {
+        return Ok(None);
+    }
+    let client = if around.root == path {
+        client
+    } else {
+        app.places.reach(app, &Site::at(&path)).await?
+    };
+    let files = Gathered::of_workspace(&client).await;
+    let files = files.map_err(|error| Failure::internal("the project cannot be read", &error))?;
+    let root = client.hello().workspace.clone();
+    Ok(Some(Project { root, files }))
+}
+
+impl Project {
+    fn skills(&self) -> Skills {
+        let roots = Roots {
+            workspace: Some(self.root.clone()),
+            ..Roots::default()
+        };
+        Skills::load(&self.files, &roots).0
+    }
+
+    /// As the contract writes them; none if there are none that can be used.
+    fn hooks(&self) -> Option<Value> {
+        let path = Path::new(&self.root).join(HOOKS_FILE);
+        let text = self.files.read(&path.display().to_string()).ok()?;
+        let written: Value = serde_json::from_str(&text).ok()?;
+        match HookConfig::parse(&written) {
+            Ok(_) => Some(hooks::shown(&written)).filter(hooks::has_any),
+            Err(error) => {
+                tracing::warn!(%error, project = self.root, "the hooks of a project cannot be used");
+                None
+            }
+        }
+    }
+}
+
+fn shown(skill: &Skill) -> Value {
+    let kind = match skill.kind {
+        Kind::Agent => "agentskills",
+        Kind::Repo => "repo",
+        Kind::Knowledge | Kind::Task | Kind::PathRule => "knowledge",
+    };
+    json!({
+        "name": skill.name,
+        "type": kind,
+        "content": skill.body,
+        "triggers": skill.triggers,
+        "source": skill.path,
+        "description": skill.description,
+        "is_agentskills_format": skill.kind == Kind::Agent,
+        "disable_model_invocation": skill.disable_model_invocation,
+    })
+}
