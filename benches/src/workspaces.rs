@@ -110,7 +110,8 @@ async fn containers(deft: &Path, engine: &dockerd::Dockerd, files: &Path) -> any
             options: Options::default(),
             linger: Duration::from_secs(60),
             quiet_limit: Duration::from_secs(30),
-            on_pull: None,
+            on_image: None,
+            layers: deft_docker::Layers::default(),
         };
         let client = first(&workspace, &mut times).await?;
         if number == WORKSPACES {

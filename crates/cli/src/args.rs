@@ -1,5 +1,6 @@
 //! What can be typed after `deft`.
 
+mod images;
 mod users;
 
 use std::path::PathBuf;
@@ -7,6 +8,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use deft_workspace::WorkspaceName;
 
+pub(crate) use self::images::Images;
 pub(crate) use self::users::{AuditLog, Keys, NewKey, NewUser, QuotaFlags, Users};
 use crate::settings::{Flags, WebAddresses};
 
@@ -59,6 +61,9 @@ pub(crate) enum Command {
     /// What this project brings along that would run by itself, and whether it may
     #[command(subcommand)]
     Trust(Trust),
+    /// The images that were built for workspaces in containers
+    #[command(subcommand)]
+    Images(Images),
     /// The settings in force, and where each comes from
     Config(Listing),
     /// What this machine offers, and what to do about what it lacks

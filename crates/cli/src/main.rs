@@ -14,6 +14,7 @@ mod doctor;
 mod executor;
 mod exit;
 mod hooks;
+mod images;
 mod list;
 mod log;
 mod mcp;
@@ -71,6 +72,7 @@ fn main() -> ExitCode {
         Command::Mcp(args) => while_read(wait(mcp::mcp(args))),
         Command::Skills(args) => while_read(wait(skills::skills(args))),
         Command::Trust(args) => while_read(wait(trust::trust(args))),
+        Command::Images(args) => while_read(wait(images::images(args))),
         Command::Config(args) => while_read(config::config(&args)),
         Command::Doctor(args) => while_read(wait(doctor::doctor(&args))),
         Command::Executor(Executor::Serve(args)) => executor::serve(args).map(|()| Exit::Finished),

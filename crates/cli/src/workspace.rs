@@ -16,6 +16,7 @@ use deft_workspace::{
     Access, LocalWorkspace, Network, Policy, ResourceLimits, Workspace, WorkspaceError, WorkspaceName,
 };
 
+pub(crate) use self::elsewhere::engine as container_engine;
 pub(crate) use self::reach::{cluster, engine, reach};
 use crate::settings::{NetworkMode, Settings, WebAddresses};
 

@@ -124,6 +124,37 @@ pub enum DockerError {
         /// What was seen.
         reason: String,
     },
+    /// There is no such plugin, or its manifest is wrong. Name another one.
+    #[error("the plugin '{name}' cannot be used: {reason}")]
+    Plugin {
+        /// What was asked for.
+        name: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// This cannot be a package or a program. Write it as its distribution does.
+    #[error("'{0}' is no name of a package or program; write letters, digits and + - . _ : = ~ @ /")]
+    PackageName(String),
+    /// The setup script cannot be read. Look at the path.
+    #[error("the setup script {} cannot be used: {reason}; name a file of this machine", .path.display())]
+    Setup {
+        /// Where it should be.
+        path: PathBuf,
+        /// What was seen.
+        reason: String,
+    },
+    /// What was to be put on an image failed. The log tells why.
+    #[error(
+        "the image with {content} could not be built: {message}; mend what its log tells, and try again: {log}"
+    )]
+    Build {
+        /// What it was to have.
+        content: String,
+        /// What the engine said.
+        message: String,
+        /// The end of the build's log.
+        log: String,
+    },
     /// The directory to work in is not there.
     #[error("the workspace {} does not exist or is not a directory; create it or name another one", .0.display())]
     Missing(PathBuf),

@@ -7,11 +7,10 @@ use serde::Deserialize;
 use crate::api::Ask;
 use crate::engine::Docker;
 use crate::error::DockerError;
+use crate::report::Report;
 
 /// How long a registry may be silent.
 const PULL_SILENCE: Duration = Duration::from_secs(120);
-/// A line of the engine's report that is longer is given up.
-const MAX_LINE_BYTES: usize = 1024 * 1024;
 
 /// What registries say of an image that they do not have, or not for us.
 const UNKNOWN: &[&str] = &[
@@ -75,26 +74,16 @@ impl Docker {
         }
         query.extend(platform.map(|platform| ("platform", platform)));
         let pull = Ask::post("pull an image", "/images/create").query(&query);
-        let mut answer = self.stream(pull).await.map_err(|error| match error {
+        let answer = self.stream(pull).await.map_err(|error| match error {
             DockerError::Refused { message, .. } => failed(message),
             error => error,
         })?;
-        let mut pending = Vec::new();
-        while let Some(piece) = answer.next(PULL_SILENCE).await? {
-            pending.extend_from_slice(&piece);
-            while let Some(end) = pending.iter().position(|&byte| byte == b'\n') {
-                let line: Vec<u8> = pending.drain(..=end).collect();
-                let Ok(line) = serde_json::from_slice::<Line>(&line) else {
-                    continue; // an empty one
-                };
-                if let Some(error) = line.error {
-                    return Err(failed(error));
-                }
-                told(line.progress);
+        let mut report = Report::new(answer);
+        while let Some(line) = report.next::<Line>(PULL_SILENCE).await? {
+            if let Some(error) = line.error {
+                return Err(failed(error));
             }
-            if pending.len() > MAX_LINE_BYTES {
-                return Err(failed("its report cannot be read".to_owned()));
-            }
+            told(line.progress);
         }
         Ok(())
     }

@@ -15,10 +15,10 @@ use tokio::time::Instant;
 
 use crate::api::Ask;
 use crate::attached::Attached;
+use crate::build::{ImageNews, Layers};
 use crate::container::{Delivery, Files, Options};
 use crate::engine::{CONVERSATION, Container, Docker};
 use crate::error::DockerError;
-use crate::image::PullProgress;
 
 /// How long a container may take to end by itself before it is killed.
 const STOP_SECONDS: &str = "5";
@@ -27,8 +27,8 @@ const END_LIMIT: Duration = Duration::from_secs(5);
 const END_PAUSE: Duration = Duration::from_millis(20);
 const OUR_VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Told how far the pull of an image is.
-pub type OnPull = Arc<dyn Fn(PullProgress) + Send + Sync>;
+/// Told while an image is pulled or built.
+pub type OnImage = Arc<dyn Fn(ImageNews) + Send + Sync>;
 
 /// A container with the executor in it. It is made when it is first opened, found again by its labels after a
 /// restart of ours, and stays (ended, when nobody has talked to it for `linger`) until [`DockerWorkspace::remove`].
@@ -46,6 +46,8 @@ pub struct DockerWorkspace {
     pub owner: String,
     /// The image, pulled if it is not here.
     pub image: String,
+    /// What the image is to have beside: it is built if that is not there.
+    pub layers: Layers,
     /// The files to work on.
     pub files: Files,
     /// What it may do and have.
@@ -54,8 +56,8 @@ pub struct DockerWorkspace {
     pub linger: Duration,
     /// How long a command may be silent before the agent is told.
     pub quiet_limit: Duration,
-    /// Told how far the pull of the image is.
-    pub on_pull: Option<OnPull>,
+    /// Told while the image is pulled or built.
+    pub on_image: Option<OnImage>,
 }
 
 /// What a container is told.

@@ -1,6 +1,6 @@
 //! Judges an action by what its tool does.
 
-use deft_types::SecurityRisk::{Medium, Unknown};
+use deft_types::SecurityRisk::{High, Medium, Unknown};
 use deft_types::{Action, ActionEvent, EditorCommand, Extra, text_of};
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use crate::{files, prose, rules};
 
 /// Arguments under these names are commands, whoever the tool is from.
 const COMMAND_NAMES: &[&str] = &["command", "cmd", "script", "shell", "bash", "commands"];
-/// Strings of one call that are looked at.
+/// Strings of one call that are looked at: commands, and others.
 const MAX_STRINGS: usize = 256;
 
 /// Which rules to judge by.
@@ -143,33 +143,55 @@ fn outside(reason: &str) -> Vec<Finding> {
 
 /// What the arguments of a tool from elsewhere say.
 fn arguments(fields: &Extra, workspace: &str) -> Vec<Finding> {
-    let mut strings = Vec::new();
+    let mut strings = Strings::default();
     for (name, value) in fields {
-        collect(name, value, &mut strings);
+        strings.collect(name, value);
     }
     let mut found: Vec<_> = strings
+        .commands
         .iter()
-        .filter(|(name, _)| COMMAND_NAMES.contains(name))
-        .flat_map(|(_, text)| command(text, workspace))
+        .flat_map(|text| command(text, workspace))
         .collect();
-    found.extend(prose::judge(strings.iter().map(|(_, text)| *text)));
-    if strings.len() >= MAX_STRINGS {
+    found.extend(prose::judge(
+        strings.commands.iter().chain(&strings.others).copied(),
+    ));
+    if strings.commands.len() >= MAX_STRINGS {
+        found.push(Finding::rail(
+            High,
+            "too-long",
+            "It has too many commands to judge.",
+        ));
+    }
+    if strings.others.len() >= MAX_STRINGS {
         found.push(Finding::rail(Medium, "too-long", "It is too long to judge."));
     }
     found
 }
 
-/// All strings of a value, each with the name of the field that it stands under.
-fn collect<'v>(name: &'v str, value: &'v Value, strings: &mut Vec<(&'v str, &'v str)>) {
-    if strings.len() >= MAX_STRINGS {
-        return;
-    }
-    match value {
-        Value::String(text) => strings.push((name, text)),
-        Value::Array(values) => values.iter().for_each(|value| collect(name, value, strings)),
-        Value::Object(fields) => fields
-            .iter()
-            .for_each(|(name, value)| collect(name, value, strings)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+/// The strings of a call. Commands have a place of their own, so that others cannot keep them from being seen.
+#[derive(Default)]
+struct Strings<'v> {
+    commands: Vec<&'v str>,
+    others: Vec<&'v str>,
+}
+
+impl<'v> Strings<'v> {
+    /// All strings of a value, which stands in a field of this name.
+    fn collect(&mut self, name: &str, value: &'v Value) {
+        match value {
+            Value::String(text) => {
+                let kind = if COMMAND_NAMES.contains(&name) {
+                    &mut self.commands
+                } else {
+                    &mut self.others
+                };
+                if kind.len() < MAX_STRINGS {
+                    kind.push(text);
+                }
+            }
+            Value::Array(values) => values.iter().for_each(|value| self.collect(name, value)),
+            Value::Object(fields) => fields.iter().for_each(|(name, value)| self.collect(name, value)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
     }
 }

@@ -4,6 +4,7 @@
 //! understand, `word.rs` makes words of arguments, and `inner.rs` finds the commands that commands run.
 
 mod flat;
+mod handed;
 mod inner;
 mod printed;
 mod scan;

@@ -8,6 +8,8 @@ mod conformance;
 mod docker;
 #[path = "../../../../tests/servers/dockerd.rs"]
 mod dockerd;
+#[path = "workspaces/images.rs"]
+mod images;
 #[path = "workspaces/kubernetes.rs"]
 mod kubernetes;
 #[path = "../../../../tests/servers/kubernetes.rs"]

@@ -8,14 +8,28 @@ use serde_json::json;
 use super::{DockerWorkspace, OUR_VERSION};
 use crate::api::Ask;
 use crate::archive::{Archive, Owner, ROOT};
+use crate::build::ImageNews;
 use crate::container::{Delivery, Files, HOME, OURS, PRIVATE, PROGRAM, Spec, WORKSPACE};
 use crate::engine::{CONVERSATION, Container, OWNER, VERSION};
 use crate::error::DockerError;
 
 impl DockerWorkspace {
     pub(super) async fn create(&self) -> Result<Container, DockerError> {
+        let told = |news| {
+            if let Some(on_image) = &self.on_image {
+                on_image(news);
+            }
+        };
+        let platform = self.options.platform.as_deref();
+        let image = if self.layers.is_empty() {
+            self.image.clone() // pulled only if the engine lacks it
+        } else {
+            self.docker
+                .build(&self.image, &self.layers, platform, told)
+                .await?
+        };
         let spec = Spec {
-            image: &self.image,
+            image: &image,
             files: &self.files,
             program: (self.delivery == Delivery::Mount).then_some(&self.program),
             user: self.user()?,
@@ -31,7 +45,6 @@ impl DockerWorkspace {
         let body = spec.body();
         let name = self.name();
         let mut query = vec![("name", name.as_str())];
-        let platform = self.options.platform.as_deref();
         query.extend(platform.map(|platform| ("platform", platform)));
         let create = || {
             let ask = Ask::post("create a container", "/containers/create");
@@ -39,12 +52,8 @@ impl DockerWorkspace {
         };
         let created = match create().await {
             Err(DockerError::Refused { status: 404, .. }) => {
-                let told = |progress| {
-                    if let Some(on_pull) = &self.on_pull {
-                        on_pull(progress);
-                    }
-                };
-                self.docker.pull(&self.image, platform, told).await?;
+                let told = |progress| told(ImageNews::Pull(progress));
+                self.docker.pull(&image, platform, told).await?;
                 create().await
             }
             created => created,

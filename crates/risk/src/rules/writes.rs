@@ -19,8 +19,9 @@ pub(super) fn judge(command: &Simple, workspace: &str) -> Vec<Finding> {
         .filter(|redirect| !redirect.writes)
         .map(|redirect| &redirect.target);
     let place = |word: &Word| {
-        let named = word.text.strip_prefix("of=").unwrap_or(&word.text);
-        place_of(named, word, command, workspace)
+        let joined = ["of=", "--output="];
+        let named = joined.iter().find_map(|option| word.text.strip_prefix(option));
+        place_of(named.unwrap_or(&word.text), word, command, workspace)
     };
     let written = redirected
         .chain(destinations(command))
@@ -83,7 +84,11 @@ fn destinations(command: &Simple) -> Vec<&Word> {
         "curl" => behind(&["-o", "--output"]),
         "wget" => behind(&["-O", "--output-document", "-P"]),
         "tar" | "unzip" => behind(&["-C", "--directory", "-d"]),
-        "git" => behind(&["--output"]),
+        "git" => {
+            let mut found: Vec<&Word> = behind(&["--output"]);
+            found.extend(arguments.iter().filter(|word| word.text.starts_with("--output=")));
+            found
+        }
         _ => Vec::new(),
     }
 }

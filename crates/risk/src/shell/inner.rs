@@ -1,7 +1,7 @@
 //! The commands that commands run: behind `sudo`, in `bash -c`, on the standard input of a shell.
 
 use super::printed::{join, printed};
-use super::{Reader, Simple, Word};
+use super::{Reader, Simple, Word, handed};
 
 /// Words behind options we do not know that are tried as the command.
 const MAX_GUESSES: usize = 6;
@@ -76,6 +76,9 @@ const SCRIPT_OPTIONS: &[(&str, &str)] = &[
     ("env", "-S"),
 ];
 
+/// Programs whose arguments set variables.
+const SETTERS: &[&str] = &["env", "sudo", "doas", "export", "declare", "typeset"];
+
 const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "rbash"];
 
 const LANGUAGES: &[&str] = &[
@@ -134,6 +137,18 @@ impl Reader<'_> {
         for (_, option) in SCRIPT_OPTIONS.iter().filter(|(program, _)| *program == verb) {
             if let Some(script) = behind(arguments, option) {
                 self.read(&script.text);
+            }
+        }
+        for script in handed::in_options(verb, arguments) {
+            self.read(script);
+        }
+        let given = command.assignments.iter();
+        let given = given.map(|(name, value)| (name.as_str(), value.text.as_str()));
+        let words = arguments.iter().filter(|_| SETTERS.contains(&verb));
+        let set = words.filter_map(|word| word.text.split_once('='));
+        for (name, value) in given.chain(set) {
+            if let Some(script) = handed::in_variable(name, value) {
+                self.read(script);
             }
         }
         match verb {

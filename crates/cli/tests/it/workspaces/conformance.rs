@@ -199,7 +199,8 @@ pub(super) fn container(engine: &Dockerd, files: Files) -> DockerWorkspace {
         options: Options::default(),
         linger: Duration::from_secs(60),
         quiet_limit: Duration::from_secs(30),
-        on_pull: None,
+        on_image: None,
+        layers: deft_docker::Layers::default(),
     }
 }
 

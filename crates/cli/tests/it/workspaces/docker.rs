@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
-use deft_docker::{Delivery, Docker, DockerWorkspace, Files, PullProgress};
+use deft_docker::{Delivery, Docker, DockerWorkspace, Files, ImageNews, PullProgress};
 use deft_executor::Client;
 use deft_workspace::Workspace;
 
@@ -31,6 +31,7 @@ async fn a_container_conforms_and_is_kept_within_its_limits() {
     it_is_found_paused_and_stopped(&engine).await;
     a_volume_and_a_copied_program_do_as_well(&engine).await;
     an_image_that_is_not_here_is_pulled(&engine).await;
+    super::images::images_are_built_once_and_pruned(&engine).await;
     each_failure_has_its_own_words(&engine).await;
     a_container_out_of_memory_is_told_once(&engine).await;
     orphans_are_collected_by_age(&engine).await;
@@ -134,7 +135,10 @@ async fn an_image_that_is_not_here_is_pulled(engine: &Dockerd) {
     workspace.image = format!("{}/small", super::registry::serve());
     let told = Arc::new(Mutex::new(Vec::new()));
     let hear = told.clone();
-    workspace.on_pull = Some(Arc::new(move |progress| hear.lock().unwrap().push(progress)));
+    workspace.on_image = Some(Arc::new(move |news| match news {
+        ImageNews::Pull(progress) => hear.lock().unwrap().push(progress),
+        ImageNews::Build(line) => panic!("nothing is built: {line}"),
+    }));
     // There is not even a shell in it, but that the executor does not need.
     let client = open(&workspace).await;
     assert_eq!(client.hello().workspace, "/workspace");
