@@ -194,3 +194,29 @@ test("who looks elsewhere is told when it is done", async () => {
   assert.deepEqual(await page.evaluate(() => window.said), ["Begin. is finished"]);
   await close();
 });
+
+test("the end of a conversation is shown before its stream begins", async () => {
+  const id = await server.begin([{ repeat: 60, tool_calls: [{ name: "think", arguments: { thought: "{{n}}" } }] }, { text: "The end." }]);
+  await server.ended(id);
+  const { page, close } = await open(server, "/");
+  await page.addInitScript(() => {
+    window.WebSocket = class {
+      close() {}
+      send() {}
+    };
+  });
+  await page.goto(`${server.origin}/c/${id}`);
+  await page.getByText("The end.").waitFor();
+  assert.equal(await page.getByText("Loading…").count(), 0);
+  await close();
+});
+
+test("a very long line is the same while it is written and when it is stored", async () => {
+  const text = Array.from({ length: 2_000 }, (_, index) => `word${index}`).join(" ");
+  const id = await server.begin([{ text, chunk_delay_ms: 1 }]);
+  const { page, close } = await open(server, `/c/${id}`);
+  await status(page, "Finished");
+  const shown = page.getByLabel("Agent", { exact: true }).locator(".one-line");
+  assert.ok((await shown.textContent()).trim() === text, "all words, in one line");
+  await close();
+});

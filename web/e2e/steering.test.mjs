@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { browser, checkAccess, command, open, Server, status } from "./harness.mjs";
+import { browser, checkAccess, checkWidth, command, open, Server, status } from "./harness.mjs";
 
 const server = new Server();
 before(() => server.start());
@@ -40,6 +40,10 @@ test("messages that wait are changed, put in order, taken out, and said when the
   await page.getByRole("button", { name: "Queue", exact: true }).click();
   await row("three").waitFor();
   await checkAccess(page, "messages that wait");
+  await page.setViewportSize({ width: 360, height: 640 });
+  await checkWidth(page);
+  await row("two").getByRole("button", { name: "Take out" }).waitFor();
+  await page.setViewportSize({ width: 1280, height: 800 });
 
   await row("two").getByRole("button", { name: "Earlier" }).click();
   await queue.getByRole("listitem").first().filter({ hasText: "two" }).waitFor();

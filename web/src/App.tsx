@@ -1,6 +1,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { lazy, Suspense, useEffect } from "react";
 import { useKey } from "./key";
+import { ConversationPage } from "./parts/ConversationPage";
 import { KeyForm } from "./parts/KeyForm";
 import { NewConversation } from "./parts/NewConversation";
 import { Sidebar } from "./parts/Sidebar";
@@ -8,7 +9,6 @@ import { useRoute } from "./route";
 import { useScreen } from "./screen";
 import { t } from "./words";
 
-const Conversation = lazy(() => import("./parts/Conversation"));
 const Palette = lazy(() => import("./parts/Palette"));
 const Settings = lazy(() => import("./settings/Settings"));
 const Keys = lazy(() => import("./parts/Keys"));
@@ -51,9 +51,7 @@ export function App() {
       </a>
       <Sidebar current={conversation} />
       {isSidebarOpen && <div className="veil" onClick={() => useScreen.setState({ isSidebarOpen: false })} />}
-      <Suspense fallback={<main id="main" className="main" aria-busy="true" />}>
-        {conversation ? <Conversation key={conversation} id={conversation} /> : <NewConversation />}
-      </Suspense>
+      {conversation ? <ConversationPage key={conversation} id={conversation} /> : <NewConversation />}
       <Suspense>
         {dialog === "palette" && <Palette />}
         {dialog === "settings" && <Settings />}

@@ -36,6 +36,14 @@ export const content = (text: string, images: string[] = []) => ({
   content: [{ type: "text", text }, ...(images.length > 0 ? [{ type: "image", image_urls: images }] : [])],
 });
 
+/** A part of the log, with positions. */
+export interface HistoryPage {
+  /** The oldest first. */
+  items: { seq: number; event: Event }[];
+  /** What to ask for to get the page before; null: there is none. */
+  before_seq: number | null;
+}
+
 export interface EventPage {
   /** The newest first. */
   items: Event[];
@@ -84,6 +92,9 @@ export const api = {
     return conversation;
   },
 
+  /** The end of the log, or what stands before a position. */
+  history: (id: string, before: number | null) =>
+    ask<HistoryPage>("GET", `${at(id)}/history${query({ limit: 100, before_seq: before })}`),
   /** A page of the log. It begins with the event that is named. */
   events: (id: string, first: string | null) =>
     ask<EventPage>(

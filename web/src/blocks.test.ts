@@ -9,3 +9,18 @@ test("code is one block, whatever stands in it", () => {
 test("code that is not finished yet stays one block", () => {
   expect(blocks("A\n\n~~~\none\n\ntwo")).toEqual(["A", "~~~\none\n\ntwo"]);
 });
+
+test("a very long line is cut between words, and in the same places when it goes on", () => {
+  const line = "word ".repeat(2_000);
+  const [short, long] = [blocks(line)[0], blocks(`${line}and more`)[0]] as [string[], string[]];
+  expect(short.join("")).toBe(line);
+  expect(short.length).toBe(3);
+  expect(short.every((piece) => piece.length <= 4_001 && piece.endsWith(" "))).toBe(true);
+  expect(long.slice(0, 2)).toEqual(short.slice(0, 2));
+  expect(blocks("x".repeat(9_000))[0]).toHaveLength(3);
+});
+
+test("many lines are one block, however long: a table must not be cut", () => {
+  const table = "| a | b |\n".repeat(1_000).trimEnd();
+  expect(blocks(table)).toEqual([table]);
+});

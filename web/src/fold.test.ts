@@ -147,7 +147,22 @@ test("events of kinds that are not known are passed over", () => {
   expect(texts(fold)).toEqual(["hi"]);
 });
 
-const page = (...events: Event[]) => events.toReversed();
+const page = (from: number, before_seq: number | null, ...events: Event[]) => ({
+  items: events.map((event, index) => ({ seq: from + index, event })),
+  before_seq,
+});
+
+test("the end of the log is shown before the stream begins, and followed from there", () => {
+  const fold = new Fold();
+  const last = says("agent", "end");
+  fold.prepend(page(7, 7, says("user", "go"), last, is("execution_status", "finished")));
+  expect(texts(fold)).toEqual(["go", "end"]);
+  expect(fold.view, "the state is told by the stream").toMatchObject({ isCurrent: false, seq: 9, hasEarlier: true });
+  const state: Frame = { type: "transient", event: is("full_state", { execution_status: "running" }) };
+  fold.apply([{ type: "sync", from_seq: 9, through_seq: 10 }, stored(10, says("user", "more")), state]);
+  expect(texts(fold)).toEqual(["go", "end", "more"]);
+  expect(fold.view).toMatchObject({ isCurrent: true, status: "running", seq: 10 });
+});
 
 test("the end is loaded first, and earlier pages are put before it", () => {
   const fold = new Fold();
@@ -159,10 +174,10 @@ test("the end is loaded first, and earlier pages are put before it", () => {
     answers("c1", { kind: "TerminalObservation", exit_code: 0 }),
     says("agent", "end"),
   ];
-  fold.prepend(page(result, last), "earlier");
+  fold.prepend(page(2, 2, result, last));
   expect(fold.view).toMatchObject({ isCurrent: true, hasEarlier: true, seq: 3 });
-  expect(fold.earlier).toBe("earlier");
-  fold.prepend(page(first, action), null);
+  expect(fold.earlier).toBe(2);
+  fold.prepend(page(0, null, first, action));
   expect(texts(fold)).toEqual(["one", "call", "end"]);
   expect(openCalls(fold.view), "its result came with a later page").toEqual([]);
   expect(fold.view.hasEarlier).toBe(false);
@@ -172,7 +187,7 @@ test("what came by the socket is not taken from a page again", () => {
   const fold = new Fold();
   const live = says("agent", "live");
   fold.apply([{ type: "sync", through_seq: 0 }, stored(1, live)]);
-  fold.prepend(page(says("user", "one"), live), null);
+  fold.prepend(page(0, null, says("user", "one"), live));
   expect(texts(fold)).toEqual(["one", "live"]);
 });
 
@@ -209,9 +224,10 @@ test("a very long conversation does not fill the memory, and what was forgotten 
   events.forEach((event, seq) => fold.apply([stored(seq, event)]));
   expect(fold.view.items.length).toBeLessThan(3_001);
   expect(fold.view.hasEarlier).toBe(true);
-  const first = events.findIndex((event) => event.id === fold.earlier);
-  fold.prepend(page(...events.slice(first - 99, first + 1)), events[first - 100]?.id ?? null);
-  expect(texts(fold).slice(0, 2)).toEqual([`${first - 99}`, `${first - 98}`]);
+  const first = fold.earlier ?? 0;
+  fold.prepend(page(first - 100, first - 100, ...events.slice(first - 100, first)));
+  expect(texts(fold).slice(0, 2)).toEqual([`${first - 100}`, `${first - 99}`]);
+  expect(texts(fold).slice(99, 101), "without a gap").toEqual([`${first - 1}`, `${first}`]);
 });
 
 test("pieces of a reply that come later than the reply are not shown", () => {

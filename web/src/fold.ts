@@ -2,6 +2,7 @@
 // so it cannot contradict the log. Frames that were seen before change nothing. The end of the log is loaded first;
 // earlier pages are folded by themselves and put before it.
 
+import type { HistoryPage } from "./api";
 import { type Change, noteChange, noteEarlier } from "./changes";
 import { meterOf } from "./meter";
 import { withoutAction, withPiece } from "./output";
@@ -33,8 +34,12 @@ export class Fold {
   /** Results whose calls are not loaded yet. */
   private readonly orphans = new Map<string, Result>();
   private readonly changes = new Map<string, Change>();
-  /** With which event the page before begins. */
-  private before: string | null = null;
+  /** Before which position the page before ends. */
+  private before: number | null = null;
+  /** Where items stand in the log. */
+  private readonly seqs = new Map<string, number>();
+  /** Where what is being taken in stands. */
+  private at = 0;
   private through = -1;
   private lastKey = 0;
   /** What the batch under way has changed. */
@@ -48,24 +53,30 @@ export class Fold {
     return this.show();
   }
 
-  /** Where the page before what is loaded begins; null: that is not known. */
-  get earlier(): string | null {
+  /** Before which position earlier pages stand; null: nothing is loaded yet. */
+  get earlier(): number | null {
     return this.before;
   }
 
-  /** Puts a page before what is loaded. Its newest event comes first. */
-  prepend(page: readonly Event[], before: string | null): View {
-    const fresh = page.filter((event) => !isNode(event) || !this.tree.has(event.id)).toReversed();
+  /** Puts a page before what is loaded. Before the stream has begun it is the end of the log, which is followed then. */
+  prepend({ items, before_seq: before }: HistoryPage): View {
+    const fresh = items.filter(({ event }) => !isNode(event) || !this.tree.has(event.id));
     const earlier = new Fold();
-    earlier.apply(fresh.map((event, seq) => ({ type: "durable", seq, event })));
-    this.next = { ...this.view, isCurrent: true, hasEarlier: before !== null };
+    earlier.apply(fresh.map((item) => ({ type: "durable", ...item })));
+    this.next = { ...this.view, hasEarlier: before !== null };
     this.before = before;
-    this.through = -1;
+    if (this.through === PAGES) {
+      this.next.isCurrent = true;
+      this.through = -1;
+    } else if (!this.next.isCurrent) {
+      this.next.seq = Math.max(this.next.seq, earlier.view.seq);
+    }
     this.tree.prepend(earlier.tree);
     this.all = [...earlier.all.map((item) => this.withResult(item)), ...this.all];
     this.areItemsNew = true;
     for (const [call, result] of earlier.orphans) this.orphans.set(call, result);
     for (const [call, action] of earlier.places) this.places.set(call, action);
+    for (const [id, seq] of earlier.seqs) this.seqs.set(id, seq);
     if (noteEarlier(this.changes, earlier.changes)) this.next.changes = [...this.changes.values()];
     if (this.next.tasks.length === 0) this.next.tasks = earlier.view.tasks;
     this.next.briefing ??= earlier.view.briefing;
@@ -115,6 +126,7 @@ export class Fold {
     if (this.all.length <= MAX_ITEMS || !this.isAtEnd) return;
     const gone = this.all.splice(0, this.all.length - KEPT_ITEMS);
     for (const [place, item] of gone.entries()) {
+      this.seqs.delete(item.id);
       if (item.type !== "call") continue;
       this.places.delete(item.event.tool_call_id);
       if (item.result && place >= gone.length - NEAR) this.orphans.set(item.event.tool_call_id, item.result);
@@ -122,7 +134,7 @@ export class Fold {
     const first = this.all[0];
     if (!first) return;
     this.tree.forgetBefore(first.id);
-    this.before = first.id;
+    this.before = this.seqs.get(first.id) ?? this.before;
     this.next.hasEarlier = true;
     this.areItemsNew = true;
   }
@@ -162,10 +174,11 @@ export class Fold {
         break;
       case "durable":
         if (frame.seq <= next.seq) break;
-        next.seq = frame.seq;
+        next.seq = this.at = frame.seq;
         this.event(frame.event);
         break;
       case "transient":
+        this.at = next.seq + 1;
         next.isCurrent ||= this.through < PAGES; // the state is told behind the history, whose end may not be for us
         this.event(frame.event);
         break;
@@ -260,6 +273,7 @@ export class Fold {
 
   private add(item: Item): void {
     this.all.push(item);
+    this.seqs.set(item.id, this.at);
     this.areItemsNew = true;
   }
 

@@ -2,6 +2,7 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./App";
+import { openEarly } from "./opening";
 import { applyTheme, usePreferences } from "./preferences";
 import { loadLanguage, useLanguage } from "./words";
 import "./style/base.css";
@@ -10,6 +11,7 @@ import "./style/timeline.css";
 import "./style/parts.css";
 import "./style/panels.css";
 
+openEarly();
 applyTheme(usePreferences.getState().theme);
 usePreferences.subscribe(({ theme, language }, before) => {
   applyTheme(theme);

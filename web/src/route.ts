@@ -12,6 +12,11 @@ export function go(conversation: string | null): void {
   tell();
 }
 
+const named = (path: string) => /^\/c\/([0-9a-f-]+)$/i.exec(path)?.[1] ?? null;
+
+/** What the address names now. */
+export const shownConversation = () => named(location.pathname);
+
 export function useRoute(): string | null {
   const path = useSyncExternalStore(
     (listener) => {
@@ -20,5 +25,5 @@ export function useRoute(): string | null {
     },
     () => location.pathname,
   );
-  return /^\/c\/([0-9a-f-]+)$/i.exec(path)?.[1] ?? null;
+  return named(path);
 }

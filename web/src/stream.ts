@@ -4,6 +4,7 @@ import { api } from "./api";
 import { Fold } from "./fold";
 import { type View } from "./view";
 import { dropKey, useKey } from "./key";
+import { endOf } from "./opening";
 import type { Frame } from "./wire";
 
 export type Link = "connecting" | "live" | "lost" | "gone";
@@ -27,7 +28,7 @@ export class Stream {
   private isFlushing = false;
   private attempts = 0;
   private isLoaded = false;
-  private isLoading = false;
+  private loading: Promise<void> | null = null;
   private retry = 0;
   private readonly listeners = new Set<() => void>();
   private snapshot: { view: View; link: Link } = { view: this.fold.view, link: this.link };
@@ -54,7 +55,13 @@ export class Stream {
   private open(): void {
     addEventListener("online", this.again);
     document.addEventListener("visibilitychange", this.woken);
-    this.connect();
+    void this.begin();
+  }
+
+  /** The end of the log is shown before the stream begins, which goes on from there. */
+  private async begin(): Promise<void> {
+    if (!this.isLoaded) await this.load();
+    if (this.listeners.size > 0 && !this.socket) this.connect();
   }
 
   private close(): void {
@@ -66,7 +73,7 @@ export class Stream {
 
   /** The network is back: what we have may be dead without knowing it. */
   private readonly again = () => {
-    if (this.link === "gone") return;
+    if (this.link === "gone" || (!this.isLoaded && this.loading)) return;
     this.attempts = 0;
     this.connect();
   };
@@ -79,7 +86,7 @@ export class Stream {
     clearTimeout(this.retry);
     this.drop();
     this.flush();
-    // The first time the history is loaded by pages, from its end; then what came meanwhile.
+    // Where the end of the log could not be loaded, that is tried again when the stream has begun.
     const { seq } = this.fold.view;
     const after = this.isLoaded ? `&after_seq=${seq}` : "";
     const address = new URL(`/sockets/session/${this.id}?tool_output=true${after}`, location.href);
@@ -113,19 +120,20 @@ export class Stream {
   }
 
   /** Loads the page before what is there. */
-  async load(): Promise<void> {
-    if (this.isLoading) return;
-    this.isLoading = true;
+  load(): Promise<void> {
+    this.loading ??= this.loadPage().finally(() => (this.loading = null));
+    return this.loading;
+  }
+
+  private async loadPage(): Promise<void> {
     try {
-      const page = await api.events(this.id, this.fold.earlier);
+      const page = await (this.isLoaded ? api.history(this.id, this.fold.earlier) : endOf(this.id));
       this.flush();
-      this.fold.prepend(page.items, page.next_page_id);
+      this.fold.prepend(page);
       this.isLoaded = true;
       this.changed();
     } catch {
       if (!this.isLoaded) this.socket?.close(); // the next attempt loads it
-    } finally {
-      this.isLoading = false;
     }
   }
 

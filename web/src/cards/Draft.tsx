@@ -1,5 +1,5 @@
 import type { Draft as Reply } from "../view";
-import { GrowingMarkdown } from "../parts/Markdown";
+import { LongMarkdown } from "../parts/Markdown";
 import { t } from "../words";
 
 /** A reply that is being written. */
@@ -8,7 +8,7 @@ export function Draft({ draft }: { draft: Reply }) {
     <article className="message from-agent draft" aria-label={t("Agent is writing")} aria-busy="true">
       {draft.isPartial && <span className="hint">…</span>}
       {draft.text ? (
-        <GrowingMarkdown text={draft.text} />
+        <LongMarkdown text={draft.text} end="growing" />
       ) : (
         <p className="hint">{draft.reasoning ? draft.reasoning.slice(-400) : t("Thinking…")}</p>
       )}

@@ -39,9 +39,10 @@ export default function Conversation({ id }: { id: string }) {
 
   useEffect(() => {
     document.title = `${status === "running" ? "" : `${statusWords()[status]}: `}${title} · Deft`;
+    if (!view.isCurrent) return; // nothing has changed since it was opened
     void queries.invalidateQueries({ queryKey: ["conversations"] });
     void queries.invalidateQueries({ queryKey: ["conversation", id] });
-  }, [id, status, title, queries]);
+  }, [id, status, title, view.isCurrent, queries]);
   useEffect(() => {
     if (view.isCurrent) noteStatus(id, title, status);
   }, [id, title, status, view.isCurrent]);

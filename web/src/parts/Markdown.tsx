@@ -1,4 +1,4 @@
-import { memo, type ReactNode, useRef } from "react";
+import { Fragment, memo, type ReactElement, type ReactNode, useRef } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import rehypeSanitize from "rehype-sanitize";
 import remarkGfm from "remark-gfm";
@@ -21,19 +21,57 @@ const COMPONENTS: Components = {
   pre: ({ children }) => <CodeBlock>{children}</CodeBlock>,
 };
 
+/** Texts longer than this are read block by block: their definitions and lists then end with a block. */
+const LONG = 8_000;
+/** Blocks that are kept as they were read: what was just written need not be read again when it is stored. */
+const MAX_KEPT = 100;
+const kept = new Map<string, ReactElement>();
+
 export const Markdown = memo(function Markdown({ text }: { text: string }) {
-  return (
-    <div className="markdown">
-      <ReactMarkdown remarkPlugins={[remarkGfm]} rehypePlugins={[rehypeSanitize]} components={COMPONENTS}>
-        {text}
-      </ReactMarkdown>
-    </div>
-  );
+  return text.length > LONG ? <LongMarkdown text={text} end="written" /> : <Block text={text} isKept={false} />;
 });
 
-/** A text that grows: the blocks that are complete are not read again. */
-export function GrowingMarkdown({ text }: { text: string }) {
-  return blocks(text).map((block, index) => <Markdown key={index} text={block} />);
+/** A text that grows, or is long: the blocks that are complete are not read again. */
+export function LongMarkdown({ text, end }: { text: string; end: "growing" | "written" }) {
+  const all = blocks(text);
+  const block = (block: string, key: number, isLast: boolean) => (
+    <Block key={key} text={block} isKept={!isLast || end === "written"} />
+  );
+  return all.map((found, index) => {
+    const isLast = index === all.length - 1;
+    if (typeof found === "string") return block(found, index, isLast);
+    return (
+      <div key={index} className="markdown one-line">
+        {found.map((piece, place) => (
+          <Fragment key={place}>
+            {block(piece, place, isLast && place === found.length - 1)}
+            {piece.endsWith(" ") && " "}
+          </Fragment>
+        ))}
+      </div>
+    );
+  });
+}
+
+const Block = memo(function Block({ text, isKept }: { text: string; isKept: boolean }) {
+  return <div className="markdown">{read(text, isKept)}</div>;
+});
+
+function read(text: string, isKept: boolean): ReactElement {
+  const known = kept.get(text);
+  if (known) return known;
+  const element = ReactMarkdown({
+    children: text,
+    remarkPlugins: [remarkGfm],
+    rehypePlugins: [rehypeSanitize],
+    components: COMPONENTS,
+  });
+  if (isKept) {
+    const [oldest] = kept.keys();
+    if (oldest !== undefined && kept.size >= MAX_KEPT) kept.delete(oldest);
+    kept.set(text, element);
+  }
+  return element;
 }
 
 function CodeBlock({ children }: { children: ReactNode }) {

@@ -72,7 +72,7 @@ export function Timeline({ view, stream, onSettle }: { view: View; stream: Strea
           </div>
         ))}
       </div>
-      {!view.isCurrent && <p className="note">{t("Loading…")}</p>}
+      {!view.isCurrent && items.length === 0 && <p className="note">{t("Loading…")}</p>}
       {!isAtEnd && (
         <button className="to-end" onClick={() => rows.scrollToEnd()}>
           {t("To the end")}
