@@ -50,7 +50,7 @@ impl Conversations {
             let this = &app.conversations;
             let mut goal = goal;
             let worked = stop
-                .run_until_cancelled(this.work_towards(&resident, &mut goal))
+                .run_until_cancelled(Box::pin(this.work_towards(&resident, &mut goal)))
                 .await;
             if let Some(Err(error)) = worked {
                 tracing::warn!(conversation = %resident.id, ?error, "a goal cannot be worked towards");
