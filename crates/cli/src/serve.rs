@@ -161,6 +161,30 @@ impl Composition for Parts {
         removed.map_err(|error| crate::output::one_sentence(&error))
     }
 
+    fn remove<'a>(&'a self, id: ConversationId, root: &'a Path) -> BoxFuture<'a, Result<(), String>> {
+        async move {
+            let removed = workspace::unused::remove(&root.display().to_string(), &self.settings(), id).await;
+            removed.map_err(|error| crate::output::one_sentence(&error))
+        }
+        .boxed()
+    }
+
+    fn pause<'a>(&'a self, id: ConversationId, root: &'a Path) -> BoxFuture<'a, Result<(), String>> {
+        async move {
+            let paused = workspace::unused::pause(&root.display().to_string(), &self.settings(), id).await;
+            paused.map_err(|error| crate::output::one_sentence(&error))
+        }
+        .boxed()
+    }
+
+    fn collect_orphans<'a>(&'a self, store: &'a dyn Store) -> BoxFuture<'a, Result<Vec<String>, String>> {
+        async move {
+            let collected = workspace::unused::collect(&self.settings(), store).await;
+            collected.map_err(|error| crate::output::one_sentence(&error))
+        }
+        .boxed()
+    }
+
     fn place_to_plan(&self, id: ConversationId, root: &Path) -> Result<Place, String> {
         let (workspace, tools) = compose::place_in(Mode::Plan, &self.settings(), id, root)
             .map_err(|error| crate::output::one_sentence(&error))?;

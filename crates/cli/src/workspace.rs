@@ -4,6 +4,7 @@ mod elsewhere;
 mod kubernetes;
 mod reach;
 mod remote;
+pub(crate) mod unused;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

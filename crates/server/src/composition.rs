@@ -32,7 +32,24 @@ pub trait Composition: Send + Sync {
 
     /// Removes what was kept for the executor of a conversation that is deleted.
     fn forget(&self, id: ConversationId) -> Result<(), String>;
-    /// The same for an agent that may only plan: nothing but the plan can be changed there.
+
+    /// Removes what was made for the workspace of a conversation that is deleted: a container, a pod, a sandbox. What
+    /// was there before it stays.
+    fn remove<'a>(&'a self, _id: ConversationId, _root: &'a Path) -> BoxFuture<'a, Result<(), String>> {
+        std::future::ready(Ok(())).boxed()
+    }
+
+    /// Lets the workspace of a conversation sleep that nobody uses. It wakes when it is opened.
+    fn pause<'a>(&'a self, _id: ConversationId, _root: &'a Path) -> BoxFuture<'a, Result<(), String>> {
+        std::future::ready(Ok(())).boxed()
+    }
+
+    /// Removes what was made for workspaces of conversations that are not in the store any more; gives their ids.
+    fn collect_orphans<'a>(&'a self, _store: &'a dyn Store) -> BoxFuture<'a, Result<Vec<String>, String>> {
+        std::future::ready(Ok(Vec::new())).boxed()
+    }
+
+    /// Like `place`, for an agent that may only plan: nothing but the plan can be changed there.
     fn place_to_plan(&self, _id: ConversationId, _root: &Path) -> Result<Place, String> {
         Err("This server cannot keep an agent from changing things".to_owned())
     }

@@ -17,7 +17,7 @@ use crate::routes::{
     agent_profiles, allow_rules, answers, app, bash, branches, budget, checkpoints, children, confirmation,
     connections, control, conversations, entries, events, extensions, files, gateway, git, goal, history,
     mcp, meta_profiles, metrics, model, models, plan, profiles, project, queue, rewind, secrets, server,
-    settings, streams, tools, trajectory, trust, webhooks, workspace_files, workspaces,
+    settings, streams, tools, trajectory, trust, users, webhooks, workspace_files, workspaces,
 };
 use crate::{security, site};
 
@@ -155,6 +155,7 @@ fn table() -> Vec<Route> {
         streams::table(),
         app::table(),
         webhooks::table(),
+        users::table(),
         metrics::table(),
         site::table(),
     ]

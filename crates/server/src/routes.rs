@@ -40,6 +40,7 @@ pub(crate) mod streams;
 pub(crate) mod tools;
 pub(crate) mod trajectory;
 pub(crate) mod trust;
+pub(crate) mod users;
 pub(crate) mod webhooks;
 pub(crate) mod workspace_files;
 pub(crate) mod workspaces;

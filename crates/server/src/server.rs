@@ -275,11 +275,20 @@ async fn upkeep(app: Arc<App>, stopping: CancellationToken) {
                 home.app.conversations.recover().await;
             }
         }
+        match users.composition.collect_orphans(users.store.as_ref()).await {
+            Ok(removed) if removed.is_empty() => {}
+            Ok(removed) => tracing::info!(?removed, "workspaces of deleted conversations were removed"),
+            Err(error) => tracing::warn!(%error, "workspaces of deleted conversations cannot be looked for"),
+        }
         let mut looks = tokio::time::interval(app.conversations.sweep_interval().max(SHORTEST_SWEEP));
         loop {
             looks.tick().await;
             for app in users.apps().iter().chain([&app]) {
-                app.conversations.unload_idle().await;
+                for id in app.conversations.unload_idle().await {
+                    if !app.bash.history(Some(id)).is_running() {
+                        app.conversations.pause_workspace(id).await;
+                    }
+                }
             }
         }
     };

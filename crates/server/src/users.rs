@@ -93,6 +93,15 @@ impl Users {
         homes.values().map(|home| Arc::clone(&home.app)).collect()
     }
 
+    /// Has a user's part made anew when it is next needed: from now on they may do something else.
+    pub(crate) async fn renew(&self, id: UserId) {
+        let before = self.homes().remove(&id);
+        if let Some(home) = before {
+            home.app.bash.stop();
+            home.app.conversations.stop().await;
+        }
+    }
+
     /// Forgets them all: they know us, and would never go.
     pub(crate) fn forget(&self) {
         self.homes().clear();

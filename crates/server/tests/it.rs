@@ -41,6 +41,8 @@ mod skills;
 mod sockets;
 #[path = "it/steering.rs"]
 mod steering;
+#[path = "it/user_routes.rs"]
+mod user_routes;
 #[path = "it/users.rs"]
 mod users;
 #[path = "it/webhooks.rs"]

@@ -54,13 +54,17 @@ impl Served {
 
     /// Sends JSON to a path and gives back the status and the JSON of the answer.
     pub(crate) fn post(&self, path: &str, key: &str, body: &Value) -> (u16, Value) {
+        self.send("POST", path, key, body)
+    }
+
+    pub(crate) fn send(&self, method: &str, path: &str, key: &str, body: &Value) -> (u16, Value) {
         let address = self.address();
         let host = address.strip_prefix("http://").unwrap();
         let mut stream = TcpStream::connect(host).unwrap();
         let body = body.to_string();
         write!(
             stream,
-            "POST {path} HTTP/1.1\r\nHost: {host}\r\nX-Session-API-Key: {key}\r\nConnection: close\r\n\
+            "{method} {path} HTTP/1.1\r\nHost: {host}\r\nX-Session-API-Key: {key}\r\nConnection: close\r\n\
              Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
             body.len()
         )

@@ -14,11 +14,15 @@ use crate::resident::Farewell;
 
 /// How long an executor may take to end.
 const END_LIMIT: Duration = Duration::from_secs(5);
+/// How long a container and the like may take to be removed or to fall asleep.
+const PLACE_LIMIT: Duration = Duration::from_secs(30);
 
 impl Conversations {
-    /// Removes a conversation: its log, and the executor with all it started. Its workspace stays.
+    /// Removes a conversation: its log, the executor with all it started, and what was made for it to work in.
+    /// Directories stay.
     pub(crate) async fn delete(&self, id: ConversationId) -> Result<(), Failure> {
         let resident = self.resident(id).await?;
+        let root = self.root(id).await?;
         if let Some(running) = resident.engine.get() {
             let close = running.conversation.close(ExecutorFate::End);
             let _ = tokio::time::timeout(CLOSE_LIMIT, close).await;
@@ -33,6 +37,11 @@ impl Conversations {
         self.webhooks.deleting(id).await?;
         self.catalog.store.delete(id).await?;
         self.catalog.forget(id);
+        // What cannot be removed now is collected by the next server.
+        let removed = tokio::time::timeout(PLACE_LIMIT, self.composition.remove(id, &root)).await;
+        if !matches!(removed, Ok(Ok(()))) {
+            tracing::warn!(conversation = %id, ?removed, "the workspace of a deleted conversation stays");
+        }
         let composition = Arc::clone(&self.composition);
         let forgotten = tokio::task::spawn_blocking(move || composition.forget(id)).await;
         if !matches!(forgotten, Ok(Ok(()))) {
@@ -41,13 +50,27 @@ impl Conversations {
         Ok(())
     }
 
+    /// Lets the workspace of a conversation sleep that was taken out of memory.
+    pub(crate) async fn pause_workspace(&self, id: ConversationId) {
+        let Ok(root) = self.root(id).await else {
+            return; // deleted meanwhile
+        };
+        let paused = tokio::time::timeout(PLACE_LIMIT, self.composition.pause(id, &root)).await;
+        if !matches!(paused, Ok(Ok(()))) {
+            tracing::warn!(conversation = %id, ?paused, "the workspace of an idle conversation stays awake");
+        }
+    }
+
+    /// Where a conversation works, as it is opened.
+    async fn root(&self, id: ConversationId) -> Result<PathBuf, Failure> {
+        let record = self.catalog.store.conversation(id).await?;
+        Ok(PathBuf::from(record.ok_or_else(Failure::not_found)?.workspace))
+    }
+
     /// Ends the executor that a server of before may have left.
     async fn end_executor(&self, id: ConversationId) -> Option<()> {
-        let record = self.catalog.store.conversation(id).await.ok()??;
-        let place = self
-            .composition
-            .place(id, &PathBuf::from(record.workspace))
-            .ok()?;
+        let root = self.root(id).await.ok()?;
+        let place = self.composition.place(id, &root).ok()?;
         let stream = place.workspace.find().await?;
         Client::connect(stream).await.ok()?.shutdown().await;
         Some(())

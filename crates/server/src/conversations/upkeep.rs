@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use deft_engine::ExecutorFate;
 use deft_store::Search;
-use deft_types::Status;
+use deft_types::{ConversationId, Status};
 
 use super::{CLOSE_LIMIT, Conversations};
 use crate::resident::{Farewell, Resident};
@@ -38,8 +38,8 @@ impl Conversations {
         self.idle_limit / 4
     }
 
-    /// Takes those out of memory that nobody has had to do with for long.
-    pub(crate) async fn unload_idle(&self) {
+    /// Takes those out of memory that nobody has had to do with for long. Gives those that had an engine.
+    pub(crate) async fn unload_idle(&self) -> Vec<ConversationId> {
         let mut idle = Vec::new();
         self.residents().retain(|_, resident| {
             // The map's own is the only one: no request and no socket has it.
@@ -51,11 +51,14 @@ impl Conversations {
             }
             !is_idle
         });
+        let mut unloaded = Vec::new();
         for resident in idle {
             if let Some(running) = resident.engine.get() {
                 running.conversation.close(ExecutorFate::Keep).await;
+                unloaded.push(resident.id);
             }
         }
+        unloaded
     }
 
     /// Pauses what runs, says goodbye to all who watch, and leaves the executors alone: the next server finds

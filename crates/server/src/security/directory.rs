@@ -68,12 +68,17 @@ impl Directory {
         };
         let now = SystemTime::now();
         let mut known = self.known();
-        known.users = users.into_iter().map(|user| (user.id, Arc::new(user))).collect();
+        let users = users.into_iter().map(|user| (user.id, Arc::new(user))).collect();
+        let users_before = std::mem::replace(&mut known.users, users);
         let mut before = std::mem::take(&mut known.keys);
         for key in keys {
             let counts = known.users.get(&key.user).is_some_and(|user| !user.disabled);
             if counts && !key.is_expired(now) {
-                let gone = before.remove(&key.id).map(|entry| entry.gone).unwrap_or_default();
+                // What was opened by somebody who might do more or less does not stay open.
+                let role = |users: &HashMap<UserId, Arc<Account>>| users.get(&key.user).map(|user| user.role);
+                let is_same = role(&users_before) == role(&known.users);
+                let kept = if is_same { before.remove(&key.id) } else { None };
+                let gone = kept.map(|entry| entry.gone).unwrap_or_default();
                 known.keys.insert(key.id.clone(), Entry { key, gone });
             }
         }

@@ -13,9 +13,15 @@ const BEYOND: [&str; 4] = ["/api/file/", "/api/git/", "/api/bash/", "/api/mcp/"]
 /// The one that shows a secret as it is.
 const SECRET: &str = "/api/settings/secrets/";
 
+/// Routes for those who may give others everything.
+const ACCOUNTS: [&str; 3] = ["/api/users", "/api/keys", "/api/audit"];
+
 /// What a request needs.
 pub(super) fn needs(request: &Request) -> KeyScope {
     let path = request.uri().path();
+    if ACCOUNTS.iter().any(|start| path.starts_with(start)) {
+        return KeyScope::Secrets; // whoever makes keys can make one for everything
+    }
     let reads = matches!(*request.method(), Method::GET | Method::HEAD);
     if !reads {
         return if LOOKS.contains(&path) {
@@ -58,6 +64,8 @@ mod tests {
         );
         assert_eq!(needs("GET", "/api/settings/secrets/TOKEN"), KeyScope::Secrets);
         assert_eq!(needs("GET", "/api/file/download?path=/x"), KeyScope::Write);
+        assert_eq!(needs("POST", "/api/keys"), KeyScope::Secrets);
+        assert_eq!(needs("GET", "/api/users"), KeyScope::Secrets, "not for viewers");
         for method in ["POST", "PUT", "PATCH", "DELETE"] {
             assert_eq!(needs(method, "/api/conversations/x/run"), KeyScope::Write);
         }

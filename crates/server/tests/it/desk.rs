@@ -54,6 +54,7 @@ impl Desk {
         let executors = Arc::new(Executors {
             private: root.path().join("executors"),
             running: Mutex::default(),
+            fates: Mutex::default(),
         });
         let _ = rustls::crypto::ring::default_provider().install_default(); // another test may have
         let mut desk = Self {
@@ -111,6 +112,13 @@ impl Desk {
     /// The executor of a conversation.
     pub(crate) fn executor(&self, talk: &Talk) -> Executor {
         self.executors.running.lock().unwrap()[&(talk.0.parse().unwrap(), "")].clone()
+    }
+
+    /// What became of the workspace of a conversation.
+    pub(crate) fn fates(&self, talk: &Talk) -> Vec<&'static str> {
+        let fates = self.executors.fates.lock().unwrap();
+        let of_talk = fates.iter().filter(|(_, id)| id.to_string() == talk.0);
+        of_talk.map(|(fate, _)| *fate).collect()
     }
 
     pub(crate) fn script(&self, name: &str, text: &str) -> String {
@@ -297,6 +305,8 @@ pub(crate) struct Executors {
     private: PathBuf,
     /// Those that only plan have one of their own.
     running: Mutex<HashMap<(ConversationId, &'static str), Executor>>,
+    /// What became of workspaces: what was done, and whose it is.
+    pub(crate) fates: Mutex<Vec<(&'static str, ConversationId)>>,
 }
 
 impl Executors {
@@ -334,6 +344,16 @@ impl Composition for Executors {
     fn forget(&self, id: ConversationId) -> Result<(), String> {
         self.running.lock().unwrap().retain(|(of, _), _| *of != id);
         Ok(())
+    }
+
+    fn remove<'a>(&'a self, id: ConversationId, _: &'a Path) -> BoxFuture<'a, Result<(), String>> {
+        self.fates.lock().unwrap().push(("removed", id));
+        async { Ok(()) }.boxed()
+    }
+
+    fn pause<'a>(&'a self, id: ConversationId, _: &'a Path) -> BoxFuture<'a, Result<(), String>> {
+        self.fates.lock().unwrap().push(("paused", id));
+        async { Ok(()) }.boxed()
     }
 
     fn place_to_plan(&self, id: ConversationId, root: &Path) -> Result<Place, String> {

@@ -340,3 +340,22 @@ async fn what_a_client_entrusts_to_the_server_is_not_readable_on_the_disk() {
         assert!(!answers.contains(secret), "{secret} can be read");
     }
 }
+
+#[tokio::test]
+async fn a_workspace_sleeps_while_nobody_uses_it_and_goes_with_its_conversation() {
+    let desk = Desk::with(|config| config.idle_limit = Duration::from_millis(100)).await;
+    let talk = desk.begin(FINISH).await;
+    desk.run(&talk).await;
+    let asleep = async {
+        while desk.fates(&talk).is_empty() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), asleep)
+        .await
+        .expect("it stays awake");
+    assert_eq!(desk.fates(&talk), ["paused"]);
+    let (status, _) = desk.ask(Method::DELETE, &talk.path(""), None).await;
+    assert_eq!(status, 200);
+    assert_eq!(desk.fates(&talk).last(), Some(&"removed"));
+}

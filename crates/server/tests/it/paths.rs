@@ -76,6 +76,13 @@ const ONLY_OURS: &[(&str, &str)] = &[
     ("GET /openapi.json", "the document does not list itself"),
     ("GET /api/webhooks", "what became of webhooks"),
     ("POST /api/webhooks/{}/redeliver", "what became of webhooks"),
+    ("GET /api/users", "several users, for admins"),
+    ("POST /api/users", "several users, for admins"),
+    ("PATCH /api/users/{}", "several users, for admins"),
+    ("GET /api/keys", "several users, for admins"),
+    ("POST /api/keys", "several users, for admins"),
+    ("DELETE /api/keys/{}", "several users, for admins"),
+    ("GET /api/audit", "several users, for admins"),
     (
         "GET /api/conversations/{}/queue",
         "messages that wait for the end of the turn",

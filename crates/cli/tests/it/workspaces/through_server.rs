@@ -1,7 +1,6 @@
 //! Conversations of `deft serve` that work elsewhere than in a directory of its machine.
 
 use std::path::Path;
-use std::time::{Duration, SystemTime};
 
 use deft_docker::Docker;
 use serde_json::{Value, json};
@@ -41,7 +40,7 @@ pub(super) async fn a_conversation_of_the_server_works_in_a_container(engine: &D
     let address = format!("unix://{}", engine.socket().display());
     let served = Served::start(&home, &[("SESSION_API_KEY", KEY), ("DOCKER_HOST", &address)]);
     let typed = json!({"kind": "docker", "image": IMAGE, "dir": files.path(), "pids": 300});
-    works_in(&served, &typed, files.path(), "/workspace");
+    let id = works_in(&served, &typed, files.path(), "/workspace");
 
     let (status, refused) = begin(&served, &json!("docker:x?no=1"));
     assert!(
@@ -55,10 +54,16 @@ pub(super) async fn a_conversation_of_the_server_works_in_a_container(engine: &D
     );
 
     let data_dir = home.root.path().join(".deft").display().to_string();
-    let later = SystemTime::now() + Duration::from_secs(60);
     let docker = Docker::at(engine.socket());
-    let left = docker.collect_orphans(&data_dir, |_| false, Duration::ZERO, later);
-    assert_eq!(left.await.unwrap().len(), 1);
+    assert_eq!(docker.containers(&data_dir).await.unwrap().len(), 1);
+    let path = format!("/api/conversations/{id}");
+    assert_eq!(served.send("DELETE", &path, KEY, &json!({})).0, 200);
+    let left = docker.containers(&data_dir).await.unwrap();
+    assert!(left.is_empty(), "the container goes with its conversation");
+    assert!(
+        files.path().join("made").exists(),
+        "a directory of the user's stays"
+    );
 }
 
 #[test]
