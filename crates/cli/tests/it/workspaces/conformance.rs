@@ -58,6 +58,7 @@ pub(super) async fn conforms(kind: &dyn Kind, files: &Path) {
         );
     }
     assert!(kind.is_alive());
+    super::attacks::none_succeeds(&client, files).await;
 
     // A connection that breaks takes nothing with it.
     let running = begin(&client, "3", "touch begun; sleep 3; echo survived").await;
