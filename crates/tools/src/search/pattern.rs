@@ -8,7 +8,7 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 const MAGIC: [char; 4] = ['*', '?', '[', '{'];
 
 /// Which files of a directory are meant.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct FilePattern {
     set: GlobSet,
     /// Whether a part of it begins with a dot, which asks for hidden files.

@@ -20,11 +20,14 @@ pub(crate) fn walk<V: FnMut(&DirEntry) + Send>(
     visitor: impl Fn() -> V,
 ) {
     let mut builder = WalkBuilder::new(root);
-    if pattern.is_some_and(|pattern| pattern.asks_for_hidden) {
-        builder.hidden(false);
-        if pattern.is_some_and(|pattern| !pattern.asks_for_git) {
-            builder.filter_entry(|entry| entry.file_name() != ".git");
-        }
+    if let Some(pattern) = pattern {
+        builder.hidden(!pattern.asks_for_hidden);
+        let (pattern, root) = (pattern.clone(), root.to_owned());
+        // What is dropped here is not handed from thread to thread.
+        builder.filter_entry(move |entry| match entry.file_type() {
+            Some(kind) if kind.is_dir() => pattern.asks_for_git || entry.file_name() != ".git",
+            _ => pattern.fits(beneath(&root, entry.path())),
+        });
     }
     builder.build_parallel().run(|| {
         let mut visit = visitor();
