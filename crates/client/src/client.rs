@@ -1,24 +1,20 @@
 //! The way to one server.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use deft_types::{ConversationId, Secret};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use reqwest::redirect::Policy;
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
-use rustls::{ClientConfig, RootCertStore};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use url::{Host, Url};
+use url::Url;
 
 use crate::conversation::{Conversation, ConversationInfo};
 use crate::error::ClientError;
 use crate::request::NewConversation;
 
 const KEY_HEADER: &str = "x-session-api-key";
-const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 /// How long an answer may take: somewhat longer than the server gives itself.
 const ANSWER_LIMIT: Duration = Duration::from_secs(70);
 /// Conversations that are asked for at once; the most that the protocol has.
@@ -46,24 +42,15 @@ impl Client {
         let mut value = HeaderValue::from_str(key.expose())
             .map_err(|_| ClientError::Setup("the key has characters that no key has".to_owned()))?;
         value.set_sensitive(true);
-        let builder = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls().map_err(|error| ClientError::Setup(error.to_string()))?)
-            .connect_timeout(CONNECT_LIMIT)
-            .user_agent(concat!("deft/", env!("CARGO_PKG_VERSION")))
+        let setup = |error: &dyn std::error::Error| ClientError::Setup(error.to_string());
+        let http = deft_net::builder(None, &url)
+            .map_err(|error| setup(&error))?
             .default_headers(HeaderMap::from_iter([(
                 HeaderName::from_static(KEY_HEADER),
                 value,
             )]))
-            // A server that sends us elsewhere would send our key along.
-            .redirect(Policy::none());
-        let builder = if is_here(&url) {
-            builder.no_proxy()
-        } else {
-            builder
-        };
-        let http = builder
             .build()
-            .map_err(|error| ClientError::Setup(error.to_string()))?;
+            .map_err(|error| setup(&error))?;
         Ok(Self { http, address: url })
     }
 
@@ -157,27 +144,4 @@ pub(crate) fn of(id: ConversationId) -> impl Fn(ClientError) -> ClientError {
         } => ClientError::NotFound(id),
         error => error,
     }
-}
-
-fn is_here(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name == "localhost",
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    }
-}
-
-/// The certificates are built in, because an empty container has none. The cryptography is chosen here and not for the
-/// whole process, which belongs to somebody else.
-fn tls() -> Result<ClientConfig, rustls::Error> {
-    let roots = RootCertStore {
-        roots: webpki_roots::TLS_SERVER_ROOTS.to_vec(),
-    };
-    let mut tls = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .with_safe_default_protocol_versions()?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(tls)
 }

@@ -47,7 +47,7 @@ impl ClientError {
     pub(crate) fn unreachable(server: &str, error: &dyn std::error::Error) -> Self {
         Self::Unreachable {
             server: server.to_owned(),
-            reason: root_cause(error),
+            reason: deft_net::root_cause(error),
         }
     }
 
@@ -71,13 +71,5 @@ impl ClientError {
             }
             Self::Setup(_) | Self::Unauthorized | Self::NotFound(_) | Self::Unreadable(_) => false,
         }
-    }
-}
-
-/// The innermost error says what happened; those around it only where.
-fn root_cause(error: &dyn std::error::Error) -> String {
-    match error.source() {
-        Some(source) => root_cause(source),
-        None => error.to_string(),
     }
 }

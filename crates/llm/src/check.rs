@@ -190,11 +190,11 @@ async fn reach(server: &Url, settings: &ModelSettings) -> Vec<(Layer, Verdict)> 
         Ok(Ok(_)) => vec![connected, (Layer::Tls, Verdict::Good(tls_works.to_owned()))],
         Ok(Err(error)) if is_of_tls(&error) => {
             let remedy = "check the address, the machine's clock, and whether a proxy in between has a certificate of its own";
-            let verdict = Verdict::bad(http::root_cause(&error.without_url()), remedy);
+            let verdict = Verdict::bad(deft_net::root_cause(&error.without_url()), remedy);
             vec![connected, (Layer::Tls, verdict)]
         }
         Ok(Err(error)) => {
-            let what = http::root_cause(&error.without_url());
+            let what = deft_net::root_cause(&error.without_url());
             vec![(
                 Layer::Connection,
                 Verdict::bad(

@@ -16,7 +16,7 @@ use futures::stream::BoxStream;
 use reqwest::{Client, Response, header};
 use tokio::time::timeout;
 
-pub(crate) use self::client::{base_address, new_client, tls};
+pub(crate) use self::client::{base_address, new_client};
 pub(crate) use self::failure::{CUT, excerpt, failure_of};
 use self::failure::{MAX_FAILURE_BYTES, retry_after};
 pub(crate) use self::fetch::fetch;
@@ -192,7 +192,7 @@ impl Server {
     /// A failure of the connection.
     fn failure(&self, error: reqwest::Error) -> ModelError {
         let timed_out = error.is_timeout();
-        let mut detail = format!("{}: {}", self.0, root_cause(&error.without_url()));
+        let mut detail = format!("{}: {}", self.0, deft_net::root_cause(&error.without_url()));
         if timed_out {
             return ModelError::Timeout { detail };
         }
@@ -206,13 +206,5 @@ impl Server {
 fn silent(patience: Duration) -> ModelError {
     ModelError::Timeout {
         detail: format!("nothing came for {} s", patience.as_secs_f32()),
-    }
-}
-
-/// The innermost error says what happened; those around it only where.
-pub(crate) fn root_cause(error: &dyn std::error::Error) -> String {
-    match error.source() {
-        Some(source) => root_cause(source),
-        None => error.to_string(),
     }
 }

@@ -20,7 +20,6 @@ use crate::capabilities::{Home, Subject};
 use crate::cassette::{CassetteError, RecordModel, ReplayModel};
 use crate::catalog::{self, Entry};
 use crate::demo::DemoModel;
-use crate::http;
 use crate::images::{Fetcher, ImagesModel};
 use crate::learning::LearningModel;
 use crate::prompted::PromptedModel;
@@ -105,7 +104,7 @@ fn dressed(
 ) -> Result<Arc<dyn Model>, OpenModelError> {
     let can = model.profile().capabilities;
     let fetcher = if can.inline_images {
-        let tls = http::tls(settings.ca_file.as_deref()).map_err(|error| no_client(&error))?;
+        let tls = deft_net::tls(settings.ca_file.as_deref()).map_err(|error| no_client(&error))?;
         Some(Fetcher::new(tls).map_err(|error| no_client(&error))?)
     } else {
         None

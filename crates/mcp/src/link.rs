@@ -211,7 +211,7 @@ fn unwelcome(error: &ClientInitializeError) -> String {
         }
         ClientInitializeError::ConnectionClosed(_) => "it closed the connection before it was ready".to_owned(),
         ClientInitializeError::TransportError { error, .. } => {
-            format!("it cannot be reached: {}", http::root_cause(error.error.as_ref()))
+            format!("it cannot be reached: {}", deft_net::root_cause(error.error.as_ref()))
         }
         ClientInitializeError::JsonRpcError(error) => format!("it refused us: {}", error.message),
         other => format!("it does not speak MCP as expected: {other}"),

@@ -14,7 +14,8 @@ use rmcp::transport::auth::{
 
 use crate::ServerConfig;
 use crate::config::{Endpoint, OAuth, Remote};
-use crate::http::{Network, client, root_cause};
+use crate::http::{Network, client};
+use deft_net::root_cause;
 
 /// The largest answer of an authorization server.
 const MAX_ANSWER: usize = 1024 * 1024;

@@ -11,8 +11,8 @@ use rmcp::transport::Transport;
 use tokio_util::codec::{FramedRead, LinesCodec};
 use tokio_util::io::StreamReader;
 
-use crate::http::root_cause;
 use crate::limits::MAX_MESSAGE;
+use deft_net::root_cause;
 
 /// Why the transport cannot go on.
 #[derive(Debug, thiserror::Error)]

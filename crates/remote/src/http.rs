@@ -1,23 +1,18 @@
 //! Requests, and what their failures mean.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use deft_types::Secret;
 use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
 use reqwest::{Client, RequestBuilder, Response, StatusCode};
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject;
-use rustls::{ClientConfig, RootCertStore};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use url::Url;
 
 use crate::error::RemoteError;
 
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Of a refusal's reason, so much is told.
 const MAX_REASON_CHARS: usize = 500;
 
@@ -30,7 +25,7 @@ pub(crate) struct Http {
 }
 
 impl Http {
-    /// The certificates are built in, because an empty container has none; those of a file stand beside them.
+    /// Certificates of a file are trusted beside the built-in ones.
     pub(crate) fn new(
         base: Url,
         header: &'static str,
@@ -38,25 +33,12 @@ impl Http {
         ca_file: Option<&Path>,
     ) -> Result<Self, RemoteError> {
         let unusable = |reason: &dyn std::fmt::Display| RemoteError::Client(reason.to_string());
-        let mut roots = RootCertStore {
-            roots: webpki_roots::TLS_SERVER_ROOTS.to_vec(),
-        };
-        if let Some(path) = ca_file {
-            let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-            for certificate in read.map_err(|error| unusable(&error))? {
-                roots.add(certificate).map_err(|error| unusable(&error))?;
-            }
-        }
-        let mut tls = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-            .with_safe_default_protocol_versions()
-            .map_err(|error| unusable(&error))?
-            .with_root_certificates(roots)
-            .with_no_client_auth();
+        let mut tls = deft_net::tls(ca_file).map_err(|error| unusable(&error))?;
         tls.alpn_protocols = vec![b"http/1.1".to_vec()]; // what sockets need
         let client = Client::builder()
             .tls_backend_preconfigured(tls)
             .http1_only()
-            .connect_timeout(CONNECT_TIMEOUT)
+            .connect_timeout(deft_net::CONNECT_LIMIT)
             .user_agent(concat!("deft/", env!("CARGO_PKG_VERSION")))
             // A server that sends us elsewhere would send our key along.
             .redirect(Policy::none())

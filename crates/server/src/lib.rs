@@ -33,7 +33,6 @@ mod memory;
 mod metrics;
 mod moment;
 mod openapi;
-mod outbound;
 mod places;
 mod request;
 mod resident;

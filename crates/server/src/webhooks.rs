@@ -33,7 +33,6 @@ pub use self::spec::Webhook;
 use crate::catalog::Catalog;
 use crate::failure::Failure;
 use crate::info::Skills;
-use crate::outbound;
 
 /// How long the last requests may take when the server stops.
 const STOP_LIMIT: Duration = Duration::from_secs(3);
@@ -63,7 +62,7 @@ impl Webhooks {
         let mut known = HashSet::new();
         let mut hooks = Vec::with_capacity(specs.len());
         for spec in specs {
-            let client = outbound::client(ca_file, &spec.base_url)?;
+            let client = deft_net::client(ca_file, &spec.base_url).map_err(|error| error.to_string())?;
             let hook = Hook::new(spec, client, key.clone());
             if !known.insert(hook.id.clone()) {
                 return Err("two webhooks have the same base_url; leave one out".to_owned());

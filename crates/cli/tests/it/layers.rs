@@ -8,19 +8,20 @@ use serde_json::{Value, json};
 /// Each crate with those it may depend on, lowest first.
 const LAYERS: &[(&str, &[&str])] = &[
     ("types", &[]),
+    ("net", &[]),
     ("risk", &["types"]),
     ("skills", &["types"]),
-    ("llm", &["types"]),
+    ("llm", &["types", "net"]),
     ("tools", &["types"]),
     ("store", &["types"]),
     ("browse", &["types", "tools"]),
-    ("mcp", &["types", "tools"]),
+    ("mcp", &["types", "net", "tools"]),
     ("lsp", &["types", "tools"]),
     ("executor", &["types", "tools"]),
     ("workspace", &["types", "executor"]),
     ("docker", &["types", "executor", "workspace"]),
     ("ssh", &["types", "executor", "workspace"]),
-    ("remote", &["types", "executor", "workspace"]),
+    ("remote", &["types", "net", "executor", "workspace"]),
     ("k8s", &["types", "executor", "workspace"]),
     (
         "engine",
@@ -35,7 +36,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "store",
         ],
     ),
-    ("client", &["types"]),
+    ("client", &["types", "net"]),
     ("server", LIBRARIES),
     ("cli", LIBRARIES),
     ("benches", LIBRARIES),
@@ -43,6 +44,7 @@ const LAYERS: &[(&str, &[&str])] = &[
 
 const LIBRARIES: &[&str] = &[
     "types",
+    "net",
     "risk",
     "skills",
     "llm",
@@ -99,7 +101,7 @@ fn a_forbidden_edge_is_reported_with_its_rule() {
         package("deft-types", &[("serde", Value::Null)]),
         package("deft-llm", &[("deft-types", Value::Null), ("deft-engine", Value::Null)]),
     ]}));
-    assert_eq!(found, ["llm → engine is forbidden: llm may depend on types"]);
+    assert_eq!(found, ["llm → engine is forbidden: llm may depend on types, net"]);
 }
 
 #[test]

@@ -1,16 +1,11 @@
 //! The HTTP client, and where it sends requests.
 
-use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::sync::Arc;
 
 use deft_types::Secret;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Url};
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject;
-use rustls::{ClientConfig, RootCertStore};
 
 use super::proxies::BadProxy;
 use crate::ModelSettings;
@@ -33,13 +28,11 @@ pub(crate) fn base_address(text: &str) -> Result<Url, BadAddress> {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ClientError {
     #[error(transparent)]
-    Tls(#[from] rustls::Error),
+    Net(#[from] deft_net::NetError),
     #[error(transparent)]
     Http(#[from] reqwest::Error),
     #[error(transparent)]
     Proxy(#[from] BadProxy),
-    #[error("`ca_file` {path} holds no certificate that can be used: {reason}")]
-    Certificates { path: PathBuf, reason: String },
     #[error(
         "the header `{0}` cannot be sent: its name or its value has characters that headers may not have"
     )]
@@ -50,7 +43,7 @@ pub(crate) enum ClientError {
 /// not read here: the settings do.
 pub(crate) fn new_client(settings: &ModelSettings) -> Result<Client, ClientError> {
     let mut client = Client::builder()
-        .tls_backend_preconfigured(tls(settings.ca_file.as_deref())?)
+        .tls_backend_preconfigured(deft_net::tls(settings.ca_file.as_deref())?)
         .connect_timeout(settings.connect_timeout)
         .user_agent(concat!("deft/", env!("CARGO_PKG_VERSION")))
         .default_headers(headers(&settings.extra_headers)?)
@@ -61,37 +54,6 @@ pub(crate) fn new_client(settings: &ModelSettings) -> Result<Client, ClientError
         client = client.proxy(proxy);
     }
     Ok(client.build()?)
-}
-
-/// The certificates are built in, because an empty container has none; a company's own stand beside them.
-/// The cryptography is chosen here and not for the whole process, which may belong to somebody else.
-pub(crate) fn tls(ca_file: Option<&Path>) -> Result<ClientConfig, ClientError> {
-    let mut roots = RootCertStore {
-        roots: webpki_roots::TLS_SERVER_ROOTS.to_vec(),
-    };
-    if let Some(path) = ca_file {
-        let unusable = |reason: String| ClientError::Certificates {
-            path: path.to_owned(),
-            reason,
-        };
-        let certificates: Vec<_> = CertificateDer::pem_file_iter(path)
-            .and_then(Iterator::collect)
-            .map_err(|error| unusable(error.to_string()))?;
-        if certificates.is_empty() {
-            return Err(unusable("it is not in PEM form".to_owned()));
-        }
-        for certificate in certificates {
-            roots
-                .add(certificate)
-                .map_err(|error| unusable(error.to_string()))?;
-        }
-    }
-    let mut tls = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .with_safe_default_protocol_versions()?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(tls)
 }
 
 /// Headers of the user's own. A value may be a key, so none is ever logged.
@@ -124,19 +86,6 @@ mod tests {
     #[test]
     fn a_client_needs_no_certificates_on_the_machine() {
         assert!(new_client(&ModelSettings::default()).is_ok());
-    }
-
-    #[test]
-    fn a_file_without_certificates_is_named() {
-        let directory = tempfile::tempdir().unwrap();
-        let file = directory.path().join("ca.pem");
-        let with_file = || ModelSettings {
-            ca_file: Some(file.clone()),
-            ..ModelSettings::default()
-        };
-        assert!(refusal(&with_file()).contains("ca.pem"), "it does not exist");
-        std::fs::write(&file, "hello").unwrap();
-        assert!(refusal(&with_file()).contains("not in PEM form"));
     }
 
     #[test]

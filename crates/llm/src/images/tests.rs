@@ -203,7 +203,7 @@ fn answer(head: &str, body: &[u8]) -> Vec<u8> {
 }
 
 fn fetcher(allows: fn(IpAddr) -> bool) -> Fetcher {
-    Fetcher::with_rule(crate::http::tls(None).unwrap(), allows).unwrap()
+    Fetcher::with_rule(deft_net::tls(None).unwrap(), allows).unwrap()
 }
 
 /// The tests' own server stands for the internet; the rest of this machine's addresses do not.

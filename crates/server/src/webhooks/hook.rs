@@ -16,7 +16,6 @@ use tokio_util::sync::CancellationToken;
 use super::mail::Letter;
 use super::signature;
 use super::spec::Webhook;
-use crate::outbound;
 
 /// Requests to one webhook that are under way at once.
 const MAX_REQUESTS: usize = 16;
@@ -147,7 +146,7 @@ impl Hook {
             request = request.header(name, value);
         }
         let answer = request.body(letter.body.clone()).send().await;
-        let answer = answer.map_err(|error| outbound::root_cause(&error))?;
+        let answer = answer.map_err(|error| deft_net::root_cause(&error))?;
         let status = answer.status();
         if status.is_success() {
             return Ok(());
