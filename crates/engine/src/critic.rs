@@ -97,7 +97,8 @@ impl Review {
             messages: vec![
                 Arc::new(Message::text(Role::System, INSTRUCTIONS)),
                 Arc::new(Message::text(Role::User, asked.to_string())),
-            ],
+            ]
+            .into(),
             tools: Arc::new([]),
             cache_key: None,
         }

@@ -148,7 +148,8 @@ impl Runner {
             messages: vec![
                 Arc::new(Message::text(Role::System, PROMPT)),
                 Arc::new(Message::text(Role::User, question)),
-            ],
+            ]
+            .into(),
             tools: Arc::from([]),
             cache_key: None,
         };

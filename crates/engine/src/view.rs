@@ -3,15 +3,18 @@
 //! Providers insist that the results of a reply's calls follow it at once. So a message that is said while
 //! calls are open waits until the last of them has its result.
 
-use std::collections::HashSet;
-use std::sync::Arc;
+mod entries;
 
-use deft_llm::message_tokens;
+use std::collections::HashSet;
+
+use deft_llm::Messages;
 use deft_types::{
     ActionEvent, AgentErrorEvent, Condensation, Content, Event, EventBody, EventId, Message,
     ObservationEvent, Role, Source, SystemPromptEvent, UserRejectObservation,
 };
 
+use self::entries::Entries;
+pub(crate) use self::entries::Entry;
 use crate::condense::{self, Mask};
 use crate::observation::for_model;
 use crate::turn;
@@ -19,42 +22,11 @@ use crate::turn;
 /// The messages of a conversation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct View {
-    entries: Vec<Entry>,
-    /// Of all entries together, so that a step need not count them.
-    tokens: u64,
+    entries: Entries,
     batch: Option<Batch>,
     waiting: Vec<Entry>,
     /// The user's messages since the last reply, and where they stand.
     fresh: Vec<(EventId, usize)>,
-}
-
-/// A message, and the events it is made of.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Entry {
-    pub(crate) events: Vec<EventId>,
-    pub(crate) message: Arc<Message>,
-    /// About how many the message is.
-    pub(crate) tokens: u64,
-}
-
-impl Entry {
-    fn new(event: &EventId, message: Message) -> Self {
-        Self::of(vec![event.clone()], message)
-    }
-
-    fn of(events: Vec<EventId>, message: Message) -> Self {
-        Self {
-            events,
-            tokens: message_tokens(&message).0,
-            message: Arc::new(message),
-        }
-    }
-
-    fn change(&mut self, change: impl FnOnce(&mut Message)) {
-        let message = Arc::make_mut(&mut self.message);
-        change(message);
-        self.tokens = message_tokens(message).0;
-    }
 }
 
 /// The calls of the last reply, as long as one of them has no result.
@@ -75,12 +47,12 @@ struct OpenId {
 
 impl View {
     /// All messages. Between two condensations this only grows.
-    pub fn messages(&self) -> Vec<Arc<Message>> {
-        self.entries.iter().map(|entry| entry.message.clone()).collect()
+    pub fn messages(&self) -> Messages {
+        self.entries.messages()
     }
 
     /// All messages before the last reply, if that still waits for results.
-    pub(crate) fn whole_messages(&self) -> Vec<Arc<Message>> {
+    pub(crate) fn whole_messages(&self) -> Messages {
         let end = self
             .batch
             .as_ref()
@@ -112,7 +84,7 @@ impl View {
 
     /// About how many tokens all of it is.
     pub(crate) fn tokens(&self) -> u64 {
-        self.tokens
+        self.entries.tokens()
     }
 
     /// Whether something was said that the model can only see after the results that are still to come.
@@ -128,8 +100,7 @@ impl View {
             .filter(|(id, _)| ids.contains(id))
             .map(|(_, index)| *index);
         if let Some(first) = late.min() {
-            self.waiting.extend(self.entries.drain(first..));
-            self.recount();
+            self.waiting.extend(self.entries.split_off(first));
         }
     }
 
@@ -179,7 +150,6 @@ impl View {
         {
             return;
         }
-        self.tokens += prompt.tokens;
         self.entries.insert(0, prompt);
         self.fresh.iter_mut().for_each(|(_, index)| *index += 1);
         if let Some(batch) = &mut self.batch {
@@ -201,26 +171,17 @@ impl View {
             self.fresh.push((event.id.clone(), self.entries.len()));
         }
         if !is_empty {
-            self.push(Entry::new(&event.id, message));
+            self.entries.push(Entry::new(&event.id, message));
         }
         if is_reply && self.batch.is_none() {
             self.release_waiting();
         }
     }
 
-    fn push(&mut self, entry: Entry) {
-        self.tokens += entry.tokens;
-        self.entries.push(entry);
-    }
-
     fn release_waiting(&mut self) {
         for entry in std::mem::take(&mut self.waiting) {
-            self.push(entry);
+            self.entries.push(entry);
         }
-    }
-
-    fn recount(&mut self) {
-        self.tokens = self.entries.iter().map(|entry| entry.tokens).sum();
     }
 
     fn add_call(&mut self, event: &EventId, action: &ActionEvent, taken: &HashSet<String>) {
@@ -234,15 +195,11 @@ impl View {
             .batch
             .as_mut()
             .filter(|batch| batch.response == action.llm_response_id)
-            && let Some(entry) = self.entries.get_mut(batch.index)
         {
-            let before = entry.tokens;
-            entry.events.push(event.clone());
-            entry.change(|reply| {
+            self.entries.extend(batch.index, event, |reply| {
                 reply.content.extend(action.thought.iter().cloned());
                 reply.tool_calls.get_or_insert_default().push(call);
             });
-            self.tokens = self.tokens + entry.tokens - before;
             batch.open.push(id);
             return;
         }
@@ -250,7 +207,8 @@ impl View {
         if let Some(batch) = self.batch.take() {
             for id in batch.open {
                 let lost = vec![Content::text("[The result of this call is lost.]")];
-                self.push(Entry::of(Vec::new(), tool_message(&id.shown, lost)));
+                self.entries
+                    .push(Entry::of(Vec::new(), tool_message(&id.shown, lost)));
             }
             self.release_waiting();
         }
@@ -266,7 +224,7 @@ impl View {
             index: self.entries.len(),
             open: vec![id],
         });
-        self.push(Entry::new(event, reply));
+        self.entries.push(Entry::new(event, reply));
     }
 
     /// The first result of a call counts; any other is ignored.
@@ -277,7 +235,7 @@ impl View {
         };
         let id = batch.open.remove(position);
         let is_last = batch.open.is_empty();
-        self.push(Entry::new(event, message(&id.shown)));
+        self.entries.push(Entry::new(event, message(&id.shown)));
         if is_last {
             self.batch = None;
             self.release_waiting();
@@ -300,8 +258,7 @@ impl View {
             let id = EventId(format!("{event}-summary"));
             kept.insert(position, Entry::new(&id, summary_message(summary)));
         }
-        self.entries = kept;
-        self.recount();
+        self.entries = kept.into_iter().collect();
         self.fresh.clear();
         self.find_batch();
     }
@@ -313,13 +270,12 @@ impl View {
             .iter()
             .rposition(|entry| entry.events.contains(&mask.until));
         let Some(last) = last else { return };
-        for entry in self.entries[..=last]
-            .iter_mut()
-            .filter(|entry| mask.covers(entry))
-        {
-            entry.change(|result| result.content = vec![Content::text(condense::MASKED)]);
+        for index in 0..=last {
+            if mask.covers(&self.entries[index]) {
+                let note = vec![Content::text(condense::MASKED)];
+                self.entries.change(index, |result| result.content = note);
+            }
         }
-        self.recount();
     }
 
     /// Entries have moved: where the open batch stands now.

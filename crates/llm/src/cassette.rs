@@ -105,7 +105,7 @@ impl Exchange {
 
 /// What of a request decides the reply. The cache key is another one in each conversation and decides nothing.
 fn question(request: &Request) -> Result<Value, ModelError> {
-    serde_json::to_value(&request.messages)
+    serde_json::to_value(&*request.messages)
         .map(|messages| json!({ "messages": messages, "tools": *request.tools }))
         .map_err(|error| ModelError::BadRequest {
             detail: format!("the request could not be written as JSON: {error}"),

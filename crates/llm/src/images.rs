@@ -123,9 +123,10 @@ impl Studio {
         } else {
             MAX_SIDE
         };
-        for message in &mut request.messages {
-            if let Some(prepared) = self.message(message, side).await {
-                *message = Arc::new(prepared);
+        for index in 0..request.messages.len() {
+            let prepared = self.message(&request.messages[index], side).await;
+            if let Some(prepared) = prepared {
+                request.messages.list()[index] = Arc::new(prepared);
             }
         }
         request

@@ -35,6 +35,7 @@ mod http;
 mod images;
 mod json_events;
 mod learning;
+mod messages;
 mod model;
 mod ollama;
 mod open;
@@ -70,6 +71,7 @@ pub use discover::{Found, LOCAL_PATIENCE, LocalKind, Place, discover, usual_plac
 pub use error::ModelError;
 pub use facts::{Ability, ModelFacts, ProviderFacts, facts, facts_with, providers};
 pub use http::Proxies;
+pub use messages::Messages;
 pub use model::{Model, ModelProfile, Request, ToolSchema};
 pub use open::{ApiMode, ModelSettings, OpenModelError, address_variable, key_variable, open};
 pub use prefix::{PrefixChange, PrefixWatch};

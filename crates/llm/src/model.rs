@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use deft_types::{Message, Tokens, ToolSpec};
+use deft_types::{Tokens, ToolSpec};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::count::count_here;
-use crate::{Capabilities, Delta, ModelError, Prices, TokenCount, Usage};
+use crate::{Capabilities, Delta, Messages, ModelError, Prices, TokenCount, Usage};
 
 /// What answers prompts.
 pub trait Model: Send + Sync {
@@ -73,8 +73,8 @@ impl ModelProfile {
 /// One question to a model.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    /// The whole exchange so far, oldest first.
-    pub messages: Vec<Arc<Message>>,
+    /// The whole exchange so far.
+    pub messages: Messages,
     /// The tools it may call.
     pub tools: Arc<[ToolSchema]>,
     /// Names requests that share a beginning, so that a provider finds its cache: the conversation's id.

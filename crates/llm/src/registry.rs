@@ -122,7 +122,7 @@ mod tests {
     ) -> (String, Option<Money>, Vec<String>) {
         let model = registry.open(name).unwrap();
         let request = Request {
-            messages: vec![Arc::new(message)],
+            messages: vec![Arc::new(message)].into(),
             ..Request::default()
         };
         let mut reasons = Vec::new();
@@ -208,7 +208,7 @@ mod tests {
         };
         let model = registry.open("main").unwrap();
         let request = Request {
-            messages: vec![Arc::new(Message::text(Role::User, "Make it blue."))],
+            messages: vec![Arc::new(Message::text(Role::User, "Make it blue."))].into(),
             ..Request::default()
         };
         let mut spent = Spent::default();

@@ -75,7 +75,7 @@ mod tests {
             extra: Extra::new(),
         }]);
         let request = Request {
-            messages: vec![Arc::new(message)],
+            messages: vec![Arc::new(message)].into(),
             ..Request::default()
         };
         assert!(Condition::AtLeast(Tokens(1_000)).holds(&request));

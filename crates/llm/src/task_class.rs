@@ -170,7 +170,8 @@ impl Inner {
             messages: vec![
                 Arc::new(Message::text(Role::System, instructions)),
                 Arc::new(Message::text(Role::User, said)),
-            ],
+            ]
+            .into(),
             ..Request::default()
         }
     }

@@ -72,7 +72,7 @@ fn model(server: &Server) -> Arc<dyn Model> {
 
 fn request() -> Request {
     Request {
-        messages: vec![Arc::new(Message::text(Role::User, "Hello?"))],
+        messages: vec![Arc::new(Message::text(Role::User, "Hello?"))].into(),
         tools: Arc::new([ToolSchema {
             name: "terminal".to_owned(),
             description: "Runs a command.".to_owned(),

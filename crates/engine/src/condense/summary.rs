@@ -49,7 +49,8 @@ pub(crate) fn request(view: &View, draft: &Draft, room: u64) -> Request {
         messages: vec![
             Arc::new(Message::text(Role::System, instructions.trim_end())),
             Arc::new(Message::text(Role::User, text)),
-        ],
+        ]
+        .into(),
         tools: Arc::new([]),
         cache_key: None,
     }

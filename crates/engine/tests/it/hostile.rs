@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use deft_engine::{Conversation, Extensions, Memory, Outfit, Parts, Safety, Supervision};
+use deft_llm::Messages;
 use deft_store::{DAMAGED_EVENT, Owner, Store};
 use deft_tools::Toolbox;
 use deft_types::{ConversationId, Event, EventBody, EventId, Extra, Message, Role, Source, Status, Unknown};
@@ -26,7 +27,7 @@ const ID: ConversationId = ConversationId(Uuid::from_u128(1));
 const ROUNDS: u64 = 1_000;
 
 /// Opens a conversation on this log, says something, and gives back what the model was asked at last.
-async fn continued(events: Vec<Event>) -> Result<(Status, Vec<Arc<Message>>), String> {
+async fn continued(events: Vec<Event>) -> Result<(Status, Messages), String> {
     let scene = Arc::new(Scene::new(0));
     scene.calm_down();
     let logs = Arc::new(Logs::default());

@@ -100,7 +100,7 @@ async fn invariant_10_each_request_begins_with_the_bytes_of_the_last_one() {
     assert!(requests.len() > 12);
     for pair in requests.windows(2) {
         let [before, after] = pair else { unreachable!() };
-        assert_eq!(before.messages, after.messages[..before.messages.len()]);
+        assert_eq!(before.messages[..], after.messages[..before.messages.len()]);
         assert_eq!(before.tools, after.tools);
     }
     let last = &requests.last().unwrap().messages;

@@ -93,7 +93,7 @@ pub(super) fn streamed(pieces: usize) -> Verdict {
 
 fn question(text: &str, tool: Option<ToolSchema>) -> Request {
     Request {
-        messages: vec![Arc::new(Message::text(Role::User, text))],
+        messages: vec![Arc::new(Message::text(Role::User, text))].into(),
         tools: tool.into_iter().collect(),
         cache_key: None,
     }

@@ -81,7 +81,8 @@ async fn converse(task: &str, directory: &Path) -> Vec<Reply> {
         messages: vec![
             Arc::new(Message::text(Role::System, "You mend tests.")),
             Arc::new(Message::text(Role::User, task)),
-        ],
+        ]
+        .into(),
         tools: Arc::new(["terminal", "file_editor", "finish"].map(tool)),
         cache_key: None,
     };
@@ -211,7 +212,7 @@ async fn any_other_task_is_answered_in_one_message_with_how_to_get_a_model() {
 #[tokio::test(start_paused = true)]
 async fn without_tools_it_only_talks() {
     let request = Request {
-        messages: vec![Arc::new(Message::text(Role::User, TASK))],
+        messages: vec![Arc::new(Message::text(Role::User, TASK))].into(),
         ..Request::default()
     };
     let reply = complete(&DemoModel::new(), request, |_| ()).await.unwrap();

@@ -33,7 +33,7 @@ fn shown(urls: Vec<String>) -> Request {
     };
     let message = Message::new(Role::User, vec![Content::text("See:"), Content::Image(body)]);
     Request {
-        messages: vec![Arc::new(message)],
+        messages: vec![Arc::new(message)].into(),
         ..Request::default()
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn as_text(request: &Request) -> Request {
         describe(&request.tools, &mut messages);
     }
     Request {
-        messages,
+        messages: messages.into(),
         tools: Arc::new([]),
         cache_key: request.cache_key.clone(),
     }

@@ -236,7 +236,7 @@ fn each_request_begins_with_the_one_before() {
         user("Thanks."),
     ];
     let told = |length: usize| {
-        serde_json::to_string(&history::as_text(&request(&whole[..length])).messages).unwrap()
+        serde_json::to_string(&*history::as_text(&request(&whole[..length])).messages).unwrap()
     };
     for (earlier, later) in [(1, 3), (3, 5), (5, 7)] {
         let (earlier, later) = (told(earlier), told(later));

@@ -13,7 +13,7 @@ fn script(text: &str) -> ScriptModel {
 
 fn request(messages: &[Arc<Message>]) -> Request {
     Request {
-        messages: messages.to_vec(),
+        messages: messages.to_vec().into(),
         tools: Arc::new([ToolSchema {
             name: "terminal".to_owned(),
             description: String::new(),

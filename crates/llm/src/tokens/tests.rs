@@ -8,7 +8,7 @@ use crate::ToolSchema;
 
 fn ask(text: &str) -> Request {
     Request {
-        messages: vec![Arc::new(Message::text(Role::User, text))],
+        messages: vec![Arc::new(Message::text(Role::User, text))].into(),
         ..Request::default()
     }
 }
@@ -74,7 +74,7 @@ fn nothing_that_is_sent_counts_as_nothing() {
         image_urls: vec!["data:image/png;base64,AAAA".to_owned()],
         ..ImageContent::default()
     };
-    image.messages = vec![Arc::new(Message::new(Role::User, vec![Content::Image(picture)]))];
+    image.messages = vec![Arc::new(Message::new(Role::User, vec![Content::Image(picture)]))].into();
     let tools = Request {
         tools: Arc::new([ToolSchema {
             name: "terminal".to_owned(),

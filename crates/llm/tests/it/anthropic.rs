@@ -51,7 +51,7 @@ async fn an_image_is_made_as_small_as_claude_takes_it() {
         ..ImageContent::default()
     };
     let request = Request {
-        messages: vec![Arc::new(Message::new(Role::User, vec![Content::Image(body)]))],
+        messages: vec![Arc::new(Message::new(Role::User, vec![Content::Image(body)]))].into(),
         ..Request::default()
     };
     let mut reply = model(&server).stream(request);
@@ -215,7 +215,7 @@ pub(crate) fn after(reply: &Reply, first: &Request) -> Request {
     let mut result = Message::new(Role::Tool, vec![Content::text("a.txt")]);
     result.tool_call_id = Some(reply.tool_calls[0].id.clone());
     let mut next = first.clone();
-    next.messages.extend([Arc::new(said), Arc::new(result)]);
+    next.messages.list().extend([Arc::new(said), Arc::new(result)]);
     next
 }
 

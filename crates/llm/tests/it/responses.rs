@@ -106,7 +106,7 @@ async fn a_reply_goes_back_item_by_item_as_it_came() {
     );
 
     let mut next = request();
-    next.messages.extend([
+    next.messages.list().extend([
         Arc::new(as_message(&reply)),
         Arc::new(result("call_a", &["one", "two"])),
         Arc::new(result("call_b", &["three"])),
@@ -206,7 +206,7 @@ async fn an_independent_server_is_understood_and_understands() {
 
     let mut messages = request().messages;
     messages.push(Arc::new(as_message(&reply)));
-    messages.extend(
+    messages.list().extend(
         reply
             .tool_calls
             .iter()

@@ -60,7 +60,8 @@ fn asking(text: &str) -> Request {
             Arc::new(Message::text(Role::System, "You are a helpful assistant.")),
             Arc::new(Message::text(Role::User, text)),
             Arc::new(Message::text(Role::User, "Answer in one short sentence.")),
-        ],
+        ]
+        .into(),
         ..Request::default()
     }
 }

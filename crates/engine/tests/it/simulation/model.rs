@@ -3,8 +3,10 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use deft_llm::{Delta, FinishReason, Model, ModelError, ModelProfile, Request, Usage, message_tokens};
-use deft_types::{ConversationId, Message, Money, Tokens};
+use deft_llm::{
+    Delta, FinishReason, Messages, Model, ModelError, ModelProfile, Request, Usage, message_tokens,
+};
+use deft_types::{ConversationId, Money, Tokens};
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
 use serde_json::json;
@@ -21,7 +23,7 @@ const LOST: &str = "[The result of this call is lost.]";
 /// What was asked of models so far, whichever process asked.
 #[derive(Default)]
 pub(crate) struct Asked {
-    messages: Vec<Arc<Message>>,
+    messages: Messages,
     reshaped: usize,
     runs: usize,
     steps: u32,

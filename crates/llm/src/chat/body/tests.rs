@@ -308,7 +308,8 @@ fn a_longer_conversation_begins_with_the_bytes_of_the_shorter_one() {
         messages: vec![
             Arc::new(Message::text(Role::User, "One.")),
             Arc::new(called("", &["a"])),
-        ],
+        ]
+        .into(),
         ..Request::default()
     };
     let short = serde_json::to_vec(&of(&model, &request)).unwrap();
