@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::Context;
 use deft_engine::{Mode, Models, SubAgents};
 use deft_llm::{Finding, Found, LOCAL_PATIENCE, Model, discover, usual_places};
-use deft_server::{Composition, Config, Demo, KeyOrigin, Offer, Place, Server};
+use deft_server::{Composition, Config, Demo, Dormant, Init, KeyOrigin, Offer, Place, Server};
 use deft_skills::Skill;
 use deft_store::{ConversationRecord, Store};
 use deft_types::{ConversationId, McpServerStatus, ToolSpec};
@@ -17,6 +17,7 @@ use deft_workspace::WorkspaceName;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use serde_json::Value;
+use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::agents;
@@ -34,7 +35,6 @@ use crate::workspace;
 /// Serves until it is told to stop.
 pub(crate) async fn serve(args: Serve) -> anyhow::Result<Exit> {
     let surroundings = Surroundings::of_this_process()?;
-    let settings = Settings::load(&args.flags, &surroundings, &surroundings.current_dir)?;
     let address = address(&args.host)?;
     if !address.is_loopback() && !args.expose {
         let sentence = format!(
@@ -43,45 +43,124 @@ pub(crate) async fn serve(args: Serve) -> anyhow::Result<Exit> {
         );
         return Err(UsageError(sentence).into());
     }
-    let store = compose::open_store(&settings)?;
-    let variable = |name: &str| surroundings.env.get(name).cloned();
-    crate::log::begin(variable);
-    let data_dir = settings.data_dir.value.clone();
-    let mut config = Config {
+    crate::log::begin(|name: &str| surroundings.env.get(name).cloned());
+    let start = Start {
+        args,
         address,
-        port: args.port,
-        ca_file: settings.ca_file.value.clone(),
-        ..Config::from_variables(variable, data_dir, surroundings.current_dir.clone())?
+        surroundings,
     };
-    config.webhooks.extend(settings.webhooks.iter().cloned());
-    let parts = Arc::new(Parts {
-        settings: RwLock::new(Arc::new(settings)),
-        ollama_host: variable(OLLAMA_HOST).filter(|host| !host.is_empty()),
-        folder: surroundings.current_dir.clone(),
-    });
+    let (settings, config) = start.set_up(None)?;
     let mut hang_up = signal(SignalKind::hangup())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
-    let server = Server::bind(config, store, Arc::clone(&parts) as _).await?;
-    announce(&server).context("cannot say that the server is ready")?;
+    let mut told_to_stop = async || {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    };
+    let listener = deft_server::listen(address, start.args.port).await?;
+    let running = match config.init_key.clone() {
+        None => start.begin(&listener, settings, config).await?,
+        Some(key) => {
+            announce_waiting(&listener).context("cannot say that the server waits")?;
+            let wake = async |init: Init| {
+                let begun = async {
+                    let (settings, config) = start.set_up(Some(&init))?;
+                    let init_key = Some(key.clone());
+                    start
+                        .begin(&listener, settings, Config { init_key, ..config })
+                        .await
+                };
+                begun.await.map_err(|error| crate::output::one_sentence(&error))
+            };
+            let dormant = Dormant::new(address, key.clone());
+            match dormant.wait(&listener, told_to_stop(), wake).await {
+                Some(running) => running,
+                None => return Ok(Exit::Finished),
+            }
+        }
+    };
+    announce(&running.server).context("cannot say that the server is ready")?;
     let reload = async {
         while hang_up.recv().await.is_some() {
-            match Settings::load(&args.flags, &surroundings, &surroundings.current_dir) {
-                Ok(settings) => parts.replace(settings),
+            match start.settings(&start.surroundings) {
+                Ok(settings) => running.parts.replace(settings),
                 Err(error) => tracing::error!(%error, "the settings stay as they are"),
             }
         }
     };
-    server
-        .serve(async {
-            tokio::select! {
-                () = reload => {}
-                _ = interrupt.recv() => {}
-                _ = terminate.recv() => {}
-            }
-        })
-        .await;
+    let stop = async {
+        tokio::select! {
+            () = reload => {}
+            () = told_to_stop() => {}
+        }
+    };
+    running.server.serve(stop).await;
     Ok(Exit::Finished)
+}
+
+/// What the user started.
+struct Start {
+    args: Serve,
+    address: IpAddr,
+    surroundings: Surroundings,
+}
+
+/// A server, and what its conversations are made of.
+struct Running {
+    server: Server,
+    parts: Arc<Parts>,
+}
+
+impl Start {
+    fn settings(&self, surroundings: &Surroundings) -> anyhow::Result<Settings> {
+        Ok(Settings::load(
+            &self.args.flags,
+            surroundings,
+            &surroundings.current_dir,
+        )?)
+    }
+
+    /// How to serve, by the environment and what was said over it.
+    fn set_up(&self, init: Option<&Init>) -> anyhow::Result<(Settings, Config)> {
+        let mut surroundings = self.surroundings.clone();
+        if let Some(init) = init {
+            init.apply(&mut surroundings.env);
+        }
+        let mut settings = self.settings(&surroundings)?;
+        if let Some(data_dir) = init.and_then(Init::data_dir) {
+            settings.data_dir.value = surroundings.current_dir.join(data_dir);
+        }
+        let variable = |name: &str| surroundings.env.get(name).cloned();
+        let data_dir = settings.data_dir.value.clone();
+        let mut config = Config {
+            address: self.address,
+            port: self.args.port,
+            ca_file: settings.ca_file.value.clone(),
+            ..Config::from_variables(variable, data_dir, surroundings.current_dir.clone())?
+        };
+        config.webhooks.extend(settings.webhooks.iter().cloned());
+        Ok((settings, config))
+    }
+
+    async fn begin(
+        &self,
+        listener: &Arc<TcpListener>,
+        settings: Settings,
+        config: Config,
+    ) -> anyhow::Result<Running> {
+        let store = compose::open_store(&settings)?;
+        let ollama_host = self.surroundings.env.get(OLLAMA_HOST);
+        let parts = Arc::new(Parts {
+            settings: RwLock::new(Arc::new(settings)),
+            ollama_host: ollama_host.filter(|host| !host.is_empty()).cloned(),
+            folder: self.surroundings.current_dir.clone(),
+        });
+        let composition = Arc::clone(&parts) as _;
+        let server = Server::on(Arc::clone(listener), config, store, composition).await?;
+        Ok(Running { server, parts })
+    }
 }
 
 fn address(host: &str) -> Result<IpAddr, UsageError> {
@@ -93,6 +172,16 @@ fn address(host: &str) -> Result<IpAddr, UsageError> {
             ))
         }),
     }
+}
+
+fn announce_waiting(listener: &TcpListener) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(
+        out,
+        "deft: waiting for POST http://{}/api/init",
+        listener.local_addr()?
+    )?;
+    out.flush()
 }
 
 /// One line with the link. A key that the user has never seen is part of it, behind the `#`: browsers do not send

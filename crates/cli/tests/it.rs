@@ -10,6 +10,8 @@ mod checkpoints;
 mod commands;
 #[path = "it/crash.rs"]
 mod crash;
+#[path = "it/deferred.rs"]
+mod deferred;
 #[path = "it/examples.rs"]
 mod examples;
 #[path = "it/layers.rs"]

@@ -51,6 +51,8 @@ pub struct Config {
     pub ca_file: Option<PathBuf>,
     /// What the program was built from.
     pub build: Build,
+    /// The key for `POST /api/init`, where the server is to wait for that.
+    pub init_key: Option<Secret<String>>,
 }
 
 /// What the program was built from, for `server_info`.
@@ -75,6 +77,9 @@ pub enum ConfigError {
         /// Why.
         reason: String,
     },
+    /// Anybody could say how to serve.
+    #[error("OH_DEFERRED_INIT needs a key that only you know, for X-Init-API-Key: set OH_SECRET_KEY")]
+    InitKey,
     /// A webhook that cannot be understood.
     #[error(
         "webhook {number} cannot be used: {reason}; mend it in OH_WEBHOOKS_{number}_… or in the JSON file"
@@ -129,6 +134,7 @@ impl Config {
             max_wrong_keys: MAX_WRONG_KEYS,
             webhooks: layers.webhooks()?,
             ca_file: None,
+            init_key: layers.init_key()?,
             build: Build {
                 git_sha: variable("OPENHANDS_BUILD_GIT_SHA").unwrap_or_else(|| "unknown".to_owned()),
                 git_ref: variable("OPENHANDS_BUILD_GIT_REF").unwrap_or_else(|| "unknown".to_owned()),
@@ -166,6 +172,18 @@ impl<'a> Layers<'a> {
             Value::String(text) => Some(text.clone()),
             other => Some(other.to_string()),
         })
+    }
+
+    fn init_key(&self) -> Result<Option<Secret<String>>, ConfigError> {
+        let is_deferred = self.text("deferred_init").is_some_and(|text| {
+            let text = text.to_ascii_lowercase();
+            matches!(text.as_str(), "1" | "true" | "yes" | "on")
+        });
+        if !is_deferred {
+            return Ok(None);
+        }
+        let key = self.text("secret_key").filter(|key| !key.is_empty());
+        Ok(Some(Secret::new(key.ok_or(ConfigError::InitKey)?)))
     }
 
     /// `OH_X` with a JSON list, or `OH_X_0`, `OH_X_1` …; else the file's list.

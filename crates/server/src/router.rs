@@ -12,6 +12,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, MethodRouter, on};
 
 use crate::app::App;
+use crate::dormant;
 use crate::failure::Failure;
 use crate::routes::{
     agent_profiles, allow_rules, answers, app, bash, branches, budget, checkpoints, children, confirmation,
@@ -173,7 +174,11 @@ pub fn routes() -> Vec<(Method, &'static str, Access)> {
 /// The routes with their guards.
 pub(crate) fn router(app: Arc<App>) -> Router {
     let mut router = Router::new();
+    let init_key = app.users.init_key.clone();
     for route in table() {
+        if route.path == dormant::PATH && init_key.is_some() {
+            continue;
+        }
         let handler = match route.access {
             Access::Open | Access::Socket => route.handler,
             Access::Key => route.handler.route_layer(middleware::from_fn_with_state(
@@ -190,6 +195,9 @@ pub(crate) fn router(app: Arc<App>) -> Router {
             )),
         };
         router = router.route(route.path, handler);
+    }
+    if let Some(key) = init_key {
+        router = router.route(dormant::PATH, dormant::awake(key));
     }
     router
         .fallback(async || Failure::not_found())

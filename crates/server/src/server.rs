@@ -1,7 +1,7 @@
 //! Listens, hands requests to the routes, and stops in good order.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -78,17 +78,37 @@ pub enum KeyOrigin {
     Made(Secret<String>),
 }
 
+/// Listens at an address.
+pub async fn listen(address: IpAddr, port: u16) -> Result<Arc<TcpListener>, ServeError> {
+    let address = SocketAddr::new(address, port);
+    let listener = TcpListener::bind(address).await;
+    Ok(Arc::new(
+        listener.map_err(|reason| ServeError::Listen { address, reason })?,
+    ))
+}
+
 /// A server that listens, and does not answer yet.
 pub struct Server {
     app: Arc<App>,
-    listener: TcpListener,
+    listener: Arc<TcpListener>,
     address: SocketAddr,
     key: KeyOrigin,
 }
 
 impl Server {
-    /// Listens. Without a configured key, the one in the data directory counts, which is made if it is missing.
+    /// Listens as the set-up says.
     pub async fn bind(
+        config: Config,
+        store: Arc<dyn Store>,
+        composition: Arc<dyn Composition>,
+    ) -> Result<Self, ServeError> {
+        let listener = listen(config.address, config.port).await?;
+        Self::on(listener, config, store, composition).await
+    }
+
+    /// Without a configured key, the one in the data directory counts, which is made if it is missing.
+    pub async fn on(
+        listener: Arc<TcpListener>,
         config: Config,
         store: Arc<dyn Store>,
         composition: Arc<dyn Composition>,
@@ -107,9 +127,9 @@ impl Server {
             (config.keys, KeyOrigin::Configured)
         };
         let address = SocketAddr::new(config.address, config.port);
-        let listen = |reason| ServeError::Listen { address, reason };
-        let listener = TcpListener::bind(address).await.map_err(listen)?;
-        let address = listener.local_addr().map_err(listen)?;
+        let address = listener
+            .local_addr()
+            .map_err(|reason| ServeError::Listen { address, reason })?;
         let vault = Arc::new(vault);
         let everything = Catalog::new(Arc::clone(&store), Arc::clone(&vault), config.data_dir.clone());
         let webhooks = Webhooks::new(
@@ -138,6 +158,7 @@ impl Server {
             hosts: Arc::new(Hosts::new(config.address, config.hosts)),
             origins: Arc::new(Origins::new(config.origins, config.origin_hosts)),
             build: config.build,
+            init_key: config.init_key,
             metrics: Arc::new(Metrics::default()),
             sockets: TaskTracker::new(),
             tasks: TaskTracker::new(),
@@ -168,18 +189,14 @@ impl Server {
     pub async fn serve(self, stop: impl Future<Output = ()>) {
         let stopping = CancellationToken::new();
         let upkeep = tokio::spawn(upkeep(Arc::clone(&self.app), stopping.clone()));
-        let connections = Connections {
-            service: TowerToHyperService::new(router(Arc::clone(&self.app))),
-            stopping: stopping.clone(),
-            tasks: TaskTracker::new(),
-            room: Arc::new(Semaphore::new(MAX_CONNECTIONS)),
-        };
+        let connections = Connections::new(router(Arc::clone(&self.app)));
         tokio::select! {
             () = connections.accept(&self.listener) => {}
             () = stop => {}
         }
         drop(self.listener);
         stopping.cancel();
+        connections.stopping.cancel();
         let _ = upkeep.await; // it ends by itself
         let users = self.app.users.apps();
         let stop = users.iter().chain([&self.app]).map(|app| {
@@ -190,11 +207,10 @@ impl Server {
         self.app.users.webhooks.stop().await;
         self.app.sockets.close();
         self.app.tasks.close();
-        connections.tasks.close();
         let ended = async {
             self.app.sockets.wait().await;
             self.app.tasks.wait().await;
-            connections.tasks.wait().await;
+            connections.wait().await;
         };
         let _ = tokio::time::timeout(STOP_LIMIT, ended).await;
         self.app.users.forget();
@@ -204,7 +220,7 @@ impl Server {
 type Service = TowerToHyperService<axum::Router>;
 
 /// All connections.
-struct Connections {
+pub(crate) struct Connections {
     service: Service,
     stopping: CancellationToken,
     tasks: TaskTracker,
@@ -212,7 +228,27 @@ struct Connections {
 }
 
 impl Connections {
-    async fn accept(&self, listener: &TcpListener) {
+    pub(crate) fn new(router: axum::Router) -> Self {
+        Self {
+            service: TowerToHyperService::new(router),
+            stopping: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+            room: Arc::new(Semaphore::new(MAX_CONNECTIONS)),
+        }
+    }
+
+    /// Lets requests that are under way be answered, and closes all.
+    pub(crate) async fn end(&self) {
+        self.stopping.cancel();
+        let _ = tokio::time::timeout(STOP_LIMIT, self.wait()).await; // what is left goes with the process
+    }
+
+    async fn wait(&self) {
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+
+    pub(crate) async fn accept(&self, listener: &TcpListener) {
         loop {
             let Ok(place) = Arc::clone(&self.room).acquire_owned().await else {
                 return;

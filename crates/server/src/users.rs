@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use axum::Router;
 use deft_store::Store;
-use deft_types::UserId;
+use deft_types::{Secret, UserId};
 use hyper_util::service::TowerToHyperService;
 use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
@@ -53,6 +53,7 @@ pub(crate) struct Users {
     pub(crate) hosts: Arc<Hosts>,
     pub(crate) origins: Arc<Origins>,
     pub(crate) build: Build,
+    pub(crate) init_key: Option<Secret<String>>,
     pub(crate) sockets: TaskTracker,
     pub(crate) tasks: TaskTracker,
     pub(crate) started: Instant,

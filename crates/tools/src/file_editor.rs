@@ -9,7 +9,7 @@ mod listing;
 mod problem;
 mod view;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use deft_types::{
@@ -17,7 +17,7 @@ use deft_types::{
 };
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::spec::{Reach, spec};
@@ -50,32 +50,7 @@ impl Tool for FileEditor {
             "FileEditor",
             Reach::Files,
             &description,
-            &json!({
-                "command": {
-                    "type": "string",
-                    "enum": ["view", "create", "str_replace", "insert", "undo_edit"],
-                    "description": "What to do.",
-                },
-                "path": { "type": "string", "description": "Absolute path of the file or directory." },
-                "file_text": { "type": "string", "description": "For `create`: the whole content." },
-                "old_str": {
-                    "type": "string",
-                    "description": "For `str_replace`: the exact text to replace, with enough lines around it to stand in one place only.",
-                },
-                "new_str": {
-                    "type": "string",
-                    "description": "For `str_replace`: what to put there; left out, the text is deleted. For `insert`: the lines to insert.",
-                },
-                "insert_line": {
-                    "type": "integer",
-                    "description": "For `insert`: the line behind which to insert; 0 is before the first.",
-                },
-                "view_range": {
-                    "type": "array",
-                    "items": { "type": "integer" },
-                    "description": "For `view`: first and last line, such as [11, 20]; [11, -1] goes to the end.",
-                },
-            }),
+            &parameters(),
             &["command", "path"],
         )
     }
@@ -84,14 +59,7 @@ impl Tool for FileEditor {
         let Action::FileEditor(action) = action else {
             return Touches::Nothing;
         };
-        let file = Files::one(self.0.workspace(), &action.path);
-        match action.command {
-            EditorCommand::View => Touches::Reads(file),
-            EditorCommand::Create
-            | EditorCommand::StrReplace
-            | EditorCommand::Insert
-            | EditorCommand::UndoEdit => Touches::Writes(file),
-        }
+        touches(self.0.workspace(), action.command, &action.path)
     }
 
     fn run(&self, call: Call) -> BoxFuture<'_, Result<Observation, ToolError>> {
@@ -103,6 +71,48 @@ impl Tool for FileEditor {
             Ok(observe(editor, *action, &call.cancel).await?.into())
         }
         .boxed()
+    }
+}
+
+/// What the commands of an editor take.
+pub(crate) fn parameters() -> Value {
+    json!({
+        "command": {
+            "type": "string",
+            "enum": ["view", "create", "str_replace", "insert", "undo_edit"],
+            "description": "What to do.",
+        },
+        "path": { "type": "string", "description": "Absolute path of the file or directory." },
+        "file_text": { "type": "string", "description": "For `create`: the whole content." },
+        "old_str": {
+            "type": "string",
+            "description": "For `str_replace`: the exact text to replace, with enough lines around it to stand in one place only.",
+        },
+        "new_str": {
+            "type": "string",
+            "description": "For `str_replace`: what to put there; left out, the text is deleted. For `insert`: the lines to insert.",
+        },
+        "insert_line": {
+            "type": "integer",
+            "description": "For `insert`: the line behind which to insert; 0 is before the first.",
+        },
+        "view_range": {
+            "type": "array",
+            "items": { "type": "integer" },
+            "description": "For `view`: first and last line, such as [11, 20]; [11, -1] goes to the end.",
+        },
+    })
+}
+
+/// What a command of an editor reads or writes.
+pub(crate) fn touches(workspace: &Path, command: EditorCommand, path: &str) -> Touches {
+    let file = Files::one(workspace, path);
+    match command {
+        EditorCommand::View => Touches::Reads(file),
+        EditorCommand::Create
+        | EditorCommand::StrReplace
+        | EditorCommand::Insert
+        | EditorCommand::UndoEdit => Touches::Writes(file),
     }
 }
 

@@ -9,14 +9,13 @@ use deft_types::{
 };
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use serde_json::json;
 
 use crate::file::resolve::resolve;
 use crate::file::save::save;
-use crate::file_editor::{Editor, failure, observe};
+use crate::file_editor::{Editor, failure, observe, parameters, touches};
 use crate::spec::{Reach, spec};
 use crate::tool::blocking;
-use crate::{Call, Files, Tool, ToolError, Touches};
+use crate::{Call, Tool, ToolError, Touches};
 
 /// Where the plan is, unless there is one at the top of the workspace.
 const PLAN: &str = ".agents_tmp/PLAN.md";
@@ -49,23 +48,7 @@ impl Tool for PlanningFileEditor {
             "PlanningFileEditor",
             Reach::Notes,
             &description,
-            &json!({
-                "command": {
-                    "type": "string",
-                    "enum": ["view", "create", "str_replace", "insert", "undo_edit"],
-                    "description": "What to do.",
-                },
-                "path": { "type": "string", "description": "Absolute path." },
-                "file_text": { "type": "string", "description": "For `create`." },
-                "old_str": { "type": "string", "description": "Exact text to replace." },
-                "new_str": { "type": "string", "description": "What to put there." },
-                "insert_line": { "type": "integer", "description": "Line to insert behind." },
-                "view_range": {
-                    "type": "array",
-                    "items": { "type": "integer" },
-                    "description": "First and last line.",
-                },
-            }),
+            &parameters(),
             &["command", "path"],
         )
     }
@@ -74,14 +57,7 @@ impl Tool for PlanningFileEditor {
         let Action::PlanningFileEditor(action) = action else {
             return Touches::Nothing;
         };
-        let file = Files::one(self.0.workspace(), &action.path);
-        match action.command {
-            EditorCommand::View => Touches::Reads(file),
-            EditorCommand::Create
-            | EditorCommand::StrReplace
-            | EditorCommand::Insert
-            | EditorCommand::UndoEdit => Touches::Writes(file),
-        }
+        touches(self.0.workspace(), action.command, &action.path)
     }
 
     fn run(&self, call: Call) -> BoxFuture<'_, Result<Observation, ToolError>> {

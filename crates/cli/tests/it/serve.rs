@@ -58,13 +58,25 @@ impl Served {
     }
 
     pub(crate) fn send(&self, method: &str, path: &str, key: &str, body: &Value) -> (u16, Value) {
+        self.send_with(("X-Session-API-Key", key), method, path, body)
+    }
+
+    /// The same with another header.
+    pub(crate) fn send_with(
+        &self,
+        header: (&str, &str),
+        method: &str,
+        path: &str,
+        body: &Value,
+    ) -> (u16, Value) {
+        let (header, value) = header;
         let address = self.address();
         let host = address.strip_prefix("http://").unwrap();
         let mut stream = TcpStream::connect(host).unwrap();
         let body = body.to_string();
         write!(
             stream,
-            "{method} {path} HTTP/1.1\r\nHost: {host}\r\nX-Session-API-Key: {key}\r\nConnection: close\r\n\
+            "{method} {path} HTTP/1.1\r\nHost: {host}\r\n{header}: {value}\r\nConnection: close\r\n\
              Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
             body.len()
         )

@@ -30,12 +30,12 @@ pub(crate) fn table() -> Vec<Route> {
     ]
 }
 
-async fn alive() -> Json<Value> {
+pub(crate) async fn alive() -> Json<Value> {
     Json(json!({"status": "ok"}))
 }
 
 /// Whoever can ask finds it ready: it listens only then.
-async fn ready() -> Json<Value> {
+pub(crate) async fn ready() -> Json<Value> {
     Json(json!({"status": "ready"}))
 }
 
