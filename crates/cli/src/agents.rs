@@ -1,23 +1,26 @@
 //! Agents that are given tasks by other agents.
 
+mod own_branch;
+
 use std::sync::Arc;
 
-use deft_engine::{Mode, Purse, SubAgent, SubAgentKind, SubAgents};
+use deft_engine::{Mode, OwnBranch, Purse, SubAgent, SubAgentKind, SubAgents};
 use deft_skills::{AgentDefinition, Origin, agents_in, without_doubles};
 use deft_store::{ConversationRecord, Store};
 use deft_tools::Preset;
-use deft_types::{ConversationId, Money, ToolSpec};
+use deft_types::{ConversationId, Isolation, Money, ToolSpec};
+use deft_workspace::WorkspaceName;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::Value;
+use uuid::Uuid;
 
+use self::own_branch::Copy;
 use crate::client_model;
 use crate::compose::{self, Opened};
 use crate::settings::{Settings, Surroundings, USER_DIR};
 use crate::skills::Disk;
 
-/// How many levels of agents there may be below the one that the user talks to.
-const MAX_DEPTH: u32 = 2;
 /// The beginning of a task's id; its conversation's id follows.
 const ID_PREFIX: &str = "task_";
 
@@ -43,23 +46,21 @@ pub(crate) struct Helpers {
 }
 
 impl Helpers {
-    /// Those of a conversation, unless it is too many levels down to have some.
+    /// Those of a conversation.
     pub(crate) fn of(
         settings: &Settings,
         store: &Arc<dyn Store>,
         parent: &ConversationRecord,
         depth: u32,
         tools: &[ToolSpec],
-    ) -> Option<Arc<dyn SubAgents>> {
-        (depth < MAX_DEPTH).then(|| -> Arc<dyn SubAgents> {
-            Arc::new(Self {
-                settings: settings.clone(),
-                store: store.clone(),
-                parent: parent.clone(),
-                depth,
-                tools: names_of(tools),
-                llm: None,
-            })
+    ) -> Arc<dyn SubAgents> {
+        Arc::new(Self {
+            settings: settings.clone(),
+            store: store.clone(),
+            parent: parent.clone(),
+            depth,
+            tools: names_of(tools),
+            llm: None,
         })
     }
 
@@ -98,12 +99,20 @@ impl Helpers {
         kind: &str,
         definition: Option<&AgentDefinition>,
         resume: Option<&str>,
+        isolation: Isolation,
         purse: &Purse,
     ) -> anyhow::Result<SubAgent> {
-        let store = self.store.as_ref();
-        let record = match resume {
-            Some(task) => compose::find(store, task.strip_prefix(ID_PREFIX).unwrap_or(task)).await?,
-            None => compose::create(store, &self.parent.workspace.parse()?).await?,
+        let record = self.conversation(resume, isolation).await?;
+        let task_id = format!("{ID_PREFIX}{}", short(record.id));
+        let own_branch = if Copy::is_place_of(&record.workspace, record.id) {
+            let (parent, own) = (
+                (&*self.parent.workspace, self.parent.id),
+                (&*record.workspace, record.id),
+            );
+            let copy = Copy::make(&self.settings, parent, own, &task_id).await?;
+            Some(Box::new(copy) as Box<dyn OwnBranch>)
+        } else {
+            None
         };
         let mut settings = self.settings.clone();
         let model = match definition {
@@ -138,9 +147,30 @@ impl Helpers {
         ))
         .await?;
         Ok(SubAgent {
-            task_id: format!("{ID_PREFIX}{}", short(record.id)),
+            task_id,
             conversation,
+            own_branch,
         })
+    }
+
+    /// The conversation of a task: a new one in its place, or one that is taken up again where it was.
+    async fn conversation(
+        &self,
+        resume: Option<&str>,
+        isolation: Isolation,
+    ) -> anyhow::Result<ConversationRecord> {
+        let store = self.store.as_ref();
+        if let Some(task) = resume {
+            return compose::find(store, task.strip_prefix(ID_PREFIX).unwrap_or(task)).await;
+        }
+        let parents: WorkspaceName = self.parent.workspace.parse()?;
+        match isolation {
+            Isolation::Shared => compose::create(store, &parents).await,
+            Isolation::Worktree => {
+                let id = ConversationId(Uuid::new_v4());
+                compose::create_as(store, id, &own_branch::workspace_of(&parents, id)?).await
+            }
+        }
     }
 }
 
@@ -198,6 +228,7 @@ impl SubAgents for Helpers {
         kind: &'a str,
         definition: Option<&'a AgentDefinition>,
         resume: Option<&'a str>,
+        isolation: Isolation,
         purse: &'a Purse,
     ) -> BoxFuture<'a, Result<SubAgent, String>> {
         async move {
@@ -205,7 +236,7 @@ impl SubAgents for Helpers {
                 let names = KINDS.map(|(name, _)| name).join(", ");
                 return Err(format!("there is no kind '{kind}'; there are {names}"));
             }
-            self.start(kind, definition, resume, purse)
+            self.start(kind, definition, resume, isolation, purse)
                 .await
                 .map_err(|error| format!("{error:#}"))
         }

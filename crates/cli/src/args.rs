@@ -48,6 +48,8 @@ pub(crate) enum Command {
     Keys(Keys),
     /// Who did what on the server, and who was refused
     Audit(AuditLog),
+    /// Take in conversations that other programs have kept in folders
+    Import(Import),
     /// Copy all conversations and settings to a file, also while a server runs
     Backup(Backup),
     /// The models you can use: what is set up, and what runs on this machine
@@ -138,6 +140,17 @@ pub(crate) struct Serve {
     /// Allow an address that other machines can reach
     #[arg(long, env = "DEFT_EXPOSE")]
     pub(crate) expose: bool,
+    #[command(flatten)]
+    pub(crate) flags: Flags,
+}
+
+#[derive(Args)]
+pub(crate) struct Import {
+    /// The folder of a conversation of OpenHands, or a folder of such folders
+    pub(crate) path: PathBuf,
+    /// The workspace that they go on in [default: this directory]
+    #[arg(short, long, value_name = "NAME")]
+    pub(crate) workspace: Option<WorkspaceName>,
     #[command(flatten)]
     pub(crate) flags: Flags,
 }

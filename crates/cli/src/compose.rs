@@ -81,6 +81,15 @@ pub(crate) async fn create(
     workspace: &WorkspaceName,
 ) -> anyhow::Result<ConversationRecord> {
     let id = ConversationId(Uuid::new_v4()); // told apart by how they begin
+    create_as(store, id, workspace).await
+}
+
+/// The same with an id that is known before.
+pub(crate) async fn create_as(
+    store: &dyn Store,
+    id: ConversationId,
+    workspace: &WorkspaceName,
+) -> anyhow::Result<ConversationRecord> {
     let conversation = NewConversation {
         id,
         created_at: RealWorld.now(),
@@ -163,7 +172,7 @@ pub(crate) async fn open_as(
         model: opened.model,
         model_name: opened.name,
         models: Some(named_models(settings)),
-        agents: helpers,
+        agents: Some(helpers),
         workspace: place.workspace,
         directory: place.root.display().to_string(),
         tools,
@@ -178,6 +187,9 @@ pub(crate) async fn open_as(
             max_tokens: settings.max_tokens.value.map(Tokens),
             max_time: settings.max_time.value,
             max_agents: u32::try_from(settings.max_agents.value).ok(),
+            max_depth: u32::try_from(settings.max_depth.value)
+                .ok()
+                .map(|most| most.saturating_sub(role.depth)),
         },
         safety: safety(settings, definition.and_then(|definition| definition.permission)),
         memory: memory(settings)?,
@@ -191,6 +203,7 @@ pub(crate) async fn open_as(
                 project: OfProject::Used,
                 others: skills::of_user(),
                 disabled: Vec::new(),
+                files: Some(Arc::new(skills::Disk)),
             }),
             hooks: hooks::of_user()?,
             project_hooks: OfProject::Used,

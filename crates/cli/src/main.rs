@@ -15,6 +15,7 @@ mod executor;
 mod exit;
 mod hooks;
 mod images;
+mod import;
 mod list;
 mod log;
 mod mcp;
@@ -67,6 +68,7 @@ fn main() -> ExitCode {
         Command::Users(args) => while_read(wait(users::users(args))),
         Command::Keys(args) => while_read(wait(users::keys(args))),
         Command::Audit(args) => while_read(wait(users::audit(args))),
+        Command::Import(args) => while_read(wait(import::import(&args))),
         Command::Backup(args) => backup::backup(&args),
         Command::Models(args) => while_read(wait(models::models(args))),
         Command::Mcp(args) => while_read(wait(mcp::mcp(args))),

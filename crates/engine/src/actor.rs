@@ -98,8 +98,6 @@ pub(crate) struct Actor {
     pub(crate) ends_step: bool,
     /// Actions stored by this actor that no executor has been asked for yet.
     pub(crate) unsent: HashSet<ActionId>,
-    /// Model calls of this run.
-    pub(crate) steps: u32,
     /// When the run began.
     pub(crate) began: SystemTime,
     /// What the user said since the model was asked.
@@ -287,7 +285,7 @@ impl Actor {
         let found = self.find_extensions().await;
         let before = self.state.status;
         if before != Status::Running {
-            self.steps = 0;
+            self.purse.begin_run();
             self.condensations = 0;
             self.began = self.world.now();
         }

@@ -1,6 +1,7 @@
 //! What a conversation and the agents below it may use: a tree in which each draws on what those above it have left.
 
 use std::fmt;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
@@ -20,8 +21,12 @@ pub struct Budget {
     pub tokens: Tokens,
     /// Seconds of a run.
     pub seconds: u64,
+    /// Model calls of a run.
+    pub steps: u32,
     /// Agents with tasks of their own.
     pub agents: u32,
+    /// Levels of such agents, one below the other.
+    pub depth: u32,
 }
 
 impl Budget {
@@ -32,7 +37,9 @@ impl Budget {
             cost: self.cost + more.cost,
             tokens: self.tokens + more.tokens,
             seconds: self.seconds.saturating_add(more.seconds),
+            steps: self.steps.saturating_add(more.steps),
             agents: self.agents.saturating_add(more.agents),
+            depth: self.depth.saturating_add(more.depth),
         }
     }
 }
@@ -47,6 +54,7 @@ impl Conversation {
 /// What has run out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Limit {
+    Steps,
     Cost,
     Tokens,
     Time,
@@ -55,6 +63,7 @@ pub(crate) enum Limit {
 impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Steps => "steps",
             Self::Cost => "money",
             Self::Tokens => "tokens",
             Self::Time => "time",
@@ -71,17 +80,32 @@ pub(crate) enum Reached {
     Above(Limit),
 }
 
+/// Why no agent can be started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NoAgent {
+    #[error("as many agents as may were started")]
+    Number,
+    #[error("there are as many levels of agents above as may be")]
+    Depth,
+}
+
 /// What is left; `None` where there is no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Left {
     pub(crate) cost: Option<Money>,
     pub(crate) tokens: Option<Tokens>,
     pub(crate) until: Option<SystemTime>,
+    pub(crate) steps: Option<u32>,
     pub(crate) agents: Option<u32>,
+    /// Levels of agents below.
+    pub(crate) depth: Option<u32>,
 }
 
 impl Left {
     fn reached(&self, now: SystemTime) -> Option<Limit> {
+        if self.steps == Some(0) {
+            return Some(Limit::Steps);
+        }
         if self.cost.is_some_and(|left| left <= Money::ZERO) {
             return Some(Limit::Cost);
         }
@@ -101,6 +125,8 @@ pub struct Purse(Arc<Pocket>);
 #[derive(Default)]
 struct Pocket {
     left: Mutex<Left>,
+    /// Model calls of the run, those of agents below included.
+    steps: AtomicU32,
     /// That of the conversation which gave the task.
     above: Option<Purse>,
 }
@@ -109,8 +135,8 @@ impl Purse {
     /// One that draws on another, where there is one.
     pub(crate) fn below(above: Option<Self>) -> Self {
         Self(Arc::new(Pocket {
-            left: Mutex::default(),
             above,
+            ..Pocket::default()
         }))
     }
 
@@ -126,7 +152,31 @@ impl Purse {
         left.until = left
             .until
             .and_then(|until| until.checked_add(Duration::from_secs(more.seconds)));
+        left.steps = left.steps.map(|left| left.saturating_add(more.steps));
         left.agents = left.agents.map(|left| left.saturating_add(more.agents));
+        left.depth = left.depth.map(|left| left.saturating_add(more.depth));
+    }
+
+    /// A run begins: its steps are counted anew.
+    pub(crate) fn begin_run(&self) {
+        self.0.steps.store(0, Ordering::Relaxed);
+    }
+
+    /// The steps of the run so far.
+    pub(crate) fn steps(&self) -> u32 {
+        self.0.steps.load(Ordering::Relaxed)
+    }
+
+    /// A step is taken, here and for those above.
+    pub(crate) fn step(&self) {
+        let mut next = Some(self);
+        while let Some(purse) = next {
+            purse.0.steps.fetch_add(1, Ordering::Relaxed);
+            let mut left = purse.left();
+            left.steps = left.steps.map(|left| left.saturating_sub(1));
+            drop(left);
+            next = purse.0.above.as_ref();
+        }
     }
 
     /// Something was used by the conversation itself: so much less is left to those above.
@@ -152,14 +202,25 @@ impl Purse {
     }
 
     /// Takes one of the agents that may still be started, if there is one here and above.
-    pub(crate) fn take_agent(&self) -> bool {
+    pub(crate) fn take_agent(&self) -> Result<(), NoAgent> {
+        self.take_agent_at(1)
+    }
+
+    /// The same for one that is so many levels below.
+    fn take_agent_at(&self, level: u32) -> Result<(), NoAgent> {
         let mut left = self.left();
-        let taken = left.agents.map(|agents| agents.checked_sub(1));
-        if taken == Some(None) || self.0.above.as_ref().is_some_and(|above| !above.take_agent()) {
-            return false;
+        if left.depth.is_some_and(|depth| depth < level) {
+            return Err(NoAgent::Depth);
         }
-        left.agents = taken.flatten();
-        true
+        let taken = left
+            .agents
+            .map(|agents| agents.checked_sub(1).ok_or(NoAgent::Number));
+        let taken = taken.transpose()?;
+        if let Some(above) = &self.0.above {
+            above.take_agent_at(level.saturating_add(1))?;
+        }
+        left.agents = taken;
+        Ok(())
     }
 
     fn left(&self) -> MutexGuard<'_, Left> {
@@ -205,7 +266,26 @@ mod tests {
         let below = Purse::below(Some(top));
         assert_eq!(below.reached(UNIX_EPOCH), None);
         assert_eq!(below.reached(until), Some(Reached::Above(Limit::Time)));
-        assert!(below.take_agent());
-        assert!(!below.take_agent());
+        assert_eq!(below.take_agent(), Ok(()));
+        assert_eq!(below.take_agent(), Err(NoAgent::Number));
+    }
+
+    #[test]
+    fn steps_below_count_above_until_the_next_run_and_levels_end() {
+        let top = Purse::default();
+        top.set(Left {
+            steps: Some(2),
+            depth: Some(1),
+            ..Left::default()
+        });
+        let below = Purse::below(Some(top.clone()));
+        top.step();
+        below.step();
+        assert_eq!((below.steps(), top.steps()), (1, 2));
+        assert_eq!(below.reached(UNIX_EPOCH), Some(Reached::Above(Limit::Steps)));
+        top.begin_run();
+        assert_eq!(top.steps(), 0);
+        assert_eq!(top.take_agent(), Ok(()));
+        assert_eq!(below.take_agent(), Err(NoAgent::Depth));
     }
 }

@@ -42,7 +42,7 @@ const PAGE: usize = 1000;
 /// What a run may use.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
-    /// Model calls in one run.
+    /// Model calls in one run, those of agents with tasks of their own included.
     pub max_steps: u32,
     /// Calls of one reply that may run at the same time.
     pub parallel_calls: usize,
@@ -56,6 +56,8 @@ pub struct Limits {
     pub max_time: Option<Duration>,
     /// Agents with tasks of their own that it, and those below it, may start.
     pub max_agents: Option<u32>,
+    /// How many levels of such agents there may be, one below the other.
+    pub max_depth: Option<u32>,
 }
 
 impl Default for Limits {
@@ -68,6 +70,7 @@ impl Default for Limits {
             max_tokens: None,
             max_time: None,
             max_agents: Some(32),
+            max_depth: Some(2),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A new conversation that begins as a copy of another.
 
-use deft_store::{NewConversation, Owner, Store, StoreError};
+use deft_store::{NewConversation, Store, StoreError, create_with};
 use deft_types::{ConversationId, Event, EventBody, EventId, FailureKind, Source, Stats, Status, Timestamp};
 use serde_json::json;
 
@@ -9,8 +9,6 @@ use crate::state::{self, State, key};
 use crate::turn::{Draft, failure};
 use crate::world::World;
 
-/// Events written at once.
-const BATCH: usize = 500;
 /// The result of a call that had none where the copy was made.
 const LEFT_BEHIND: &str = "Not run: the conversation was copied before this call had a result.";
 
@@ -64,22 +62,7 @@ pub async fn fork(
     }
     copied.extend(closing(&state, &fork, world));
 
-    let id = new.id;
-    store.create(new).await?;
-    let written = write(store, id, copied).await;
-    if written.is_err() {
-        let _ = store.delete(id).await; // half a copy is none; if this fails too, that one is all that is left
-    }
-    Ok(written?)
-}
-
-async fn write(store: &dyn Store, id: ConversationId, mut events: Vec<Event>) -> Result<(), StoreError> {
-    let lease = store.acquire(id, &Owner::this_process()).await?;
-    while !events.is_empty() {
-        let rest = events.split_off(events.len().min(BATCH));
-        store.append(&lease, std::mem::replace(&mut events, rest)).await?;
-    }
-    store.release(lease).await
+    Ok(create_with(store, new, copied).await?)
 }
 
 /// An executor, and places in the tree that were left, are the other conversation's own.

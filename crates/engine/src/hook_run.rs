@@ -9,9 +9,11 @@ use deft_types::{ActionId, EventId, Extra, HookExecutionEvent, Message, Role};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use crate::budget::Purse;
 use crate::hooks::{Hook, HookEvent, Said, Waits};
 use crate::model_tools::Spending;
 use crate::workspace_command::{self, Ran};
+use crate::world::World;
 
 /// Characters of what a hook wrote that are kept.
 const MAX_KEPT: usize = 50_000;
@@ -51,6 +53,9 @@ pub(crate) struct Runner {
     /// None if nothing may be spent any more.
     pub(crate) model: Option<Arc<dyn Model>>,
     pub(crate) spending: Spending,
+    /// What may still be used.
+    pub(crate) purse: Purse,
+    pub(crate) world: Arc<dyn World>,
     pub(crate) directory: String,
     pub(crate) session: String,
     pub(crate) cancel: CancellationToken,
@@ -74,6 +79,10 @@ impl Runner {
                     }
                 }
                 Hook::Prompt { prompt } => self.ask(prompt, &occasion, hook).await,
+                Hook::Agent(agent) => match self.judge(agent, &occasion).await {
+                    Ok((text, said)) => decided(text, said, &occasion, hook),
+                    Err(reason) => failed(&occasion, hook, reason),
+                },
             };
             execution.blocked &= occasion.event.can_be_blocked();
             context.extend(execution.additional_context.clone());
@@ -163,16 +172,21 @@ impl Runner {
                 let usage_id = format!("prompt-hook:{}", occasion.event.name());
                 self.spending.add(usage_id, model.clone(), reply);
                 let said = Said::read(&text);
-                HookExecutionEvent {
-                    blocked: said.denies,
-                    reason: said.reason,
-                    additional_context: said.context,
-                    stdout: kept(text),
-                    ..execution(occasion, hook)
-                }
+                decided(text, said, occasion, hook)
             }
             Err(error) => failed(occasion, hook, error.to_string()),
         }
+    }
+}
+
+/// What a model has said.
+fn decided(text: String, said: Said, occasion: &Occasion, hook: &Hook) -> HookExecutionEvent {
+    HookExecutionEvent {
+        blocked: said.denies,
+        reason: said.reason,
+        additional_context: said.context,
+        stdout: kept(text),
+        ..execution(occasion, hook)
     }
 }
 

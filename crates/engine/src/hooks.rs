@@ -1,4 +1,4 @@
-//! Hooks: commands and questions that people want to run when an agent does something.
+//! Hooks: commands, questions and agents that people want to run when an agent does something.
 
 mod said;
 #[cfg(test)]
@@ -12,11 +12,15 @@ use serde::Deserialize;
 use serde_json::Value;
 
 pub(crate) use self::said::Said;
+use crate::hook_agent::HookAgent;
 
 /// Seconds that a command may take that does not say.
 const DEFAULT_TIMEOUT: f64 = 60.0;
 /// The most that one may ask for.
 const MAX_TIMEOUT: f64 = 600.0;
+/// Model calls of an agent that does not say, and the most that one may ask for.
+const DEFAULT_STEPS: u32 = 3;
+const MAX_STEPS: u32 = 20;
 /// Hooks of one configuration.
 const MAX_HOOKS: usize = 100;
 /// Characters that make a matcher a pattern.
@@ -94,6 +98,8 @@ pub enum Hook {
         /// The question.
         prompt: String,
     },
+    /// An agent that looks around in the workspace before it decides.
+    Agent(HookAgent),
 }
 
 /// Whether a command is waited for.
@@ -143,7 +149,7 @@ pub enum BadHooks {
     #[error("the hooks of {0} stand there twice, in two spellings; put them together")]
     Twice(&'static str),
     /// A kind of hook that is not built in.
-    #[error("hooks of the type {0:?} cannot be run; use \"command\" or \"prompt\"")]
+    #[error("hooks of the type {0:?} cannot be run; use \"command\", \"prompt\" or \"agent\"")]
     Kind(String),
     /// The pattern of a matcher is none.
     #[error("{0:?} is no pattern for the names of tools")]
@@ -170,6 +176,12 @@ struct WrittenHook {
     command: Option<String>,
     #[serde(default)]
     prompt: Option<String>,
+    #[serde(default)]
+    system_prompt: Option<String>,
+    #[serde(default)]
+    tools: Vec<String>,
+    #[serde(default)]
+    max_iterations: Option<u32>,
     #[serde(default)]
     timeout: Option<f64>,
     #[serde(rename = "async", alias = "async_", default)]
@@ -289,6 +301,17 @@ impl Hook {
             "prompt" => Ok(Self::Prompt {
                 prompt: written.prompt.ok_or_else(|| missing("prompt"))?,
             }),
+            "agent" => Ok(Self::Agent(HookAgent {
+                instructions: written
+                    .system_prompt
+                    .or(written.prompt)
+                    .ok_or_else(|| missing("system_prompt"))?,
+                tools: written.tools,
+                max_steps: written
+                    .max_iterations
+                    .unwrap_or(DEFAULT_STEPS)
+                    .clamp(1, MAX_STEPS),
+            })),
             other => Err(BadHooks::Kind(other.to_owned())),
         }
     }
@@ -298,6 +321,7 @@ impl Hook {
         match self {
             Self::Command { command, .. } => command,
             Self::Prompt { prompt } => prompt,
+            Self::Agent(agent) => &agent.instructions,
         }
     }
 }

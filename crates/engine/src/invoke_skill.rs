@@ -1,10 +1,10 @@
-//! The tool by which an agent reads a skill, or finds out which there are.
+//! The tool by which an agent reads a skill and what belongs to it, or finds out which there are.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use deft_executor::ShellCommand;
+use deft_executor::{Client, ShellCommand};
 use deft_skills::{Invoked, Skill, best};
 use deft_tools::{Call, Reach, Tool, ToolError, Touches, spec};
 use deft_types::{Action, Content, InvokeSkillAction, InvokeSkillObservation, Observation, ToolSpec};
@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::actor::connected;
 use crate::arguments;
+use crate::skill_content::{self, SkillFiles};
 use crate::skills::{Shelf, Stock};
 use crate::workspace_command::{self, Ran};
 
@@ -31,6 +32,8 @@ const NOT_RUN: &str = "\n[The commands behind `!` above are not trusted and were
 /// The tool `invoke_skill`.
 pub(crate) struct InvokeSkill {
     pub(crate) shelf: Shelf,
+    /// Those of the user's own skills.
+    pub(crate) files: Option<SkillFiles>,
     pub(crate) workspace: Arc<dyn Workspace>,
 }
 
@@ -42,6 +45,19 @@ impl InvokeSkill {
         let Some(skill) = skills.offered(name) else {
             return found(&stock, name);
         };
+        if let Some(result) = action.extra.get("result") {
+            let (text, is_error) = checked_result(skill, result);
+            return observation(name, text, is_error);
+        }
+        if let Some(place) = action.extra.get("fetch").and_then(Value::as_str) {
+            let fetched = skill_content::of_skill(skill, place.trim(), self.files.as_ref(), self.client());
+            let fetched = tokio::select! {
+                fetched = fetched => fetched,
+                () = call.cancel.cancelled() => Err("Cancelled.".to_owned()),
+            };
+            let is_error = fetched.is_err();
+            return observation(name, fetched.unwrap_or_else(|problem| problem), is_error);
+        }
         let given = match action.extra.get("parameters") {
             Some(Value::Object(given)) => given.clone(),
             _ => Map::new(),
@@ -61,7 +77,8 @@ impl InvokeSkill {
         if let Some(schema) = &skill.declared.output_schema {
             let _ = write!(
                 text,
-                "\n\nThe result is to be JSON that fits this schema: {schema}"
+                "\n\nThe result is to be JSON that fits this schema, which you check by calling invoke_skill with \
+                 the skill's name and the `result`: {schema}"
             );
         }
         observation(name, text, false)
@@ -86,16 +103,19 @@ impl InvokeSkill {
         })
     }
 
+    async fn client(&self) -> Result<Client, String> {
+        let client = connected(self.workspace.as_ref()).await;
+        client.map_err(|error| error.to_string())
+    }
+
     async fn output_of(&self, command: &str, cancel: &CancellationToken) -> String {
         let line = ShellCommand {
             command: command.to_owned(),
             ..ShellCommand::default()
         };
         let run = async {
-            let client = connected(self.workspace.as_ref())
-                .await
-                .map_err(|error| error.to_string())?;
-            let ran = workspace_command::run(&client, line, COMMAND_LIMIT, MAX_OUTPUT, cancel).await;
+            let ran =
+                workspace_command::run(&self.client().await?, line, COMMAND_LIMIT, MAX_OUTPUT, cancel).await;
             ran.map_err(|error| error.to_string())
         };
         match run.await {
@@ -115,6 +135,8 @@ impl Tool for InvokeSkill {
         let properties = json!({
             "name": {"type": "string", "description": "The skill; or words to search for."},
             "parameters": {"type": "object", "description": "What the skill wants to know."},
+            "fetch": {"type": "string", "description": "Instead of its text: a file of its folder, or an address that it names."},
+            "result": {"type": "object", "description": "What came of it, to be held against what it says it gives."},
         });
         spec(
             "invoke_skill",
@@ -181,6 +203,26 @@ fn checked(skill: &Skill, given: Map<String, Value>) -> Result<Map<String, Value
         Err(problem) => Err(format!(
             "The parameters do not fit: {problem}. The skill takes: {schema}"
         )),
+    }
+}
+
+/// What is said of a result, and whether it is not what the skill declares.
+fn checked_result(skill: &Skill, result: &Value) -> (String, bool) {
+    let Some(schema) = &skill.declared.output_schema else {
+        return ("The skill does not say what it gives.".to_owned(), true);
+    };
+    let Some(fields) = result.as_object() else {
+        return (
+            format!("The result is no object. The skill gives: {schema}"),
+            true,
+        );
+    };
+    match arguments::fit(fields.clone(), schema) {
+        Ok(_) => ("The result fits.".to_owned(), false),
+        Err(problem) => (
+            format!("The result does not fit: {problem}. The skill gives: {schema}"),
+            true,
+        ),
     }
 }
 

@@ -5,10 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use deft_skills::{AgentDefinition, Origin, Skill, Skills};
 
 use crate::extensions::{Found, OfProject};
+use crate::skill_content::SkillFiles;
 use crate::trust::{self, Decisions};
 
 /// Where the skills of a conversation come from.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct SkillSources {
     /// Whether those of the workspace count.
     pub project: OfProject,
@@ -16,6 +17,8 @@ pub struct SkillSources {
     pub others: Vec<Skill>,
     /// The names of those that somebody does not want.
     pub disabled: Vec<String>,
+    /// Where the files of the user's own skills are read; without it they are not.
+    pub files: Option<SkillFiles>,
 }
 
 impl SkillSources {

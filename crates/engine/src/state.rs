@@ -189,9 +189,11 @@ impl State {
                     self.structured_output = Some(answer.clone());
                 }
                 self.call_ids.insert(action.tool_call_id.clone());
+                let mut open = action.as_ref().clone();
+                open.tool_call.id.clone_from(&open.tool_call_id); // results are found by it; a damaged log may have two
                 self.open_calls.push(OpenCall {
                     id: event.id.clone(),
-                    event: Arc::new(action.as_ref().clone()),
+                    event: Arc::new(open),
                     executors: self.executor.or(self.unknown_executor()).into_iter().collect(),
                 });
             }

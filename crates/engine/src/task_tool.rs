@@ -5,7 +5,8 @@ use std::sync::Arc;
 use deft_skills::AgentDefinition;
 use deft_tools::{Call, Reach, Tool, ToolError, Touches, spec};
 use deft_types::{
-    Action, Content, EventId, Message, Observation, Role, Status, TaskAction, TaskObservation, ToolSpec,
+    Action, Content, EventId, Isolation, Message, Observation, Role, Status, TaskAction, TaskObservation,
+    ToolSpec,
 };
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -25,14 +26,23 @@ pub trait SubAgents: Send + Sync {
     fn kinds(&self) -> Vec<SubAgentKind>;
 
     /// Opens the conversation of one: a new one, or that of an earlier task, which draws on `purse`. A definition says
-    /// more of a kind that is none of ours. The sentence of a failure goes to the model.
+    /// more of a kind that is none of ours. A new one may work on a branch of its own. The sentence of a failure goes to
+    /// the model.
     fn open<'a>(
         &'a self,
         kind: &'a str,
         definition: Option<&'a AgentDefinition>,
         resume: Option<&'a str>,
+        isolation: Isolation,
         purse: &'a Purse,
     ) -> BoxFuture<'a, Result<SubAgent, String>>;
+}
+
+/// The branch that an agent works on alone.
+pub trait OwnBranch: Send + Sync {
+    /// Puts what it did into the repository, and clears away where it worked. Says where to find it, in words for whoever
+    /// gave the task.
+    fn keep(&self) -> BoxFuture<'_, String>;
 }
 
 /// A kind of agent.
@@ -50,6 +60,8 @@ pub struct SubAgent {
     pub task_id: String,
     /// Its conversation.
     pub conversation: Conversation,
+    /// Where it works, if that is not where everybody does.
+    pub own_branch: Option<Box<dyn OwnBranch>>,
 }
 
 /// Stands for the id of a task that nobody has.
@@ -72,14 +84,23 @@ impl Task {
             Ok(prompt) => prompt,
             Err(problem) => return Ok(failed(NOBODY, action, problem)),
         };
-        if action.resume.is_none() && !self.purse.take_agent() {
-            let text = "The task was not begun: as many agents as may were started. Do it yourself, or go on with \
-                        one of them by its id.";
-            return Ok(failed(NOBODY, action, text.to_owned()));
+        if action.resume.is_none()
+            && let Err(reason) = self.purse.take_agent()
+        {
+            let text = format!(
+                "The task was not begun: {reason}. Do it yourself, or go on with one of them by its id."
+            );
+            return Ok(failed(NOBODY, action, text));
         }
         let opened = self
             .agents
-            .open(kind, definition, action.resume.as_deref(), &self.purse)
+            .open(
+                kind,
+                definition,
+                action.resume.as_deref(),
+                isolation(action, definition),
+                &self.purse,
+            )
             .await;
         let agent = match opened {
             Ok(agent) => agent,
@@ -93,6 +114,17 @@ impl Task {
         };
         let ended = self.follow(&agent.conversation, prompt, call).await;
         let state = agent.conversation.inspect().await;
+        let kept = match &agent.own_branch {
+            Some(branch) => Some(branch.keep().await), // also what was done until it was stopped
+            None => None,
+        };
+        let with_branch = |text: String| {
+            [Some(text), kept.clone()]
+                .into_iter()
+                .flatten()
+                .map(Content::text)
+                .collect()
+        };
         // What it started ends with it.
         agent.conversation.close(ExecutorFate::End).await;
         if let Ok(state) = &state {
@@ -110,7 +142,7 @@ impl Task {
         let answer = answer.unwrap_or_else(|| "It said nothing.".to_owned());
         if status == Status::Finished {
             return Ok(TaskObservation {
-                content: vec![Content::text(answer)],
+                content: with_branch(answer),
                 task_id: agent.task_id,
                 subagent: action.subagent_type.clone(),
                 status: "completed".to_owned(),
@@ -118,7 +150,10 @@ impl Task {
             });
         }
         let text = format!("The agent stopped before it was done ({status}). What it said last: {answer}");
-        Ok(failed(&agent.task_id, action, text))
+        Ok(TaskObservation {
+            content: with_branch(text),
+            ..failed(&agent.task_id, action, String::new())
+        })
     }
 
     async fn follow(
@@ -162,6 +197,8 @@ impl Tool for Task {
             "description": {"type": "string", "description": "The task in three to five words."},
             "subagent_type": {"type": "string", "description": "The kind of agent. Default: general-purpose."},
             "parameters": {"type": "object", "description": "What that kind wants to know."},
+            "isolation": {"type": "string", "enum": ["shared", "worktree"], "description": "worktree: it works on a branch \
+                          of its own, from the last commit. Default: shared."},
             "resume": {"type": "string", "description": "The id of an earlier task whose agent is to go on."},
         });
         spec(
@@ -209,6 +246,19 @@ fn prompt(action: &TaskAction, definition: Option<&AgentDefinition>) -> Result<S
         action.prompt,
         Value::Object(given)
     ))
+}
+
+/// Whether an agent gets a branch of its own: where the task or its definition says so.
+fn isolation(action: &TaskAction, definition: Option<&AgentDefinition>) -> Isolation {
+    let wanted = action
+        .extra
+        .get("isolation")
+        .is_some_and(|isolation| isolation == "worktree");
+    if wanted || definition.is_some_and(|definition| definition.worktree) {
+        Isolation::Worktree
+    } else {
+        Isolation::Shared
+    }
 }
 
 /// The agents that people have defined, as a part of the prompt.

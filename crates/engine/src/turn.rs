@@ -199,6 +199,11 @@ pub(crate) fn edited(
     Ok(Draft::new(Source::Agent, event).with_id(world.new_id().into()))
 }
 
+/// The action that a call stands for; what is wrong with it otherwise.
+pub(crate) fn action_for(call: &mut ToolCall, tools: &Toolset) -> Result<Action, String> {
+    check(call, tools).map(|checked| checked.action)
+}
+
 struct Checked {
     action: Action,
     risk: SecurityRisk,

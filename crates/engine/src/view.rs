@@ -254,7 +254,9 @@ impl View {
         }
         if let Some(summary) = &condensation.summary {
             let offset = usize::try_from(condensation.summary_offset.unwrap_or(0)).unwrap_or(0);
-            let position = boundary(&kept, offset);
+            // Not between a reply and the results that are still to come.
+            let open = self.open_reply(&kept).unwrap_or(kept.len());
+            let position = boundary(&kept, offset).min(open);
             let id = EventId(format!("{event}-summary"));
             kept.insert(position, Entry::new(&id, summary_message(summary)));
         }
@@ -280,17 +282,21 @@ impl View {
 
     /// Entries have moved: where the open batch stands now.
     fn find_batch(&mut self) {
-        let Some(batch) = &mut self.batch else { return };
-        let holds = |entry: &Entry| {
-            let calls = entry.message.tool_calls.iter().flatten();
-            calls
-                .into_iter()
-                .any(|call| batch.open.iter().any(|open| open.shown == call.id))
-        };
-        match self.entries.iter().rposition(holds) {
-            Some(index) => batch.index = index,
-            None => self.batch = None,
+        let found = self.open_reply(&self.entries);
+        match (found, &mut self.batch) {
+            (Some(index), Some(batch)) => batch.index = index,
+            (_, batch) => *batch = None,
         }
+    }
+
+    /// Where among these the reply stands that waits for results.
+    fn open_reply(&self, entries: &[Entry]) -> Option<usize> {
+        let batch = self.batch.as_ref()?;
+        let holds = |entry: &Entry| {
+            let mut calls = entry.message.tool_calls.iter().flatten();
+            calls.any(|call| batch.open.iter().any(|open| open.shown == call.id))
+        };
+        entries.iter().rposition(holds)
     }
 }
 

@@ -8,16 +8,20 @@ use uuid::Uuid;
 
 /// How a command ended, and what it wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Ran {
-    pub(crate) exit_code: i32,
-    pub(crate) reason: EndReason,
-    pub(crate) stdout: String,
-    pub(crate) stderr: String,
+pub struct Ran {
+    /// 0 where all went well.
+    pub exit_code: i32,
+    /// Why it ended.
+    pub reason: EndReason,
+    /// What it wrote.
+    pub stdout: String,
+    /// What it complained of.
+    pub stderr: String,
 }
 
 /// Runs a command to its end, which comes after `limit` at the latest, or when it is cancelled. Of each stream `most`
 /// bytes are kept.
-pub(crate) async fn run(
+pub async fn run(
     client: &Client,
     command: ShellCommand,
     limit: Duration,

@@ -104,5 +104,6 @@ pub(crate) fn sources_of(agent: &Agent, users_own: impl FnOnce() -> Vec<Skill>) 
         project,
         others,
         disabled: disabled.filter_map(Value::as_str).map(str::to_owned).collect(),
+        files: None,
     })
 }

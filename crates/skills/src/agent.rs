@@ -31,6 +31,8 @@ pub struct AgentDefinition {
     pub max_steps: Option<u64>,
     /// Dollars that it may spend.
     pub max_cost: Option<f64>,
+    /// Whether it works on a branch of its own.
+    pub worktree: bool,
     /// What it can do, wants and gives.
     pub declared: Declared,
     /// Whose it is.
@@ -64,6 +66,7 @@ struct Written {
     permission_mode: Option<Permission>,
     max_iteration_per_run: Option<u64>,
     max_budget_per_run: Option<f64>,
+    worktree: bool,
     capabilities: Listed,
     input_schema: Option<Value>,
     output_schema: Option<Value>,
@@ -83,6 +86,7 @@ impl AgentDefinition {
             permission: written.permission_mode,
             max_steps: written.max_iteration_per_run.filter(|steps| *steps > 0),
             max_cost: written.max_budget_per_run.filter(|cost| *cost > 0.0),
+            worktree: written.worktree,
             declared: Declared::new(
                 capabilities.split(|char| char == ','),
                 written.input_schema,

@@ -26,6 +26,8 @@ pub(crate) struct FrontMatter {
     pub(crate) inputs: Vec<Input>,
     pub(crate) paths: Listed,
     pub(crate) capabilities: Listed,
+    #[serde(alias = "documentation")]
+    pub(crate) urls: Listed,
     #[serde(alias = "input_schema")]
     pub(crate) input_schema: Option<Value>,
     #[serde(alias = "output_schema")]

@@ -53,7 +53,12 @@ pub(crate) fn invoked(skill: &Skill, folder: &str) -> Invoked {
         none if none.is_empty() => none,
         files => format!(" It holds: {files}."),
     };
-    let footer = format!("\n\n---\nThe skill's folder is {folder}; paths in it start from there.{files}");
+    let addresses = match skill.urls.join(", ") {
+        none if none.is_empty() => none,
+        addresses => format!(" It names: {addresses}."),
+    };
+    let footer =
+        format!("\n\n---\nThe skill's folder is {folder}; paths in it start from there.{files}{addresses}");
     Invoked::new(&skill.body, &format!("{ask}{footer}"))
 }
 

@@ -59,6 +59,7 @@ pub fn sent(value: &Value) -> Option<Skill> {
         inputs: sent.inputs,
         paths,
         resources: Vec::new(),
+        urls: Vec::new(),
         allowed_tools: Vec::new(),
         disable_model_invocation: sent.disable_model_invocation,
         license: None,

@@ -40,6 +40,8 @@ pub struct Skill {
     pub paths: Vec<String>,
     /// Files that belong to it, seen from its folder.
     pub resources: Vec<String>,
+    /// Addresses of the web that belong to it, such as documentation.
+    pub urls: Vec<String>,
     /// Tools that it may use, as it says itself.
     pub allowed_tools: Vec<String>,
     /// Whether only people may call it.
@@ -161,6 +163,7 @@ impl Skill {
             inputs,
             paths,
             resources: Vec::new(),
+            urls: front.urls.split(|char| char == ',' || char.is_whitespace()),
             allowed_tools: front
                 .allowed_tools
                 .split(|char| char == ',' || char.is_whitespace()),

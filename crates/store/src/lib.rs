@@ -5,19 +5,23 @@
 //!
 //! Begin reading at [`Store`], the trait everything above uses; [`SqliteStore`] keeps it in one file.
 
+mod create_with;
 mod error;
 mod filter;
 mod fold;
 mod lease;
+mod old_log;
 mod owner;
 mod record;
 mod sqlite;
 mod store;
 
+pub use create_with::create_with;
 pub use error::StoreError;
 pub use filter::{Direction, EventFilter};
 pub use fold::{Derived, TITLE_CHARS};
 pub use lease::{Fencing, Lease};
+pub use old_log::{OldLog, OldLogError, old_logs_at};
 pub use owner::Owner;
 pub use record::{ConversationRecord, Cursor, NewConversation, Order, Search, Usage};
 pub use sqlite::{DAMAGED_EVENT, Durability, MAX_EVENT_BYTES, Options, SqliteStore};

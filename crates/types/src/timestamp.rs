@@ -24,6 +24,12 @@ impl Timestamp {
                 .to_string(),
         )
     }
+
+    /// The moment that it stands for in the machine's time zone, if it can be read.
+    pub fn moment(&self) -> Option<SystemTime> {
+        let local: jiff::civil::DateTime = self.0.parse().ok()?;
+        Some(local.to_zoned(TimeZone::system()).ok()?.timestamp().into())
+    }
 }
 
 impl fmt::Display for Timestamp {
@@ -39,8 +45,10 @@ mod tests {
 
     #[test]
     fn always_has_six_digits_of_a_second() {
-        let text = Timestamp::at(UNIX_EPOCH + Duration::from_secs(1_794_704_089)).0;
-        assert_eq!(text.len(), "2026-11-15T01:14:49.000000".len());
-        assert!(text.ends_with(".000000"), "{text}");
+        let moment = UNIX_EPOCH + Duration::from_secs(1_794_704_089);
+        let text = Timestamp::at(moment);
+        assert_eq!(text.0.len(), "2026-11-15T01:14:49.000000".len());
+        assert!(text.0.ends_with(".000000"), "{text}");
+        assert_eq!(text.moment(), Some(moment));
     }
 }

@@ -174,6 +174,11 @@ settings! {
         flag: Some("max-agents"), env: ["DEFT_MAX_AGENTS"], default: Some("32"),
         project: FromProject::Lowers,
     }
+    /// How many levels of such agents there may be, one below the other
+    max_depth: u64 {
+        flag: Some("max-depth"), env: ["DEFT_MAX_DEPTH"], default: Some("2"),
+        project: FromProject::Lowers,
+    }
     /// What a stored event survives: the end of the process, or with fsync a power cut
     durability: Durability {
         flag: Some("durability"), env: ["DEFT_DURABILITY"], default: Some("process"),

@@ -310,7 +310,7 @@ fn mistakes_in_a_file_are_told_with_file_line_and_remedy() {
         ),
         (
             "[llm]\nmodel = \"x\"",
-            "1: there is no setting \"llm\"; known are model, condenser_model, judge_model, critic_model, agents_model, api_key, base_url, ca_file, mcp_config, data_dir, max_steps, max_cost, max_tokens, max_time, max_agents, \
+            "1: there is no setting \"llm\"; known are model, condenser_model, judge_model, critic_model, agents_model, api_key, base_url, ca_file, mcp_config, data_dir, max_steps, max_cost, max_tokens, max_time, max_agents, max_depth, \
              durability, connect_timeout, idle_timeout, total_timeout, model_attempts, terminal_no_change_timeout, executor_linger, \
              workspace, ssh_config, remote_key, web_addresses, sandbox_network, sandbox_allow, sandbox_write, sandbox_minimum, sandbox_pids, sandbox_memory, sandbox_cpu",
         ),
@@ -455,6 +455,7 @@ fn the_settings_are_shown_as_a_file_with_sources() {
             "# max_tokens is not set",
             "# max_time is not set",
             "max_agents = 32 # default",
+            "max_depth = 2 # default",
             "durability = \"process\" # default",
             "connect_timeout = 0.5 # home/.deft/deft.toml:2",
             "idle_timeout = 120 # default",

@@ -1,65 +1,41 @@
-//! Conversations that the program we follow has written can be looked at and gone on with.
+//! Conversations that the programs we follow have written can be taken in, looked at and gone on with.
 
-use std::fs;
 use std::path::Path;
-use std::time::SystemTime;
-
-use deft_store::{NewConversation, Options, Owner, SqliteStore, Store};
-use deft_types::{ConversationId, Event};
-use uuid::Uuid;
 
 use crate::commands::{Home, lines, stderr, stdout};
 
-/// Puts the events of a sample into a store, as they are.
-#[tokio::main(flavor = "current_thread")]
-async fn keep(data: &Path, id: ConversationId, workspace: &Path, events: Vec<Event>) {
-    let store = SqliteStore::open(data.join("deft.db"), Options::default()).unwrap();
-    let conversation = NewConversation {
-        owner: None,
-        id,
-        created_at: SystemTime::now(),
-        workspace: workspace.display().to_string(),
-        settings: serde_json::json!({}),
-    };
-    store.create(conversation).await.unwrap();
-    let lease = store.acquire(id, &Owner::this_process()).await.unwrap();
-    store.append(&lease, events).await.unwrap();
-    store.release(lease).await.unwrap();
-}
-
 #[test]
-fn every_sample_conversation_is_shown_and_goes_on() {
+fn every_sample_conversation_is_imported_shown_and_goes_on() {
+    let home = Home::new();
+    let data = home.root.path().join("data").display().to_string();
     let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/logs");
-    let mut tried = 0;
-    for sample in fs::read_dir(samples).unwrap() {
-        let mut files: Vec<_> = fs::read_dir(sample.unwrap().path())
-            .unwrap()
-            .map(|file| file.unwrap().path())
-            .collect();
-        files.sort();
-        let events: Vec<Event> = files
-            .iter()
-            .map(|file| serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap())
-            .collect();
-        let home = Home::new();
-        let data = home.root.path().join("data");
-        fs::create_dir(&data).unwrap();
-        let id = ConversationId(Uuid::new_v4());
-        let count = events.len();
-        keep(&data, id, &home.work(), events);
-        let (data, id) = (data.display().to_string(), id.to_string());
-
-        let shown = home.run(&["show", &id, "--json", "--data-dir", &data]);
-        assert_eq!(lines(&shown).len(), count, "{}", stderr(&shown));
-        let shown = home.run(&["show", &id, "--data-dir", &data]);
-        assert!(stdout(&shown).lines().count() >= count, "{}", stderr(&shown));
+    for generation in ["v0", "v1"] {
+        let folder = samples.join(generation).display().to_string();
+        let imported = home.run(&["import", &folder, "--data-dir", &data]);
+        assert_eq!(imported.status.code(), Some(0), "{}", stderr(&imported));
+    }
+    let listed = home.run(&["list", "--json", "--data-dir", &data]);
+    let listed = lines(&listed);
+    assert_eq!(listed.len(), 4);
+    for conversation in listed {
+        assert_ne!(conversation["status"], "running");
+        let id = conversation["id"].as_str().unwrap();
+        let count = conversation["last_seq"].as_u64().unwrap() + 1;
+        let shown = home.run(&["show", id, "--json", "--data-dir", &data]);
+        assert_eq!(lines(&shown).len() as u64, count, "{}", stderr(&shown));
+        let shown = home.run(&["show", id, "--data-dir", &data]);
+        assert!(
+            stdout(&shown).lines().count() as u64 >= count,
+            "{}",
+            stderr(&shown)
+        );
 
         let model =
             home.script("[{text: I see.}, {text: I see.}, {text: I see.}, {text: I see.}, {text: I see.}]");
         let went_on = home.run(&[
             "run",
             "--resume",
-            &id,
+            id,
             "-t",
             "and now?",
             "--model",
@@ -69,7 +45,35 @@ fn every_sample_conversation_is_shown_and_goes_on() {
         ]);
         assert_eq!(went_on.status.code(), Some(0), "{}", stderr(&went_on));
         assert!(stdout(&went_on).contains("I see."), "{}", stdout(&went_on));
-        tried += 1;
     }
-    assert_eq!(tried, 2);
+}
+
+#[test]
+fn a_conversation_is_taken_in_once_under_its_own_id() {
+    let home = Home::new();
+    let data = home.root.path().join("data").display().to_string();
+    let name = "0123456789abcdef0123456789abcdef";
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../tests/logs/v0")
+        .join(name);
+    let folder = folder.display().to_string();
+    for words in [
+        "imported as 01234567-89ab-",
+        "01234567-89ab-cdef-0123-456789abcdef is there already",
+    ] {
+        let imported = home.run(&["import", &folder, "--data-dir", &data]);
+        assert!(
+            stdout(&imported).contains(words),
+            "{}{}",
+            stdout(&imported),
+            stderr(&imported)
+        );
+    }
+    let nothing = home.run(&["import", &home.work().display().to_string(), "--data-dir", &data]);
+    assert_eq!(nothing.status.code(), Some(1));
+    assert!(
+        stderr(&nothing).contains("holds no conversation"),
+        "{}",
+        stderr(&nothing)
+    );
 }

@@ -23,13 +23,16 @@ impl Actor {
         let time = limits
             .max_time
             .map(|most| most.saturating_add(std::time::Duration::from_secs(added.seconds)));
+        let steps = limits.max_steps.saturating_add(added.steps);
         let agents = limits.max_agents.map(|most| most.saturating_add(added.agents));
         let started = u32::try_from(self.state.tasks.len()).unwrap_or(u32::MAX);
         self.purse.set(Left {
             cost: cost.map(|most| (most - stats.total_cost()).max(Money::ZERO)),
             tokens: tokens.map(|most| Tokens(most.0.saturating_sub(stats.total_tokens().0))),
             until: time.and_then(|most| self.began.checked_add(most)),
+            steps: Some(steps.saturating_sub(self.purse.steps())),
             agents: agents.map(|most| most.saturating_sub(started)),
+            depth: limits.max_depth.map(|most| most.saturating_add(added.depth)),
         });
     }
 
@@ -42,22 +45,16 @@ impl Actor {
 
     /// Stops the run where a limit is reached; whether it has.
     pub(super) async fn stop_at_limit(&mut self) -> Result<bool, StoreError> {
-        if self.steps >= self.limits.max_steps {
-            let detail = format!(
-                "The limit of {} steps for one run is reached. Run again to go on, or raise the limit.",
-                self.limits.max_steps
-            );
-            let kind = Classification::of(FailureKind::AgentAction);
-            self.fail("MaxIterationsReached", detail, kind).await?;
-            return Ok(true);
-        }
         self.fill_purse();
         let Some(reached) = self.purse.reached(self.world.now()) else {
             return Ok(false);
         };
         let detail = self.limit_reached(reached);
-        let kind = Classification::of(FailureKind::Quota);
-        self.fail("MaxBudgetReached", detail, kind).await?;
+        let (code, kind) = match reached {
+            Reached::Here(Limit::Steps) => ("MaxIterationsReached", FailureKind::AgentAction),
+            Reached::Here(_) | Reached::Above(_) => ("MaxBudgetReached", FailureKind::Quota),
+        };
+        self.fail(code, detail, Classification::of(kind)).await?;
         Ok(true)
     }
 
@@ -67,6 +64,12 @@ impl Actor {
             Reached::Above(limit) => {
                 return format!(
                     "The agent that gave this task has no {limit} left for it. Add to its budget, then go on."
+                );
+            }
+            Reached::Here(Limit::Steps) => {
+                let most = self.limits.max_steps.saturating_add(self.state.added.steps);
+                return format!(
+                    "The limit of {most} steps for one run is reached. Run again to go on, or raise the limit."
                 );
             }
             Reached::Here(Limit::Cost) => {

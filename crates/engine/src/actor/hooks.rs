@@ -167,11 +167,14 @@ impl Actor {
     }
 
     fn runner(&self, client: deft_executor::Client, cancel: CancellationToken) -> Runner {
+        self.fill_purse();
         let may_spend = self.spent_budget().is_none();
         Runner {
             client,
             model: may_spend.then(|| self.model.clone()),
             spending: self.spending.clone(),
+            purse: self.purse.clone(),
+            world: self.world.clone(),
             directory: self.directory.clone(),
             session: self.lease.conversation().to_string(),
             cancel,

@@ -53,7 +53,7 @@ impl Actor {
         if let Some(error) = self.overflow.take() {
             return self.fail_with(&error).await;
         }
-        self.steps += 1;
+        self.purse.step();
         self.unseen.clear();
         self.asked = deft_llm::tool_tokens(&self.tools.schemas()) + Tokens(self.state.view.tokens());
         let request = Request {

@@ -55,7 +55,7 @@ impl Actor {
             update(key::LAST_USER_MESSAGE, json!(id)),
             update(key::QUEUE, json!(rest)),
         ];
-        self.steps = 0;
+        self.purse.begin_run();
         self.turn_recorded = false;
         drafts
     }

@@ -41,7 +41,8 @@ impl Conversation {
             .models
             .as_ref()
             .map(|models| model_tools::offered(models, parts.model.as_ref(), &spending, &images));
-        let task = parts.agents.map(|agents| -> Arc<dyn Tool> {
+        let agents = parts.agents.filter(|_| parts.limits.max_depth != Some(0));
+        let task = agents.map(|agents| -> Arc<dyn Tool> {
             Arc::new(Task {
                 agents,
                 purse: purse.clone(),
@@ -49,9 +50,10 @@ impl Conversation {
                 shelf: shelf.clone(),
             })
         });
-        let invoke = parts.extensions.skills.as_ref().map(|_| -> Arc<dyn Tool> {
+        let invoke = parts.extensions.skills.as_ref().map(|sources| -> Arc<dyn Tool> {
             Arc::new(InvokeSkill {
                 shelf: shelf.clone(),
+                files: sources.files.clone(),
                 workspace: parts.workspace.clone(),
             })
         });
@@ -94,7 +96,6 @@ impl Conversation {
             work: None,
             ends_step: false,
             unsent: HashSet::new(),
-            steps: 0,
             began,
             unseen: Vec::new(),
             losses: 0,

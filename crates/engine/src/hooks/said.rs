@@ -5,6 +5,8 @@ use serde_json::{Map, Value};
 /// What a hook says on its standard output, or a model in its answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Said {
+    /// Whether it says yes or no at all.
+    pub(crate) decides: bool,
     pub(crate) denies: bool,
     pub(crate) reason: Option<String>,
     pub(crate) context: Option<String>,
@@ -22,6 +24,7 @@ impl Said {
         };
         let decision = of(["decision", "decision"]).unwrap_or_default();
         Self {
+            decides: !decision.is_empty() || fields.contains_key("continue"),
             denies: matches!(decision.as_str(), "deny" | "block")
                 || fields.get("continue") == Some(&false.into()),
             reason: of(["reason", "stopReason"]),

@@ -37,7 +37,11 @@ fn what_cannot_run_is_refused_with_a_reason() {
         (json!([]), "no object"),
         (json!({"Later": []}), "\"Later\""),
         (json!({"Stop": [], "stop": []}), "twice"),
-        (json!({"Stop": [{"hooks": [{"type": "agent"}]}]}), "\"agent\""),
+        (json!({"Stop": [{"hooks": [{"type": "dance"}]}]}), "\"dance\""),
+        (
+            json!({"Stop": [{"hooks": [{"type": "agent"}]}]}),
+            "no `system_prompt`",
+        ),
         (
             json!({"Stop": [{"hooks": [{"type": "command"}]}]}),
             "no `command`",

@@ -159,6 +159,50 @@ async fn a_question_to_the_model_decides_and_is_counted() {
 }
 
 #[tokio::test]
+async fn an_agent_looks_around_before_it_decides_and_one_that_does_not_decide_holds_up_nobody() {
+    // The agent of the hook has a history of its own, so its first and second replies are the first and second steps.
+    let script = r#"
+- tool_calls:
+  - {name: list_directory, arguments: {dir_path: .}}
+  - {name: terminal, arguments: {command: echo one > one}}
+- text: 'I see: {"decision": "deny", "reason": "there is a rule against it"}'
+"#;
+    let desk = Desk::new(script).await;
+    std::fs::write(desk.executors.work.join("RULES"), "write nothing").unwrap();
+    let agent = |tools: Value, steps: u32| {
+        let hook = json!({"type": "agent", "system_prompt": "Look for rules.", "tools": tools, "max_iterations": steps});
+        json!({"PreToolUse": [{"matcher": "terminal", "hooks": [hook]}]})
+    };
+    let conversation = opened(&desk, agent(json!(["list_directory", "terminal"]), 3)).await;
+    desk.run(&conversation).await;
+    assert_eq!(desk.file("one"), "", "neither the agent nor its judge may write");
+    let events = desk.events().await;
+    assert_paired(&events);
+    let hook = executions(&events)[0];
+    assert!(hook.blocked && hook.success, "{hook:?}");
+    assert_eq!(hook.reason.as_deref(), Some("there is a rule against it"));
+    let requests = desk.model.requests.lock().unwrap();
+    let judged = requests
+        .iter()
+        .find(|request| request.messages.len() == 5 && request.tools.len() == 1);
+    let judged = judged.unwrap();
+    let offered: Vec<_> = judged.tools.iter().map(|tool| tool.name.as_str()).collect();
+    assert_eq!(offered, ["list_directory"]);
+    assert!(text_of(&judged.messages[3].content).contains("RULES"));
+    drop(requests);
+    let stats = format!("{:?}", conversation.inspect().await.unwrap().stats);
+    assert!(stats.contains("agent-hook:PreToolUse"), "{stats}");
+
+    let desk = Desk::new(script).await;
+    let conversation = opened(&desk, agent(json!([]), 1)).await;
+    desk.run(&conversation).await;
+    assert_eq!(desk.file("one"), "one\n");
+    let events = desk.events().await;
+    let hook = executions(&events)[0];
+    assert!(!hook.blocked && !hook.success && hook.error.is_some(), "{hook:?}");
+}
+
+#[tokio::test]
 async fn an_interrupt_ends_a_hook() {
     let desk =
         Desk::new("[{tool_calls: [{name: terminal, arguments: {command: echo one > one}}]}, {text: done}]")

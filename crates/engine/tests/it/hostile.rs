@@ -1,19 +1,19 @@
 //! Logs that others wrote, and logs that something has damaged: each opens and takes the next message.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use deft_engine::{Conversation, Extensions, Memory, Outfit, Parts, Safety, Supervision};
 use deft_llm::Messages;
-use deft_store::{DAMAGED_EVENT, Owner, Store};
+use deft_store::{DAMAGED_EVENT, OldLog, Owner, Store, old_logs_at};
 use deft_tools::Toolbox;
 use deft_types::{ConversationId, Event, EventBody, EventId, Extra, Message, Role, Source, Status, Unknown};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::desk::{Desk, settled};
+use crate::desk::Desk;
 use crate::simulation::executor::{Door, Place};
 use crate::simulation::log::Logs;
 use crate::simulation::model::SimulatedModel;
@@ -78,8 +78,9 @@ async fn continued(events: Vec<Event>) -> Result<(Status, Messages), String> {
     let sent = conversation.send(EventId::from("the last message"), last).await;
     sent.map_err(|error| error.to_string())?;
     conversation.run().await.map_err(|error| error.to_string())?;
-    let progress = settled(&conversation).await;
+    let settled = tokio::time::timeout(Duration::from_secs(60), conversation.settled()).await;
     let state = conversation.inspect().await.map_err(|error| error.to_string())?;
+    let progress = settled.map_err(|_| format!("it never settles: {state:?}"))?;
     Ok((progress.status, state.view.messages()))
 }
 
@@ -117,23 +118,13 @@ fn read(value: &Value) -> Event {
 /// The sample conversations, each by its name.
 fn samples() -> Vec<(String, Vec<Value>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/logs");
-    let mut samples = Vec::new();
-    for sample in fs::read_dir(folder).unwrap() {
-        let path = sample.unwrap().path();
-        let mut files: Vec<_> = fs::read_dir(&path)
-            .unwrap()
-            .map(|file| file.unwrap().path())
-            .collect();
-        files.sort();
-        let events = files
-            .iter()
-            .map(|file| serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap());
-        samples.push((
-            path.file_name().unwrap().to_string_lossy().into_owned(),
-            events.collect(),
-        ));
-    }
-    samples
+    let folders = ["v0", "v1"].map(|generation| old_logs_at(&folder.join(generation)).unwrap());
+    let samples = folders.into_iter().flatten().map(|path| {
+        let events = OldLog::read(&path).unwrap().events.into_iter();
+        let events = events.map(|event| serde_json::to_value(event).unwrap()).collect();
+        (path.file_name().unwrap().to_string_lossy().into_owned(), events)
+    });
+    samples.collect()
 }
 
 /// Runs something in simulated time, so that nothing takes long.
@@ -148,7 +139,7 @@ fn simulated<T>(work: impl Future<Output = T>) -> T {
 #[test]
 fn every_log_of_the_other_program_loads_and_continues() {
     let samples = samples();
-    assert_eq!(samples.len(), 2);
+    assert_eq!(samples.len(), 4);
     for (name, events) in samples {
         let events: Vec<Event> = events
             .into_iter()

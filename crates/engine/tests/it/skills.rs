@@ -34,6 +34,7 @@ fn extensions(others: Vec<Skill>) -> Extensions {
             project: OfProject::Used,
             others,
             disabled: vec!["unwanted".to_owned()],
+            files: None,
         }),
         ..Extensions::default()
     }
@@ -271,4 +272,54 @@ async fn what_a_project_would_run_waits_for_a_decision_about_the_very_text() {
     assert_eq!(run("third").await.len(), 1);
     assert_eq!(desk.file("stopped"), "x\n");
     assert_eq!(desk.rebuilt().await.undecided.len(), 1);
+}
+
+#[tokio::test]
+async fn what_belongs_to_a_skill_is_fetched_and_nothing_else_and_its_result_is_checked() {
+    let call = |arguments: &str| {
+        format!("- tool_calls: [{{name: invoke_skill, arguments: {{name: ship, {arguments}}}}}]\n")
+    };
+    let calls = [
+        "fetch: references/guide.md",
+        "fetch: ../../../secret",
+        "fetch: 'https://other.example/?q=data'",
+        "result: {verdict: 1}",
+        "result: {verdict: fine}",
+    ];
+    let script = calls.iter().map(|arguments| call(arguments)).collect::<String>() + "- text: done\n";
+    let desk = Desk::new(&script).await;
+    write(
+        &desk,
+        ".agents/skills/ship/SKILL.md",
+        "---\ndescription: Ship it\nurls: [https://docs.example/ship]\noutput_schema: {type: object, properties: \
+         {verdict: {type: string, enum: [fine, bad]}}, required: [verdict]}\n---\nShip.",
+    );
+    write(
+        &desk,
+        ".agents/skills/ship/references/guide.md",
+        "Weigh the anchor.",
+    );
+    write(&desk, "secret", "nobody's business");
+    let conversation = opened(&desk, Vec::new()).await;
+    desk.run(&conversation).await;
+    let answers: Vec<_> = answers(&desk)
+        .await
+        .iter()
+        .map(|answer| (answer.is_error, text_of(&answer.content)))
+        .collect();
+    let expected = [
+        (false, "Weigh the anchor."),
+        (
+            true,
+            "The skill has no '../../../secret'. It has: references/guide.md, https://docs.example/ship.",
+        ),
+        (true, "The skill has no 'https://other.example/?q=data'"),
+        (true, "The result does not fit: `verdict`"),
+        (false, "The result fits."),
+    ];
+    for ((is_error, text), (expected_error, words)) in answers.iter().zip(expected) {
+        assert_eq!(*is_error, expected_error, "{text}");
+        assert!(text.contains(words), "{text}");
+    }
+    assert_eq!(answers.len(), expected.len());
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use deft_engine::{Budget, Conversation, Extensions, Limits, Purse, SubAgent, SubAgentKind, SubAgents};
 use deft_skills::{AgentDefinition, Origin};
-use deft_types::{EventBody, EventId, Observation, Status, text_of};
+use deft_types::{EventBody, EventId, Isolation, Observation, Status, text_of};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
@@ -26,6 +26,7 @@ impl SubAgents for Others {
         kind: &'a str,
         definition: Option<&'a AgentDefinition>,
         _: Option<&'a str>,
+        _: Isolation,
         purse: &'a Purse,
     ) -> BoxFuture<'a, Result<SubAgent, String>> {
         async move {
@@ -37,6 +38,7 @@ impl SubAgents for Others {
             Ok(SubAgent {
                 task_id: "task_1".to_owned(),
                 conversation: Conversation::open(parts).await.unwrap(),
+                own_branch: None,
             })
         }
         .boxed()
@@ -191,6 +193,61 @@ async fn invariant_11_an_agent_with_a_task_draws_on_what_is_left_and_more_can_be
     assert_eq!(settled(&conversation).await.status, Status::Finished);
     assert_eq!(conversation.inspect().await.unwrap(), desk.rebuilt().await);
     assert_eq!(desk.rebuilt().await.added, more);
+}
+
+#[tokio::test]
+async fn invariant_11_the_steps_of_an_agent_with_a_task_are_steps_of_whoever_gave_it() {
+    let steps = "[{repeat: 9, tool_calls: [{name: terminal, arguments: {command: 'echo {{n}} >> steps'}}]}]";
+    let others = Others(Desk::new(steps).await);
+    let done = others.0.executors.work.join("steps");
+    let desk =
+        Desk::new("[{tool_calls: [{name: task, arguments: {prompt: do it}}]}, {repeat: 2, text: done}]")
+            .await;
+    let limits = Limits {
+        max_steps: 4,
+        ..Desk::limits()
+    };
+    let conversation = opened_with(&desk, others, limits).await;
+    assert_eq!(desk.run(&conversation).await.status, Status::Error);
+    let taken = std::fs::read_to_string(done).unwrap().lines().count();
+    assert_eq!(taken, 3, "one was taken above");
+    assert_eq!(desk.model.asked(), 1);
+    let result = &results(&desk).await[0];
+    assert!(result.1.contains("stopped before it was done"), "{result:?}");
+
+    conversation.run().await.unwrap();
+    assert_eq!(
+        settled(&conversation).await.status,
+        Status::Finished,
+        "a run has its own steps"
+    );
+}
+
+#[tokio::test]
+async fn agents_below_agents_end_somewhere() {
+    let others = Others(Desk::new("[{text: done}]").await);
+    let desk = Desk::new("[{tool_calls: [{name: task, arguments: {prompt: one}}]}, {text: done}]").await;
+    let limits = Limits {
+        max_depth: Some(1),
+        ..Desk::limits()
+    };
+    let conversation = opened_with(&desk, others, limits.clone()).await;
+    desk.run(&conversation).await;
+    assert_eq!(results(&desk).await[0].0, "completed");
+
+    let desk = Desk::new("[{text: done}]").await;
+    let others = Others(Desk::new("[{text: done}]").await);
+    let limits = Limits {
+        max_depth: Some(0),
+        ..limits
+    };
+    let conversation = opened_with(&desk, others, limits).await;
+    desk.run(&conversation).await;
+    let tools = desk.model.requests.lock().unwrap()[0].tools.clone();
+    assert!(
+        tools.iter().all(|tool| tool.name != "task"),
+        "there is no tool for it"
+    );
 }
 
 #[tokio::test]

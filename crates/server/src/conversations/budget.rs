@@ -21,6 +21,7 @@ pub(crate) struct BudgetLimits {
     /// Of one run.
     seconds: Option<u64>,
     agents: Option<u32>,
+    depth: Option<u32>,
 }
 
 impl Described {
@@ -33,6 +34,7 @@ impl Described {
             max_tokens: set.tokens,
             max_time: set.seconds.map(Duration::from_secs),
             max_agents: set.agents.or(usual.max_agents),
+            max_depth: set.depth.or(usual.max_depth),
             ..usual
         }
     }

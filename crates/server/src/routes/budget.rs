@@ -42,7 +42,7 @@ async fn show(State(app): State<Arc<App>>, Id(id): Id) -> Result<Json<Value>, Fa
     Ok(Json(app.conversations.budget(&resident).await?))
 }
 
-/// `{"cost"?, "tokens"?, "seconds"?, "agents"?}`; what is left out is not limited.
+/// `{"cost"?, "tokens"?, "seconds"?, "agents"?, "depth"?}`; what is left out is not limited.
 async fn set(
     State(app): State<Arc<App>>,
     Id(id): Id,
@@ -54,7 +54,7 @@ async fn set(
     Ok(Json(app.conversations.budget(&resident).await?))
 }
 
-/// `{"id"?, "run"?, "add": {"cost"?, "tokens"?, "seconds"?, "agents"?}}`.
+/// `{"id"?, "run"?, "add": {"cost"?, "tokens"?, "seconds"?, "steps"?, "agents"?, "depth"?}}`.
 async fn add(
     State(app): State<Arc<App>>,
     Id(id): Id,

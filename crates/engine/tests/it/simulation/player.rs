@@ -341,6 +341,7 @@ pub(super) fn limits() -> Limits {
         max_tokens: None,
         max_time: None,
         max_agents: None,
+        max_depth: None,
     }
 }
 
