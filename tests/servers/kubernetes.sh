@@ -156,7 +156,9 @@ Y
     fi
     local image
     for image in "$@"; do
-        ctr_ images ls -q | grep -q "^${image%%=*}$" || import_image "${image%%=*}" "${image#*=}"
+        # What has our program in it is never the same.
+        [ ! -e "${image#*=}/deft" ] && ctr_ images ls -q | grep -q "^${image%%=*}$" ||
+            import_image "${image%%=*}" "${image#*=}"
     done
     until_true 90 curl -skf $API/readyz
     background controllers "$W/bin/kube-controller-manager" --kubeconfig=kubeconfig \

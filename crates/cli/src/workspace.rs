@@ -110,6 +110,7 @@ pub(crate) fn open_in(
             return Ok(opened(Arc::new(elsewhere::docker(&image, settings, id)?)));
         }
         WorkspaceName::Kubernetes(image) => {
+            kubernetes::remember(&image, settings)?;
             return Ok(opened(Arc::new(kubernetes::open(&image, settings, id)?)));
         }
         WorkspaceName::Ssh(place) => {
