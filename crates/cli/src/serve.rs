@@ -29,7 +29,7 @@ use crate::mcp;
 use crate::models::OLLAMA_HOST;
 use crate::settings::{Settings, Surroundings};
 use crate::skills;
-use crate::workspace;
+use crate::workspace::{self, Pool};
 
 /// Serves until it is told to stop.
 pub(crate) async fn serve(args: Serve) -> anyhow::Result<Exit> {
@@ -54,8 +54,10 @@ pub(crate) async fn serve(args: Serve) -> anyhow::Result<Exit> {
         ..Config::from_variables(variable, data_dir, surroundings.current_dir.clone())?
     };
     config.webhooks.extend(settings.webhooks.iter().cloned());
+    let settings = Arc::new(settings);
     let parts = Arc::new(Parts {
-        settings: RwLock::new(Arc::new(settings)),
+        pool: Pool::new(Arc::clone(&settings))?,
+        settings: RwLock::new(settings),
         ollama_host: variable(OLLAMA_HOST).filter(|host| !host.is_empty()),
         folder: surroundings.current_dir.clone(),
     });
@@ -72,15 +74,23 @@ pub(crate) async fn serve(args: Serve) -> anyhow::Result<Exit> {
             }
         }
     };
-    server
-        .serve(async {
+    let serve = server.serve(async {
+        tokio::select! {
+            () = reload => {}
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    });
+    match &parts.pool {
+        None => serve.await,
+        Some(pool) => {
             tokio::select! {
-                () = reload => {}
-                _ = interrupt.recv() => {}
-                _ = terminate.recv() => {}
+                () = serve => {}
+                () = pool.keep_full() => {}
             }
-        })
-        .await;
+            pool.close().await;
+        }
+    }
     Ok(Exit::Finished)
 }
 
@@ -116,6 +126,8 @@ fn announce(server: &Server) -> std::io::Result<()> {
 /// The parts of conversations, made as the user's settings say.
 struct Parts {
     settings: RwLock<Arc<Settings>>,
+    /// Workspaces that are ready.
+    pool: Option<Pool>,
     /// Where the server was started.
     folder: PathBuf,
     /// Where Ollama is, if that was said.
@@ -148,6 +160,10 @@ impl Composition for Parts {
         }
         let name = workspace::resolve(name).map_err(|error| crate::output::one_sentence(&error))?;
         Ok(workspace::kept(&name))
+    }
+
+    fn ready(&self, workspace: &str) -> Option<ConversationId> {
+        self.pool.as_ref()?.take(workspace)
     }
 
     fn place(&self, id: ConversationId, root: &Path) -> Result<Place, String> {

@@ -2,6 +2,7 @@
 
 mod elsewhere;
 mod kubernetes;
+mod pool;
 mod reach;
 mod remote;
 pub(crate) mod unused;
@@ -18,6 +19,7 @@ use deft_workspace::{
 };
 
 pub(crate) use self::elsewhere::engine as container_engine;
+pub(crate) use self::pool::Pool;
 pub(crate) use self::reach::{cluster, engine, reach};
 use crate::settings::{NetworkMode, Settings, WebAddresses};
 

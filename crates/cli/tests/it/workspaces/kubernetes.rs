@@ -209,7 +209,7 @@ async fn orphans_are_collected_by_age(kubernetes: &Kubernetes, cluster: &Cluster
             let files = tempfile::tempdir().unwrap();
             volume(kubernetes, class, files.path());
             let mut workspace = pod(cluster, class);
-            workspace.owner = owner.to_owned();
+            workspace.owner = owner.into();
             (workspace, files)
         });
     for (workspace, _) in [&known, &forgotten, &foreign] {
