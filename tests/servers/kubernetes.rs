@@ -63,27 +63,30 @@ impl Kubernetes {
 
     /// Makes something apart from the client that is tested.
     pub(crate) fn create(&self, path: &str, body: &str) -> io::Result<()> {
+        match self.ask("POST", path, Some(body))? {
+            201 => Ok(()),
+            status => Err(io::Error::other(format!("{path} was refused ({status})"))),
+        }
+    }
+
+    /// The status of an answer to a request without a body.
+    pub(crate) fn api(&self, method: &str, path: &str) -> u16 {
+        self.ask(method, path, None).unwrap_or(0)
+    }
+
+    fn ask(&self, method: &str, path: &str, body: Option<&str>) -> io::Result<u16> {
         let token = fs::read_to_string(self.run.join("token"))?;
-        let status = Command::new("curl")
-            .args([
-                "-sf",
-                "-X",
-                "POST",
-                "-H",
-                "Content-Type: application/json",
-                "--cacert",
-            ])
+        let output = Command::new("curl")
+            .args(["-s", "-o", "/dev/null", "-w", "%{http_code}", "-X", method])
+            .args(["-H", "Content-Type: application/json", "--cacert"])
             .arg(self.run.join("certs/ca.crt"))
             .arg("-H")
             .arg(format!("Authorization: Bearer {}", token.trim()))
-            .args(["-d", body, "-o", "/dev/null"])
+            .args(body.into_iter().flat_map(|body| ["-d", body]))
             .arg(format!("https://127.0.0.1:16443{path}"))
-            .status()?;
-        if status.success() {
-            Ok(())
-        } else {
-            Err(io::Error::other(format!("{path} was refused")))
-        }
+            .output()?;
+        let status = String::from_utf8_lossy(&output.stdout);
+        status.trim().parse().map_err(io::Error::other)
     }
 }
 

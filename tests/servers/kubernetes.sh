@@ -13,12 +13,14 @@ API=https://127.0.0.1:16443
 build() {
     [ -x "$W/bin/kubelet" ] && [ -x "$W/bin/kube-apiserver" ] && return
     mkdir -p "$W"/{deb,root,bin,cache,lists/partial} && cd "$W/deb"
-    apt-get download -q golang-1.19-go golang-1.19-src etcd-server containernetworking-plugins \
-        golang-github-modern-go-reflect2-dev
+    local packages=(golang-1.19-go golang-1.19-src etcd-server containernetworking-plugins
+        golang-github-modern-go-reflect2-dev)
+    apt-get download -q "${packages[@]}" || { apt-get update -q && apt-get download -q "${packages[@]}"; }
     for package in *.deb; do dpkg -x "$package" ../root; done
     cd "$W"
     local mirror
-    mirror=$(sed -n 's/^URIs: *//p' /etc/apt/sources.list.d/debian.sources | head -n 1)
+    mirror=$(sed -n 's/^URIs: *//p' /etc/apt/sources.list.d/debian.sources 2>/dev/null | head -n 1)
+    mirror=${mirror:-http://deb.debian.org/debian}
     echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror bookworm main" >src.list
     local apt=(-q -o "Dir::Etc::sourcelist=$W/src.list" -o Dir::Etc::sourceparts=- -o "Dir::State::lists=$W/lists"
         -o APT::Get::List-Cleanup=0)
@@ -47,7 +49,7 @@ build() {
     done
     go build -trimpath -ldflags "-s -w $version" -o "$W/bin/" ./cmd/kube-apiserver ./cmd/kube-controller-manager \
         ./cmd/kube-scheduler ./cmd/kubelet
-    rm -rf "$W/cache" "$W/gp" "$W/deb" # only what was built is kept
+    rm -rf "$W"/{cache,gp,deb,lists,kubernetes_*} # only what was built is kept
 }
 
 background() {
@@ -156,7 +158,9 @@ Y
     fi
     local image
     for image in "$@"; do
-        ctr_ images ls -q | grep -q "^${image%%=*}$" || import_image "${image%%=*}" "${image#*=}"
+        # What has our program in it is never the same.
+        [ ! -e "${image#*=}/deft" ] && ctr_ images ls -q | grep -q "^${image%%=*}$" ||
+            import_image "${image%%=*}" "${image#*=}"
     done
     until_true 90 curl -skf $API/readyz
     background controllers "$W/bin/kube-controller-manager" --kubeconfig=kubeconfig \

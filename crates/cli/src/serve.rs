@@ -30,7 +30,7 @@ use crate::mcp;
 use crate::models::OLLAMA_HOST;
 use crate::settings::{Settings, Surroundings};
 use crate::skills;
-use crate::workspace;
+use crate::workspace::{self, Pool};
 
 /// Serves until it is told to stop.
 pub(crate) async fn serve(args: Serve) -> anyhow::Result<Exit> {
@@ -96,7 +96,17 @@ pub(crate) async fn serve(args: Serve) -> anyhow::Result<Exit> {
             () = told_to_stop() => {}
         }
     };
-    running.server.serve(stop).await;
+    let serve = running.server.serve(stop);
+    match &running.parts.pool {
+        None => serve.await,
+        Some(pool) => {
+            tokio::select! {
+                () = serve => {}
+                () = pool.keep_full() => {}
+            }
+            pool.close().await;
+        }
+    }
     Ok(Exit::Finished)
 }
 
@@ -152,8 +162,10 @@ impl Start {
     ) -> anyhow::Result<Running> {
         let store = compose::open_store(&settings)?;
         let ollama_host = self.surroundings.env.get(OLLAMA_HOST);
+        let settings = Arc::new(settings);
         let parts = Arc::new(Parts {
-            settings: RwLock::new(Arc::new(settings)),
+            pool: Pool::new(Arc::clone(&settings))?,
+            settings: RwLock::new(settings),
             ollama_host: ollama_host.filter(|host| !host.is_empty()).cloned(),
             folder: self.surroundings.current_dir.clone(),
         });
@@ -205,6 +217,8 @@ fn announce(server: &Server) -> std::io::Result<()> {
 /// The parts of conversations, made as the user's settings say.
 struct Parts {
     settings: RwLock<Arc<Settings>>,
+    /// Workspaces that are ready.
+    pool: Option<Pool>,
     /// Where the server was started.
     folder: PathBuf,
     /// Where Ollama is, if that was said.
@@ -237,6 +251,10 @@ impl Composition for Parts {
         }
         let name = workspace::resolve(name).map_err(|error| crate::output::one_sentence(&error))?;
         Ok(workspace::kept(&name))
+    }
+
+    fn ready(&self, workspace: &str) -> Option<ConversationId> {
+        self.pool.as_ref()?.take(workspace)
     }
 
     fn place(&self, id: ConversationId, root: &Path) -> Result<Place, String> {

@@ -2,6 +2,7 @@
 
 mod elsewhere;
 mod kubernetes;
+mod pool;
 mod reach;
 mod remote;
 pub(crate) mod unused;
@@ -18,6 +19,7 @@ use deft_workspace::{
 };
 
 pub(crate) use self::elsewhere::engine as container_engine;
+pub(crate) use self::pool::Pool;
 pub(crate) use self::reach::{cluster, engine, reach};
 use crate::settings::{NetworkMode, Settings, WebAddresses};
 
@@ -110,6 +112,7 @@ pub(crate) fn open_in(
             return Ok(opened(Arc::new(elsewhere::docker(&image, settings, id)?)));
         }
         WorkspaceName::Kubernetes(image) => {
+            kubernetes::remember(&image, settings)?;
             return Ok(opened(Arc::new(kubernetes::open(&image, settings, id)?)));
         }
         WorkspaceName::Ssh(place) => {

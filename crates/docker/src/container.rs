@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::archive::Owner;
 
@@ -92,6 +92,15 @@ pub struct Mount {
     pub read_only: bool,
 }
 
+/// A port of the container that this machine's own programs can reach.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Published {
+    /// Its number on this machine, at the loopback address alone.
+    pub here: u16,
+    /// Its number in the container.
+    pub there: u16,
+}
+
 /// What differs from one container to another.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -108,6 +117,8 @@ pub struct Options {
     pub platform: Option<String>,
     /// Whether it sees graphics processors.
     pub gpus: Gpus,
+    /// Which ports are published: none unless somebody asks for it.
+    pub ports: Vec<Published>,
 }
 
 /// All that the engine must know to make a container.
@@ -141,8 +152,16 @@ impl Spec<'_> {
             Gpus::None => json!([]),
             Gpus::All => json!([{"Count": -1, "Capabilities": [["gpu"]]}]),
         };
+        let port = |port: &Published| format!("{}/tcp", port.there);
+        let ports = &self.options.ports;
+        let exposed: Map<_, _> = ports.iter().map(|one| (port(one), json!({}))).collect();
+        let bindings = ports.iter().map(|one| {
+            let binding = json!([{"HostIp": "127.0.0.1", "HostPort": one.here.to_string()}]);
+            (port(one), binding)
+        });
         json!({
             "Image": self.image,
+            "ExposedPorts": exposed,
             "User": format!("{}:{}", self.user.user, self.user.group),
             "WorkingDir": WORKSPACE,
             "Entrypoint": [format!("/{PROGRAM}")],
@@ -164,6 +183,7 @@ impl Spec<'_> {
                 "PidsLimit": processes,
                 "NanoCpus": milli_cpus.map_or(0, |milli| u64::from(milli) * 1_000_000),
                 "DeviceRequests": gpus,
+                "PortBindings": bindings.collect::<Map<_, _>>(),
             },
         })
     }

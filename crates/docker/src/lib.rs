@@ -20,7 +20,7 @@ mod workspace;
 
 pub use build::{ImageNews, Layers};
 pub use built::{BuiltImage, Prune};
-pub use container::{Delivery, Files, Gpus, Limits, Mount, Network, Options};
+pub use container::{Delivery, Files, Gpus, Limits, Mount, Network, Options, Published};
 pub use engine::{Container, Docker};
 pub use error::DockerError;
 pub use image::{PullProgress, PullSize};

@@ -106,6 +106,14 @@ impl Cluster {
         }
     }
 
+    /// Deletes something that may be gone already.
+    pub(crate) async fn remove(&self, ask: Ask<'_>) -> Result<(), K8sError> {
+        match self.ask(ask).await {
+            Err(K8sError::Refused { status: 404, .. }) => Ok(()),
+            deleted => deleted.map(drop),
+        }
+    }
+
     /// The address of something in the namespace. A path that begins with a slash names the group of the API too.
     pub(crate) fn address(&self, path: &str) -> url::Url {
         let mut url = self.server.clone();
@@ -171,6 +179,7 @@ fn refusal(what: &'static str, status: u16, body: &str) -> K8sError {
     match status {
         403 if message.contains("exceeded quota") => K8sError::Quota(message),
         403 => K8sError::Forbidden { what, message },
+        _ if message.contains("error dialing backend") => K8sError::NodeGone(message),
         _ => K8sError::Refused {
             what,
             status,

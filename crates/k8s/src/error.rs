@@ -100,6 +100,12 @@ pub enum K8sError {
         /// What to do about it.
         hint: &'static str,
     },
+    /// The API answers, and the pod's node does not.
+    #[error(
+        "the node of the pod does not answer: {0}; within minutes the cluster gives the pod up, and the next use makes \
+         it anew elsewhere; see `kubectl get nodes`"
+    )]
+    NodeGone(String),
     /// The executor ended by itself before anybody could talk to it.
     #[error("the executor ended in its pod: {0}; check that the image is for this kind of processor")]
     Ended(String),

@@ -7,6 +7,7 @@
 
 mod api;
 mod cluster;
+mod ending;
 mod error;
 mod exec;
 mod kubeconfig;

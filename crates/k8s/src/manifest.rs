@@ -18,10 +18,19 @@ const HOME: &str = "/.deft/home";
 pub(crate) const EXECUTOR: &str = "executor";
 pub(crate) const DELIVER: &str = "deliver";
 
+/// Where the API has what we make.
+pub(crate) const PODS: &str = "pods";
+pub(crate) const CLAIMS: &str = "persistentvolumeclaims";
+pub(crate) const POLICIES: &str = "/apis/networking.k8s.io/v1/*/networkpolicies";
+
 /// The labels of everything that we make, and what they say.
 pub(crate) const CONVERSATION: &str = "deft/conversation";
 pub(crate) const OWNER: &str = "deft/owner";
 pub(crate) const VERSION: &str = "deft/version";
+
+/// The marks of a node that does not answer, and how long a pod stays on one. Clusters let it stay five minutes.
+const LOST_NODE: [&str; 2] = ["node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready"];
+const LOST_NODE_SECONDS: u32 = 30;
 
 /// How this program gets into a pod.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -177,6 +186,11 @@ impl Manifest<'_> {
                 Some(value) => json!({"key": toleration.key, "operator": "Equal", "value": value}),
                 None => json!({"key": toleration.key, "operator": "Exists"}),
             });
+        let lost = LOST_NODE.map(|key| {
+            json!({
+                "key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": LOST_NODE_SECONDS,
+            })
+        });
         let pull_secrets = options.pull_secret.iter().map(|name| json!({"name": name}));
         json!({
             "apiVersion": "v1", "kind": "Pod", "metadata": self.metadata(),
@@ -187,7 +201,7 @@ impl Manifest<'_> {
                 "automountServiceAccountToken": false,
                 "enableServiceLinks": false,
                 "nodeSelector": options.node_selector,
-                "tolerations": tolerations.collect::<Vec<_>>(),
+                "tolerations": tolerations.chain(lost).collect::<Vec<_>>(),
                 "imagePullSecrets": pull_secrets.collect::<Vec<_>>(),
                 "securityContext": {
                     "runAsUser": options.user, "runAsGroup": options.user, "fsGroup": options.user,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use crate::error::K8sError;
-use crate::manifest::{CONVERSATION, DELIVER, EXECUTOR, VERSION};
+use crate::manifest::{DELIVER, EXECUTOR, VERSION};
 
 /// Why a container waits when its image cannot be had.
 const NO_IMAGE: &[&str] = &[
@@ -32,11 +32,7 @@ pub(crate) struct Pod {
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Metadata {
-    #[serde(default)]
-    name: String,
     deletion_timestamp: Option<String>,
-    #[serde(default)]
-    labels: BTreeMap<String, String>,
     #[serde(default)]
     annotations: BTreeMap<String, String>,
 }
@@ -105,14 +101,6 @@ pub(crate) enum Doing {
 }
 
 impl Pod {
-    pub(crate) fn name(&self) -> &str {
-        &self.metadata.name
-    }
-
-    pub(crate) fn conversation(&self) -> &str {
-        self.metadata.labels.get(CONVERSATION).map_or("", String::as_str)
-    }
-
     pub(crate) fn version(&self) -> &str {
         self.metadata.annotations.get(VERSION).map_or("", String::as_str)
     }
@@ -121,18 +109,36 @@ impl Pod {
         if self.metadata.deletion_timestamp.is_some() {
             return Doing::Leaving;
         }
-        let status = &self.status;
-        let runs = |containers: &[Container], name: &str| {
-            let found = containers.iter().find(|container| container.name == name);
-            found.is_some_and(|container| container.state.running.is_some())
-        };
-        match status.phase.as_str() {
+        match self.status.phase.as_str() {
             "Succeeded" => Doing::Over,
             "Failed" => self.why_failed(),
-            _ if runs(&status.container_statuses, EXECUTOR) => Doing::Runs,
-            _ if runs(&status.init_container_statuses, DELIVER) => Doing::WantsProgram,
+            _ if self.is_running(EXECUTOR) => Doing::Runs,
+            _ if self.is_running(DELIVER) => Doing::WantsProgram,
             _ => Doing::Coming,
         }
+    }
+
+    /// Whether a container of it runs, as far as the cluster knows.
+    pub(crate) fn is_running(&self, name: &str) -> bool {
+        let mut containers = self.containers().filter(|container| container.name == name);
+        containers.any(|container| container.state.running.is_some())
+    }
+
+    /// Whether its node has said that nothing of it runs any more.
+    pub(crate) fn has_ended(&self) -> bool {
+        let is_over = matches!(self.status.phase.as_str(), "Succeeded" | "Failed");
+        let mut executor = self.status.container_statuses.iter();
+        let mut all = self.containers();
+        (is_over || executor.any(|container| container.state.terminated.is_some()))
+            && all.all(|container| container.state.running.is_none())
+    }
+
+    fn containers(&self) -> impl Iterator<Item = &Container> {
+        let status = &self.status;
+        status
+            .container_statuses
+            .iter()
+            .chain(&status.init_container_statuses)
     }
 
     fn why_failed(&self) -> Doing {
@@ -152,19 +158,13 @@ impl Pod {
     }
 
     fn ended(&self) -> Option<&Why> {
-        let containers = self.status.container_statuses.iter();
-        let mut containers = containers.chain(&self.status.init_container_statuses);
+        let mut containers = self.containers();
         containers.find_map(|container| container.state.terminated.as_ref())
     }
 
     /// Why it will never run as it is, if that can be seen.
     pub(crate) fn hopeless(&self) -> Option<K8sError> {
-        let status = &self.status;
-        let mut containers = status
-            .init_container_statuses
-            .iter()
-            .chain(&status.container_statuses);
-        containers.find_map(|container| {
+        self.containers().find_map(|container| {
             let waiting = container.state.waiting.as_ref()?;
             let reason = waiting.reason.as_deref()?;
             let message = waiting.message.clone().unwrap_or_else(|| reason.to_owned());

@@ -12,8 +12,8 @@ use futures::future::BoxFuture;
 use tokio::io::AsyncBufReadExt;
 use tokio::time::Instant;
 
-use crate::api::Ask;
 use crate::cluster::Cluster;
+use crate::ending::{End, LOOK_PAUSE};
 use crate::error::K8sError;
 use crate::exec::Exec;
 use crate::manifest::{Delivery, EXECUTOR, Options, PRIVATE, PROGRAM};
@@ -25,12 +25,8 @@ const READY_LIMIT: Duration = Duration::from_secs(600);
 const SCHEDULE_LIMIT: Duration = Duration::from_secs(30);
 /// How long an executor may take until it answers.
 const START_LIMIT: Duration = Duration::from_secs(30);
-/// How long a pod may take to go.
-const GONE_LIMIT: Duration = Duration::from_secs(60);
 /// How long the cluster may take to notice that a container has ended.
 const NOTICE_LIMIT: Duration = Duration::from_secs(20);
-/// How often a pod is looked at while we wait for it.
-const LOOK_PAUSE: Duration = Duration::from_millis(150);
 const OUR_VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// A pod with the executor in it. It is made when it is first opened and found again by its name after a restart of
@@ -66,49 +62,16 @@ impl PodWorkspace {
 
     /// Ends the pod. The files stay.
     pub async fn stop(&self) -> Result<(), K8sError> {
-        self.delete("end a pod", format!("pods/{}", self.name())).await?;
-        let deadline = Instant::now() + GONE_LIMIT;
-        while self.look().await?.is_some() {
-            if Instant::now() > deadline {
-                return Err(K8sError::Slow("end a pod"));
-            }
-            tokio::time::sleep(LOOK_PAUSE).await;
-        }
-        Ok(())
+        self.cluster.end_pod(&self.name()).await.map(drop)
     }
 
     /// Ends the pod and deletes all that was made for it, with the files. A claim that the user had before stays.
     pub async fn remove(&self) -> Result<(), K8sError> {
-        self.stop().await?;
-        let name = self.name();
-        let policy = format!("/apis/networking.k8s.io/v1/*/networkpolicies/{name}");
-        self.delete("delete a network policy", policy).await?;
-        if self.options.claim.is_some() {
-            return Ok(());
-        }
-        self.delete(
-            "delete a volume's claim",
-            format!("persistentvolumeclaims/{name}"),
-        )
-        .await
-    }
-
-    /// Deletes something that may be gone already.
-    async fn delete(&self, what: &'static str, path: String) -> Result<(), K8sError> {
-        match self.cluster.ask(Ask::delete(what, path)).await {
-            Err(K8sError::Refused { status: 404, .. }) => Ok(()),
-            deleted => deleted.map(drop),
-        }
+        self.cluster.remove_all(&self.name()).await
     }
 
     async fn look(&self) -> Result<Option<Pod>, K8sError> {
-        let what = "look at a pod";
-        let found = self.cluster.look(what, format!("pods/{}", self.name())).await?;
-        let read = |found| serde_json::from_value(found);
-        found.map(read).transpose().map_err(|error| K8sError::Broken {
-            what,
-            reason: error.to_string(),
-        })
+        self.cluster.pod(&self.name()).await
     }
 
     async fn connect(&self) -> Result<Exec, K8sError> {
@@ -137,7 +100,12 @@ impl PodWorkspace {
         let mut lost = None;
         if let Some(pod) = self.look().await? {
             match pod.doing() {
-                Doing::Leaving | Doing::Over => self.stop().await?,
+                Doing::Leaving | Doing::Over => {
+                    if self.cluster.end_pod(&self.name()).await? == End::GivenUp {
+                        let reason = "its node does not answer".to_owned();
+                        lost = Some(K8sError::Lost { reason, hint: "" });
+                    }
+                }
                 Doing::Lost(reason, hint) => {
                     lost = Some(K8sError::Lost { reason, hint });
                     self.stop().await?;
@@ -156,14 +124,18 @@ impl PodWorkspace {
     /// Waits for the executor, and brings it to the pod if the pod waits for that.
     async fn until_it_runs(&self) -> Result<(), K8sError> {
         let begun = Instant::now();
-        let mut is_brought = false;
+        let (mut is_brought, mut is_refused) = (false, false);
         loop {
             let pod = self.look().await?.unwrap_or_default();
             match pod.doing() {
                 Doing::Runs => return Ok(()),
                 Doing::WantsProgram if !is_brought && self.delivery == Delivery::Stream => {
-                    self.bring().await?;
-                    is_brought = true;
+                    match self.bring().await {
+                        Ok(()) => is_brought = true,
+                        // It has ended meanwhile: another one of us may have been quicker.
+                        Err(K8sError::Refused { status: 500, .. }) if !is_refused => is_refused = true,
+                        Err(error) => return Err(error),
+                    }
                 }
                 Doing::Over | Doing::Leaving => return Err(K8sError::Ended(pod.epitaph())),
                 Doing::Lost(reason, hint) => return Err(K8sError::Lost { reason, hint }),
@@ -183,11 +155,28 @@ impl PodWorkspace {
         }
     }
 
+    /// Runs a program in a container that is said to run. Refused, it asks again as long as that is said: a moment
+    /// after a pod was made the cluster may still mean the one before it, which had the same name.
+    async fn exec(&self, what: &'static str, container: &str, command: &[&str]) -> Result<Exec, K8sError> {
+        let deadline = Instant::now() + NOTICE_LIMIT;
+        loop {
+            let refused = match self.cluster.exec(what, &self.name(), container, command).await {
+                Err(error @ K8sError::Refused { status: 500, .. }) => error,
+                begun => return begun,
+            };
+            tokio::time::sleep(LOOK_PAUSE).await;
+            let pod = self.look().await?.unwrap_or_default();
+            if !pod.is_running(container) || Instant::now() > deadline {
+                return Err(refused);
+            }
+        }
+    }
+
     /// Joins the executor, and waits until it has said something.
     async fn attach(&self) -> Result<Exec, K8sError> {
         let what = "join the executor in a pod";
         let command = [PROGRAM, "executor", "join", "--directory", PRIVATE];
-        let mut exec = self.cluster.exec(what, &self.name(), EXECUTOR, &command).await?;
+        let mut exec = self.exec(what, EXECUTOR, &command).await?;
         match tokio::time::timeout(START_LIMIT, exec.stream.fill_buf()).await {
             Ok(Ok(bytes)) if !bytes.is_empty() => Ok(exec),
             Ok(_) => {

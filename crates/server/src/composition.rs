@@ -27,6 +27,11 @@ pub trait Composition: Send + Sync {
         Err(format!("This server cannot work in {name}"))
     }
 
+    /// The id of a workspace of this name that was made ready for a conversation to come, which then has it alone.
+    fn ready(&self, _workspace: &str) -> Option<ConversationId> {
+        None
+    }
+
     /// Where the tools of a conversation run, and which there are. The sentence of a failure goes to the client.
     fn place(&self, id: ConversationId, root: &Path) -> Result<Place, String>;
 

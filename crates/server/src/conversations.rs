@@ -133,6 +133,8 @@ impl Conversations {
             }
             Wanted::Named(name) => self.composition.resolve(name).map_err(Failure::refused)?,
         };
+        let ready = || self.composition.ready(&workspace).unwrap_or(id);
+        let id = request.id.unwrap_or_else(ready);
         let created = self
             .catalog
             .create(id, workspace, &request.kept, &request.tags)

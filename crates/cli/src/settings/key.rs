@@ -219,6 +219,10 @@ settings! {
         // A flag of `run`, with a short form.
         flag: None, env: ["DEFT_WORKSPACE"], default: None, project: FromProject::Refused,
     }
+    /// Containers or pods of that workspace that a server keeps ready for conversations to come
+    workspace_pool: Option<u64> {
+        flag: None, env: ["DEFT_WORKSPACE_POOL"], default: None, project: FromProject::Refused,
+    }
     /// A configuration for ssh to use instead of your own, for workspaces on other machines
     ssh_config: Option<PathBuf> {
         // It can name programs that ssh runs.

@@ -3,18 +3,21 @@
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use deft_k8s::{Cluster, Delivery, Network, Options, PodWorkspace, Toleration};
+use deft_k8s::{Cluster, Delivery, K8sError, Network, Options, PodWorkspace, Toleration};
 use deft_types::ConversationId;
 use deft_workspace::Image;
 use ring::digest::{SHA256, digest};
+use serde::{Deserialize, Serialize};
 
 use crate::settings::Settings;
+
+/// Where it is kept which clusters were used, in the data directory.
+const PLACES: &str = "clusters.json";
 
 /// What a name says beside the image.
 #[derive(Default)]
 pub(super) struct Named {
-    namespace: Option<String>,
-    context: Option<String>,
+    place: Place,
     delivery: Delivery,
     options: Options,
 }
@@ -30,8 +33,8 @@ pub(super) fn checked(image: &Image) -> anyhow::Result<Named> {
             number.with_context(|| format!("`{key}` of the pod must be a whole number, not {value:?}"))
         };
         match key.as_str() {
-            "namespace" => named.namespace = Some(text()),
-            "context" => named.context = Some(text()),
+            "namespace" => named.place.namespace = Some(text()),
+            "context" => named.place.context = Some(text()),
             "program" => named.delivery = Delivery::Image(text()),
             "network" => {
                 options.network = match value.as_str() {
@@ -77,12 +80,8 @@ pub(super) fn checked(image: &Image) -> anyhow::Result<Named> {
 
 pub(super) fn open(image: &Image, settings: &Settings, id: ConversationId) -> anyhow::Result<PodWorkspace> {
     let named = checked(image)?;
-    let cluster = Cluster::find(|name| std::env::var(name).ok(), named.context.as_deref())?;
     Ok(PodWorkspace {
-        cluster: match &named.namespace {
-            Some(namespace) => cluster.in_namespace(namespace),
-            None => cluster,
-        },
+        cluster: named.place.cluster()?,
         program: std::env::current_exe()?,
         delivery: named.delivery,
         conversation: id,
@@ -94,8 +93,55 @@ pub(super) fn open(image: &Image, settings: &Settings, id: ConversationId) -> an
     })
 }
 
+/// Where pods are made.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+struct Place {
+    context: Option<String>,
+    namespace: Option<String>,
+}
+
+impl Place {
+    fn cluster(&self) -> Result<Cluster, K8sError> {
+        let cluster = Cluster::find(|name| std::env::var(name).ok(), self.context.as_deref())?;
+        Ok(match &self.namespace {
+            Some(namespace) => cluster.in_namespace(namespace),
+            None => cluster,
+        })
+    }
+}
+
+/// Notes where a pod will be made: deleted conversations do not tell any more.
+pub(super) fn remember(image: &Image, settings: &Settings) -> anyhow::Result<()> {
+    let place = checked(image)?.place;
+    let mut places = places(settings)?;
+    if places.contains(&place) {
+        return Ok(());
+    }
+    places.push(place);
+    let path = settings.data_dir.value.join(PLACES);
+    let written = std::fs::write(&path, serde_json::to_vec(&places)?);
+    written.with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// The clusters in which pods were made.
+pub(super) fn used(settings: &Settings) -> anyhow::Result<Vec<Cluster>> {
+    let places = places(settings)?;
+    let clusters = places.iter().map(|place| Ok(place.cluster()?));
+    clusters.collect()
+}
+
+fn places(settings: &Settings) -> anyhow::Result<Vec<Place>> {
+    let path = settings.data_dir.value.join(PLACES);
+    match std::fs::read(&path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+        // A broken one is written anew with the next pod.
+        Ok(bytes) => Ok(serde_json::from_slice(&bytes).unwrap_or_default()),
+    }
+}
+
 /// This installation, as a label can say it: always the same for one data directory.
-fn owner(settings: &Settings) -> String {
+pub(super) fn owner(settings: &Settings) -> String {
     let place = settings.data_dir.value.as_os_str().as_encoded_bytes();
     let digest = digest(&SHA256, place);
     digest

@@ -4,23 +4,29 @@ use std::collections::HashSet;
 use std::time::{Duration, SystemTime};
 
 use deft_docker::DockerError;
+use deft_engine::Mode;
 use deft_store::Store;
 use deft_types::ConversationId;
 use deft_workspace::WorkspaceName;
 
-use super::{elsewhere, kubernetes, remote};
+use super::{elsewhere, executor_directory, kubernetes, remote};
 use crate::settings::Settings;
 
-/// Containers that are younger are left alone: somebody may just be making them.
+/// What is younger is left alone: somebody may just be making it.
 const ORPHAN_AGE: Duration = Duration::from_mins(10);
 
-/// Removes the container, the pod with its volume, or the sandbox of a conversation. What was there before stays.
+/// Removes the container, the pod with its volume, the sandbox, or our files on the other machine of a conversation.
+/// What was there before stays.
 pub(crate) async fn remove(kept: &str, settings: &Settings, id: ConversationId) -> anyhow::Result<()> {
     match kept.parse()? {
         WorkspaceName::Docker(image) => elsewhere::docker(&image, settings, id)?.remove().await?,
         WorkspaceName::Kubernetes(image) => kubernetes::open(&image, settings, id)?.remove().await?,
         WorkspaceName::Remote(url) => remote::open(&url, settings, id)?.remove().await?,
-        WorkspaceName::Local(_) | WorkspaceName::Sandbox(_) | WorkspaceName::Ssh(_) => {}
+        WorkspaceName::Ssh(place) => {
+            let directory = executor_directory(&settings.data_dir.value, id, Mode::Act)?;
+            elsewhere::ssh(&place, settings, id, &directory)?.remove().await?;
+        }
+        WorkspaceName::Local(_) | WorkspaceName::Sandbox(_) => {}
     }
     Ok(())
 }
@@ -38,28 +44,50 @@ pub(crate) async fn pause(kept: &str, settings: &Settings, id: ConversationId) -
     Ok(())
 }
 
-/// Removes containers of conversations that are not in the store; gives their ids. Without an engine there are none.
+/// Removes containers, pods and volumes of conversations that are not in the store; gives their ids.
 pub(crate) async fn collect(settings: &Settings, store: &dyn Store) -> anyhow::Result<Vec<String>> {
+    let mut removed = collect_containers(settings, store).await?;
+    let owner = kubernetes::owner(settings);
+    for cluster in kubernetes::used(settings)? {
+        let made = cluster.conversations(&owner).await?;
+        let known = known(made, store).await?;
+        let is_known = |id: &str| known.contains(id);
+        let collected = cluster.collect_orphans(&owner, is_known, ORPHAN_AGE, SystemTime::now());
+        removed.extend(collected.await?);
+    }
+    Ok(removed)
+}
+
+/// Without an engine there are none.
+async fn collect_containers(settings: &Settings, store: &dyn Store) -> anyhow::Result<Vec<String>> {
     let Ok(engine) = elsewhere::engine() else {
         return Ok(Vec::new());
     };
     let owner = settings.data_dir.value.display().to_string();
-    let mut known = HashSet::new();
     let containers = match engine.containers(&owner).await {
         Err(DockerError::Down { .. } | DockerError::NoPermission(_)) => return Ok(Vec::new()),
         containers => containers?,
     };
-    for container in containers {
-        // One whose id cannot be read is nobody's to remove.
-        let is_known = match container.conversation().parse() {
+    let conversations = containers
+        .iter()
+        .map(|container| container.conversation().to_owned());
+    let known = known(conversations.collect(), store).await?;
+    let is_known = |id: &str| known.contains(id);
+    let removed = engine.collect_orphans(&owner, is_known, ORPHAN_AGE, SystemTime::now());
+    Ok(removed.await?)
+}
+
+/// Those that are in the store. One whose id cannot be read is nobody's to remove.
+async fn known(conversations: Vec<String>, store: &dyn Store) -> anyhow::Result<HashSet<String>> {
+    let mut known = HashSet::new();
+    for conversation in conversations {
+        let is_known = match conversation.parse() {
             Ok(id) => store.conversation(id).await?.is_some(),
             Err(_) => true,
         };
         if is_known {
-            known.insert(container.conversation().to_owned());
+            known.insert(conversation);
         }
     }
-    let is_known = |id: &str| known.contains(id);
-    let removed = engine.collect_orphans(&owner, is_known, ORPHAN_AGE, SystemTime::now());
-    Ok(removed.await?)
+    Ok(known)
 }

@@ -12,6 +12,8 @@ mod docker;
 mod dockerd;
 #[path = "workspaces/images.rs"]
 mod images;
+#[path = "workspaces/killed.rs"]
+mod killed;
 #[path = "workspaces/kubernetes.rs"]
 mod kubernetes;
 #[path = "../../../../tests/servers/kubernetes.rs"]

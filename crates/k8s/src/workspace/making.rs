@@ -1,18 +1,13 @@
-//! How a pod is made and furnished, and how those that nobody wants any more are removed.
+//! How a pod is made and furnished.
 
 use tokio::io::AsyncWriteExt;
 
 use super::{OUR_VERSION, PodWorkspace};
-use crate::api::Ask;
-use crate::cluster::Cluster;
 use crate::error::K8sError;
-use crate::manifest::{DELIVER, Manifest, OWNER, PRIVATE, WORKSPACE, receive};
-use crate::pod::Pod;
+use crate::manifest::{CLAIMS, DELIVER, Manifest, PODS, POLICIES, PRIVATE, WORKSPACE, receive};
 
 /// How long our program may take into the pod.
 const UPLOAD_LIMIT: std::time::Duration = std::time::Duration::from_secs(600);
-/// Pods that are listed at most.
-const MAX_LISTED: &str = "1000";
 
 impl PodWorkspace {
     /// Makes what is missing: the claim, the policy, the pod.
@@ -30,15 +25,13 @@ impl PodWorkspace {
         };
         let cluster = &self.cluster;
         if self.options.claim.is_none() {
-            let claims = "persistentvolumeclaims";
-            cluster.make("claim a volume", claims, manifest.claim()).await?;
+            cluster.make("claim a volume", CLAIMS, manifest.claim()).await?;
         }
         // Before the pod, so that it is never without.
-        let policies = "/apis/networking.k8s.io/v1/*/networkpolicies";
         cluster
-            .make("create a network policy", policies, manifest.network_policy())
+            .make("create a network policy", POLICIES, manifest.network_policy())
             .await?;
-        cluster.make("create a pod", "pods", manifest.pod()).await
+        cluster.make("create a pod", PODS, manifest.pod()).await
     }
 
     fn serve(&self) -> Vec<String> {
@@ -69,7 +62,7 @@ impl PodWorkspace {
         let what = "take our program into a pod";
         let script = receive(program.len());
         let command = ["sh", "-c", &script];
-        let mut exec = self.cluster.exec(what, &self.name(), DELIVER, &command).await?;
+        let mut exec = self.exec(what, DELIVER, &command).await?;
         let bring = async {
             if exec.write_all(&program).await.is_ok() {
                 let _ = exec.flush().await; // how it ended says more
@@ -85,37 +78,5 @@ impl PodWorkspace {
             what,
             reason: ended.complaint,
         })
-    }
-}
-
-impl Cluster {
-    /// Removes pods of this installation whose conversation nobody knows any more, and tells which those were. Their
-    /// files stay: a volume is deleted with its conversation alone.
-    pub async fn collect_orphans(
-        &self,
-        owner: &str,
-        is_known: impl Fn(&str) -> bool,
-    ) -> Result<Vec<String>, K8sError> {
-        let what = "list pods";
-        let selector = format!("{OWNER}={owner}");
-        let query = [("labelSelector", selector.as_str()), ("limit", MAX_LISTED)];
-        let mut found = self.ask(Ask::get(what, "pods").query(&query)).await?;
-        let pods: Vec<Pod> =
-            serde_json::from_value(found["items"].take()).map_err(|error| K8sError::Broken {
-                what,
-                reason: error.to_string(),
-            })?;
-        let mut removed = Vec::new();
-        for pod in pods.iter().filter(|pod| !is_known(pod.conversation())) {
-            match self
-                .ask(Ask::delete("end a pod", format!("pods/{}", pod.name())))
-                .await
-            {
-                Err(K8sError::Refused { status: 404, .. }) => {}
-                deleted => drop(deleted?),
-            }
-            removed.push(pod.conversation().to_owned());
-        }
-        Ok(removed)
     }
 }

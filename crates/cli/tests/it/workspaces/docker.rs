@@ -27,6 +27,8 @@ async fn a_container_conforms_and_is_kept_within_its_limits() {
     container_conforms(&engine).await;
     super::command_line::a_task_runs_in_a_container(&engine).await;
     super::through_server::a_conversation_of_the_server_works_in_a_container(&engine).await;
+    super::through_server::containers_are_ready_before_they_are_wanted(&engine).await;
+    super::killed::a_container_goes_on(&engine);
     it_can_do_nothing_but_its_work(&engine).await;
     it_is_found_paused_and_stopped(&engine).await;
     a_volume_and_a_copied_program_do_as_well(&engine).await;
@@ -46,6 +48,17 @@ async fn it_can_do_nothing_but_its_work(engine: &Dockerd) {
         .env
         .insert("GRANTED".to_owned(), "yes".to_owned());
     workspace.options.limits.processes = 200;
+    let beside = tempfile::tempdir().unwrap();
+    std::fs::write(beside.path().join("file"), "beside").unwrap();
+    let _ = std::process::Command::new("chmod")
+        .args(["-R", "a+rwX"])
+        .arg(beside.path())
+        .status();
+    workspace.options.mounts.push(deft_docker::Mount {
+        source: beside.path().to_owned(),
+        target: "/beside".to_owned(),
+        read_only: true,
+    });
     let client = open(&workspace).await;
     assert_eq!(output(&client, "1", "ls /sys/class/net").await, "lo");
     let status = output(
@@ -67,6 +80,8 @@ async fn it_can_do_nothing_but_its_work(engine: &Dockerd) {
         "none"
     );
     assert_ne!(run(&client, "5", "echo x > /.deft/deft").await.exit_code, Some(0));
+    assert_eq!(output(&client, "6", "cat /beside/file").await, "beside");
+    assert_ne!(run(&client, "7", "touch /beside/new").await.exit_code, Some(0));
     let body = engine
         .api("GET", &format!("/containers/{}/json", workspace.name()), b"")
         .unwrap()

@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::chown;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use deft_k8s::{Cluster, Delivery, Options, PodWorkspace};
 use deft_types::ConversationId;
@@ -15,9 +15,12 @@ use uuid::Uuid;
 use super::conformance::{Kind, conforms, kill};
 use super::dockerd::image_root;
 use super::kubernetes_server::Kubernetes;
-use super::{open, or_skip, output, processes, program};
+use super::{command_line, open, or_skip, output, processes, program};
+use crate::commands::Home;
 
 const IMAGE: &str = "localhost/deft-test:1";
+/// One that has nothing but our program.
+const PROGRAM_IMAGE: &str = "localhost/deft-program:1";
 const OWNER: &str = "tests";
 
 struct Pod(PodWorkspace);
@@ -88,9 +91,10 @@ fn volume(kubernetes: &Kubernetes, class: &str, files: &Path) {
 
 #[tokio::test]
 async fn a_pod_conforms_and_its_files_outlive_it() {
-    let root = tempfile::tempdir().unwrap();
+    let (root, bare) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    std::fs::copy(program(), bare.path().join("deft")).unwrap();
     let started = match image_root(root.path()) {
-        Ok(()) => Kubernetes::start(&[(IMAGE, root.path())]),
+        Ok(()) => Kubernetes::start(&[(IMAGE, root.path()), (PROGRAM_IMAGE, bare.path())]),
         Err(error) => Err(error.to_string()),
     };
     let Some(kubernetes) = or_skip(started) else {
@@ -103,6 +107,10 @@ async fn a_pod_conforms_and_its_files_outlive_it() {
     volume(&kubernetes, "first", files.path());
     conforms(&Pod(pod(&cluster, "first")), files.path()).await;
     it_is_made_anew_on_the_same_files(&kubernetes, &cluster).await;
+    the_program_comes_from_an_image(&kubernetes, &cluster).await;
+    a_task_runs_in_a_pod(&kubernetes, &cluster).await;
+    a_pod_goes_on(&kubernetes);
+    orphans_are_collected_by_age(&kubernetes, &cluster).await;
     each_failure_has_its_own_words(&kubernetes, &cluster).await;
 }
 
@@ -119,10 +127,115 @@ async fn it_is_made_anew_on_the_same_files(kubernetes: &Kubernetes, cluster: &Cl
     let token = "ls /var/run/secrets 2>&1 | wc -l; id -u; echo kept > file";
     assert!(output(&client, "2", token).await.ends_with("\n10001"));
     drop(client);
-    let orphans = cluster.collect_orphans(OWNER, |_| false).await.unwrap();
-    assert_eq!(orphans, [workspace.conversation.to_string()]);
+    workspace.stop().await.unwrap();
+    assert!(workspace.find().await.is_none());
     assert_eq!(output(&open(&workspace).await, "3", "cat file").await, "kept");
     workspace.remove().await.unwrap();
+}
+
+/// The pod's own image then needs nothing but what the tools want.
+async fn the_program_comes_from_an_image(kubernetes: &Kubernetes, cluster: &Cluster) {
+    let files = tempfile::tempdir().unwrap();
+    volume(kubernetes, "fifth", files.path());
+    let mut workspace = pod(cluster, "fifth");
+    workspace.delivery = Delivery::Image(PROGRAM_IMAGE.to_owned());
+    workspace.program = "/no/such/program".into();
+    let home = output(&open(&workspace).await, "1", "cd ~ && touch x && pwd").await;
+    assert_eq!(home, "/.deft/home");
+    workspace.remove().await.unwrap();
+}
+
+/// As people name it: small, and on a volume of this machine.
+fn named(class: &str) -> serde_json::Value {
+    json!({
+        "kind": "k8s", "image": IMAGE, "class": class, "storage": "1Gi", "pull": "Never", "memory": "512Mi",
+        "request_memory": "32Mi", "request_cpu": "10m",
+    })
+}
+
+async fn a_task_runs_in_a_pod(kubernetes: &Kubernetes, cluster: &Cluster) {
+    let home = Home::new();
+    let files = tempfile::tempdir().unwrap();
+    volume(kubernetes, "sixth", files.path());
+    let config = kubernetes.kubeconfig().display().to_string();
+    let name = named("sixth");
+    let options = name
+        .as_object()
+        .unwrap()
+        .iter()
+        .filter(|(key, _)| !["kind", "image"].contains(&key.as_str()));
+    let options: Vec<_> = options
+        .map(|(key, value)| format!("{key}={}", value.as_str().unwrap()))
+        .collect();
+    let name = format!("k8s:{IMAGE}?{}", options.join("&"));
+    command_line::a_task_runs(&home, &name, ("KUBECONFIG", &config), files.path());
+    assert_eq!(
+        std::fs::read_to_string(files.path().join("place")).unwrap(),
+        "/workspace\n"
+    );
+
+    let mut left = pod(cluster, "sixth");
+    let id = command_line::conversation(&home);
+    left.conversation = ConversationId(Uuid::parse_str(&id).unwrap());
+    left.remove().await.unwrap();
+}
+
+fn a_pod_goes_on(kubernetes: &Kubernetes) {
+    let home = Home::new();
+    let files = tempfile::tempdir().unwrap();
+    volume(kubernetes, "seventh", files.path());
+    let config = kubernetes.kubeconfig().display().to_string();
+    let case = super::killed::Case {
+        home: &home,
+        variables: &[("KUBECONFIG", &config)],
+        workspace: named("seventh"),
+        files: files.path(),
+    };
+    let there = |kind: &str, hex: &str| kubernetes.api("GET", &format!("{kind}/deft-{hex}")) == 200;
+    let pods = "/api/v1/namespaces/default/pods";
+    let claims = "/api/v1/namespaces/default/persistentvolumeclaims";
+    let policies = "/apis/networking.k8s.io/v1/namespaces/default/networkpolicies";
+    super::killed::goes_on(
+        &case,
+        |hex| assert_eq!(kubernetes.api("DELETE", &format!("{pods}/deft-{hex}")), 200),
+        |hex| [pods, claims, policies].iter().any(|kind| there(kind, hex)),
+    );
+    assert!(executors().is_empty());
+}
+
+async fn orphans_are_collected_by_age(kubernetes: &Kubernetes, cluster: &Cluster) {
+    let [known, forgotten, foreign] =
+        [("eighth", OWNER), ("ninth", OWNER), ("tenth", "others")].map(|(class, owner)| {
+            let files = tempfile::tempdir().unwrap();
+            volume(kubernetes, class, files.path());
+            let mut workspace = pod(cluster, class);
+            workspace.owner = owner.into();
+            (workspace, files)
+        });
+    for (workspace, _) in [&known, &forgotten, &foreign] {
+        open(workspace).await;
+    }
+    forgotten.0.stop().await.unwrap(); // its volume is left
+    let is_known = |id: &str| id == known.0.conversation.to_string();
+    let day = Duration::from_secs(24 * 60 * 60);
+    let now = SystemTime::now();
+    let mut made = cluster.conversations(OWNER).await.unwrap();
+    made.sort();
+    let mut expected = [&known.0, &forgotten.0].map(|workspace| workspace.conversation.to_string());
+    expected.sort();
+    assert_eq!(made, expected);
+    let collected = cluster.collect_orphans(OWNER, is_known, day, now).await.unwrap();
+    assert!(collected.is_empty(), "they are too young: {collected:?}");
+    let collected = cluster
+        .collect_orphans(OWNER, is_known, day, now + 2 * day)
+        .await
+        .unwrap();
+    assert_eq!(collected, [forgotten.0.conversation.to_string()]);
+    for (workspace, _) in [&known, &foreign] {
+        assert!(workspace.find().await.is_some());
+        workspace.remove().await.unwrap();
+    }
+    assert!(cluster.conversations(OWNER).await.unwrap().is_empty());
 }
 
 async fn each_failure_has_its_own_words(kubernetes: &Kubernetes, cluster: &Cluster) {

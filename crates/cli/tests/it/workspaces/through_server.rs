@@ -1,6 +1,7 @@
 //! Conversations of `deft serve` that work elsewhere than in a directory of its machine.
 
 use std::path::Path;
+use std::time::{Duration, Instant, SystemTime};
 
 use deft_docker::Docker;
 use serde_json::{Value, json};
@@ -64,6 +65,69 @@ pub(super) async fn a_conversation_of_the_server_works_in_a_container(engine: &D
         files.path().join("made").exists(),
         "a directory of the user's stays"
     );
+}
+
+pub(super) async fn containers_are_ready_before_they_are_wanted(engine: &Dockerd) {
+    let home = Home::new();
+    let files = tempfile::tempdir().unwrap();
+    let address = format!("unix://{}", engine.socket().display());
+    let name = format!("docker:{IMAGE}?dir={}", files.path().display());
+    let variables = [
+        ("SESSION_API_KEY", KEY),
+        ("DOCKER_HOST", &address),
+        ("DEFT_WORKSPACE", &name),
+        ("DEFT_WORKSPACE_POOL", "2"),
+    ];
+    let docker = Docker::at(engine.socket());
+    let data_dir = home.root.path().join(".deft").display().to_string();
+    let made = async || {
+        let containers = docker.containers(&data_dir).await.unwrap();
+        let running = containers.iter().filter(|container| container.state == "running");
+        running
+            .map(|container| container.conversation().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let until = async |count: usize| {
+        let begun = Instant::now();
+        while made().await.len() != count {
+            assert!(begun.elapsed() < super::LIMIT, "never {count}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        made().await
+    };
+    drop({
+        let served = Served::start(&home, &variables);
+        until(2).await;
+        served // killed: the next server removes what it left
+    });
+    let left = made().await;
+    let served = Served::start(&home, &variables);
+    let begun = Instant::now();
+    while made().await.iter().any(|id| left.contains(id)) || made().await.len() != 2 {
+        assert!(begun.elapsed() < super::LIMIT, "what was left stays");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let ready = made().await;
+    let typed = json!({"kind": "docker", "image": IMAGE, "dir": files.path()});
+    let first = works_in(&served, &typed, files.path(), "/workspace");
+    assert!(ready.contains(&first), "{first} is none of {ready:?}");
+    until(3).await;
+    let second = works_in(&served, &typed, files.path(), "/workspace");
+    assert_ne!(first, second);
+    until(4).await;
+    let other = json!({"kind": "docker", "image": IMAGE, "dir": files.path(), "pids": 99});
+    let other = works_in(&served, &other, files.path(), "/workspace");
+    assert_eq!(until(5).await.iter().filter(|id| **id == other).count(), 1);
+
+    assert_eq!(served.terminate(), Some(0));
+    let mut left = made().await;
+    left.sort();
+    let mut taken = [first, second, other];
+    taken.sort();
+    assert_eq!(left, taken, "those that nobody took go with the server");
+    let now = SystemTime::now() + Duration::from_secs(60);
+    let collected = docker.collect_orphans(&data_dir, |_| false, Duration::ZERO, now);
+    assert_eq!(collected.await.unwrap().len(), 3);
 }
 
 #[test]
