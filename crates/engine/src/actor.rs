@@ -8,6 +8,7 @@ mod budget;
 mod calls;
 mod condense;
 mod confirm;
+mod egress;
 mod execute;
 mod files;
 mod hooks;

@@ -18,6 +18,7 @@ mod command;
 mod condense;
 mod conversation;
 mod critic;
+mod egress;
 mod extensions;
 mod fork;
 mod goal;
@@ -60,6 +61,7 @@ pub use conversation::{
     Conversation, Limits, Memory, OpenError, Outfit, Parts, Progress, Safety, Servers, load,
 };
 pub use critic::Refinement;
+pub use egress::Requested;
 pub use extensions::{Extensions, Gathered, OfProject};
 pub use fork::{Fork, ForkError, fork};
 pub use goal::{GOAL, GOAL_ROUNDS, Goal};

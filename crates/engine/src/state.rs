@@ -13,6 +13,7 @@ use uuid::Uuid;
 
 use crate::budget::Budget;
 use crate::condense::Mask;
+use crate::egress::{Egress, Requested};
 use crate::mode::Mode;
 use crate::queue::Queued;
 use crate::stuck::Recent;
@@ -57,6 +58,10 @@ pub struct State {
     pub(crate) tasks: BTreeSet<String>,
     /// What the user wants to say when the turn ends.
     pub queue: Vec<Queued>,
+    /// What programs of the workspace have asked the network for.
+    pub requested: Vec<Requested>,
+    /// The moment of the last of those requests that the log tells of.
+    pub(crate) requested_until: u64,
     /// The MCP servers that run beside the files, as they were last seen.
     pub servers: Vec<McpServerStatus>,
     /// Skills that words of the user have brought in.
@@ -120,6 +125,8 @@ pub(crate) mod key {
     pub(crate) const ADDED: &str = "added_budget";
     /// Messages that wait for the end of the turn.
     pub(crate) const QUEUE: &str = "message_queue";
+    /// What programs of the workspace asked the network for.
+    pub(crate) const EGRESS: &str = "egress";
     /// Messages that came while the model wrote the reply that follows.
     pub(crate) const UNSEEN: &str = "unseen_message_ids";
 }
@@ -138,6 +145,7 @@ pub const OWN_KEYS: &[&str] = &[
     key::MASKED,
     key::CHECKPOINT,
     key::SERVERS,
+    key::EGRESS,
 ];
 
 impl State {
@@ -314,6 +322,12 @@ impl State {
             key::QUEUE => {
                 if let Ok(queue) = Vec::deserialize(value) {
                     self.queue = queue;
+                }
+            }
+            key::EGRESS => {
+                if let Ok(told) = Egress::deserialize(value) {
+                    self.requested_until = told.until;
+                    told.join(&mut self.requested);
                 }
             }
             key::SERVERS => {

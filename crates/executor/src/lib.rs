@@ -2,8 +2,8 @@
 //!
 //! It knows tools and nothing of agents, models or servers. The two ends share [`frame`]; begin reading
 //! there, then [`Executor`] (what runs calls and keeps their results) and [`Client`] (what asks for them).
-//! Beside tool calls people and servers ask for [`Work`]: files, git and plain commands, every path beneath the
-//! roots. [`daemon`] puts an executor on a private socket, so that it outlives a dropped connection or a
+//! Beside tool calls people and servers ask for [`Work`]: files, git, plain commands and the ports
+//! that are served there, every path beneath the roots. [`daemon`] puts an executor on a private socket, so that it outlives a dropped connection or a
 //! restarted server.
 
 mod checkpoints;
@@ -14,6 +14,7 @@ mod files;
 pub mod frame;
 mod git;
 mod journal;
+mod ports;
 pub mod relay;
 mod request_error;
 mod shell;
@@ -22,12 +23,14 @@ mod work;
 
 pub use checkpoints::{CheckpointFailure, CheckpointReply, CheckpointRequest};
 pub use client::{
-    Client, ClientError, CommandUpdate, Download, Following, RunningCall, StartedServers, Update, Upload,
+    Client, ClientError, CommandUpdate, Download, Following, PortStream, RunningCall, StartedServers, Update,
+    Upload,
 };
 pub use executor::Executor;
 pub use files::{Entry, EntryKind, EntryPage, FileRequest, GatheredFile, Page};
 pub use frame::{Hello, Outcome};
 pub use git::{Against, Change, ChangeStatus, Commit, CommitPage, FileDiff, GitRequest, RepositoryInfo};
+pub use ports::{ListeningPort, PortRequest};
 pub use request_error::RequestError;
 pub use shell::{CommandInfo, EndReason, Ended, OutputChannel, OutputChunk, ShellCommand, ShellRequest};
 pub use stream::{CHUNK_BYTES, Signal};

@@ -5,7 +5,7 @@ use std::io;
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-/// Why something that was asked about files, git or plain commands was not done.
+/// Why something that was asked about files, git, plain commands or ports was not done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(tag = "error", rename_all = "snake_case")]
 #[allow(missing_docs)] // the fields are what the messages say they are
@@ -46,6 +46,9 @@ pub enum RequestError {
     /// What git said.
     #[error("git failed: {reason}")]
     Git { reason: String },
+    /// Start a program that does.
+    #[error("nothing listens on port {port} in the workspace")]
+    NothingListens { port: u16 },
     /// It ended and was acknowledged, or never ran here.
     #[error("the executor knows no command with this id")]
     UnknownCommand,

@@ -74,10 +74,8 @@ impl Streams {
         };
         open.insert(id, inlet);
         Some(Pipe {
-            id,
-            frames,
+            outlet: Outlet { id, frames, credit },
             pieces,
-            credit,
             aborted,
             streams: self.clone(),
         })
@@ -128,15 +126,26 @@ impl Streams {
 
 /// One end of a stream. Dropping it closes the stream.
 pub(crate) struct Pipe<F: Frame> {
-    id: Uuid,
-    frames: mpsc::Sender<F>,
+    outlet: Outlet<F>,
     pieces: mpsc::Receiver<Option<Bytes>>,
-    credit: Arc<Semaphore>,
     aborted: CancellationToken,
     streams: Arc<Streams>,
 }
 
-impl<F: Frame> Pipe<F> {
+/// What is sent over a stream.
+pub(crate) struct Outlet<F> {
+    id: Uuid,
+    frames: mpsc::Sender<F>,
+    credit: Arc<Semaphore>,
+}
+
+/// What comes over a stream.
+pub(crate) struct Intake<'a, F> {
+    pieces: &'a mut mpsc::Receiver<Option<Bytes>>,
+    outlet: &'a Outlet<F>,
+}
+
+impl<F: Frame> Outlet<F> {
     /// Sends bytes, in as many pieces as they need.
     pub(crate) async fn send(&self, mut bytes: Bytes) -> Result<(), Aborted> {
         while !bytes.is_empty() {
@@ -154,20 +163,49 @@ impl<F: Frame> Pipe<F> {
         let frame = F::signal(self.id, signal);
         self.frames.send(frame).await.map_err(|_| Aborted)
     }
+}
 
-    /// Tells the other end, if there is room to, that nobody waits for it. For where nothing can be awaited.
-    pub(crate) fn give_up(&self) {
-        let _ = self.frames.try_send(F::signal(self.id, Signal::Abort));
-    }
-
+impl<F: Frame> Intake<'_, F> {
     /// The next piece; `None` at the end.
     pub(crate) async fn receive(&mut self) -> Result<Option<Bytes>, Aborted> {
         let piece = self.pieces.recv().await.ok_or(Aborted)?;
         if piece.is_some() {
             // A connection that cannot take it has ended, which the next piece will tell.
-            let _ = self.signal(Signal::Credit).await;
+            let _ = self.outlet.signal(Signal::Credit).await;
         }
         Ok(piece)
+    }
+}
+
+impl<F: Frame> Pipe<F> {
+    /// The two directions, to be used at once.
+    pub(crate) fn split(&mut self) -> (&Outlet<F>, Intake<'_, F>) {
+        let intake = Intake {
+            pieces: &mut self.pieces,
+            outlet: &self.outlet,
+        };
+        (&self.outlet, intake)
+    }
+
+    /// Sends bytes, in as many pieces as they need.
+    pub(crate) async fn send(&self, bytes: Bytes) -> Result<(), Aborted> {
+        self.outlet.send(bytes).await
+    }
+
+    /// Says something about the stream.
+    pub(crate) async fn signal(&self, signal: Signal) -> Result<(), Aborted> {
+        self.outlet.signal(signal).await
+    }
+
+    /// Tells the other end, if there is room to, that nobody waits for it. For where nothing can be awaited.
+    pub(crate) fn give_up(&self) {
+        let Outlet { id, frames, .. } = &self.outlet;
+        let _ = frames.try_send(F::signal(*id, Signal::Abort));
+    }
+
+    /// The next piece; `None` at the end.
+    pub(crate) async fn receive(&mut self) -> Result<Option<Bytes>, Aborted> {
+        self.split().1.receive().await
     }
 
     /// Cancelled when the other end gives up.
@@ -178,7 +216,7 @@ impl<F: Frame> Pipe<F> {
 
 impl<F: Frame> Drop for Pipe<F> {
     fn drop(&mut self) {
-        self.streams.close(self.id);
+        self.streams.close(self.outlet.id);
     }
 }
 

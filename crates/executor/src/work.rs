@@ -1,4 +1,4 @@
-//! What can be asked of a workspace beside tool calls: files, git and plain commands. People and servers ask for
+//! What can be asked of a workspace beside tool calls: files, git, plain commands and ports. People and servers ask for
 //! it, not agents, so it is answered once and forgotten when the connection ends; only commands live on.
 
 use std::path::PathBuf;
@@ -14,6 +14,7 @@ use uuid::Uuid;
 use crate::files::{FileRequest, Files, Roots};
 use crate::frame::Reply;
 use crate::git::{Git, GitRequest};
+use crate::ports::{self, PortRequest};
 use crate::request_error::RequestError;
 use crate::shell::{ShellRequest, Shells};
 use crate::stream::{MAX_STREAMS, Pipe, Streams};
@@ -28,6 +29,8 @@ pub enum Work {
     Git(GitRequest),
     /// About plain commands.
     Shell(ShellRequest),
+    /// About ports that are served.
+    Port(PortRequest),
 }
 
 /// Does the work of one workspace.
@@ -79,6 +82,7 @@ impl Worker {
             Work::File(request) => self.files.perform(request, pipe).await,
             Work::Git(request) => self.git.perform(request).await,
             Work::Shell(request) => self.shells.perform(request, pipe).await,
+            Work::Port(request) => ports::perform(request, pipe).await,
         }
     }
 }

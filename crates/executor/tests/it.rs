@@ -7,6 +7,8 @@ mod archives;
 mod files;
 #[path = "it/git.rs"]
 mod git;
+#[path = "it/ports.rs"]
+mod ports;
 #[path = "it/servers.rs"]
 mod servers;
 #[path = "it/shell.rs"]

@@ -54,7 +54,7 @@ pub use list_directory::ListDirectory;
 pub use output::{OUTPUT_QUEUE, OutputSink};
 pub use planning_file_editor::PlanningFileEditor;
 pub use preset::Preset;
-pub use process_tree::{Family, SHELL_VARIABLE, become_subreaper, kill_descendants_of};
+pub use process_tree::{Family, SHELL_VARIABLE, become_subreaper, descendants, kill_descendants_of};
 pub use read_file::ReadFile;
 pub use secrets::{SecretSet, Secrets, TooManySecrets};
 pub use servers::ToolServers;

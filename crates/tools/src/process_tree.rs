@@ -30,6 +30,11 @@ pub fn become_subreaper() -> io::Result<()> {
     Ok(set_child_subreaper(Some(getpid()))?)
 }
 
+/// All that was started here, by whomever in between. Waits for the disk.
+pub fn descendants() -> Vec<u32> {
+    Table::read().descendants_of(getpid().as_raw_pid().cast_unsigned())
+}
+
 /// Kills all descendants of a process, again and again until none is left, but not the process itself.
 pub async fn kill_descendants_of(pid: u32) {
     kill_all(move |table| table.descendants_of(pid)).await;

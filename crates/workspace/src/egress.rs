@@ -14,6 +14,7 @@ mod rule;
 
 pub use forward::Forwarder;
 pub use proxy::{Egress, Proxy};
+pub(crate) use record::requests_after;
 pub use record::{EgressRequest, Outcome};
 pub use rule::{HostRule, HostRuleError};
 

@@ -15,6 +15,8 @@ pub mod sandbox;
 
 use std::path::PathBuf;
 
+use egress::EgressRequest;
+use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use tokio::io::{AsyncRead, AsyncWrite};
 
@@ -34,6 +36,12 @@ pub trait Workspace: Send + Sync {
 
     /// A stream to the executor of this workspace, if one runs.
     fn find(&self) -> BoxFuture<'_, Option<Box<dyn Stream>>>;
+
+    /// What programs there have asked the network for after a moment (milliseconds since 1970), the oldest first.
+    /// Nothing, where nobody stands between them and the network.
+    fn requests(&self, _after: u64) -> BoxFuture<'_, Vec<EgressRequest>> {
+        std::future::ready(Vec::new()).boxed()
+    }
 }
 
 /// Why a workspace cannot be opened.

@@ -14,7 +14,8 @@ use tokio::io::AsyncReadExt;
 use tokio::net::UnixStream;
 use tokio::process::Command;
 
-use crate::sandbox::Plan;
+use crate::egress::{self, EgressRequest};
+use crate::sandbox::{Launch, Plan};
 use crate::{Stream, Workspace, WorkspaceError};
 
 /// How long an executor may take until its socket is there.
@@ -176,6 +177,12 @@ impl Workspace for LocalWorkspace {
 
     fn find(&self) -> BoxFuture<'_, Option<Box<dyn Stream>>> {
         self.running().boxed()
+    }
+
+    fn requests(&self, after: u64) -> BoxFuture<'_, Vec<EgressRequest>> {
+        let record = Launch::egress_log(&self.executors_own());
+        let read = tokio::task::spawn_blocking(move || egress::requests_after(&record, after));
+        read.map(Result::unwrap_or_default).boxed()
     }
 }
 

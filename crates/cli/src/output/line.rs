@@ -2,6 +2,7 @@
 
 use deft_types::{Event, EventBody, Seq, Source, text_of};
 use serde::Serialize;
+use serde_json::Value;
 
 use super::neutral::without_escapes;
 
@@ -77,6 +78,7 @@ fn point(event: &Event) -> String {
         EventBody::Observation(result) => text_of(&result.observation.content()),
         EventBody::AgentError(error) => error.error.clone(),
         EventBody::UserReject(rejection) => rejection.rejection_reason.clone(),
+        EventBody::StateUpdate(update) if update.key == "egress" => egress(&update.value),
         EventBody::StateUpdate(update) => format!("{} = {}", update.key, update.value),
         EventBody::ConversationError(error) => format!("{}: {}", error.code, error.detail),
         EventBody::ServerError(error) => format!("{}: {}", error.code, error.detail),
@@ -99,4 +101,19 @@ fn point(event: &Event) -> String {
         | EventBody::Token(_)
         | EventBody::Unknown(_) => String::new(),
     }
+}
+
+/// Which hosts programs asked for, and what came of it.
+fn egress(told: &Value) -> String {
+    let requests = told["requests"].as_array().into_iter().flatten();
+    let shown = requests.map(|request| {
+        let text = |name: &str| request[name].as_str().unwrap_or_default();
+        let times = match request["count"].as_u64() {
+            None | Some(1) => String::new(),
+            Some(count) => format!(" ×{count}"),
+        };
+        let outcome = text("outcome").replace('_', " ");
+        format!("{}:{} {outcome}{times}", text("host"), request["port"])
+    });
+    format!("network: {}", shown.collect::<Vec<_>>().join(", "))
 }

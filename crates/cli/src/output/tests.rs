@@ -364,6 +364,19 @@ fn what_only_machines_need_is_not_shown() {
 }
 
 #[test]
+fn what_programs_asked_the_network_for_is_one_line_of_a_log() {
+    let told = json!({"key": "egress", "value": {"until": 5, "requests": [
+        {"host": "pypi.org", "port": 443, "outcome": "connected", "count": 3},
+        {"host": "evil.example\u{1b}[2J", "port": 80, "outcome": "not_on_the_list", "count": 1}]}});
+    let event = event("1", "environment", "ConversationStateUpdateEvent", told);
+    let line = event_line(deft_types::Seq(7), &serde_json::from_value(event).unwrap());
+    assert!(
+        line.ends_with("network: pypi.org:443 connected ×3, evil.example:80 not on the list"),
+        "{line}"
+    );
+}
+
+#[test]
 fn nothing_that_models_or_commands_say_controls_the_terminal() {
     let evil = "\x1b]0;owned\x07\x1b[2J\u{9b}31m\rok\x07";
     let evils = [

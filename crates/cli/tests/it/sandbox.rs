@@ -195,6 +195,10 @@ impl Inside {
         format!("{:?}", call.end().await)
     }
 
+    pub(crate) fn client(&self) -> &Client {
+        &self.0
+    }
+
     pub(crate) async fn close(self) {
         self.0.shutdown().await;
     }

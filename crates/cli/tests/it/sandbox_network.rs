@@ -10,6 +10,7 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, UdpSocket};
 
+use crate::commands::{Home, lines, stderr, stdout};
 use crate::sandbox::{Place, tiers};
 
 #[tokio::test]
@@ -159,4 +160,62 @@ async fn what_the_web_tools_reach_without_a_sandbox_is_a_setting() {
         inside.close().await;
         assert!(got.contains(expected), "{setting:?}: {got}");
     }
+}
+
+#[tokio::test]
+async fn what_is_served_inside_is_reached_by_way_of_the_executor_alone() {
+    if !tiers().contains(&Tier::Namespaces) {
+        return;
+    }
+    let place = Place::new();
+    let inside = place.open(Tier::Namespaces, Network::Off).await;
+    let free = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = free.local_addr().unwrap().port();
+    drop(free);
+    inside
+        .run(&format!(
+            "echo INSIDE > page; python3 -m http.server --bind 127.0.0.1 {port} > log 2>&1 &"
+        ))
+        .await;
+    let served = async {
+        while inside.client().ports().await.unwrap().is_empty() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        let mut stream = inside.client().connect_port(port).await.unwrap();
+        stream.write_all(b"GET /page HTTP/1.0\r\n\r\n").await.unwrap();
+        let mut page = String::new();
+        stream.read_to_string(&mut page).await.unwrap();
+        page
+    };
+    let page = tokio::time::timeout(Duration::from_secs(60), served)
+        .await
+        .unwrap();
+    assert!(page.ends_with("INSIDE\n"), "{page}");
+    let outside = tokio::net::TcpStream::connect(("127.0.0.1", port)).await;
+    assert!(outside.is_err(), "the sandbox has a network of its own");
+    inside.close().await;
+}
+
+#[test]
+fn requests_to_the_network_become_events_of_the_conversation() {
+    if !tiers().contains(&Tier::Namespaces) {
+        return;
+    }
+    let home = Home::new();
+    let ask = "python3 -c \\\"import urllib.request as u; u.urlopen('http://refused.example/')\\\"";
+    let script = format!(
+        "- tool_calls: [{{name: terminal, arguments: {{command: \"{ask}; {ask}\"}}}}]\n\
+         - tool_calls: [{{name: finish, arguments: {{message: done}}}}]\n"
+    );
+    let ran = home.run(&["run", "-t", "ask", "--model", &home.script(&script), "--json"]);
+    assert!(ran.status.success(), "{}", stderr(&ran));
+    let conversations = lines(&home.run(&["list", "--json"]));
+    let id = conversations[0]["id"].as_str().unwrap();
+    let shown = stdout(&home.run(&["show", id]));
+    let told: Vec<_> = shown.lines().filter(|line| line.contains("network: ")).collect();
+    assert_eq!(told.len(), 1, "{shown}");
+    assert!(
+        told[0].ends_with("network: refused.example:80 not on the list ×2"),
+        "{told:?}"
+    );
 }

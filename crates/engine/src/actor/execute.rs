@@ -145,6 +145,7 @@ impl Actor {
                 let observed = matches!(update, Update::Ended(CallOutcome::Observed { .. }));
                 let switch_to = switched_to(&update);
                 let mut drafts: Vec<_> = self.spent().into_iter().collect();
+                drafts.extend(self.requested().await);
                 let mut result = result_of(call, update);
                 drafts.extend(self.add_path_rules(call, result.as_mut()));
                 self.tell_hooks(call, result.as_ref());

@@ -122,7 +122,7 @@ impl Launch {
         let Network::AllowList { hosts } = &self.plan.policy.network else {
             return Err(setup("start bubblewrap")(command.exec()));
         };
-        let egress = Egress::new(hosts, &self.root, self.egress_log());
+        let egress = Egress::new(hosts, &self.root, Self::egress_log(&self.directory));
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
@@ -223,8 +223,8 @@ impl Launch {
     }
 
     /// Beside the directory, out of reach from inside.
-    fn egress_log(&self) -> PathBuf {
-        let mut name: OsString = self.directory.clone().into_os_string();
+    pub(crate) fn egress_log(directory: &Path) -> PathBuf {
+        let mut name: OsString = directory.as_os_str().to_owned();
         name.push(".egress.jsonl");
         name.into()
     }
