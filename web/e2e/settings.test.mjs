@@ -16,7 +16,7 @@ after(async () => {
 async function settings(page, section) {
   await page.getByRole("button", { name: "Settings" }).click();
   const dialog = page.getByRole("dialog", { name: "Settings" });
-  await dialog.getByRole("tab", { name: section }).click();
+  await dialog.getByRole("tab", { name: section, exact: true }).click();
   return dialog;
 }
 
@@ -61,7 +61,7 @@ test("a profile is tested layer by layer, saved without showing its key, and use
 
 test("the agent's settings, secrets and MCP servers are kept on the server", async () => {
   const { page, close } = await open(server);
-  const dialog = await settings(page, "Agent and safety");
+  const dialog = await settings(page, "Agent");
   await dialog.getByLabel("Instructions for every new conversation").fill("Speak plainly.");
   await dialog.getByLabel("Steps in one run at most").fill("77");
   await checkAccess(page, "settings of the agent");

@@ -1,4 +1,5 @@
 import { changeOf } from "../changes";
+import { useDeskIfAny } from "../desk";
 import type { Call, Task } from "../view";
 import { plain } from "../plain";
 import { go } from "../route";
@@ -16,7 +17,8 @@ export function CallDetails({ call }: { call: Call }) {
   const observation = call.result?.type === "answer" ? call.result.observation : null;
   const change = observation && changeOf(observation);
   const images = imagesOf(observation?.content);
-  const child = childOf(observation);
+  const canAct = useDeskIfAny() !== null;
+  const child = canAct ? childOf(observation) : null;
   const screenshot = observation && screenshotOf(observation);
   if (screenshot) images.push(screenshot);
   return (
