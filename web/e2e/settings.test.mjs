@@ -127,3 +127,26 @@ test("models that run on the machine are offered first", async () => {
   assert.equal(await page.getByLabel("Model", { exact: true }).inputValue(), "ollama/qwen3");
   await close();
 });
+
+test("what was allowed is listed and taken back; folders are remembered; webhooks and figures are shown", async () => {
+  const id = await server.begin([{ text: "Done." }]);
+  await server.ended(id);
+  await server.ask("POST", `/api/conversations/${id}/allow_rules`, { rule: "git status", scope: "conversation" });
+  const { page, close } = await open(server, `/c/${id}`);
+  const dialog = await settings(page, "Safety");
+  await dialog.getByText("git status").waitFor();
+  await checkAccess(page, "safety");
+  await dialog.getByRole("button", { name: "Remove git status" }).click();
+  await dialog.getByText("git status").waitFor({ state: "detached" });
+  await dialog.getByRole("tab", { name: "Server", exact: true }).click();
+  await dialog.getByLabel("Folder").fill("/srv/somewhere");
+  await dialog.getByRole("button", { name: "Add" }).click();
+  await dialog.getByRole("button", { name: "Remove /srv/somewhere" }).waitFor();
+  await dialog.getByText("There are none. They are set up").waitFor();
+  await dialog.getByText("How long it runs.").waitFor();
+  await checkAccess(page, "the server");
+  await dialog.getByRole("button", { name: "Done" }).click();
+  await page.getByRole("button", { name: "New conversation" }).click();
+  await page.locator("datalist option[value='/srv/somewhere']").waitFor({ state: "attached" });
+  await close();
+});

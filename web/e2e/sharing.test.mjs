@@ -10,7 +10,8 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { browser, checkAccess, checkWidth, command, open, panel, picture, Server, status } from "./harness.mjs";
 
-const server = new Server();
+// Workspaces reach the forge of the test, which is on this machine.
+const server = new Server({ DEFT_SANDBOX_NETWORK: "all" });
 before(() => server.start());
 after(async () => {
   await browser.close();

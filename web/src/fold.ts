@@ -7,6 +7,7 @@ import type { HistoryPage } from "./api";
 import { type Change, noteChange, noteEarlier } from "./changes";
 import { Items } from "./items";
 import { withoutAction, withPiece } from "./output";
+import { Spending } from "./spending";
 import { takeState } from "./state";
 import { isNode, Tree } from "./tree";
 import { EMPTY, type Item, type Result, type Task, type Unsent, type View } from "./view";
@@ -23,6 +24,7 @@ export class Fold {
   isAtEnd = true;
   private readonly tree = new Tree();
   private readonly items = new Items();
+  private readonly spending = new Spending();
   private readonly changes = new Map<string, Change>();
   /** Before which position the page before ends. */
   private before: number | null = null;
@@ -139,12 +141,13 @@ export class Fold {
       case "durable":
         if (frame.seq <= next.seq) break;
         next.seq = this.at = frame.seq;
-        this.event(frame.event);
+        if (frame.seq === 0) this.spending.begin();
+        this.event(frame.event, true);
         break;
       case "transient":
         this.at = next.seq + 1;
         next.isCurrent ||= this.through < PAGES; // the state is told behind the history, whose end may not be for us
-        this.event(frame.event);
+        this.event(frame.event, false);
         break;
       case "item_started":
         if (this.tree.has(frame.item_id)) break;
@@ -168,8 +171,9 @@ export class Fold {
     }
   }
 
-  private event(event: Event): void {
+  private event(event: Event, isStored: boolean): void {
     const { next } = this;
+    const { meter } = next;
     const base = { id: event.id, time: event.timestamp };
     if (isNode(event)) {
       if (this.tree.has(event.id)) return this.endDraft(); // it came with a page, too
@@ -189,12 +193,13 @@ export class Fold {
         const text = textOf(content);
         if (from === "agent") next.draft = null;
         else next.unsent = withoutFirst(next.unsent, text);
-        this.add({ type: "message", ...base, from, text, images: imagesOf(content) });
+        const spent = from === "agent" ? this.spending.take() : {};
+        this.add({ type: "message", ...base, from, text, images: imagesOf(content), ...spent });
         break;
       }
       case "ActionEvent":
         next.draft = null;
-        this.add({ type: "call", ...base, event, risk: event.security_risk ?? "UNKNOWN", result: null });
+        this.add({ type: "call", ...base, event, risk: event.security_risk ?? "UNKNOWN", result: null, ...this.spending.take() });
         break;
       case "ObservationEvent":
         this.result(event.tool_call_id, { type: "answer", observation: event.observation });
@@ -230,6 +235,7 @@ export class Fold {
         break;
       case "ConversationStateUpdateEvent":
         takeState(next, event.key, event.value, (head) => (this.items.areNew = this.tree.move(head) || this.items.areNew));
+        if (next.meter !== meter) this.spending.count(next.meter, isStored);
         break;
     }
   }

@@ -33,6 +33,8 @@ export const workspace = {
     form.append("file", content, "file");
     return send("post", filled("/api/conversations/{conversation_id}/file/upload", on(id).path, { path }), form);
   },
+  makeFolder: (id: string, path: string) =>
+    ask("post", "/api/conversations/{conversation_id}/file/create_directory", { ...on(id), query: { path } }),
 
   changes: (id: string, path: string, ref: string | null) =>
     ask("get", "/api/conversations/{conversation_id}/git/changes", { ...on(id), query: { path, ref } }),

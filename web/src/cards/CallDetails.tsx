@@ -9,6 +9,7 @@ import { answerOf } from "./describe";
 import { DiffTable } from "../panels/DiffTable";
 import { Images } from "./Images";
 import { Output } from "./Output";
+import { SpentNote } from "./SpentNote";
 import { TaskList } from "./TaskList";
 
 /** Everything about a call. */
@@ -39,6 +40,7 @@ export function CallDetails({ call }: { call: Call }) {
         <button onClick={() => go(child)}>{t("Open its conversation")}</button>
       )}
       <Images urls={images} />
+      {call.spent && <SpentNote spent={call.spent} />}
     </div>
   );
 }

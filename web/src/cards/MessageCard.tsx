@@ -6,6 +6,7 @@ import { go } from "../route";
 import type { Item } from "../view";
 import { t } from "../words";
 import { Images } from "./Images";
+import { SpentNote } from "./SpentNote";
 
 type Message = Item & { type: "message" };
 
@@ -19,6 +20,7 @@ export function MessageCard({ message }: { message: Message }) {
     <article className={`message from-${message.from}`} aria-label={isOwn ? t("You") : t("Agent")}>
       <Markdown text={message.text} />
       <Images urls={message.images} />
+      {message.spent && <SpentNote spent={message.spent} />}
       {canAct && <MessageActions message={message} onEdit={() => setEdited(true)} />}
     </article>
   );
