@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { browser, checkAccess, checkWidth, command, open, PATIENCE, panel, picture, Server, status } from "./harness.mjs";
 
@@ -255,15 +257,19 @@ test("a long conversation opens at its end and keeps little in the page", { time
   await close();
 });
 
-test("a picture goes with a message", async () => {
+test("a picture goes with a message, another file into the workspace", async () => {
   const id = await server.begin([{ text: "Show me." }, { text: "I see." }]);
   const { page, close } = await open(server, `/c/${id}`);
   await status(page, "Finished");
   const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
   const file = { name: "p.png", mimeType: "image/png", buffer: Buffer.from(pixel, "base64") };
-  await page.getByLabel("Pictures").setInputFiles([file, { ...file, name: "p.pdf", mimeType: "application/pdf" }]);
-  await page.getByText("Only PNG").waitFor();
-  await page.getByLabel("Message", { exact: true }).fill("Look.");
+  await page.getByLabel("Pictures and files").setInputFiles([file, { ...file, name: "my p.pdf", mimeType: "application/pdf" }]);
+  const field = page.getByLabel("Message", { exact: true });
+  await page.waitForFunction(() => document.querySelector(".composer textarea").value === "@uploads/my-p.pdf ");
+  const { body } = await server.ask("GET", `/api/conversations/${id}`);
+  assert.ok(existsSync(join(body.workspace.working_dir, "uploads/my-p.pdf")));
+  await field.pressSequentially("Look.");
+  await page.keyboard.press("Escape");
   await page.keyboard.press("Enter");
   await page.getByText("I see.").waitFor();
   await page.getByLabel("You").getByRole("img").waitFor();

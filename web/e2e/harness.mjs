@@ -24,9 +24,14 @@ export class Server {
   data = mkdtempSync(join(tmpdir(), "deft-e2e-"));
   port = 0;
 
+  /** `more`: variables for the server. */
+  constructor(more = {}) {
+    this.more = more;
+  }
+
   async start() {
     // No model of the machine's owner, and no key, may get into a test.
-    const env = { PATH: process.env.PATH, HOME: this.data };
+    const env = { PATH: process.env.PATH, HOME: this.data, ...this.more };
     const args = ["serve", "--port", String(this.port), "--data-dir", join(this.data, "data")];
     this.process = spawn(DEFT_BINARY, args, { cwd: this.data, env, stdio: ["ignore", "pipe", "inherit"] });
     const [line] = await once(createInterface(this.process.stdout), "line");

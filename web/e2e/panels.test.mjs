@@ -99,19 +99,21 @@ test("the agent's commands are seen as they run, and one's own run beside them",
   const { page, close } = await open(server, `/c/${id}`);
   await status(page, "Working");
   const terminal = await panel(page, "Terminal");
-  await terminal.locator(".screen", { hasText: "begun" }).waitFor();
+  const screen = terminal.locator(".xterm-accessibility-tree");
+  await screen.filter({ hasText: "begun" }).waitFor();
   await terminal.getByRole("button", { name: "Yours" }).click();
   const run = async (text) => {
     await terminal.getByLabel("Command", { exact: true }).fill(text);
     await page.keyboard.press("Enter");
   };
   await run("mkdir sub; cd sub; printf '\\033[32mgreen\\033[0m\\n'");
-  await terminal.locator(".ansi-green", { hasText: "green" }).waitFor();
+  await screen.getByText("green", { exact: true }).waitFor();
   await terminal.getByText("sub $").waitFor();
-  await run("basename $PWD; exit 3");
-  await terminal.getByText("exit 3", { exact: true }).waitFor();
+  await run("printf '10%%\\r50%%\\r100%%\\n'; basename $PWD; exit 3");
+  await screen.getByText("100%", { exact: true }).waitFor();
+  await screen.getByText("exit 3", { exact: true }).waitFor();
   await run("echo first; sleep 300");
-  await terminal.locator(".screen", { hasText: "first" }).waitFor();
+  await screen.getByText("first", { exact: true }).waitFor();
   await terminal.getByRole("button", { name: "Stop" }).click();
   await terminal.getByRole("button", { name: "Run" }).waitFor();
   await checkAccess(page, "a terminal");

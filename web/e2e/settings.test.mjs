@@ -16,7 +16,7 @@ after(async () => {
 async function settings(page, section) {
   await page.getByRole("button", { name: "Settings" }).click();
   const dialog = page.getByRole("dialog", { name: "Settings" });
-  await dialog.getByRole("tab", { name: section }).click();
+  await dialog.getByRole("tab", { name: section, exact: true }).click();
   return dialog;
 }
 
@@ -61,7 +61,7 @@ test("a profile is tested layer by layer, saved without showing its key, and use
 
 test("the agent's settings, secrets and MCP servers are kept on the server", async () => {
   const { page, close } = await open(server);
-  const dialog = await settings(page, "Agent and safety");
+  const dialog = await settings(page, "Agent");
   await dialog.getByLabel("Instructions for every new conversation").fill("Speak plainly.");
   await dialog.getByLabel("Steps in one run at most").fill("77");
   await checkAccess(page, "settings of the agent");
@@ -125,5 +125,28 @@ test("models that run on the machine are offered first", async () => {
   await page.reload();
   await page.getByRole("button", { name: "ollama/qwen3" }).click();
   assert.equal(await page.getByLabel("Model", { exact: true }).inputValue(), "ollama/qwen3");
+  await close();
+});
+
+test("what was allowed is listed and taken back; folders are remembered; webhooks and figures are shown", async () => {
+  const id = await server.begin([{ text: "Done." }]);
+  await server.ended(id);
+  await server.ask("POST", `/api/conversations/${id}/allow_rules`, { rule: "git status", scope: "conversation" });
+  const { page, close } = await open(server, `/c/${id}`);
+  const dialog = await settings(page, "Safety");
+  await dialog.getByText("git status").waitFor();
+  await checkAccess(page, "safety");
+  await dialog.getByRole("button", { name: "Remove git status" }).click();
+  await dialog.getByText("git status").waitFor({ state: "detached" });
+  await dialog.getByRole("tab", { name: "Server", exact: true }).click();
+  await dialog.getByLabel("Folder").fill("/srv/somewhere");
+  await dialog.getByRole("button", { name: "Add" }).click();
+  await dialog.getByRole("button", { name: "Remove /srv/somewhere" }).waitFor();
+  await dialog.getByText("There are none. They are set up").waitFor();
+  await dialog.getByText("How long it runs.").waitFor();
+  await checkAccess(page, "the server");
+  await dialog.getByRole("button", { name: "Done" }).click();
+  await page.getByRole("button", { name: "New conversation" }).click();
+  await page.locator("datalist option[value='/srv/somewhere']").waitFor({ state: "attached" });
   await close();
 });

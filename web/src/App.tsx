@@ -5,13 +5,14 @@ import { ConversationPage } from "./parts/ConversationPage";
 import { KeyForm } from "./parts/KeyForm";
 import { NewConversation } from "./parts/NewConversation";
 import { Sidebar } from "./parts/Sidebar";
-import { useRoute } from "./route";
+import { SHARED_PATH, useRoute } from "./route";
 import { useScreen } from "./screen";
 import { t } from "./words";
 
 const Palette = lazy(() => import("./parts/Palette"));
 const Settings = lazy(() => import("./settings/Settings"));
 const Keys = lazy(() => import("./parts/Keys"));
+const SharedPage = lazy(() => import("./parts/SharedPage"));
 
 const isWriting = (target: EventTarget | null) =>
   target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement;
@@ -43,6 +44,13 @@ export function App() {
     if (!conversation) document.title = "Deft";
   }, [conversation]);
 
+  if (location.pathname === SHARED_PATH) {
+    return (
+      <Suspense>
+        <SharedPage />
+      </Suspense>
+    );
+  }
   if (!key) return <KeyForm />;
   return (
     <div className={isSidebarOpen ? "app with-sidebar" : "app"}>

@@ -1,17 +1,22 @@
 // What may run without asking: commands that a person has allowed by their beginning, and what a project brings along.
 
-import { ask, at } from "./ask";
+import { ask, on } from "./ask";
+import type { components } from "./generated/api";
 import type { Call } from "./view";
 import { t } from "./words";
 
-export type Scope = "conversation" | "project";
+export type Rule = components["schemas"]["AllowRule"];
+export type Scope = Rule["scope"];
 
-export interface Provided {
-  kind: "hooks" | "skill" | "agent";
-  /** Seen from the workspace. */
-  path: string;
-  /** Of the very text: when that changes, it is asked about again. */
-  fingerprint: string;
+/** Its path is seen from the workspace; its fingerprint is of the very text: when that changes, it is asked about again. */
+export type Provided = components["schemas"]["Provided"];
+
+export type Decision = "allow" | "deny";
+
+/** What was decided in this browser, and in which conversation. */
+export interface Decided extends Provided {
+  conversation: string;
+  decision: Decision;
 }
 
 export const providedWords = (): Record<Provided["kind"], string> => ({
@@ -21,10 +26,14 @@ export const providedWords = (): Record<Provided["kind"], string> => ({
 });
 
 export const allow = {
-  addRule: (id: string, rule: string, scope: Scope) => ask("POST", `${at(id)}/allow_rules`, { rule, scope }),
-  undecided: async (id: string) => (await ask<{ undecided: Provided[] }>("GET", `${at(id)}/trust`)).undecided,
-  decide: (id: string, { fingerprint }: Provided, decision: "allow" | "deny") =>
-    ask("POST", `${at(id)}/trust`, { fingerprint, decision }),
+  rules: async (id: string) => (await ask("get", "/api/conversations/{conversation_id}/allow_rules", on(id))).rules,
+  addRule: (id: string, rule: string, scope: Scope) =>
+    ask("post", "/api/conversations/{conversation_id}/allow_rules", { ...on(id), body: { rule, scope } }),
+  removeRule: (id: string, rule: string) =>
+    ask("delete", "/api/conversations/{conversation_id}/allow_rules", { ...on(id), query: { rule } }),
+  undecided: async (id: string) => (await ask("get", "/api/conversations/{conversation_id}/trust", on(id))).undecided,
+  decide: (id: string, fingerprint: string, decision: Decision | "forget") =>
+    ask("post", "/api/conversations/{conversation_id}/trust", { ...on(id), body: { fingerprint, decision } }),
 };
 
 /** The beginning of a command that could be allowed from now on; null where no rule would cover it. */

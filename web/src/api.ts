@@ -1,14 +1,15 @@
 // Conversations: what can be asked of them.
 
-import { ask, askSealed, at, query } from "./ask";
+import { type Answer, ask, askSealed, on } from "./ask";
+import type { components } from "./generated/api";
 import { type Mode, plan } from "./plan";
-import type { Conversation, Event, Fields, Offer } from "./wire";
+import type { Content, Conversation } from "./wire";
 
 /** What a person says to an action that waits. */
-export type Answer =
-  | { action_id: string; answer: "approve" }
-  | { action_id: string; answer: "reject"; reason: string }
-  | { action_id: string; answer: "edit"; arguments: Fields };
+export type Decision = components["schemas"]["Answer"];
+
+/** A part of the log, with positions: the oldest first. `before_seq` is what to ask for to get the page before. */
+export type HistoryPage = Answer<"get", "/api/conversations/{conversation_id}/history">;
 
 export interface Start {
   /** The name of a model. */
@@ -31,44 +32,28 @@ const POLICIES = {
 };
 
 /** A message of the user's. */
-export const content = (text: string, images: string[] = []) => ({
+export const content = (text: string, images: string[] = []): { role: string; content: Content[] } => ({
   role: "user",
-  content: [{ type: "text", text }, ...(images.length > 0 ? [{ type: "image", image_urls: images }] : [])],
+  content: [{ type: "text", text }, ...(images.length > 0 ? [{ type: "image" as const, image_urls: images }] : [])],
 });
 
-/** A part of the log, with positions. */
-export interface HistoryPage {
-  /** The oldest first. */
-  items: { seq: number; event: Event }[];
-  /** What to ask for to get the page before; null: there is none. */
-  before_seq: number | null;
-}
-
-export interface EventPage {
-  /** The newest first. */
-  items: Event[];
-  next_page_id: string | null;
-}
-
 export const api = {
-  offer: () => ask<Offer>("GET", "/api/app"),
-  demo: () => ask<{ folder: string; task: string }>("POST", "/api/app/demo"),
+  offer: () => ask("get", "/api/app"),
+  demo: () => ask("post", "/api/app/demo"),
 
   list: (page: string | null) =>
-    ask<{ items: Conversation[]; next_page_id: string | null }>(
-      "GET",
-      `/api/conversations/search${query({ limit: 50, sort_order: "UPDATED_AT_DESC", page_id: page })}`,
-    ),
-  get: (id: string) => ask<Conversation>("GET", at(id)),
-  change: (id: string, change: { title?: string; tags?: Record<string, string> }) => ask("PATCH", at(id), change),
-  remove: (id: string) => ask("DELETE", at(id)),
+    ask("get", "/api/conversations/search", { query: { limit: 50, sort_order: "UPDATED_AT_DESC", page_id: page } }),
+  get: (id: string) => ask("get", "/api/conversations/{conversation_id}", on(id)),
+  change: (id: string, body: { title?: string; tags?: Record<string, string> }) =>
+    ask("patch", "/api/conversations/{conversation_id}", { ...on(id), body }),
+  remove: (id: string) => ask("delete", "/api/conversations/{conversation_id}", on(id)),
 
   /** Begins with the agent that the server's settings describe, and the model that is chosen here. */
   async start(start: Start): Promise<Conversation> {
     const [tools, settings, profile] = await Promise.all([
-      ask<string[]>("GET", "/api/tools/"),
-      askSealed<{ agent_settings: Fields; conversation_settings: Fields }>("/api/settings"),
-      start.profile ? askSealed<{ config: Fields }>(`/api/profiles/${encodeURIComponent(start.profile)}`) : null,
+      ask("get", "/api/tools/"),
+      askSealed("/api/settings"),
+      start.profile ? askSealed("/api/profiles/{name}", { path: { name: start.profile } }) : null,
     ]);
     const llm = {
       ...profile?.config,
@@ -77,13 +62,15 @@ export const api = {
       ...(start.baseUrl && { base_url: start.baseUrl }),
       stream: true,
     };
-    const conversation = await ask<Conversation>("POST", "/api/conversations", {
-      agent_settings: { ...settings.agent_settings, llm, tools: tools.map((name) => ({ name })) },
-      secrets_encrypted: true,
-      workspace: { working_dir: start.folder },
-      max_iterations: settings.conversation_settings["max_iterations"],
-      ...(start.mode === "act" && { initial_message: content(start.message) }),
-      ...POLICIES[start.policy],
+    const conversation = await ask("post", "/api/conversations", {
+      body: {
+        agent_settings: { ...settings.agent_settings, llm, tools: tools.map((name) => ({ name })) },
+        secrets_encrypted: true,
+        workspace: { working_dir: start.folder },
+        max_iterations: settings.conversation_settings.max_iterations,
+        ...(start.mode === "act" && { initial_message: content(start.message) }),
+        ...POLICIES[start.policy],
+      },
     });
     if (start.mode === "plan") {
       await plan.setMode(conversation.id, "plan");
@@ -94,35 +81,44 @@ export const api = {
 
   /** The end of the log, or what stands before a position. */
   history: (id: string, before: number | null) =>
-    ask<HistoryPage>("GET", `${at(id)}/history${query({ limit: 100, before_seq: before })}`),
-  /** A page of the log. It begins with the event that is named. */
+    ask("get", "/api/conversations/{conversation_id}/history", { ...on(id), query: { limit: 100, before_seq: before } }),
+  /** A page of the log, the newest first. It begins with the event that is named. */
   events: (id: string, first: string | null) =>
-    ask<EventPage>(
-      "GET",
-      `${at(id)}/events/search${query({ sort_order: "TIMESTAMP_DESC", limit: 100, page_id: first })}`,
-    ),
+    ask("get", "/api/conversations/{conversation_id}/events/search", {
+      ...on(id),
+      query: { sort_order: "TIMESTAMP_DESC", limit: 100, page_id: first },
+    }),
 
   send: (id: string, text: string, images: string[]) =>
-    ask("POST", `${at(id)}/events`, { ...content(text, images), run: true }),
+    ask("post", "/api/conversations/{conversation_id}/events", { ...on(id), body: { ...content(text, images), run: true } }),
   /** Goes on. What waits for a word is thereby allowed. */
-  run: (id: string) => ask("POST", `${at(id)}/run`),
-  pause: (id: string) => ask("POST", `${at(id)}/pause`),
-  stop: (id: string) => ask("POST", `${at(id)}/interrupt`),
+  run: (id: string) => ask("post", "/api/conversations/{conversation_id}/run", on(id)),
+  pause: (id: string) => ask("post", "/api/conversations/{conversation_id}/pause", on(id)),
+  stop: (id: string) => ask("post", "/api/conversations/{conversation_id}/interrupt", on(id)),
   /** Answers each of the actions that wait. */
-  async answer(id: string, answers: Answer[]): Promise<void> {
-    await ask("POST", `${at(id)}/answers`, { answers });
+  async answer(id: string, answers: Decision[]): Promise<void> {
+    await ask("post", "/api/conversations/{conversation_id}/answers", { ...on(id), body: { answers } });
     // Where nothing is left to run, the agent still has to hear of it.
-    if (answers.every(({ answer }) => answer === "reject")) await ask("POST", `${at(id)}/run`);
+    if (answers.every(({ answer }) => answer === "reject")) await api.run(id);
   },
 
   /** Stands at an event, or before the first: what is said next follows it. */
-  navigate: (id: string, event: string | null) => ask("POST", `${at(id)}/navigate`, { event_id: event }),
+  navigate: (id: string, event: string | null) =>
+    ask("post", "/api/conversations/{conversation_id}/navigate", { ...on(id), body: { event_id: event } }),
   /** A copy that goes on from an event, or from the end. */
   fork: (id: string, from: string | null) =>
-    ask<Conversation>("POST", `${at(id)}/fork`, { from_event_id: from, reset_metrics: false }),
-  condense: (id: string) => ask("POST", `${at(id)}/condense`),
-  askAside: (id: string, question: string) => ask<{ response: string }>("POST", `${at(id)}/ask_agent`, { question }),
-  switchProfile: (id: string, name: string) => ask("POST", `${at(id)}/switch_profile`, { profile_name: name }),
+    ask("post", "/api/conversations/{conversation_id}/fork", {
+      ...on(id),
+      body: { from_event_id: from, reset_metrics: false },
+    }),
+  condense: (id: string) => ask("post", "/api/conversations/{conversation_id}/condense", on(id)),
+  askAside: (id: string, question: string) =>
+    ask("post", "/api/conversations/{conversation_id}/ask_agent", { ...on(id), body: { question } }),
+  switchProfile: (id: string, name: string) =>
+    ask("post", "/api/conversations/{conversation_id}/switch_profile", { ...on(id), body: { profile_name: name } }),
   setPolicy: (id: string, policy: Start["policy"]) =>
-    ask("POST", `${at(id)}/confirmation_policy`, { policy: POLICIES[policy].confirmation_policy }),
+    ask("post", "/api/conversations/{conversation_id}/confirmation_policy", {
+      ...on(id),
+      body: { policy: POLICIES[policy].confirmation_policy },
+    }),
 };

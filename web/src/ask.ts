@@ -1,49 +1,93 @@
-// Asks the server, and says in words what went wrong.
+// Asks the server, and says in words what went wrong. Paths, parameters, bodies and answers are those of the server's
+// OpenAPI document: what it does not have does not compile.
 
+import type { paths } from "./generated/api";
 import { dropKey, useKey } from "./key";
 import { t } from "./words";
 
 /** How long an answer may take. */
 const LIMIT_MS = 60_000;
 
+type Method = "get" | "post" | "put" | "patch" | "delete";
+
+/** The paths that know a method. */
+type PathOf<M extends Method> = { [P in keyof paths]: undefined extends paths[P][M] ? never : P }[keyof paths];
+
+/** What is behind the question mark; what is null is left out. */
+type Query<O> = O extends { parameters: { query?: infer Q } } ? { [K in keyof Q]?: Q[K] | null } : never;
+
+/** What a request has to say. */
+type Given<O> = { query?: Query<O> } & (O extends { parameters: { path: infer P } } ? { path: P } : { path?: never }) &
+  (O extends { requestBody?: { content: { "application/json": infer B } } } ? { body?: B } : { body?: never });
+
+type Json<R> = R extends { content: { "application/json": infer T } } ? T : never;
+
+/** What a request is answered with. */
+export type Answer<M extends Method, P extends PathOf<M>> = paths[P][M] extends { responses: infer R }
+  ? Json<R[keyof R]>
+  : never;
+
+/** The last parameter may be left out where nothing needs to be said. */
+type Rest<O> = O extends { parameters: { path: object } } ? [given: Given<O>] : [given?: Given<O>];
+
 /** Asks for JSON. Fails with a sentence for a person. */
-export async function ask<T>(method: string, path: string, body?: unknown): Promise<T> {
-  const answer = await send(method, path, body);
-  return (await answer.json().catch(() => null)) as T;
+export async function ask<M extends Method, P extends PathOf<M>>(
+  method: M,
+  path: P,
+  ...[given]: Rest<paths[P][M]>
+): Promise<Answer<M, P>> {
+  const { path: names, query, body } = (given ?? {}) as { path?: object; query?: object; body?: unknown };
+  return (await (await send(method, filled(path, names, query), body)).json().catch(() => null)) as Answer<M, P>;
 }
 
 /** Asks for settings in which secrets are sealed: only the server can read them when they come back. */
-export async function askSealed<T>(path: string): Promise<T> {
-  return (await (await send("GET", path, undefined, { "X-Expose-Secrets": "encrypted" })).json()) as T;
+export async function askSealed<P extends "/api/settings" | "/api/profiles/{name}">(
+  path: P,
+  ...[given]: Rest<paths[P]["get"]>
+): Promise<Answer<"get", P>> {
+  const { path: names } = (given ?? {}) as { path?: object };
+  const answer = await send("get", filled(path, names), undefined, { "X-Expose-Secrets": "encrypted" });
+  return (await answer.json()) as Answer<"get", P>;
+}
+
+/** A path of the document with its names and parameters filled in. */
+export function filled(path: string, names: object = {}, query: object = {}): string {
+  const named = new Map(Object.entries(names));
+  const place = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(named.get(name))));
+  const given = Object.entries(query).filter(([, value]) => value !== null && value !== undefined && value !== "");
+  const parameters = new URLSearchParams(given.map(([name, value]) => [name, String(value)]));
+  return given.length === 0 ? place : `${place}?${parameters}`;
 }
 
 /** Asks for anything. A form goes as it is, everything else as JSON. */
-export async function send(method: string, path: string, body?: unknown, more = {}): Promise<Response> {
+export async function send(method: string, address: string, body?: unknown, more = {}): Promise<Response> {
   const key = useKey.getState().key ?? "";
   const headers: Record<string, string> = { "X-Session-API-Key": key, ...more };
-  const sent: RequestInit = { method, headers, signal: AbortSignal.timeout(LIMIT_MS) };
+  const sent: RequestInit = { method: method.toUpperCase(), headers };
   if (body instanceof FormData) {
     sent.body = body;
   } else if (body !== undefined) {
     headers["Content-Type"] = "application/json";
     sent.body = JSON.stringify(body);
   }
-  const answer = await fetch(path, sent).catch(() => {
+  return request(address, sent, () => {
+    if (useKey.getState().key === key) dropKey();
+  });
+}
+
+/** Asks with these headers and no others. Fails with a sentence for a person. */
+export async function request(address: string, sent: RequestInit, onRefused = () => {}): Promise<Response> {
+  const answer = await fetch(address, { ...sent, signal: AbortSignal.timeout(LIMIT_MS) }).catch(() => {
     throw new Error(t("The server cannot be reached. Is it running?"));
   });
-  if (answer.status === 401 && useKey.getState().key === key) dropKey();
+  if (answer.status === 401) onRefused();
   if (answer.ok) return answer;
   const found: unknown = await answer.json().catch(() => null);
   throw new Error(sentence(found) ?? t("The server answered {status}.", { status: answer.status }));
 }
 
-export const at = (id: string) => `/api/conversations/${encodeURIComponent(id)}`;
-
-/** Parameters behind a question mark; those without a value are left out. */
-export function query(parameters: Record<string, string | number | boolean | null | undefined>): string {
-  const given = Object.entries(parameters).filter(([, value]) => value !== null && value !== undefined && value !== "");
-  return given.length === 0 ? "" : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`;
-}
+/** What names a conversation in a path. */
+export const on = (id: string) => ({ path: { conversation_id: id } });
 
 function sentence(body: unknown): string | null {
   const { detail, exception } = (body ?? {}) as { detail?: unknown; exception?: unknown };

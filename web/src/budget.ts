@@ -1,20 +1,16 @@
 // What a conversation may use. The stream tells what it has used, but not what it may.
 
 import { useQuery } from "@tanstack/react-query";
-import { ask, at } from "./ask";
+import { ask, on } from "./ask";
+import type { components } from "./generated/api";
 import { t } from "./words";
 
 export type Kind = "cost" | "tokens" | "seconds";
 export const KINDS = ["cost", "tokens", "seconds"] as const satisfies readonly Kind[];
 
 /** What is missing is not limited. */
-export type Limits = Partial<Record<Kind | "agents", number | null>>;
-
-export interface Budget {
-  limits: Limits;
-  added: Partial<Record<Kind, number>>;
-  used: { cost: number; tokens: number };
-}
+export type Limits = components["schemas"]["Amounts"];
+export type Budget = components["schemas"]["Budget"];
 
 export const kindWords = (): Record<Kind, string> => ({
   cost: t("Dollars"),
@@ -22,14 +18,12 @@ export const kindWords = (): Record<Kind, string> => ({
   seconds: t("Seconds of a run"),
 });
 
-const path = (id: string) => `${at(id)}/budget`;
-
 export const budgets = {
-  get: (id: string) => ask<Budget>("GET", path(id)),
-  set: (id: string, limits: Limits) => ask<Budget>("PUT", path(id), limits),
+  get: (id: string) => ask("get", "/api/conversations/{conversation_id}/budget", on(id)),
+  set: (id: string, limits: Limits) => ask("put", "/api/conversations/{conversation_id}/budget", { ...on(id), body: limits }),
   /** Adds, and has the agent go on or not. The name of what is added makes it safe to ask again. */
   add: (id: string, name: string, kind: Kind, amount: number, run: boolean) =>
-    ask<Budget>("POST", path(id), { id: name, add: { [kind]: amount }, run }),
+    ask("post", "/api/conversations/{conversation_id}/budget", { ...on(id), body: { id: name, add: { [kind]: amount }, run } }),
 };
 
 /** The limit with what was added to it; null: there is none. */

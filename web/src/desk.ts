@@ -20,8 +20,11 @@ export interface Desk {
 
 export const DeskContext = createContext<Desk | null>(null);
 
+/** None: whoever looks can only look. */
+export const useDeskIfAny = (): Desk | null => useContext(DeskContext);
+
 export function useDesk(): Desk {
-  const desk = useContext(DeskContext);
+  const desk = useDeskIfAny();
   if (!desk) throw new Error("this is not part of a conversation's page");
   return desk;
 }

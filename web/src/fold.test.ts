@@ -237,3 +237,12 @@ test("pieces of a reply that come later than the reply are not shown", () => {
   fold.apply([{ type: "delta", item_id: reply.id, attempt: 1, order: 9, kind: "text", content: "ole" }]);
   expect(fold.view.draft).toBeNull();
 });
+
+test("what a step has used stands with the first thing that came of it", () => {
+  const fold = new Fold();
+  const used = (cost: number) => ({ usage_to_metrics: { agent: { accumulated_cost: cost }, "task:1": { accumulated_cost: 9 } } });
+  const state = (seq: number, cost: number) => stored(seq, is("stats", used(cost)));
+  const message = (seq: number) => stored(seq, says("agent", "word"));
+  const { items } = fold.apply([message(0), state(1, 1), message(2), message(3), state(4, 1.5), message(5)]);
+  expect(items.map((item) => (item.type === "message" ? item.spent?.cost : null))).toEqual([undefined, 1, undefined, 0.5]);
+});

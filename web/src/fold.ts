@@ -1,43 +1,33 @@
 // A conversation as the screen shows it: a fold over the frames of its stream. Everything shown comes from here,
 // so it cannot contradict the log. Frames that were seen before change nothing. The end of the log is loaded first;
-// earlier pages are folded by themselves and put before it.
+// earlier pages are folded by themselves and put before it. What happened is kept in `items.ts`, how it branches in
+// `tree.ts`.
 
 import type { HistoryPage } from "./api";
 import { type Change, noteChange, noteEarlier } from "./changes";
-import { meterOf } from "./meter";
+import { Items } from "./items";
 import { withoutAction, withPiece } from "./output";
+import { Spending } from "./spending";
+import { takeState } from "./state";
 import { isNode, Tree } from "./tree";
-import { type Call, EMPTY, type Item, type Result, type Task, type Unsent, type View } from "./view";
-import type { Event, Frame, Observation, Risk, Status } from "./wire";
+import { EMPTY, type Item, type Result, type Task, type Unsent, type View } from "./view";
+import type { Event, Frame, Observation } from "./wire";
 import { imagesOf, screenshotOf, textOf } from "./wire";
 import { t } from "./words";
 
-/** More items than this are not held; the earliest are forgotten, and loaded again when somebody looks. */
-const MAX_ITEMS = 3_000;
-const KEPT_ITEMS = 2_000;
 /** The history is not told: it comes by pages. */
 const PAGES = Infinity;
-/** So far behind its call a result may stand. */
-const NEAR = 20;
-
 /** Folds frames; `view` is replaced by each batch that changes something. */
 export class Fold {
   view: View = EMPTY;
   /** Whether the reader is at the end: what stands far before it may be forgotten. */
   isAtEnd = true;
   private readonly tree = new Tree();
-  /** Items of all branches, in the order of the log. */
-  private all: Item[] = [];
-  private areItemsNew = false;
-  /** The action of a call. */
-  private readonly places = new Map<string, string>();
-  /** Results whose calls are not loaded yet. */
-  private readonly orphans = new Map<string, Result>();
+  private readonly items = new Items();
+  private readonly spending = new Spending();
   private readonly changes = new Map<string, Change>();
   /** Before which position the page before ends. */
   private before: number | null = null;
-  /** Where items stand in the log. */
-  private readonly seqs = new Map<string, number>();
   /** Where what is being taken in stands. */
   private at = 0;
   private through = -1;
@@ -72,11 +62,7 @@ export class Fold {
       this.next.seq = Math.max(this.next.seq, earlier.view.seq);
     }
     this.tree.prepend(earlier.tree);
-    this.all = [...earlier.all.map((item) => this.withResult(item)), ...this.all];
-    this.areItemsNew = true;
-    for (const [call, result] of earlier.orphans) this.orphans.set(call, result);
-    for (const [call, action] of earlier.places) this.places.set(call, action);
-    for (const [id, seq] of earlier.seqs) this.seqs.set(id, seq);
+    this.items.prepend(earlier.items);
     if (noteEarlier(this.changes, earlier.changes)) this.next.changes = [...this.changes.values()];
     if (this.next.tasks.length === 0) this.next.tasks = earlier.view.tasks;
     this.next.briefing ??= earlier.view.briefing;
@@ -105,7 +91,7 @@ export class Fold {
     const parent = this.tree.parent(id);
     const isVersion = (item: Item) =>
       item.type === "message" && item.from === "user" && this.tree.parent(item.id) === parent;
-    return this.all.filter(isVersion).map((item) => item.id);
+    return this.items.filter(isVersion).map((item) => item.id);
   }
 
   leafOf(id: string): string {
@@ -113,37 +99,17 @@ export class Fold {
   }
 
   private show(): View {
-    if (this.areItemsNew) {
-      const way = this.tree.way();
-      this.next.items = way ? this.all.filter((item) => way.has(item.id)) : this.all.slice();
-      this.areItemsNew = false;
-    }
+    if (this.items.areNew) this.next.items = this.items.on(this.tree.way());
     this.view = this.next;
     return this.view;
   }
 
   private shorten(): void {
-    if (this.all.length <= MAX_ITEMS || !this.isAtEnd) return;
-    const gone = this.all.splice(0, this.all.length - KEPT_ITEMS);
-    for (const [place, item] of gone.entries()) {
-      this.seqs.delete(item.id);
-      if (item.type !== "call") continue;
-      this.places.delete(item.event.tool_call_id);
-      if (item.result && place >= gone.length - NEAR) this.orphans.set(item.event.tool_call_id, item.result);
-    }
-    const first = this.all[0];
+    const first = this.isAtEnd ? this.items.shorten() : null;
     if (!first) return;
     this.tree.forgetBefore(first.id);
-    this.before = this.seqs.get(first.id) ?? this.before;
+    this.before = first.seq ?? this.before;
     this.next.hasEarlier = true;
-    this.areItemsNew = true;
-  }
-
-  private withResult(item: Item): Item {
-    const result = item.type === "call" && !item.result ? this.orphans.get(item.event.tool_call_id) : undefined;
-    if (item.type !== "call" || !result) return item;
-    this.orphans.delete(item.event.tool_call_id);
-    return { ...item, result };
   }
 
   /** A message that is on its way. */
@@ -175,12 +141,13 @@ export class Fold {
       case "durable":
         if (frame.seq <= next.seq) break;
         next.seq = this.at = frame.seq;
-        this.event(frame.event);
+        if (frame.seq === 0) this.spending.begin();
+        this.event(frame.event, true);
         break;
       case "transient":
         this.at = next.seq + 1;
         next.isCurrent ||= this.through < PAGES; // the state is told behind the history, whose end may not be for us
-        this.event(frame.event);
+        this.event(frame.event, false);
         break;
       case "item_started":
         if (this.tree.has(frame.item_id)) break;
@@ -204,12 +171,13 @@ export class Fold {
     }
   }
 
-  private event(event: Event): void {
+  private event(event: Event, isStored: boolean): void {
     const { next } = this;
+    const { meter } = next;
     const base = { id: event.id, time: event.timestamp };
     if (isNode(event)) {
       if (this.tree.has(event.id)) return this.endDraft(); // it came with a page, too
-      if (this.tree.add(event.id, event.parent_id)) this.areItemsNew = true;
+      if (this.tree.add(event.id, event.parent_id)) this.items.areNew = true;
     }
     switch (event.kind) {
       case "SystemPromptEvent":
@@ -225,13 +193,13 @@ export class Fold {
         const text = textOf(content);
         if (from === "agent") next.draft = null;
         else next.unsent = withoutFirst(next.unsent, text);
-        this.add({ type: "message", ...base, from, text, images: imagesOf(content) });
+        const spent = from === "agent" ? this.spending.take() : {};
+        this.add({ type: "message", ...base, from, text, images: imagesOf(content), ...spent });
         break;
       }
       case "ActionEvent":
         next.draft = null;
-        this.places.set(event.tool_call_id, event.id);
-        this.add({ type: "call", ...base, event, risk: event.security_risk ?? "UNKNOWN", result: null });
+        this.add({ type: "call", ...base, event, risk: event.security_risk ?? "UNKNOWN", result: null, ...this.spending.take() });
         break;
       case "ObservationEvent":
         this.result(event.tool_call_id, { type: "answer", observation: event.observation });
@@ -263,42 +231,24 @@ export class Fold {
         this.add({ type: "note", ...base, text: t("Earlier steps were summarised to make room") });
         break;
       case "SecurityAnalysisEvent":
-        for (const [id, risk] of Object.entries(event.risks)) this.judge(id, risk);
+        for (const [id, risk] of Object.entries(event.risks)) this.items.change(id, (call) => ({ ...call, risk }));
         break;
       case "ConversationStateUpdateEvent":
-        this.update(event.key, event.value);
+        takeState(next, event.key, event.value, (head) => (this.items.areNew = this.tree.move(head) || this.items.areNew));
+        if (next.meter !== meter) this.spending.count(next.meter, isStored);
         break;
     }
   }
 
   private add(item: Item): void {
-    this.all.push(item);
-    this.seqs.set(item.id, this.at);
-    this.areItemsNew = true;
-  }
-
-  private change(id: string, change: (call: Call) => Call): void {
-    const place = this.all.findLastIndex((item) => item.id === id);
-    const call = this.all[place];
-    if (call?.type !== "call") return;
-    this.all[place] = change(call);
-    this.areItemsNew = true;
+    this.items.add(item, this.at);
   }
 
   /** Whether there was such a call. */
   private result(toolCall: string, result: Result): boolean {
-    const action = this.places.get(toolCall);
-    if (action === undefined) {
-      this.orphans.set(toolCall, result);
-      return false;
-    }
-    this.next.output = withoutAction(this.next.output, action);
-    this.change(action, (call) => ({ ...call, result }));
-    return true;
-  }
-
-  private judge(action: string, risk: Risk): void {
-    this.change(action, (call) => ({ ...call, risk }));
+    const action = this.items.settle(toolCall, result);
+    if (action !== null) this.next.output = withoutAction(this.next.output, action);
+    return action !== null;
   }
 
   private remember(observation: Observation): void {
@@ -308,36 +258,6 @@ export class Fold {
     }
     const image = screenshotOf(observation);
     if (image) this.next.screenshot = { image, address: String(observation["url"] ?? "") };
-  }
-
-  private update(key: string, value: unknown): void {
-    const { next } = this;
-    switch (key) {
-      case "full_state":
-        for (const [part, of] of Object.entries((value ?? {}) as object)) this.update(part, of);
-        break;
-      case "leaf_event_id":
-        if (typeof value === "string" && this.tree.move(value)) this.areItemsNew = true;
-        break;
-      case "head_is_empty":
-        if (value === true && this.tree.move(null)) this.areItemsNew = true;
-        break;
-      case "confirmation_policy":
-        next.policy = (value as { kind?: string })?.kind ?? next.policy;
-        break;
-      case "execution_status":
-        next.status = value as Status;
-        break;
-      case "stats":
-        next.meter = meterOf(value as Parameters<typeof meterOf>[0]);
-        break;
-      case "agent":
-        next.model = (value as { llm?: { model?: string } })?.llm?.model ?? next.model;
-        break;
-      case "workspace":
-        next.folder = (value as { working_dir?: string })?.working_dir ?? next.folder;
-        break;
-    }
   }
 }
 

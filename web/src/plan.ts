@@ -1,11 +1,12 @@
 // An agent that only plans until its plan is approved. The stream does not tell of it.
 
 import { useQuery } from "@tanstack/react-query";
-import { ask, at } from "./ask";
+import { ask, on } from "./ask";
+import type { components } from "./generated/api";
 import type { Status } from "./wire";
 import { workspace } from "./workspace";
 
-export type Mode = "act" | "plan";
+export type Mode = components["schemas"]["Mode"];
 
 export interface PlanFile {
   path: string;
@@ -16,9 +17,9 @@ export interface PlanFile {
 export const placesOf = (folder: string) => [`${folder}/PLAN.md`, `${folder}/.agents_tmp/PLAN.md`];
 
 export const plan = {
-  mode: async (id: string) => (await ask<{ mode: Mode }>("GET", `${at(id)}/plan`)).mode,
-  setMode: (id: string, mode: Mode) => ask(mode === "plan" ? "POST" : "DELETE", `${at(id)}/plan`),
-  approve: (id: string) => ask("POST", `${at(id)}/plan/approve`),
+  mode: async (id: string) => (await ask("get", "/api/conversations/{conversation_id}/plan", on(id))).mode,
+  setMode: (id: string, mode: Mode) => ask(mode === "plan" ? "post" : "delete", "/api/conversations/{conversation_id}/plan", on(id)),
+  approve: (id: string) => ask("post", "/api/conversations/{conversation_id}/plan/approve", on(id)),
   /** The plan, if there is one. */
   async read(id: string, folder: string): Promise<PlanFile | null> {
     for (const path of placesOf(folder)) {

@@ -2,6 +2,7 @@
 
 import { create } from "zustand";
 import { persist } from "zustand/middleware";
+import type { Decided } from "./allow";
 import type { Start } from "./api";
 
 export type Theme = "system" | "light" | "dark";
@@ -20,7 +21,7 @@ interface Preferences {
   notify: boolean;
   sound: boolean;
   /** What was decided here about things that projects bring along; the server lists them until it loads them again. */
-  decided: string[];
+  decisions: Decided[];
 }
 
 const DEFAULTS: Preferences = {
@@ -35,7 +36,7 @@ const DEFAULTS: Preferences = {
   diff: "inline",
   notify: false,
   sound: false,
-  decided: [],
+  decisions: [],
 };
 
 export const usePreferences = create<Preferences>()(

@@ -1,11 +1,10 @@
 import { beforeEach, expect, test, vi } from "vitest";
 import { canWait, moved, queue } from "./queue";
 
-
 let asked: string[] = [];
 let waiting: unknown[] = [];
 vi.mock("./ask", () => ({
-  at: (id: string) => `/${id}`,
+  on: (id: string) => ({ path: { conversation_id: id } }),
   ask: async (method: string, path: string) => {
     asked.push(`${method} ${path}`);
     return { queue: waiting };
@@ -30,7 +29,7 @@ test("messages wait only while a turn is under way", () => {
 
 test("what was said at once because the turn had just ended is run", async () => {
   await queue.add("c", "later", []);
-  expect(asked).toEqual(["POST /c/queue", "POST /c/run"]);
+  expect(asked).toEqual(["post /api/conversations/{conversation_id}/queue", "post /api/conversations/{conversation_id}/run"]);
 });
 
 test("a message that waits is read with its pictures", async () => {

@@ -2,9 +2,9 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { content } from "./api";
-import { ask, at } from "./ask";
+import { type Answer, ask, on } from "./ask";
 import { freshId } from "./fresh-id";
-import { type Content, imagesOf, type Status, textOf } from "./wire";
+import { imagesOf, type Status, textOf } from "./wire";
 
 /** How often the queue is looked at while it may change. */
 const LOOK_EVERY_MS = 3_000;
@@ -16,26 +16,30 @@ export interface Queued {
   images: string[];
 }
 
-type Answer = { queue: { id: string; message: { content: Content[] } }[] };
+type Waiting = Answer<"get", "/api/conversations/{conversation_id}/queue">;
 
-const read = ({ queue }: Answer): Queued[] =>
+const read = ({ queue }: Waiting): Queued[] =>
   queue.map(({ id, message }) => ({ id, text: textOf(message.content), images: imagesOf(message.content) }));
 
-const place = (id: string, message?: string) => `${at(id)}/queue${message ? `/${encodeURIComponent(message)}` : ""}`;
+/** What names a message that waits. */
+const one = (id: string, message: string) => ({ path: { conversation_id: id, event_id: message } });
 
 export const queue = {
-  list: async (id: string) => read(await ask<Answer>("GET", place(id))),
+  list: async (id: string) => read(await ask("get", "/api/conversations/{conversation_id}/queue", on(id))),
   async add(id: string, text: string, images: string[]): Promise<Queued[]> {
     const own = freshId();
-    const waiting = read(await ask<Answer>("POST", place(id), { id: own, ...content(text, images) }));
+    const body = { id: own, ...content(text, images) };
+    const waiting = read(await ask("post", "/api/conversations/{conversation_id}/queue", { ...on(id), body }));
     // The turn may just have ended: then it was said at once, and somebody has to hear it.
-    if (!waiting.some((message) => message.id === own)) await ask("POST", `${at(id)}/run`).catch(() => {});
+    if (!waiting.some((message) => message.id === own)) await ask("post", "/api/conversations/{conversation_id}/run", on(id)).catch(() => {});
     return waiting;
   },
   edit: async (id: string, { id: message, images }: Queued, text: string) =>
-    read(await ask<Answer>("PATCH", place(id, message), content(text, images))),
-  remove: async (id: string, message: string) => read(await ask<Answer>("DELETE", place(id, message))),
-  order: async (id: string, order: string[]) => read(await ask<Answer>("PUT", place(id), { order })),
+    read(await ask("patch", "/api/conversations/{conversation_id}/queue/{event_id}", { ...one(id, message), body: content(text, images) })),
+  remove: async (id: string, message: string) => 
+    read(await ask("delete", "/api/conversations/{conversation_id}/queue/{event_id}", one(id, message))),
+  order: async (id: string, order: string[]) => 
+    read(await ask("put", "/api/conversations/{conversation_id}/queue", { ...on(id), body: { order } })),
 };
 
 /** Whether something can wait at all: only while a turn is under way. */

@@ -12,6 +12,9 @@ export function go(conversation: string | null): void {
   tell();
 }
 
+/** The page that a link to a conversation opens; what it holds stands behind the `#`. */
+export const SHARED_PATH = "/s";
+
 const named = (path: string) => /^\/c\/([0-9a-f-]+)$/i.exec(path)?.[1] ?? null;
 
 /** What the address names now. */

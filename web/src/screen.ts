@@ -15,15 +15,20 @@ export const panelWords = (): Record<PanelName, string> => ({
   context: t("Context"),
 });
 
+export const SECTIONS = ["models", "agent", "safety", "mcp", "skills", "secrets", "git", "server", "browser"] as const;
+export type Section = (typeof SECTIONS)[number];
+
 interface Screen {
   isSidebarOpen: boolean;
   panel: PanelName | null;
   dialog: "palette" | "settings" | "keys" | null;
+  /** The part of the settings that is shown. */
+  section: Section;
   /** Cards that were opened or closed by hand. */
   cards: Record<string, boolean>;
 }
 
-export const useScreen = create<Screen>(() => ({ isSidebarOpen: false, panel: null, dialog: null, cards: {} }));
+export const useScreen = create<Screen>(() => ({ isSidebarOpen: false, panel: null, dialog: null, section: "models", cards: {} }));
 
 export const showPanel = (panel: PanelName) => useScreen.setState({ panel });
 

@@ -1,10 +1,8 @@
 // Follows a conversation: one socket, which comes back with the last position it knows whenever it is cut.
 
-import { api } from "./api";
 import { Fold } from "./fold";
+import type { Source } from "./source";
 import { type View } from "./view";
-import { dropKey, useKey } from "./key";
-import { endOf } from "./opening";
 import type { Frame } from "./wire";
 
 export type Link = "connecting" | "live" | "lost" | "gone";
@@ -33,7 +31,7 @@ export class Stream {
   private readonly listeners = new Set<() => void>();
   private snapshot: { view: View; link: Link } = { view: this.fold.view, link: this.link };
 
-  constructor(private readonly id: string) {}
+  constructor(private readonly source: Source) {}
 
   readonly subscribe = (listener: () => void): (() => void) => {
     this.listeners.add(listener);
@@ -89,12 +87,11 @@ export class Stream {
     // Where the end of the log could not be loaded, that is tried again when the stream has begun.
     const { seq } = this.fold.view;
     const after = this.isLoaded ? `&after_seq=${seq}` : "";
-    const address = new URL(`/sockets/session/${this.id}?tool_output=true${after}`, location.href);
+    const address = new URL(`${this.source.socket}?tool_output=true${after}`, location.href);
     address.protocol = location.protocol === "https:" ? "wss:" : "ws:";
     const socket = new WebSocket(address);
     this.socket = socket;
-    socket.onopen = () =>
-      socket.send(JSON.stringify({ type: "auth", session_api_key: useKey.getState().key ?? "" }));
+    socket.onopen = () => socket.send(JSON.stringify({ type: "auth", ...this.source.auth() }));
     socket.onmessage = (message) => this.heard(JSON.parse(String(message.data)) as Frame);
     socket.onclose = (event) => this.closed(event.code);
   }
@@ -127,7 +124,7 @@ export class Stream {
 
   private async loadPage(): Promise<void> {
     try {
-      const page = await (this.isLoaded ? api.history(this.id, this.fold.earlier) : endOf(this.id));
+      const page = await (this.isLoaded ? this.source.before(this.fold.earlier) : this.source.end());
       this.flush();
       this.fold.prepend(page);
       this.isLoaded = true;
@@ -148,8 +145,8 @@ export class Stream {
 
   private closed(code: number): void {
     this.socket = null;
-    if (code === UNAUTHORIZED) return dropKey();
-    if (code === DELETED || code === NOT_FOUND) {
+    if (code === UNAUTHORIZED) this.source.onRefused();
+    if (code === UNAUTHORIZED || code === DELETED || code === NOT_FOUND) {
       this.link = "gone";
       return this.changed();
     }

@@ -3,6 +3,7 @@
 import type { Change } from "./changes";
 import { type Meter, meterOf } from "./meter";
 import type { LiveOutput } from "./output";
+import type { Spent } from "./spending";
 import type { ActionEvent, Classification, Observation, Risk, Status, ToolDefinition } from "./wire";
 
 export type Result =
@@ -17,10 +18,12 @@ export interface Call {
   event: ActionEvent;
   risk: Risk;
   result: Result | null;
+  /** What the step has used; on the first call of a step, where it is known. */
+  spent?: Spent;
 }
 
 export type Item =
-  | { type: "message"; id: string; time: string; from: "user" | "agent"; text: string; images: string[] }
+  | { type: "message"; id: string; time: string; from: "user" | "agent"; text: string; images: string[]; spent?: Spent }
   | Call
   | { type: "note"; id: string; time: string; text: string }
   | { type: "failure"; id: string; time: string; code: string; text: string; classification: Classification | null };

@@ -1,119 +1,22 @@
-// What the server sends, as far as this app reads it. Nothing here is trusted: fields may be missing.
+// What the server sends, by the names of its OpenAPI document. Nothing in it is trusted: fields may be missing.
 
-export type Status =
-  | "idle"
-  | "running"
-  | "paused"
-  | "waiting_for_confirmation"
-  | "finished"
-  | "error"
-  | "stuck"
-  | "deleting";
+import type { components } from "./generated/api";
 
-export type Risk = "UNKNOWN" | "LOW" | "MEDIUM" | "HIGH";
+type Schemas = components["schemas"];
 
-export type Content = { type: "text"; text: string } | { type: "image"; image_urls: string[] };
+export type Status = Schemas["Status"];
+export type Risk = Schemas["Risk"];
+export type Content = Schemas["Content"];
+export type Stats = Schemas["Stats"];
+export type ActionEvent = Schemas["ActionEvent"];
+export type Observation = Schemas["Observation"];
+export type Classification = Schemas["Classification"];
+export type ToolDefinition = Schemas["ToolDefinition"];
+export type Event = Schemas["Event"];
+export type Frame = Schemas["Frame"];
+export type Conversation = Schemas["Conversation"];
 
 export type Fields = Record<string, unknown>;
-
-export interface TokenUsage {
-  prompt_tokens?: number;
-  completion_tokens?: number;
-  cache_read_tokens?: number;
-  context_window?: number;
-  per_turn_token?: number;
-}
-
-export interface Stats {
-  usage_to_metrics?: Record<
-    string,
-    { accumulated_cost?: number; cost_unknown?: boolean; accumulated_token_usage?: TokenUsage | null }
-  >;
-}
-
-interface Common {
-  id: string;
-  /** The event that this one follows; old logs do not say. */
-  parent_id?: string;
-  timestamp: string;
-  source: "agent" | "user" | "environment" | "hook";
-}
-
-export interface ActionEvent extends Common {
-  kind: "ActionEvent";
-  thought?: Content[];
-  reasoning_content?: string | null;
-  action?: (Fields & { kind: string }) | null;
-  tool_name: string;
-  tool_call_id: string;
-  tool_call?: { arguments?: string };
-  security_risk?: Risk;
-  summary?: string | null;
-}
-
-export type Observation = Fields & { kind: string; content?: Content[]; is_error?: boolean };
-
-export interface Classification {
-  kind: string;
-  retryable: boolean;
-  user_action?: "none" | "retry" | "settings";
-}
-
-export interface ToolDefinition {
-  title?: string;
-  name?: string;
-  description?: string;
-}
-
-export type Event =
-  | (Common & {
-      kind: "SystemPromptEvent";
-      system_prompt?: { text?: string };
-      dynamic_context?: { text?: string } | null;
-      tools?: ToolDefinition[];
-    })
-  | (Common & { kind: "MessageEvent"; llm_message: { role: string; content: Content[] } })
-  | ActionEvent
-  | (Common & { kind: "ObservationEvent"; action_id: string; tool_call_id: string; observation: Observation })
-  | (Common & { kind: "AgentErrorEvent"; tool_call_id: string; error: string })
-  | (Common & { kind: "UserRejectObservation"; action_id: string; tool_call_id: string; rejection_reason: string })
-  | (Common & { kind: "ConversationStateUpdateEvent"; key: string; value?: unknown })
-  | (Common & { kind: "ConversationErrorEvent"; code: string; detail: string; classification?: Classification | null })
-  | (Common & { kind: "ServerErrorEvent"; code: string; detail: string })
-  | (Common & { kind: "PauseEvent" | "InterruptEvent" })
-  | (Common & { kind: "Condensation"; summary?: string | null })
-  | (Common & { kind: "SecurityAnalysisEvent"; risks: Record<string, Risk>; details?: Fields });
-
-export type Frame =
-  | { type: "sync"; from_seq?: number; through_seq?: number }
-  | { type: "durable"; seq: number; event: Event }
-  | { type: "transient"; event: Event }
-  | { type: "item_started"; item_id: string; attempt: number }
-  | { type: "delta"; item_id: string; attempt: number; order: number; kind: "text" | "reasoning"; content: string }
-  | { type: "item_aborted"; item_id: string; attempt: number; reason: string }
-  | { type: "output"; action_id: string; content: string }
-  | { type: "error"; code: string; detail: string };
-
-export interface Conversation {
-  id: string;
-  title: string | null;
-  execution_status: Status;
-  workspace: { working_dir: string };
-  created_at: string;
-  updated_at: string;
-  stats: Stats;
-  tags: Record<string, string>;
-  agent: { llm: { model: string } };
-  parent_conversation_id?: string | null;
-  sub_conversation_ids?: string[];
-  forked_from_conversation_id?: string | null;
-}
-
-export interface Offer {
-  model: string | null;
-  models: string[];
-  folder: string;
-}
 
 /** The text of a message or an answer. */
 export function textOf(content: Content[] | undefined): string {

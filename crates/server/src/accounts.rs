@@ -19,7 +19,7 @@ use uuid::Uuid;
 
 pub use self::error::AccountError;
 pub use self::key::{ApiKey, KeyScope};
-pub(crate) use self::key::{fits, id_in};
+pub(crate) use self::key::{fits, hash, id_in};
 pub use self::user::{Account, NewAccount, Quota, Role};
 
 /// Where they are kept among the documents.

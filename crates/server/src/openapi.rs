@@ -1,8 +1,9 @@
 //! Our own `OpenAPI` document, made from the table of routes.
 //!
 //! What a route of the contract takes and answers is in `openapi/contract.json` (the names and types of its fields,
-//! from the contract's document), what ours do in `openapi/own.json`. A test asks a server and holds its answers
-//! against the document.
+//! from the contract's document), what ours do in `openapi/own.json`; what both have in common in
+//! `openapi/schemas.json`. A test asks a server and holds its answers against the document, of which the web app's types
+//! are made.
 
 use axum::http::Method;
 use serde::Deserialize;
@@ -13,6 +14,7 @@ use crate::router::{Access, routes};
 
 const CONTRACT: &str = include_str!("openapi/contract.json");
 const OWN: &str = include_str!("openapi/own.json");
+const SCHEMAS: &str = include_str!("openapi/schemas.json");
 
 /// What a route takes and answers.
 #[derive(Default, Deserialize)]
@@ -78,11 +80,20 @@ impl Shape {
     }
 }
 
-/// `true` is anything.
+/// `true` is anything, a name with a capital letter one of the schemas, and `[]` behind it a list.
 fn typed(kind: &Value) -> Value {
-    match kind {
-        Value::Bool(_) => json!({}),
-        kind => json!({ "type": kind }),
+    let Value::String(name) = kind else {
+        return match kind {
+            Value::Bool(_) => json!({}),
+            kinds => json!({ "type": kinds }),
+        };
+    };
+    match name.strip_suffix("[]") {
+        Some(item) => json!({"type": "array", "items": typed(&item.into())}),
+        None if name.starts_with(|first: char| first.is_ascii_uppercase()) => {
+            json!({"$ref": format!("#/components/schemas/{name}")})
+        }
+        None => json!({ "type": name }),
     }
 }
 
@@ -90,6 +101,7 @@ fn typed(kind: &Value) -> Value {
 pub fn openapi() -> Value {
     let mut shapes: BTreeMap<String, Operation> = serde_json::from_str(CONTRACT).unwrap_or_default();
     let own: BTreeMap<String, Operation> = serde_json::from_str(OWN).unwrap_or_default();
+    let schemas: Value = serde_json::from_str(SCHEMAS).unwrap_or_default();
     shapes.extend(own);
     let shapes: BTreeMap<String, Operation> = shapes
         .into_iter()
@@ -112,7 +124,8 @@ pub fn openapi() -> Value {
         "openapi": "3.1.0",
         "info": {"title": "Deft", "version": env!("CARGO_PKG_VERSION")},
         "paths": paths,
-        "components": {"securitySchemes": {
+        "components": {"schemas": schemas, "securitySchemes": {
+            "share": {"type": "apiKey", "in": "header", "name": "X-Share-Token"},
             "key": {"type": "apiKey", "in": "header", "name": "X-Session-API-Key"},
             "bearer": {"type": "http", "scheme": "bearer"},
             "cookie": {"type": "apiKey", "in": "cookie", "name": "oh_workspace_session_key"},
@@ -130,6 +143,7 @@ fn operation(method: &Method, path: &str, access: Access, shape: &Operation) -> 
     let parameters: Vec<_> = in_path.chain(in_query).collect();
     let security = match access {
         Access::Open | Access::Socket => json!([]),
+        Access::Guest => json!([{"share": []}]),
         Access::Key => json!([{"key": []}]),
         Access::Bearer => json!([{"key": []}, {"bearer": []}]),
         Access::Workspace => json!([{"key": []}, {"cookie": []}]),
@@ -148,8 +162,13 @@ fn operation(method: &Method, path: &str, access: Access, shape: &Operation) -> 
         .split(['/', '{', '}', '-', '.'])
         .filter(|part| !part.is_empty())
         .collect();
+    let slash = if path.len() > 1 && path.ends_with('/') {
+        "_"
+    } else {
+        ""
+    };
     let mut operation = json!({
-        "operationId": format!("{}_{}", method.as_str().to_lowercase(), id.join("_")),
+        "operationId": format!("{}_{}{slash}", method.as_str().to_lowercase(), id.join("_")),
         "security": security,
         "parameters": parameters,
         "responses": {status: answer},

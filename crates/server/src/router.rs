@@ -16,9 +16,10 @@ use crate::dormant;
 use crate::failure::Failure;
 use crate::routes::{
     agent_profiles, allow_rules, answers, app, bash, branches, budget, checkpoints, children, confirmation,
-    connections, control, conversations, entries, events, extensions, files, gateway, git, goal, history,
-    mcp, meta_profiles, metrics, model, models, plan, profiles, project, queue, rewind, secrets, server,
-    settings, streams, tools, trajectory, trust, users, webhooks, workspace_files, workspaces,
+    connections, control, conversations, entries, events, extensions, files, forge, gateway, git, goal,
+    history, mcp, meta_profiles, metrics, model, models, plan, profiles, project, queue, rewind, secrets,
+    server, settings, shares, streams, tools, trajectory, trust, users, webhooks, workspace_files,
+    workspaces,
 };
 use crate::{security, site};
 
@@ -38,6 +39,8 @@ pub enum Access {
     Bearer,
     /// Who has a key, or the cookie that lets a browser see files of workspaces.
     Workspace,
+    /// Who has a link to a conversation.
+    Guest,
     /// A WebSocket: who has a key, which may come with the first frame.
     Socket,
 }
@@ -146,6 +149,7 @@ fn table() -> Vec<Route> {
         workspace_files::table(),
         entries::table(),
         git::table(),
+        forge::table(),
         bash::table(),
         extensions::table(),
         project::table(),
@@ -154,6 +158,7 @@ fn table() -> Vec<Route> {
         events::table(),
         history::table(),
         streams::table(),
+        shares::table(),
         app::table(),
         webhooks::table(),
         users::table(),
@@ -180,7 +185,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
             continue;
         }
         let handler = match route.access {
-            Access::Open | Access::Socket => route.handler,
+            Access::Open | Access::Guest | Access::Socket => route.handler, // the last two see for themselves
             Access::Key => route.handler.route_layer(middleware::from_fn_with_state(
                 Arc::clone(&app),
                 security::require_key,
@@ -220,6 +225,7 @@ async fn carry_out(State(app): State<Arc<App>>, request: Request, next: Next) ->
     let takes_long = path.starts_with("/v1/")
         || path.ends_with("/execute_bash_command")
         || path.ends_with("/file/upload")
+        || path.ends_with("/git/push")
         || path == "/api/mcp/test";
     let limit = if takes_long { LONG_LIMIT } else { REQUEST_LIMIT };
     let answer = async {

@@ -153,6 +153,7 @@ impl Server {
             idle_limit: config.idle_limit,
             current_dir: config.current_dir,
             data_dir: config.data_dir,
+            ca_file: config.ca_file,
             home: config.home,
             file_roots: config.file_roots,
             hosts: Arc::new(Hosts::new(config.address, config.hosts)),

@@ -36,7 +36,10 @@ struct File {
 /// Every file but the page itself, and the addresses within the app, which all show the page.
 pub(crate) fn table() -> Vec<Route> {
     let view = async |headers: HeaderMap| page(&headers);
-    let mut table = vec![Route::get("/c/{conversation_id}", Access::Open, view)];
+    let mut table = vec![
+        Route::get("/c/{conversation_id}", Access::Open, view),
+        Route::get("/s", Access::Open, view),
+    ];
     for file in FILES.iter().filter(|file| file.path != PAGE) {
         let serve = async |headers: HeaderMap| file.answer(&headers);
         table.push(Route::get(file.path, Access::Open, serve));

@@ -4,6 +4,7 @@ pub(crate) mod bash;
 pub(crate) mod events;
 pub(crate) mod executor;
 pub(crate) mod session;
+pub(crate) mod shared;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -263,10 +264,7 @@ struct Line {
 impl Line {
     /// The first frame must hold the key.
     async fn authenticate(&mut self, app: &App, peer: Peer) -> Option<Caller> {
-        let Ok(Some(Ok(Message::Text(text)))) = timeout(AUTH_LIMIT, self.socket.recv()).await else {
-            return None;
-        };
-        let sent: Value = serde_json::from_str(&text).unwrap_or_default();
+        let sent = self.first().await?;
         if !is_auth(&sent) {
             return None;
         }
@@ -275,6 +273,14 @@ impl Line {
         match app.gate.check(peer.0.ip(), Some(key)) {
             Verdict::Welcome(caller) => Some(caller),
             Verdict::Unknown | Verdict::TooOften => None,
+        }
+    }
+
+    /// The first frame, if it comes in time.
+    async fn first(&mut self) -> Option<Value> {
+        match timeout(AUTH_LIMIT, self.socket.recv()).await {
+            Ok(Some(Ok(Message::Text(text)))) => serde_json::from_str(&text).ok(),
+            _ => None,
         }
     }
 

@@ -47,6 +47,8 @@ pub(crate) struct Users {
     pub(crate) idle_limit: Duration,
     pub(crate) current_dir: PathBuf,
     pub(crate) data_dir: PathBuf,
+    /// Certificates to trust beside the built-in ones.
+    pub(crate) ca_file: Option<PathBuf>,
     pub(crate) home: PathBuf,
     pub(crate) file_roots: Vec<PathBuf>,
     pub(crate) gate: Arc<Gate>,

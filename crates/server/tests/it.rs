@@ -11,6 +11,8 @@ mod commands;
 mod contract;
 #[path = "it/desk.rs"]
 mod desk;
+#[path = "it/forge.rs"]
+mod forge;
 #[path = "it/gateway.rs"]
 mod gateway;
 #[path = "it/history.rs"]
@@ -33,6 +35,8 @@ mod queue;
 mod review;
 #[path = "it/settings.rs"]
 mod settings;
+#[path = "it/shares.rs"]
+mod shares;
 #[path = "it/site.rs"]
 mod site;
 #[path = "it/skills.rs"]

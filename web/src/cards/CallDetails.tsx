@@ -1,4 +1,5 @@
 import { changeOf } from "../changes";
+import { useDeskIfAny } from "../desk";
 import type { Call, Task } from "../view";
 import { plain } from "../plain";
 import { go } from "../route";
@@ -8,6 +9,7 @@ import { answerOf } from "./describe";
 import { DiffTable } from "../panels/DiffTable";
 import { Images } from "./Images";
 import { Output } from "./Output";
+import { SpentNote } from "./SpentNote";
 import { TaskList } from "./TaskList";
 
 /** Everything about a call. */
@@ -16,7 +18,8 @@ export function CallDetails({ call }: { call: Call }) {
   const observation = call.result?.type === "answer" ? call.result.observation : null;
   const change = observation && changeOf(observation);
   const images = imagesOf(observation?.content);
-  const child = childOf(observation);
+  const canAct = useDeskIfAny() !== null;
+  const child = canAct ? childOf(observation) : null;
   const screenshot = observation && screenshotOf(observation);
   if (screenshot) images.push(screenshot);
   return (
@@ -37,6 +40,7 @@ export function CallDetails({ call }: { call: Call }) {
         <button onClick={() => go(child)}>{t("Open its conversation")}</button>
       )}
       <Images urls={images} />
+      {call.spent && <SpentNote spent={call.spent} />}
     </div>
   );
 }

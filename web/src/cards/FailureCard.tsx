@@ -1,5 +1,5 @@
 import { spentOf, useBudget } from "../budget";
-import { useDesk } from "../desk";
+import { useDesk, useDeskIfAny } from "../desk";
 import { AddBudget } from "../parts/AddBudget";
 import type { Item } from "../view";
 import { t } from "../words";
@@ -21,6 +21,7 @@ const SPENT = "MaxBudgetReached";
 /** What went wrong, and what to do about it. */
 export function FailureCard({ failure, isLast }: { failure: Item & { type: "failure" }; isLast: boolean }) {
   const { code, text, classification } = failure;
+  const canAct = useDeskIfAny() !== null;
   return (
     <article className="failure" aria-label={t("Error")}>
       <p>
@@ -28,8 +29,8 @@ export function FailureCard({ failure, isLast }: { failure: Item & { type: "fail
       </p>
       <pre className="output" tabIndex={0}>{plain(text)}</pre>
       {classification && code !== SPENT && <p>{advice()[classification.kind]}</p>}
-      {isLast && code === SPENT && <MoreBudget />}
-      {isLast && (
+      {canAct && isLast && code === SPENT && <MoreBudget />}
+      {canAct && isLast && (
         <div className="row">
           {classification?.user_action === "settings" && (
             <button onClick={() => useScreen.setState({ dialog: "settings" })}>{t("Settings")}</button>

@@ -1,24 +1,27 @@
 import { useState } from "react";
 import { api } from "../api";
-import { useDesk } from "../desk";
+import { useDesk, useDeskIfAny } from "../desk";
 import { Markdown } from "../parts/Markdown";
 import { go } from "../route";
 import type { Item } from "../view";
 import { t } from "../words";
 import { Images } from "./Images";
+import { SpentNote } from "./SpentNote";
 
 type Message = Item & { type: "message" };
 
 /** Something that was said, and what can be done from there. */
 export function MessageCard({ message }: { message: Message }) {
   const [isEdited, setEdited] = useState(false);
+  const canAct = useDeskIfAny() !== null;
   const isOwn = message.from === "user";
   if (isEdited) return <EditForm message={message} onClose={() => setEdited(false)} />;
   return (
     <article className={`message from-${message.from}`} aria-label={isOwn ? t("You") : t("Agent")}>
       <Markdown text={message.text} />
       <Images urls={message.images} />
-      <MessageActions message={message} onEdit={() => setEdited(true)} />
+      {message.spent && <SpentNote spent={message.spent} />}
+      {canAct && <MessageActions message={message} onEdit={() => setEdited(true)} />}
     </article>
   );
 }

@@ -1,12 +1,13 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { asMessage, useComments } from "../comments";
 import { usePreferences } from "../preferences";
-import { commitCommand } from "../quoting";
 import type { View } from "../view";
 import { t } from "../words";
 import { type GitChange, workspace } from "../workspace";
 import { ChangedFile } from "./ChangedFile";
+import { CommitForm } from "./CommitForm";
+import { PushForm } from "./PushForm";
 
 /** Files that are listed. */
 const MAX_FILES = 200;
@@ -92,6 +93,7 @@ export default function ChangesPanel({ id, view, onSend }: Props) {
       ))}
       <SendComments id={id} onSend={onSend} />
       {listed.length > 0 && <CommitForm id={id} folder={folder} />}
+      {isRepository && <PushForm id={id} folder={folder} title={commits.data?.commits[0]?.subject ?? ""} />}
     </>
   );
 }
@@ -112,40 +114,5 @@ function SendComments({ id, onSend }: Pick<Props, "id" | "onSend">) {
         {t("Send to the agent")}
       </button>
     </div>
-  );
-}
-
-function CommitForm({ id, folder }: { id: string; folder: string }) {
-  const [message, setMessage] = useState("");
-  const queries = useQueryClient();
-  const commit = useMutation({
-    mutationFn: () => workspace.run(id, commitCommand(message.trim()), folder),
-    onSuccess: () => {
-      setMessage("");
-      void queries.invalidateQueries({ queryKey: ["changes", id] });
-    },
-  });
-  return (
-    <form
-      className="row foot"
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (message.trim()) commit.mutate();
-      }}
-    >
-      <input
-        aria-label={t("Commit message")}
-        placeholder={t("Commit message")}
-        value={message}
-        onChange={(event) => setMessage(event.target.value)}
-      />
-      <button disabled={!message.trim() || commit.isPending}>{t("Commit all")}</button>
-      {commit.isError && (
-        <p role="alert" className="problem">
-          {commit.error.message}
-        </p>
-      )}
-      {commit.isSuccess && <p role="status">{t("Committed.")}</p>}
-    </form>
   );
 }

@@ -1,4 +1,4 @@
-import { useMutation } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { api } from "../api";
 import { type Kind, sharesOf } from "../context";
 import { dollars, short } from "../meter";
@@ -20,6 +20,8 @@ export default function ContextPanel({ id, view }: { id: string; view: View }) {
   const { meter, briefing } = view;
   const shares = sharesOf(view);
   const condense = useMutation({ mutationFn: () => api.condense(id) });
+  const info = useQuery({ queryKey: ["conversation", id], queryFn: () => api.get(id) });
+  const skills = [...new Set([...(info.data?.activated_knowledge_skills ?? []), ...(info.data?.invoked_skills ?? [])])];
   const hits = meter.input > 0 ? Math.round((meter.cached / meter.input) * 100) : 0;
   return (
     <>
@@ -71,6 +73,9 @@ export default function ContextPanel({ id, view }: { id: string; view: View }) {
           </span>
         )}
       </div>
+      <p>
+        {t("Skills in use:")} {skills.length > 0 ? skills.map((skill) => plain(skill)).join(", ") : t("none")}
+      </p>
       {briefing ? (
         <>
           <details className="more">

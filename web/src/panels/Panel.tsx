@@ -75,7 +75,7 @@ export default function Panel({ id, view, name, onSend }: Props) {
       case "tasks":
         return <TasksPanel id={id} tasks={view.tasks} />;
       case "browser":
-        return <BrowserPanel screenshot={view.screenshot} />;
+        return <BrowserPanel view={view} />;
       case "context":
         return <ContextPanel id={id} view={view} />;
     }

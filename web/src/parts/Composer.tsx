@@ -1,9 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useRef, useState } from "react";
+import { attach, MAX_PICTURES } from "../attachments";
 import { commandOf, commands } from "../commands";
 import { completed, wordAt } from "../completion";
 import type { Desk } from "../desk";
-import { MAX_PICTURES, readPictures } from "../pictures";
 import { t } from "../words";
 import { workspace } from "../workspace";
 
@@ -28,7 +28,7 @@ interface Choice {
   help: string;
 }
 
-/** Where messages are written. Pictures come by button, paste or drop; `@` names files, `/` commands. */
+/** Where messages are written. Pictures and files come by button, paste or drop; `@` names files, `/` commands. */
 export function Composer({ desk, isBusy, canWait, onReady, children }: Props) {
   const { id } = desk;
   const [text, setText] = useState(drafts.get(id) ?? "");
@@ -55,9 +55,15 @@ export function Composer({ desk, isBusy, canWait, onReady, children }: Props) {
   }, [id, onReady]);
   const add = async (files: FileList) => {
     if (files.length === 0) return;
-    const read = await readPictures(files);
-    setRefused(read.refused);
-    setPictures((before) => [...before, ...read.pictures].slice(0, MAX_PICTURES));
+    try {
+      const added = await attach(id, desk.stream.fold.view.folder, files);
+      setRefused(added.refused);
+      setPictures((before) => [...before, ...added.pictures].slice(0, MAX_PICTURES));
+      const written = drafts.get(id) ?? "";
+      if (added.files.length > 0) change([written.trimEnd(), ...added.files.map((name) => `@${name}`)].join(" ").trimStart() + " ");
+    } catch (error) {
+      desk.complain(error);
+    }
   };
 
   const word = isDismissed ? null : wordAt(text, caret);
@@ -194,8 +200,7 @@ export function Composer({ desk, isBusy, canWait, onReady, children }: Props) {
         type="file"
         hidden
         multiple
-        accept="image/*"
-        aria-label={t("Pictures")}
+        aria-label={t("Pictures and files")}
         onChange={(event) => {
           if (event.target.files) void add(event.target.files);
           event.target.value = "";
@@ -203,8 +208,8 @@ export function Composer({ desk, isBusy, canWait, onReady, children }: Props) {
       />
       <button
         type="button"
-        aria-label={t("Add a picture")}
-        title={t("Add a picture")}
+        aria-label={t("Add pictures or files")}
+        title={t("Add pictures or files")}
         onClick={() => chooser.current?.click()}
       >
         +

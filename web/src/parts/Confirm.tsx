@@ -1,7 +1,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { allow, ruleFor, type Scope } from "../allow";
-import { type Answer, api } from "../api";
+import { api, type Decision } from "../api";
 import { CallDetails } from "../cards/CallDetails";
 import { describe } from "../cards/describe";
 import { editable, edited } from "../edits";
@@ -19,7 +19,7 @@ export function Confirm({ id, calls }: { id: string; calls: Call[] }) {
   const [edits, setEdits] = useState<Record<string, string>>({});
   const answer = useMutation({
     mutationFn: async (word: Word) => {
-      const answers = calls.map((call): Answer => {
+      const answers = calls.map((call): Decision => {
         const action_id = call.id;
         if (word === "reject") {
           return { action_id, answer: "reject", reason: reason.trim() || "The user rejected this action." };

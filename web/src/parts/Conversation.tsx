@@ -7,6 +7,7 @@ import { noteStatus } from "../notify";
 import { useMode } from "../plan";
 import { canWait, queue, queueKey, useQueue } from "../queue";
 import { PANELS, showPanel, useScreen } from "../screen";
+import { ownSource } from "../source";
 import { Stream } from "../stream";
 import { openCalls, type Unsent } from "../view";
 import { t } from "../words";
@@ -26,7 +27,7 @@ const Rewind = lazy(() => import("./Rewind"));
 
 /** One conversation: what happened, what is being done, and how to steer it. */
 export default function Conversation({ id }: { id: string }) {
-  const [stream] = useState(() => new Stream(id));
+  const [stream] = useState(() => new Stream(ownSource(id)));
   const { view, link } = useSyncExternalStore(stream.subscribe, stream.current);
   const queries = useQueryClient();
   const panel = useScreen((screen) => screen.panel);

@@ -1,5 +1,5 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
 import { api } from "../api";
 import { exportConversation, type Format } from "../export";
 import { isArchived, nameOf, tagsOf, withArchived, withTags } from "../name";
@@ -9,12 +9,15 @@ import { t } from "../words";
 import { Dialog } from "./Dialog";
 import { Menu } from "./Menu";
 
+const ShareDialog = lazy(() => import("./ShareDialog"));
+
 type Task = "rename" | "tags" | "delete" | "archive" | "fork" | Format;
 
 /** What can be done with a conversation in the list. */
 export function ConversationMenu({ conversation, isCurrent }: { conversation: Conversation; isCurrent: boolean }) {
   const [open, setOpen] = useState<"rename" | "tags" | "delete" | null>(null);
   const [text, setText] = useState("");
+  const [isShared, setShared] = useState(false);
   const queries = useQueryClient();
   const { id } = conversation;
   const name = nameOf(conversation);
@@ -59,6 +62,7 @@ export function ConversationMenu({ conversation, isCurrent }: { conversation: Co
           { label: t("Tags"), onChoose: ask("tags") },
           { label: isArchived(conversation) ? t("Unarchive") : t("Archive"), onChoose: does("archive") },
           { label: t("Fork"), onChoose: does("fork") },
+          { label: t("Share"), onChoose: () => setShared(true) },
           { label: t("Export as Markdown"), onChoose: does("Markdown") },
           { label: t("Export as HTML"), onChoose: does("HTML") },
           { label: t("Export as JSON"), onChoose: does("JSON") },
@@ -67,6 +71,7 @@ export function ConversationMenu({ conversation, isCurrent }: { conversation: Co
       >
         ⋯
       </Menu>
+      <Suspense>{isShared && <ShareDialog id={id} name={name} onClose={() => setShared(false)} />}</Suspense>
       {open && (
         <Dialog title={titles[open]} onClose={() => setOpen(null)}>
           <form

@@ -54,7 +54,7 @@ export function LongMarkdown({ text, end }: { text: string; end: "growing" | "wr
 }
 
 const Block = memo(function Block({ text, isKept }: { text: string; isKept: boolean }) {
-  return <div className="markdown">{read(text, isKept)}</div>;
+  return <div className="markdown" dir="auto">{read(text, isKept)}</div>;
 });
 
 function read(text: string, isKept: boolean): ReactElement {

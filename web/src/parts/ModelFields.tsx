@@ -1,11 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { usePreferences } from "../preferences";
 import { server } from "../settings/server";
-import type { Offer } from "../wire";
+import type { Answer } from "../ask";
 import { t } from "../words";
 
 /** Which model answers, how it is reached, and what it may do unasked. */
-export function ModelFields({ offer }: { offer: Offer | undefined }) {
+export function ModelFields({ offer }: { offer: Answer<"get", "/api/app"> | undefined }) {
   const { model, profile, apiKey, baseUrl, policy } = usePreferences();
   const set = usePreferences.setState;
   const profiles = useQuery({ queryKey: ["profiles"], queryFn: server.profiles });

@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, type Start } from "../api";
+import { useConversations } from "../conversations";
 import type { Mode } from "../plan";
 import { usePreferences } from "../preferences";
 import { go } from "../route";
@@ -9,6 +10,9 @@ import { server } from "../settings/server";
 import { t } from "../words";
 import { ModelFields } from "./ModelFields";
 import { SidebarButton } from "./SidebarButton";
+
+/** Folders that are offered. */
+const MAX_FOLDERS = 20;
 
 /** Begins a conversation, or the demo. */
 export function NewConversation() {
@@ -80,7 +84,13 @@ export function NewConversation() {
           </label>
           <label>
             {t("Folder")}
-            <input required value={folder} onChange={(event) => usePreferences.setState({ folder: event.target.value })} />
+            <input
+              required
+              list="folders"
+              value={folder}
+              onChange={(event) => usePreferences.setState({ folder: event.target.value })}
+            />
+            <Folders />
           </label>
           <ModelFields offer={offer.data} />
           <label className="inline">
@@ -109,6 +119,20 @@ export function NewConversation() {
         {offer.isSuccess && hasModel && demo}
       </div>
     </main>
+  );
+}
+
+/** Folders to choose from: those that the server was told of, and those of earlier conversations. */
+function Folders() {
+  const kept = useQuery({ queryKey: ["workspaces"], queryFn: server.workspaces, staleTime: 60_000 });
+  const recent = useConversations().data?.pages.flatMap((page) => page.items) ?? [];
+  const all = [...(kept.data?.workspaces ?? []).map(({ path }) => path), ...recent.map(({ workspace }) => workspace.working_dir)];
+  return (
+    <datalist id="folders">
+      {[...new Set(all)].slice(0, MAX_FOLDERS).map((path) => (
+        <option key={path} value={path} />
+      ))}
+    </datalist>
   );
 }
 

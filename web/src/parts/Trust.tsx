@@ -1,6 +1,6 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { allow, type Provided, providedWords } from "../allow";
+import { allow, type Decision, type Provided, providedWords } from "../allow";
 import { plain } from "../plain";
 import { usePreferences } from "../preferences";
 import type { Status } from "../wire";
@@ -12,18 +12,20 @@ const MAX_DECIDED = 200;
 
 /** What the project brings along that would run commands, and nobody has decided about. */
 export function Trust({ id, status, folder }: { id: string; status: Status; folder: string }) {
-  const decided = usePreferences((preferences) => preferences.decided);
+  const decided = usePreferences((preferences) => preferences.decisions);
   const found = useQuery({
     queryKey: ["trust", id, status],
     queryFn: () => allow.undecided(id),
     placeholderData: (before) => before,
   });
   const decide = useMutation({
-    mutationFn: ([what, decision]: [Provided, "allow" | "deny"]) => allow.decide(id, what, decision),
-    onSuccess: (_, [{ fingerprint }]) =>
-      usePreferences.setState(({ decided }) => ({ decided: [...decided, fingerprint].slice(-MAX_DECIDED) })),
+    mutationFn: ([what, decision]: [Provided, Decision]) => allow.decide(id, what.fingerprint, decision),
+    onSuccess: (_, [what, decision]) =>
+      usePreferences.setState(({ decisions }) => ({
+        decisions: [...decisions, { ...what, conversation: id, decision }].slice(-MAX_DECIDED),
+      })),
   });
-  const undecided = (found.data ?? []).filter(({ fingerprint }) => !decided.includes(fingerprint));
+  const undecided = (found.data ?? []).filter(({ fingerprint }) => !decided.some((made) => made.fingerprint === fingerprint));
   if (undecided.length === 0) return null;
   return (
     <section className="confirm" aria-label={t("May the project do this?")}>

@@ -53,7 +53,6 @@ export function AgentSettings() {
           <input type="number" name="steps" min={1} max={100_000} defaultValue={conversation.max_iterations} />
         </label>
       </div>
-      <p className="hint">{t("Which actions wait for your word is chosen with the model, and in each conversation.")}</p>
       {save.isError && (
         <p role="alert" className="problem">
           {save.error.message}

@@ -1,27 +1,30 @@
-import { useState } from "react";
 import { Dialog } from "../parts/Dialog";
-import { useScreen } from "../screen";
+import { type Section, SECTIONS, useScreen } from "../screen";
 import { t } from "../words";
 import { AgentSettings } from "./AgentSettings";
 import { BrowserSettings } from "./BrowserSettings";
+import { GitSettings } from "./GitSettings";
 import { McpSettings } from "./McpSettings";
 import { ModelSettings } from "./ModelSettings";
+import { SafetySettings } from "./SafetySettings";
 import { SecretSettings } from "./SecretSettings";
+import { ServerSettings } from "./ServerSettings";
 import { SkillSettings } from "./SkillSettings";
-
-const SECTIONS = ["models", "agent", "mcp", "skills", "secrets", "browser"] as const;
-type Section = (typeof SECTIONS)[number];
 
 /** What holds for new conversations and for this browser. */
 export default function Settings() {
-  const [section, setSection] = useState<Section>("models");
+  const section = useScreen((screen) => screen.section);
+  const setSection = (section: Section) => useScreen.setState({ section });
   const close = () => useScreen.setState({ dialog: null });
   const words: Record<Section, string> = {
     models: t("Models"),
-    agent: t("Agent and safety"),
+    agent: t("Agent"),
+    safety: t("Safety"),
     mcp: t("MCP servers"),
     skills: t("Skills"),
     secrets: t("Secrets"),
+    git: t("Git accounts"),
+    server: t("Server"),
     browser: t("This browser"),
   };
   const move = (by: number) => {
@@ -59,9 +62,12 @@ export default function Settings() {
         <div className="section" id="section" role="tabpanel" aria-labelledby={`section-${section}`}>
           {section === "models" && <ModelSettings />}
           {section === "agent" && <AgentSettings />}
+          {section === "safety" && <SafetySettings />}
           {section === "mcp" && <McpSettings />}
           {section === "skills" && <SkillSettings />}
           {section === "secrets" && <SecretSettings />}
+          {section === "git" && <GitSettings />}
+          {section === "server" && <ServerSettings />}
           {section === "browser" && <BrowserSettings onClose={close} />}
         </div>
       </div>

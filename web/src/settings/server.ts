@@ -1,45 +1,13 @@
 // The server's settings: what can be asked and changed.
 
-import { ask } from "../ask";
+import { ask, send } from "../ask";
+import type { components } from "../generated/api";
 import type { Fields } from "../wire";
 
-export interface Profile {
-  name: string;
-  model: string;
-  base_url: string | null;
-  api_key_set: boolean;
-}
-
+type Schemas = components["schemas"];
 /** What came out for one layer of a model's connection. */
-export interface Finding {
-  layer: string;
-  ok: boolean;
-  detail: string;
-  remedy?: string;
-}
-
-export interface LocalServer {
-  title: string;
-  address: string;
-  models: string[];
-}
-
-export interface McpServer extends Fields {
-  url?: string;
-  command?: string;
-  args?: string[];
-  env?: Record<string, string>;
-  enabled?: boolean;
-}
-
-export interface ServerSettings {
-  agent_settings: Fields & {
-    condenser: Fields & { enabled: boolean; max_size: number };
-    agent_context: Fields & { system_message_suffix: string | null };
-    mcp_config: Record<string, McpServer>;
-  };
-  conversation_settings: Fields & { max_iterations: number };
-}
+export type Finding = Schemas["Finding"];
+export type McpServer = Schemas["McpServer"];
 
 /** What names a model, and how it is reached. */
 export interface Llm {
@@ -49,30 +17,39 @@ export interface Llm {
 }
 
 export const server = {
-  settings: () => ask<ServerSettings>("GET", "/api/settings"),
-  changeAgent: (agent_settings_diff: Fields) => ask<ServerSettings>("PATCH", "/api/settings", { agent_settings_diff }),
+  settings: () => ask("get", "/api/settings"),
+  changeAgent: (agent_settings_diff: Fields) => ask("patch", "/api/settings", { body: { agent_settings_diff } }),
   changeConversations: (conversation_settings_diff: Fields) =>
-    ask<ServerSettings>("PATCH", "/api/settings", { conversation_settings_diff }),
+    ask("patch", "/api/settings", { body: { conversation_settings_diff } }),
 
-  profiles: () => ask<{ profiles: Profile[]; active_profile: string | null }>("GET", "/api/profiles"),
-  saveProfile: (name: string, llm: Llm) => ask("POST", `/api/profiles/${encodeURIComponent(name)}`, { llm }),
-  removeProfile: (name: string) => ask("DELETE", `/api/profiles/${encodeURIComponent(name)}`),
+  profiles: () => ask("get", "/api/profiles"),
+  saveProfile: (name: string, llm: Llm) =>
+    ask("post", "/api/profiles/{name}", { path: { name }, body: { llm: { ...llm } } }),
+  removeProfile: (name: string) => ask("delete", "/api/profiles/{name}", { path: { name } }),
   checkModel: (llm: Llm | null, profile: string | null) =>
-    ask<Finding[]>("POST", "/api/app/check_model", { llm, profile }),
-  localModels: () => ask<LocalServer[]>("GET", "/api/app/local_models"),
+    ask("post", "/api/app/check_model", { body: { llm: llm && { ...llm }, profile } }),
+  localModels: () => ask("get", "/api/app/local_models"),
 
-  secrets: () => ask<{ secrets: { name: string; description: string | null }[] }>("GET", "/api/settings/secrets"),
+  secrets: () => ask("get", "/api/settings/secrets"),
   saveSecret: (name: string, value: string, description: string) =>
-    ask("PUT", "/api/settings/secrets", { name, value, description }),
-  removeSecret: (name: string) => ask("DELETE", `/api/settings/secrets/${encodeURIComponent(name)}`),
+    ask("put", "/api/settings/secrets", { body: { name, value, description } }),
+  removeSecret: (name: string) => ask("delete", "/api/settings/secrets/{name}", { path: { name } }),
 
-  addServer: (name: string, config: McpServer) => ask("POST", `/api/settings/mcp/${encodeURIComponent(name)}`, config),
-  changeServer: (name: string, config: McpServer) => ask("PATCH", `/api/settings/mcp/${encodeURIComponent(name)}`, config),
-  removeServer: (name: string) => ask("DELETE", `/api/settings/mcp/${encodeURIComponent(name)}`),
-  testServer: (config: McpServer) =>
-    ask<{ ok: boolean; error?: string | null; tools?: (string | { name?: string })[] }>("POST", "/api/mcp/test", {
-      server: config,
-    }),
+  addServer: (name: string, config: McpServer) =>
+    ask("post", "/api/settings/mcp/{settings_key}", { path: { settings_key: name }, body: config }),
+  changeServer: (name: string, config: McpServer) =>
+    ask("patch", "/api/settings/mcp/{settings_key}", { path: { settings_key: name }, body: config }),
+  removeServer: (name: string) => ask("delete", "/api/settings/mcp/{settings_key}", { path: { settings_key: name } }),
+  testServer: (config: McpServer) => ask("post", "/api/mcp/test", { body: { server: config } }),
 
-  skills: () => ask<{ skills: { name: string; description?: string | null }[] }>("POST", "/api/skills", {}),
+  skills: () => ask("post", "/api/skills", { body: {} }),
+
+  workspaces: () => ask("get", "/api/workspaces"),
+  addWorkspace: (path: string) => ask("post", "/api/workspaces", { body: { workspaces: [{ path }] } }),
+  removeWorkspace: (path: string) => ask("delete", "/api/workspaces", { query: { path } }),
+
+  webhooks: () => ask("get", "/api/webhooks"),
+  redeliver: (webhook: string) =>
+    ask("post", "/api/webhooks/{webhook_id}/redeliver", { path: { webhook_id: webhook } }),
+  figures: async () => (await send("get", "/metrics")).text(),
 };

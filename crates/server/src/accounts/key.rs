@@ -95,7 +95,8 @@ pub(crate) fn fits(key: &ApiKey, text: &str) -> bool {
     key.hash == hash(text)
 }
 
-fn hash(text: &str) -> String {
+/// What is kept of a text with so many random bits that it cannot be guessed from this.
+pub(crate) fn hash(text: &str) -> String {
     let digest = digest::digest(&digest::SHA256, text.as_bytes());
     digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -16,6 +16,7 @@ use crate::app::App;
 use crate::conversations::Creation;
 use crate::extract::{Id, JsonBody, Query};
 use crate::failure::Failure;
+use crate::guest::shares;
 use crate::info::{Skills, runtime_info};
 use crate::launch;
 use crate::request::{ChangeRequest, StartRequest};
@@ -163,6 +164,7 @@ async fn change(
 
 async fn delete(State(app): State<Arc<App>>, Id(id): Id) -> Result<Json<Value>, Failure> {
     app.conversations.delete(id).await?;
+    shares(&app).revoke_all(id).await?;
     Ok(success())
 }
 

@@ -72,7 +72,7 @@ pub(crate) fn table() -> Vec<Route> {
 }
 
 /// An executor's refusal as an answer.
-pub(super) fn refused(error: &RequestError) -> Failure {
+pub(crate) fn refused(error: &RequestError) -> Failure {
     let bad = |sentence: &str| Failure::new(StatusCode::BAD_REQUEST, sentence);
     match error {
         RequestError::Outside { .. } => Failure::refused("path must be inside the conversation workspace"),

@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use deft_engine::OWN_KEYS;
 use deft_store::{Direction, EventFilter};
-use deft_types::Seq;
+use deft_types::{ConversationId, Seq};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -26,21 +26,25 @@ pub(crate) fn table() -> Vec<Route> {
 }
 
 #[derive(Serialize)]
-struct Page {
+pub(super) struct Page {
     /// The oldest first.
-    items: Vec<Item>,
+    pub(super) items: Vec<Item>,
     /// What to ask for to get the page before this one.
     before_seq: Option<Seq>,
 }
 
 #[derive(Serialize)]
-struct Item {
+pub(super) struct Item {
     seq: Seq,
-    event: Box<RawValue>,
+    pub(super) event: Box<RawValue>,
+}
+
+async fn history(State(app): State<Arc<App>>, Id(id): Id, query: Query) -> Result<Json<Page>, Failure> {
+    Ok(Json(page(&app, id, &query).await?))
 }
 
 /// The last events before a position, or the last of all. Followed from the last position of it on, nothing is missed.
-async fn history(State(app): State<Arc<App>>, Id(id): Id, query: Query) -> Result<Json<Page>, Failure> {
+pub(super) async fn page(app: &App, id: ConversationId, query: &Query) -> Result<Page, Failure> {
     let limit = query.limit()?;
     let catalog = &app.conversations.catalog;
     let described = catalog.get(id).await?;
@@ -52,10 +56,10 @@ async fn history(State(app): State<Arc<App>>, Id(id): Id, query: Query) -> Resul
         .transpose()?;
     let first = match before {
         Some(0) => {
-            return Ok(Json(Page {
+            return Ok(Page {
                 items: Vec::new(),
                 before_seq: None,
-            }));
+            });
         }
         Some(before) => Some(Seq(before - 1)),
         None => None,
@@ -77,5 +81,5 @@ async fn history(State(app): State<Arc<App>>, Id(id): Id, query: Query) -> Resul
         Some(Item { seq, event })
     };
     let items = found.into_iter().rev().filter_map(item).collect();
-    Ok(Json(Page { items, before_seq }))
+    Ok(Page { items, before_seq })
 }

@@ -169,6 +169,14 @@ impl Caller {
         }
     }
 
+    /// Who has a link to a conversation: may look, and has no name.
+    pub(crate) fn guest() -> Self {
+        Self {
+            scopes: BTreeSet::from([KeyScope::Read]),
+            ..Self::owner()
+        }
+    }
+
     /// Who has one of the keys that the server was started with.
     pub(crate) fn owner() -> Self {
         Self {

@@ -39,7 +39,7 @@ pub(crate) async fn handle(
 }
 
 /// The protocol of this socket.
-struct Session(Frames);
+pub(super) struct Session(pub(super) Frames);
 
 impl Protocol for Session {
     async fn begin(&mut self, app: &App, resident: Arc<Resident>) -> Option<(Vec<String>, Feed)> {

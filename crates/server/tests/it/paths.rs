@@ -56,6 +56,28 @@ const ONLY_OURS: &[(&str, &str)] = &[
         "answers for single actions, and with other arguments",
     ),
     ("GET /c/{}", "a page of our own app"),
+    ("GET /s", "a page of our own app"),
+    ("GET /api/conversations/{}/shares", "links to a conversation"),
+    ("POST /api/conversations/{}/shares", "links to a conversation"),
+    (
+        "DELETE /api/conversations/{}/shares/{}",
+        "links to a conversation",
+    ),
+    ("GET /api/shared", "what a link opens"),
+    ("GET /api/shared/history", "what a link opens"),
+    ("GET /sockets/shared", "what a link opens"),
+    ("GET /api/settings/git_accounts", "tokens for forges"),
+    ("PUT /api/settings/git_accounts", "tokens for forges"),
+    ("DELETE /api/settings/git_accounts/{}", "tokens for forges"),
+    (
+        "GET /api/conversations/{}/git/remote",
+        "where a repository is shared",
+    ),
+    ("POST /api/conversations/{}/git/push", "pushes a branch"),
+    (
+        "POST /api/conversations/{}/git/pull_request",
+        "opens a pull request",
+    ),
     (
         "GET /api/tools",
         "the contract's server redirects it without listing it",

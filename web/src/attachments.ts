@@ -1,0 +1,52 @@
+// What a person adds to a message: pictures go with it, other files into the workspace, where the message names them.
+
+import { t } from "./words";
+import { workspace } from "./workspace";
+
+/** Pictures of one message, and the size of each. */
+export const MAX_PICTURES = 8;
+const MAX_PICTURE_BYTES = 5 * 1024 * 1024;
+const KINDS = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+/** Files that are taken at once, and the size of each. */
+const MAX_FILES = 20;
+const MAX_FILE_BYTES = 100 * 1024 * 1024;
+/** Where files go, so that none of the project's is overwritten. */
+const FOLDER = "uploads";
+
+export interface Attached {
+  /** As `data:` addresses. */
+  pictures: string[];
+  /** Names of files, seen from the workspace. */
+  files: string[];
+  refused: string | null;
+}
+
+/** Takes files in. What cannot be taken is said in words. */
+export async function attach(id: string, folder: string, given: Iterable<File>): Promise<Attached> {
+  const all = [...given];
+  const isPicture = (file: File) => KINDS.includes(file.type) && file.size <= MAX_PICTURE_BYTES;
+  const others = all.filter((file) => !isPicture(file));
+  const fit = others.filter((file) => file.size <= MAX_FILE_BYTES).slice(0, MAX_FILES);
+  const refused = fit.length === others.length ? null : t("At most {n} files of at most {size} MB each can be added.", { n: MAX_FILES, size: MAX_FILE_BYTES / 2 ** 20 });
+  const pictures = await Promise.all(all.filter(isPicture).slice(0, MAX_PICTURES).map(read));
+  if (fit.length > 0) await workspace.makeFolder(id, `${folder}/${FOLDER}`);
+  const files: string[] = [];
+  for (const file of fit) {
+    const name = `${FOLDER}/${nameFor(file.name)}`;
+    await workspace.write(id, `${folder}/${name}`, file);
+    files.push(name);
+  }
+  return { pictures, files, refused };
+}
+
+/** A name that a message can carry as one word. */
+export const nameFor = (name: string) => name.replace(/[^\p{L}\p{N}._-]+/gu, "-").replace(/^[.-]+/, "") || "file";
+
+function read(file: File): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(String(reader.result));
+    reader.onerror = () => reject(reader.error ?? new Error("the picture cannot be read"));
+    reader.readAsDataURL(file);
+  });
+}

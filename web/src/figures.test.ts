@@ -1,0 +1,18 @@
+import { expect, test } from "vitest";
+import { figuresOf } from "./figures";
+
+test("figures have their words and labels, and distributions are left out", () => {
+  const page = [
+    "# HELP deft_conversations Conversations in the store.",
+    "# TYPE deft_conversations gauge",
+    'deft_conversations{status="idle"} 3',
+    "# HELP deft_up How long it runs.",
+    "deft_up 12.3456",
+    'deft_seconds_bucket{le="1"} 7',
+    "",
+  ].join("\n");
+  expect(figuresOf(page)).toEqual([
+    { name: 'deft_conversations{status="idle"}', help: "Conversations in the store. status: idle", value: "3" },
+    { name: "deft_up", help: "How long it runs.", value: "12.3" },
+  ]);
+});

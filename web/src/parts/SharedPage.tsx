@@ -1,0 +1,58 @@
+import { useQuery } from "@tanstack/react-query";
+import { useEffect, useState, useSyncExternalStore } from "react";
+import { shares } from "../shares";
+import { sharedSource } from "../source";
+import { Stream } from "../stream";
+import { t } from "../words";
+import { Meters } from "./Meters";
+import { StatusMark } from "./StatusMark";
+import { Timeline } from "./Timeline";
+
+/** A conversation as whoever has a link to it sees it: to read and to follow. */
+export default function SharedPage() {
+  const [token] = useState(() => location.hash.slice(1));
+  const [stream] = useState(() => new Stream(sharedSource(token)));
+  const { view, link } = useSyncExternalStore(stream.subscribe, stream.current);
+  const info = useQuery({ queryKey: ["shared", token], queryFn: () => shares.open(token), retry: false });
+  const title = info.data?.title ?? t("Conversation");
+  useEffect(() => {
+    document.title = `${title} · Deft`;
+  }, [title]);
+  if (link === "gone" || info.isError) {
+    return (
+      <main id="main" className="main">
+        <p className="hint" role="alert">
+          {t("This link opens nothing (any more). Ask whoever gave it to you for another one.")}
+        </p>
+      </main>
+    );
+  }
+  return (
+    <div className="app shared">
+      <main id="main" className="main">
+        <header className="bar">
+          <div className="bar-title">
+            <h1 title={title}>{title}</h1>
+            <span className="facts">
+              <span role="status" aria-live="polite">
+                <StatusMark status={view.status} />
+              </span>
+              <span>{t("Shared to read")}</span>
+            </span>
+          </div>
+          <Meters meter={view.meter} />
+        </header>
+        {link === "lost" && (
+          <p className="banner" role="status">
+            {t("The connection is lost. Coming back by itself…")}
+          </p>
+        )}
+        <div className="work">
+          <section className="chat" aria-label={t("What happened")}>
+            <Timeline view={view} stream={stream} onSettle={() => {}} />
+          </section>
+        </div>
+      </main>
+    </div>
+  );
+}

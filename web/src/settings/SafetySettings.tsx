@@ -1,0 +1,95 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { allow, providedWords } from "../allow";
+import { plain } from "../plain";
+import { usePreferences } from "../preferences";
+import { shownConversation } from "../route";
+import { t } from "../words";
+import { RemoveButton } from "./EntryForm";
+
+/** What runs without asking: what was allowed, and what was decided about things that projects bring along. */
+export function SafetySettings() {
+  const id = shownConversation();
+  return (
+    <>
+      <p className="hint">{t("Which actions wait for your word is chosen with the model, and in each conversation.")}</p>
+      <fieldset>
+        <legend>{t("Commands that are allowed")}</legend>
+        {id ? <Rules id={id} /> : <p className="hint">{t("Open a conversation to see which commands run in it, or in its project, without asking.")}</p>}
+      </fieldset>
+      <fieldset>
+        <legend>{t("What projects may bring along")}</legend>
+        <Decisions />
+      </fieldset>
+    </>
+  );
+}
+
+function Rules({ id }: { id: string }) {
+  const queries = useQueryClient();
+  const queryKey = ["rules", id];
+  const rules = useQuery({ queryKey, queryFn: () => allow.rules(id) });
+  const remove = useMutation({
+    mutationFn: (rule: string) => allow.removeRule(id, rule),
+    onSuccess: () => queries.invalidateQueries({ queryKey }),
+  });
+  const problem = remove.error ?? rules.error;
+  return (
+    <>
+      {rules.data?.length === 0 && <p className="hint">{t("There are none yet.")}</p>}
+      <ul className="list">
+        {rules.data?.map(({ rule, scope }) => (
+          <li key={`${scope} ${rule}`} className="row">
+            <span className="list-title">
+              <code>{plain(rule)}</code>{" "}
+              <span className="hint">{scope === "project" ? t("in this project") : t("in this conversation")}</span>
+            </span>
+            <RemoveButton name={rule} onRemove={remove.mutate} />
+          </li>
+        ))}
+      </ul>
+      {problem && (
+        <p role="alert" className="problem">
+          {problem.message}
+        </p>
+      )}
+    </>
+  );
+}
+
+/** Decisions that were made in this browser. */
+function Decisions() {
+  const decisions = usePreferences((preferences) => preferences.decisions);
+  const forget = useMutation({
+    mutationFn: async (fingerprint: string) => {
+      const made = decisions.find((decision) => decision.fingerprint === fingerprint);
+      if (made) await allow.decide(made.conversation, fingerprint, "forget");
+    },
+    onSuccess: (_, fingerprint) =>
+      usePreferences.setState(({ decisions }) => ({
+        decisions: decisions.filter((decision) => decision.fingerprint !== fingerprint),
+      })),
+  });
+  return (
+    <>
+      {decisions.length === 0 && <p className="hint">{t("Nothing was decided in this browser yet.")}</p>}
+      <ul className="list">
+        {decisions.map(({ fingerprint, path, kind, decision }) => (
+          <li key={fingerprint} className="row">
+            <span className="list-title">
+              <code>{plain(path)}</code> <span className="hint">{providedWords()[kind]}</span>
+            </span>
+            <span className={decision === "allow" ? "good" : "bad"}>{decision === "allow" ? t("Allowed") : t("Never")}</span>
+            <button aria-label={t("Forget about {name}", { name: path })} onClick={() => forget.mutate(fingerprint)}>
+              {t("Forget")}
+            </button>
+          </li>
+        ))}
+      </ul>
+      {forget.isError && (
+        <p role="alert" className="problem">
+          {forget.error.message}
+        </p>
+      )}
+    </>
+  );
+}

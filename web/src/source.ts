@@ -1,0 +1,35 @@
+// Where a conversation is followed: with the key to the server, or as whoever has a link to it.
+
+import { api, type HistoryPage } from "./api";
+import { filled, request } from "./ask";
+import { dropKey, useKey } from "./key";
+import { endOf } from "./opening";
+
+export interface Source {
+  /** The path of its socket. */
+  socket: string;
+  /** What the first frame shows. */
+  auth: () => object;
+  /** The end of the log. */
+  end: () => Promise<HistoryPage>;
+  /** What stands before a position. */
+  before: (seq: number | null) => Promise<HistoryPage>;
+  /** What was shown opens nothing any more. */
+  onRefused: () => void;
+}
+
+export const ownSource = (id: string): Source => ({
+  socket: `/sockets/session/${id}`,
+  auth: () => ({ session_api_key: useKey.getState().key ?? "" }),
+  end: () => endOf(id),
+  before: (seq) => api.history(id, seq),
+  onRefused: dropKey,
+});
+
+export function sharedSource(token: string): Source {
+  const before = async (seq: number | null) => {
+    const address = filled("/api/shared/history", {}, { limit: 100, before_seq: seq });
+    return (await (await request(address, { headers: { "X-Share-Token": token } })).json()) as HistoryPage;
+  };
+  return { socket: "/sockets/shared", auth: () => ({ share_token: token }), end: () => before(null), before, onRefused: () => {} };
+}
