@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use deft_llm::{Model, Reply, Request};
+use deft_llm::{Messages, Model, Reply, Request};
 use deft_types::{Content, Extra, Message, Role, ToolSpec, text_of};
 use serde_json::Value;
 
@@ -65,13 +65,14 @@ impl Runner {
     ) -> Result<(String, Said), String> {
         let tools = self.tools_of(agent);
         let happens = Value::Object(occasion.input.clone()).to_string();
-        let mut messages = vec![
+        let mut messages: Messages = vec![
             Arc::new(Message::text(
                 Role::System,
                 format!("{PROMPT}\n\n{}", agent.instructions),
             )),
             Arc::new(Message::text(Role::User, happens)),
-        ];
+        ]
+        .into();
         for _ in 0..agent.max_steps {
             if self.purse.reached(self.world.now()).is_some() {
                 return Err("the budget is spent".to_owned());
@@ -108,7 +109,7 @@ impl Runner {
     }
 
     /// Adds the reply, and a result for each of its calls.
-    async fn answer_calls(&self, reply: Reply, tools: &Toolset, messages: &mut Vec<Arc<Message>>) {
+    async fn answer_calls(&self, reply: Reply, tools: &Toolset, messages: &mut Messages) {
         let mut calls = reply.tool_calls;
         calls.truncate(MAX_CALLS);
         let mut results = Vec::new();
@@ -139,6 +140,6 @@ impl Runner {
             responses_reasoning_item: reply.reasoning_item,
             extra: Extra::new(),
         }));
-        messages.extend(results);
+        messages.list().extend(results);
     }
 }
