@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::Context;
 use deft_engine::{Mode, Models, SubAgents};
 use deft_llm::{Finding, Found, LOCAL_PATIENCE, Model, discover, usual_places};
-use deft_server::{Composition, Config, Demo, Dormant, Init, KeyOrigin, Offer, Place, Server};
+use deft_server::{Composition, Config, Demo, Dormant, Init, KeyOrigin, McpOutfit, Offer, Place, Server};
 use deft_skills::Skill;
 use deft_store::{ConversationRecord, Store};
 use deft_types::{ConversationId, McpServerStatus, ToolSpec};
@@ -338,6 +338,21 @@ impl Composition for Parts {
             tried.map_err(|error| crate::output::one_sentence(&error))
         }
         .boxed()
+    }
+
+    fn ca_file(&self) -> Option<PathBuf> {
+        self.settings().ca_file.value.clone()
+    }
+
+    fn mcp(
+        &self,
+        id: ConversationId,
+        root: &Path,
+        servers: &Value,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<McpOutfit, String> {
+        let named = compose::servers_of_client(&self.settings(), id, root, servers, variable);
+        named.map_err(|error| crate::output::one_sentence(&error))
     }
 
     fn offer(&self) -> Offer {

@@ -11,6 +11,7 @@ use deft_store::{Store, StoreError};
 use deft_workspace::Workspace;
 
 use crate::actor::{ConnectError, connected};
+use crate::brief::Brief;
 use crate::hooks::HookConfig;
 use crate::skills::SkillSources;
 use crate::trust::{self, Decisions, HOOKS_FILE, Provided};
@@ -29,8 +30,8 @@ pub struct Extensions {
     pub project_hooks: OfProject,
     /// Agents that can be given tasks, beside those that the project defines.
     pub agents: Vec<AgentDefinition>,
-    /// How the agent is to go about its task, if it is one of a kind.
-    pub instructions: Option<String>,
+    /// What is said to the agent beside its tasks.
+    pub brief: Brief,
 }
 
 /// Whether something of the workspace counts.

@@ -182,6 +182,7 @@ impl State {
                         self.silent_replies += 1;
                     } else {
                         self.silent_replies = 0;
+                        self.recent.say();
                         self.answer = Some(text);
                     }
                 }
@@ -223,7 +224,10 @@ impl State {
             }
             EventBody::UserReject(rejection) => self.close_call(|call| call.id == rejection.action_id),
             EventBody::CondensationRequest(_) => self.wants_condensation = true,
-            EventBody::Condensation(_) => self.wants_condensation = false,
+            EventBody::Condensation(_) => {
+                self.wants_condensation = false;
+                self.recent.make_room();
+            }
             EventBody::HookExecution(hook) => {
                 self.unhooked
                     .retain(|(id, _)| hook.message_id.as_ref() != Some(id));

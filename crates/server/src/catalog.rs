@@ -69,6 +69,11 @@ impl Described {
         }
     }
 
+    /// What the client gave it secrets for, by name.
+    pub(crate) fn secrets(&self) -> Option<&Map<String, Value>> {
+        self.request.get("secrets")?.as_object()
+    }
+
     /// The `llm` of the model that is to judge actions, where the client names one.
     pub(crate) fn judge(&self) -> Option<Value> {
         let llm_of = |analyzer: &Value| Some(analyzer["llm"].clone()).filter(Value::is_object);

@@ -1,10 +1,10 @@
 //! What the server leaves to the program around it: which models there are, and where tools run.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use deft_engine::{Models, SubAgents};
+use deft_engine::{Models, Servers, ServersElsewhere, SubAgents};
 use deft_llm::{Delta, Finding, Found, Model, ModelError, ModelProfile, Request};
 use deft_skills::Skill;
 use deft_store::{ConversationRecord, Store};
@@ -95,6 +95,23 @@ pub trait Composition: Send + Sync {
         std::future::ready(Err(sentence)).boxed()
     }
 
+    /// The MCP servers that a client names for a conversation that works in `root`; `variable` gives what stands for the
+    /// `${NAME}` in them. The sentence of a failure goes to the client.
+    fn mcp(
+        &self,
+        _id: ConversationId,
+        _root: &Path,
+        _servers: &Value,
+        _variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<McpOutfit, String> {
+        Ok(McpOutfit::default())
+    }
+
+    /// Certificates that are trusted beside the usual ones.
+    fn ca_file(&self) -> Option<PathBuf> {
+        None
+    }
+
     /// What somebody is offered who begins a conversation in the web app.
     fn offer(&self) -> Offer;
 
@@ -126,6 +143,15 @@ pub struct Demo {
     pub folder: String,
     /// What to ask for.
     pub task: String,
+}
+
+/// The MCP servers of a conversation.
+#[derive(Default)]
+pub struct McpOutfit {
+    /// Those that run beside the files.
+    pub beside: Option<Servers>,
+    /// Those that are reached from here.
+    pub elsewhere: Option<Arc<dyn ServersElsewhere>>,
 }
 
 /// Where tools run.

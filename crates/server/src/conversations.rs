@@ -22,8 +22,8 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use deft_engine::{
-    Begun, ClientResults, ClientTool, CommandError, Conversation, Extensions, HookConfig, Limits, Mode,
-    Outfit, Parts, RealWorld, Refinement, SubAgents, Supervision,
+    Begun, Brief, ClientResults, ClientTool, CommandError, Conversation, Extensions, HookConfig, Limits,
+    Mode, Outfit, Parts, RealWorld, Refinement, SubAgents, Supervision,
 };
 use deft_llm::Model;
 use deft_store::{Owner, StoreError};
@@ -39,10 +39,11 @@ use crate::allowance::Allowance;
 use crate::catalog::{Catalog, Described};
 use crate::composition::{Composition, Unopened};
 use crate::failure::Failure;
+use crate::mcp::{self, Addresses};
 use crate::memory::memory;
 use crate::request::StartRequest;
 use crate::resident::{Farewell, Resident, Running};
-use crate::secrets::secrets_of;
+use crate::secrets::{Given, Keeper};
 use crate::skills::{of_project, sources_of};
 use crate::wanted::Wanted;
 use crate::webhooks::Webhooks;
@@ -288,12 +289,21 @@ impl Conversations {
             .into_iter()
             .map(|spec| -> Arc<dyn Tool> { Arc::new(ClientTool::new(spec, results.clone())) });
         let host = clients.fold(Toolbox::host().only(|tool| agent.wants(tool)), Toolbox::with);
-        let secrets = secrets_of(&described.request)?;
+        let given = Given::of(agent, described.secrets());
+        let secrets = given.sources(self.keeper())?;
         let tools: Vec<_> = place
             .tools
             .into_iter()
             .filter(|tool| has(agent, mode, tool))
             .collect();
+        let (composition, config) = (self.composition.as_ref(), agent.mcp_config());
+        let servers = mcp::outfit(
+            composition,
+            (id, &root),
+            config,
+            &secrets.values,
+            self.addresses(),
+        );
         let left = self.allowance.left().await.ok().flatten(); // it can be looked at when nothing is left
         let parts = Parts {
             store: Arc::clone(&self.catalog.store),
@@ -313,14 +323,19 @@ impl Conversations {
             memory: memory(agent.condenser(), |llm| self.composition.model(llm).ok()),
             outfit: Outfit {
                 secrets,
+                servers: servers.beside,
+                elsewhere: servers.elsewhere,
                 checkpoints: true,
-                ..Outfit::default()
             },
             extensions: Extensions {
                 skills: sources_of(agent, || self.composition.skills()),
                 hooks: hooks_of(&described),
                 // The workspace is read only for those who want something of it: to reach it can take long.
                 project_hooks: of_project(agent),
+                brief: Brief {
+                    secrets: given.described(),
+                    ..agent.brief()
+                },
                 ..Extensions::default()
             },
             supervision: Supervision {
@@ -334,6 +349,22 @@ impl Conversations {
         let conversation = Conversation::open(parts).await?;
         let (catalog, webhooks) = (Arc::clone(&self.catalog), Arc::clone(&self.webhooks));
         Ok(resident.watch(catalog, webhooks, conversation, &described.record))
+    }
+
+    /// Whether servers may be reached by addresses that a client names.
+    fn addresses(&self) -> Addresses {
+        match self.allowance.elsewhere() {
+            Ok(()) => Addresses::Reached,
+            Err(_) => Addresses::Refused,
+        }
+    }
+
+    fn keeper(&self) -> Keeper {
+        Keeper {
+            catalog: Arc::clone(&self.catalog),
+            composition: Arc::clone(&self.composition),
+            addresses: self.addresses(),
+        }
     }
 
     /// The model that a client wants to judge actions.

@@ -33,6 +33,7 @@ mod init;
 mod launch;
 mod log;
 mod masking;
+mod mcp;
 mod memory;
 mod metrics;
 mod moment;
@@ -63,7 +64,7 @@ mod zip;
 
 pub use accounts::{Account, AccountError, Accounts, ApiKey, KeyScope, NewAccount, Quota, Role};
 pub use audit::{Audit, AuditEntry};
-pub use composition::{Composition, Demo, Offer, Place};
+pub use composition::{Composition, Demo, McpOutfit, Offer, Place};
 pub use config::{Build, Config, ConfigError};
 pub use dormant::Dormant;
 pub use init::Init;

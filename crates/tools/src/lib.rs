@@ -56,7 +56,7 @@ pub use planning_file_editor::PlanningFileEditor;
 pub use preset::Preset;
 pub use process_tree::{Family, SHELL_VARIABLE, become_subreaper, descendants, kill_descendants_of};
 pub use read_file::ReadFile;
-pub use secrets::{SecretSet, Secrets, TooManySecrets};
+pub use secrets::{SecretSet, Secrets, TooManySecrets, names_secret};
 pub use servers::ToolServers;
 pub use spec::{Reach, spec};
 pub use task_tracker::TaskTracker;

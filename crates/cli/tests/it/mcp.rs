@@ -162,6 +162,65 @@ fn a_client_of_the_server_has_one_tried_in_a_sandbox() {
 }
 
 #[test]
+fn a_conversation_of_the_server_has_the_servers_that_its_client_names() {
+    let home = Home::new();
+    let served = Served::start(&home, &[("SESSION_API_KEY", "k-one")]);
+    let beside = home.work().join("unruly.mjs");
+    fs::copy(unruly(), &beside).unwrap();
+    let mut servers = json!({
+        "wild": {"command": "node", "args": [beside, "child", "${WORD}"]},
+        "dead": {"url": format!("http://127.0.0.1:{}/mcp", npm::free_port())},
+    });
+    let port = npm::free_port();
+    let far = npm::script(npm::EVERYTHING).map(|script| {
+        npm::Listening::start(&script, &["streamableHttp"], port, &[("PORT", port.to_string())])
+    });
+    if far.is_some() {
+        servers["far"] = json!({"url": format!("http://127.0.0.1:{port}/mcp")});
+    }
+    let calls = "- tool_calls: [{name: wild_say, arguments: {}}]\n\
+                 - tool_calls: [{name: far_echo, arguments: {message: hello}}]\n- text: done\n";
+    let body = json!({
+        "agent": {"kind": "Agent", "llm": {"model": home.script(calls)}, "mcp_config": servers},
+        "workspace": {"working_dir": home.work()},
+        "secrets": {"WORD": "open-sesame"},
+        "initial_message": {"role": "user", "content": [{"type": "text", "text": "go"}], "run": true},
+    });
+    let (status, made) = served.post("/api/conversations", "k-one", &body);
+    assert_eq!(status, 201, "{made}");
+    let path = format!("/api/conversations/{}", made["id"].as_str().unwrap());
+    let ended = || served.send("GET", &path, "k-one", &Value::Null).1["execution_status"] == "finished";
+    for _ in 0..600 {
+        if ended() {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    let (_, events) = served.send(
+        "GET",
+        &format!("{path}/events/search?limit=100"),
+        "k-one",
+        &Value::Null,
+    );
+    let texts: Vec<_> = events["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|event| event["kind"] == "ObservationEvent")
+        .map(|event| event["observation"]["content"].to_string())
+        .collect();
+    assert!(texts.iter().any(|text| text.contains("something")), "{events:#}");
+    assert!(
+        far.is_none() || texts.iter().any(|text| text.contains("hello")),
+        "{events:#}"
+    );
+    assert!(
+        ended(),
+        "a server that cannot be reached keeps nobody from working"
+    );
+}
+
+#[test]
 fn a_server_that_is_another_one_than_before_is_not_started_until_it_is_approved() {
     let home = Home::new();
     let first = set_up(&home, &json!({"wild": {"command": "node", "args": [unruly()]}}));

@@ -12,6 +12,8 @@ use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 use super::calls::Calls;
+use super::heard::Heard;
+use super::look_up::LookedUp;
 use super::tally::Tally;
 use crate::condense;
 use crate::conversation::Outfit;
@@ -20,6 +22,7 @@ use crate::hook_run;
 use crate::judge::Judge;
 use crate::live::{Broadcast, Live};
 use crate::risk::Verdict;
+use crate::servers::Reached;
 use crate::state::OpenCall;
 use crate::world::{Point, World};
 
@@ -28,6 +31,7 @@ pub(crate) enum Work {
     Model {
         item: EventId,
         tally: Tally,
+        heard: Heard,
         future: BoxFuture<'static, Outcome>,
     },
     Summary {
@@ -38,6 +42,12 @@ pub(crate) enum Work {
         future: BoxFuture<'static, Outcome>,
     },
     Record {
+        future: BoxFuture<'static, Outcome>,
+    },
+    LookUp {
+        future: BoxFuture<'static, Outcome>,
+    },
+    Reach {
         future: BoxFuture<'static, Outcome>,
     },
     /// Ends early and still answers when it is cancelled.
@@ -67,6 +77,10 @@ pub(crate) enum Outcome {
         tally: Tally,
     },
     Connected(Result<(Client, Vec<McpServerStatus>), ConnectError>),
+    /// Secrets were asked for.
+    LookedUp(Vec<LookedUp>),
+    /// The MCP servers elsewhere were reached, or have failed.
+    Reached(Reached),
     /// The workspace was recorded before a turn changes it, or after, or could not be.
     Recorded(Option<CheckpointId>),
     /// Hooks have run.
@@ -103,7 +117,7 @@ pub(crate) async fn connected(workspace: &dyn Workspace) -> Result<Client, Conne
 
 /// Gives an executor what it needs before its first call. Servers that fail are told, and keep nobody from working.
 pub(crate) async fn fit_out(client: &Client, outfit: Outfit) -> Vec<McpServerStatus> {
-    client.set_secrets(outfit.secrets).await;
+    client.set_secrets(outfit.secrets.values).await;
     let Some(servers) = outfit.servers else {
         return Vec::new();
     };
@@ -124,6 +138,8 @@ impl Work {
             | Self::Summary { future, .. }
             | Self::Connect { future }
             | Self::Record { future }
+            | Self::Reach { future }
+            | Self::LookUp { future }
             | Self::Hooks { future, .. }
             | Self::Review { future } => Some(future.await),
             Self::Calls(calls) => calls.next().await,
@@ -151,6 +167,8 @@ impl Work {
         world: Arc<dyn World>,
     ) -> Self {
         let (shown, told) = (item.clone(), tally.clone());
+        let heard = Heard::default();
+        let listener = heard.clone();
         let future = async move {
             world.reached(Point::BeforeModelCall);
             live.show(Live::ReplyStarted { item: item.clone() });
@@ -160,6 +178,7 @@ impl Work {
                     world.reached(Point::FirstDelta);
                 }
                 tally.see(delta);
+                listener.hear(delta);
                 let item = item.clone();
                 live.show(match delta {
                     Delta::Text(text) => Live::Delta {
@@ -225,6 +244,7 @@ impl Work {
         Self::Model {
             item: shown,
             tally: told,
+            heard,
             future: future.boxed(),
         }
     }

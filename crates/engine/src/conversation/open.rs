@@ -1,6 +1,6 @@
 //! Puts the parts of a conversation together and starts its actor.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use deft_llm::TokenMeter;
@@ -101,6 +101,8 @@ impl Conversation {
             losses: 0,
             memory: parts.memory,
             outfit: mode.fitted(parts.outfit),
+            asked_secrets: HashMap::new(),
+            elsewhere: None,
             mode,
             hooks: parts.extensions.hooks.clone(),
             hooked: Hooked::default(),

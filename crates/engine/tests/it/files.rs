@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use deft_engine::{CommandError, Conversation, Outfit, Rewind};
+use deft_engine::{CommandError, Conversation, Outfit, Rewind, SecretSources};
 use deft_tools::{Effect, Overwrite, SecretSet};
 use deft_types::{EventBody, Secret, Status, text_of};
 
@@ -65,7 +65,10 @@ async fn commands_have_secrets_by_name_and_nobody_sees_them() {
     let desk = Desk::new(script).await;
     let secrets = BTreeMap::from([("TOKEN".to_owned(), Secret::new("t0p-secret".to_owned()))]);
     let outfit = Outfit {
-        secrets: SecretSet::new(secrets).unwrap(),
+        secrets: SecretSources {
+            values: SecretSet::new(secrets).unwrap(),
+            lookup: None,
+        },
         ..Outfit::default()
     };
     let conversation = opened(&desk, outfit).await;
