@@ -17,6 +17,7 @@ mod look_up;
 mod outcome;
 mod queue;
 mod refine;
+mod rerun;
 mod rewind;
 mod servers;
 mod skills;
@@ -206,6 +207,7 @@ impl Actor {
                 overwrite,
                 done,
             } => answer(done, self.rewind(to, what, overwrite).await),
+            Command::Rerun { done } => self.rerun(done).await,
             Command::Condense { done } => self.condense(done).await,
             Command::Navigate { to, done } => answer(done, self.navigate(to).await),
             Command::Queue { change, done } => answer(done, self.change_queue(*change).await),

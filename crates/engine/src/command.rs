@@ -14,6 +14,7 @@ use crate::aside::Snapshot;
 use crate::budget::Budget;
 use crate::conversation::Limits;
 use crate::queue::QueueChange;
+use crate::rerun::Rerun;
 use crate::rewind::Rewind;
 use crate::secret_lookup::SecretSources;
 use crate::state::State;
@@ -85,6 +86,8 @@ pub(crate) enum Command {
         overwrite: Overwrite,
         done: Done<Option<Restored>>,
     },
+    /// Do again in the workspace what was done in it.
+    Rerun { done: Done<Rerun> },
     /// Make room in what the model sees.
     Condense { done: Done<()> },
     /// Change what the user wants to say when the turn ends.

@@ -5,7 +5,8 @@ use std::io;
 
 use deft_executor::{Client, RequestError};
 use deft_skills::{
-    AGENT_FOLDERS, AgentDefinition, Files, PROJECT_FOLDERS, Roots, Skills, agent_file_names, without_doubles,
+    AGENT_FOLDERS, AgentDefinition, Files, PLUGIN_FOLDERS, PROJECT_FOLDERS, Roots, Skills, agent_file_names,
+    without_doubles,
 };
 use deft_store::{Store, StoreError};
 use deft_workspace::Workspace;
@@ -172,7 +173,7 @@ pub struct Gathered(BTreeMap<String, Option<String>>);
 impl Gathered {
     /// Has them sent.
     pub async fn of_workspace(client: &Client) -> Result<Self, RequestError> {
-        let folders = [PROJECT_FOLDERS, AGENT_FOLDERS, &[HOOKS_FILE]].concat();
+        let folders = [PROJECT_FOLDERS, AGENT_FOLDERS, PLUGIN_FOLDERS, &[HOOKS_FILE]].concat();
         let files = client.gather(&agent_file_names(), &folders, &ENDINGS).await?;
         Ok(Self(
             files.into_iter().map(|file| (file.path, file.text)).collect(),

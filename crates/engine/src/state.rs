@@ -127,6 +127,8 @@ pub(crate) mod key {
     pub(crate) const QUEUE: &str = "message_queue";
     /// What programs of the workspace asked the network for.
     pub(crate) const EGRESS: &str = "egress";
+    /// What was done in the workspace was done again.
+    pub(crate) const RERUN: &str = "rerun";
     /// Messages that came while the model wrote the reply that follows.
     pub(crate) const UNSEEN: &str = "unseen_message_ids";
 }
@@ -146,6 +148,7 @@ pub const OWN_KEYS: &[&str] = &[
     key::CHECKPOINT,
     key::SERVERS,
     key::EGRESS,
+    key::RERUN,
 ];
 
 impl State {

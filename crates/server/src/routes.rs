@@ -33,6 +33,7 @@ pub(crate) mod plan;
 pub(crate) mod profiles;
 pub(crate) mod project;
 pub(crate) mod queue;
+pub(crate) mod rerun;
 pub(crate) mod rewind;
 pub(crate) mod secrets;
 pub(crate) mod server;

@@ -108,7 +108,7 @@ impl Actor {
     }
 
     /// The executor, of a conversation that does nothing else.
-    async fn idle_executor(&mut self) -> Result<Client, CommandError> {
+    pub(super) async fn idle_executor(&mut self) -> Result<Client, CommandError> {
         if self.state.status == Status::Running || self.work.is_some() {
             return Err(CommandError::Running);
         }

@@ -94,6 +94,7 @@ impl Actor {
                 self.take_model_error(error).await
             }
             Outcome::Summarised { draft, reply, tally } => self.take_summary(draft, reply, &tally).await,
+            Outcome::Reran { rerun, done } => self.take_rerun(rerun, done).await,
             Outcome::LookedUp(found) => {
                 self.take_secrets(found).await;
                 Ok(())

@@ -155,6 +155,12 @@ impl Actor {
                 cancel.cancel();
                 let _ = tokio::time::timeout(STOP_GRACE, future).await; // nobody asks any more what they say
             }
+            Some(Work::Rerun { future, cancel }) => {
+                cancel.cancel();
+                if let Ok(Outcome::Reran { rerun, done }) = tokio::time::timeout(STOP_GRACE, future).await {
+                    self.take_rerun(rerun, done).await?;
+                }
+            }
             // The executor finishes a record without us.
             Some(Work::Record { .. } | Work::Review { .. } | Work::Reach { .. } | Work::LookUp { .. })
             | None => {}

@@ -15,12 +15,14 @@ use super::calls::Calls;
 use super::heard::Heard;
 use super::look_up::LookedUp;
 use super::tally::Tally;
+use crate::command::Done;
 use crate::condense;
 use crate::conversation::Outfit;
 use crate::critic::Criticism;
 use crate::hook_run;
 use crate::judge::Judge;
 use crate::live::{Broadcast, Live};
+use crate::rerun::Rerun;
 use crate::risk::Verdict;
 use crate::servers::Reached;
 use crate::state::OpenCall;
@@ -55,6 +57,11 @@ pub(crate) enum Work {
         future: BoxFuture<'static, Outcome>,
         cancel: CancellationToken,
     },
+    /// The same.
+    Rerun {
+        future: BoxFuture<'static, Outcome>,
+        cancel: CancellationToken,
+    },
     Review {
         future: BoxFuture<'static, Outcome>,
     },
@@ -77,6 +84,11 @@ pub(crate) enum Outcome {
         tally: Tally,
     },
     Connected(Result<(Client, Vec<McpServerStatus>), ConnectError>),
+    /// What was done in the workspace was done again, for whoever asked.
+    Reran {
+        rerun: Rerun,
+        done: Done<Rerun>,
+    },
     /// Secrets were asked for.
     LookedUp(Vec<LookedUp>),
     /// The MCP servers elsewhere were reached, or have failed.
@@ -140,6 +152,7 @@ impl Work {
             | Self::Record { future }
             | Self::Reach { future }
             | Self::LookUp { future }
+            | Self::Rerun { future, .. }
             | Self::Hooks { future, .. }
             | Self::Review { future } => Some(future.await),
             Self::Calls(calls) => calls.next().await,

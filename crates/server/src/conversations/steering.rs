@@ -1,7 +1,7 @@
 //! What clients can do with a conversation besides talking to it.
 
 use axum::http::StatusCode;
-use deft_engine::{AsideError, CommandError, Rewind};
+use deft_engine::{AsideError, CommandError, Rerun, Rewind};
 use deft_tools::{Overwrite, Restored};
 use deft_types::{ConfirmationPolicy, ConversationId, EventId, SecurityAnalyzer, Status};
 use serde_json::{Map, Value, json};
@@ -72,6 +72,12 @@ impl Conversations {
                 Ok(())
             }
         }
+    }
+
+    /// Does again in the workspace what was done in it.
+    pub(crate) async fn rerun(&self, resident: &Resident) -> Result<Rerun, Failure> {
+        let engine = self.engine(resident).await?;
+        self.checked(resident, engine.rerun().await)
     }
 
     /// Goes back to an event; what became of the files, if they had to be changed.

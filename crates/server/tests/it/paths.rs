@@ -121,6 +121,10 @@ const ONLY_OURS: &[(&str, &str)] = &[
     ("DELETE /api/conversations/{}/plan", "the same"),
     ("POST /api/conversations/{}/plan/approve", "the same"),
     (
+        "POST /api/conversations/{}/rerun",
+        "what was done in a workspace is done again",
+    ),
+    (
         "POST /api/conversations/{}/rewind",
         "conversation and files go back",
     ),
