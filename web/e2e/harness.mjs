@@ -114,7 +114,8 @@ export async function open(server, path = "/", size = { width: 1280, height: 800
     if (/content security policy/i.test(message.text())) faults.push(`policy: ${message.text()}`);
   });
   page.on("request", (request) => {
-    const { protocol, host } = new URL(request.url());
+    const { protocol, host, hostname } = new URL(request.url());
+    if (hostname.endsWith(".localhost")) return; // a preview, which is no page of ours
     if (protocol.startsWith("http") && host !== new URL(server.origin).host) faults.push(`asks ${request.url()}`);
   });
   await page.goto(`${server.origin}${path}#key=${server.key}`);

@@ -17,8 +17,8 @@ use crate::failure::Failure;
 use crate::routes::{
     agent_profiles, allow_rules, answers, app, bash, branches, budget, checkpoints, children, confirmation,
     connections, control, conversations, entries, events, extensions, files, forge, gateway, git, goal,
-    history, mcp, meta_profiles, metrics, model, models, plan, profiles, project, queue, rewind, secrets,
-    server, settings, shares, streams, tools, trajectory, trust, users, webhooks, workspace_files,
+    history, mcp, meta_profiles, metrics, model, models, plan, ports, profiles, project, queue, rewind,
+    secrets, server, settings, shares, streams, tools, trajectory, trust, users, webhooks, workspace_files,
     workspaces,
 };
 use crate::{security, site};
@@ -148,6 +148,7 @@ fn table() -> Vec<Route> {
         trajectory::table(),
         workspace_files::table(),
         entries::table(),
+        ports::table(),
         git::table(),
         forge::table(),
         bash::table(),

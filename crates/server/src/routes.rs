@@ -30,6 +30,7 @@ pub(crate) mod model;
 pub(crate) mod models;
 mod patch;
 pub(crate) mod plan;
+pub(crate) mod ports;
 pub(crate) mod profiles;
 pub(crate) mod project;
 pub(crate) mod queue;

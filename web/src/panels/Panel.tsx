@@ -10,6 +10,7 @@ const TerminalPanel = lazy(() => import("./TerminalPanel"));
 const TasksPanel = lazy(() => import("./TasksPanel"));
 const BrowserPanel = lazy(() => import("./BrowserPanel"));
 const ContextPanel = lazy(() => import("./ContextPanel"));
+const PreviewPanel = lazy(() => import("./PreviewPanel"));
 
 interface Props {
   id: string;
@@ -78,6 +79,8 @@ export default function Panel({ id, view, name, onSend }: Props) {
         return <BrowserPanel view={view} />;
       case "context":
         return <ContextPanel id={id} view={view} />;
+      case "preview":
+        return <PreviewPanel id={id} />;
     }
   }
 }

@@ -55,6 +55,11 @@ const ONLY_OURS: &[(&str, &str)] = &[
         "POST /api/conversations/{}/answers",
         "answers for single actions, and with other arguments",
     ),
+    ("GET /api/conversations/{}/ports", "what programs serve"),
+    (
+        "POST /api/conversations/{}/ports/{}",
+        "a browser's way to what programs serve",
+    ),
     ("GET /c/{}", "a page of our own app"),
     ("GET /s", "a page of our own app"),
     ("GET /api/conversations/{}/shares", "links to a conversation"),
