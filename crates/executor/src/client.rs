@@ -2,6 +2,7 @@
 
 mod files;
 mod git;
+mod live;
 mod ports;
 mod running_call;
 mod shell;
@@ -25,6 +26,7 @@ use crate::checkpoints::{CheckpointReply, CheckpointRequest};
 use crate::frame::{self, Hello, Outcome, PROTOCOL_VERSION, Reply, Request};
 use work::Asked;
 
+pub use live::Pictures;
 pub use ports::PortStream;
 pub use running_call::RunningCall;
 pub use shell::{CommandUpdate, Following};

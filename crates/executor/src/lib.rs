@@ -14,6 +14,7 @@ mod files;
 pub mod frame;
 mod git;
 mod journal;
+mod live;
 mod ports;
 pub mod relay;
 mod request_error;
@@ -23,8 +24,8 @@ mod work;
 
 pub use checkpoints::{CheckpointFailure, CheckpointReply, CheckpointRequest};
 pub use client::{
-    Client, ClientError, CommandUpdate, Download, Following, PortStream, RunningCall, StartedServers, Update,
-    Upload,
+    Client, ClientError, CommandUpdate, Download, Following, Pictures, PortStream, RunningCall,
+    StartedServers, Update, Upload,
 };
 pub use executor::Executor;
 pub use files::{Entry, EntryKind, EntryPage, FileRequest, GatheredFile, Page};

@@ -1,10 +1,10 @@
-//! What can be asked of a workspace beside tool calls: files, git, plain commands and ports. People and servers ask for
+//! What can be asked of a workspace beside tool calls: files, git, plain commands, ports and the browser's picture. People and servers ask for
 //! it, not agents, so it is answered once and forgotten when the connection ends; only commands live on.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use deft_tools::Secrets;
+use deft_tools::{LiveView, Secrets};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -14,6 +14,7 @@ use uuid::Uuid;
 use crate::files::{FileRequest, Files, Roots};
 use crate::frame::Reply;
 use crate::git::{Git, GitRequest};
+use crate::live;
 use crate::ports::{self, PortRequest};
 use crate::request_error::RequestError;
 use crate::shell::{ShellRequest, Shells};
@@ -31,6 +32,8 @@ pub enum Work {
     Shell(ShellRequest),
     /// About ports that are served.
     Port(PortRequest),
+    /// What the browser shows, until nobody wants to see it any more.
+    Live,
 }
 
 /// Does the work of one workspace.
@@ -38,16 +41,23 @@ pub(crate) struct Worker {
     files: Files,
     git: Git,
     pub(crate) shells: Shells,
+    live_view: LiveView,
 }
 
 impl Worker {
     /// For the workspace and further roots. `env` is the whole environment of programs that are started.
-    pub(crate) fn new(roots: Vec<PathBuf>, env: Vec<(String, String)>, secrets: Secrets) -> Self {
+    pub(crate) fn new(
+        roots: Vec<PathBuf>,
+        env: Vec<(String, String)>,
+        secrets: Secrets,
+        live_view: LiveView,
+    ) -> Self {
         let roots = Arc::new(Roots::new(roots));
         Self {
             files: Files::new(roots.clone()),
             git: Git::new(roots.clone(), &env),
             shells: Shells::new(roots, env, secrets),
+            live_view,
         }
     }
 
@@ -83,6 +93,7 @@ impl Worker {
             Work::Git(request) => self.git.perform(request).await,
             Work::Shell(request) => self.shells.perform(request, pipe).await,
             Work::Port(request) => ports::perform(request, pipe).await,
+            Work::Live => live::perform(&self.live_view, pipe).await,
         }
     }
 }

@@ -111,7 +111,9 @@ fn script(plugin: &Plugin) -> Result<String, DockerError> {
     lines.extend(plugin.check.clone());
     if let Some(service) = &plugin.serves {
         let (name, file) = (starter(plugin), at(&starter(plugin)));
-        lines.push(format!("mkdir -p {BIN} && cat {file} > {BIN}/{name} && chmod 755 {BIN}/{name}"));
+        lines.push(format!(
+            "mkdir -p {BIN} && cat {file} > {BIN}/{name} && chmod 755 {BIN}/{name}"
+        ));
         lines.push(format!("NAME={BIN}/{name} PORT={}\n{TRY_SERVICE}", service.port));
     }
     Ok(lines.join("\n"))

@@ -132,6 +132,7 @@ const ONLY_OURS: &[(&str, &str)] = &[
     ("GET /sockets/events/{}", "sockets are not listed"),
     ("GET /sockets/session/{}", "sockets are not listed"),
     ("GET /sockets/bash-events", "sockets are not listed"),
+    ("GET /sockets/browser/{}", "what the agent's browser shows"),
     ("GET /sockets/executor/{}", "our own, for another Deft"),
 ];
 

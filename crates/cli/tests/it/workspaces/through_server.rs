@@ -37,11 +37,20 @@ fn works_in(served: &Served, workspace: &Value, files: &Path, root: &str) -> Str
     id
 }
 
-/// Has a program serve there, this one, and looks at it as a browser does.
+/// A program that serves one page, with nothing but what Perl has by itself.
+const PROGRAM: &str = r#"socket(S, 2, 1, 0); bind(S, pack("Sna4x8", 2, $ARGV[0], "\x7f\0\0\1")) or die $!;
+listen(S, 9); while (accept(C, S)) { while (<C>) { last if /^\r?\n/ }
+print C "HTTP/1.0 200 OK\r\nContent-Length: 6\r\n\r\nserved"; close C }"#;
+
+/// Has a program serve there, and looks at it as a browser does.
 fn shows_what_is_served(served: &Served, id: &str) {
     let conversation = format!("/api/conversations/{id}");
-    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let command = format!("exec /proc/$PPID/exe serve --port {free} --data-dir \"$PWD/served\"");
+    let free = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
+    let command = format!("exec perl -e '{PROGRAM}' {free}");
     let body = json!({"command": command, "timeout": 120});
     let (status, started) = served.post(&format!("{conversation}/bash/start_bash_command"), KEY, &body);
     assert_eq!(status, 200, "{started}");
@@ -51,13 +60,15 @@ fn shows_what_is_served(served: &Served, id: &str) {
         if status == 200 {
             break opened["url"].as_str().unwrap().to_owned();
         }
-        let listed = served.send("GET", &format!("{conversation}/ports"), KEY, &json!({}));
-        assert!(begun.elapsed() < super::LIMIT, "{opened} {listed:?}");
+        let search = format!("{conversation}/bash/bash_events/search");
+        let said = || served.send("GET", &search, KEY, &json!({}));
+        assert!(begun.elapsed() < super::LIMIT, "{opened} {:?}", said());
         std::thread::sleep(Duration::from_millis(100));
     };
     let host = url.split('/').nth(2).unwrap();
     let ask = |path: &str, cookie: &str| {
-        let mut stream = TcpStream::connect(("127.0.0.1", host.rsplit(':').next().unwrap().parse().unwrap())).unwrap();
+        let mut stream =
+            TcpStream::connect(("127.0.0.1", host.rsplit(':').next().unwrap().parse().unwrap())).unwrap();
         write!(
             stream,
             "GET {path} HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\nConnection: close\r\n\r\n"
@@ -68,10 +79,16 @@ fn shows_what_is_served(served: &Served, id: &str) {
         answer
     };
     let entered = ask(url.split_once(host).unwrap().1, "");
-    let cookie = entered.split("deft_preview=").nth(1).unwrap().split(';').next().unwrap();
-    let shown = ask("/alive", &format!("deft_preview={cookie}"));
-    assert!(shown.ends_with("{\"status\":\"ok\"}"), "{shown}");
-    assert!(ask("/alive", "").starts_with("HTTP/1.1 401"));
+    let cookie = entered
+        .split("deft_preview=")
+        .nth(1)
+        .unwrap()
+        .split(';')
+        .next()
+        .unwrap();
+    let shown = ask("/", &format!("deft_preview={cookie}"));
+    assert!(shown.ends_with("\r\n\r\nserved"), "{shown}");
+    assert!(ask("/", "").starts_with("HTTP/1.1 401"));
 }
 
 pub(super) async fn a_conversation_of_the_server_works_in_a_container(engine: &Dockerd) {
