@@ -57,3 +57,33 @@ test("a served port is listed, shown in a frame that cannot get at the app, load
   assert.equal(await tab.evaluate(() => window.opener), null);
   await close();
 });
+
+test("the agent's browser is seen live, with no event for a picture", async () => {
+  const page = `<!doctype html><title>Shop</title><script>
+    let n = 0; setInterval(() => { document.documentElement.style.background = "rgb(0, 160, " + (n = (n + 50) % 256) + ")" }, 100)</script>`;
+  const serve = `cat > index.html <<'END'\n${page}\nEND\nnohup python3 -u -m http.server 8399 --bind 127.0.0.1 > log 2>&1 & for i in $(seq 100); do grep -q port log && break; sleep 0.1; done`;
+  const look = { tool_calls: [{ name: "browser_navigate", arguments: { url: "http://127.0.0.1:8399/" } }] };
+  const id = await server.begin([command("Serve.", serve), look, command("Wait.", "sleep 300")], {}, ["browser_tool_set"]);
+  const { page: app, close } = await open(server, `/c/${id}`);
+  const panelOf = await panel(app, "Browser");
+  await panelOf.getByText("Live", { exact: true }).waitFor();
+  const image = panelOf.getByRole("img", { name: "The page as the agent sees it" });
+  const first = await image.getAttribute("src");
+  assert.match(first, /^blob:/);
+  await app.waitForFunction((src) => document.querySelector(".screenshot img")?.src !== src, first);
+  // The page is green, in the picture too.
+  const green = await image.evaluate(async (element) => {
+    await element.decode().catch(() => {});
+    const canvas = document.createElement("canvas");
+    canvas.width = canvas.height = 1;
+    const drawing = canvas.getContext("2d");
+    drawing.drawImage(element, 0, 0, 1, 1);
+    return drawing.getImageData(0, 0, 1, 1).data[1];
+  });
+  assert.ok(green > 100, `${green}`);
+  const before = (await server.events(id)).length;
+  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  assert.equal((await server.events(id)).length, before);
+  await server.ask("POST", `/api/conversations/${id}/interrupt`);
+  await close();
+});

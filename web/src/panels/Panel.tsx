@@ -76,7 +76,7 @@ export default function Panel({ id, view, name, onSend }: Props) {
       case "tasks":
         return <TasksPanel id={id} tasks={view.tasks} />;
       case "browser":
-        return <BrowserPanel view={view} />;
+        return <BrowserPanel id={id} view={view} />;
       case "context":
         return <ContextPanel id={id} view={view} />;
       case "preview":
