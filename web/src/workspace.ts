@@ -54,6 +54,9 @@ export const workspace = {
       body: { overwrite },
     }),
 
+  /** What programs use; null where no workspace runs. */
+  resources: async (id: string) =>
+    (await ask("get", "/api/conversations/{conversation_id}/resources", on(id))).resources,
   /** The ports that programs serve. */
   ports: async (id: string) => (await ask("get", "/api/conversations/{conversation_id}/ports", on(id))).ports,
   /** An address that shows one, to the first browser that goes there within a minute. */

@@ -1,5 +1,6 @@
 //! The engine's end of a connection to an executor.
 
+mod figures;
 mod files;
 mod git;
 mod live;

@@ -10,6 +10,7 @@ mod checkpoints;
 mod client;
 pub mod daemon;
 mod executor;
+mod figures;
 mod files;
 pub mod frame;
 mod git;
@@ -28,6 +29,7 @@ pub use client::{
     StartedServers, Update, Upload,
 };
 pub use executor::Executor;
+pub use figures::Figures;
 pub use files::{Entry, EntryKind, EntryPage, FileRequest, GatheredFile, Page};
 pub use frame::{Hello, Outcome};
 pub use git::{Against, Change, ChangeStatus, Commit, CommitPage, FileDiff, GitRequest, RepositoryInfo};

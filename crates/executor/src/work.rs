@@ -1,4 +1,5 @@
-//! What can be asked of a workspace beside tool calls: files, git, plain commands, ports and the browser's picture. People and servers ask for
+//! What can be asked of a workspace beside tool calls: files, git, plain commands, ports, the browser's
+//! picture and how much is used. People and servers ask for
 //! it, not agents, so it is answered once and forgotten when the connection ends; only commands live on.
 
 use std::path::PathBuf;
@@ -11,6 +12,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use uuid::Uuid;
 
+use crate::figures::figures;
 use crate::files::{FileRequest, Files, Roots};
 use crate::frame::Reply;
 use crate::git::{Git, GitRequest};
@@ -34,6 +36,8 @@ pub enum Work {
     Port(PortRequest),
     /// What the browser shows, until nobody wants to see it any more.
     Live,
+    /// How much is used.
+    Figures,
 }
 
 /// Does the work of one workspace.
@@ -42,6 +46,7 @@ pub(crate) struct Worker {
     git: Git,
     pub(crate) shells: Shells,
     live_view: LiveView,
+    workspace: PathBuf,
 }
 
 impl Worker {
@@ -52,12 +57,14 @@ impl Worker {
         secrets: Secrets,
         live_view: LiveView,
     ) -> Self {
+        let workspace = roots.first().cloned().unwrap_or_default();
         let roots = Arc::new(Roots::new(roots));
         Self {
             files: Files::new(roots.clone()),
             git: Git::new(roots.clone(), &env),
             shells: Shells::new(roots, env, secrets),
             live_view,
+            workspace,
         }
     }
 
@@ -93,6 +100,10 @@ impl Worker {
             Work::Git(request) => self.git.perform(request).await,
             Work::Shell(request) => self.shells.perform(request, pipe).await,
             Work::Port(request) => ports::perform(request, pipe).await,
+            Work::Figures => {
+                let workspace = self.workspace.clone();
+                value(blocking(move || Ok(figures(&workspace))).await?)
+            }
             Work::Live => live::perform(&self.live_view, pipe).await,
         }
     }

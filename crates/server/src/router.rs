@@ -17,9 +17,9 @@ use crate::failure::Failure;
 use crate::routes::{
     agent_profiles, allow_rules, answers, app, bash, branches, budget, checkpoints, children, confirmation,
     connections, control, conversations, entries, events, extensions, files, forge, gateway, git, goal,
-    history, mcp, meta_profiles, metrics, model, models, plan, ports, profiles, project, queue, rewind,
-    secrets, server, settings, shares, streams, tools, trajectory, trust, users, webhooks, workspace_files,
-    workspaces,
+    history, mcp, meta_profiles, metrics, model, models, plan, ports, profiles, project, queue, resources,
+    rewind, secrets, server, settings, shares, streams, tools, trajectory, trust, users, webhooks,
+    workspace_files, workspaces,
 };
 use crate::{security, site};
 
@@ -149,6 +149,7 @@ fn table() -> Vec<Route> {
         workspace_files::table(),
         entries::table(),
         ports::table(),
+        resources::table(),
         git::table(),
         forge::table(),
         bash::table(),

@@ -34,6 +34,7 @@ pub(crate) mod ports;
 pub(crate) mod profiles;
 pub(crate) mod project;
 pub(crate) mod queue;
+pub(crate) mod resources;
 pub(crate) mod rewind;
 pub(crate) mod secrets;
 pub(crate) mod server;

@@ -60,6 +60,7 @@ const ONLY_OURS: &[(&str, &str)] = &[
         "POST /api/conversations/{}/ports/{}",
         "a browser's way to what programs serve",
     ),
+    ("GET /api/conversations/{}/resources", "what a workspace uses"),
     ("GET /c/{}", "a page of our own app"),
     ("GET /s", "a page of our own app"),
     ("GET /api/conversations/{}/shares", "links to a conversation"),

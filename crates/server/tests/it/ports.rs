@@ -162,6 +162,9 @@ async fn a_served_port_is_listed_and_seen_under_its_own_origin_and_the_program_s
     let talk = desk.begin(FINISH).await;
     assert_eq!(desk.get(&talk.path("/ports")).await, json!({"ports": []}));
     let port = serve(&desk, &talk).await;
+    let used = &desk.get(&talk.path("/resources")).await["resources"];
+    assert!(used["processes"].as_u64().unwrap() > 0, "{used}");
+    assert!(used["memory_bytes"].as_u64().unwrap() > 1_000_000, "{used}");
     let listed = desk.get(&talk.path("/ports")).await;
     assert_eq!(listed["ports"][0]["port"], json!(port), "{listed}");
     let browser = Browser::open(&opened(&desk, &talk, port).await).await;
