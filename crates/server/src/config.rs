@@ -7,6 +7,7 @@ use std::time::Duration;
 use deft_types::Secret;
 use serde_json::{Map, Value};
 
+use crate::previews::PreviewNames;
 use crate::webhooks::Webhook;
 
 /// Conversations that may run at once, where nobody says otherwise.
@@ -39,6 +40,10 @@ pub struct Config {
     pub origins: Vec<String>,
     /// Hosts whose pages may use it under any scheme and port.
     pub origin_hosts: Vec<String>,
+    /// The port that shows what programs of workspaces serve. None: the next free one.
+    pub preview_port: Option<u16>,
+    /// Under which names browsers find that port. None: as `*.localhost`.
+    pub preview_names: Option<PreviewNames>,
     /// Conversations that may run at once.
     pub max_runs: usize,
     /// How long a conversation stays in memory that nobody has to do with.
@@ -80,6 +85,14 @@ pub enum ConfigError {
     /// Anybody could say how to serve.
     #[error("OH_DEFERRED_INIT needs a key that only you know, for X-Init-API-Key: set OH_SECRET_KEY")]
     InitKey,
+    /// A setting of previews that cannot be understood.
+    #[error("{variable} cannot be used: {reason}")]
+    Preview {
+        /// The variable.
+        variable: &'static str,
+        /// Why.
+        reason: String,
+    },
     /// A webhook that cannot be understood.
     #[error(
         "webhook {number} cannot be used: {reason}; mend it in OH_WEBHOOKS_{number}_… or in the JSON file"
@@ -114,6 +127,14 @@ impl Config {
             Some(roots) => std::env::split_paths(&roots).collect(),
             None => home.iter().cloned().chain([std::env::temp_dir()]).collect(),
         };
+        let preview = |variable: &'static str| move |reason| ConfigError::Preview { variable, reason };
+        let preview_port = match variable("DEFT_PREVIEW_PORT") {
+            None => None,
+            Some(port) => Some(port.parse().map_err(|_| {
+                preview("DEFT_PREVIEW_PORT")(format!("'{port}' is no port between 0 and 65535"))
+            })?),
+        };
+        let preview_names = variable("DEFT_PREVIEW_URL").map(|url| PreviewNames::parse(&url));
         let number = |name| layers.text(name)?.parse().ok();
         Ok(Self {
             address: std::net::Ipv4Addr::LOCALHOST.into(),
@@ -126,6 +147,8 @@ impl Config {
             hosts: hosts.chain(own_hosts).filter(|host| !host.is_empty()).collect(),
             origins: layers.list("allow_cors_origins"),
             origin_hosts: variable("DOCKER_HOST_ADDR").into_iter().collect(),
+            preview_port,
+            preview_names: preview_names.transpose().map_err(preview("DEFT_PREVIEW_URL"))?,
             max_runs: number("max_concurrent_runs")
                 .and_then(|runs: u64| usize::try_from(runs).ok())
                 .unwrap_or(MAX_RUNS)

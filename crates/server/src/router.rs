@@ -17,9 +17,9 @@ use crate::failure::Failure;
 use crate::routes::{
     agent_profiles, allow_rules, answers, app, bash, branches, budget, checkpoints, children, confirmation,
     connections, control, conversations, entries, events, extensions, files, forge, gateway, git, goal,
-    history, mcp, meta_profiles, metrics, model, models, plan, profiles, project, queue, rerun, rewind,
-    secrets, server, settings, shares, streams, tools, trajectory, trust, users, webhooks, workspace_files,
-    workspaces,
+    history, mcp, meta_profiles, metrics, model, models, plan, ports, profiles, project, queue, rerun, resources,
+    rewind, secrets, server, settings, shares, streams, tools, trajectory, trust, users, webhooks,
+    workspace_files, workspaces,
 };
 use crate::{security, site};
 
@@ -149,6 +149,8 @@ fn table() -> Vec<Route> {
         trajectory::table(),
         workspace_files::table(),
         entries::table(),
+        ports::table(),
+        resources::table(),
         git::table(),
         forge::table(),
         bash::table(),

@@ -170,11 +170,12 @@ async fn admit(app: &App, given: Option<String>, request: Request, next: Next) -
 }
 
 /// Lets somebody do what their key is good for, and keeps in mind what they changed where there are several.
-async fn permit(app: &App, caller: Caller, from: IpAddr, request: Request, next: Next) -> Response {
+async fn permit(app: &App, caller: Caller, from: IpAddr, mut request: Request, next: Next) -> Response {
     let scope = needs(&request);
     let changes = scope != KeyScope::Read && app.users.directory.has_users();
     let entry = changes.then(|| AuditEntry::asked(Some(&caller), from, &request));
     let response = if caller.scopes.contains(&scope) {
+        request.extensions_mut().insert(caller.clone());
         next.run(request).await
     } else {
         let sentence = format!("This key is not good for this: it would need the scope '{scope}'");

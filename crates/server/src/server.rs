@@ -26,6 +26,7 @@ use crate::composition::Composition;
 use crate::config::Config;
 use crate::extract::Peer;
 use crate::metrics::Metrics;
+use crate::previews::{self, PreviewNames, Previews};
 use crate::router::router;
 use crate::security::{Directory, Gate, Hosts, Origins, REFRESH};
 use crate::users::Users;
@@ -45,6 +46,8 @@ const STOP_LIMIT: Duration = Duration::from_secs(5);
 const SHORTEST_SWEEP: Duration = Duration::from_millis(100);
 /// How often old entries of the audit log are taken away.
 const TIDY_EVERY: Duration = Duration::from_hours(24);
+/// Ports beside the server's own that are tried for previews.
+const MAX_TRIED_PORTS: u16 = 20;
 /// How long to wait when the system has no more sockets to give.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
@@ -54,6 +57,16 @@ pub enum ServeError {
     /// The port is taken, or not ours to use.
     #[error("cannot listen at {address}: {reason}; choose another port with --port")]
     Listen {
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        reason: io::Error,
+    },
+    /// The same for the port of previews.
+    #[error(
+        "cannot listen at {address} for previews of ports: {reason}; choose another port with DEFT_PREVIEW_PORT"
+    )]
+    Previews {
         /// The address.
         address: SocketAddr,
         /// Why.
@@ -87,10 +100,42 @@ pub async fn listen(address: IpAddr, port: u16) -> Result<Arc<TcpListener>, Serv
     ))
 }
 
+/// Listens for browsers that look at previews: at the port that was chosen, or else at the next free one.
+async fn listen_for_previews(
+    server: SocketAddr,
+    server_port: u16,
+    chosen: Option<u16>,
+) -> Result<(TcpListener, u16), ServeError> {
+    let neighbours = server.port().saturating_add(1)..=server.port().saturating_add(MAX_TRIED_PORTS);
+    let tried: Vec<u16> = match (chosen, server_port) {
+        (Some(port), _) => vec![port],
+        (None, 0) => vec![0], // whoever takes any port for the server has no use for its neighbour
+        (None, _) => neighbours.chain([0]).collect(),
+    };
+    let mut failure = ServeError::Previews {
+        address: server,
+        reason: io::ErrorKind::AddrInUse.into(),
+    };
+    for port in tried {
+        let address = SocketAddr::new(server.ip(), port);
+        let bound = async {
+            let listener = TcpListener::bind(address).await?;
+            let port = listener.local_addr()?.port();
+            io::Result::Ok((listener, port))
+        };
+        match bound.await {
+            Ok(bound) => return Ok(bound),
+            Err(reason) => failure = ServeError::Previews { address, reason },
+        }
+    }
+    Err(failure)
+}
+
 /// A server that listens, and does not answer yet.
 pub struct Server {
     app: Arc<App>,
     listener: Arc<TcpListener>,
+    previews: TcpListener,
     address: SocketAddr,
     key: KeyOrigin,
 }
@@ -130,6 +175,8 @@ impl Server {
         let address = listener
             .local_addr()
             .map_err(|reason| ServeError::Listen { address, reason })?;
+        let (previews, preview_port) = listen_for_previews(address, config.port, config.preview_port).await?;
+        let names = config.preview_names.unwrap_or(PreviewNames::local(preview_port));
         let vault = Arc::new(vault);
         let everything = Catalog::new(Arc::clone(&store), Arc::clone(&vault), config.data_dir.clone());
         let webhooks = Webhooks::new(
@@ -158,6 +205,7 @@ impl Server {
             file_roots: config.file_roots,
             hosts: Arc::new(Hosts::new(config.address, config.hosts)),
             origins: Arc::new(Origins::new(config.origins, config.origin_hosts)),
+            previews: Arc::new(Previews::new(names)?),
             build: config.build,
             init_key: config.init_key,
             metrics: Arc::new(Metrics::default()),
@@ -170,6 +218,7 @@ impl Server {
         Ok(Self {
             app: users.owners(),
             listener,
+            previews,
             address,
             key,
         })
@@ -191,13 +240,19 @@ impl Server {
         let stopping = CancellationToken::new();
         let upkeep = tokio::spawn(upkeep(Arc::clone(&self.app), stopping.clone()));
         let connections = Connections::new(router(Arc::clone(&self.app)));
+        let viewers = Connections::new(previews::router(Arc::clone(&self.app)));
         tokio::select! {
             () = connections.accept(&self.listener) => {}
+            () = viewers.accept(&self.previews) => {}
             () = stop => {}
         }
-        drop(self.listener);
+        drop((self.listener, self.previews));
         stopping.cancel();
         connections.stopping.cancel();
+        viewers.stopping.cancel();
+        let previews = &self.app.users.previews;
+        previews.stopping.cancel();
+        previews.tasks.close();
         let _ = upkeep.await; // it ends by itself
         let users = self.app.users.apps();
         let stop = users.iter().chain([&self.app]).map(|app| {
@@ -212,6 +267,8 @@ impl Server {
             self.app.sockets.wait().await;
             self.app.tasks.wait().await;
             connections.wait().await;
+            viewers.wait().await;
+            previews.tasks.wait().await;
         };
         let _ = tokio::time::timeout(STOP_LIMIT, ended).await;
         self.app.users.forget();

@@ -25,6 +25,7 @@ use crate::conversations::Conversations;
 use crate::documents::Documents;
 use crate::metrics::Metrics;
 use crate::places::Places;
+use crate::previews::Previews;
 use crate::router::router;
 use crate::scoped_store::ScopedStore;
 use crate::security::{Directory, Gate, Hosts, Origins};
@@ -54,6 +55,7 @@ pub(crate) struct Users {
     pub(crate) gate: Arc<Gate>,
     pub(crate) hosts: Arc<Hosts>,
     pub(crate) origins: Arc<Origins>,
+    pub(crate) previews: Arc<Previews>,
     pub(crate) build: Build,
     pub(crate) init_key: Option<Secret<String>>,
     pub(crate) sockets: TaskTracker,

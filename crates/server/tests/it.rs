@@ -31,6 +31,8 @@ mod openapi;
 mod paths;
 #[path = "it/plan.rs"]
 mod plan;
+#[path = "it/ports.rs"]
+mod ports;
 #[path = "it/queue.rs"]
 mod queue;
 #[path = "it/review.rs"]

@@ -10,6 +10,7 @@ const TerminalPanel = lazy(() => import("./TerminalPanel"));
 const TasksPanel = lazy(() => import("./TasksPanel"));
 const BrowserPanel = lazy(() => import("./BrowserPanel"));
 const ContextPanel = lazy(() => import("./ContextPanel"));
+const PreviewPanel = lazy(() => import("./PreviewPanel"));
 
 interface Props {
   id: string;
@@ -75,9 +76,11 @@ export default function Panel({ id, view, name, onSend }: Props) {
       case "tasks":
         return <TasksPanel id={id} tasks={view.tasks} />;
       case "browser":
-        return <BrowserPanel view={view} />;
+        return <BrowserPanel id={id} view={view} />;
       case "context":
         return <ContextPanel id={id} view={view} />;
+      case "preview":
+        return <PreviewPanel id={id} />;
     }
   }
 }

@@ -57,7 +57,7 @@ export default function Conversation({ id }: { id: string }) {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if ((event.metaKey || event.ctrlKey) && event.key === "." && isBusy) order.mutate("stop");
-      const chosen = event.altKey && /^Digit[1-6]$/.test(event.code) ? PANELS[Number(event.code.slice(5)) - 1] : null;
+      const chosen = event.altKey && /^Digit[1-7]$/.test(event.code) ? PANELS[Number(event.code.slice(5)) - 1] : null;
       if (chosen) {
         event.preventDefault();
         useScreen.setState(({ panel }) => ({ panel: panel === chosen ? null : chosen }));
@@ -144,7 +144,7 @@ export default function Conversation({ id }: { id: string }) {
             )}
             <button
               aria-pressed={panel !== null}
-              title={t("Alt+1 to Alt+6")}
+              title={t("Alt+1 to Alt+7")}
               onClick={() => (panel ? useScreen.setState({ panel: null }) : showPanel("changes"))}
             >
               {t("Panels")}

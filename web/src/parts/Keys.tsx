@@ -11,7 +11,7 @@ const keys = (): [string, string][] => [
   ["Ctrl+., ⌘.", t("Stop now")],
   ["Ctrl+Enter, ⌘↩", t("Allow what waits")],
   ["Ctrl+Shift+Backspace, ⇧⌘⌫", t("Reject what waits")],
-  ["Alt+1 … Alt+6", t("Show or hide a panel")],
+  ["Alt+1 … Alt+7", t("Show or hide a panel")],
   ["?", t("This map")],
   ["Esc", t("Close what is open")],
 ];

@@ -55,6 +55,12 @@ const ONLY_OURS: &[(&str, &str)] = &[
         "POST /api/conversations/{}/answers",
         "answers for single actions, and with other arguments",
     ),
+    ("GET /api/conversations/{}/ports", "what programs serve"),
+    (
+        "POST /api/conversations/{}/ports/{}",
+        "a browser's way to what programs serve",
+    ),
+    ("GET /api/conversations/{}/resources", "what a workspace uses"),
     ("GET /c/{}", "a page of our own app"),
     ("GET /s", "a page of our own app"),
     ("GET /api/conversations/{}/shares", "links to a conversation"),
@@ -131,6 +137,7 @@ const ONLY_OURS: &[(&str, &str)] = &[
     ("GET /sockets/events/{}", "sockets are not listed"),
     ("GET /sockets/session/{}", "sockets are not listed"),
     ("GET /sockets/bash-events", "sockets are not listed"),
+    ("GET /sockets/browser/{}", "what the agent's browser shows"),
     ("GET /sockets/executor/{}", "our own, for another Deft"),
 ];
 
