@@ -151,6 +151,9 @@ impl Start {
             ..Config::from_variables(variable, data_dir, surroundings.current_dir.clone())?
         };
         config.webhooks.extend(settings.webhooks.iter().cloned());
+        if let Some(sign_in) = settings.sign_in.clone() {
+            config.sign_in = Some(sign_in.with_secret(variable)?);
+        }
         Ok((settings, config))
     }
 

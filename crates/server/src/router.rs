@@ -18,7 +18,7 @@ use crate::routes::{
     agent_profiles, allow_rules, answers, app, bash, branches, budget, checkpoints, children, confirmation,
     connections, control, conversations, entries, events, extensions, files, forge, gateway, git, goal,
     history, mcp, meta_profiles, metrics, model, models, plan, profiles, project, queue, rewind, secrets,
-    server, settings, shares, streams, tools, trajectory, trust, users, webhooks, workspace_files,
+    server, settings, shares, sign_in, streams, tools, trajectory, trust, users, webhooks, workspace_files,
     workspaces,
 };
 use crate::{security, site};
@@ -33,6 +33,8 @@ const LONG_LIMIT: Duration = Duration::from_mins(30);
 pub enum Access {
     /// Everybody: it says nothing of anybody.
     Open,
+    /// Everybody who wants to sign in; where nobody can, it does not exist.
+    SignIn,
     /// Who has a key.
     Key,
     /// Who has a key, which may come as a bearer token.
@@ -159,6 +161,7 @@ fn table() -> Vec<Route> {
         history::table(),
         streams::table(),
         shares::table(),
+        sign_in::table(),
         app::table(),
         webhooks::table(),
         users::table(),
@@ -185,7 +188,8 @@ pub(crate) fn router(app: Arc<App>) -> Router {
             continue;
         }
         let handler = match route.access {
-            Access::Open | Access::Guest | Access::Socket => route.handler, // the last two see for themselves
+            Access::Open | Access::SignIn => route.handler,
+            Access::Guest | Access::Socket => route.handler, // they see for themselves
             Access::Key => route.handler.route_layer(middleware::from_fn_with_state(
                 Arc::clone(&app),
                 security::require_key,

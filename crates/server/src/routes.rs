@@ -38,6 +38,7 @@ pub(crate) mod secrets;
 pub(crate) mod server;
 pub(crate) mod settings;
 pub(crate) mod shares;
+pub(crate) mod sign_in;
 pub(crate) mod streams;
 pub(crate) mod tools;
 pub(crate) mod trajectory;

@@ -28,6 +28,7 @@ use crate::places::Places;
 use crate::router::router;
 use crate::scoped_store::ScopedStore;
 use crate::security::{Directory, Gate, Hosts, Origins};
+use crate::sign_in::SignIn;
 use crate::vault::Vault;
 use crate::webhooks::Webhooks;
 
@@ -49,6 +50,8 @@ pub(crate) struct Users {
     pub(crate) data_dir: PathBuf,
     /// Certificates to trust beside the built-in ones.
     pub(crate) ca_file: Option<PathBuf>,
+    /// How people sign in with accounts of another server.
+    pub(crate) sign_in: Option<SignIn>,
     pub(crate) home: PathBuf,
     pub(crate) file_roots: Vec<PathBuf>,
     pub(crate) gate: Arc<Gate>,
