@@ -35,6 +35,7 @@ mod trust;
 mod users;
 mod watch;
 mod workspace;
+mod worktree;
 
 use std::future::Future;
 use std::io;

@@ -44,3 +44,5 @@ mod users;
 mod workspace_names;
 #[path = "it/workspaces.rs"]
 mod workspaces;
+#[path = "it/worktree.rs"]
+mod worktree;

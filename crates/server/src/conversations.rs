@@ -98,7 +98,10 @@ impl Conversations {
     }
 
     /// Begins a conversation. The same id again changes nothing.
-    pub(crate) async fn create(&self, request: StartRequest) -> Result<(ConversationId, Creation), Failure> {
+    pub(crate) async fn create(
+        &self,
+        mut request: StartRequest,
+    ) -> Result<(ConversationId, Creation), Failure> {
         let id = request.id.unwrap_or_else(|| ConversationId(Uuid::new_v4()));
         let store = &self.catalog.store;
         if store.conversation(id).await?.is_some() {
@@ -129,18 +132,30 @@ impl Conversations {
         let workspace = match request.place {
             Wanted::Directory(_) => {
                 make_directory(&root).await?;
+                let root = self.own_copy(id, root, &mut request).await?;
                 root.display().to_string()
+            }
+            Wanted::Named(_) if request.worktree.is_some() => {
+                return Err(Failure::refused(
+                    "Only a directory of this machine can have a worktree",
+                ));
             }
             Wanted::Named(name) => self.composition.resolve(name).map_err(Failure::refused)?,
         };
         let ready = || self.composition.ready(&workspace).unwrap_or(id);
-        let id = request.id.unwrap_or_else(ready);
+        let id = match &request.worktree {
+            Some(_) => id, // the copy was made for it
+            None => request.id.unwrap_or_else(ready),
+        };
         let created = self
             .catalog
             .create(id, workspace, &request.kept, &request.tags)
             .await;
         if created.is_err() && store.conversation(id).await?.is_some() {
             return Ok((id, Creation::Existing)); // another request was faster
+        }
+        if created.is_err() && request.worktree.is_some() {
+            let _ = self.composition.remove(id, Path::new("/")).await; // nobody will use the copy
         }
         created?;
         if let (Some(message), Some(place)) = (request.initial_message, place) {

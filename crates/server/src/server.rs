@@ -25,6 +25,7 @@ use crate::catalog::Catalog;
 use crate::composition::Composition;
 use crate::config::Config;
 use crate::extract::Peer;
+use crate::mcp_logins::McpLogins;
 use crate::metrics::Metrics;
 use crate::router::router;
 use crate::security::{Directory, Gate, Hosts, Origins, REFRESH};
@@ -147,6 +148,7 @@ impl Server {
             .map(|settings| SignIn::new(settings, config.ca_file.clone(), Arc::clone(&store)));
         let users = Arc::new(Users {
             sign_in,
+            mcp_logins: McpLogins::default(),
             gate: Arc::new(Gate::new(&keys, Arc::clone(&directory), config.max_wrong_keys)?),
             audit: Audit::new(Arc::clone(&store)),
             directory,

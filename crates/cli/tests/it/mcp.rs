@@ -235,6 +235,66 @@ fn a_login_by_the_browser_lets_us_in_and_is_kept_for_the_owner_alone() {
     );
 }
 
+#[test]
+fn a_client_of_the_server_logs_in_and_the_tokens_are_sealed() {
+    let Some(script) = npm::script(npm::WITH_LOGIN) else {
+        return;
+    };
+    let (port, login_port) = (npm::free_port(), npm::free_port());
+    let ports = [
+        ("MCP_PORT", port.to_string()),
+        ("MCP_AUTH_PORT", login_port.to_string()),
+    ];
+    let _server = npm::Listening::start(&script, &["--oauth"], port, &ports);
+    let home = Home::new();
+    let served = Served::start(&home, &[("SESSION_API_KEY", "k-one")]);
+    let url = format!("http://localhost:{port}/mcp");
+    let server = json!({"type": "http", "url": url, "auth": {"strategy": "oauth2"}});
+    let body = json!({"name": "far", "server": server, "timeout": 60});
+    let (_, outside) = served.post("/api/mcp/test", "k-one", &body);
+    assert_eq!(outside["ok"], false, "{outside}");
+
+    // Once the browser comes back by itself, once the client brings what it was sent back with.
+    for by_client in [false, true] {
+        let (status, begun) = served.post("/api/mcp/oauth/start", "k-one", &body);
+        assert_eq!((status, &begun["ok"]), (200, &json!(true)), "{begun}");
+        let job = begun["job_id"].as_str().unwrap();
+        let path = format!("/api/mcp/oauth/status/{job}");
+        let (_, waiting) = served.send("GET", &path, "k-one", &Value::Null);
+        assert_eq!(
+            (&waiting["status"], &waiting["callback_ready"]),
+            (&json!("authorizing"), &json!(true))
+        );
+        // This server agrees without asking anybody.
+        let answer = get(begun["authorization_url"].as_str().unwrap());
+        let back = answer
+            .lines()
+            .find_map(|line| line.strip_prefix("Location: "))
+            .unwrap();
+        assert!(back.starts_with(&served.address()), "{back}");
+        if by_client {
+            let callback = format!("/api/mcp/oauth/callback/{job}");
+            let (status, done) = served.post(&callback, "k-one", &json!({"callback_url": back}));
+            assert_eq!((status, &done["status"]), (200, &json!("succeeded")), "{done}");
+        } else {
+            assert!(get(back).contains("You are logged in"));
+        }
+        let (_, done) = served.send("GET", &path, "k-one", &Value::Null);
+        assert_eq!(done["status"], "succeeded", "{done}");
+        assert!(!done["tools"].as_array().unwrap().is_empty(), "{done}");
+    }
+    let (_, inside) = served.post("/api/mcp/test", "k-one", &body);
+    assert_eq!(inside["ok"], true, "{inside}");
+    let (status, _) = served.send("GET", "/api/mcp/oauth/status/none", "k-one", &Value::Null);
+    assert_eq!(status, 404);
+    assert_eq!(served.terminate(), Some(0));
+    let store = fs::read(home.root.path().join(".deft/deft.db")).unwrap();
+    let holds = |word: &[u8]| store.windows(word.len()).any(|part| part == word);
+    assert!(holds(b"mcp-tokens/"), "they are kept");
+    assert!(!holds(b"access_token"), "and cannot be read");
+    assert!(!home.root.path().join(".deft/mcp-tokens.json").exists());
+}
+
 /// What a server answers to a simple request.
 fn get(url: &str) -> String {
     let rest = url.strip_prefix("http://").unwrap();

@@ -98,6 +98,10 @@ const ONLY_OURS: &[(&str, &str)] = &[
     ("GET /openapi.json", "the document does not list itself"),
     ("GET /api/webhooks", "what became of webhooks"),
     ("POST /api/webhooks/{}/redeliver", "what became of webhooks"),
+    (
+        "GET /api/mcp/oauth/return/{}",
+        "where a browser comes back to from a login to an MCP server",
+    ),
     ("GET /api/auth/methods", "signing in with another account"),
     ("GET /api/auth/login", "signing in with another account"),
     ("GET /api/auth/callback", "signing in with another account"),
