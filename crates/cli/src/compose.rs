@@ -12,6 +12,8 @@ use deft_engine::{
     Conversation, Extensions, Limits, Mode, OfProject, Outfit, Parts, Purse, RealWorld, Safety, SkillSources,
     Supervision, World,
 };
+use deft_mcp::TokenStore;
+use deft_server::McpOffer;
 use deft_skills::{AgentDefinition, Permission};
 use deft_store::{ConversationRecord, Durability, NewConversation, Options, Owner, SqliteStore, Store};
 use deft_tools::{Preset, SecretSet, TerminalOptions, ToolContext, Toolbox};
@@ -20,6 +22,7 @@ use deft_types::{
 };
 use deft_workspace::sandbox::Gap;
 use deft_workspace::{Workspace, WorkspaceName};
+use serde_json::Value;
 use uuid::Uuid;
 
 pub(crate) use self::model::{Opened, model_for, named_models, open_model, reached, reached_by_client};
@@ -278,6 +281,18 @@ pub(crate) fn place_in(
     let place = workspace::open_in(mode, &root.display().to_string(), settings, id)?;
     let tools = toolbox(&context(&place), TerminalOptions::default(), Reachable::default())?.specs();
     Ok((place.workspace, tools))
+}
+
+/// What the MCP servers offer that a client of the server gives to its agent.
+pub(crate) async fn servers_of_client(
+    settings: &Settings,
+    (id, root): (ConversationId, &Path),
+    config: &Value,
+    tokens: Arc<dyn TokenStore>,
+    taken: Vec<String>,
+) -> anyhow::Result<McpOffer> {
+    let place = workspace::open(&root.display().to_string(), settings, id)?;
+    mcp::offer::of_client(settings, &context(&place), config, tokens, taken).await
 }
 
 /// What tools need to know to describe themselves.

@@ -10,7 +10,9 @@ use anyhow::Context;
 use deft_engine::{Mode, Models, SubAgents};
 use deft_llm::{Finding, Found, LOCAL_PATIENCE, Model, discover, usual_places};
 use deft_mcp::{Login, TokenStore};
-use deft_server::{Composition, Config, Demo, Dormant, Init, KeyOrigin, Offer, Place, Server, Worktree};
+use deft_server::{
+    Composition, Config, Demo, Dormant, Init, KeyOrigin, McpOffer, Offer, Place, Server, Worktree,
+};
 use deft_skills::Skill;
 use deft_store::{ConversationRecord, Store};
 use deft_types::{ConversationId, McpServerStatus, ToolSpec};
@@ -377,6 +379,22 @@ impl Composition for Parts {
         async move {
             let begun = mcp::trial::login(&self.settings(), servers, redirect, tokens).await;
             begun.map_err(|error| crate::output::one_sentence(&error))
+        }
+        .boxed()
+    }
+
+    fn mcp<'a>(
+        &'a self,
+        id: ConversationId,
+        root: &'a Path,
+        config: &'a Value,
+        tokens: Arc<dyn TokenStore>,
+        taken: Vec<String>,
+    ) -> BoxFuture<'a, Result<McpOffer, String>> {
+        async move {
+            let settings = self.settings();
+            let offered = compose::servers_of_client(&settings, (id, root), config, tokens, taken).await;
+            offered.map_err(|error| crate::output::one_sentence(&error))
         }
         .boxed()
     }

@@ -6,7 +6,8 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
+use deft_engine::Ran;
 use deft_executor::Client;
 use deft_server::{Worktree, WorktreeBase};
 use deft_types::ConversationId;
@@ -22,24 +23,30 @@ use crate::workspace;
 const COPIES: &str = "worktrees";
 /// The directory of the user that has it. Not ours, which no sandbox shows.
 const CACHE: &str = ".cache/deft";
-/// What the script ends with where there is no repository, and where there is no such commit.
+/// What a script ends with where there is no repository, no such commit, and no way to see the repository.
 const NO_REPOSITORY: i32 = 3;
 const NO_COMMIT: i32 = 4;
+const NOT_SEEN: i32 = 5;
 
-/// Finds the commit to begin with, clones, and lets `origin` be what it is for the repository. Objects are borrowed; but
-/// a copy of a copy has its own, since the other may be deleted.
-const CLONE: &str = r#"
-top=$(git -C "$ROOT" rev-parse --show-toplevel 2>/dev/null) || exit 3
+/// Finds the repository and the commit to begin with.
+const FIND: &str = r#"
+top=$(git rev-parse --show-toplevel 2>/dev/null) || exit 3
 case "$BASE" in
 head) start=HEAD ;;
 ref) start=$REF ;;
-*) start=$(git -C "$top" symbolic-ref -q refs/remotes/origin/HEAD) || start=HEAD ;;
+*) start=$(git symbolic-ref -q refs/remotes/origin/HEAD) || start=HEAD ;;
 esac
-commit=$(git -C "$top" rev-parse -q --verify "$start^{commit}") || exit 4
+commit=$(git rev-parse -q --verify "$start^{commit}") || exit 4
+printf '%s\n%s\n' "$commit" "$top"
+"#;
+/// Clones, and lets `origin` be what it is for the repository. Objects are borrowed, unless where they are may not be
+/// seen later; and a copy of a copy has its own, since the other may be deleted.
+const CLONE: &str = r#"
+[ -d "$SOURCE/.git" ] && cd "$PLACE" || exit 5
 how=--shared
-[ ! -e "$top/.git/objects/info/alternates" ] || how=--no-hardlinks
-git clone -q "$how" --no-checkout "$top" . && git checkout -q -b "$BRANCH" "$commit" || exit 1
-if url=$(git -C "$top" remote get-url origin 2>/dev/null); then git remote set-url origin "$url"; else git remote remove origin; fi
+[ -z "$APART" ] && [ ! -e "$SOURCE/.git/objects/info/alternates" ] || how=--no-hardlinks
+git clone -q "$how" --no-checkout "$SOURCE" . && git checkout -q -b "$BRANCH" "$COMMIT" || exit 1
+if url=$(git -C "$SOURCE" remote get-url origin 2>/dev/null); then git remote set-url origin "$url"; else git remote remove origin; fi
 "#;
 /// Commits what is left.
 const COMMIT: &str = r#"
@@ -48,6 +55,7 @@ git add -A && { git diff --cached --quiet || git -c user.name=Deft -c user.email
 "#;
 /// Brings the branch over, unless it has nothing of its own.
 const FETCH: &str = r#"
+cd "$SOURCE" || exit 5
 tip=$(git -C "$PLACE" rev-parse -q --verify HEAD) || exit 0
 [ -z "$(git branch -a --contains "$tip" 2>/dev/null)" ] || exit 0
 git fetch -q "$PLACE" "+HEAD:refs/heads/$BRANCH"
@@ -57,40 +65,70 @@ git fetch -q "$PLACE" "+HEAD:refs/heads/$BRANCH"
 #[derive(Serialize, Deserialize)]
 struct Copy {
     place: PathBuf,
-    /// The directory of the repository that was named.
+    /// Where the repository is.
     source: PathBuf,
     branch: String,
+    /// The folder of the user's that has both, where their sandboxes see nothing else.
+    folder: Option<PathBuf>,
 }
 
-/// Makes the copy of the repository that a directory is in, in `beneath` or in a directory of the user's. None: it is in
-/// none.
+/// Makes the copy of the repository that a directory is in, beneath a folder or in a directory of the user's. None: it is
+/// in no repository.
 pub(crate) async fn make(
     settings: &Settings,
     id: ConversationId,
-    source: &Path,
+    directory: &Path,
     wanted: &Worktree,
     beneath: Option<&Path>,
 ) -> anyhow::Result<Option<PathBuf>> {
+    let Some((commit, source)) = find(settings, directory, wanted).await? else {
+        return Ok(None);
+    };
     let copies = match beneath {
         Some(folder) => folder.join(COPIES),
         None => home()?.join(CACHE).join(COPIES),
     };
     let copy = Copy {
         place: copies.join(id.hex()),
-        source: source.to_owned(),
         branch: format!("{}{}", wanted.branch_prefix, &id.hex()[..8]),
+        folder: beneath
+            .filter(|folder| source.starts_with(folder))
+            .map(Path::to_owned),
+        source,
     };
     std::fs::create_dir_all(&copy.place).with_context(|| format!("cannot make {}", copy.place.display()))?;
-    let made = copy.clone_source(settings, id, wanted).await;
-    match made {
-        Ok(true) => {
-            copy.remember(settings, id)?;
-            Ok(Some(copy.place))
+    let made = async {
+        copy.clone_source(settings, id, &commit).await?;
+        copy.remember(settings, id)
+    };
+    if let Err(error) = made.await {
+        copy.clear(settings, id);
+        return Err(error);
+    }
+    Ok(Some(copy.place))
+}
+
+/// The commit to begin with, and where the repository is that a directory is in.
+async fn find(
+    settings: &Settings,
+    directory: &Path,
+    wanted: &Worktree,
+) -> anyhow::Result<Option<(String, PathBuf)>> {
+    let (base, reference) = match &wanted.base {
+        WorktreeBase::DefaultBranch => ("default_branch", ""),
+        WorktreeBase::Head => ("head", ""),
+        WorktreeBase::Ref(name) => ("ref", name.as_str()),
+    };
+    let ran = run_once(settings, directory, FIND, &[("BASE", base), ("REF", reference)]).await?;
+    match ran.exit_code {
+        0 => {
+            let found = ran.stdout.trim_end().split_once('\n');
+            let (commit, top) = found.context("git does not say where the repository is")?;
+            Ok(Some((commit.to_owned(), PathBuf::from(top))))
         }
-        other => {
-            copy.clear(settings, id);
-            other.map(|_| None)
-        }
+        NO_REPOSITORY => Ok(None),
+        NO_COMMIT => bail!("the repository has no commit to begin with; name another base"),
+        _ => bail!("git says: {}", ran.stderr.trim()),
     }
 }
 
@@ -107,7 +145,8 @@ pub(crate) async fn remove(settings: &Settings, id: ConversationId) -> anyhow::R
     let Some(copy) = Copy::of(settings, id)? else {
         return Ok(());
     };
-    copy.run(settings, id, &copy.place, COMMIT, &[]).await?;
+    let left = run_in(settings, id, &copy.place, COMMIT, &copy.variables()).await?;
+    ensure!(left.exit_code == 0, "git says: {}", left.stderr.trim());
     copy.bring_over(settings).await?;
     copy.clear(settings, id);
     Ok(())
@@ -140,80 +179,79 @@ impl Copy {
         let _ = std::fs::remove_file(note(settings, id)); // it may never have been written
     }
 
-    /// False: there is no repository.
     async fn clone_source(
         &self,
         settings: &Settings,
         id: ConversationId,
-        wanted: &Worktree,
-    ) -> anyhow::Result<bool> {
-        let (base, reference) = match &wanted.base {
-            WorktreeBase::DefaultBranch => ("default_branch", ""),
-            WorktreeBase::Head => ("head", ""),
-            WorktreeBase::Ref(name) => ("ref", name.as_str()),
+        commit: &str,
+    ) -> anyhow::Result<()> {
+        let apart = if self.folder.is_some() { "1" } else { "" };
+        let mut variables = self.variables().to_vec();
+        variables
+            .extend([("COMMIT", commit), ("APART", apart)].map(|(name, value)| (name, value.to_owned())));
+        let ran = match &self.folder {
+            Some(folder) => run_once(settings, folder, CLONE, &variables).await?,
+            None => run_in(settings, id, &self.place, CLONE, &variables).await?,
         };
-        let more = [("BASE", base), ("REF", reference)];
-        match self.end_of(settings, id, &self.place, CLONE, &more).await? {
-            (0, _) => Ok(true),
-            (NO_REPOSITORY, _) => Ok(false),
-            (NO_COMMIT, _) => bail!("the repository has no commit to begin with; name another base"),
-            (_, said) => bail!("the copy of the repository cannot be made: {said}"),
+        match ran.exit_code {
+            0 => Ok(()),
+            NOT_SEEN => bail!(
+                "{} cannot be seen from the sandbox of a copy; move it out of the temporary directory, or do without a worktree",
+                self.source.display()
+            ),
+            _ => bail!("the copy of the repository cannot be made: {}", ran.stderr.trim()),
         }
     }
 
     /// Fetches as the repository itself, whose sandbox may write there and nowhere else.
     async fn bring_over(&self, settings: &Settings) -> anyhow::Result<()> {
-        let id = ConversationId(Uuid::new_v4());
-        let ran = self.run(settings, id, &self.source, FETCH, &[]).await;
-        workspace::remove(settings, id)?;
-        ran.with_context(|| {
-            format!(
-                "{} could not be brought to {}",
-                self.branch,
-                self.source.display()
-            )
-        })
-    }
-
-    async fn run(
-        &self,
-        settings: &Settings,
-        id: ConversationId,
-        root: &Path,
-        script: &str,
-        more: &[(&str, &str)],
-    ) -> anyhow::Result<()> {
-        match self.end_of(settings, id, root, script, more).await? {
-            (0, _) => Ok(()),
-            (_, said) => bail!("git says: {said}"),
-        }
-    }
-
-    /// Runs a script beside the files, under the rules that count there: how it ended, and what it complained of.
-    async fn end_of(
-        &self,
-        settings: &Settings,
-        id: ConversationId,
-        root: &Path,
-        script: &str,
-        more: &[(&str, &str)],
-    ) -> anyhow::Result<(i32, String)> {
-        let (workspace, _) = compose::place(settings, id, root)?;
-        let client = Client::connect(workspace.open().await?).await?;
-        let (source, place) = (
-            self.source.display().to_string(),
-            self.place.display().to_string(),
+        let root = self.folder.as_ref().unwrap_or(&self.source);
+        let ran = run_once(settings, root, FETCH, &self.variables()).await?;
+        let (branch, source) = (&self.branch, self.source.display());
+        ensure!(
+            ran.exit_code == 0,
+            "{branch} could not be brought to {source}: {}",
+            ran.stderr.trim()
         );
-        let env = [
-            ("ROOT", source.as_str()),
-            ("PLACE", &place),
-            ("BRANCH", &self.branch),
-        ];
-        let ran = git(&client, script, env.iter().chain(more).copied()).await;
-        client.shutdown().await;
-        let ran = ran?;
-        Ok((ran.exit_code, ran.stderr.trim().to_owned()))
+        Ok(())
     }
+
+    fn variables(&self) -> [(&'static str, String); 3] {
+        [
+            ("SOURCE", self.source.display().to_string()),
+            ("PLACE", self.place.display().to_string()),
+            ("BRANCH", self.branch.clone()),
+        ]
+    }
+}
+
+/// Runs a script in a directory, by an executor that is started for this alone.
+async fn run_once<V: AsRef<str>>(
+    settings: &Settings,
+    root: &Path,
+    script: &str,
+    variables: &[(&str, V)],
+) -> anyhow::Result<Ran> {
+    let id = ConversationId(Uuid::new_v4());
+    let ran = run_in(settings, id, root, script, variables).await;
+    workspace::remove(settings, id)?;
+    ran
+}
+
+/// Runs a script beside the files, under the rules that count there.
+async fn run_in<V: AsRef<str>>(
+    settings: &Settings,
+    id: ConversationId,
+    root: &Path,
+    script: &str,
+    variables: &[(&str, V)],
+) -> anyhow::Result<Ran> {
+    let (workspace, _) = compose::place(settings, id, root)?;
+    let client = Client::connect(workspace.open().await?).await?;
+    let variables = variables.iter().map(|(name, value)| (*name, value.as_ref()));
+    let ran = git(&client, script, variables).await;
+    client.shutdown().await;
+    ran
 }
 
 /// Where it is remembered.

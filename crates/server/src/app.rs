@@ -3,7 +3,6 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use deft_mcp::TokenStore;
 use deft_types::UserId;
 
 use tokio_util::task::TaskTracker;
@@ -13,7 +12,6 @@ use crate::config::Build;
 use crate::conversations::Conversations;
 use crate::documents::Documents;
 use crate::failure::Failure;
-use crate::mcp_tokens::McpTokens;
 use crate::metrics::Metrics;
 use crate::places::Places;
 use crate::security::{Gate, Hosts, Origins};
@@ -49,14 +47,6 @@ impl App {
         } else {
             Err(Failure::not_found())
         }
-    }
-}
-
-impl App {
-    /// Where tokens for MCP servers are kept.
-    pub(crate) fn mcp_tokens(&self) -> Arc<dyn TokenStore> {
-        let catalog = Arc::clone(&self.conversations.catalog);
-        Arc::new(McpTokens::new(Documents::new(catalog)))
     }
 }
 

@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use deft_engine::{Models, SubAgents};
+use deft_engine::{Models, Servers, SubAgents};
 use deft_llm::{Delta, Finding, Found, Model, ModelError, ModelProfile, Request};
 use deft_mcp::{Login, TokenStore};
 use deft_skills::Skill;
 use deft_store::{ConversationRecord, Store};
+use deft_tools::Tool;
 use deft_types::{ConversationId, McpServerStatus, ToolSpec};
 use deft_workspace::{Workspace, WorkspaceName};
 use futures::future::BoxFuture;
@@ -124,6 +125,20 @@ pub trait Composition: Send + Sync {
         std::future::ready(Err(sentence)).boxed()
     }
 
+    /// What the MCP servers of a client's agent offer, beside tools that have these names. The sentence of a failure goes
+    /// to the client.
+    fn mcp<'a>(
+        &'a self,
+        _id: ConversationId,
+        _root: &'a Path,
+        _config: &'a Value,
+        _tokens: Arc<dyn TokenStore>,
+        _taken: Vec<String>,
+    ) -> BoxFuture<'a, Result<McpOffer, String>> {
+        let sentence = "This server cannot use MCP servers".to_owned();
+        std::future::ready(Err(sentence)).boxed()
+    }
+
     /// What somebody is offered who begins a conversation in the web app.
     fn offer(&self) -> Offer;
 
@@ -135,6 +150,15 @@ pub trait Composition: Send + Sync {
 
     /// Makes a small project that the built-in demo model can mend. The sentence of a failure goes to the client.
     fn demo(&self) -> Result<Demo, String>;
+}
+
+/// What MCP servers offer.
+#[derive(Default)]
+pub struct McpOffer {
+    /// Programs that the executor starts beside the files.
+    pub beside: Option<Servers>,
+    /// The tools of servers elsewhere.
+    pub elsewhere: Vec<Arc<dyn Tool>>,
 }
 
 /// What a new conversation begins with, where nobody chooses otherwise.

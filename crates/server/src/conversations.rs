@@ -4,6 +4,7 @@
 mod allowing;
 mod budget;
 mod goal;
+mod mcp;
 mod plan;
 mod queue;
 mod relatives;
@@ -122,6 +123,7 @@ impl Conversations {
             }
         };
         self.allowance.begin(&root).await?;
+        self.check_servers(request.kept.get("agent").unwrap_or(&Value::Null))?;
         let place = match request.initial_message {
             Some(_) => {
                 self.allowance.left().await?;
@@ -309,6 +311,10 @@ impl Conversations {
             .into_iter()
             .filter(|tool| has(agent, mode, tool))
             .collect();
+        let known = host.specs();
+        let taken = tools.iter().chain(&known).map(|tool| tool.name().to_owned());
+        let servers = self.servers(&described, mode, taken.collect()).await?;
+        let host = servers.elsewhere.into_iter().fold(host, Toolbox::with);
         let left = self.allowance.left().await.ok().flatten(); // it can be looked at when nothing is left
         let parts = Parts {
             store: Arc::clone(&self.catalog.store),
@@ -328,8 +334,8 @@ impl Conversations {
             memory: memory(agent.condenser(), |llm| self.composition.model(llm).ok()),
             outfit: Outfit {
                 secrets,
+                servers: servers.beside,
                 checkpoints: true,
-                ..Outfit::default()
             },
             extensions: Extensions {
                 skills: sources_of(agent, || self.composition.skills()),

@@ -67,7 +67,7 @@ mod zip;
 
 pub use accounts::{Account, AccountError, Accounts, ApiKey, KeyScope, NewAccount, Quota, Role};
 pub use audit::{Audit, AuditEntry};
-pub use composition::{Composition, Demo, Offer, Place};
+pub use composition::{Composition, Demo, McpOffer, Offer, Place};
 pub use config::{Build, Config, ConfigError};
 pub use dormant::Dormant;
 pub use init::Init;

@@ -85,7 +85,7 @@ impl McpLogin {
         let (root, servers) = (&app.places.current_dir, self.servers.expose());
         let failed = |reason: String, kind| Outcome::Failed { reason, kind };
         match composition
-            .try_mcp(root, servers, self.limit, app.mcp_tokens())
+            .try_mcp(root, servers, self.limit, app.conversations.mcp_tokens())
             .await
         {
             Ok(Some(status)) => match status.state {

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use deft_engine::Servers;
-use deft_mcp::{Limits, McpServers, Place, ServerConfig};
+use deft_mcp::{Limits, McpServers, Place, ServerConfig, TokenStore};
+use deft_server::McpOffer;
 use deft_store::Store;
 use deft_tools::{Call, Tool, ToolContext, ToolError, Touches};
-use deft_types::{Action, ConversationId, Observation, ToolSpec};
+use deft_types::{Action, ConversationId, McpApprovals, McpServerState, Observation, ToolSpec};
 use futures::future::BoxFuture;
+use serde_json::Value;
 
 use super::{configured, kept, network};
 use crate::settings::Settings;
@@ -59,6 +61,50 @@ pub(crate) async fn from_elsewhere(
     let servers = McpServers::start(configs, &place, &Limits::default(), &approvals, reserved);
     servers.started().await;
     kept::remember(data_dir, &servers.statuses(), kept::Approval::Checked)?;
+    Ok(tools_of(servers))
+}
+
+/// What the servers offer that a client of `deft serve` names. Nothing is kept of them: the next client may name others
+/// the same.
+pub(crate) async fn of_client(
+    settings: &Settings,
+    context: &ToolContext,
+    config: &Value,
+    tokens: Arc<dyn TokenStore>,
+    taken: Vec<String>,
+) -> anyhow::Result<McpOffer> {
+    let servers = ServerConfig::parse(config)?;
+    let (local, remote): (Vec<_>, Vec<_>) = servers.into_iter().partition(ServerConfig::is_local);
+    let mut offer = McpOffer::default();
+    if !local.is_empty() {
+        offer.beside = Some(Servers {
+            config: ServerConfig::write(&local),
+            approvals: McpApprovals::new(),
+        });
+    }
+    if !remote.is_empty() {
+        let place = Place {
+            tools: context.clone(),
+            network: network(settings),
+            tokens,
+        };
+        let servers = McpServers::start(remote, &place, &Limits::default(), &McpApprovals::new(), taken);
+        servers.started().await;
+        for status in servers.statuses() {
+            if let McpServerState::Failed { reason } = &status.state {
+                tracing::warn!(
+                    server = status.name,
+                    reason,
+                    "an MCP server of a client offers nothing"
+                );
+            }
+        }
+        offer.elsewhere = tools_of(servers);
+    }
+    Ok(offer)
+}
+
+fn tools_of(servers: McpServers) -> Vec<Arc<dyn Tool>> {
     let tools = servers.tools();
     let servers = Arc::new(servers);
     let held = |tool| -> Arc<dyn Tool> {
@@ -67,7 +113,7 @@ pub(crate) async fn from_elsewhere(
             _servers: servers.clone(),
         })
     };
-    Ok(tools.into_iter().map(held).collect())
+    tools.into_iter().map(held).collect()
 }
 
 /// A tool whose server is there as long as the tool is.

@@ -285,6 +285,14 @@ fn a_client_of_the_server_logs_in_and_the_tokens_are_sealed() {
     }
     let (_, inside) = served.post("/api/mcp/test", "k-one", &body);
     assert_eq!(inside["ok"], true, "{inside}");
+    let said = said_in_a_conversation(
+        &home,
+        &served,
+        &json!({ "far": server }),
+        "far_greet",
+        "name: Ann",
+    );
+    assert!(said.contains("Ann"), "{said}");
     let (status, _) = served.send("GET", "/api/mcp/oauth/status/none", "k-one", &Value::Null);
     assert_eq!(status, 404);
     assert_eq!(served.terminate(), Some(0));
@@ -293,6 +301,57 @@ fn a_client_of_the_server_logs_in_and_the_tokens_are_sealed() {
     assert!(holds(b"mcp-tokens/"), "they are kept");
     assert!(!holds(b"access_token"), "and cannot be read");
     assert!(!home.root.path().join(".deft/mcp-tokens.json").exists());
+}
+
+#[test]
+fn the_agent_of_a_client_has_the_tools_of_its_servers() {
+    let home = Home::new();
+    let served = Served::start(&home, &[("SESSION_API_KEY", "k-one")]);
+    let script = home.work().join("unruly.mjs");
+    fs::copy(unruly(), &script).unwrap();
+    let servers =
+        json!({"wild": {"command": "node", "args": [script]}, "off": {"command": "x", "enabled": false}});
+    let said = said_in_a_conversation(&home, &served, &servers, "wild_say", "");
+    assert!(said.contains("something"), "{said}");
+    let agent = json!({"llm": {"model": "demo"}, "tools": [], "mcp_config": {"bad": {"command": ""}}});
+    let body = json!({"agent": agent, "workspace": {"working_dir": home.work()}});
+    let (status, refused) = served.post("/api/conversations", "k-one", &body);
+    assert_eq!(status, 422, "{refused}");
+    assert!(refused["detail"].as_str().unwrap().contains("bad"), "{refused}");
+}
+
+/// What a tool of a server answers to the agent of a client.
+fn said_in_a_conversation(
+    home: &Home,
+    served: &Served,
+    servers: &Value,
+    tool: &str,
+    arguments: &str,
+) -> String {
+    let call = format!("- tool_calls: [{{name: {tool}, arguments: {{{arguments}}}}}]\n");
+    let model = home.script(&format!("{call}- text: Done.\n"));
+    let body = json!({
+        "agent": {"llm": {"model": model}, "tools": [], "mcp_config": servers},
+        "workspace": {"working_dir": home.work()},
+        "initial_message": {"role": "user", "content": [{"type": "text", "text": "Go."}]},
+    });
+    let (status, info) = served.post("/api/conversations", "k-one", &body);
+    assert_eq!(status, 201, "{info}");
+    let path = format!("/api/conversations/{}", info["id"].as_str().unwrap());
+    let begun = std::time::Instant::now();
+    loop {
+        let (_, info) = served.send("GET", &path, "k-one", &Value::Null);
+        if info["execution_status"] == "finished" {
+            break;
+        }
+        assert!(begun.elapsed().as_secs() < 60, "{info}");
+    }
+    let (_, page) = served.send("GET", &format!("{path}/events/search"), "k-one", &Value::Null);
+    let events = page["items"].as_array().unwrap().iter();
+    let results: Vec<_> = events
+        .filter(|event| event["kind"] == "ObservationEvent")
+        .collect();
+    json!(results).to_string()
 }
 
 /// What a server answers to a simple request.

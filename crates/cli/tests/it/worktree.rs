@@ -32,8 +32,11 @@ struct Project {
 
 impl Project {
     fn new() -> Self {
-        let home = Home::new();
+        // Sandboxes have a temporary directory of their own, in which nothing of this one is seen.
+        let root = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let home = Home { root };
         let work = home.work();
+        std::fs::create_dir(&work).unwrap();
         git(&work, &["init", "-q", "-b", "main"]);
         std::fs::write(work.join("a.txt"), "one\n").unwrap();
         git(&work, &["add", "-A"]);
@@ -192,7 +195,8 @@ fn a_copy_begins_where_it_is_told_and_nothing_is_copied_where_there_is_no_reposi
     );
     assert_eq!(status, 422);
 
-    let plain = project.home.root.path().join("plain");
+    let elsewhere = tempfile::tempdir().unwrap();
+    let plain = elsewhere.path().join("plain");
     let (status, info) = project.begin(
         "true",
         json!({"worktree": true, "workspace": {"working_dir": plain}}),
@@ -200,4 +204,18 @@ fn a_copy_begins_where_it_is_told_and_nothing_is_copied_where_there_is_no_reposi
     assert_eq!(status, 201, "{info}");
     assert_eq!(place_of(&info), plain);
     project.ended(&id_of(&info));
+
+    let hidden = elsewhere.path().join("hidden");
+    std::fs::create_dir(&hidden).unwrap();
+    git(&hidden, &["init", "-q"]);
+    git(&hidden, &["commit", "-q", "--allow-empty", "-m", "first"]);
+    let (status, refused) = project.begin(
+        "true",
+        json!({"worktree": true, "workspace": {"working_dir": hidden}}),
+    );
+    assert_eq!(status, 422, "{refused}");
+    assert!(
+        refused["detail"].as_str().unwrap().contains("cannot be seen"),
+        "{refused}"
+    );
 }

@@ -49,7 +49,12 @@ async fn test(State(app): State<Arc<App>>, JsonBody(body): JsonBody) -> Result<J
     }
     let composition = &app.conversations.composition;
     let servers = json!({ name: server });
-    let tried = composition.try_mcp(&app.places.current_dir, &servers, limit, app.mcp_tokens());
+    let tried = composition.try_mcp(
+        &app.places.current_dir,
+        &servers,
+        limit,
+        app.conversations.mcp_tokens(),
+    );
     let status = match tried.await {
         Ok(Some(status)) => status,
         Ok(None) => {

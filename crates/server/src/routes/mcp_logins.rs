@@ -50,7 +50,7 @@ async fn start(
     let composition = &app.conversations.composition;
     let begun = tokio::time::timeout(
         limit,
-        composition.login_mcp(&servers, &redirect, app.mcp_tokens()),
+        composition.login_mcp(&servers, &redirect, app.conversations.mcp_tokens()),
     );
     let login = match begun.await {
         Ok(Ok(login)) => login,
