@@ -1,6 +1,6 @@
 //! Agents that are given tasks by other agents.
 
-mod own_branch;
+pub(crate) mod own_branch;
 
 use std::sync::Arc;
 

@@ -12,6 +12,7 @@ use deft_engine::{
     Brief, Conversation, Extensions, Limits, Mode, OfProject, Outfit, Parts, Purse, RealWorld, Safety,
     SecretSources, SkillSources, Supervision, World,
 };
+use deft_mcp::TokenStore;
 use deft_server::McpOutfit;
 use deft_skills::{AgentDefinition, Permission};
 use deft_store::{ConversationRecord, Durability, NewConversation, Options, Owner, SqliteStore, Store};
@@ -278,13 +279,13 @@ pub(crate) fn place_in(
     Ok((place.workspace, tools))
 }
 
-/// The MCP servers that a client names for a conversation.
+/// The MCP servers that a client of the server gives to its agent.
 pub(crate) fn servers_of_client(
     settings: &Settings,
-    id: ConversationId,
-    root: &Path,
+    (id, root): (ConversationId, &Path),
     servers: &serde_json::Value,
     variable: &dyn Fn(&str) -> Option<String>,
+    tokens: Arc<dyn TokenStore>,
 ) -> anyhow::Result<McpOutfit> {
     let name: WorkspaceName = root.display().to_string().parse()?;
     let context = ToolContext {
@@ -292,7 +293,7 @@ pub(crate) fn servers_of_client(
         private_dir: workspace::executor_directory(&settings.data_dir.value, id, Mode::Act)?,
         env: Vec::new(),
     };
-    mcp::offer::of_client(settings, &context, servers, variable)
+    mcp::offer::of_client(settings, &context, servers, variable, tokens)
 }
 
 /// What tools need to know to describe themselves.

@@ -25,6 +25,7 @@ mod replay;
 mod rewind;
 mod run;
 mod screen;
+mod secrets;
 mod serve;
 mod settings;
 mod show;
@@ -34,6 +35,7 @@ mod trust;
 mod users;
 mod watch;
 mod workspace;
+mod worktree;
 
 use std::future::Future;
 use std::io;
@@ -67,6 +69,7 @@ fn main() -> ExitCode {
         Command::Replay(args) => while_read(wait(replay::replay(args))),
         Command::Users(args) => while_read(wait(users::users(args))),
         Command::Keys(args) => while_read(wait(users::keys(args))),
+        Command::Secrets(args) => wait(secrets::secrets(args)),
         Command::Audit(args) => while_read(wait(users::audit(args))),
         Command::Import(args) => while_read(wait(import::import(&args))),
         Command::Backup(args) => backup::backup(&args),

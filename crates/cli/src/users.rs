@@ -82,6 +82,7 @@ async fn add(new: NewUser) -> anyhow::Result<Exit> {
     let account = NewAccount {
         name: new.name,
         role: new.role,
+        email: new.email,
         sees: new.sees,
         folders: folders
             .map_err(|error| anyhow::anyhow!("--folder must name a directory that is there: {error}"))?,

@@ -44,6 +44,8 @@ pub struct State {
     pub analyzer: Option<Option<SecurityAnalyzer>>,
     /// What the project brings along that would run if somebody agreed.
     pub undecided: Vec<Provided>,
+    /// All that nobody had decided about at some time.
+    pub asked_about: Vec<Provided>,
     /// The beginnings of commands that need not be asked for.
     pub allow_rules: Vec<String>,
     /// Records of the workspace, each with the event that it stands behind.
@@ -301,7 +303,12 @@ impl State {
                 }
             }
             key::UNDECIDED => {
-                if let Ok(undecided) = Vec::deserialize(value) {
+                if let Ok(undecided) = Vec::<Provided>::deserialize(value) {
+                    for provided in &undecided {
+                        if !self.asked_about.contains(provided) {
+                            self.asked_about.push(provided.clone());
+                        }
+                    }
                     self.undecided = undecided;
                 }
             }

@@ -71,6 +71,13 @@ impl Agent {
         Self(value)
     }
 
+    /// Its MCP servers by name, if it has any.
+    pub(crate) fn servers(&self) -> Option<&Value> {
+        let config = &self.0["mcp_config"];
+        let servers = config.get("mcpServers").unwrap_or(config);
+        Some(config).filter(|_| servers.as_object().is_some_and(|servers| !servers.is_empty()))
+    }
+
     /// Everything, secrets included.
     pub(crate) fn stored(&self) -> &Value {
         &self.0
@@ -124,11 +131,6 @@ impl Agent {
             message_suffix: text(&self.context()["user_message_suffix"]),
             secrets: Vec::new(),
         }
-    }
-
-    /// The MCP servers that it is to have, as the client said.
-    pub(crate) fn mcp_config(&self) -> &Value {
-        &self.0["mcp_config"]
     }
 
     /// How its results are criticised, as the client said.

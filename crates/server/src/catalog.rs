@@ -26,7 +26,7 @@ const BEGINNING: usize = 16;
 
 /// Names of the fields in a conversation's stored settings.
 pub(crate) mod field {
-    pub(super) const REQUEST: &str = "request";
+    pub(crate) const REQUEST: &str = "request";
     pub(super) const TITLE: &str = "title";
     pub(super) const TAGS: &str = "tags";
     pub(crate) const FORKED_FROM: &str = "forked_from_conversation_id";

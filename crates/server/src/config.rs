@@ -8,6 +8,8 @@ use deft_types::Secret;
 use serde_json::{Map, Value};
 
 use crate::previews::PreviewNames;
+use crate::sign_in::SignInSettings;
+use crate::vault::VaultKeys;
 use crate::webhooks::Webhook;
 
 /// Conversations that may run at once, where nobody says otherwise.
@@ -52,6 +54,10 @@ pub struct Config {
     pub max_wrong_keys: u32,
     /// Who is told of all that happens.
     pub webhooks: Vec<Webhook>,
+    /// How people sign in with accounts of another server, if they can.
+    pub sign_in: Option<SignInSettings>,
+    /// Where the keys are that secrets are sealed with.
+    pub vault_keys: VaultKeys,
     /// Certificates to trust beside the built-in ones.
     pub ca_file: Option<PathBuf>,
     /// What the program was built from.
@@ -139,6 +145,7 @@ impl Config {
         Ok(Self {
             address: std::net::Ipv4Addr::LOCALHOST.into(),
             port: 0,
+            vault_keys: VaultKeys::of(&data_dir, &variable),
             data_dir,
             current_dir,
             home: home.unwrap_or_else(std::env::temp_dir),
@@ -156,6 +163,7 @@ impl Config {
             idle_limit: number("conversation_idle_ttl_seconds").map_or(IDLE_LIMIT, Duration::from_secs),
             max_wrong_keys: MAX_WRONG_KEYS,
             webhooks: layers.webhooks()?,
+            sign_in: None,
             ca_file: None,
             init_key: layers.init_key()?,
             build: Build {

@@ -4,6 +4,7 @@
 mod allowing;
 mod budget;
 mod goal;
+mod mcp;
 mod plan;
 mod queue;
 mod relatives;
@@ -39,11 +40,10 @@ use crate::allowance::Allowance;
 use crate::catalog::{Catalog, Described};
 use crate::composition::{Composition, Unopened};
 use crate::failure::Failure;
-use crate::mcp::{self, Addresses};
 use crate::memory::memory;
 use crate::request::StartRequest;
 use crate::resident::{Farewell, Resident, Running};
-use crate::secrets::{Given, Keeper};
+use crate::secrets::{Addresses, Given, Keeper};
 use crate::skills::{of_project, sources_of};
 use crate::wanted::Wanted;
 use crate::webhooks::Webhooks;
@@ -99,7 +99,10 @@ impl Conversations {
     }
 
     /// Begins a conversation. The same id again changes nothing.
-    pub(crate) async fn create(&self, request: StartRequest) -> Result<(ConversationId, Creation), Failure> {
+    pub(crate) async fn create(
+        &self,
+        mut request: StartRequest,
+    ) -> Result<(ConversationId, Creation), Failure> {
         let id = request.id.unwrap_or_else(|| ConversationId(Uuid::new_v4()));
         let store = &self.catalog.store;
         if store.conversation(id).await?.is_some() {
@@ -120,6 +123,7 @@ impl Conversations {
             }
         };
         self.allowance.begin(&root).await?;
+        self.check_servers(request.kept.get("agent").unwrap_or(&Value::Null))?;
         let place = match request.initial_message {
             Some(_) => {
                 self.allowance.left().await?;
@@ -130,18 +134,30 @@ impl Conversations {
         let workspace = match request.place {
             Wanted::Directory(_) => {
                 make_directory(&root).await?;
+                let root = self.own_copy(id, root, &mut request).await?;
                 root.display().to_string()
+            }
+            Wanted::Named(_) if request.worktree.is_some() => {
+                return Err(Failure::refused(
+                    "Only a directory of this machine can have a worktree",
+                ));
             }
             Wanted::Named(name) => self.composition.resolve(name).map_err(Failure::refused)?,
         };
         let ready = || self.composition.ready(&workspace).unwrap_or(id);
-        let id = request.id.unwrap_or_else(ready);
+        let id = match &request.worktree {
+            Some(_) => id, // the copy was made for it
+            None => request.id.unwrap_or_else(ready),
+        };
         let created = self
             .catalog
             .create(id, workspace, &request.kept, &request.tags)
             .await;
         if created.is_err() && store.conversation(id).await?.is_some() {
             return Ok((id, Creation::Existing)); // another request was faster
+        }
+        if created.is_err() && request.worktree.is_some() {
+            let _ = self.composition.remove(id, Path::new("/")).await; // nobody will use the copy
         }
         created?;
         if let (Some(message), Some(place)) = (request.initial_message, place) {
@@ -296,14 +312,7 @@ impl Conversations {
             .into_iter()
             .filter(|tool| has(agent, mode, tool))
             .collect();
-        let (composition, config) = (self.composition.as_ref(), agent.mcp_config());
-        let servers = mcp::outfit(
-            composition,
-            (id, &root),
-            config,
-            &secrets.values,
-            self.addresses(),
-        );
+        let servers = self.servers(&described, &secrets.values);
         let left = self.allowance.left().await.ok().flatten(); // it can be looked at when nothing is left
         let parts = Parts {
             store: Arc::clone(&self.catalog.store),

@@ -17,7 +17,6 @@ use crate::catalog::Catalog;
 use crate::composition::Composition;
 use crate::documents::Documents;
 use crate::failure::Failure;
-use crate::mcp::Addresses;
 
 /// Where secrets for all conversations are kept, and where clients find them.
 pub(crate) const FOLDER: &str = "secrets/";
@@ -25,6 +24,13 @@ const PATH: &str = "/api/settings/secrets/";
 const NO_ADDRESSES: &str = "only an admin may name addresses: they are reached by the server itself";
 const NOT_HERE: &str =
     "its address is none of a secret: name one below /api/settings/secrets/, or a whole address";
+
+/// Whether servers may be reached by addresses that a client names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Addresses {
+    Reached,
+    Refused,
+}
 
 /// All that a client gives to a conversation, by name: with its agent, then with the conversation itself.
 pub(crate) struct Given<'a>(BTreeMap<&'a str, &'a Value>);

@@ -25,10 +25,12 @@ use crate::catalog::Catalog;
 use crate::composition::Composition;
 use crate::config::Config;
 use crate::extract::Peer;
+use crate::mcp_logins::McpLogins;
 use crate::metrics::Metrics;
 use crate::previews::{self, PreviewNames, Previews};
 use crate::router::router;
 use crate::security::{Directory, Gate, Hosts, Origins, REFRESH};
+use crate::sign_in::SignIn;
 use crate::users::Users;
 use crate::vault::{self, Origin, Vault, VaultError};
 use crate::webhooks::Webhooks;
@@ -160,7 +162,7 @@ impl Server {
     ) -> Result<Self, ServeError> {
         // The contract sends a configured key along, never one that we made.
         let key_for_webhooks = config.keys.first().cloned();
-        let vault = Vault::open(&config.data_dir.join("vault-key"))?;
+        let vault = Vault::open(config.vault_keys)?;
         let (keys, key) = if config.keys.is_empty() {
             let kept = vault::private_file(&config.data_dir.join("session-key"), vault::new_client_key)?;
             let origin = match kept.origin {
@@ -188,7 +190,12 @@ impl Server {
         .map_err(ServeError::Webhooks)?;
         let directory = Arc::new(Directory::new(Arc::clone(&store)));
         directory.refresh().await; // before anybody is answered
+        let sign_in = config
+            .sign_in
+            .map(|settings| SignIn::new(settings, config.ca_file.clone(), Arc::clone(&store)));
         let users = Arc::new(Users {
+            sign_in,
+            mcp_logins: McpLogins::default(),
             gate: Arc::new(Gate::new(&keys, Arc::clone(&directory), config.max_wrong_keys)?),
             audit: Audit::new(Arc::clone(&store)),
             directory,

@@ -21,6 +21,8 @@ mod gateway;
 mod history;
 #[path = "it/installation.rs"]
 mod installation;
+#[path = "it/issuer.rs"]
+mod issuer;
 #[path = "it/lifecycle.rs"]
 mod lifecycle;
 #[path = "it/metrics.rs"]
@@ -41,6 +43,8 @@ mod review;
 mod settings;
 #[path = "it/shares.rs"]
 mod shares;
+#[path = "it/sign_in.rs"]
+mod sign_in;
 #[path = "it/site.rs"]
 mod site;
 #[path = "it/skills.rs"]
@@ -53,6 +57,8 @@ mod steering;
 mod user_routes;
 #[path = "it/users.rs"]
 mod users;
+#[path = "it/vault.rs"]
+mod vault;
 #[path = "it/webhooks.rs"]
 mod webhooks;
 #[path = "it/workspaces.rs"]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use deft_engine::{Reached, Servers, ServersElsewhere};
-use deft_mcp::{Limits, McpServers, Place, ServerConfig, put_variables};
+use deft_mcp::{Limits, McpServers, Place, ServerConfig, TokenStore, put_variables};
 use deft_server::McpOutfit;
 use deft_store::Store;
 use deft_tools::{Call, Tool, ToolContext, ToolError, Touches};
@@ -53,7 +53,8 @@ pub(crate) fn from_elsewhere(
 ) -> anyhow::Result<Option<Arc<dyn ServersElsewhere>>> {
     let data_dir = &settings.data_dir.value;
     let approvals = kept::approvals(data_dir)?;
-    let elsewhere = Elsewhere::of(settings, context, configured(settings)?, approvals);
+    let tokens = Arc::new(kept::Tokens::of(data_dir));
+    let elsewhere = Elsewhere::of(settings, context, configured(settings)?, approvals, tokens);
     Ok(elsewhere.map(|elsewhere| -> Arc<dyn ServersElsewhere> {
         Arc::new(Elsewhere {
             remembered_in: Some(data_dir.clone()),
@@ -68,11 +69,12 @@ pub(crate) fn of_client(
     context: &ToolContext,
     servers: &Value,
     variable: &dyn Fn(&str) -> Option<String>,
+    tokens: Arc<dyn TokenStore>,
 ) -> anyhow::Result<McpOutfit> {
     let mut servers = servers.as_object().cloned().unwrap_or_default();
     put_variables(&mut servers, variable)?;
     let servers = ServerConfig::parse(&Value::Object(servers))?;
-    let elsewhere = Elsewhere::of(settings, context, servers.clone(), McpApprovals::new());
+    let elsewhere = Elsewhere::of(settings, context, servers.clone(), McpApprovals::new(), tokens);
     Ok(McpOutfit {
         beside: programs(servers).map(|config| Servers {
             config,
@@ -97,12 +99,13 @@ impl Elsewhere {
         context: &ToolContext,
         mut configs: Vec<ServerConfig>,
         approvals: McpApprovals,
+        tokens: Arc<dyn TokenStore>,
     ) -> Option<Self> {
         configs.retain(|server| !server.is_local());
         let place = Place {
             tools: context.clone(),
             network: network(settings),
-            tokens: Arc::new(kept::Tokens::of(&settings.data_dir.value)),
+            tokens,
         };
         (!configs.is_empty()).then_some(Self {
             configs,

@@ -5,13 +5,14 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
-use deft_server::Webhook;
+use deft_server::{SignInSettings, Webhook};
 use deft_workspace::WorkspaceName;
 use toml::de::{DeTable, DeValue};
 
 use super::key::{KEYS, Key};
 use super::mcp::{self, McpTables};
 use super::models::{ModelTables, ModelsOnly};
+use super::sign_in::SignInOnly;
 use super::value::Shape;
 use super::webhooks::WebhooksOnly;
 use super::{FileOwner, SettingsError, Source};
@@ -26,6 +27,8 @@ const MCP_SERVERS: &str = "mcpServers";
 const MODELS: &str = "models";
 /// The list of tables that holds one for each webhook.
 const WEBHOOKS: &str = "webhooks";
+/// The table that says how people sign in.
+const SIGN_IN: &str = "oidc";
 /// How much alike a mistyped key and a known one must be to suggest it; 1 is the same.
 const ALIKE: f64 = 0.8;
 
@@ -42,6 +45,7 @@ pub(super) struct Content {
     pub(super) models: ModelTables,
     pub(super) mcp_servers: McpTables,
     pub(super) webhooks: Vec<Webhook>,
+    pub(super) sign_in: Option<SignInSettings>,
 }
 
 /// Reads a file. What its entries say is not judged yet.
@@ -65,6 +69,7 @@ pub(super) fn read(path: &Path, owner: FileOwner) -> Result<Content, SettingsErr
     let mut models = ModelTables::new();
     let mut mcp_servers = McpTables::new();
     let mut webhooks = Vec::new();
+    let mut sign_in = None;
     for (name, value) in table.get_ref() {
         let line = line_at(name.span().start);
         let name: &str = name.get_ref();
@@ -119,6 +124,23 @@ pub(super) fn read(path: &Path, owner: FileOwner) -> Result<Content, SettingsErr
                 .webhooks;
             continue;
         }
+        if name == SIGN_IN {
+            let wrong = |line, reason| SettingsError::WrongSignIn {
+                place: place(line),
+                reason,
+            };
+            if owner == FileOwner::Project {
+                let reason = "a project may not say who signs people in to your server; remove it there";
+                return Err(wrong(line, reason.to_owned()));
+            }
+            let parsed: Result<SignInOnly, _> = toml::from_str(&text);
+            let parsed = parsed.map_err(|error| {
+                let line = line_at(error.span().map_or(0, |span| span.start));
+                wrong(line, error.message().lines().collect::<Vec<_>>().join(", "))
+            })?;
+            sign_in = Some(parsed.oidc);
+            continue;
+        }
         if name == WORKSPACE
             && let Some(text) = typed_workspace(&text)
             && let Some(key) = KEYS.iter().find(|key| key.name == WORKSPACE)
@@ -132,7 +154,10 @@ pub(super) fn read(path: &Path, owner: FileOwner) -> Result<Content, SettingsErr
                 .is_some_and(|rest| rest.starts_with('_'))
         };
         let table = value.get_ref().as_table();
-        let Some(table) = table.filter(|_| KEYS.iter().any(begins_keys)) else {
+        let names_a_kind = |table: &DeTable<'_>| table.keys().any(|key| key.get_ref() == "kind");
+        let is_workspace = name == WORKSPACE && table.is_some_and(names_a_kind); // though it is none
+        let table = table.filter(|_| !is_workspace && KEYS.iter().any(begins_keys));
+        let Some(table) = table else {
             entries.push(entry(name, value.get_ref(), line, &place)?);
             continue;
         };
@@ -148,6 +173,7 @@ pub(super) fn read(path: &Path, owner: FileOwner) -> Result<Content, SettingsErr
         models,
         mcp_servers,
         webhooks,
+        sign_in,
     })
 }
 

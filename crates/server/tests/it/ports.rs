@@ -325,6 +325,7 @@ async fn a_key_that_is_revoked_closes_what_it_has_opened() {
             role,
             sees: None,
             folders: Vec::new(),
+            email: None,
             quota: Quota::default(),
         };
         desk.accounts().add(new).await.unwrap();
