@@ -7,6 +7,7 @@ use std::time::Duration;
 use deft_types::Secret;
 use serde_json::{Map, Value};
 
+use crate::connections::Patience;
 use crate::webhooks::Webhook;
 
 /// Conversations that may run at once, where nobody says otherwise.
@@ -45,6 +46,8 @@ pub struct Config {
     pub idle_limit: Duration,
     /// Wrong keys that may come from one address within a minute.
     pub max_wrong_keys: u32,
+    /// How long clients may keep the server waiting.
+    pub patience: Patience,
     /// Who is told of all that happens.
     pub webhooks: Vec<Webhook>,
     /// Certificates to trust beside the built-in ones.
@@ -132,6 +135,7 @@ impl Config {
                 .min(tokio::sync::Semaphore::MAX_PERMITS),
             idle_limit: number("conversation_idle_ttl_seconds").map_or(IDLE_LIMIT, Duration::from_secs),
             max_wrong_keys: MAX_WRONG_KEYS,
+            patience: Patience::default(),
             webhooks: layers.webhooks()?,
             ca_file: None,
             init_key: layers.init_key()?,

@@ -100,6 +100,11 @@ impl Desk {
         Audit::new(Arc::clone(&self.store) as Arc<dyn Store>)
     }
 
+    /// How many documents there are in a folder of the store.
+    pub(crate) async fn documents(&self, folder: &str) -> usize {
+        self.store.documents(folder).await.unwrap().len()
+    }
+
     /// Stops the server and waits for its end.
     pub(crate) async fn stop(&mut self) {
         self.stop.take().unwrap().send(()).unwrap();
