@@ -107,6 +107,7 @@ async fn a_watcher_that_does_not_read_is_let_go_of_and_the_others_hear_everythin
     loop {
         let metrics = desk
             .request(reqwest::Method::GET, "/metrics")
+            .header("X-Session-API-Key", KEY)
             .send()
             .await
             .unwrap();
