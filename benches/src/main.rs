@@ -65,6 +65,7 @@ fn main() -> anyhow::Result<()> {
         ("checkpoints", checkpoints::measure),
         ("memory", memory::measure),
         ("server", server::measure),
+        ("reference", server::beside::measure),
     ];
     let mut sections = Vec::with_capacity(measures.len());
     for (name, measure) in measures {

@@ -1,5 +1,6 @@
 //! What a server costs that has many conversations, and how fast it answers.
 
+pub(crate) mod beside;
 mod served;
 mod wire;
 
@@ -52,15 +53,8 @@ const SCRIPT: &str = r#"
 
 pub(crate) fn measure(deft: &Path) -> anyhow::Result<Section> {
     let place = Place::new()?;
-    let bench = Bench {
-        deft,
-        data: place.path("data"),
-        work: place.work(),
-        model: format!("script:{}", place.path("script.yaml").display()),
-    };
-    fs::write(place.path("script.yaml"), SCRIPT)?;
-    let mut figures = runtime()?.block_on(bench.run())?;
-    figures.extend(runtime()?.block_on(beside(&bench))?);
+    let bench = Bench::new(deft, &place)?;
+    let figures = runtime()?.block_on(bench.run())?;
     Ok(Section {
         title: "Server",
         method: "`deft serve` in a process of its own, asked by a client of ours on the same cores. Ready: from starting \
@@ -70,8 +64,7 @@ pub(crate) fn measure(deft: &Path) -> anyhow::Result<Section> {
                  only thinks; `/health` is asked all the while. Search: pages from the middle of 100,000 events. \
                  Sockets: from sending a message until each of 1,000 sockets has it, with one more that never reads. \
                  Reconnect: a socket that asks for the last 1,000 events, until it has them and the state. `/alive`: 64 \
-                 connections, each asking again when it has its answer. The reference server is measured in the same \
-                 way, as far as that makes sense, where Python 3.12 or newer has it.",
+                 connections, each asking again when it has its answer.",
         figures,
     })
 }
@@ -84,7 +77,17 @@ struct Bench<'a> {
     model: String,
 }
 
-impl Bench<'_> {
+impl<'a> Bench<'a> {
+    fn new(deft: &'a Path, place: &Place) -> anyhow::Result<Self> {
+        fs::write(place.path("script.yaml"), SCRIPT)?;
+        Ok(Self {
+            deft,
+            data: place.path("data"),
+            work: place.work(),
+            model: format!("script:{}", place.path("script.yaml").display()),
+        })
+    }
+
     async fn run(&self) -> anyhow::Result<Vec<Figure>> {
         let (ids, create) = self.create().await?;
         let long = self.fill(&ids).await?;
@@ -370,35 +373,4 @@ async fn call(address: SocketAddr) -> anyhow::Result<f64> {
     };
     let answers: u32 = try_join_all((0..CALLERS).map(caller)).await?.into_iter().sum();
     Ok(f64::from(answers) / begun.elapsed().as_secs_f64())
-}
-
-/// The same of the server whose protocol ours speaks, where this machine has it.
-async fn beside(bench: &Bench<'_>) -> anyhow::Result<Vec<Figure>> {
-    const CREATED: usize = 100;
-    let begun = Instant::now();
-    let Some(served) = Served::reference(&bench.work).await? else {
-        println!("the reference server is not measured: no Python 3.12 or newer has openhands.agent_server");
-        return Ok(Vec::new());
-    };
-    let ready = begun.elapsed().as_secs_f64() * 1e3;
-    let idle = served.memory()?;
-    let (_, create) = create(served.address, "openai/gpt-4o", &bench.work, CREATED).await?;
-    let alive = call(served.address).await?;
-    let (ms, mb) = (Unit::Milliseconds, Unit::Megabytes);
-    Ok(vec![
-        Figure::new(
-            "reference server: start until `/ready` answers, no conversations",
-            ready,
-            ms,
-            Goal::None,
-        ),
-        Figure::new("reference server: idle memory", idle, mb, Goal::None),
-        Figure::new(
-            "reference server: create a conversation, p50",
-            create,
-            ms,
-            Goal::None,
-        ),
-        Figure::new("reference server: `/alive`", alive, Unit::PerSecond, Goal::None),
-    ])
 }

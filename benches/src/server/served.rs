@@ -48,26 +48,16 @@ impl Served {
         Ok(Self { child, address })
     }
 
-    /// Starts the other server, if this machine has it, and waits until it answers.
-    pub(super) async fn reference(home: &Path) -> anyhow::Result<Option<Self>> {
-        let has_it = |python: &&&str| {
-            let check = "import sys, openhands.agent_server; sys.exit(sys.version_info < (3, 12))";
-            let tried = Command::new(python)
-                .args(["-c", check])
-                .stdout(Stdio::null())
-                .stderr(Stdio::null())
-                .status();
-            tried.is_ok_and(|status| status.success())
-        };
-        let Some(python) = ["python3.13", "python3.12", "python3"].iter().find(has_it) else {
-            return Ok(None);
-        };
+    /// Starts the other server, which this Python has, and waits until it answers.
+    pub(super) async fn reference(python: &Path, home: &Path) -> anyhow::Result<Self> {
         let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
         let child = Command::new(python)
             .args(["-m", "openhands.agent_server", "--host", "127.0.0.1", "--port"])
             .arg(address.port().to_string())
             .env("OH_SESSION_API_KEYS_0", KEY)
             .env("OH_ENABLE_VSCODE", "0")
+            // Or else it fetches a table of prices first.
+            .env("LITELLM_LOCAL_MODEL_COST_MAP", "True")
             .current_dir(home)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -82,7 +72,7 @@ impl Served {
                     .await
                     .is_ok_and(|(status, _)| status == 200)
             {
-                return Ok(Some(served));
+                return Ok(served);
             }
             tokio::time::sleep(POLL).await;
         }

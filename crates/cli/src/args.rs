@@ -57,6 +57,8 @@ pub(crate) enum Command {
     Import(Import),
     /// Copy all conversations and settings to a file, also while a server runs
     Backup(Backup),
+    /// Put a backup in the place of all conversations and settings
+    RestoreBackup(RestoreBackup),
     /// The models you can use: what is set up, and what runs on this machine
     Models(Models),
     /// The MCP servers that are set up, and whether they work
@@ -164,6 +166,20 @@ pub(crate) struct Import {
 pub(crate) struct Backup {
     /// The file to write, which must not exist
     pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) flags: Flags,
+}
+
+#[derive(Args)]
+pub(crate) struct RestoreBackup {
+    /// The file that `deft backup` has written
+    pub(crate) file: PathBuf,
+    /// The key of the secrets in it: the file vault-key of the data directory that it was made of
+    #[arg(long, value_name = "FILE")]
+    pub(crate) vault_key: Option<PathBuf>,
+    /// Replace what is in the data directory now; it is kept beside it
+    #[arg(long)]
+    pub(crate) overwrite: bool,
     #[command(flatten)]
     pub(crate) flags: Flags,
 }

@@ -3,12 +3,18 @@
 use std::io::Write as _;
 use std::time::SystemTime;
 
+use deft_traces::Traces;
 use deft_types::Timestamp;
 use serde_json::{Map, Value};
 use tracing::field::{Field, Visit};
 use tracing::level_filters::LevelFilter;
-use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
+use tracing_subscriber::Layer;
+use tracing_subscriber::filter::filter_fn;
+use tracing_subscriber::layer::Context;
+use tracing_subscriber::registry::LookupSpan;
+
+use crate::traces::is_traced;
 
 /// How a line is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,49 +27,48 @@ enum Form {
 
 /// Writes the lines.
 struct Log {
-    level: LevelFilter,
     form: Form,
     write: Box<dyn Fn(&str) + Send + Sync>,
 }
 
-/// From now on everything of ours is written, as `LOG_LEVEL` and `LOG_JSON` say.
-pub(crate) fn begin(variable: impl Fn(&str) -> Option<String>) {
+/// From now on everything of ours is written, as `LOG_LEVEL` and `LOG_JSON` say, and runs are traced if they are to be.
+pub(crate) fn begin(variable: impl Fn(&str) -> Option<String>, traces: Option<&Traces>) {
     let level =
         variable("LOG_LEVEL").and_then(|level| level.to_lowercase().replace("warning", "warn").parse().ok());
     let is_json = variable("LOG_JSON").is_some_and(|set| matches!(set.to_lowercase().as_str(), "1" | "true"));
     let log = Log {
-        level: level.unwrap_or(LevelFilter::INFO),
         form: if is_json { Form::Json } else { Form::Text },
         // Where that fails nobody is left to tell.
         write: Box::new(|line| drop(writeln!(std::io::stderr().lock(), "{line}"))),
     };
-    let _ = tracing::subscriber::set_global_default(log); // only where somebody else was first
+    let traced = traces.map(|traces| traces.layer(is_traced));
+    let subscriber = log
+        .at(level.unwrap_or(LevelFilter::INFO))
+        .and_then(traced)
+        .with_subscriber(tracing_subscriber::registry());
+    let _ = tracing::subscriber::set_global_default(subscriber); // only where somebody else was first
 }
 
-impl Subscriber for Log {
-    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        // Libraries log what they please, requests with their headers included.
-        *metadata.level() <= self.level && metadata.target().starts_with("deft")
+impl Log {
+    /// Only what is of this level or worse, and ours: libraries log what they please, requests with their headers
+    /// included.
+    fn at<S>(self, level: LevelFilter) -> impl Layer<S>
+    where
+        S: Subscriber + for<'a> LookupSpan<'a>,
+    {
+        let is_worth_it = move |metadata: &Metadata<'_>| {
+            metadata.is_event() && *metadata.level() <= level && metadata.target().starts_with("deft")
+        };
+        self.with_filter(filter_fn(is_worth_it).with_max_level_hint(level))
     }
+}
 
-    fn max_level_hint(&self) -> Option<LevelFilter> {
-        Some(self.level)
-    }
-
-    fn event(&self, event: &Event<'_>) {
+impl<S: Subscriber> Layer<S> for Log {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         let mut fields = Fields(Map::new());
         event.record(&mut fields);
         (self.write)(&line(self.form, event.metadata(), fields.0));
     }
-
-    // There are no spans of ours.
-    fn new_span(&self, _: &Attributes<'_>) -> Id {
-        Id::from_u64(1)
-    }
-    fn record(&self, _: &Id, _: &Record<'_>) {}
-    fn record_follows_from(&self, _: &Id, _: &Id) {}
-    fn enter(&self, _: &Id) {}
-    fn exit(&self, _: &Id) {}
 }
 
 fn line(form: Form, metadata: &Metadata<'_>, mut fields: Map<String, Value>) -> String {
@@ -129,11 +134,13 @@ mod tests {
         let lines: Arc<Mutex<Vec<String>>> = Arc::default();
         let kept = Arc::clone(&lines);
         let log = Log {
-            level: LevelFilter::INFO,
             form,
             write: Box::new(move |line| kept.lock().unwrap().push(line.to_owned())),
         };
-        tracing::subscriber::with_default(log, || {
+        let subscriber = log
+            .at(LevelFilter::INFO)
+            .with_subscriber(tracing_subscriber::registry());
+        tracing::subscriber::with_default(subscriber, || {
             let key = deft_types::Secret::new("sk-1");
             tracing::warn!(count = 3, ?key, reason = "two\nlines", "it failed");
             tracing::debug!("nobody wants to know");

@@ -22,6 +22,7 @@ mod mcp;
 mod models;
 mod output;
 mod replay;
+mod restore_backup;
 mod rewind;
 mod run;
 mod screen;
@@ -31,6 +32,7 @@ mod settings;
 mod show;
 mod skills;
 mod toolbox;
+mod traces;
 mod trust;
 mod users;
 mod watch;
@@ -73,6 +75,7 @@ fn main() -> ExitCode {
         Command::Audit(args) => while_read(wait(users::audit(args))),
         Command::Import(args) => while_read(wait(import::import(&args))),
         Command::Backup(args) => backup::backup(&args),
+        Command::RestoreBackup(args) => restore_backup::restore(&args),
         Command::Models(args) => while_read(wait(models::models(args))),
         Command::Mcp(args) => while_read(wait(mcp::mcp(args))),
         Command::Skills(args) => while_read(wait(skills::skills(args))),

@@ -15,6 +15,7 @@ use crate::exit::{Exit, UsageError};
 use crate::mcp;
 use crate::screen::Format;
 use crate::settings::{Settings, Surroundings};
+use crate::traces;
 use crate::watch::Watched;
 use crate::workspace;
 
@@ -91,6 +92,8 @@ pub(crate) async fn run(args: Run) -> anyhow::Result<Exit> {
         .filter(|_| args.goal)
         .map(|task| Goal::new(task, args.rounds));
     let task = task.map(|task| Message::text(Role::User, task));
+    let traces = traces::wanted(&settings, &surroundings)?;
+    traces.iter().for_each(traces::begin);
     let exit = Watched {
         conversation: &conversation,
         store: store.as_ref(),
@@ -100,6 +103,9 @@ pub(crate) async fn run(args: Run) -> anyhow::Result<Exit> {
     }
     .run(task, format)
     .await?;
+    if let Some(traces) = traces {
+        traces.end().await;
+    }
     mcp::offer::remember(&settings, store.as_ref(), record.id).await?;
     Ok(exit)
 }

@@ -33,6 +33,7 @@ use crate::mcp;
 use crate::models::OLLAMA_HOST;
 use crate::settings::{Settings, Surroundings};
 use crate::skills;
+use crate::traces;
 use crate::workspace::{self, Pool};
 use crate::worktree;
 
@@ -47,13 +48,17 @@ pub(crate) async fn serve(args: Serve) -> anyhow::Result<Exit> {
         );
         return Err(UsageError(sentence).into());
     }
-    crate::log::begin(|name: &str| surroundings.env.get(name).cloned());
     let start = Start {
         args,
         address,
         surroundings,
     };
     let (settings, config) = start.set_up(None)?;
+    let traces = traces::wanted(&settings, &start.surroundings)?;
+    crate::log::begin(
+        |name: &str| start.surroundings.env.get(name).cloned(),
+        traces.as_ref(),
+    );
     let mut hang_up = signal(SignalKind::hangup())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
@@ -110,6 +115,9 @@ pub(crate) async fn serve(args: Serve) -> anyhow::Result<Exit> {
             }
             pool.close().await;
         }
+    }
+    if let Some(traces) = traces {
+        traces.end().await;
     }
     Ok(Exit::Finished)
 }

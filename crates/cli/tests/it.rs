@@ -4,6 +4,8 @@
 
 #[path = "it/again.rs"]
 mod again;
+#[path = "it/backups.rs"]
+mod backups;
 #[path = "it/checkpoints.rs"]
 mod checkpoints;
 #[path = "it/commands.rs"]
@@ -38,6 +40,8 @@ mod skills;
 mod source_rules;
 #[path = "it/start_path.rs"]
 mod start_path;
+#[path = "it/traces.rs"]
+mod traces;
 #[path = "it/users.rs"]
 mod users;
 #[path = "it/workspace_names.rs"]

@@ -41,6 +41,7 @@ use futures::future::OptionFuture;
 use serde_json::json;
 use std::collections::{HashMap, HashSet};
 use tokio::sync::{mpsc, oneshot, watch};
+use tracing::Span;
 
 pub(crate) use self::hooks::Hooked;
 use self::look_up::Asked;
@@ -61,6 +62,7 @@ use crate::skills::Shelf;
 use crate::state::{self, State, key};
 use crate::status::{self, Trigger};
 use crate::toolset::Toolset;
+use crate::trace::Trace;
 use crate::turn::Draft;
 use crate::world::{Point, World};
 
@@ -134,19 +136,24 @@ pub(crate) struct Actor {
     pub(crate) condensed: Vec<Done<()>>,
     /// How often in a row the executor was lost in the middle of a call.
     pub(crate) losses: u32,
+    pub(crate) trace: Trace,
 }
 
 impl Actor {
     /// Works until it is told to close, or nobody holds a handle any more.
     pub(crate) async fn run(mut self) {
         let (fate, done) = self.work_until_closed().await;
+        self.end(fate).await; // when that is told, the store is let go of too
+        if let Some(done) = done {
+            let _ = done.send(());
+        }
+    }
+
+    async fn end(mut self, fate: ExecutorFate) {
         self.end_session().await;
         self.end_work(fate).await;
         // If this fails the lease runs out by itself.
         let _ = self.store.release(self.lease).await;
-        if let Some(done) = done {
-            let _ = done.send(());
-        }
     }
 
     async fn work_until_closed(&mut self) -> (ExecutorFate, Option<oneshot::Sender<()>>) {
@@ -162,6 +169,9 @@ impl Actor {
             if self.state.status != Status::Running {
                 self.settle_hooks();
                 self.settle_files();
+                if self.work.is_none() {
+                    self.trace.end_run(self.state.status);
+                }
             }
             let outcome = OptionFuture::from(self.work.as_mut().map(Work::next));
             tokio::select! {
@@ -186,7 +196,7 @@ impl Actor {
     async fn handle(&mut self, command: Command) {
         match command {
             Command::Send { id, message, done } => answer(done, self.admit(id, *message).await),
-            Command::Run { done } => answer(done, self.start_run().await),
+            Command::Run { within, done } => answer(done, self.start_run(&within).await),
             Command::Pause { done } => answer(done, self.pause().await),
             Command::Interrupt { done } => answer(done, self.interrupt().await),
             Command::SwitchModel { name, model, done } => answer(done, self.switch_model(name, model).await),
@@ -287,7 +297,7 @@ impl Actor {
         (self.state.mode != self.mode).then(told)
     }
 
-    async fn start_run(&mut self) -> Result<Begun, StoreError> {
+    async fn start_run(&mut self, within: &Span) -> Result<Begun, StoreError> {
         // What could not be stored before may be stored now.
         self.publish_progress(None);
         if !self.state.has_prompt {
@@ -313,7 +323,10 @@ impl Actor {
         self.record(begin).await?;
         Ok(match (before, self.state.status) {
             (Status::Running, _) => Begun::Before,
-            (_, Status::Running) => Begun::Now,
+            (_, Status::Running) => {
+                self.trace.begin_run(within, &self.model_name);
+                Begun::Now
+            }
             _ => Begun::NothingToDo,
         })
     }

@@ -8,6 +8,7 @@ use deft_tools::{Change, CheckpointId, Overwrite, Restored};
 use deft_types::{ActionId, ConfirmationPolicy, EventId, Message, Money, SecurityAnalyzer};
 use serde_json::{Map, Value};
 use tokio::sync::oneshot;
+use tracing::Span;
 
 use crate::allow_rules::AllowScope;
 use crate::aside::Snapshot;
@@ -28,7 +29,11 @@ pub(crate) enum Command {
         done: Done<()>,
     },
     /// Go on until the agent is finished or something stops it.
-    Run { done: Done<Begun> },
+    Run {
+        /// What asks for it, for whoever traces.
+        within: Span,
+        done: Done<Begun>,
+    },
     /// Stop at the next safe boundary; what runs now is let finish.
     Pause { done: Done<()> },
     /// Stop now: the model call and every process.

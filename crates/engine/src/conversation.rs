@@ -17,6 +17,7 @@ use deft_workspace::Workspace;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
+use tracing::Span;
 
 use crate::allow_rules::AllowScope;
 use crate::aside::{AsideError, Snapshot};
@@ -196,7 +197,8 @@ impl Conversation {
 
     /// Lets the agent go on; resolves when it has begun. [`Conversation::settled`] waits for the end.
     pub async fn run(&self) -> Result<Begun, CommandError> {
-        self.ask(|done| Command::Run { done }).await?
+        let within = Span::current();
+        self.ask(|done| Command::Run { within, done }).await?
     }
 
     /// Stops at the next safe boundary; what is under way is let finish.

@@ -48,6 +48,7 @@ mod stuck;
 mod supervision;
 mod task_tool;
 mod toolset;
+mod trace;
 mod trust;
 mod turn;
 mod view;

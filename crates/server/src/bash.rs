@@ -1,6 +1,7 @@
 //! Commands that clients run themselves, beside the agent: started in executors, and remembered here.
 
 mod history;
+mod kept;
 mod run;
 
 use std::collections::{BTreeMap, HashMap};
@@ -8,13 +9,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use deft_executor::ShellCommand;
+use deft_store::{Store, StoreError};
 use deft_types::{BashCommand, BashOutput, ConversationId, Extra};
 use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
 pub(crate) use self::history::{Filter, History, id as event_id};
+use self::kept::Kept;
 use self::run::Run;
 use crate::app::App;
 use crate::failure::Failure;
@@ -25,7 +29,7 @@ use crate::request::{given, object, text};
 /// Seconds that a command may take where nobody says otherwise, and at most.
 const DEFAULT_TIMEOUT: u64 = 300;
 const MAX_TIMEOUT: u64 = 24 * 60 * 60;
-/// Conversations whose commands are remembered; beyond it those that run nothing are forgotten.
+/// Conversations whose commands are in memory; beyond it those leave that nobody needs there.
 const MAX_HISTORIES: usize = 1000;
 
 /// A command that a client sent.
@@ -49,20 +53,69 @@ impl BashRequest {
 }
 
 /// See the module.
-#[derive(Default)]
 pub(crate) struct Bash {
+    store: Arc<dyn Store>,
     histories: Mutex<HashMap<Option<ConversationId>, Arc<History>>>,
+    /// The commands that are followed.
+    following: TaskTracker,
     pub(crate) stopping: CancellationToken,
 }
 
 impl Bash {
+    pub(crate) fn new(store: Arc<dyn Store>) -> Self {
+        Self {
+            store,
+            histories: Mutex::default(),
+            following: TaskTracker::new(),
+            stopping: CancellationToken::new(),
+        }
+    }
+
     /// The commands of a conversation, or those that belong to none.
-    pub(crate) fn history(&self, scope: Option<ConversationId>) -> Arc<History> {
+    pub(crate) async fn history(&self, scope: Option<ConversationId>) -> Result<Arc<History>, StoreError> {
+        if let Some(history) = self.histories().get(&scope) {
+            return Ok(Arc::clone(history));
+        }
+        let opened = History::open(Kept::new(Arc::clone(&self.store), scope)).await?;
         let mut histories = self.histories();
         if histories.len() >= MAX_HISTORIES {
-            histories.retain(|_, history| history.is_running());
+            histories.retain(|_, history| history.is_in_use());
         }
-        Arc::clone(histories.entry(scope).or_default())
+        // Another request may have been faster.
+        Ok(Arc::clone(histories.entry(scope).or_insert(Arc::new(opened))))
+    }
+
+    /// Whether a conversation has commands under way.
+    pub(crate) fn is_running(&self, id: ConversationId) -> bool {
+        let histories = self.histories();
+        histories
+            .get(&Some(id))
+            .is_some_and(|history| history.is_running())
+    }
+
+    /// Lets the commands of a conversation leave memory, unless somebody needs them there.
+    pub(crate) fn unload(&self, id: ConversationId) {
+        let mut histories = self.histories();
+        if histories
+            .get(&Some(id))
+            .is_some_and(|history| !history.is_in_use())
+        {
+            histories.remove(&Some(id));
+        }
+    }
+
+    /// Forgets the commands of a conversation that is deleted.
+    pub(crate) async fn forget(&self, id: ConversationId) -> Result<(), StoreError> {
+        let history = self.history(Some(id)).await?;
+        history.abandon();
+        history.clear().await;
+        self.histories().remove(&Some(id));
+        Ok(())
+    }
+
+    /// Takes away what is too old.
+    pub(crate) async fn tidy(&self) -> Result<(), StoreError> {
+        kept::tidy(self.store.as_ref()).await
     }
 
     /// Starts a command. Its whole output comes when it has ended.
@@ -98,9 +151,9 @@ impl Bash {
             input: None,
         };
         let (sender, ended) = oneshot::channel();
-        let history = self.history(scope);
-        history.add(command.clone().into());
-        history.begin(command.id, |stop| {
+        let history = self.history(scope).await?;
+        history.add(command.clone().into()).await;
+        history.begin(&self.following, command.id, |stop| {
             let run = Run::new(command.id, Arc::clone(&history), client, stop);
             async move {
                 let output = run.carry_out(shell).await;
@@ -111,9 +164,11 @@ impl Bash {
     }
 
     /// Stops to follow commands; they go on in their executors.
-    pub(crate) fn stop(&self) {
+    pub(crate) async fn stop(&self) {
         self.stopping.cancel();
         self.histories().values().for_each(|history| history.abandon());
+        self.following.close();
+        self.following.wait().await;
     }
 
     fn histories(&self) -> MutexGuard<'_, HashMap<Option<ConversationId>, Arc<History>>> {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use deft_types::Secret;
 use serde_json::{Map, Value};
 
+use crate::connections::Patience;
 use crate::previews::PreviewNames;
 use crate::sign_in::SignInSettings;
 use crate::vault::VaultKeys;
@@ -52,6 +53,8 @@ pub struct Config {
     pub idle_limit: Duration,
     /// Wrong keys that may come from one address within a minute.
     pub max_wrong_keys: u32,
+    /// How long clients may keep the server waiting.
+    pub patience: Patience,
     /// Who is told of all that happens.
     pub webhooks: Vec<Webhook>,
     /// How people sign in with accounts of another server, if they can.
@@ -162,6 +165,7 @@ impl Config {
                 .min(tokio::sync::Semaphore::MAX_PERMITS),
             idle_limit: number("conversation_idle_ttl_seconds").map_or(IDLE_LIMIT, Duration::from_secs),
             max_wrong_keys: MAX_WRONG_KEYS,
+            patience: Patience::default(),
             webhooks: layers.webhooks()?,
             sign_in: None,
             ca_file: None,

@@ -33,6 +33,7 @@ use deft_types::{ConfirmationPolicy, ConversationId, EventId, Message, Money, To
 use deft_workspace::{Workspace, WorkspaceName};
 use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
 use crate::agent::Agent;
@@ -65,6 +66,8 @@ pub(crate) struct Conversations {
     /// What relative paths of clients start from.
     current_dir: PathBuf,
     goals: goal::Goals,
+    /// The tasks that tell what engines do.
+    watchers: TaskTracker,
 }
 
 /// Whether a conversation was made for this request.
@@ -95,6 +98,7 @@ impl Conversations {
             idle_limit,
             current_dir,
             goals: goal::Goals::default(),
+            watchers: TaskTracker::new(),
         }
     }
 
@@ -357,7 +361,8 @@ impl Conversations {
         self.webhooks.subscribe(id, described.record.last_seq).await?;
         let conversation = Conversation::open(parts).await?;
         let (catalog, webhooks) = (Arc::clone(&self.catalog), Arc::clone(&self.webhooks));
-        Ok(resident.watch(catalog, webhooks, conversation, &described.record))
+        let now = &described.record;
+        Ok(resident.watch(catalog, webhooks, conversation, now, &self.watchers))
     }
 
     /// Whether servers may be reached by addresses that a client names.

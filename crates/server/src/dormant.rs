@@ -20,12 +20,12 @@ use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::app::App;
+use crate::connections::{Connections, Patience};
 use crate::extract::JsonBody;
 use crate::failure::Failure;
 use crate::init::Init;
 use crate::routes::server::{alive, ready};
 use crate::security::Hosts;
-use crate::server::Connections;
 
 /// Where somebody says how to serve.
 pub(crate) const PATH: &str = "/api/init";
@@ -73,7 +73,7 @@ impl Dormant {
             state: Mutex::new(("dormant", None)),
             asked,
         });
-        let connections = Connections::new(router(Arc::clone(&waiting)));
+        let connections = Connections::new(router(Arc::clone(&waiting)), Patience::default());
         let awake = async {
             while let Some(Asked { init, done }) = asks.recv().await {
                 match wake(init).await {

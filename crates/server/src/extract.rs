@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::failure::Failure;
+use crate::timed_body::Stalled;
 use crate::validation::Issue;
 
 /// The largest body of a request: a message with a few images.
@@ -230,6 +231,7 @@ async fn read_body(body: HttpBody) -> Result<bytes::Bytes, Failure> {
     match Limited::new(body, MAX_BODY).collect().await {
         Ok(read) => Ok(read.to_bytes()),
         Err(error) if error.is::<LengthLimitError>() => Err(Failure::bare(StatusCode::PAYLOAD_TOO_LARGE)),
+        Err(error) if Stalled::caused(error.as_ref()) => Err(Failure::bare(StatusCode::REQUEST_TIMEOUT)),
         Err(_) => Err(Failure::bare(StatusCode::BAD_REQUEST)),
     }
 }

@@ -10,7 +10,7 @@ use futures::StreamExt as _;
 use serde::Deserialize as _;
 use tokio::sync::{Notify, OnceCell, OwnedSemaphorePermit, broadcast, watch};
 use tokio::time::Instant;
-use tokio_util::task::AbortOnDropHandle;
+use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use crate::agent::Agent;
 use crate::catalog::Catalog;
@@ -190,6 +190,7 @@ impl Resident {
         webhooks: Arc<Webhooks>,
         conversation: Conversation,
         now: &ConversationRecord,
+        watchers: &TaskTracker,
     ) -> Running {
         let from = now.last_seq.map_or(Seq::FIRST, Seq::next);
         let watcher = Watcher {
@@ -198,11 +199,12 @@ impl Resident {
             webhooks,
             live: conversation.live(),
             stage: Arc::clone(&self.stage),
+            farewell: self.farewell.subscribe(),
             due: None,
         };
         Running {
             conversation,
-            _watcher: AbortOnDropHandle::new(tokio::spawn(watcher.run(from, now.status))),
+            _watcher: AbortOnDropHandle::new(watchers.spawn(watcher.run(from, now.status))),
         }
     }
 }
@@ -231,6 +233,7 @@ struct Watcher {
     webhooks: Arc<Webhooks>,
     live: broadcast::Receiver<Live>,
     stage: Arc<Stage>,
+    farewell: watch::Receiver<Option<Farewell>>,
     /// When the state is to be told next.
     due: Option<Instant>,
 }
@@ -246,6 +249,9 @@ impl Watcher {
                     Some(due) => tokio::time::sleep_until(due).await,
                     None => std::future::pending().await,
                 }
+            };
+            let farewell = async {
+                let _ = self.farewell.wait_for(Option::is_some).await; // nobody left to say it is one too
             };
             tokio::select! {
                 biased;
@@ -265,6 +271,7 @@ impl Watcher {
                     }
                     None => return, // deleted
                 },
+                () = farewell => return,
                 () = self.stage.wanted.notified() => self.due = Some(Instant::now()),
                 () = at => self.tell_state().await,
             }

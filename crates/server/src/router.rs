@@ -242,10 +242,15 @@ async fn carry_out(State(app): State<Arc<App>>, request: Request, next: Next) ->
             return next.run(request).await;
         }
         app.activity.note();
-        let change = app.tasks.spawn(next.run(request));
-        change.await.unwrap_or_else(|error| {
-            Failure::internal("the request failed; the server's log says why", &error).into_response()
-        })
+        let abandoned = app.users.abandoned.clone();
+        let change = async move { abandoned.run_until_cancelled(next.run(request)).await };
+        match app.tasks.spawn(change).await {
+            Ok(Some(answer)) => answer,
+            Ok(None) => Failure::bare(StatusCode::SERVICE_UNAVAILABLE).into_response(),
+            Err(error) => {
+                Failure::internal("the request failed; the server's log says why", &error).into_response()
+            }
+        }
     };
     let answer = tokio::time::timeout(limit, answer).await;
     let answer = answer.unwrap_or_else(|_| Failure::bare(StatusCode::REQUEST_TIMEOUT).into_response());

@@ -2,19 +2,12 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use axum::body::Body;
-use axum::http::Request;
 use deft_store::Store;
 use deft_types::Secret;
-use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -24,7 +17,7 @@ use crate::audit::Audit;
 use crate::catalog::Catalog;
 use crate::composition::Composition;
 use crate::config::Config;
-use crate::extract::Peer;
+use crate::connections::{Connections, Patience};
 use crate::mcp_logins::McpLogins;
 use crate::metrics::Metrics;
 use crate::previews::{self, PreviewNames, Previews};
@@ -35,13 +28,6 @@ use crate::users::Users;
 use crate::vault::{self, Origin, Vault, VaultError};
 use crate::webhooks::Webhooks;
 
-/// Connections that are open at once; more wait to be accepted.
-const MAX_CONNECTIONS: usize = 8192;
-/// How long a client may take for the head of a request.
-const HEAD_LIMIT: Duration = Duration::from_secs(15);
-/// The largest head of a request, and the most headers in it.
-const MAX_HEAD: usize = 64 * 1024;
-const MAX_HEADERS: usize = 100;
 /// How long open requests and sockets may take to end when the server stops.
 const STOP_LIMIT: Duration = Duration::from_secs(5);
 /// The shortest time between two looks for idle conversations.
@@ -50,8 +36,6 @@ const SHORTEST_SWEEP: Duration = Duration::from_millis(100);
 const TIDY_EVERY: Duration = Duration::from_hours(24);
 /// Ports beside the server's own that are tried for previews.
 const MAX_TRIED_PORTS: u16 = 20;
-/// How long to wait when the system has no more sockets to give.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// Why a server cannot be started.
 #[derive(Debug, thiserror::Error)]
@@ -140,6 +124,7 @@ pub struct Server {
     previews: TcpListener,
     address: SocketAddr,
     key: KeyOrigin,
+    patience: Patience,
 }
 
 impl Server {
@@ -218,6 +203,7 @@ impl Server {
             metrics: Arc::new(Metrics::default()),
             sockets: TaskTracker::new(),
             tasks: TaskTracker::new(),
+            abandoned: CancellationToken::new(),
             started: Instant::now(),
             activity: Arc::new(Activity::new()),
             homes: Mutex::default(),
@@ -228,6 +214,7 @@ impl Server {
             previews,
             address,
             key,
+            patience: config.patience,
         })
     }
 
@@ -242,12 +229,12 @@ impl Server {
     }
 
     /// Answers until it is told to stop. Then what runs is paused, sockets are closed with a word, and the
-    /// executors are left alone: the next server finds them.
+    /// executors are left alone: the next server finds them. Nothing of it is left behind.
     pub async fn serve(self, stop: impl Future<Output = ()>) {
         let stopping = CancellationToken::new();
         let upkeep = tokio::spawn(upkeep(Arc::clone(&self.app), stopping.clone()));
-        let connections = Connections::new(router(Arc::clone(&self.app)));
-        let viewers = Connections::new(previews::router(Arc::clone(&self.app)));
+        let connections = Connections::new(router(Arc::clone(&self.app)), self.patience);
+        let viewers = Connections::new(previews::router(Arc::clone(&self.app)), self.patience);
         tokio::select! {
             () = connections.accept(&self.listener) => {}
             () = viewers.accept(&self.previews) => {}
@@ -255,111 +242,41 @@ impl Server {
         }
         drop((self.listener, self.previews));
         stopping.cancel();
-        connections.stopping.cancel();
-        viewers.stopping.cancel();
+        connections.stop();
+        viewers.stop();
         let previews = &self.app.users.previews;
         previews.stopping.cancel();
         previews.tasks.close();
         let _ = upkeep.await; // it ends by itself
-        let users = self.app.users.apps();
-        let stop = users.iter().chain([&self.app]).map(|app| {
-            app.bash.stop();
-            app.conversations.stop()
-        });
-        futures::future::join_all(stop).await;
-        self.app.users.webhooks.stop().await;
+        let users = &self.app.users;
+        let stop = async || {
+            let apps = users.apps();
+            let stop = apps.iter().chain([&self.app]).map(async |app| {
+                app.bash.stop().await;
+                app.conversations.stop().await;
+            });
+            futures::future::join_all(stop).await;
+        };
+        stop().await;
+        users.webhooks.stop().await;
         self.app.sockets.close();
         self.app.tasks.close();
-        let ended = async {
+        let ended = async || {
             self.app.sockets.wait().await;
             self.app.tasks.wait().await;
             connections.wait().await;
             viewers.wait().await;
             previews.tasks.wait().await;
         };
-        let _ = tokio::time::timeout(STOP_LIMIT, ended).await;
-        self.app.users.forget();
-    }
-}
-
-type Service = TowerToHyperService<axum::Router>;
-
-/// All connections.
-pub(crate) struct Connections {
-    service: Service,
-    stopping: CancellationToken,
-    tasks: TaskTracker,
-    room: Arc<Semaphore>,
-}
-
-impl Connections {
-    pub(crate) fn new(router: axum::Router) -> Self {
-        Self {
-            service: TowerToHyperService::new(router),
-            stopping: CancellationToken::new(),
-            tasks: TaskTracker::new(),
-            room: Arc::new(Semaphore::new(MAX_CONNECTIONS)),
+        if tokio::time::timeout(STOP_LIMIT, ended()).await.is_err() {
+            tracing::warn!("clients that take too long are not waited for");
+            users.abandoned.cancel();
+            connections.abandon();
+            viewers.abandon();
+            ended().await;
         }
-    }
-
-    /// Lets requests that are under way be answered, and closes all.
-    pub(crate) async fn end(&self) {
-        self.stopping.cancel();
-        let _ = tokio::time::timeout(STOP_LIMIT, self.wait()).await; // what is left goes with the process
-    }
-
-    async fn wait(&self) {
-        self.tasks.close();
-        self.tasks.wait().await;
-    }
-
-    pub(crate) async fn accept(&self, listener: &TcpListener) {
-        loop {
-            let Ok(place) = Arc::clone(&self.room).acquire_owned().await else {
-                return;
-            };
-            match listener.accept().await {
-                Ok((stream, peer)) => {
-                    let connection = self.connection(stream, peer);
-                    self.tasks.spawn(async move {
-                        connection.await;
-                        drop(place);
-                    });
-                }
-                Err(error) => {
-                    tracing::warn!(%error, "cannot accept a connection");
-                    tokio::time::sleep(ACCEPT_PAUSE).await;
-                }
-            }
-        }
-    }
-
-    fn connection(&self, stream: TcpStream, peer: SocketAddr) -> impl Future<Output = ()> + use<> {
-        let _ = stream.set_nodelay(true); // slower without, no more
-        let service = self.service.clone();
-        let with_peer = hyper::service::service_fn(move |mut request: Request<Incoming>| {
-            request.extensions_mut().insert(Peer(peer));
-            hyper::service::Service::call(&service, request.map(Body::new))
-        });
-        let connection = http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(HEAD_LIMIT)
-            .max_headers(MAX_HEADERS)
-            .max_buf_size(MAX_HEAD)
-            .serve_connection(TokioIo::new(stream), with_peer)
-            .with_upgrades();
-        let stopping = self.stopping.clone();
-        async move {
-            let mut connection = pin!(connection);
-            // A client that goes away in the middle is nothing to tell anybody.
-            tokio::select! {
-                _ = connection.as_mut() => {}
-                () = stopping.cancelled() => {
-                    connection.as_mut().graceful_shutdown();
-                    let _ = connection.await;
-                }
-            }
-        }
+        stop().await; // what the last requests have brought into memory
+        users.forget();
     }
 }
 
@@ -386,7 +303,8 @@ async fn upkeep(app: Arc<App>, stopping: CancellationToken) {
             looks.tick().await;
             for app in users.apps().iter().chain([&app]) {
                 for id in app.conversations.unload_idle().await {
-                    if !app.bash.history(Some(id)).is_running() {
+                    if !app.bash.is_running(id) {
+                        app.bash.unload(id);
                         app.conversations.pause_workspace(id).await;
                     }
                 }
@@ -406,6 +324,11 @@ async fn upkeep(app: Arc<App>, stopping: CancellationToken) {
             days.tick().await;
             if let Err(error) = users.audit.tidy().await {
                 tracing::warn!(%error, "the audit log cannot be tidied");
+            }
+            for app in users.apps().iter().chain([&app]) {
+                if let Err(error) = app.bash.tidy().await {
+                    tracing::warn!(%error, "old commands cannot be taken out of the store");
+                }
             }
         }
     };

@@ -113,7 +113,8 @@ where
         .max_message_size(MAX_INBOUND)
         .max_frame_size(MAX_INBOUND)
         .on_upgrade(move |socket| {
-            sockets.track_future(async move {
+            let abandoned = app.users.abandoned.clone();
+            let talked = async move {
                 let mut line = Line {
                     socket,
                     caller: caller.unwrap_or_else(Caller::nobody),
@@ -127,6 +128,9 @@ where
                 // Who shows a key only now has not been led home yet.
                 let home = line.caller.place.and_then(|user| app.users.home(user));
                 talk(home.map_or(app, |home| home.app), line).await;
+            };
+            sockets.track_future(async move {
+                abandoned.run_until_cancelled(talked).await;
             })
         })
 }

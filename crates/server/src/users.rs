@@ -11,6 +11,7 @@ use deft_store::Store;
 use deft_types::{Secret, UserId};
 use hyper_util::service::TowerToHyperService;
 use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::accounts::{Account, Role};
@@ -66,6 +67,8 @@ pub(crate) struct Users {
     pub(crate) init_key: Option<Secret<String>>,
     pub(crate) sockets: TaskTracker,
     pub(crate) tasks: TaskTracker,
+    /// The server has waited long enough for sockets and changes.
+    pub(crate) abandoned: CancellationToken,
     pub(crate) started: Instant,
     pub(crate) activity: Arc<Activity>,
     pub(crate) homes: Mutex<HashMap<UserId, Home>>,
@@ -108,7 +111,7 @@ impl Users {
     pub(crate) async fn renew(&self, id: UserId) {
         let before = self.homes().remove(&id);
         if let Some(home) = before {
-            home.app.bash.stop();
+            home.app.bash.stop().await;
             home.app.conversations.stop().await;
         }
     }
@@ -133,7 +136,7 @@ impl Users {
         let store = ScopedStore::new(Arc::clone(&self.store), user, Arc::clone(&self.directory));
         let store: Arc<dyn Store> = Arc::new(store);
         let catalog = Arc::new(Catalog::new(
-            store,
+            Arc::clone(&store),
             Arc::clone(&self.vault),
             self.data_dir.clone(),
         ));
@@ -157,7 +160,7 @@ impl Users {
                 data_dir: self.data_dir.clone(),
                 current_dir: current_dir.clone(),
             },
-            bash: Bash::default(),
+            bash: Bash::new(store),
             documents: Documents::new(Arc::clone(&catalog)),
             conversations: Conversations::new(
                 catalog,

@@ -49,6 +49,8 @@ mod sign_in;
 mod site;
 #[path = "it/skills.rs"]
 mod skills;
+#[path = "it/slow_clients.rs"]
+mod slow_clients;
 #[path = "it/sockets.rs"]
 mod sockets;
 #[path = "it/steering.rs"]

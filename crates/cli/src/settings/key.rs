@@ -145,6 +145,11 @@ settings! {
     ca_file: Option<PathBuf> {
         flag: Some("ca-file"), env: ["DEFT_CA_FILE"], default: None, project: FromProject::Refused,
     }
+    /// The address of an OpenTelemetry collector (OTLP over HTTP) that runs are traced to
+    otlp_endpoint: Option<BaseUrl> {
+        // The usual OTEL_ variables count too, and may be meant for other programs: they are read apart.
+        flag: None, env: ["DEFT_OTLP_ENDPOINT"], default: None, project: FromProject::Refused,
+    }
     /// A JSON file that names MCP servers, beside those in your own deft.toml
     mcp_config: Option<PathBuf> {
         // A server is a program that is run.

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 const LAYERS: &[(&str, &[&str])] = &[
     ("types", &[]),
     ("net", &[]),
+    ("traces", &["net"]),
     ("risk", &["types"]),
     ("skills", &["types"]),
     ("llm", &["types", "net"]),
@@ -45,6 +46,7 @@ const LAYERS: &[(&str, &[&str])] = &[
 const LIBRARIES: &[&str] = &[
     "types",
     "net",
+    "traces",
     "risk",
     "skills",
     "llm",

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
@@ -24,6 +24,10 @@ impl Served {
         for (name, value) in variables {
             command.env(name, value);
         }
+        Self::spawn(command)
+    }
+
+    fn spawn(mut command: Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         let mut out = BufReader::new(child.stdout.as_mut().unwrap());
@@ -136,9 +140,14 @@ fn a_key_is_made_and_shown_once_and_the_server_ends_well() {
 }
 
 #[test]
-fn a_server_that_ends_well_leaves_its_store_in_one_file() {
+fn a_server_that_ends_well_leaves_its_store_in_one_file_and_nothing_to_complain_of() {
     let home = Home::new();
-    let served = Served::start(&home, &[("SESSION_API_KEY", "k-one")]);
+    let log = home.root.path().join("serve.log");
+    let mut command = home.deft(&["serve", "--port", "0"]);
+    command
+        .env("SESSION_API_KEY", "k-one")
+        .stderr(std::fs::File::create(&log).unwrap());
+    let served = Served::spawn(command);
     let agent = json!({"llm": {"model": "demo"}, "tools": []});
     let hello = json!({"role": "user", "content": [{"type": "text", "text": "Hello."}]});
     let body = json!({
@@ -149,8 +158,14 @@ fn a_server_that_ends_well_leaves_its_store_in_one_file() {
     for _ in 0..3 {
         let (status, begun) = served.post("/api/conversations", "k-one", &body);
         assert_eq!(status, 201, "{begun}");
+        let goal = format!("/api/conversations/{}/goal", begun["id"].as_str().unwrap());
+        served.post(&goal, "k-one", &json!({"objective": "Go on for ever."})); // one may run already
     }
+    let command = json!({"command": "while :; do echo busy; sleep 0.01; done", "cwd": home.work()});
+    let (status, started) = served.post("/api/bash/start_bash_command", "k-one", &command);
+    assert_eq!(status, 200, "{started}");
     assert_eq!(served.terminate(), Some(0));
+    assert_eq!(std::fs::read_to_string(&log).unwrap(), "");
     let data = home.root.path().join(".deft");
     assert!(data.join("deft.db").exists());
     assert!(!data.join("deft.db-wal").exists(), "somebody kept the store open");

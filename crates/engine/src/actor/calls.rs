@@ -9,10 +9,12 @@ use futures::future::BoxFuture;
 use futures::stream::{BoxStream, FuturesOrdered};
 use futures::{FutureExt, StreamExt};
 use tokio_util::sync::CancellationToken;
+use tracing::{Instrument as _, Span};
 
 use super::work::Outcome;
 use crate::live::{Broadcast, Live};
 use crate::state::OpenCall;
+use crate::trace;
 use crate::world::{Point, World};
 
 /// How an executor is asked.
@@ -42,16 +44,17 @@ impl Calls {
     /// Calls that an executor runs.
     pub(crate) fn executor(
         client: Client,
-        calls: Vec<(Ask, OpenCall)>,
+        calls: Vec<(Ask, Span, OpenCall)>,
         live: Broadcast,
         world: Arc<dyn World>,
     ) -> Self {
-        let ids = calls.iter().map(|(_, call)| call.id.clone()).collect();
+        let ids = calls.iter().map(|(_, _, call)| call.id.clone()).collect();
         let asked = client.clone();
         let outcomes = async move {
             let mut followed = FuturesOrdered::new();
-            for (ask, call) in calls {
-                followed.push_back(send(&asked, ask, call, live.clone(), world.clone()).await);
+            for (ask, span, call) in calls {
+                let sent = send(&asked, ask, call, live.clone(), world.clone()).await;
+                followed.push_back(traced(span, sent));
             }
             followed
         };
@@ -64,16 +67,19 @@ impl Calls {
 
     /// Calls of tools that run beside the engine.
     pub(crate) fn here(
-        calls: Vec<(Arc<dyn Tool>, OpenCall)>,
+        calls: Vec<(Arc<dyn Tool>, Span, OpenCall)>,
         live: &Broadcast,
         world: &Arc<dyn World>,
     ) -> Self {
-        let ids = calls.iter().map(|(_, call)| call.id.clone()).collect();
+        let ids = calls.iter().map(|(_, _, call)| call.id.clone()).collect();
         let cancel = CancellationToken::new();
         let turns = Turns::default();
         let running: FuturesOrdered<_> = calls
             .into_iter()
-            .map(|(tool, call)| run_here(tool, call, &turns, cancel.clone(), live.clone(), world.clone()))
+            .map(|(tool, span, call)| {
+                let run = run_here(tool, call, &turns, cancel.clone(), live.clone(), world.clone());
+                traced(span, run)
+            })
             .collect();
         Self {
             ids,
@@ -98,6 +104,15 @@ impl Calls {
             Place::Here(cancel) => cancel.cancel(),
         }
     }
+}
+
+/// Lets a call's span see its end. What the call itself begins is within the span.
+async fn traced(span: Span, call: BoxFuture<'static, Outcome>) -> Outcome {
+    let outcome = call.instrument(span.clone()).await;
+    if let Outcome::Tool { update, .. } = &outcome {
+        trace::ended(&span, update);
+    }
+    outcome
 }
 
 /// Sends a call; what is given back waits for its end.

@@ -13,6 +13,7 @@ use super::work::{Outcome, Work};
 use crate::command::{CommandError, Done};
 use crate::condense::{self, Plan, Pressure};
 use crate::state::{self, key};
+use crate::trace;
 use crate::turn::Draft;
 
 /// What summaries are counted as.
@@ -92,9 +93,11 @@ impl Actor {
             sent.fold(Tokens::ZERO, |sum, tokens| sum + tokens),
         );
         let told = tally.clone();
+        let span = self.trace.model_call(&tally.model.profile().name);
         let ask = async move {
             let see = |delta: &_| told.see(delta);
             let reply = deft_llm::complete(told.model.as_ref(), request, see).await;
+            trace::replied(&span, reply.as_ref());
             Outcome::Summarised {
                 draft,
                 reply: reply.map(Box::new),

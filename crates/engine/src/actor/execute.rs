@@ -58,7 +58,10 @@ impl Actor {
             }
             self.images.set(self.state.view.images());
             self.fill_purse();
-            self.work = Some(Work::Calls(Calls::here(here, &self.live, &self.world)));
+            let here = here
+                .into_iter()
+                .map(|(tool, call)| (tool, self.trace.tool_call(&call), call));
+            self.work = Some(Work::Calls(Calls::here(here.collect(), &self.live, &self.world)));
             return Ok(());
         }
         self.execute_there(there).await
@@ -77,9 +80,9 @@ impl Actor {
         let mut asked = Vec::new();
         for call in calls {
             if self.unsent.remove(&call.id) || self.may_repeat(&call) {
-                asked.push((Ask::Call, call));
+                asked.push((Ask::Call, self.trace.tool_call(&call), call));
             } else if call.executors.contains(&executor) {
-                asked.push((Ask::Collect, call));
+                asked.push((Ask::Collect, self.trace.tool_call(&call), call));
             } else {
                 lost_calls.push(lost(&call));
             }

@@ -57,6 +57,7 @@ impl Actor {
             return self.fail_with(&error).await;
         }
         self.purse.step();
+        self.trace.begin_step();
         self.unseen.clear();
         self.asked = deft_llm::tool_tokens(&self.tools.schemas()) + Tokens(self.state.view.tokens());
         let request = Request {
@@ -67,6 +68,7 @@ impl Actor {
         let item = EventId::from(self.world.new_id());
         self.work = Some(Work::model(
             Tally::new(spending::USAGE_ID, self.model.clone(), self.asked),
+            self.trace.model_call(&self.model.profile().name),
             request,
             item,
             self.judge(),

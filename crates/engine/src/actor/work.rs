@@ -10,6 +10,7 @@ use deft_workspace::{Workspace, WorkspaceError};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
+use tracing::Span;
 
 use super::calls::Calls;
 use super::heard::Heard;
@@ -26,6 +27,7 @@ use crate::rerun::Rerun;
 use crate::risk::Verdict;
 use crate::servers::Reached;
 use crate::state::OpenCall;
+use crate::trace;
 use crate::world::{Point, World};
 
 /// A model call, tool calls, or reaching the executor. Dropping it stops the first at once; tools must be told.
@@ -173,6 +175,7 @@ impl Work {
 
     pub(crate) fn model(
         tally: Tally,
+        span: Span,
         request: Request,
         item: EventId,
         judge: Option<Judge>,
@@ -236,6 +239,8 @@ impl Work {
             })
             .await;
             world.reached(Point::AfterModelCall);
+            trace::replied(&span, reply.as_ref());
+            drop(span);
             let (judged, used) = match (judge, &reply) {
                 (Some(judge), Ok(reply)) if !reply.tool_calls.is_empty() => {
                     judge.judge(&reply.tool_calls).await

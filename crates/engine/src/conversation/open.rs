@@ -19,6 +19,7 @@ use crate::skills::Shelf;
 use crate::status::Trigger;
 use crate::task_tool::Task;
 use crate::toolset::Toolset;
+use crate::trace::Trace;
 use crate::world::Point;
 
 impl Conversation {
@@ -99,6 +100,7 @@ impl Conversation {
             began,
             unseen: Vec::new(),
             losses: 0,
+            trace: Trace::new(id),
             memory: parts.memory,
             outfit: mode.fitted(parts.outfit),
             asked_secrets: HashMap::new(),

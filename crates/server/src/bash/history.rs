@@ -3,11 +3,14 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use deft_store::StoreError;
 use deft_types::BashEvent;
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::AbortOnDropHandle;
+use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 use uuid::Uuid;
+
+use super::kept::Kept;
 
 /// Events that are remembered, and bytes of output among them; beyond it the oldest are forgotten.
 const MAX_EVENTS: usize = 10_000;
@@ -17,6 +20,8 @@ const BACKLOG: usize = 256;
 
 /// See the module.
 pub(crate) struct History {
+    kept: Kept,
+    /// What is kept, once more: clients ask for it many times a second.
     past: Mutex<Past>,
     news: broadcast::Sender<BashEvent>,
     running: Mutex<HashMap<Uuid, Running>>,
@@ -62,29 +67,58 @@ impl Filter {
     }
 }
 
-impl Default for History {
-    fn default() -> Self {
-        Self {
-            past: Mutex::default(),
-            news: broadcast::Sender::new(BACKLOG),
-            running: Mutex::default(),
+impl Past {
+    /// Adds an event; gives those that are forgotten for it.
+    fn add(&mut self, event: BashEvent) -> Vec<BashEvent> {
+        self.bytes += size(&event);
+        self.events.push_back(event);
+        let mut forgotten = Vec::new();
+        while self.events.len() > MAX_EVENTS || self.bytes > MAX_BYTES {
+            let Some(oldest) = self.events.pop_front() else {
+                break;
+            };
+            self.bytes -= size(&oldest);
+            forgotten.push(oldest);
         }
+        forgotten
     }
 }
 
 impl History {
-    /// Remembers an event and tells it to who listens.
-    pub(crate) fn add(&self, event: BashEvent) {
-        let mut past = self.past();
-        past.bytes += size(&event);
-        past.events.push_back(event.clone());
-        while past.events.len() > MAX_EVENTS || past.bytes > MAX_BYTES {
-            let Some(oldest) = past.events.pop_front() else {
-                break;
-            };
-            past.bytes -= size(&oldest);
+    /// With all that is kept.
+    pub(crate) async fn open(kept: Kept) -> Result<Self, StoreError> {
+        let mut past = Past::default();
+        for event in kept.load().await? {
+            past.add(event);
         }
-        let _ = self.news.send(event); // nobody listening is fine
+        Ok(Self {
+            kept,
+            past: Mutex::new(past),
+            news: broadcast::Sender::new(BACKLOG),
+            running: Mutex::default(),
+        })
+    }
+
+    /// Keeps an event, then tells it to who listens.
+    pub(crate) async fn add(&self, event: BashEvent) {
+        if let Err(error) = self.kept.add(&event).await {
+            tracing::warn!(%error, "what a command did is remembered only until the server stops");
+        }
+        let forgotten = {
+            let mut past = self.past();
+            let forgotten = past.add(event.clone());
+            let _ = self.news.send(event); // nobody listening is fine
+            forgotten
+        };
+        self.remove(&forgotten).await;
+    }
+
+    async fn remove(&self, forgotten: &[BashEvent]) {
+        for event in forgotten {
+            if let Err(error) = self.kept.remove(event).await {
+                return tracing::warn!(%error, "what commands did long ago stays in the store");
+            }
+        }
     }
 
     /// What is remembered, and everything from now on.
@@ -109,20 +143,27 @@ impl History {
     }
 
     /// Forgets everything; gives how much that was.
-    pub(crate) fn clear(&self) -> usize {
-        std::mem::take(&mut *self.past()).events.len()
+    pub(crate) async fn clear(&self) -> usize {
+        let past = std::mem::take(&mut *self.past());
+        let events = Vec::from(past.events);
+        self.remove(&events).await;
+        events.len()
     }
 
     /// Has a command followed until it ends.
-    pub(crate) fn begin<F>(self: &Arc<Self>, id: Uuid, follow: impl FnOnce(CancellationToken) -> F)
-    where
+    pub(crate) fn begin<F>(
+        self: &Arc<Self>,
+        following: &TaskTracker,
+        id: Uuid,
+        follow: impl FnOnce(CancellationToken) -> F,
+    ) where
         F: Future<Output = ()> + Send + 'static,
     {
         let stop = CancellationToken::new();
         let followed = follow(stop.clone());
         let history = Arc::clone(self);
         let mut running = self.running();
-        let task = tokio::spawn(async move {
+        let task = following.spawn(async move {
             followed.await;
             history.running().remove(&id);
         });
@@ -142,6 +183,11 @@ impl History {
 
     pub(crate) fn is_running(&self) -> bool {
         !self.running().is_empty()
+    }
+
+    /// Whether somebody needs it in memory.
+    pub(crate) fn is_in_use(&self) -> bool {
+        self.is_running() || self.news.receiver_count() > 0
     }
 
     /// Stops to follow all commands.
@@ -170,7 +216,7 @@ pub(crate) fn id(event: &BashEvent) -> String {
     id.simple().to_string()
 }
 
-fn timestamp(event: &BashEvent) -> &str {
+pub(super) fn timestamp(event: &BashEvent) -> &str {
     match event {
         BashEvent::Command(command) => &command.timestamp,
         BashEvent::Output(output) => &output.timestamp,

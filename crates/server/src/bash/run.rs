@@ -77,7 +77,7 @@ impl Run {
             }
         };
         let last = self.output(std::mem::take(&mut piece), Some(code));
-        self.history.add(last.clone().into());
+        self.history.add(last.clone().into()).await;
         let whole = self.output(whole, Some(code));
         BashOutput {
             id: last.id,
@@ -111,12 +111,12 @@ impl Run {
                             whole.add(chunk.channel, &chunk.bytes);
                         }
                         if piece.len() >= PIECE {
-                            self.tell(piece);
+                            self.tell(piece).await;
                         }
                     }
                     CommandUpdate::Ended(ended) => break ended,
                 },
-                _ = ticks.tick() => if piece.len() > 0 { self.tell(piece) },
+                _ = ticks.tick() => if piece.len() > 0 { self.tell(piece).await },
                 () = self.stop.cancelled(), if !is_stopped => {
                     is_stopped = true;
                     self.client.stop_command(self.id).await?;
@@ -130,9 +130,9 @@ impl Run {
         })
     }
 
-    fn tell(&mut self, piece: &mut Written) {
+    async fn tell(&mut self, piece: &mut Written) {
         let told = self.output(std::mem::take(piece), None);
-        self.history.add(told.into());
+        self.history.add(told.into()).await;
     }
 
     fn output(&mut self, written: Written, exit_code: Option<i64>) -> BashOutput {

@@ -9,6 +9,7 @@ use deft_types::{ConversationId, Message, Role, Status};
 use serde::Deserialize as _;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use super::Conversations;
 use crate::app::App;
@@ -20,11 +21,21 @@ const BUSY: &str = "Conversation run or goal loop already running.";
 
 /// The goals that are worked towards just now.
 #[derive(Default)]
-pub(crate) struct Goals(Mutex<HashMap<ConversationId, CancellationToken>>);
+pub(crate) struct Goals {
+    pursued: Mutex<HashMap<ConversationId, CancellationToken>>,
+    tasks: TaskTracker,
+}
 
 impl Goals {
     fn all(&self) -> MutexGuard<'_, HashMap<ConversationId, CancellationToken>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.pursued.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Stops to work towards all of them, and waits until that is told.
+    pub(super) async fn stop(&self) {
+        self.all().values().for_each(CancellationToken::cancel);
+        self.tasks.close();
+        self.tasks.wait().await;
     }
 }
 
@@ -45,8 +56,8 @@ impl Conversations {
             return Err(failure);
         }
         let app = Arc::clone(app);
-        let tracker = app.tasks.clone();
-        tracker.spawn(async move {
+        let tasks = this.goals.tasks.clone();
+        tasks.spawn(async move {
             let this = &app.conversations;
             let mut goal = goal;
             let worked = stop

@@ -76,7 +76,12 @@ impl Conversations {
             resident.farewell.send_replace(Some(Farewell::Stopping));
             running.conversation.close(ExecutorFate::Keep).await;
         };
-        let all = futures::future::join_all(residents.into_iter().map(stop));
+        let all = async {
+            self.goals.stop().await;
+            futures::future::join_all(residents.into_iter().map(stop)).await;
+            self.watchers.close();
+            self.watchers.wait().await;
+        };
         if tokio::time::timeout(CLOSE_LIMIT, all).await.is_err() {
             tracing::warn!("not every conversation could be paused in time");
         }

@@ -90,7 +90,7 @@ async fn execute(
 
 async fn stop(State(app): State<Arc<App>>, scope: Scope, Name(id): Name) -> Result<Json<Value>, Failure> {
     let id = Uuid::parse_str(&id).map_err(|error| Issue::bad_uuid(&["path", "command_id"], &id, &error))?;
-    if app.bash.history(scope.0).stop(id) {
+    if app.bash.history(scope.0).await?.stop(id) {
         Ok(success())
     } else {
         Err(Failure::not_found())
@@ -109,7 +109,7 @@ async fn search(State(app): State<Arc<App>>, scope: Scope, query: Query) -> Resu
         from: query.get("timestamp__gte").map(str::to_owned),
         before: query.get("timestamp__lt").map(str::to_owned),
     };
-    let mut found = app.bash.history(scope.0).search(&filter);
+    let mut found = app.bash.history(scope.0).await?.search(&filter);
     if query.choice("sort_order", &DIRECTIONS)? == Some(true) {
         found.reverse();
     }
@@ -122,7 +122,7 @@ async fn search(State(app): State<Arc<App>>, scope: Scope, query: Query) -> Resu
 }
 
 async fn get(State(app): State<Arc<App>>, scope: Scope, Name(id): Name) -> Result<Json<BashEvent>, Failure> {
-    let found = app.bash.history(scope.0).get(&id);
+    let found = app.bash.history(scope.0).await?.get(&id);
     found.map(Json).ok_or_else(Failure::not_found)
 }
 
@@ -134,11 +134,12 @@ async fn batch(
     let Some(ids) = body.as_array() else {
         return Err(Issue::new("list_type", &["body"], "Input should be a valid list", &body).into());
     };
-    let history = app.bash.history(scope.0);
+    let history = app.bash.history(scope.0).await?;
     let found = ids.iter().map(|id| history.get(id.as_str().unwrap_or_default()));
     Ok(Json(found.collect()))
 }
 
-async fn clear(State(app): State<Arc<App>>, scope: Scope) -> Json<Value> {
-    Json(json!({"cleared_count": app.bash.history(scope.0).clear()}))
+async fn clear(State(app): State<Arc<App>>, scope: Scope) -> Result<Json<Value>, Failure> {
+    let cleared = app.bash.history(scope.0).await?.clear().await;
+    Ok(Json(json!({"cleared_count": cleared})))
 }

@@ -164,6 +164,7 @@ async fn change(
 
 async fn delete(State(app): State<Arc<App>>, Id(id): Id) -> Result<Json<Value>, Failure> {
     app.conversations.delete(id).await?;
+    app.bash.forget(id).await?;
     shares(&app).revoke_all(id).await?;
     Ok(success())
 }

@@ -44,7 +44,16 @@ async fn tell(app: &App, mut line: Line, resend: bool) {
     if !line.may_write() {
         return line.close(code::UNAUTHORIZED, MAY_NOT).await; // commands are beyond conversations
     }
-    let (past, mut news) = app.bash.history(None).follow();
+    let history = match app.bash.history(None).await {
+        Ok(history) => history,
+        Err(error) => {
+            tracing::warn!(%error, "what commands did cannot be read");
+            return line
+                .close(code::TRY_AGAIN_LATER, "The history cannot be read; connect again")
+                .await;
+        }
+    };
+    let (past, mut news) = history.follow();
     if resend && !line.send_all(past.iter().map(text)).await {
         return;
     }

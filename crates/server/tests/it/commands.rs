@@ -103,6 +103,33 @@ async fn commands_are_found_again_stopped_and_forgotten() {
     assert_eq!(desk.get("/api/bash/bash_events/search").await["items"], json!([]));
 }
 
+#[tokio::test]
+async fn commands_are_there_after_a_restart_and_go_with_their_conversation() {
+    let mut desk = Desk::new().await;
+    let talk = desk.begin(FINISH).await;
+    let path = talk.path("/bash/execute_bash_command");
+    let output = desk.post(&path, json!({"command": "echo of the talk"})).await;
+    execute(&desk, json!({"command": "echo one", "cwd": "/tmp"})).await;
+    execute(&desk, json!({"command": "echo two", "cwd": "/tmp"})).await;
+    let (all, own) = (
+        "/api/bash/bash_events/search",
+        talk.path("/bash/bash_events/search"),
+    );
+    let before = (desk.get(all).await, desk.get(&own).await);
+    assert_eq!(before.0["items"].as_array().unwrap().len(), 4);
+    desk.stop().await;
+    desk.start(|_| {}).await;
+    assert_eq!((desk.get(all).await, desk.get(&own).await), before);
+    let id = output["id"].as_str().unwrap();
+    let found = desk.get(&talk.path(&format!("/bash/bash_events/{id}"))).await;
+    assert_eq!(found["stdout"], "of the talk\n");
+
+    assert_eq!(desk.ask(Method::DELETE, &talk.path(""), None).await.0, 200);
+    let (_, cleared) = desk.ask(Method::DELETE, "/api/bash/bash_events", None).await;
+    assert_eq!(cleared, json!({"cleared_count": 4}));
+    assert_eq!(desk.documents("bash/").await, 0, "nothing is left");
+}
+
 fn uuid_with_dashes(hex: &str) -> String {
     format!(
         "{}-{}-{}-{}-{}",

@@ -104,6 +104,11 @@ impl Desk {
         Audit::new(self.store())
     }
 
+    /// How many documents there are in a folder of the store.
+    pub(crate) async fn documents(&self, folder: &str) -> usize {
+        self.store.documents(folder).await.unwrap().len()
+    }
+
     /// Stops the server and waits for its end.
     pub(crate) async fn stop(&mut self) {
         self.stop.take().unwrap().send(()).unwrap();

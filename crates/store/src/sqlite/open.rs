@@ -129,7 +129,7 @@ fn create(path: &Path) -> io::Result<()> {
 }
 
 /// Refuses a file that is not ours to change, without changing it.
-fn inspect(path: &Path) -> Result<(), StoreError> {
+pub(super) fn inspect(path: &Path) -> Result<(), StoreError> {
     // A connection that takes the file for immutable makes no files beside it, but sees no write-ahead log.
     if wal(path).exists() {
         return look(path, "");

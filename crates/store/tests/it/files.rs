@@ -243,3 +243,69 @@ async fn a_backup_holds_what_is_committed_and_is_for_its_owner_alone() {
         "nothing is overwritten"
     );
 }
+
+#[tokio::test]
+async fn a_damaged_backup_is_refused_and_nothing_is_changed() {
+    let sample = Sample::new();
+    let lease = sample.conversation().await;
+    for number in 0..200 {
+        let event = said(&number.to_string(), &"x".repeat(2000));
+        sample.store.append(&lease, vec![event]).await.unwrap();
+    }
+    let backup = sample.path().with_file_name("copy.db");
+    SqliteStore::back_up(&sample.path(), &backup).unwrap();
+    let mut bytes = fs::read(&backup).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle..middle + 8192].fill(0xAA);
+    fs::write(&backup, bytes).unwrap();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let refused = SqliteStore::begin_restore(&backup, &elsewhere.path().join("deft.db")).map(drop);
+    assert!(matches!(refused, Err(StoreError::Damaged { .. })), "{refused:?}");
+    assert_eq!(names(elsewhere.path()), Vec::<PathBuf>::new());
+}
+
+#[tokio::test]
+async fn a_backup_takes_the_place_of_a_damaged_store_which_is_kept() {
+    let sample = Sample::new();
+    let lease = sample.conversation().await;
+    sample.store.append(&lease, vec![message("1")]).await.unwrap();
+    let backup = sample.path().with_file_name("copy.db");
+    SqliteStore::back_up(&sample.path(), &backup).unwrap();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let to = elsewhere.path().join("deft.db");
+    fs::write(&to, "not a store any more").unwrap();
+    fs::write(elsewhere.path().join("deft.db-wal"), "and its log").unwrap();
+    let replaced = SqliteStore::begin_restore(&backup, &to)
+        .unwrap()
+        .finish()
+        .unwrap();
+    assert_eq!(fs::read(replaced.unwrap()).unwrap(), b"not a store any more");
+    let restored = open(&to);
+    let log = restored.read(lease.conversation(), Seq::FIRST, 9).await.unwrap();
+    assert_eq!(log, [(Seq(0), message("1"))]);
+    let writer = restored
+        .acquire(lease.conversation(), &Owner::this_process())
+        .await;
+    assert!(writer.is_ok(), "nobody writes there");
+}
+
+#[tokio::test]
+async fn a_store_in_use_is_not_replaced() {
+    let sample = Sample::new();
+    create(&sample.store).await;
+    let backup = sample.path().with_file_name("copy.db");
+    SqliteStore::back_up(&sample.path(), &backup).unwrap();
+    let other = sample.another(); // as another process would have it open
+    let refused = SqliteStore::begin_restore(&backup, &sample.path())
+        .unwrap()
+        .finish();
+    assert_eq!(refused, Err(StoreError::Locked));
+    drop(other);
+    let left = names(sample.path().parent().unwrap());
+    assert!(
+        !left
+            .iter()
+            .any(|name| name.to_string_lossy().ends_with(".restoring")),
+        "{left:?}"
+    );
+}

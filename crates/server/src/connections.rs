@@ -1,0 +1,162 @@
+//! The connections of clients: how many there are, and how long each may keep us waiting.
+
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::extract::Peer;
+use crate::timed_body::TimedBody;
+
+/// Connections that are open at once; more wait to be accepted.
+const MAX_CONNECTIONS: usize = 8192;
+/// The largest head of a request, and the most headers in it.
+const MAX_HEAD: usize = 64 * 1024;
+const MAX_HEADERS: usize = 100;
+/// How long requests that are under way may take when the server stops.
+const STOP_LIMIT: Duration = Duration::from_secs(5);
+/// How long to wait when the system has no more sockets to give.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// How long a client may keep the server waiting.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// For the whole head of a request, from the opening of the connection or the end of the last request on.
+    pub head: Duration,
+    /// For the next piece of a body.
+    pub body: Duration,
+    /// For the client to take what was sent to it.
+    pub taking: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            head: Duration::from_secs(15),
+            body: Duration::from_secs(30),
+            taking: Duration::from_secs(60),
+        }
+    }
+}
+
+/// See the module.
+pub(crate) struct Connections {
+    service: TowerToHyperService<Router>,
+    patience: Patience,
+    stopping: CancellationToken,
+    /// Nobody waits any more.
+    abandoned: CancellationToken,
+    tasks: TaskTracker,
+    room: Arc<Semaphore>,
+}
+
+impl Connections {
+    pub(crate) fn new(router: Router, patience: Patience) -> Self {
+        Self {
+            service: TowerToHyperService::new(router),
+            patience,
+            stopping: CancellationToken::new(),
+            abandoned: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+            room: Arc::new(Semaphore::new(MAX_CONNECTIONS)),
+        }
+    }
+
+    /// Takes clients in, for ever.
+    pub(crate) async fn accept(&self, listener: &TcpListener) {
+        loop {
+            let Ok(place) = Arc::clone(&self.room).acquire_owned().await else {
+                return;
+            };
+            match listener.accept().await {
+                Ok((stream, peer)) => {
+                    let connection = self.connection(stream, peer);
+                    self.tasks.spawn(async move {
+                        connection.await;
+                        drop(place);
+                    });
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "cannot accept a connection");
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                }
+            }
+        }
+    }
+
+    /// From now on nothing more is asked; requests that are under way are answered.
+    pub(crate) fn stop(&self) {
+        self.stopping.cancel();
+    }
+
+    /// Waits until the last request was answered and all are closed.
+    pub(crate) async fn wait(&self) {
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+
+    /// Closes all that are left at once.
+    pub(crate) fn abandon(&self) {
+        self.abandoned.cancel();
+    }
+
+    /// Lets requests that are under way be answered, as far as that is quick, and closes all.
+    pub(crate) async fn end(&self) {
+        self.stop();
+        if tokio::time::timeout(STOP_LIMIT, self.wait()).await.is_err() {
+            self.abandon();
+            self.wait().await;
+        }
+    }
+
+    fn connection(&self, stream: TcpStream, peer: SocketAddr) -> impl Future<Output = ()> + use<> {
+        let _ = stream.set_nodelay(true); // slower without, no more
+        // The system closes connections whose client takes nothing, be it for a file, a stream or a socket.
+        let taking = u32::try_from(self.patience.taking.as_millis()).unwrap_or(u32::MAX);
+        if let Err(error) = rustix::net::sockopt::set_tcp_user_timeout(&stream, taking) {
+            tracing::debug!(%error, "a client that takes nothing is not noticed");
+        }
+        let service = self.service.clone();
+        let body_limit = self.patience.body;
+        let with_peer = hyper::service::service_fn(move |mut request: Request<Incoming>| {
+            request.extensions_mut().insert(Peer(peer));
+            let request = request.map(|body| Body::new(TimedBody::new(body, body_limit)));
+            hyper::service::Service::call(&service, request)
+        });
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(self.patience.head)
+            .max_headers(MAX_HEADERS)
+            .max_buf_size(MAX_HEAD)
+            .serve_connection(TokioIo::new(stream), with_peer)
+            .with_upgrades();
+        let stopping = self.stopping.clone();
+        let abandoned = self.abandoned.clone();
+        let served = async move {
+            let mut connection = pin!(connection);
+            // A client that goes away in the middle is nothing to tell anybody.
+            tokio::select! {
+                _ = connection.as_mut() => {}
+                () = stopping.cancelled() => {
+                    connection.as_mut().graceful_shutdown();
+                    let _ = connection.await;
+                }
+            }
+        };
+        async move {
+            abandoned.run_until_cancelled(served).await;
+        }
+    }
+}
