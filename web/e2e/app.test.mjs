@@ -131,7 +131,7 @@ test("what models and commands say stays text", async () => {
   await page.getByText("Picture: p (opens evil.example)").waitFor();
   const found = await page.evaluate(() => ({
     hacked: "hacked" in window,
-    dangerous: document.querySelectorAll("#main script, #main iframe, #main img, #main svg, a[href^='javascript']").length,
+    dangerous: document.querySelectorAll("#main script, #main iframe, #main img, #main svg:not(.lucide), a[href^='javascript']").length,
   }));
   assert.deepEqual(found, { hacked: false, dangerous: 0 });
   await close();

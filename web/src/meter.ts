@@ -57,6 +57,8 @@ export function dollars(meter: Cost): string {
   return `${meter.isCostKnown ? "" : "≥ "}$${meter.cost.toFixed(digits)}`;
 }
 
+const COMPACT = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+
 export function short(count: number): string {
-  return Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 }).format(count);
+  return COMPACT.format(count);
 }

@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { ArrowUp, ListPlus, Paperclip, X } from "lucide-react";
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { attach, MAX_PICTURES } from "../attachments";
 import { commandOf, commands } from "../commands";
@@ -118,7 +119,7 @@ export function Composer({ desk, isBusy, canWait, onReady, children }: Props) {
         <p className="aside" role="status">
           {said}{" "}
           <button type="button" className="quiet" aria-label={t("Dismiss")} onClick={() => setSaid(null)}>
-            ✕
+            <X />
           </button>
         </p>
       )}
@@ -159,75 +160,82 @@ export function Composer({ desk, isBusy, canWait, onReady, children }: Props) {
           ))}
         </ul>
       )}
-      <textarea
-        ref={area}
-        aria-label={t("Message")}
-        aria-autocomplete="list"
-        aria-controls={offered.length > 0 ? "choices" : undefined}
-        aria-activedescendant={offered.length > 0 ? `choice-${chosen}` : undefined}
-        rows={Math.min(10, Math.max(2, text.split("\n").length))}
-        value={text}
-        placeholder={isBusy ? t("Steer it: read at the next step. Alt+Enter: at the end of the turn") : t("Say what comes next. @ names a file, / a command")}
-        onChange={(event) => {
-          change(event.target.value);
-          setCaret(event.target.selectionStart);
-        }}
-        onSelect={(event) => setCaret(event.currentTarget.selectionStart)}
-        onPaste={(event) => void add(event.clipboardData.files)}
-        onKeyDown={(event) => {
-          if (event.nativeEvent.isComposing) return;
-          if (event.key === "Enter" && event.altKey && canWait) {
-            event.preventDefault();
-            void submit("later");
-            return;
-          }
-          if (offered.length > 0) {
-            const step = { ArrowDown: 1, ArrowUp: offered.length - 1 }[event.key];
-            if (step) setChosen((chosen + step) % offered.length);
-            else if (event.key === "Escape") setDismissed(true);
-            else if (event.key === "Tab" || (event.key === "Enter" && !isWhole(offered[chosen]))) choose(offered[chosen]);
-            else if (event.key !== "Enter" || event.shiftKey) return;
-            else event.currentTarget.form?.requestSubmit();
-            event.preventDefault();
-          } else if (event.key === "Enter" && !event.shiftKey) {
-            event.preventDefault();
-            event.currentTarget.form?.requestSubmit();
-          }
-        }}
-      />
-      <input
-        ref={chooser}
-        type="file"
-        hidden
-        multiple
-        aria-label={t("Pictures and files")}
-        onChange={(event) => {
-          if (event.target.files) void add(event.target.files);
-          event.target.value = "";
-        }}
-      />
-      <button
-        type="button"
-        aria-label={t("Add pictures or files")}
-        title={t("Add pictures or files")}
-        onClick={() => chooser.current?.click()}
-      >
-        +
-      </button>
-      {children}
-      {canWait && (
-        <button
-          type="button"
-          disabled={isEmpty}
-          title={t("Said when this turn ends (Alt+Enter)")}
-          onClick={() => void submit("later")}
-        >
-          {t("Queue")}
-        </button>
-      )}
-      <button className="primary" disabled={isEmpty}>
-        {isBusy ? t("Steer now") : t("Send")}
-      </button>
+      <div className="composer-box">
+        <textarea
+          ref={area}
+          aria-label={t("Message")}
+          aria-autocomplete="list"
+          aria-controls={offered.length > 0 ? "choices" : undefined}
+          aria-activedescendant={offered.length > 0 ? `choice-${chosen}` : undefined}
+          rows={Math.min(10, Math.max(2, text.split("\n").length))}
+          value={text}
+          placeholder={isBusy ? t("Steer it: read at the next step. Alt+Enter: at the end of the turn") : t("Say what comes next. @ names a file, / a command")}
+          onChange={(event) => {
+            change(event.target.value);
+            setCaret(event.target.selectionStart);
+          }}
+          onSelect={(event) => setCaret(event.currentTarget.selectionStart)}
+          onPaste={(event) => void add(event.clipboardData.files)}
+          onKeyDown={(event) => {
+            if (event.nativeEvent.isComposing) return;
+            if (event.key === "Enter" && event.altKey && canWait) {
+              event.preventDefault();
+              void submit("later");
+              return;
+            }
+            if (offered.length > 0) {
+              const step = { ArrowDown: 1, ArrowUp: offered.length - 1 }[event.key];
+              if (step) setChosen((chosen + step) % offered.length);
+              else if (event.key === "Escape") setDismissed(true);
+              else if (event.key === "Tab" || (event.key === "Enter" && !isWhole(offered[chosen]))) choose(offered[chosen]);
+              else if (event.key !== "Enter" || event.shiftKey) return;
+              else event.currentTarget.form?.requestSubmit();
+              event.preventDefault();
+            } else if (event.key === "Enter" && !event.shiftKey) {
+              event.preventDefault();
+              event.currentTarget.form?.requestSubmit();
+            }
+          }}
+        />
+        <input
+          ref={chooser}
+          type="file"
+          hidden
+          multiple
+          aria-label={t("Pictures and files")}
+          onChange={(event) => {
+            if (event.target.files) void add(event.target.files);
+            event.target.value = "";
+          }}
+        />
+        <div className="composer-tools">
+          <button
+            type="button"
+            className="quiet icon-only"
+            aria-label={t("Add pictures or files")}
+            title={t("Add pictures or files")}
+            onClick={() => chooser.current?.click()}
+          >
+            <Paperclip />
+          </button>
+          {children}
+          <span className="send">
+            {canWait && (
+              <button
+                type="button"
+                disabled={isEmpty}
+                title={t("Said when this turn ends (Alt+Enter)")}
+                onClick={() => void submit("later")}
+              >
+                <ListPlus /> {t("Queue")}
+              </button>
+            )}
+            <button className="primary" disabled={isEmpty}>
+              <ArrowUp /> {isBusy ? t("Steer now") : t("Send")}
+            </button>
+          </span>
+        </div>
+      </div>
     </form>
   );
 

@@ -1,4 +1,6 @@
+import { X } from "lucide-react";
 import { type ReactNode, useEffect, useRef } from "react";
+import { t } from "../words";
 
 /** The browser's own dialog: it holds the focus, and Escape closes it. */
 export function Dialog(props: { title: string; onClose: () => void; children: ReactNode; isBare?: boolean; isWide?: boolean }) {
@@ -18,7 +20,14 @@ export function Dialog(props: { title: string; onClose: () => void; children: Re
       }}
     >
       <div className="dialog-body">
-        {!props.isBare && <h2>{props.title}</h2>}
+        {!props.isBare && (
+          <header className="dialog-head">
+            <h2>{props.title}</h2>
+            <button type="button" className="quiet icon-only" aria-label={t("Close")} onClick={props.onClose}>
+              <X />
+            </button>
+          </header>
+        )}
         {props.children}
       </div>
     </dialog>

@@ -16,20 +16,27 @@ const keys = (): [string, string][] => [
   ["Esc", t("Close what is open")],
 ];
 
+/** What each key does. */
+export function KeyMap() {
+  return (
+    <dl className="keys">
+      {keys().map(([key, what]) => (
+        <div key={key}>
+          <dt>
+            <kbd>{key}</kbd>
+          </dt>
+          <dd>{what}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
 /** The keyboard map. */
 export default function Keys() {
   return (
     <Dialog title={t("Keyboard map")} onClose={() => useScreen.setState({ dialog: null })}>
-      <dl className="keys">
-        {keys().map(([key, what]) => (
-          <div key={key}>
-            <dt>
-              <kbd>{key}</kbd>
-            </dt>
-            <dd>{what}</dd>
-          </div>
-        ))}
-      </dl>
+      <KeyMap />
     </Dialog>
   );
 }

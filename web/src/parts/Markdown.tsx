@@ -57,7 +57,11 @@ const Block = memo(function Block({ text, isKept }: { text: string; isKept: bool
   return <div className="markdown" dir="auto">{read(text, isKept)}</div>;
 });
 
+/** A line in which nothing can be Markdown, a link included. */
+const PLAIN = /^(?!\s|[-+]\s|\d+[.)]\s|={3}|-{3})(?!.*(?:https?:|www\.))[^*_`[\]<>#|~\\&@\n]+$/i;
+
 function read(text: string, isKept: boolean): ReactElement {
+  if (PLAIN.test(text)) return <p>{text}</p>;
   const known = kept.get(text);
   if (known) return known;
   const element = ReactMarkdown({

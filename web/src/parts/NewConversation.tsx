@@ -1,4 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { ArrowUp, Play, PlugZap } from "lucide-react";
 import { useState } from "react";
 import { api, type Start } from "../api";
 import { useConversations } from "../conversations";
@@ -25,14 +26,14 @@ export function NewConversation() {
     mutationFn: async (start: Start | "demo") => {
       if (start !== "demo") return api.start(start);
       const { folder, task } = await api.demo();
-      return api.start({ model: "demo", profile: "", folder, message: task, policy: "never", mode: "act", apiKey: "", baseUrl: "" });
+      return api.start({ model: "demo", profile: "", folder, message: task, policy: "never", analyzer: "rules", mode: "act", apiKey: "", baseUrl: "" });
     },
     onSuccess: (conversation) => {
       void queries.invalidateQueries({ queryKey: ["conversations"] });
       go(conversation.id);
     },
   });
-  const { profile, apiKey, baseUrl, policy } = preferences;
+  const { profile, apiKey, baseUrl, policy, analyzer } = preferences;
   const model = profile ? "" : preferences.model || offer.data?.model || "";
   const folder = preferences.folder || offer.data?.folder || "";
   const hasModel = model !== "" || profile !== "";
@@ -50,7 +51,7 @@ export function NewConversation() {
           : t("No model is set up yet. See how it works first: the built-in demo repairs a small project in a few seconds. It needs no key and costs nothing.")}
       </p>
       <button className={hasModel ? "" : "primary"} disabled={start.isPending} onClick={() => start.mutate("demo")}>
-        {t("Try the demo")}
+        <Play /> {t("Try the demo")}
       </button>
     </section>
   );
@@ -66,14 +67,14 @@ export function NewConversation() {
         <form
           onSubmit={(event) => {
             event.preventDefault();
-            start.mutate({ model, profile, folder, message: message.trim(), policy, mode, apiKey, baseUrl });
+            start.mutate({ model, profile, folder, message: message.trim(), policy, analyzer, mode, apiKey, baseUrl });
           }}
         >
-          <label>
-            {t("Task")}
+          <div className="task-box">
             <textarea
               rows={4}
               autoFocus
+              aria-label={t("Task")}
               value={message}
               placeholder={t("Find out why the tests fail, and repair it.")}
               onChange={(event) => setMessage(event.target.value)}
@@ -81,7 +82,24 @@ export function NewConversation() {
                 if (event.key === "Enter" && (event.metaKey || event.ctrlKey)) event.currentTarget.form?.requestSubmit();
               }}
             />
-          </label>
+            <div className="task-foot">
+              <label className="inline">
+                <input
+                  type="checkbox"
+                  checked={mode === "plan"}
+                  onChange={(event) => setMode(event.target.checked ? "plan" : "act")}
+                />
+                {t("Plan first: change nothing until I approve the plan")}
+              </label>
+              <button
+                className="primary"
+                title={t("Ctrl+Enter or ⌘↩")}
+                disabled={start.isPending || !message.trim() || !hasModel}
+              >
+                <ArrowUp /> {start.isPending ? t("Starting…") : t("Start")}
+              </button>
+            </div>
+          </div>
           <label>
             {t("Folder")}
             <input
@@ -93,14 +111,6 @@ export function NewConversation() {
             <Folders />
           </label>
           <ModelFields offer={offer.data} />
-          <label className="inline">
-            <input
-              type="checkbox"
-              checked={mode === "plan"}
-              onChange={(event) => setMode(event.target.checked ? "plan" : "act")}
-            />
-            {t("Plan first: change nothing until I approve the plan")}
-          </label>
           {(start.isError || offer.isError) && (
             <p role="alert" className="problem">
               {(start.error ?? offer.error)?.message}
@@ -108,11 +118,8 @@ export function NewConversation() {
           )}
           <Findings check={check} />
           <div className="row">
-            <button className="primary" disabled={start.isPending || !message.trim() || !hasModel}>
-              {start.isPending ? t("Starting…") : t("Start")}
-            </button>
             <button type="button" disabled={!hasModel || check.isPending} onClick={() => check.mutate()}>
-              {t("Test the connection")}
+              <PlugZap /> {t("Test the connection")}
             </button>
           </div>
         </form>

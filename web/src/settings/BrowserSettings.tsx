@@ -1,7 +1,7 @@
 import { dropKey } from "../key";
 import { beep } from "../notify";
+import { KeyMap } from "../parts/Keys";
 import { type Theme, usePreferences } from "../preferences";
-import { useScreen } from "../screen";
 import { themeWords } from "../themes";
 import { LANGUAGES, t } from "../words";
 
@@ -52,9 +52,6 @@ export function BrowserSettings({ onClose }: { onClose: () => void }) {
         {t("With a sound")}
       </label>
       <div className="row">
-        <button type="button" onClick={() => useScreen.setState({ dialog: "keys" })}>
-          {t("Keyboard map")}
-        </button>
         <button
           type="button"
           onClick={() => {
@@ -65,6 +62,10 @@ export function BrowserSettings({ onClose }: { onClose: () => void }) {
           {t("Forget the server’s key")}
         </button>
       </div>
+      <fieldset>
+        <legend>{t("Keyboard map")}</legend>
+        <KeyMap />
+      </fieldset>
     </form>
   );
 }
