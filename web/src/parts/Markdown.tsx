@@ -2,7 +2,7 @@ import { Fragment, memo, type ReactElement, type ReactNode, useRef } from "react
 import ReactMarkdown, { type Components } from "react-markdown";
 import rehypeSanitize from "rehype-sanitize";
 import remarkGfm from "remark-gfm";
-import { blocks } from "../blocks";
+import { blocks, isPlainLine } from "../blocks";
 import { t } from "../words";
 
 /** Text from models and files: no HTML of theirs, links that say nothing of us, and pictures only when clicked. */
@@ -57,11 +57,8 @@ const Block = memo(function Block({ text, isKept }: { text: string; isKept: bool
   return <div className="markdown" dir="auto">{read(text, isKept)}</div>;
 });
 
-/** A line in which nothing can be Markdown, a link included. */
-const PLAIN = /^(?!\s|[-+]\s|\d+[.)]\s|={3}|-{3})(?!.*(?:https?:|www\.))[^*_`[\]<>#|~\\&@\n]+$/i;
-
 function read(text: string, isKept: boolean): ReactElement {
-  if (PLAIN.test(text)) return <p>{text}</p>;
+  if (isPlainLine(text)) return <p>{text.trim()}</p>;
   const known = kept.get(text);
   if (known) return known;
   const element = ReactMarkdown({
