@@ -2,9 +2,12 @@ import { useQuery } from "@tanstack/react-query";
 import { ArrowUp, ListPlus, Paperclip, X } from "lucide-react";
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { attach, MAX_PICTURES } from "../attachments";
-import { commandOf, commands } from "../commands";
+import { commandOf, commands, shellCommandOf } from "../commands";
 import { completed, wordAt } from "../completion";
 import type { Desk } from "../desk";
+import { recalled, saidBefore } from "../recall";
+import { showPanel } from "../screen";
+import { runInShell } from "../shell";
 import { t } from "../words";
 import { workspace } from "../workspace";
 
@@ -93,7 +96,13 @@ export function Composer({ desk, isBusy, canWait, onReady, children }: Props) {
   const submit = async (when: "now" | "later") => {
     if (isEmpty) return;
     const command = commandOf(text);
+    const shell = shellCommandOf(text);
     change("");
+    if (shell) {
+      showPanel("terminal");
+      void runInShell(id, desk.stream.fold.view.folder, shell);
+      return;
+    }
     if (command) {
       const words = await command.command.run(desk, command.rest).catch(desk.complain);
       if (words) setSaid(words);
@@ -169,7 +178,7 @@ export function Composer({ desk, isBusy, canWait, onReady, children }: Props) {
           aria-activedescendant={offered.length > 0 ? `choice-${chosen}` : undefined}
           rows={Math.min(10, Math.max(2, text.split("\n").length))}
           value={text}
-          placeholder={isBusy ? t("Steer it: read at the next step. Alt+Enter: at the end of the turn") : t("Say what comes next. @ names a file, / a command")}
+          placeholder={isBusy ? t("Steer it: read at the next step. Alt+Enter: at the end of the turn") : t("Say what comes next. @ names a file, / a command, ! runs one in your shell")}
           onChange={(event) => {
             change(event.target.value);
             setCaret(event.target.selectionStart);
@@ -194,6 +203,12 @@ export function Composer({ desk, isBusy, canWait, onReady, children }: Props) {
             } else if (event.key === "Enter" && !event.shiftKey) {
               event.preventDefault();
               event.currentTarget.form?.requestSubmit();
+            } else if (event.key === "ArrowUp" || event.key === "ArrowDown") {
+              const said = saidBefore(desk.stream.fold.view.items);
+              const earlier = recalled(said, text, event.key === "ArrowUp" ? 1 : -1);
+              if (earlier === null) return;
+              event.preventDefault();
+              change(earlier);
             }
           }}
         />
