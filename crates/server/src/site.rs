@@ -11,7 +11,7 @@ use crate::router::{Access, Route};
 
 /// Nothing but what we serve ourselves runs, is loaded or is talked to, and no other page may frame ours.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
-    font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+    font-src 'self'; connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 /// The name of such a file changes with what is in it.
 const FOREVER: &str = "public, max-age=31536000, immutable";
 /// Asked for again each time.
@@ -90,6 +90,8 @@ impl File {
             Some("css") => "text/css; charset=utf-8",
             Some("svg") => "image/svg+xml",
             Some("json") => "application/json",
+            Some("webmanifest") => "application/manifest+json",
+            Some("woff2") => "font/woff2",
             _ => "application/octet-stream",
         }
     }
