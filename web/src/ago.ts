@@ -1,6 +1,6 @@
 // How long ago something was, in few letters.
 
-import { useLanguage } from "./words";
+import { t, useLanguage } from "./words";
 
 const STEPS = [
   ["day", 86_400],
@@ -26,7 +26,8 @@ export function ago(time: string, now = Date.now()): string {
   const seconds = (now - date.getTime()) / 1000;
   if (Number.isNaN(seconds)) return "";
   if (seconds >= DAYS * 86_400) return date.toLocaleDateString(language, { day: "numeric", month: "short" });
-  const [unit, length] = STEPS.find(([, length]) => seconds >= length) ?? (["minute", 60] as const);
-  const count = Math.max(0, Math.floor(seconds / length));
-  return formatOf(language, unit).format(count);
+  const step = STEPS.find(([, length]) => seconds >= length);
+  if (!step) return t("now");
+  const [unit, length] = step;
+  return formatOf(language, unit).format(Math.floor(seconds / length));
 }

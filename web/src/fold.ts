@@ -164,6 +164,7 @@ export class Fold {
         if (next.draft?.id === frame.item_id) next.draft = null;
         break;
       case "output":
+        if (this.items.isSettled(frame.action_id)) break; // pieces may come later than the whole
         next.output = withPiece(next.output, frame.action_id, frame.content);
         break;
       case "error":

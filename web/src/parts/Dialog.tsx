@@ -20,15 +20,14 @@ export function Dialog(props: { title: string; onClose: () => void; children: Re
       }}
     >
       <div className="dialog-body">
-        {!props.isBare && (
-          <header className="dialog-head">
-            <h2>{props.title}</h2>
-            <button type="button" className="quiet icon-only" aria-label={t("Close")} onClick={props.onClose}>
-              <X />
-            </button>
-          </header>
-        )}
+        {!props.isBare && <h2>{props.title}</h2>}
         {props.children}
+        {/* The last one: the first thing that can be used gets the focus. */}
+        {!props.isBare && (
+          <button type="button" className="quiet icon-only dialog-close" aria-label={t("Close")} onClick={props.onClose}>
+            <X />
+          </button>
+        )}
       </div>
     </dialog>
   );

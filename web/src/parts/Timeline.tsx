@@ -41,6 +41,7 @@ export function Timeline({ view, stream, onSettle }: { view: View; stream: Strea
   const isAtEnd = rows.isAtEnd(END_PX);
   // Rows grow when a panel takes their room or a card is opened: who was at the end stays there.
   const follows = useRef(true);
+  const place = useRef(0);
   useEffect(() => {
     if (follows.current && !rows.isAtEnd(1)) rows.scrollToEnd();
   });
@@ -73,7 +74,10 @@ export function Timeline({ view, stream, onSettle }: { view: View; stream: Strea
       aria-label={t("Messages")}
       aria-busy={!view.isCurrent || isShort}
       onScroll={({ currentTarget: at }) => {
-        follows.current = at.scrollHeight - at.scrollTop - at.clientHeight < END_PX;
+        // Only who goes up leaves the end: rows that turn out higher than guessed move it away, too.
+        if (at.scrollHeight - at.scrollTop - at.clientHeight < END_PX) follows.current = true;
+        else if (at.scrollTop < place.current) follows.current = false;
+        place.current = at.scrollTop;
       }}
     >
       <div className="rows" style={{ height: rows.getTotalSize() }}>
