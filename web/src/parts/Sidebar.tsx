@@ -1,5 +1,5 @@
 import { Search, Settings, SquarePen } from "lucide-react";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { ago } from "../ago";
 import { useConversations } from "../conversations";
 import { dollars, meterOf } from "../meter";
@@ -11,10 +11,19 @@ import { t } from "../words";
 import { ConversationMenu } from "./ConversationMenu";
 import { StatusMark, statusWords } from "./StatusMark";
 
+/** Pages of the list that are loaded for a search. */
+const MAX_PAGES = 40;
+
 export function Sidebar({ current }: { current: string | null }) {
   const [search, setSearch] = useState("");
   const [archived, setArchived] = useState(false);
   const list = useConversations();
+  // Who searches searches all, as far as that is reasonable.
+  const { fetchNextPage } = list;
+  const isMore = search !== "" && list.hasNextPage && !list.isFetchingNextPage && (list.data?.pages.length ?? 0) < MAX_PAGES;
+  useEffect(() => {
+    if (isMore) void fetchNextPage();
+  }, [isMore, fetchNextPage]);
   const all = list.data?.pages.flatMap((page) => page.items) ?? [];
   const words = search.toLowerCase().split(/\s+/);
   const found = all.filter((conversation) => {
