@@ -12,7 +12,7 @@ import { ConversationMenu } from "./ConversationMenu";
 import { StatusMark, statusWords } from "./StatusMark";
 
 /** Pages of the list that are loaded for a search. */
-const MAX_PAGES = 40;
+const MAX_PAGES = 10;
 
 export function Sidebar({ current }: { current: string | null }) {
   const [search, setSearch] = useState("");
