@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { browser, checkAccess, checkWidth, command, open, picture, Server, status } from "./harness.mjs";
 
@@ -116,5 +118,19 @@ test("earlier messages come back with the arrow, and ! runs a command in one's o
   await page.getByRole("button", { name: "Yours", pressed: true }).waitFor();
   await page.waitForFunction(() => document.querySelector(".terminals")?.textContent.includes("own-42"));
   assert.equal((await server.events(id)).filter((event) => event.kind === "MessageEvent").length, 2, "nothing was said to the agent");
+  await close();
+});
+
+test("the folder to work in is found by looking around", async () => {
+  mkdirSync(join(server.data, "projects/mine/src"), { recursive: true });
+  const { page, close } = await open(server);
+  await page.getByRole("button", { name: "Browse" }).click();
+  const dialog = page.getByRole("dialog", { name: "Choose a folder" });
+  await dialog.getByRole("button", { name: "projects" }).click();
+  await dialog.getByRole("button", { name: "mine" }).click();
+  await dialog.getByRole("listitem").getByRole("button", { name: "src" }).waitFor();
+  await checkAccess(page, "the choice of a folder");
+  await dialog.getByRole("button", { name: "Work here" }).click();
+  assert.equal(await page.getByLabel("Folder").inputValue(), join(server.data, "projects/mine"));
   await close();
 });

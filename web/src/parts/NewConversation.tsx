@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { ArrowUp, Play, PlugZap } from "lucide-react";
-import { useState } from "react";
+import { ArrowUp, FolderOpen, Play, PlugZap } from "lucide-react";
+import { lazy, Suspense, useState } from "react";
 import { api, type Start } from "../api";
 import { useConversations } from "../conversations";
 import type { Mode } from "../plan";
@@ -12,6 +12,8 @@ import { t } from "../words";
 import { ModelFields } from "./ModelFields";
 import { SidebarButton } from "./SidebarButton";
 
+const FolderDialog = lazy(() => import("./FolderDialog"));
+
 /** Folders that are offered. */
 const MAX_FOLDERS = 20;
 
@@ -22,6 +24,7 @@ export function NewConversation() {
   const preferences = usePreferences();
   const [message, setMessage] = useState("");
   const [mode, setMode] = useState<Mode>("act");
+  const [isBrowsing, setBrowsing] = useState(false);
   const start = useMutation({
     mutationFn: async (start: Start | "demo") => {
       if (start !== "demo") return api.start(start);
@@ -100,16 +103,21 @@ export function NewConversation() {
               </button>
             </div>
           </div>
-          <label>
-            {t("Folder")}
-            <input
-              required
-              list="folders"
-              value={folder}
-              onChange={(event) => usePreferences.setState({ folder: event.target.value })}
-            />
-            <Folders />
-          </label>
+          <div className="with-button">
+            <label>
+              {t("Folder")}
+              <input
+                required
+                list="folders"
+                value={folder}
+                onChange={(event) => usePreferences.setState({ folder: event.target.value })}
+              />
+              <Folders />
+            </label>
+            <button type="button" onClick={() => setBrowsing(true)}>
+              <FolderOpen /> {t("Browse")}
+            </button>
+          </div>
           <ModelFields offer={offer.data} />
           {(start.isError || offer.isError) && (
             <p role="alert" className="problem">
@@ -125,6 +133,15 @@ export function NewConversation() {
         </form>
         {offer.isSuccess && hasModel && demo}
       </div>
+      <Suspense>
+        {isBrowsing && (
+          <FolderDialog
+            folder={folder}
+            onChoose={(folder) => usePreferences.setState({ folder })}
+            onClose={() => setBrowsing(false)}
+          />
+        )}
+      </Suspense>
     </main>
   );
 }
