@@ -6,7 +6,6 @@ const shown = vi.hoisted(() => ({ id: "a" as string | null, key: "k" as string |
 vi.mock("./api", () => ({ api: { history: async (id: string) => asked.push(id) } }));
 vi.mock("./key", () => ({ useKey: { getState: () => ({ key: shown.key }) } }));
 vi.mock("./route", () => ({ shownConversation: () => shown.id }));
-vi.mock("./parts/Conversation", () => ({}));
 
 test("what was asked for early is not asked for again, but only once and for this conversation", async () => {
   openEarly();

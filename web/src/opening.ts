@@ -10,7 +10,6 @@ let early: { id: string; page: Promise<HistoryPage> } | null = null;
 export function openEarly(): void {
   const id = shownConversation();
   if (!id || !useKey.getState().key) return;
-  void import("./parts/Conversation").catch(() => {}); // whoever shows it tries again
   early = { id, page: api.history(id, null) };
   early.page.catch(() => {}); // whoever takes it hears of it
 }

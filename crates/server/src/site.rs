@@ -16,7 +16,7 @@ use crate::router::{Access, Route};
 /// Nothing but what we serve ourselves runs, is loaded or is talked to, and no other page may frame ours. What may be
 /// framed is added: previews, which have origins of their own.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
-    font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+    font-src 'self'; connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 /// The name of such a file changes with what is in it.
 const FOREVER: &str = "public, max-age=31536000, immutable";
 /// Asked for again each time.
@@ -97,6 +97,8 @@ impl File {
             Some("css") => "text/css; charset=utf-8",
             Some("svg") => "image/svg+xml",
             Some("json") => "application/json",
+            Some("webmanifest") => "application/manifest+json",
+            Some("woff2") => "font/woff2",
             _ => "application/octet-stream",
         }
     }

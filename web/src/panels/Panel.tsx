@@ -1,3 +1,4 @@
+import { X } from "lucide-react";
 import { lazy, Suspense } from "react";
 import { Guard } from "../parts/Guard";
 import { PANELS, type PanelName, panelWords, showPanel, useScreen } from "../screen";
@@ -54,7 +55,7 @@ export default function Panel({ id, view, name, onSend }: Props) {
           ))}
         </div>
         <button className="quiet" aria-label={t("Close the panel")} onClick={() => useScreen.setState({ panel: null })}>
-          ✕
+          <X />
         </button>
       </div>
       <div className="panel-body" id="panel-body" role="tabpanel" aria-labelledby={`tab-${name}`} tabIndex={0}>

@@ -1,8 +1,8 @@
 import { send } from "../ask";
 import { dropKey, IN_COOKIE, useKey } from "../key";
 import { beep } from "../notify";
+import { KeyMap } from "../parts/Keys";
 import { type Theme, usePreferences } from "../preferences";
-import { useScreen } from "../screen";
 import { themeWords } from "../themes";
 import { LANGUAGES, t } from "../words";
 
@@ -54,9 +54,6 @@ export function BrowserSettings({ onClose }: { onClose: () => void }) {
         {t("With a sound")}
       </label>
       <div className="row">
-        <button type="button" onClick={() => useScreen.setState({ dialog: "keys" })}>
-          {t("Keyboard map")}
-        </button>
         <button
           type="button"
           onClick={() => {
@@ -68,6 +65,10 @@ export function BrowserSettings({ onClose }: { onClose: () => void }) {
           {isSignedIn ? t("Sign out") : t("Forget the server’s key")}
         </button>
       </div>
+      <fieldset>
+        <legend>{t("Keyboard map")}</legend>
+        <KeyMap />
+      </fieldset>
     </form>
   );
 }
