@@ -131,7 +131,10 @@ pub(super) fn read(path: &Path, owner: FileOwner) -> Result<Content, SettingsErr
                 .strip_prefix(name)
                 .is_some_and(|rest| rest.starts_with('_'))
         };
-        let table = value.get_ref().as_table();
+        let is_workspace = |table: &&DeTable<'_>| {
+            name == WORKSPACE && table.keys().any(|key| key.get_ref().as_ref() == "kind")
+        };
+        let table = value.get_ref().as_table().filter(|table| !is_workspace(table));
         let Some(table) = table.filter(|_| KEYS.iter().any(begins_keys)) else {
             entries.push(entry(name, value.get_ref(), line, &place)?);
             continue;
