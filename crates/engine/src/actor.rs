@@ -152,6 +152,7 @@ impl Actor {
     async fn end(mut self, fate: ExecutorFate) {
         self.end_session().await;
         self.end_work(fate).await;
+        self.trace.end_run(self.state.status);
         // If this fails the lease runs out by itself.
         let _ = self.store.release(self.lease).await;
     }
@@ -169,7 +170,7 @@ impl Actor {
             if self.state.status != Status::Running {
                 self.settle_hooks();
                 self.settle_files();
-                if self.work.is_none() {
+                if !matches!(self.work, Some(Work::Calls(_))) {
                     self.trace.end_run(self.state.status);
                 }
             }

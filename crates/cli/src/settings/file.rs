@@ -153,11 +153,11 @@ pub(super) fn read(path: &Path, owner: FileOwner) -> Result<Content, SettingsErr
                 .strip_prefix(name)
                 .is_some_and(|rest| rest.starts_with('_'))
         };
-        let table = value.get_ref().as_table();
-        let names_a_kind = |table: &DeTable<'_>| table.keys().any(|key| key.get_ref() == "kind");
-        let is_workspace = name == WORKSPACE && table.is_some_and(names_a_kind); // though it is none
-        let table = table.filter(|_| !is_workspace && KEYS.iter().any(begins_keys));
-        let Some(table) = table else {
+        let is_workspace = |table: &&DeTable<'_>| {
+            name == WORKSPACE && table.keys().any(|key| key.get_ref().as_ref() == "kind")
+        };
+        let table = value.get_ref().as_table().filter(|table| !is_workspace(table));
+        let Some(table) = table.filter(|_| KEYS.iter().any(begins_keys)) else {
             entries.push(entry(name, value.get_ref(), line, &place)?);
             continue;
         };

@@ -324,7 +324,7 @@ fn mistakes_in_a_file_are_told_with_file_line_and_remedy() {
         ),
         (
             "[llm]\nmodel = \"x\"",
-            "1: there is no setting \"llm\"; known are model, condenser_model, judge_model, critic_model, agents_model, api_key, base_url, ca_file, mcp_config, data_dir, max_steps, max_cost, max_tokens, max_time, max_agents, max_depth, \
+            "1: there is no setting \"llm\"; known are model, condenser_model, judge_model, critic_model, agents_model, api_key, base_url, ca_file, otlp_endpoint, mcp_config, data_dir, max_steps, max_cost, max_tokens, max_time, max_agents, max_depth, \
              durability, connect_timeout, idle_timeout, total_timeout, model_attempts, terminal_no_change_timeout, executor_linger, \
              workspace, workspace_pool, ssh_config, remote_key, web_addresses, sandbox_network, sandbox_allow, sandbox_write, sandbox_minimum, sandbox_pids, sandbox_memory, sandbox_cpu",
         ),
@@ -462,6 +462,7 @@ fn the_settings_are_shown_as_a_file_with_sources() {
             "api_key = \"**********\" # environment variable LLM_API_KEY",
             "# base_url is not set",
             "# ca_file is not set",
+            "# otlp_endpoint is not set",
             "# mcp_config is not set",
             "data_dir = \"home/d\" # home/.deft/deft.toml:1",
             "max_steps = 500 # default",

@@ -209,6 +209,36 @@ fn a_run_is_traced_step_by_step_and_nothing_that_was_said_is_in_it() {
 }
 
 #[test]
+fn the_run_of_a_sub_agent_stands_below_the_call_that_started_it() {
+    let (home, collector) = (Home::new(), Collector::start());
+    let script = home.script("[{tool_calls: [{name: task, arguments: {prompt: look}}]}, {text: done}]");
+    let helper = home.root.path().join("helper.yaml");
+    std::fs::write(&helper, "[{text: looked}]").unwrap();
+    let output = home
+        .deft(&["run", "--model", &script, "-t", "Go."])
+        .args(["--agents-model", &format!("script:{}", helper.display())])
+        .env("DEFT_OTLP_ENDPOINT", &collector.address)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let spans = collector.spans();
+    let call = spans
+        .iter()
+        .find(|span| span.name == "execute_tool task")
+        .unwrap();
+    let runs: Vec<_> = spans
+        .iter()
+        .filter(|span| span.name.starts_with("invoke_agent"))
+        .collect();
+    assert_eq!(runs.len(), 2, "{spans:?}");
+    assert!(runs.iter().all(|run| run.trace_id == call.trace_id));
+    assert!(
+        runs.iter().any(|run| run.parent_span_id == call.span_id),
+        "{runs:?}"
+    );
+}
+
+#[test]
 fn a_collector_that_never_answers_delays_nobody() {
     let home = Home::new();
     let silent = TcpListener::bind("127.0.0.1:0").unwrap(); // takes connections, and says nothing

@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use deft_server::Patience;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
@@ -11,16 +10,20 @@ use crate::desk::{Desk, FINISH, KEY};
 /// Far longer than the patience below.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// A server that waits for nobody.
+const SHORT: Duration = Duration::from_millis(300);
+
+/// A server that does not wait for requests.
 async fn impatient() -> Desk {
     Desk::with(|config| {
-        config.patience = Patience {
-            head: Duration::from_millis(300),
-            body: Duration::from_millis(300),
-            taking: Duration::from_secs(1),
-        };
+        config.patience.head = SHORT;
+        config.patience.body = SHORT;
     })
     .await
+}
+
+/// A server that does not wait until somebody takes its answers.
+async fn hasty() -> Desk {
+    Desk::with(|config| config.patience.taking = SHORT).await
 }
 
 /// Sends this, and gives back all that comes until the server closes the connection.
@@ -62,7 +65,7 @@ async fn a_body_that_stands_still_is_not_waited_for() {
 #[tokio::test]
 async fn a_client_that_takes_nothing_loses_its_connection_and_delays_nobody() {
     const BYTES: u64 = 200_000_000; // more than any socket holds
-    let desk = impatient().await;
+    let desk = hasty().await;
     let talk = desk.begin(FINISH).await;
     let file = std::fs::File::create(desk.work().join("large")).unwrap();
     file.set_len(BYTES).unwrap();
@@ -87,7 +90,7 @@ async fn a_client_that_takes_nothing_loses_its_connection_and_delays_nobody() {
 
 #[tokio::test]
 async fn a_watcher_that_does_not_read_is_let_go_of_and_the_others_hear_everything() {
-    let desk = impatient().await;
+    let desk = hasty().await;
     let talk = desk.begin(FINISH).await;
     let long = "x".repeat(4_000_000);
     for _ in 0..10 {
