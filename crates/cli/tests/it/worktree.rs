@@ -145,7 +145,7 @@ fn a_conversation_works_on_a_branch_of_its_own_which_comes_home_in_the_end() {
         "what was left is committed"
     );
     assert_eq!(
-        git(&child_copy, &["fsck", "--connectivity-only"]),
+        git(&child_copy, &["fsck", "--connectivity-only", "--no-dangling"]),
         "",
         "nothing is missing there"
     );
