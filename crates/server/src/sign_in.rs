@@ -1,4 +1,4 @@
-//! Signing in with an account of another server, by OpenID Connect: authorization code with PKCE.
+//! Signing in with an account of another server, by `OpenID` Connect: authorization code with PKCE.
 //!
 //! Whoever comes back from there is given a key of their own for some hours, in a cookie that only pages of our own
 //! origin can use (`security/session.rs`). Begin reading at [`SignIn::begin`] and [`SignIn::finish`].
