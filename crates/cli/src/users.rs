@@ -111,7 +111,7 @@ async fn list_users(listing: &Listing) -> anyhow::Result<Exit> {
     for user in &users {
         if listing.json {
             print_json(
-                &json!({"name": user.name, "role": user.role, "disabled": user.disabled,
+                &json!({"name": user.name, "role": user.role, "email": user.email, "disabled": user.disabled,
                 "owns_the_store": user.owns_the_store, "folders": user.folders, "quota": user.quota,
                 "created_at": Timestamp::at(user.created_at)}),
             )?;

@@ -252,6 +252,15 @@ impl State {
         self.leaf = Some(event.id.clone());
     }
 
+    fn ask_about(&mut self, undecided: Vec<Provided>) {
+        for provided in &undecided {
+            if !self.asked_about.contains(provided) {
+                self.asked_about.push(provided.clone());
+            }
+        }
+        self.undecided = undecided;
+    }
+
     fn apply_update(&mut self, update: &ConversationStateUpdateEvent) {
         // A value we cannot read is a later version's: what we knew before stays.
         let value = &update.value;
@@ -304,12 +313,7 @@ impl State {
             }
             key::UNDECIDED => {
                 if let Ok(undecided) = Vec::<Provided>::deserialize(value) {
-                    for provided in &undecided {
-                        if !self.asked_about.contains(provided) {
-                            self.asked_about.push(provided.clone());
-                        }
-                    }
-                    self.undecided = undecided;
+                    self.ask_about(undecided);
                 }
             }
             key::ALLOW_RULES => {

@@ -27,7 +27,11 @@ impl McpTokens {
 impl TokenStore for McpTokens {
     fn load<'a>(&'a self, url: &'a str) -> BoxFuture<'a, io::Result<Option<Secret<String>>>> {
         async move {
-            let kept = self.0.get(&place(url)).await.map_err(unkept)?;
+            let kept = self
+                .0
+                .get(&place(url))
+                .await
+                .map_err(|failure| unkept(&failure))?;
             let tokens = kept.as_ref().and_then(|kept| kept["tokens"].as_str());
             Ok(tokens.map(|tokens| Secret::new(tokens.to_owned())))
         }
@@ -38,7 +42,10 @@ impl TokenStore for McpTokens {
         let kept = tokens.map(|tokens| json!({"url": url, "tokens": tokens.expose()}));
         async move {
             let put = |_: Option<Value>| Ok((kept.clone(), ()));
-            self.0.change(&place(url), put).await.map_err(unkept)
+            self.0
+                .change(&place(url), put)
+                .await
+                .map_err(|failure| unkept(&failure))
         }
         .boxed()
     }
@@ -48,6 +55,6 @@ fn place(url: &str) -> String {
     format!("{FOLDER}{}", hash(url))
 }
 
-fn unkept(failure: Failure) -> io::Error {
+fn unkept(failure: &Failure) -> io::Error {
     io::Error::other(failure.detail())
 }

@@ -192,8 +192,8 @@ pub(crate) fn router(app: Arc<App>) -> Router {
             continue;
         }
         let handler = match route.access {
-            Access::Open | Access::SignIn => route.handler,
-            Access::Guest | Access::Socket => route.handler, // they see for themselves
+            // The last two see for themselves.
+            Access::Open | Access::SignIn | Access::Guest | Access::Socket => route.handler,
             Access::Key => route.handler.route_layer(middleware::from_fn_with_state(
                 Arc::clone(&app),
                 security::require_key,

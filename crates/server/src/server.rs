@@ -175,9 +175,14 @@ impl Server {
         .map_err(ServeError::Webhooks)?;
         let directory = Arc::new(Directory::new(Arc::clone(&store)));
         directory.refresh().await; // before anybody is answered
-        let sign_in = config
-            .sign_in
-            .map(|settings| SignIn::new(settings, config.ca_file.clone(), Arc::clone(&store)));
+        let sign_in = config.sign_in.map(|settings| {
+            SignIn::new(
+                settings,
+                config.ca_file.clone(),
+                Arc::clone(&store),
+                Arc::clone(&vault),
+            )
+        });
         let users = Arc::new(Users {
             sign_in,
             mcp_logins: McpLogins::default(),

@@ -1,4 +1,4 @@
-//! Signing in with an account of another server, by OpenID Connect: authorization code with PKCE.
+//! Signing in with an account of another server, by `OpenID` Connect: authorization code with PKCE.
 //!
 //! Whoever comes back from there is given a key of their own for some hours, in a cookie that only pages of our own
 //! origin can use (`security/session.rs`). Begin reading at [`SignIn::begin`] and [`SignIn::finish`].
@@ -25,9 +25,10 @@ pub use self::settings::{SignInError, SignInSettings};
 
 use self::claims::Expected;
 pub(crate) use self::pending::PATIENCE;
-use self::pending::{Pending, PendingLogins};
+use self::pending::Pending;
 use self::provider::Provider;
 use crate::accounts::{Account, AccountError, Accounts, SIGNED_IN};
+use crate::vault::Vault;
 
 /// Why somebody is not let in. Each says what happened, and what to do.
 #[derive(Debug, thiserror::Error)]
@@ -35,9 +36,6 @@ pub(crate) enum Refusal {
     /// The browser shows no login of ours, or an old one.
     #[error("this login was not begun in this browser, or too long ago; sign in again")]
     NotBegun,
-    /// Too many have begun and not come back.
-    #[error("too many logins are under way; try again in a few minutes")]
-    TooMany,
     /// The provider says no.
     #[error("the provider did not sign you in: {0}; sign in again")]
     Denied(String),
@@ -59,7 +57,7 @@ pub(crate) enum Refusal {
 pub(crate) struct SignIn {
     settings: SignInSettings,
     provider: Provider,
-    pending: PendingLogins,
+    vault: Arc<Vault>,
     accounts: Accounts,
     store: Arc<dyn Store>,
 }
@@ -89,12 +87,17 @@ pub(crate) struct SignedIn {
 }
 
 impl SignIn {
-    pub(crate) fn new(settings: SignInSettings, ca_file: Option<PathBuf>, store: Arc<dyn Store>) -> Self {
+    pub(crate) fn new(
+        settings: SignInSettings,
+        ca_file: Option<PathBuf>,
+        store: Arc<dyn Store>,
+        vault: Arc<Vault>,
+    ) -> Self {
         Self {
             provider: Provider::new(settings.issuer.clone(), ca_file),
-            pending: PendingLogins::default(),
             accounts: Accounts::new(Arc::clone(&store)),
             settings,
+            vault,
             store,
         }
     }
@@ -122,17 +125,18 @@ impl SignIn {
             .append_pair("nonce", &pending.nonce)
             .append_pair("code_challenge", &pending.challenge())
             .append_pair("code_challenge_method", "S256");
-        let ticket = pending.ticket.clone();
-        self.pending.add(pending).ok_or(Refusal::TooMany)?;
+        let ticket = pending.sealed(&self.vault).map_err(AccountError::from)?;
         Ok(Begun {
             url: url.into(),
             ticket,
         })
     }
 
-    /// Finishes a login, once: finds out who it is, and gives them a key.
+    /// Finishes a login: finds out who it is, and gives them a key.
     pub(crate) async fn finish(&self, returned: Returned<'_>) -> Result<SignedIn, Refusal> {
-        let begun = returned.ticket.and_then(|ticket| self.pending.take(ticket));
+        let begun = returned
+            .ticket
+            .and_then(|ticket| Pending::open(&self.vault, ticket));
         let begun = begun.ok_or(Refusal::NotBegun)?;
         if returned.state != Some(&begun.state) {
             return Err(Refusal::NotBegun);

@@ -12,7 +12,7 @@ use toml::de::{DeTable, DeValue};
 use super::key::{KEYS, Key};
 use super::mcp::{self, McpTables};
 use super::models::{ModelTables, ModelsOnly};
-use super::sign_in::SignInOnly;
+use super::sign_in;
 use super::value::Shape;
 use super::webhooks::WebhooksOnly;
 use super::{FileOwner, SettingsError, Source};
@@ -69,7 +69,7 @@ pub(super) fn read(path: &Path, owner: FileOwner) -> Result<Content, SettingsErr
     let mut models = ModelTables::new();
     let mut mcp_servers = McpTables::new();
     let mut webhooks = Vec::new();
-    let mut sign_in = None;
+    let mut signs_in = None;
     for (name, value) in table.get_ref() {
         let line = line_at(name.span().start);
         let name: &str = name.get_ref();
@@ -125,39 +125,20 @@ pub(super) fn read(path: &Path, owner: FileOwner) -> Result<Content, SettingsErr
             continue;
         }
         if name == SIGN_IN {
-            let wrong = |line, reason| SettingsError::WrongSignIn {
+            let read = sign_in::read(&text, owner);
+            signs_in = Some(read.map_err(|reason| SettingsError::WrongSignIn {
                 place: place(line),
                 reason,
-            };
-            if owner == FileOwner::Project {
-                let reason = "a project may not say who signs people in to your server; remove it there";
-                return Err(wrong(line, reason.to_owned()));
-            }
-            let parsed: Result<SignInOnly, _> = toml::from_str(&text);
-            let parsed = parsed.map_err(|error| {
-                let line = line_at(error.span().map_or(0, |span| span.start));
-                wrong(line, error.message().lines().collect::<Vec<_>>().join(", "))
-            })?;
-            sign_in = Some(parsed.oidc);
+            })?);
             continue;
         }
         if name == WORKSPACE
-            && let Some(text) = typed_workspace(&text)
-            && let Some(key) = KEYS.iter().find(|key| key.name == WORKSPACE)
+            && let Some(entry) = typed_workspace(&text, line)
         {
-            entries.push(Entry { key, text, line });
+            entries.push(entry);
             continue;
         }
-        let begins_keys = |key: &Key| {
-            key.name
-                .strip_prefix(name)
-                .is_some_and(|rest| rest.starts_with('_'))
-        };
-        let is_workspace = |table: &&DeTable<'_>| {
-            name == WORKSPACE && table.keys().any(|key| key.get_ref().as_ref() == "kind")
-        };
-        let table = value.get_ref().as_table().filter(|table| !is_workspace(table));
-        let Some(table) = table.filter(|_| KEYS.iter().any(begins_keys)) else {
+        let Some(table) = value.get_ref().as_table().filter(|table| holds_keys(name, table)) else {
             entries.push(entry(name, value.get_ref(), line, &place)?);
             continue;
         };
@@ -173,8 +154,19 @@ pub(super) fn read(path: &Path, owner: FileOwner) -> Result<Content, SettingsErr
         models,
         mcp_servers,
         webhooks,
-        sign_in,
+        sign_in: signs_in,
     })
+}
+
+/// Whether a table is another way to write keys that begin with its name. One with a `kind` is a workspace, or means to
+/// be.
+fn holds_keys(name: &str, table: &DeTable<'_>) -> bool {
+    let begins_so = |key: &Key| {
+        let rest = key.name.strip_prefix(name);
+        rest.is_some_and(|rest| rest.starts_with('_'))
+    };
+    let names_a_kind = || table.keys().any(|key| key.get_ref() == "kind");
+    KEYS.iter().any(begins_so) && !(name == WORKSPACE && names_a_kind())
 }
 
 fn entry(
@@ -225,15 +217,17 @@ fn content(path: &Path) -> Result<String, SettingsError> {
     String::from_utf8(bytes).map_err(|_| unfit())
 }
 
-/// The name of a workspace that stands in the file as a table.
-fn typed_workspace(text: &str) -> Option<String> {
+/// A workspace that stands in the file as a table.
+fn typed_workspace(text: &str, line: usize) -> Option<Entry> {
     #[derive(serde::Deserialize)]
     struct WorkspaceOnly {
         workspace: serde_json::Value,
     }
     let only: WorkspaceOnly = toml::from_str(text).ok()?;
     let table = only.workspace.is_object().then_some(only.workspace)?;
-    WorkspaceName::from_json(&table).ok().map(|name| name.to_string())
+    let text = WorkspaceName::from_json(&table).ok()?.to_string();
+    let key = KEYS.iter().find(|key| key.name == WORKSPACE)?;
+    Some(Entry { key, text, line })
 }
 
 /// The text of a value of the right shape.

@@ -249,8 +249,8 @@ fn a_client_of_the_server_logs_in_and_the_tokens_are_sealed() {
     let home = Home::new();
     let served = Served::start(&home, &[("SESSION_API_KEY", "k-one")]);
     let url = format!("http://localhost:{port}/mcp");
-    let server = json!({"type": "http", "url": url, "auth": {"strategy": "oauth2"}});
-    let body = json!({"name": "far", "server": server, "timeout": 60});
+    let far = json!({"type": "http", "url": url, "auth": {"strategy": "oauth2"}});
+    let body = json!({"name": "far", "server": far, "timeout": 60});
     let (_, outside) = served.post("/api/mcp/test", "k-one", &body);
     assert_eq!(outside["ok"], false, "{outside}");
 
@@ -285,13 +285,7 @@ fn a_client_of_the_server_logs_in_and_the_tokens_are_sealed() {
     }
     let (_, inside) = served.post("/api/mcp/test", "k-one", &body);
     assert_eq!(inside["ok"], true, "{inside}");
-    let said = said_in_a_conversation(
-        &home,
-        &served,
-        &json!({ "far": server }),
-        "far_greet",
-        "name: Ann",
-    );
+    let said = said_in_a_conversation(&home, &served, &json!({ "far": far }), "far_greet", "name: Ann");
     assert!(said.contains("Ann"), "{said}");
     let (status, _) = served.send("GET", "/api/mcp/oauth/status/none", "k-one", &Value::Null);
     assert_eq!(status, 404);

@@ -48,7 +48,7 @@ impl Project {
     }
 
     /// Begins a conversation whose agent runs these commands, and gives back its id.
-    fn begin(&self, commands: &str, more: Value) -> (u16, Value) {
+    fn begin(&self, commands: &str, more: &Value) -> (u16, Value) {
         let call = format!("- tool_calls: [{{name: terminal, arguments: {{command: '{commands}'}}}}]\n");
         let model = self.home.script(&format!("{call}- text: Done.\n"));
         let mut body = json!({
@@ -102,7 +102,7 @@ fn a_conversation_works_on_a_branch_of_its_own_which_comes_home_in_the_end() {
                     echo three > c.txt";
     let (status, info) = project.begin(
         commands,
-        json!({"worktree": true, "worktree_options": {"branch_prefix": "try/"}}),
+        &json!({"worktree": true, "worktree_options": {"branch_prefix": "try/"}}),
     );
     assert_eq!(status, 201, "{info}");
     let (id, copy) = (id_of(&info), place_of(&info));
@@ -145,7 +145,7 @@ fn a_conversation_works_on_a_branch_of_its_own_which_comes_home_in_the_end() {
         "what was left is committed"
     );
     assert_eq!(
-        git(&child_copy, &["fsck", "--connectivity-only"]),
+        git(&child_copy, &["fsck", "--connectivity-only", "--no-dangling"]),
         "",
         "nothing is missing there"
     );
@@ -160,7 +160,7 @@ fn a_copy_begins_where_it_is_told_and_nothing_is_copied_where_there_is_no_reposi
     git(&work, &["commit", "-q", "--allow-empty", "-m", "later"]);
     let (status, info) = project.begin(
         "true",
-        json!({"worktree": true, "worktree_options": {"base": "ref", "ref": "other"}}),
+        &json!({"worktree": true, "worktree_options": {"base": "ref", "ref": "other"}}),
     );
     assert_eq!(status, 201, "{info}");
     project.ended(&id_of(&info));
@@ -179,7 +179,7 @@ fn a_copy_begins_where_it_is_told_and_nothing_is_copied_where_there_is_no_reposi
 
     let (status, refused) = project.begin(
         "true",
-        json!({"worktree": true, "worktree_options": {"base": "ref", "ref": "nowhere"}}),
+        &json!({"worktree": true, "worktree_options": {"base": "ref", "ref": "nowhere"}}),
     );
     assert_eq!(status, 422, "{refused}");
     assert!(
@@ -191,7 +191,7 @@ fn a_copy_begins_where_it_is_told_and_nothing_is_copied_where_there_is_no_reposi
     );
     let (status, _) = project.begin(
         "true",
-        json!({"worktree": true, "worktree_options": {"base": "ref", "ref": "-x"}}),
+        &json!({"worktree": true, "worktree_options": {"base": "ref", "ref": "-x"}}),
     );
     assert_eq!(status, 422);
 
@@ -199,7 +199,7 @@ fn a_copy_begins_where_it_is_told_and_nothing_is_copied_where_there_is_no_reposi
     let plain = elsewhere.path().join("plain");
     let (status, info) = project.begin(
         "true",
-        json!({"worktree": true, "workspace": {"working_dir": plain}}),
+        &json!({"worktree": true, "workspace": {"working_dir": plain}}),
     );
     assert_eq!(status, 201, "{info}");
     assert_eq!(place_of(&info), plain);
@@ -211,7 +211,7 @@ fn a_copy_begins_where_it_is_told_and_nothing_is_copied_where_there_is_no_reposi
     git(&hidden, &["commit", "-q", "--allow-empty", "-m", "first"]);
     let (status, refused) = project.begin(
         "true",
-        json!({"worktree": true, "workspace": {"working_dir": hidden}}),
+        &json!({"worktree": true, "workspace": {"working_dir": hidden}}),
     );
     assert_eq!(status, 422, "{refused}");
     assert!(

@@ -1,40 +1,39 @@
-//! Logins that were begun, until people come back.
+//! A login that was begun, until the person comes back. The browser itself keeps it, sealed: anybody can begin as many as
+//! they like, and none of them costs us anything.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64URL;
 use ring::digest;
+use serde::{Deserialize, Serialize};
 
-use crate::vault::{VaultError, new_client_key};
+use crate::vault::{Vault, VaultError, new_client_key};
 
 /// How long somebody may take at the provider.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(600);
-/// Logins that may be under way. Anybody can begin one.
-const MAX_PENDING: usize = 1000;
+/// What it is sealed for.
+const PLACE: &str = "login";
 
 /// A login that was begun.
+#[derive(Serialize, Deserialize)]
 pub(super) struct Pending {
-    /// Names it in the browser's cookie: who has another browser cannot finish it.
-    pub(super) ticket: String,
     pub(super) state: String,
     pub(super) nonce: String,
     pub(super) verifier: String,
     pub(super) redirect: String,
-    begun: Instant,
+    /// In seconds since 1970.
+    begun: u64,
 }
 
 impl Pending {
     pub(super) fn new(redirect: String) -> Result<Self, VaultError> {
         Ok(Self {
-            ticket: new_client_key()?,
             state: new_client_key()?,
             nonce: new_client_key()?,
             verifier: new_client_key()?,
             redirect,
-            begun: Instant::now(),
+            begun: now(),
         })
     }
 
@@ -42,30 +41,23 @@ impl Pending {
     pub(super) fn challenge(&self) -> String {
         BASE64URL.encode(digest::digest(&digest::SHA256, self.verifier.as_bytes()))
     }
+
+    /// For the browser's cookie. Who has another browser cannot finish it.
+    pub(super) fn sealed(&self, vault: &Vault) -> Result<String, VaultError> {
+        let text = serde_json::to_string(self).unwrap_or_default(); // nothing in it has no JSON form
+        vault.seal(PLACE, &text)
+    }
+
+    /// From the browser's cookie, if it is one of ours and not too old.
+    pub(super) fn open(vault: &Vault, sealed: &str) -> Option<Self> {
+        let text = vault.open_sealed(PLACE, sealed).ok()?;
+        let pending: Self = serde_json::from_str(&text).ok()?;
+        let age = now().checked_sub(pending.begun)?;
+        (age < PATIENCE.as_secs()).then_some(pending)
+    }
 }
 
-/// All of them, by their tickets.
-#[derive(Default)]
-pub(super) struct PendingLogins(Mutex<HashMap<String, Pending>>);
-
-impl PendingLogins {
-    /// None: there are too many.
-    pub(super) fn add(&self, pending: Pending) -> Option<()> {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if all.len() >= MAX_PENDING {
-            all.retain(|_, pending| pending.begun.elapsed() < PATIENCE);
-        }
-        if all.len() >= MAX_PENDING {
-            return None;
-        }
-        all.insert(pending.ticket.clone(), pending);
-        Some(())
-    }
-
-    /// One of them, which is then over.
-    pub(super) fn take(&self, ticket: &str) -> Option<Pending> {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.remove(ticket)
-            .filter(|pending| pending.begun.elapsed() < PATIENCE)
-    }
+fn now() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.unwrap_or(Duration::ZERO).as_secs()
 }

@@ -55,13 +55,13 @@ impl Provider {
             return Ok(metadata);
         }
         let issuer = self.issuer.trim_end_matches('/');
-        let address = self.address(&format!("{issuer}/.well-known/openid-configuration"))?;
-        let metadata: Metadata = self.ask(&address, |client| client.get(address.clone())).await?;
+        let url = address(&format!("{issuer}/.well-known/openid-configuration"))?;
+        let metadata: Metadata = self.ask(&url, |client| client.get(url.clone())).await?;
         if metadata.issuer != self.issuer {
             let sentence = format!("it calls itself {}", plain(&metadata.issuer));
             return Err(Refusal::Provider(sentence));
         }
-        self.address(&metadata.authorization_endpoint)?;
+        address(&metadata.authorization_endpoint)?;
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         *known = Some((Instant::now(), metadata.clone()));
         Ok(metadata)
@@ -69,8 +69,8 @@ impl Provider {
 
     /// The keys that it signs with now.
     pub(super) async fn keys(&self) -> Result<Keys, Refusal> {
-        let address = self.address(&self.metadata().await?.jwks_uri)?;
-        self.ask(&address, |client| client.get(address.clone())).await
+        let url = address(&self.metadata().await?.jwks_uri)?;
+        self.ask(&url, |client| client.get(url.clone())).await
     }
 
     /// Turns what a browser brought back into a token.
@@ -81,7 +81,7 @@ impl Provider {
         code: &str,
     ) -> Result<String, Refusal> {
         let metadata = self.metadata().await?;
-        let address = self.address(&metadata.token_endpoint)?;
+        let url = address(&metadata.token_endpoint)?;
         let mut form = vec![
             ("grant_type", "authorization_code"),
             ("code", code),
@@ -100,9 +100,9 @@ impl Provider {
             .extend_pairs(&form)
             .finish();
         let answer: Value = self
-            .ask(&address, |client| {
+            .ask(&url, |client| {
                 let request = client
-                    .post(address.clone())
+                    .post(url.clone())
                     .header("Content-Type", "application/x-www-form-urlencoded")
                     .body(body);
                 match secret.filter(|_| in_header) {
@@ -113,11 +113,6 @@ impl Provider {
             .await?;
         let token = answer["id_token"].as_str();
         Ok(token.ok_or(Refusal::Token("there is no token"))?.to_owned())
-    }
-
-    fn address(&self, text: &str) -> Result<Url, Refusal> {
-        let url = Url::parse(text).ok().filter(is_private);
-        url.ok_or_else(|| Refusal::Provider("one of its addresses is not encrypted".to_owned()))
     }
 
     async fn ask<T: DeserializeOwned>(
@@ -153,6 +148,12 @@ impl Provider {
         serde_json::from_slice(&body)
             .map_err(|_| failed(format!("{} answered something else", address.path())))
     }
+}
+
+/// An address that nobody on the way can read along at.
+fn address(text: &str) -> Result<Url, Refusal> {
+    let url = Url::parse(text).ok().filter(is_private);
+    url.ok_or_else(|| Refusal::Provider("one of its addresses is not encrypted".to_owned()))
 }
 
 /// As the standard wants names and secrets in the header: what is special in a form is encoded.

@@ -1,4 +1,4 @@
-//! The keyring of the user's desktop (GNOME Keyring, KWallet and the like), through the program `secret-tool`.
+//! The keyring of the user's desktop (GNOME Keyring, `KWallet` and the like), through the program `secret-tool`.
 //!
 //! A client of its own would need D-Bus and its own cryptography in every build, for the few who have a keyring at all.
 

@@ -1,4 +1,4 @@
-//! A provider of OpenID Connect on this machine, which can also misbehave.
+//! A provider of `OpenID` Connect on this machine, which can also misbehave.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;

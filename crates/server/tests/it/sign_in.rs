@@ -1,4 +1,4 @@
-//! Signing in with an account of a real provider of OpenID Connect, one that also misbehaves.
+//! Signing in with an account of a real provider of `OpenID` Connect, one that also misbehaves.
 
 use deft_server::{NewAccount, Quota, Role};
 use reqwest::header::{COOKIE, LOCATION, SET_COOKIE};
@@ -73,10 +73,7 @@ async fn finish(desk: &Desk, back: &str, ticket: &str) -> Response {
 async fn sign_in(desk: &Desk) -> String {
     let (back, ticket) = come_back(desk).await;
     let answer = finish(desk, &back, &ticket).await;
-    let status = answer.status();
-    if status != 303 {
-        panic!("{status} {}", answer.text().await.unwrap());
-    }
+    assert_eq!(answer.status(), 303);
     assert_eq!(location(&answer), "/#key=cookie");
     let (session, attributes) = cookie(&answer, "deft_session").unwrap();
     assert!(
