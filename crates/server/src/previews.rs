@@ -2,13 +2,16 @@
 //!
 //! Their pages are hostile. So each is shown under an origin of its own (`names`), on a listener that knows neither the
 //! app nor its keys, and may be framed by the app alone. Who opens one gets a ticket that is good once and for a minute;
-//! the first request trades it for a cookie of that origin, which the program never sees (`headers`). Both end with the
+//! the first request trades it for a cookie of that origin, which the program never sees (`cookies`, `headers`). Both end with the
 //! key that opened them.
 
+mod cookies;
 mod headers;
+mod listener;
 mod names;
 mod proxy;
 
+pub(crate) use self::listener::listen;
 pub use self::names::PreviewNames;
 pub(crate) use self::proxy::router;
 

@@ -34,8 +34,6 @@ const STOP_LIMIT: Duration = Duration::from_secs(5);
 const SHORTEST_SWEEP: Duration = Duration::from_millis(100);
 /// How often old entries of the audit log are taken away.
 const TIDY_EVERY: Duration = Duration::from_hours(24);
-/// Ports beside the server's own that are tried for previews.
-const MAX_TRIED_PORTS: u16 = 20;
 
 /// Why a server cannot be started.
 #[derive(Debug, thiserror::Error)]
@@ -86,37 +84,6 @@ pub async fn listen(address: IpAddr, port: u16) -> Result<Arc<TcpListener>, Serv
     ))
 }
 
-/// Listens for browsers that look at previews: at the port that was chosen, or else at the next free one.
-async fn listen_for_previews(
-    server: SocketAddr,
-    server_port: u16,
-    chosen: Option<u16>,
-) -> Result<(TcpListener, u16), ServeError> {
-    let neighbours = server.port().saturating_add(1)..=server.port().saturating_add(MAX_TRIED_PORTS);
-    let tried: Vec<u16> = match (chosen, server_port) {
-        (Some(port), _) => vec![port],
-        (None, 0) => vec![0], // whoever takes any port for the server has no use for its neighbour
-        (None, _) => neighbours.chain([0]).collect(),
-    };
-    let mut failure = ServeError::Previews {
-        address: server,
-        reason: io::ErrorKind::AddrInUse.into(),
-    };
-    for port in tried {
-        let address = SocketAddr::new(server.ip(), port);
-        let bound = async {
-            let listener = TcpListener::bind(address).await?;
-            let port = listener.local_addr()?.port();
-            io::Result::Ok((listener, port))
-        };
-        match bound.await {
-            Ok(bound) => return Ok(bound),
-            Err(reason) => failure = ServeError::Previews { address, reason },
-        }
-    }
-    Err(failure)
-}
-
 /// A server that listens, and does not answer yet.
 pub struct Server {
     app: Arc<App>,
@@ -162,7 +129,7 @@ impl Server {
         let address = listener
             .local_addr()
             .map_err(|reason| ServeError::Listen { address, reason })?;
-        let (previews, preview_port) = listen_for_previews(address, config.port, config.preview_port).await?;
+        let (previews, preview_port) = previews::listen(address, config.port, config.preview_port).await?;
         let names = config.preview_names.unwrap_or(PreviewNames::local(preview_port));
         let vault = Arc::new(vault);
         let everything = Catalog::new(Arc::clone(&store), Arc::clone(&vault), config.data_dir.clone());

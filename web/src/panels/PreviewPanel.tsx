@@ -15,6 +15,11 @@ export default function PreviewPanel({ id }: { id: string }) {
     queryFn: () => workspace.ports(id),
     refetchInterval: LOOK_EVERY_MS,
   });
+  const used = useQuery({
+    queryKey: ["resources", id],
+    queryFn: () => workspace.resources(id),
+    refetchInterval: LOOK_EVERY_MS,
+  }).data;
   const shown = useMutation({
     mutationFn: async (port: number) => ({ port, address: await workspace.openPort(id, port) }),
   });
@@ -53,6 +58,16 @@ export default function PreviewPanel({ id }: { id: string }) {
           </li>
         ))}
       </ul>
+      {used && (
+        <p className="hint used">
+          {t("{n} programs run, with {memory} MB in memory; {seconds} s of processor time so far; {free} GB of disk free", {
+            n: used.processes,
+            memory: Math.round(used.memory_bytes / 1e6),
+            seconds: Math.round(used.processor_ms / 1000),
+            free: Math.round(used.disk_free_bytes / 1e9),
+          })}
+        </p>
+      )}
       {preview && (
         <>
           <div className="row tools">

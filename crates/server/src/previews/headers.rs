@@ -10,12 +10,8 @@ use axum::http::header::{
 };
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
+use super::cookies::{confined, without_ours};
 use crate::security::KEY_HEADER;
-
-/// The cookie of a session.
-pub(super) const COOKIE_NAME: &str = "deft_preview";
-/// Nobody else may send or set it, and it works in a frame of another site, for that frame alone.
-const COOKIE_LIMITS: &str = "SameSite=None; Secure; Partitioned";
 
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 const ALT_SVC: HeaderName = HeaderName::from_static("alt-svc");
@@ -136,52 +132,6 @@ fn drop_connection(headers: &mut HeaderMap) {
     }
 }
 
-/// What every cookie in a request holds that has the name of ours.
-pub(super) fn sessions(headers: &HeaderMap) -> Vec<String> {
-    pairs(headers)
-        .filter_map(|pair| Some(pair.strip_prefix(COOKIE_NAME)?.strip_prefix('=')?.to_owned()))
-        .collect()
-}
-
-/// The cookie that begins a session.
-pub(super) fn session_cookie(session: &str) -> String {
-    format!("{COOKIE_NAME}={session}; Path=/; HttpOnly; {COOKIE_LIMITS}")
-}
-
-fn without_ours(headers: &HeaderMap) -> String {
-    let is_ours = |pair: &String| {
-        let name = pair.split_once('=').map_or(pair.as_str(), |(name, _)| name);
-        name.trim() == COOKIE_NAME
-    };
-    let theirs: Vec<_> = pairs(headers).filter(|pair| !is_ours(pair)).collect();
-    theirs.join("; ")
-}
-
-fn pairs(headers: &HeaderMap) -> impl Iterator<Item = String> {
-    let split = |cookies: String| {
-        let pairs = cookies.split(';').map(|pair| pair.trim().to_owned());
-        pairs.collect::<Vec<_>>()
-    };
-    texts(headers, &COOKIE).flat_map(split)
-}
-
-/// A cookie of the program's own, for its origin alone, which works in a frame. None: it would be ours.
-fn confined(cookie: &str) -> Option<String> {
-    let mut parts = cookie.split(';').map(str::trim);
-    let pair = parts.next()?;
-    let name = pair.split_once('=').map_or("", |(name, _)| name).trim();
-    if name == COOKIE_NAME {
-        return None;
-    }
-    let limits = ["domain", "samesite", "secure", "partitioned"];
-    let kept = parts.filter(|part| {
-        let name = part.split_once('=').map_or(*part, |(name, _)| name);
-        !limits.contains(&name.trim().to_ascii_lowercase().as_str())
-    });
-    let all: Vec<_> = [pair].into_iter().chain(kept).chain([COOKIE_LIMITS]).collect();
-    Some(all.join("; "))
-}
-
 /// A policy that says nothing of who may frame the page: that is ours to say.
 fn without_ancestors(policy: &str) -> String {
     let is_other = |part: &&str| !part.to_ascii_lowercase().starts_with("frame-ancestors");
@@ -189,7 +139,8 @@ fn without_ancestors(policy: &str) -> String {
     kept.join("; ").trim_matches([';', ' ']).to_owned()
 }
 
-fn texts(headers: &HeaderMap, name: &HeaderName) -> impl Iterator<Item = String> + use<> {
+/// All values of a header that are texts.
+pub(super) fn texts(headers: &HeaderMap, name: &HeaderName) -> impl Iterator<Item = String> + use<> {
     let values: Vec<_> = headers
         .get_all(name)
         .iter()
@@ -216,6 +167,7 @@ fn set(headers: &mut HeaderMap, name: HeaderName, value: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::previews::cookies::sessions;
 
     const ENDS: Ends<'static> = Ends {
         scheme: "http",

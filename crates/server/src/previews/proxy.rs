@@ -14,7 +14,8 @@ use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::headers::{Ends, session_cookie, sessions};
+use super::cookies::{session_cookie, sessions};
+use super::headers::Ends;
 use super::{Preview, Previews};
 use crate::app::App;
 use crate::failure::Failure;
