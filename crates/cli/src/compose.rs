@@ -192,6 +192,7 @@ pub(crate) async fn open_as(
             secrets: SecretSources::default(),
             servers: mcp::offer::beside_the_files(settings)?,
             elsewhere: mcp::offer::from_elsewhere(settings, &context)?,
+            filter: None,
             checkpoints: true,
         },
         extensions: Extensions {

@@ -28,7 +28,7 @@ use crate::extensions::Extensions;
 use crate::live::{Broadcast, Live};
 use crate::model_tools::Models;
 use crate::secret_lookup::SecretSources;
-use crate::servers::{Servers, ServersElsewhere};
+use crate::servers::{Servers, ServersElsewhere, ToolFilter};
 use crate::state::State;
 use crate::structured::SchemaError;
 use crate::supervision::Supervision;
@@ -105,6 +105,8 @@ pub struct Outfit {
     pub servers: Option<Servers>,
     /// MCP servers that are reached from here.
     pub elsewhere: Option<Arc<dyn ServersElsewhere>>,
+    /// Which of the servers' tools are offered, by their names; all of them where nobody says.
+    pub filter: Option<ToolFilter>,
     /// Whether the workspace is recorded before each turn that may change it.
     pub checkpoints: bool,
 }

@@ -78,7 +78,7 @@ pub use queue::{QueueChange, Queued};
 pub use rerun::Rerun;
 pub use rewind::Rewind;
 pub use secret_lookup::{SecretLookup, SecretSources};
-pub use servers::{Reached, Servers, ServersElsewhere};
+pub use servers::{Reached, Servers, ServersElsewhere, ToolFilter};
 pub use skill_content::SkillFiles;
 pub use skills::SkillSources;
 pub use state::{OWN_KEYS, State};

@@ -23,6 +23,9 @@ pub trait ServersElsewhere: Send + Sync {
     fn reach(&self, taken: Vec<String>) -> BoxFuture<'static, Reached>;
 }
 
+/// Tells by its name whether a tool is offered.
+pub type ToolFilter = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+
 /// What servers elsewhere offer, and how they are doing.
 #[derive(Default)]
 pub struct Reached {

@@ -1,11 +1,12 @@
 //! The agent of a conversation, as clients describe it: which model answers and which tools it has.
 
-use deft_engine::Brief;
+use deft_engine::{Brief, ToolFilter};
 use deft_types::ToolSpec;
 use serde_json::{Map, Value, json};
 
 use crate::failure::Failure;
 use crate::masking::{Mask, mask, without_nulls};
+use crate::tool_filter;
 use crate::validation::Issue;
 
 /// The name that stands for all tools of the browser.
@@ -56,6 +57,7 @@ impl Agent {
             let place = &["body", "agent", "llm", "model"];
             return Err(Issue::new("string_type", place, "Input should be a valid string", other).into());
         }
+        tool_filter::of_agent(sent)?;
         Ok(Self(completed(fields, llm)))
     }
 
@@ -154,6 +156,12 @@ impl Agent {
     /// Whether clients want to see replies piece by piece.
     pub(crate) fn streams(&self) -> bool {
         self.0["llm"]["stream"] == true
+    }
+
+    /// Which tools may be offered, by their names, beside those that every agent has.
+    pub(crate) fn filter(&self) -> Option<ToolFilter> {
+        let pattern = tool_filter::of_agent(&self.0).ok().flatten(); // it was read before
+        pattern.map(tool_filter::by_name)
     }
 
     /// Whether it is to have a tool. A name we do not know is no tool of ours.

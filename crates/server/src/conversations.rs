@@ -311,10 +311,12 @@ impl Conversations {
         let host = clients.fold(Toolbox::host().only(|tool| agent.wants(tool)), Toolbox::with);
         let given = Given::of(agent, described.secrets());
         let secrets = given.sources(self.keeper())?;
+        let filter = agent.filter();
+        let offered = |tool: &ToolSpec| filter.as_ref().is_none_or(|offers| offers(tool.name()));
         let tools: Vec<_> = place
             .tools
             .into_iter()
-            .filter(|tool| has(agent, mode, tool))
+            .filter(|tool| has(agent, mode, tool) && offered(tool))
             .collect();
         let servers = self.servers(&described, &secrets.values);
         let left = self.allowance.left().await.ok().flatten(); // it can be looked at when nothing is left
@@ -338,6 +340,7 @@ impl Conversations {
                 secrets,
                 servers: servers.beside,
                 elsewhere: servers.elsewhere,
+                filter,
                 checkpoints: true,
             },
             extensions: Extensions {

@@ -59,6 +59,7 @@ mod skills;
 mod sockets;
 mod summary;
 mod timed_body;
+mod tool_filter;
 mod users;
 mod validation;
 mod vault;

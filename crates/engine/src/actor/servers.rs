@@ -2,7 +2,7 @@
 
 use deft_store::StoreError;
 use deft_tools::Toolbox;
-use deft_types::{McpServerStatus, Source};
+use deft_types::{McpServerStatus, Source, ToolSpec};
 use futures::FutureExt;
 use serde_json::json;
 
@@ -32,9 +32,10 @@ impl Actor {
 
     /// Offers what servers elsewhere offer.
     pub(crate) async fn take_reached(&mut self, reached: Reached) -> Result<(), StoreError> {
-        self.tools.add(reached.tools.iter().map(|tool| tool.spec()));
-        self.host = reached
-            .tools
+        let tools = reached.tools.into_iter().filter(|tool| self.offers(&tool.spec()));
+        let tools: Vec<_> = tools.collect();
+        self.tools.add(tools.iter().map(|tool| tool.spec()));
+        self.host = tools
             .into_iter()
             .fold(std::mem::take(&mut self.host), Toolbox::with);
         let is_beside =
@@ -47,8 +48,14 @@ impl Actor {
     /// Offers what servers in the workspace offer.
     pub(crate) async fn take_servers(&mut self, servers: Vec<McpServerStatus>) -> Result<(), StoreError> {
         let offered = servers.iter().flat_map(|server| server.state.tools().to_vec());
-        self.tools.serve(offered.collect());
+        let offered = offered.filter(|tool| self.offers(tool)).collect();
+        self.tools.serve(offered);
         self.tell_servers(servers).await
+    }
+
+    fn offers(&self, tool: &ToolSpec) -> bool {
+        let filter = self.outfit.filter.as_ref();
+        filter.is_none_or(|offers| offers(tool.name()))
     }
 
     /// Notes how all of them are doing, if it is news.

@@ -72,3 +72,21 @@ async fn a_secret_that_is_kept_elsewhere_is_asked_for_when_a_command_names_it() 
     assert!(!told.contains("hunter"), "{told}");
     assert!(!told.contains(KEY), "{told}");
 }
+
+#[tokio::test]
+async fn tools_whose_names_do_not_fit_the_filter_are_not_offered() {
+    let desk = Desk::new().await;
+    let mut request = desk.start_request(&desk.script("s.yaml", FINISH));
+    request["agent"]["filter_tools_regex"] = json!("(?!term).*_");
+    let talk = desk.begin_with(request.clone()).await;
+    desk.run(&talk).await;
+    let events = desk.events(&talk).await;
+    let prompt = events.iter().find(|event| event["kind"] == "SystemPromptEvent").unwrap();
+    let titles = prompt["tools"].as_array().unwrap().iter().map(|tool| tool["title"].as_str());
+    let titles: Vec<_> = titles.flatten().collect();
+    assert_eq!(titles, ["file_editor", "task_tracker", "finish", "think"]);
+
+    request["agent"]["filter_tools_regex"] = json!("(");
+    let (status, refused) = desk.refusal(Method::POST, "/api/conversations", request).await;
+    assert_eq!(status, 422, "{refused}");
+}
