@@ -93,7 +93,7 @@ impl Browser {
         );
         let cookie = answer.headers()["set-cookie"].to_str().unwrap().to_owned();
         assert!(cookie.contains("HttpOnly") && cookie.contains("Partitioned") && !cookie.contains("Domain"));
-        browser.cookie = cookie.split(';').next().unwrap().to_owned();
+        cookie.split(';').next().unwrap().clone_into(&mut browser.cookie);
         browser
     }
 
