@@ -131,10 +131,7 @@ pub(super) fn read(path: &Path, owner: FileOwner) -> Result<Content, SettingsErr
                 .strip_prefix(name)
                 .is_some_and(|rest| rest.starts_with('_'))
         };
-        let table = value
-            .get_ref()
-            .as_table()
-            .filter(|table| !is_workspace(name, table));
+        let table = value.get_ref().as_table();
         let Some(table) = table.filter(|_| KEYS.iter().any(begins_keys)) else {
             entries.push(entry(name, value.get_ref(), line, &place)?);
             continue;
@@ -200,11 +197,6 @@ fn content(path: &Path) -> Result<String, SettingsError> {
         return Err(unfit());
     }
     String::from_utf8(bytes).map_err(|_| unfit())
-}
-
-/// Whether a table stands for a workspace, and not for keys that begin alike.
-fn is_workspace(name: &str, table: &DeTable<'_>) -> bool {
-    name == WORKSPACE && table.keys().any(|key| key.get_ref().as_ref() == "kind")
 }
 
 /// The name of a workspace that stands in the file as a table.
