@@ -41,10 +41,9 @@ pub(crate) fn begin(variable: impl Fn(&str) -> Option<String>, traces: Option<&T
         // Where that fails nobody is left to tell.
         write: Box::new(|line| drop(writeln!(std::io::stderr().lock(), "{line}"))),
     };
-    let traced = traces.map(|traces| traces.layer(is_traced));
     let subscriber = log
         .at(level.unwrap_or(LevelFilter::INFO))
-        .and_then(traced)
+        .and_then(traces.map(|traces| traces.layer(is_traced)))
         .with_subscriber(tracing_subscriber::registry());
     let _ = tracing::subscriber::set_global_default(subscriber); // only where somebody else was first
 }

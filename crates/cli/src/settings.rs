@@ -36,7 +36,7 @@ pub(crate) use self::mcp::McpTables;
 pub(crate) use self::models::{ModelTable, ModelTables};
 pub(crate) use self::sandbox::NetworkMode;
 pub(crate) use self::source::{FileOwner, Setting, Source};
-pub(crate) use self::value::Durability;
+pub(crate) use self::value::{BaseUrl, Durability};
 use self::value::{Place, Value};
 pub(crate) use self::web::WebAddresses;
 

@@ -4,7 +4,7 @@ use deft_traces::Traces;
 use tokio::runtime::Handle;
 use tracing_subscriber::layer::SubscriberExt as _;
 
-use crate::settings::{Settings, Surroundings};
+use crate::settings::{BaseUrl, Settings, Surroundings};
 
 /// Traces as the settings and the usual variables say; none unless somebody wants them.
 pub(crate) fn wanted(
@@ -12,7 +12,7 @@ pub(crate) fn wanted(
     surroundings: &Surroundings,
 ) -> Result<Option<Traces>, deft_traces::TracesError> {
     let variable = |name: &str| surroundings.env.get(name).cloned();
-    let set = settings.otlp_endpoint.value.as_ref().map(|url| url.as_str());
+    let set = settings.otlp_endpoint.value.as_ref().map(BaseUrl::as_str);
     let Some(address) = deft_traces::endpoint(variable, set) else {
         return Ok(None);
     };

@@ -52,13 +52,12 @@ impl Post {
 impl HttpClient for Post {
     async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
         let client = self.client.clone();
-        let send = async move {
+        let exchange = async move {
             let mut request = reqwest::Request::try_from(request)?;
             *request.timeout_mut() = Some(LIMIT);
             client.execute(request).await
         };
-        let sent = self.runtime.spawn(send).await?;
-        let answer = match sent {
+        let answer = match self.runtime.spawn(exchange).await? {
             Ok(answer) => answer,
             Err(error) => {
                 self.note(Some(&deft_net::root_cause(&error)));
