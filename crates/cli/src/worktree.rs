@@ -55,7 +55,7 @@ git add -A && { git diff --cached --quiet || git -c user.name=Deft -c user.email
 "#;
 /// Brings the branch over, unless it has nothing of its own.
 const FETCH: &str = r#"
-cd "$SOURCE" || exit 5
+cd "$HOME_OF_BRANCH" || exit 5
 tip=$(git -C "$PLACE" rev-parse -q --verify HEAD) || exit 0
 [ -z "$(git branch -a --contains "$tip" 2>/dev/null)" ] || exit 0
 git fetch -q "$PLACE" "+HEAD:refs/heads/$BRANCH"
@@ -65,8 +65,10 @@ git fetch -q "$PLACE" "+HEAD:refs/heads/$BRANCH"
 #[derive(Serialize, Deserialize)]
 struct Copy {
     place: PathBuf,
-    /// Where the repository is.
+    /// The repository that it was made of.
     source: PathBuf,
+    /// The repository that its branch comes to: the same, unless that is a copy itself.
+    home: PathBuf,
     branch: String,
     /// The folder of the user's that has both, where their sandboxes see nothing else.
     folder: Option<PathBuf>,
@@ -94,6 +96,7 @@ pub(crate) async fn make(
         folder: beneath
             .filter(|folder| source.starts_with(folder))
             .map(Path::to_owned),
+        home: home_of(settings, &source)?,
         source,
     };
     std::fs::create_dir_all(&copy.place).with_context(|| format!("cannot make {}", copy.place.display()))?;
@@ -106,6 +109,14 @@ pub(crate) async fn make(
         return Err(error);
     }
     Ok(Some(copy.place))
+}
+
+/// Where the branches of copies of a repository come to.
+fn home_of(settings: &Settings, source: &Path) -> anyhow::Result<PathBuf> {
+    let id = source.file_name().and_then(|name| name.to_str()?.parse().ok());
+    let copy = id.map_or(Ok(None), |id| Copy::of(settings, id))?;
+    let copy = copy.filter(|copy| copy.place == source);
+    Ok(copy.map_or_else(|| source.to_owned(), |copy| copy.home))
 }
 
 /// The commit to begin with, and where the repository is that a directory is in.
@@ -205,19 +216,20 @@ impl Copy {
 
     /// Fetches as the repository itself, whose sandbox may write there and nowhere else.
     async fn bring_over(&self, settings: &Settings) -> anyhow::Result<()> {
-        let root = self.folder.as_ref().unwrap_or(&self.source);
+        let root = self.folder.as_ref().unwrap_or(&self.home);
         let ran = run_once(settings, root, FETCH, &self.variables()).await?;
-        let (branch, source) = (&self.branch, self.source.display());
+        let (branch, home) = (&self.branch, self.home.display());
         ensure!(
             ran.exit_code == 0,
-            "{branch} could not be brought to {source}: {}",
+            "{branch} could not be brought to {home}: {}",
             ran.stderr.trim()
         );
         Ok(())
     }
 
-    fn variables(&self) -> [(&'static str, String); 3] {
+    fn variables(&self) -> [(&'static str, String); 4] {
         [
+            ("HOME_OF_BRANCH", self.home.display().to_string()),
             ("SOURCE", self.source.display().to_string()),
             ("PLACE", self.place.display().to_string()),
             ("BRANCH", self.branch.clone()),

@@ -39,6 +39,7 @@ use crate::agent::Agent;
 use crate::allowance::Allowance;
 use crate::catalog::{Catalog, Described};
 use crate::composition::{Composition, Unopened};
+use crate::documents::Documents;
 use crate::failure::Failure;
 use crate::memory::memory;
 use crate::request::StartRequest;
@@ -305,7 +306,7 @@ impl Conversations {
             .into_iter()
             .map(|spec| -> Arc<dyn Tool> { Arc::new(ClientTool::new(spec, results.clone())) });
         let host = clients.fold(Toolbox::host().only(|tool| agent.wants(tool)), Toolbox::with);
-        let secrets = secrets_of(&described.request)?;
+        let secrets = secrets_of(&described.request, &self.documents()).await?;
         let tools: Vec<_> = place
             .tools
             .into_iter()
@@ -418,6 +419,11 @@ impl Conversations {
     /// The names of the tools that clients can choose from.
     pub(crate) fn tool_names(&self) -> Vec<String> {
         self.composition.tools()
+    }
+
+    /// What is kept beside the conversations.
+    fn documents(&self) -> Documents {
+        Documents::new(Arc::clone(&self.catalog))
     }
 
     fn residents(&self) -> MutexGuard<'_, HashMap<ConversationId, Arc<Resident>>> {

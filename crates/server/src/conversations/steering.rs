@@ -125,7 +125,7 @@ impl Conversations {
         let mut secrets = before.cloned().unwrap_or_default();
         secrets.extend(sent.clone());
         let all = Map::from_iter([("secrets".to_owned(), Value::Object(secrets.clone()))]);
-        let values = secrets_of(&all)?;
+        let values = secrets_of(&all, &self.documents()).await?;
         self.catalog
             .change_request(id, "secrets", Value::Object(secrets))
             .await?;
