@@ -4,6 +4,9 @@
 //! whoever may write to a shared `.git` can leave hooks behind. What was committed is brought to the repository as a
 //! branch when the conversation rests, and everything when it is deleted.
 
+mod orphans;
+mod scripts;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
@@ -14,6 +17,8 @@ use deft_types::ConversationId;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+pub(crate) use self::orphans::collect;
+use self::scripts::{CLONE, COMMIT, FETCH, FIND, NO_COMMIT, NO_REPOSITORY, NOT_SEEN};
 use crate::agents::own_branch::git;
 use crate::compose;
 use crate::settings::{Settings, Surroundings};
@@ -23,43 +28,6 @@ use crate::workspace;
 const COPIES: &str = "worktrees";
 /// The directory of the user that has it. Not ours, which no sandbox shows.
 const CACHE: &str = ".cache/deft";
-/// What a script ends with where there is no repository, no such commit, and no way to see the repository.
-const NO_REPOSITORY: i32 = 3;
-const NO_COMMIT: i32 = 4;
-const NOT_SEEN: i32 = 5;
-
-/// Finds the repository and the commit to begin with.
-const FIND: &str = r#"
-top=$(git rev-parse --show-toplevel 2>/dev/null) || exit 3
-case "$BASE" in
-head) start=HEAD ;;
-ref) start=$REF ;;
-*) start=$(git symbolic-ref -q refs/remotes/origin/HEAD) || start=HEAD ;;
-esac
-commit=$(git rev-parse -q --verify "$start^{commit}") || exit 4
-printf '%s\n%s\n' "$commit" "$top"
-"#;
-/// Clones, and lets `origin` be what it is for the repository. Objects are borrowed, unless where they are may not be
-/// seen later; and a copy of a copy has its own, since the other may be deleted.
-const CLONE: &str = r#"
-[ -d "$SOURCE/.git" ] && cd "$PLACE" || exit 5
-how=--shared
-[ -z "$APART" ] && [ ! -e "$SOURCE/.git/objects/info/alternates" ] || how=--no-hardlinks
-git clone -q "$how" --no-checkout "$SOURCE" . && git checkout -q -b "$BRANCH" "$COMMIT" || exit 1
-if url=$(git -C "$SOURCE" remote get-url origin 2>/dev/null); then git remote set-url origin "$url"; else git remote remove origin; fi
-"#;
-/// Commits what is left.
-const COMMIT: &str = r#"
-git add -A && { git diff --cached --quiet || git -c user.name=Deft -c user.email=deft@localhost commit -q --no-verify \
-    -m "Keep the work of $BRANCH"; }
-"#;
-/// Brings the branch over, unless it has nothing of its own.
-const FETCH: &str = r#"
-cd "$HOME_OF_BRANCH" || exit 5
-tip=$(git -C "$PLACE" rev-parse -q --verify HEAD) || exit 0
-[ -z "$(git branch -a --contains "$tip" 2>/dev/null)" ] || exit 0
-git fetch -q "$PLACE" "+HEAD:refs/heads/$BRANCH"
-"#;
 
 /// What is remembered of a copy, where no agent can change it.
 #[derive(Serialize, Deserialize)]
@@ -266,13 +234,13 @@ async fn run_in<V: AsRef<str>>(
     ran
 }
 
-/// Where it is remembered.
+/// Where copies are remembered.
+fn notes(settings: &Settings) -> PathBuf {
+    settings.data_dir.value.join(COPIES)
+}
+
 fn note(settings: &Settings, id: ConversationId) -> PathBuf {
-    settings
-        .data_dir
-        .value
-        .join(COPIES)
-        .join(format!("{}.json", id.hex()))
+    notes(settings).join(format!("{}.json", id.hex()))
 }
 
 fn home() -> anyhow::Result<PathBuf> {
