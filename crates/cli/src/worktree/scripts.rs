@@ -33,7 +33,7 @@ git add -A && { git diff --cached --quiet || git -c user.name=Deft -c user.email
 /// Brings the branch over, unless it has nothing of its own. Nothing is run in the copy, whose settings are the agent's.
 pub(super) const FETCH: &str = r#"
 cd "$HOME_OF_BRANCH" || exit 5
-tip=$(git ls-remote "$PLACE" HEAD | cut -f 1) && [ -n "$tip" ] || exit 0
+tip=$(git ls-remote "$PLACE" HEAD | head -n 1 | cut -f 1) && [ -n "$tip" ] || exit 0
 [ -z "$(git branch -a --contains "$tip" 2>/dev/null)" ] || exit 0
 git fetch -q "$PLACE" "+HEAD:refs/heads/$BRANCH"
 "#;
