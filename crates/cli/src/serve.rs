@@ -323,8 +323,15 @@ impl Composition for Parts {
 
     fn collect_orphans<'a>(&'a self, store: &'a dyn Store) -> BoxFuture<'a, Result<Vec<String>, String>> {
         async move {
-            let collected = workspace::unused::collect(&self.settings(), store).await;
-            collected.map_err(|error| crate::output::one_sentence(&error))
+            let settings = self.settings();
+            let collected = async {
+                let mut removed = worktree::collect(&settings, store).await?;
+                removed.extend(workspace::unused::collect(&settings, store).await?);
+                anyhow::Ok(removed)
+            };
+            collected
+                .await
+                .map_err(|error| crate::output::one_sentence(&error))
         }
         .boxed()
     }

@@ -4,6 +4,9 @@
 //! whoever may write to a shared `.git` can leave hooks behind. What was committed is brought to the repository as a
 //! branch when the conversation rests, and everything when it is deleted.
 
+mod orphans;
+mod scripts;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
@@ -14,6 +17,8 @@ use deft_types::ConversationId;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+pub(crate) use self::orphans::collect;
+use self::scripts::{CLONE, COMMIT, FETCH, FIND, NO_COMMIT, NO_REPOSITORY, NOT_SEEN};
 use crate::agents::own_branch::git;
 use crate::compose;
 use crate::settings::{Settings, Surroundings};
@@ -23,50 +28,15 @@ use crate::workspace;
 const COPIES: &str = "worktrees";
 /// The directory of the user that has it. Not ours, which no sandbox shows.
 const CACHE: &str = ".cache/deft";
-/// What a script ends with where there is no repository, no such commit, and no way to see the repository.
-const NO_REPOSITORY: i32 = 3;
-const NO_COMMIT: i32 = 4;
-const NOT_SEEN: i32 = 5;
-
-/// Finds the repository and the commit to begin with.
-const FIND: &str = r#"
-top=$(git rev-parse --show-toplevel 2>/dev/null) || exit 3
-case "$BASE" in
-head) start=HEAD ;;
-ref) start=$REF ;;
-*) start=$(git symbolic-ref -q refs/remotes/origin/HEAD) || start=HEAD ;;
-esac
-commit=$(git rev-parse -q --verify "$start^{commit}") || exit 4
-printf '%s\n%s\n' "$commit" "$top"
-"#;
-/// Clones, and lets `origin` be what it is for the repository. Objects are borrowed, unless where they are may not be
-/// seen later; and a copy of a copy has its own, since the other may be deleted.
-const CLONE: &str = r#"
-[ -d "$SOURCE/.git" ] && cd "$PLACE" || exit 5
-how=--shared
-[ -z "$APART" ] && [ ! -e "$SOURCE/.git/objects/info/alternates" ] || how=--no-hardlinks
-git clone -q "$how" --no-checkout "$SOURCE" . && git checkout -q -b "$BRANCH" "$COMMIT" || exit 1
-if url=$(git -C "$SOURCE" remote get-url origin 2>/dev/null); then git remote set-url origin "$url"; else git remote remove origin; fi
-"#;
-/// Commits what is left.
-const COMMIT: &str = r#"
-git add -A && { git diff --cached --quiet || git -c user.name=Deft -c user.email=deft@localhost commit -q --no-verify \
-    -m "Keep the work of $BRANCH"; }
-"#;
-/// Brings the branch over, unless it has nothing of its own.
-const FETCH: &str = r#"
-cd "$SOURCE" || exit 5
-tip=$(git -C "$PLACE" rev-parse -q --verify HEAD) || exit 0
-[ -z "$(git branch -a --contains "$tip" 2>/dev/null)" ] || exit 0
-git fetch -q "$PLACE" "+HEAD:refs/heads/$BRANCH"
-"#;
 
 /// What is remembered of a copy, where no agent can change it.
 #[derive(Serialize, Deserialize)]
 struct Copy {
     place: PathBuf,
-    /// Where the repository is.
+    /// The repository that it was made of.
     source: PathBuf,
+    /// The repository that its branch comes to: the same, unless that is a copy itself.
+    home: PathBuf,
     branch: String,
     /// The folder of the user's that has both, where their sandboxes see nothing else.
     folder: Option<PathBuf>,
@@ -94,6 +64,7 @@ pub(crate) async fn make(
         folder: beneath
             .filter(|folder| source.starts_with(folder))
             .map(Path::to_owned),
+        home: home_of(settings, &source)?,
         source,
     };
     std::fs::create_dir_all(&copy.place).with_context(|| format!("cannot make {}", copy.place.display()))?;
@@ -106,6 +77,14 @@ pub(crate) async fn make(
         return Err(error);
     }
     Ok(Some(copy.place))
+}
+
+/// Where the branches of copies of a repository come to.
+fn home_of(settings: &Settings, source: &Path) -> anyhow::Result<PathBuf> {
+    let id = source.file_name().and_then(|name| name.to_str()?.parse().ok());
+    let copy = id.map_or(Ok(None), |id| Copy::of(settings, id))?;
+    let copy = copy.filter(|copy| copy.place == source);
+    Ok(copy.map_or_else(|| source.to_owned(), |copy| copy.home))
 }
 
 /// The commit to begin with, and where the repository is that a directory is in.
@@ -205,19 +184,20 @@ impl Copy {
 
     /// Fetches as the repository itself, whose sandbox may write there and nowhere else.
     async fn bring_over(&self, settings: &Settings) -> anyhow::Result<()> {
-        let root = self.folder.as_ref().unwrap_or(&self.source);
+        let root = self.folder.as_ref().unwrap_or(&self.home);
         let ran = run_once(settings, root, FETCH, &self.variables()).await?;
-        let (branch, source) = (&self.branch, self.source.display());
+        let (branch, home) = (&self.branch, self.home.display());
         ensure!(
             ran.exit_code == 0,
-            "{branch} could not be brought to {source}: {}",
+            "{branch} could not be brought to {home}: {}",
             ran.stderr.trim()
         );
         Ok(())
     }
 
-    fn variables(&self) -> [(&'static str, String); 3] {
+    fn variables(&self) -> [(&'static str, String); 4] {
         [
+            ("HOME_OF_BRANCH", self.home.display().to_string()),
             ("SOURCE", self.source.display().to_string()),
             ("PLACE", self.place.display().to_string()),
             ("BRANCH", self.branch.clone()),
@@ -254,13 +234,13 @@ async fn run_in<V: AsRef<str>>(
     ran
 }
 
-/// Where it is remembered.
+/// Where copies are remembered.
+fn notes(settings: &Settings) -> PathBuf {
+    settings.data_dir.value.join(COPIES)
+}
+
 fn note(settings: &Settings, id: ConversationId) -> PathBuf {
-    settings
-        .data_dir
-        .value
-        .join(COPIES)
-        .join(format!("{}.json", id.hex()))
+    notes(settings).join(format!("{}.json", id.hex()))
 }
 
 fn home() -> anyhow::Result<PathBuf> {

@@ -40,6 +40,7 @@ use crate::agent::Agent;
 use crate::allowance::Allowance;
 use crate::catalog::{Catalog, Described};
 use crate::composition::{Composition, Unopened};
+use crate::documents::Documents;
 use crate::failure::Failure;
 use crate::memory::memory;
 use crate::request::StartRequest;
@@ -445,6 +446,11 @@ impl Conversations {
     /// The names of the tools that clients can choose from.
     pub(crate) fn tool_names(&self) -> Vec<String> {
         self.composition.tools()
+    }
+
+    /// What is kept beside the conversations.
+    fn documents(&self) -> Documents {
+        Documents::new(Arc::clone(&self.catalog))
     }
 
     fn residents(&self) -> MutexGuard<'_, HashMap<ConversationId, Arc<Resident>>> {

@@ -125,11 +125,8 @@ pub(super) fn read(path: &Path, owner: FileOwner) -> Result<Content, SettingsErr
             continue;
         }
         if name == SIGN_IN {
-            let read = sign_in::read(&text, owner);
-            signs_in = Some(read.map_err(|reason| SettingsError::WrongSignIn {
-                place: place(line),
-                reason,
-            })?);
+            signs_in =
+                Some(sign_in::read(&text, owner).map_err(|reason| wrong_sign_in(place(line), reason))?);
             continue;
         }
         if name == WORKSPACE
@@ -156,6 +153,10 @@ pub(super) fn read(path: &Path, owner: FileOwner) -> Result<Content, SettingsErr
         webhooks,
         sign_in: signs_in,
     })
+}
+
+fn wrong_sign_in(place: String, reason: String) -> SettingsError {
+    SettingsError::WrongSignIn { place, reason }
 }
 
 /// Whether a table is another way to write keys that begin with its name. One with a `kind` is a workspace, or means to

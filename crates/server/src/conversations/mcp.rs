@@ -16,14 +16,13 @@ use super::Conversations;
 use crate::agent::Agent;
 use crate::catalog::Described;
 use crate::composition::McpOutfit;
-use crate::documents::Documents;
 use crate::failure::Failure;
 use crate::mcp_tokens::McpTokens;
 
 impl Conversations {
     /// Where tokens for MCP servers are kept.
     pub(crate) fn mcp_tokens(&self) -> Arc<dyn TokenStore> {
-        Arc::new(McpTokens::new(Documents::new(Arc::clone(&self.catalog))))
+        Arc::new(McpTokens::new(self.documents()))
     }
 
     /// Refuses servers that cannot be understood, and addresses to those who may not have the server reach them.

@@ -81,8 +81,15 @@ async fn tools_whose_names_do_not_fit_the_filter_are_not_offered() {
     let talk = desk.begin_with(request.clone()).await;
     desk.run(&talk).await;
     let events = desk.events(&talk).await;
-    let prompt = events.iter().find(|event| event["kind"] == "SystemPromptEvent").unwrap();
-    let titles = prompt["tools"].as_array().unwrap().iter().map(|tool| tool["title"].as_str());
+    let prompt = events
+        .iter()
+        .find(|event| event["kind"] == "SystemPromptEvent")
+        .unwrap();
+    let titles = prompt["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| tool["title"].as_str());
     let titles: Vec<_> = titles.flatten().collect();
     assert_eq!(titles, ["file_editor", "task_tracker", "finish", "think"]);
 

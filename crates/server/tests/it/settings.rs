@@ -134,6 +134,30 @@ async fn secrets_are_named_listed_read_and_deleted() {
 }
 
 #[tokio::test]
+async fn a_conversation_has_the_shared_secrets_that_it_names() {
+    let desk = Desk::new().await;
+    let body = json!({"name": "MY_TOKEN", "value": "shared-value"});
+    desk.ask(Method::PUT, "/api/settings/secrets", Some(body)).await;
+    let look = "- tool_calls: [{name: terminal, arguments: {command: 'echo \"$TOKEN:$OTHER\" | rev'}}]\n";
+    let model = desk.script("look.yaml", &format!("{look}{look}{}", crate::desk::FINISH));
+    let mut request = desk.start_request(&model);
+    let at =
+        |url: &str| json!({"kind": "LookupSecret", "url": url, "headers": {"X-Session-API-Key": "k-one"}});
+    request["secrets"] = json!({"TOKEN": at("/api/settings/secrets/MY_TOKEN"), "NONE": at("/api/settings/secrets/NONE"),
+        "FAR": at("http://127.0.0.1:1/secret")});
+    request["max_iterations"] = json!(1);
+    let talk = desk.begin_with(request).await;
+    desk.run(&talk).await;
+    let body = json!({"secrets": {"OTHER": at("/api/settings/secrets/MY_TOKEN")}});
+    desk.post(&talk.path("/secrets"), body).await;
+    desk.run(&talk).await;
+    let events = json!(desk.events(&talk).await).to_string();
+    assert!(events.contains("eulav-derahs"), "{events}");
+    assert!(events.contains("eulav-derahs:eulav-derahs"), "{events}");
+    assert!(!events.contains("shared-value"), "{events}");
+}
+
+#[tokio::test]
 async fn models_have_names_that_agents_refer_to() {
     let desk = Desk::new().await;
     let model = desk.script("p.yaml", "- text: hello profile\n");
