@@ -24,7 +24,9 @@ const EDITS = "sed -i 's/^line 5$/LINE FIVE/; s/^line 50$/LINE FIFTY/' src/poem.
 
 /** A conversation in a repository with changes, and its folder. */
 async function repository(more = []) {
-  const id = await server.begin([command("Begin.", REPOSITORY), command("Edit.", EDITS), ...more, { text: "Done." }]);
+  const steps = [command("I look at the repository first.", REPOSITORY), command("Now the two lines.", EDITS), ...more, { text: "Done." }];
+  const task = "Write the fifth and the fiftieth line in capitals.";
+  const id = await server.begin(steps, { initial_message: { role: "user", content: [{ type: "text", text: task }] } });
   const { workspace } = await server.ended(id);
   return { id, folder: workspace.working_dir };
 }

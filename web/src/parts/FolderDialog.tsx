@@ -55,6 +55,7 @@ export default function FolderDialog({ folder, onChoose, onClose }: Props) {
             </button>
           </li>
         ))}
+        {found.isPending && !problem && <li className="hint">{t("Loading…")}</li>}
         {found.isSuccess && inside.length === 0 && <li className="hint">{t("There are no folders in it.")}</li>}
       </ul>
       <div className="row end">

@@ -1,3 +1,4 @@
+import { useEffect, useRef } from "react";
 import { t } from "../words";
 import type { Finding } from "./server";
 
@@ -20,6 +21,8 @@ const layers = (): Record<string, string> => ({
 
 /** How far a model could be reached, layer by layer. */
 export function Findings({ check }: { check: Check }) {
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => place.current?.scrollIntoView({ block: "nearest" }), [check.data]);
   if (check.isPending) return <p className="hint" role="status">{t("Testing…")}</p>;
   if (check.error) {
     return (
@@ -30,16 +33,16 @@ export function Findings({ check }: { check: Check }) {
   }
   if (!check.data) return null;
   return (
-    <div role="status">
+    <div role="status" ref={place}>
       <ul className="findings">
-      {check.data.map(({ layer, ok, detail, remedy }) => (
-        <li key={layer}>
-          <span className={ok ? "good" : "bad"} role="img" aria-label={ok ? t("works") : t("fails")}>
-            {ok ? "✓" : "✗"}
-          </span>{" "}
-          <strong>{layers()[layer] ?? layer}</strong> {detail}
-          {remedy && <span className="remedy"> {remedy}</span>}
-        </li>
+        {check.data.map(({ layer, ok, detail, remedy }) => (
+          <li key={layer}>
+            <span className={ok ? "good" : "bad"} role="img" aria-label={ok ? t("works") : t("fails")}>
+              {ok ? "✓" : "✗"}
+            </span>{" "}
+            <strong>{layers()[layer] ?? layer}</strong> {detail}
+            {remedy && <span className="remedy"> {remedy}</span>}
+          </li>
         ))}
       </ul>
     </div>
