@@ -30,6 +30,11 @@ test("a newcomer sees a finished task, what changed and what it cost", async () 
   await page.emulateMedia({ colorScheme: "dark" });
   await checkAccess(page, "the same in the dark");
   await picture(page, "web-dark");
+  await page.emulateMedia({ colorScheme: "light" });
+  await page.getByRole("button", { name: "Close the panel" }).click();
+  await page.setViewportSize({ width: 360, height: 720 });
+  await checkWidth(page);
+  await picture(page, "web-phone");
   await close();
 });
 
@@ -93,7 +98,6 @@ test("what must be allowed waits for a word", async () => {
   const question = page.getByRole("region", { name: "Waiting for your word" });
   await question.getByText("echo allowed").first().waitFor();
   await checkAccess(page, "a question");
-  await picture(page, "web-confirm");
   await question.getByRole("button", { name: "Allow", exact: true }).click();
   await status(page, "Finished");
   await page.getByText("exit 0").waitFor();
@@ -131,7 +135,7 @@ test("what models and commands say stays text", async () => {
   await page.getByText("Picture: p (opens evil.example)").waitFor();
   const found = await page.evaluate(() => ({
     hacked: "hacked" in window,
-    dangerous: document.querySelectorAll("#main script, #main iframe, #main img, #main svg, a[href^='javascript']").length,
+    dangerous: document.querySelectorAll("#main script, #main iframe, #main img, #main svg:not(.lucide), a[href^='javascript']").length,
   }));
   assert.deepEqual(found, { hacked: false, dangerous: 0 });
   await close();
@@ -224,7 +228,6 @@ test("a telephone is enough", async () => {
   const question = await page.getByRole("region", { name: "Waiting for your word" }).boundingBox();
   const reject = await page.getByRole("button", { name: "Reject" }).boundingBox();
   assert.ok(reject.x + reject.width <= 360 && reject.y + reject.height <= question.y + question.height, "within reach");
-  await picture(page, "web-phone");
   await page.getByRole("button", { name: "Allow", exact: true }).click();
   await status(page, "Finished");
   await (await panel(page, "Changes")).getByText("+1 −0").waitFor();

@@ -220,3 +220,17 @@ test("a very long line is the same while it is written and when it is stored", a
   assert.ok((await shown.textContent()).trim() === text, "all words, in one line");
   await close();
 });
+
+test("a conversation of high cards opens at its very end", async () => {
+  const failing = (n) => command(`Try ${n}.`, `seq 1 30; exit ${n}`);
+  const id = await server.begin([failing(1), failing(2), failing(3), failing(4), { text: "One\n\ntwo\n\nthree\n\nThe end." }]);
+  await server.ended(id);
+  const { page, close } = await open(server, `/c/${id}`);
+  await page.getByText("The end.").waitFor();
+  await page.waitForFunction(() => {
+    const { scrollHeight, scrollTop, clientHeight } = document.querySelector(".timeline");
+    return scrollHeight > 2 * clientHeight && scrollHeight - scrollTop - clientHeight < 2;
+  });
+  assert.equal(await page.getByRole("button", { name: "To the end" }).count(), 0);
+  await close();
+});

@@ -70,7 +70,7 @@ export class Server {
   }
 
   /** Begins a conversation with a scripted model; the script is JSON, which is YAML too. */
-  async begin(steps, more = {}) {
+  async begin(steps, more = {}, tools = []) {
     const folder = mkdtempSync(join(this.data, "work-"));
     const script = `${folder}.json`;
     writeFileSync(script, JSON.stringify(typeof steps === "function" ? steps(folder) : steps));
@@ -78,7 +78,7 @@ export class Server {
       agent: {
         kind: "Agent",
         llm: { model: `script:${script}`, stream: true },
-        tools: [{ name: "terminal" }, { name: "file_editor" }],
+        tools: ["terminal", "file_editor", ...tools].map((name) => ({ name })),
       },
       workspace: { working_dir: folder },
       initial_message: { role: "user", content: [{ type: "text", text: "Begin." }] },
@@ -114,7 +114,8 @@ export async function open(server, path = "/", size = { width: 1280, height: 800
     if (/content security policy/i.test(message.text())) faults.push(`policy: ${message.text()}`);
   });
   page.on("request", (request) => {
-    const { protocol, host } = new URL(request.url());
+    const { protocol, host, hostname } = new URL(request.url());
+    if (hostname.endsWith(".localhost")) return; // a preview, which is no page of ours
     if (protocol.startsWith("http") && host !== new URL(server.origin).host) faults.push(`asks ${request.url()}`);
   });
   await page.goto(`${server.origin}${path}#key=${server.key}`);

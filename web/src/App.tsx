@@ -1,7 +1,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { lazy, Suspense, useEffect } from "react";
 import { useKey } from "./key";
-import { ConversationPage } from "./parts/ConversationPage";
+import { Conversation } from "./parts/Conversation";
 import { KeyForm } from "./parts/KeyForm";
 import { NewConversation } from "./parts/NewConversation";
 import { Sidebar } from "./parts/Sidebar";
@@ -59,7 +59,7 @@ export function App() {
       </a>
       <Sidebar current={conversation} />
       {isSidebarOpen && <div className="veil" onClick={() => useScreen.setState({ isSidebarOpen: false })} />}
-      {conversation ? <ConversationPage key={conversation} id={conversation} /> : <NewConversation />}
+      {conversation ? <Conversation key={conversation} id={conversation} /> : <NewConversation />}
       <Suspense>
         {dialog === "palette" && <Palette />}
         {dialog === "settings" && <Settings />}

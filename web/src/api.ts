@@ -3,6 +3,7 @@
 import { type Answer, ask, askSealed, on } from "./ask";
 import type { components } from "./generated/api";
 import { type Mode, plan } from "./plan";
+import { type Analyzer, type Policy, safetyOf } from "./safety";
 import type { Content, Conversation } from "./wire";
 
 /** What a person says to an action that waits. */
@@ -18,18 +19,13 @@ export interface Start {
   profile: string;
   folder: string;
   message: string;
-  policy: "never" | "risky" | "always";
+  policy: Policy;
+  analyzer: Analyzer;
   /** Whether it works at once, or plans first. */
   mode: Mode;
   apiKey: string;
   baseUrl: string;
 }
-
-const POLICIES = {
-  never: { confirmation_policy: { kind: "NeverConfirm" } },
-  risky: { confirmation_policy: { kind: "ConfirmRisky" }, security_analyzer: { kind: "LLMSecurityAnalyzer" } },
-  always: { confirmation_policy: { kind: "AlwaysConfirm" }, security_analyzer: { kind: "LLMSecurityAnalyzer" } },
-};
 
 /** A message of the user's. */
 export const content = (text: string, images: string[] = []): { role: string; content: Content[] } => ({
@@ -69,7 +65,7 @@ export const api = {
         workspace: { working_dir: start.folder },
         max_iterations: settings.conversation_settings.max_iterations,
         ...(start.mode === "act" && { initial_message: content(start.message) }),
-        ...POLICIES[start.policy],
+        ...safetyOf(start.policy, start.analyzer),
       },
     });
     if (start.mode === "plan") {
@@ -116,9 +112,4 @@ export const api = {
     ask("post", "/api/conversations/{conversation_id}/ask_agent", { ...on(id), body: { question } }),
   switchProfile: (id: string, name: string) =>
     ask("post", "/api/conversations/{conversation_id}/switch_profile", { ...on(id), body: { profile_name: name } }),
-  setPolicy: (id: string, policy: Start["policy"]) =>
-    ask("post", "/api/conversations/{conversation_id}/confirmation_policy", {
-      ...on(id),
-      body: { policy: POLICIES[policy].confirmation_policy },
-    }),
 };

@@ -86,6 +86,13 @@ export async function request(address: string, sent: RequestInit, onRefused = ()
   throw new Error(sentence(found) ?? t("The server answered {status}.", { status: answer.status }));
 }
 
+/** Where people sign in with another account, if they can. */
+export async function signInAddress(): Promise<string | null> {
+  const answer = await request("/api/auth/methods", {}).catch(() => null);
+  const methods = (await answer?.json().catch(() => null)) as Answer<"get", "/api/auth/methods"> | null;
+  return methods?.sign_in ?? null;
+}
+
 /** What names a conversation in a path. */
 export const on = (id: string) => ({ path: { conversation_id: id } });
 

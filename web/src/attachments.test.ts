@@ -1,5 +1,7 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { nameFor } from "./attachments";
+
+vi.mock("./workspace", () => ({ workspace: {} })); // it needs a browser
 
 test("a file gets a name that is one word and stays where it is put", () => {
   expect(nameFor("My report (2).pdf")).toBe("My-report-2-.pdf");

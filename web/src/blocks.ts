@@ -37,3 +37,9 @@ function pieces(line: string): string[] {
   }
   return [...found, line.slice(from)];
 }
+
+/** A line in which nothing can be Markdown, a link included. */
+const PLAIN = /^(?!\s|[-+]\s|\d+[.)]\s|={3}|-{3})(?!.*(?:https?:|www\.))[^*_`[\]<>#|~\\&@\n]+$/i;
+
+/** Whether a text is a sentence or so, which need not be read as Markdown. */
+export const isPlainLine = (text: string) => PLAIN.test(text);

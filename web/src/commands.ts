@@ -52,3 +52,6 @@ export function commandOf(text: string): { command: Command; rest: string } | nu
   const command = commands().find((command) => command.name === name);
   return command ? { command, rest: rest ?? "" } : null;
 }
+
+/** The command for the user's own shell that a text beginning with `!` is. */
+export const shellCommandOf = (text: string) => /^!\s*(\S[\s\S]*)$/.exec(text.trim())?.[1] ?? null;

@@ -216,6 +216,8 @@ test("what a command writes is shown until its result is there", () => {
   expect(fold.view.output[action.id]).toBe("half done");
   fold.apply([stored(1, answers("c9", { kind: "TerminalObservation", exit_code: 0 }))]);
   expect(fold.view.output).toEqual({});
+  fold.apply([{ type: "output", action_id: action.id, content: "late" }]);
+  expect(fold.view.output, "a piece that comes later than the whole").toEqual({});
 });
 
 test("a very long conversation does not fill the memory, and what was forgotten comes again", () => {
@@ -245,4 +247,12 @@ test("what a step has used stands with the first thing that came of it", () => {
   const message = (seq: number) => stored(seq, says("agent", "word"));
   const { items } = fold.apply([message(0), state(1, 1), message(2), message(3), state(4, 1.5), message(5)]);
   expect(items.map((item) => (item.type === "message" ? item.spent?.cost : null))).toEqual([undefined, 1, undefined, 0.5]);
+});
+
+test("a call has the risk that was seen in it, and why", () => {
+  const fold = new Fold();
+  const action = acts("1");
+  const judged: Event = { ...base("environment"), kind: "SecurityAnalysisEvent", risks: { [action.id]: "HIGH" }, details: { [action.id]: "It deletes." } };
+  fold.apply([stored(0, action), stored(1, judged)]);
+  expect(fold.view.items[0]).toMatchObject({ risk: "HIGH", why: "It deletes." });
 });

@@ -164,6 +164,7 @@ export class Fold {
         if (next.draft?.id === frame.item_id) next.draft = null;
         break;
       case "output":
+        if (this.items.isSettled(frame.action_id)) break; // pieces may come later than the whole
         next.output = withPiece(next.output, frame.action_id, frame.content);
         break;
       case "error":
@@ -231,7 +232,10 @@ export class Fold {
         this.add({ type: "note", ...base, text: t("Earlier steps were summarised to make room") });
         break;
       case "SecurityAnalysisEvent":
-        for (const [id, risk] of Object.entries(event.risks)) this.items.change(id, (call) => ({ ...call, risk }));
+        for (const [id, risk] of Object.entries(event.risks)) {
+          const why = (event.details as Record<string, unknown> | undefined)?.[id];
+          this.items.change(id, (call) => ({ ...call, risk, ...(typeof why === "string" && { why }) }));
+        }
         break;
       case "ConversationStateUpdateEvent":
         takeState(next, event.key, event.value, (head) => (this.items.areNew = this.tree.move(head) || this.items.areNew));

@@ -45,6 +45,12 @@ export class Items {
     this.areNew = true;
   }
 
+  /** Whether a call has its result. */
+  isSettled(id: string): boolean {
+    const call = this.all.findLast((item) => item.id === id);
+    return call?.type === "call" && call.result !== null;
+  }
+
   /** Gives a call its result. The action it belongs to; null: its call is not loaded. */
   settle(toolCall: string, result: Result): string | null {
     const action = this.places.get(toolCall);

@@ -5,6 +5,9 @@ import { create } from "zustand";
 
 const PLACE = "deft.key";
 
+/** Stands for the key of who has signed in: that is in a cookie, which no script can read. */
+export const IN_COOKIE = "cookie";
+
 function fromAddress(): string | null {
   const key = new URLSearchParams(location.hash.slice(1)).get("key");
   if (key) {

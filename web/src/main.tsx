@@ -5,6 +5,7 @@ import { App } from "./App";
 import { openEarly } from "./opening";
 import { applyTheme, usePreferences } from "./preferences";
 import { loadLanguage, useLanguage } from "./words";
+import "@fontsource-variable/inter/wght.css";
 import "./style/base.css";
 import "./style/layout.css";
 import "./style/timeline.css";

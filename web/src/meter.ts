@@ -17,7 +17,7 @@ export interface Meter extends Cost {
   last: number;
   window: number;
   /** The same by what used it: the agent's model, the condenser's, those of sub-agents. */
-  models: (Cost & { name: string; input: number; output: number })[];
+  models: (Cost & { name: string; input: number; output: number; cached: number })[];
 }
 
 export function meterOf(stats: Stats | undefined): Meter {
@@ -35,13 +35,13 @@ export function meterOf(stats: Stats | undefined): Meter {
   for (const [name, metrics] of Object.entries(stats?.usage_to_metrics ?? {})) {
     const usage = metrics.accumulated_token_usage ?? {};
     const cost = Number(metrics.accumulated_cost ?? 0);
-    const [input, output] = [usage.prompt_tokens ?? 0, usage.completion_tokens ?? 0];
-    meter.models.push({ name, cost, isCostKnown: !metrics.cost_unknown, input, output });
+    const [input, output, cached] = [usage.prompt_tokens ?? 0, usage.completion_tokens ?? 0, usage.cache_read_tokens ?? 0];
+    meter.models.push({ name, cost, isCostKnown: !metrics.cost_unknown, input, output, cached });
     meter.cost += cost;
     meter.isCostKnown &&= !metrics.cost_unknown;
     meter.input += input;
     meter.output += output;
-    meter.cached += usage.cache_read_tokens ?? 0;
+    meter.cached += cached;
     const share = usage.context_window && usage.per_turn_token ? usage.per_turn_token / usage.context_window : 0;
     if (share > (meter.context ?? 0)) {
       meter.context = Math.min(1, share);
@@ -57,6 +57,8 @@ export function dollars(meter: Cost): string {
   return `${meter.isCostKnown ? "" : "≥ "}$${meter.cost.toFixed(digits)}`;
 }
 
+const COMPACT = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+
 export function short(count: number): string {
-  return Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 }).format(count);
+  return COMPACT.format(count);
 }

@@ -4,15 +4,23 @@ import { api, type HistoryPage } from "./api";
 import { useKey } from "./key";
 import { shownConversation } from "./route";
 
-let early: { id: string; page: Promise<HistoryPage> } | null = null;
+let early: { id: string; page: Promise<HistoryPage>; arrived: HistoryPage | null } | null = null;
 
 /** Begins to open what the address names. */
 export function openEarly(): void {
   const id = shownConversation();
   if (!id || !useKey.getState().key) return;
-  void import("./parts/Conversation").catch(() => {}); // whoever shows it tries again
-  early = { id, page: api.history(id, null) };
-  early.page.catch(() => {}); // whoever takes it hears of it
+  const asked = { id, page: api.history(id, null), arrived: null as HistoryPage | null };
+  asked.page.then((page) => (asked.arrived = page), () => {}); // whoever takes it hears of a failure
+  early = asked;
+}
+
+/** The end of a log if it is here already, once: it is shown with the first picture then. */
+export function arrivedEnd(id: string): HistoryPage | null {
+  if (early?.id !== id || !early.arrived) return null;
+  const { arrived } = early;
+  early = null;
+  return arrived;
 }
 
 /** The end of a log: what was asked for early, once; else anew. */

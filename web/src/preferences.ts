@@ -3,7 +3,7 @@
 import { create } from "zustand";
 import { persist } from "zustand/middleware";
 import type { Decided } from "./allow";
-import type { Start } from "./api";
+import type { Analyzer, Policy } from "./safety";
 
 export type Theme = "system" | "light" | "dark";
 
@@ -15,7 +15,8 @@ interface Preferences {
   profile: string;
   folder: string;
   baseUrl: string;
-  policy: Start["policy"];
+  policy: Policy;
+  analyzer: Analyzer;
   apiKey: string;
   diff: "inline" | "beside";
   notify: boolean;
@@ -32,6 +33,7 @@ const DEFAULTS: Preferences = {
   folder: "",
   baseUrl: "",
   policy: "risky",
+  analyzer: "rules",
   apiKey: "",
   diff: "inline",
   notify: false,

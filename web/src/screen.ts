@@ -3,7 +3,7 @@
 import { create } from "zustand";
 import { t } from "./words";
 
-export const PANELS = ["changes", "files", "terminal", "tasks", "browser", "context"] as const;
+export const PANELS = ["changes", "files", "terminal", "tasks", "browser", "context", "preview"] as const;
 export type PanelName = (typeof PANELS)[number];
 
 export const panelWords = (): Record<PanelName, string> => ({
@@ -13,6 +13,7 @@ export const panelWords = (): Record<PanelName, string> => ({
   tasks: t("Tasks"),
   browser: t("Browser"),
   context: t("Context"),
+  preview: t("Preview"),
 });
 
 export const SECTIONS = ["models", "agent", "safety", "mcp", "skills", "secrets", "git", "server", "browser"] as const;

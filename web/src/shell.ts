@@ -17,12 +17,14 @@ interface Shell {
   entries: Entry[];
   /** The command that runs. */
   running: string | null;
+  /** Whether it is looked at, and not the agent's. */
+  isShown: boolean;
 }
 
 /** Commands and letters of output that are remembered. */
 const MAX_ENTRIES = 100;
 const MAX_LETTERS = 200_000;
-const EMPTY: Shell = { folder: "", entries: [], running: null };
+const EMPTY: Shell = { folder: "", entries: [], running: null, isShown: false };
 /** By conversation. */
 const useShells = create<Record<string, Shell>>(() => ({}));
 export const useShell = (id: string): Shell => useShells((all) => all[id]) ?? EMPTY;
@@ -31,6 +33,8 @@ function change(id: string, edit: (shell: Shell) => Shell): void {
   useShells.setState((all) => ({ [id]: edit(all[id] ?? EMPTY) }));
 }
 
+export const showShell = (id: string, isShown: boolean) => change(id, (shell) => ({ ...shell, isShown }));
+
 const changeLast = (id: string, edit: (entry: Entry) => Entry) =>
   change(id, (shell) => ({ ...shell, entries: [...shell.entries.slice(0, -1), ...shell.entries.slice(-1).map(edit)] }));
 
@@ -38,7 +42,7 @@ const changeLast = (id: string, edit: (entry: Entry) => Entry) =>
 export async function runInShell(id: string, workspaceFolder: string, command: string): Promise<void> {
   const folder = useShells.getState()[id]?.folder || workspaceFolder;
   const entry: Entry = { command, folder, text: "", code: null };
-  change(id, (shell) => ({ ...shell, folder, entries: [...shell.entries, entry].slice(-MAX_ENTRIES) }));
+  change(id, (shell) => ({ ...shell, folder, isShown: true, entries: [...shell.entries, entry].slice(-MAX_ENTRIES) }));
   let written = "";
   try {
     const started = await workspace.start(id, wrapped(`cd ${quoted(folder)} || exit\n${command}`), workspaceFolder);

@@ -3,13 +3,15 @@
 import { api, type HistoryPage } from "./api";
 import { filled, request } from "./ask";
 import { dropKey, useKey } from "./key";
-import { endOf } from "./opening";
+import { arrivedEnd, endOf } from "./opening";
 
 export interface Source {
   /** The path of its socket. */
   socket: string;
   /** What the first frame shows. */
   auth: () => object;
+  /** The end of the log, if it came before it was asked for. */
+  arrived: () => HistoryPage | null;
   /** The end of the log. */
   end: () => Promise<HistoryPage>;
   /** What stands before a position. */
@@ -21,6 +23,7 @@ export interface Source {
 export const ownSource = (id: string): Source => ({
   socket: `/sockets/session/${id}`,
   auth: () => ({ session_api_key: useKey.getState().key ?? "" }),
+  arrived: () => arrivedEnd(id),
   end: () => endOf(id),
   before: (seq) => api.history(id, seq),
   onRefused: dropKey,
@@ -31,5 +34,12 @@ export function sharedSource(token: string): Source {
     const address = filled("/api/shared/history", {}, { limit: 100, before_seq: seq });
     return (await (await request(address, { headers: { "X-Share-Token": token } })).json()) as HistoryPage;
   };
-  return { socket: "/sockets/shared", auth: () => ({ share_token: token }), end: () => before(null), before, onRefused: () => {} };
+  return {
+    socket: "/sockets/shared",
+    auth: () => ({ share_token: token }),
+    arrived: () => null,
+    end: () => before(null),
+    before,
+    onRefused: () => {},
+  };
 }

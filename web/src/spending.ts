@@ -8,6 +8,8 @@ export interface Spent {
   isCostKnown: boolean;
   input: number;
   output: number;
+  /** Of the input, what the provider had in its cache. */
+  cached: number;
 }
 
 export class Spending {
@@ -26,9 +28,15 @@ export class Spending {
       // What sub-agents have used stands under names of their own.
       const own = meter.models.filter(({ name }) => !name.includes(":"));
       const earlier = new Map(before.models.map((model) => [model.name, model]));
-      const grown = (of: "cost" | "input" | "output") =>
+      const grown = (of: "cost" | "input" | "output" | "cached") =>
         own.reduce((sum, model) => sum + model[of] - (earlier.get(model.name)?.[of] ?? 0), 0);
-      this.step = { cost: grown("cost"), isCostKnown: meter.isCostKnown, input: grown("input"), output: grown("output") };
+      this.step = {
+        cost: grown("cost"),
+        isCostKnown: meter.isCostKnown,
+        input: grown("input"),
+        output: grown("output"),
+        cached: grown("cached"),
+      };
     }
     this.before = meter;
   }

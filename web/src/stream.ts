@@ -29,9 +29,14 @@ export class Stream {
   private loading: Promise<void> | null = null;
   private retry = 0;
   private readonly listeners = new Set<() => void>();
-  private snapshot: { view: View; link: Link } = { view: this.fold.view, link: this.link };
+  private snapshot: { view: View; link: Link };
 
-  constructor(private readonly source: Source) {}
+  constructor(private readonly source: Source) {
+    const end = source.arrived();
+    if (end) this.fold.prepend(end);
+    this.isLoaded = end !== null;
+    this.snapshot = { view: this.fold.view, link: this.link };
+  }
 
   readonly subscribe = (listener: () => void): (() => void) => {
     this.listeners.add(listener);

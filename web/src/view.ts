@@ -17,6 +17,8 @@ export interface Call {
   time: string;
   event: ActionEvent;
   risk: Risk;
+  /** Why it is thought so risky, where there is more to say than how much. */
+  why?: string;
   result: Result | null;
   /** What the step has used; on the first call of a step, where it is known. */
   spent?: Spent;

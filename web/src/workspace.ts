@@ -54,6 +54,17 @@ export const workspace = {
       body: { overwrite },
     }),
 
+  /** What programs use; null where no workspace runs. */
+  resources: async (id: string) =>
+    (await ask("get", "/api/conversations/{conversation_id}/resources", on(id))).resources,
+  /** The ports that programs serve. */
+  ports: async (id: string) => (await ask("get", "/api/conversations/{conversation_id}/ports", on(id))).ports,
+  /** An address that shows one, to the first browser that goes there within a minute. */
+  async openPort(id: string, port: number): Promise<string> {
+    const path = { conversation_id: id, port: String(port) };
+    return (await ask("post", "/api/conversations/{conversation_id}/ports/{port}", { path })).url;
+  },
+
   start: (id: string, command: string, cwd: string) =>
     ask("post", "/api/conversations/{conversation_id}/bash/start_bash_command", {
       ...on(id),

@@ -1,6 +1,6 @@
 //! The `browser_*` tools: one Chromium for a workspace, started with the first call and spoken to over a pipe.
 //!
-//! `find` and `launch` start it, `connection` speaks its protocol, `tabs` is what we know of it by its events. `session`
+//! `find` and `launch` start it, `connection` speaks its protocol, `tabs` is what we know of it by its events, `filming` shows it to people. `session`
 //! lasts from call to call, `running` is one Chromium, and `actions` says where what an action asks for is done. The page is never trusted: `page.js` looks at it from a world of its own, with limits, and
 //! what it says is fenced off.
 
@@ -8,6 +8,7 @@ mod actions;
 mod answer;
 mod connection;
 mod downloads;
+mod filming;
 mod find;
 mod input;
 mod launch;
@@ -25,7 +26,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use deft_tools::{Call, Tool, ToolContext, ToolError, Touches};
+use deft_tools::{Call, LiveView, Tool, ToolContext, ToolError, Touches};
 use deft_types::{Action, Observation, ToolSpec};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -53,6 +54,8 @@ pub struct BrowserOptions {
     pub way_out: Option<SocketAddr>,
     /// How long a page may take to load, and to do one thing.
     pub action_limit: Duration,
+    /// Where people who watch see it.
+    pub live_view: LiveView,
 }
 
 impl Default for BrowserOptions {
@@ -62,6 +65,7 @@ impl Default for BrowserOptions {
             addresses: Addresses::PublicAndLoopback,
             way_out: None,
             action_limit: ACTION_LIMIT,
+            live_view: LiveView::default(),
         }
     }
 }

@@ -19,7 +19,7 @@ mod web_address;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use deft_tools::{Tool, ToolContext};
+use deft_tools::{LiveView, Tool, ToolContext};
 
 pub use browser::{BrowserOptions, browser_tools};
 pub use fetch::{Fetch, FetchOptions};
@@ -34,8 +34,8 @@ pub struct Reachable {
     pub way_out: Option<SocketAddr>,
 }
 
-/// All tools of this crate, always in the same order.
-pub fn tools(context: ToolContext, reachable: Reachable) -> Vec<Arc<dyn Tool>> {
+/// All tools of this crate, always in the same order. What the browser shows can be watched.
+pub fn tools(context: ToolContext, reachable: Reachable, live_view: LiveView) -> Vec<Arc<dyn Tool>> {
     let Reachable { addresses, way_out } = reachable;
     let fetch = FetchOptions::default();
     let fetch = FetchOptions {
@@ -47,6 +47,7 @@ pub fn tools(context: ToolContext, reachable: Reachable) -> Vec<Arc<dyn Tool>> {
     let browser = BrowserOptions {
         addresses: addresses.unwrap_or(browser.addresses),
         way_out,
+        live_view,
         ..browser
     };
     let mut tools: Vec<Arc<dyn Tool>> = vec![Arc::new(Fetch::new(&context, fetch))];

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod it {
+    mod filming;
     mod hand;
     mod hostile;
     mod pages;

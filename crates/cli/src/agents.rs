@@ -1,11 +1,11 @@
 //! Agents that are given tasks by other agents.
 
-mod own_branch;
+pub(crate) mod own_branch;
 
 use std::sync::Arc;
 
 use deft_engine::{Mode, OwnBranch, Purse, SubAgent, SubAgentKind, SubAgents};
-use deft_skills::{AgentDefinition, Origin, agents_in, without_doubles};
+use deft_skills::{AgentDefinition, Origin, agents_in, agents_of_plugins, without_doubles};
 use deft_store::{ConversationRecord, Store};
 use deft_tools::Preset;
 use deft_types::{ConversationId, Isolation, Money, ToolSpec};
@@ -207,11 +207,16 @@ fn names_of(tools: &[ToolSpec]) -> Vec<String> {
 /// The agents that the user keeps for all projects.
 pub(crate) fn of_user() -> Vec<AgentDefinition> {
     let home = Surroundings::of_this_process().ok().and_then(|found| found.home);
-    let folders = home.iter().flat_map(|home| {
-        let folder = |directory: &str| home.join(directory).join("agents").display().to_string();
-        [folder(".agents"), folder(USER_DIR), folder(".openhands")]
-    });
-    without_doubles(folders.flat_map(|folder| agents_in(&Disk, &folder, Origin::User)))
+    let folders = |name: &'static str| {
+        let directories = [".agents", USER_DIR, ".openhands"];
+        let home = home.iter();
+        home.flat_map(move |home| {
+            directories.map(|directory| home.join(directory).join(name).display().to_string())
+        })
+    };
+    let own = folders("agents").flat_map(|folder| agents_in(&Disk, &folder, Origin::User));
+    let of_plugins = folders("plugins").flat_map(|folder| agents_of_plugins(&Disk, &folder, Origin::User));
+    without_doubles(own.chain(of_plugins))
 }
 
 impl SubAgents for Helpers {

@@ -1,6 +1,7 @@
 //! What can be typed after `deft`.
 
 mod images;
+mod secrets;
 mod users;
 
 use std::path::PathBuf;
@@ -9,6 +10,7 @@ use clap::{Args, Parser, Subcommand};
 use deft_workspace::WorkspaceName;
 
 pub(crate) use self::images::Images;
+pub(crate) use self::secrets::{RotateKey, Secrets};
 pub(crate) use self::users::{AuditLog, Keys, NewKey, NewUser, QuotaFlags, Users};
 use crate::settings::{Flags, WebAddresses};
 
@@ -46,6 +48,9 @@ pub(crate) enum Command {
     /// The keys of users
     #[command(subcommand)]
     Keys(Keys),
+    /// The key that keeps the server's secrets unreadable on the disk
+    #[command(subcommand)]
+    Secrets(Secrets),
     /// Who did what on the server, and who was refused
     Audit(AuditLog),
     /// Take in conversations that other programs have kept in folders

@@ -9,12 +9,14 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use deft_browse::Reachable;
 use deft_engine::{
-    Conversation, Extensions, Limits, Mode, OfProject, Outfit, Parts, Purse, RealWorld, Safety, SkillSources,
-    Supervision, World,
+    Brief, Conversation, Extensions, Limits, Mode, OfProject, Outfit, Parts, Purse, RealWorld, Safety,
+    SecretSources, SkillSources, Supervision, World,
 };
+use deft_mcp::TokenStore;
+use deft_server::McpOutfit;
 use deft_skills::{AgentDefinition, Permission};
 use deft_store::{ConversationRecord, Durability, NewConversation, Options, Owner, SqliteStore, Store};
-use deft_tools::{Preset, SecretSet, TerminalOptions, ToolContext, Toolbox};
+use deft_tools::{Preset, TerminalOptions, ToolContext, Toolbox};
 use deft_types::{
     ConfirmationPolicy, ConversationId, Extra, SecurityAnalyzer, SecurityRisk, Tokens, ToolSpec,
 };
@@ -157,13 +159,6 @@ pub(crate) async fn open_as(
     let mut tools = toolbox(&context, TerminalOptions::default(), Reachable::default())?.specs();
     tools.retain(|tool| (role.has)(tool.name()));
     let host = Toolbox::host();
-    let taken = tools
-        .iter()
-        .chain(&host.specs())
-        .map(|tool| tool.name().to_owned())
-        .collect();
-    let served = mcp::offer::from_elsewhere(settings, &context, taken).await?;
-    let host = served.into_iter().fold(host, Toolbox::with);
     let helpers = agents::Helpers::of(settings, &store, record, role.depth, &tools);
     let lease = store.acquire(record.id, &Owner::this_process()).await?;
     let parts = Parts {
@@ -194,8 +189,9 @@ pub(crate) async fn open_as(
         safety: safety(settings, definition.and_then(|definition| definition.permission)),
         memory: memory(settings)?,
         outfit: Outfit {
-            secrets: SecretSet::default(),
+            secrets: SecretSources::default(),
             servers: mcp::offer::beside_the_files(settings)?,
+            elsewhere: mcp::offer::from_elsewhere(settings, &context)?,
             checkpoints: true,
         },
         extensions: Extensions {
@@ -208,7 +204,10 @@ pub(crate) async fn open_as(
             hooks: hooks::of_user()?,
             project_hooks: OfProject::Used,
             agents: agents::of_user(),
-            instructions: definition.map(|definition| definition.instructions.clone()),
+            brief: Brief {
+                role: definition.map(|definition| definition.instructions.clone()),
+                ..Brief::default()
+            },
         },
         supervision: Supervision {
             mode: role.mode,
@@ -278,6 +277,23 @@ pub(crate) fn place_in(
     let place = workspace::open_in(mode, &root.display().to_string(), settings, id)?;
     let tools = toolbox(&context(&place), TerminalOptions::default(), Reachable::default())?.specs();
     Ok((place.workspace, tools))
+}
+
+/// The MCP servers that a client of the server gives to its agent.
+pub(crate) fn servers_of_client(
+    settings: &Settings,
+    (id, root): (ConversationId, &Path),
+    servers: &serde_json::Value,
+    variable: &dyn Fn(&str) -> Option<String>,
+    tokens: Arc<dyn TokenStore>,
+) -> anyhow::Result<McpOutfit> {
+    let name: WorkspaceName = root.display().to_string().parse()?;
+    let context = ToolContext {
+        workspace: name.root(),
+        private_dir: workspace::executor_directory(&settings.data_dir.value, id, Mode::Act)?,
+        env: Vec::new(),
+    };
+    mcp::offer::of_client(settings, &context, servers, variable, tokens)
 }
 
 /// What tools need to know to describe themselves.

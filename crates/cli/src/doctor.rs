@@ -92,6 +92,7 @@ fn checks(settings: &Settings, here: &Path) -> Vec<Check> {
             State::Missing,
             "needed for workspaces on other machines: install openssh-client",
         ),
+        id_mapping(),
         space(&settings.data_dir.value),
         proxies(),
     ]);
@@ -148,6 +149,42 @@ fn program(name: &'static str, without: State, hint: &str) -> Check {
             text: format!("not found; {hint}"),
         },
     }
+}
+
+/// Whether an engine of this user's own, without root, can give the users of its containers ids.
+fn id_mapping() -> Check {
+    const NAME: &str = "uid mapping";
+    let uid = rustix::process::getuid();
+    if uid.is_root() {
+        return good(NAME, "this is root, who needs none");
+    }
+    let user = env::var("USER").unwrap_or_default();
+    let ranges = std::fs::read_to_string("/etc/subuid").unwrap_or_default();
+    match mapped(&ranges, &user, uid.as_raw()) {
+        Some(count) => good(
+            NAME,
+            format!("{count} ids for containers of an engine of your own"),
+        ),
+        None => missing(
+            NAME,
+            format!(
+                "none in /etc/subuid, so that Docker and Podman need root here: \
+                 sudo usermod --add-subuids 100000-165535 --add-subgids 100000-165535 {user}"
+            ),
+        ),
+    }
+}
+
+/// How many ids a user may give on, by the lines `user:first:count`.
+fn mapped(ranges: &str, user: &str, uid: u32) -> Option<u64> {
+    let uid = uid.to_string();
+    let counts = ranges.lines().filter_map(|line| {
+        let mut fields = line.split(':');
+        let whose = fields.next()?;
+        let is_theirs = whose == uid || !user.is_empty() && whose == user;
+        is_theirs.then(|| fields.nth(1)?.trim().parse::<u64>().ok())?
+    });
+    Some(counts.sum()).filter(|count| *count > 0)
 }
 
 fn space(data_dir: &Path) -> Check {
@@ -223,5 +260,19 @@ fn bad(name: &'static str, text: impl Into<String>) -> Check {
     Check {
         state: State::Bad,
         ..good(name, text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::mapped;
+
+    #[test]
+    fn ids_are_found_by_name_and_by_number() {
+        let ranges = "ann:100000:65536\n1001:200000:10\nbob:x\n";
+        assert_eq!(mapped(ranges, "ann", 1000), Some(65536));
+        assert_eq!(mapped(ranges, "", 1001), Some(10));
+        assert_eq!(mapped(ranges, "bob", 1002), None);
+        assert_eq!(mapped(ranges, "", 1002), None);
     }
 }

@@ -26,6 +26,7 @@ mod restore_backup;
 mod rewind;
 mod run;
 mod screen;
+mod secrets;
 mod serve;
 mod settings;
 mod show;
@@ -36,6 +37,7 @@ mod trust;
 mod users;
 mod watch;
 mod workspace;
+mod worktree;
 
 use std::future::Future;
 use std::io;
@@ -69,6 +71,7 @@ fn main() -> ExitCode {
         Command::Replay(args) => while_read(wait(replay::replay(args))),
         Command::Users(args) => while_read(wait(users::users(args))),
         Command::Keys(args) => while_read(wait(users::keys(args))),
+        Command::Secrets(args) => wait(secrets::secrets(args)),
         Command::Audit(args) => while_read(wait(users::audit(args))),
         Command::Import(args) => while_read(wait(import::import(&args))),
         Command::Backup(args) => backup::backup(&args),

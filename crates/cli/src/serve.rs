@@ -9,7 +9,10 @@ use std::time::Duration;
 use anyhow::Context;
 use deft_engine::{Mode, Models, SubAgents};
 use deft_llm::{Finding, Found, LOCAL_PATIENCE, Model, discover, usual_places};
-use deft_server::{Composition, Config, Demo, Dormant, Init, KeyOrigin, Offer, Place, Server};
+use deft_mcp::{Login, TokenStore};
+use deft_server::{
+    Composition, Config, Demo, Dormant, Init, KeyOrigin, McpOutfit, Offer, Place, Server, Worktree,
+};
 use deft_skills::Skill;
 use deft_store::{ConversationRecord, Store};
 use deft_types::{ConversationId, McpServerStatus, ToolSpec};
@@ -32,6 +35,7 @@ use crate::settings::{Settings, Surroundings};
 use crate::skills;
 use crate::traces;
 use crate::workspace::{self, Pool};
+use crate::worktree;
 
 /// Serves until it is told to stop.
 pub(crate) async fn serve(args: Serve) -> anyhow::Result<Exit> {
@@ -159,6 +163,9 @@ impl Start {
             ..Config::from_variables(variable, data_dir, surroundings.current_dir.clone())?
         };
         config.webhooks.extend(settings.webhooks.iter().cloned());
+        if let Some(sign_in) = settings.sign_in.clone() {
+            config.sign_in = Some(sign_in.with_secret(variable)?);
+        }
         Ok((settings, config))
     }
 
@@ -265,6 +272,20 @@ impl Composition for Parts {
         self.pool.as_ref()?.take(workspace)
     }
 
+    fn own_copy<'a>(
+        &'a self,
+        id: ConversationId,
+        root: &'a Path,
+        wanted: &'a Worktree,
+        beneath: Option<&'a Path>,
+    ) -> BoxFuture<'a, Result<Option<PathBuf>, String>> {
+        async move {
+            let made = worktree::make(&self.settings(), id, root, wanted, beneath).await;
+            made.map_err(|error| crate::output::one_sentence(&error))
+        }
+        .boxed()
+    }
+
     fn place(&self, id: ConversationId, root: &Path) -> Result<Place, String> {
         let (workspace, tools) = compose::place(&self.settings(), id, root)
             .map_err(|error| crate::output::one_sentence(&error))?;
@@ -278,16 +299,24 @@ impl Composition for Parts {
 
     fn remove<'a>(&'a self, id: ConversationId, root: &'a Path) -> BoxFuture<'a, Result<(), String>> {
         async move {
-            let removed = workspace::unused::remove(&root.display().to_string(), &self.settings(), id).await;
-            removed.map_err(|error| crate::output::one_sentence(&error))
+            let settings = self.settings();
+            let removed = async {
+                worktree::remove(&settings, id).await?;
+                workspace::unused::remove(&root.display().to_string(), &settings, id).await
+            };
+            removed.await.map_err(|error| crate::output::one_sentence(&error))
         }
         .boxed()
     }
 
     fn pause<'a>(&'a self, id: ConversationId, root: &'a Path) -> BoxFuture<'a, Result<(), String>> {
         async move {
-            let paused = workspace::unused::pause(&root.display().to_string(), &self.settings(), id).await;
-            paused.map_err(|error| crate::output::one_sentence(&error))
+            let settings = self.settings();
+            let paused = async {
+                worktree::keep(&settings, id).await?;
+                workspace::unused::pause(&root.display().to_string(), &settings, id).await
+            };
+            paused.await.map_err(|error| crate::output::one_sentence(&error))
         }
         .boxed()
     }
@@ -340,12 +369,41 @@ impl Composition for Parts {
         root: &'a Path,
         servers: &'a Value,
         limit: Duration,
+        tokens: Arc<dyn TokenStore>,
     ) -> BoxFuture<'a, Result<Option<McpServerStatus>, String>> {
         async move {
-            let tried = mcp::trial::one(&self.settings(), root, servers, limit).await;
+            let tried = mcp::trial::one(&self.settings(), root, servers, limit, tokens).await;
             tried.map_err(|error| crate::output::one_sentence(&error))
         }
         .boxed()
+    }
+
+    fn ca_file(&self) -> Option<PathBuf> {
+        self.settings().ca_file.value.clone()
+    }
+
+    fn login_mcp<'a>(
+        &'a self,
+        servers: &'a Value,
+        redirect: &'a str,
+        tokens: Arc<dyn TokenStore>,
+    ) -> BoxFuture<'a, Result<Login, String>> {
+        async move {
+            let begun = mcp::trial::login(&self.settings(), servers, redirect, tokens).await;
+            begun.map_err(|error| crate::output::one_sentence(&error))
+        }
+        .boxed()
+    }
+
+    fn mcp(
+        &self,
+        place: (ConversationId, &Path),
+        servers: &Value,
+        variable: &dyn Fn(&str) -> Option<String>,
+        tokens: Arc<dyn TokenStore>,
+    ) -> Result<McpOutfit, String> {
+        let named = compose::servers_of_client(&self.settings(), place, servers, variable, tokens);
+        named.map_err(|error| crate::output::one_sentence(&error))
     }
 
     fn offer(&self) -> Offer {

@@ -14,6 +14,7 @@ mod mcp;
 mod models;
 mod sandbox;
 mod show;
+mod sign_in;
 mod source;
 mod value;
 mod web;
@@ -24,7 +25,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use deft_server::Webhook;
+use deft_server::{SignInSettings, Webhook};
 
 pub(crate) use self::data_dir::prepare_data_dir;
 pub(crate) use self::error::SettingsError;
@@ -84,6 +85,7 @@ impl Settings {
             models: ModelTables::new(),
             mcp_servers: McpTables::new(),
             webhooks: Vec::new(),
+            sign_in: None,
         };
         layers.add_defaults();
         if let Some(path) = &flags.config {
@@ -115,6 +117,7 @@ struct Layers<'a> {
     models: ModelTables,
     mcp_servers: McpTables,
     webhooks: Vec<Webhook>,
+    sign_in: Option<SignInSettings>,
 }
 
 struct Chosen {
@@ -144,6 +147,7 @@ impl Layers<'_> {
         self.models.extend(content.models);
         self.mcp_servers.extend(content.mcp_servers);
         self.webhooks.extend(content.webhooks);
+        self.sign_in = content.sign_in.or(self.sign_in.take());
         for entry in content.entries {
             let source = Source::File {
                 path: path.to_owned(),

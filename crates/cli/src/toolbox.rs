@@ -5,7 +5,7 @@ use std::sync::Arc;
 use deft_browse::Reachable;
 use deft_lsp::{Checked, Code, Servers};
 use deft_mcp::{Limits, LocalServers};
-use deft_tools::{TerminalOptions, ToolContext, ToolError, Toolbox};
+use deft_tools::{LiveView, TerminalOptions, ToolContext, ToolError, Toolbox};
 
 /// The tools an executor has.
 pub(crate) fn toolbox(
@@ -15,12 +15,14 @@ pub(crate) fn toolbox(
 ) -> Result<Toolbox, ToolError> {
     let language_servers = Servers::new(context);
     let tools = Toolbox::with_terminal(context.clone(), options)?;
-    let tools = deft_browse::tools(context.clone(), reachable)
+    let live_view = LiveView::default();
+    let tools = deft_browse::tools(context.clone(), reachable, live_view.clone())
         .into_iter()
         .fold(tools, Toolbox::with)
         .wrapped(|tool| Arc::new(Checked::new(tool, language_servers.clone())))
         .with(Arc::new(Code::new(language_servers)))
-        .with_servers(Arc::new(LocalServers::new(context.clone(), Limits::default())));
+        .with_servers(Arc::new(LocalServers::new(context.clone(), Limits::default())))
+        .with_live_view(live_view);
     Ok(tools)
 }
 

@@ -82,6 +82,7 @@ async fn add(new: NewUser) -> anyhow::Result<Exit> {
     let account = NewAccount {
         name: new.name,
         role: new.role,
+        email: new.email,
         sees: new.sees,
         folders: folders
             .map_err(|error| anyhow::anyhow!("--folder must name a directory that is there: {error}"))?,
@@ -110,7 +111,7 @@ async fn list_users(listing: &Listing) -> anyhow::Result<Exit> {
     for user in &users {
         if listing.json {
             print_json(
-                &json!({"name": user.name, "role": user.role, "disabled": user.disabled,
+                &json!({"name": user.name, "role": user.role, "email": user.email, "disabled": user.disabled,
                 "owns_the_store": user.owns_the_store, "folders": user.folders, "quota": user.quota,
                 "created_at": Timestamp::at(user.created_at)}),
             )?;

@@ -188,7 +188,7 @@ pub(crate) fn policy(settings: &Settings) -> anyhow::Result<Policy> {
 
 /// Where a conversation's executor has its socket: in the data directory, unless that makes the socket's path
 /// longer than the system allows.
-fn executor_directory(data_dir: &Path, id: ConversationId, mode: Mode) -> anyhow::Result<PathBuf> {
+pub(crate) fn executor_directory(data_dir: &Path, id: ConversationId, mode: Mode) -> anyhow::Result<PathBuf> {
     let hex = match mode {
         Mode::Act => id.hex(),
         Mode::Plan => format!("{}-plan", id.hex()), // one that can change more must not be taken for it

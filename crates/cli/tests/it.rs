@@ -30,6 +30,8 @@ mod plan;
 mod sandbox;
 #[path = "it/sandbox_network.rs"]
 mod sandbox_network;
+#[path = "it/secrets.rs"]
+mod secrets;
 #[path = "it/serve.rs"]
 mod serve;
 #[path = "it/skills.rs"]
@@ -46,3 +48,5 @@ mod users;
 mod workspace_names;
 #[path = "it/workspaces.rs"]
 mod workspaces;
+#[path = "it/worktree.rs"]
+mod worktree;

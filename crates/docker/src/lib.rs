@@ -24,5 +24,5 @@ pub use container::{Delivery, Files, Gpus, Limits, Mount, Network, Options, Publ
 pub use engine::{Container, Docker};
 pub use error::DockerError;
 pub use image::{PullProgress, PullSize};
-pub use plugin::{Plugin, PluginPackages};
+pub use plugin::{Plugin, PluginPackages, Service};
 pub use workspace::{DockerWorkspace, OnImage};

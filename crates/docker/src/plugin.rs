@@ -7,11 +7,13 @@ use serde::{Deserialize, Serialize};
 use crate::error::DockerError;
 
 /// The manifests that come with this program.
-const OURS: [(&str, &str); 4] = [
+const OURS: [(&str, &str); 6] = [
     ("browser", include_str!("../plugins/browser.json")),
+    ("jupyter", include_str!("../plugins/jupyter.json")),
     ("node", include_str!("../plugins/node.json")),
     ("python", include_str!("../plugins/python.json")),
     ("rust", include_str!("../plugins/rust.json")),
+    ("vscode", include_str!("../plugins/vscode.json")),
 ];
 
 /// A plugin's manifest.
@@ -32,6 +34,20 @@ pub struct Plugin {
     /// A command that succeeds if it works.
     #[serde(default)]
     pub check: Option<String>,
+    /// What it serves when somebody runs `serve-NAME`. The image is good only if that listens.
+    #[serde(default)]
+    pub serves: Option<Service>,
+}
+
+/// A program that serves a port. Whoever may see it is for the server to say, which carries it to browsers: it listens
+/// on the loopback address and asks for no password.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Service {
+    /// The port.
+    pub port: u16,
+    /// What serves it until it is ended, run by `sh` as whoever wants it.
+    pub command: String,
 }
 
 /// Packages by their manager.
@@ -107,6 +123,8 @@ mod tests {
         for (name, _) in OURS {
             let plugin = Plugin::named(name, Path::new("/nowhere")).unwrap();
             assert!(plugin.check.is_some() && !plugin.tools.is_empty(), "{name}");
+            let serves = plugin.serves.is_some();
+            assert_eq!(serves, ["jupyter", "vscode"].contains(&name), "{name}");
         }
     }
 
@@ -122,7 +140,7 @@ mod tests {
             ("other", "calls it \"node\""),
             ("wrong", "unknown field `instal`"),
             ("../node", "lower-case letters"),
-            ("cobol", "there are browser, node, python, rust"),
+            ("cobol", "there are browser, jupyter, node, python, rust, vscode"),
         ] {
             let told = Plugin::named(name, directory.path()).unwrap_err().to_string();
             assert!(told.contains(reason), "{told}");

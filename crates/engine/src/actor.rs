@@ -11,11 +11,15 @@ mod confirm;
 mod egress;
 mod execute;
 mod files;
+mod heard;
 mod hooks;
+mod look_up;
 mod outcome;
 mod queue;
 mod refine;
+mod rerun;
 mod rewind;
+mod servers;
 mod skills;
 mod spending;
 mod steering;
@@ -30,16 +34,17 @@ use deft_llm::{Model, ModelError, TokenMeter};
 use deft_store::{Lease, Store, StoreError};
 use deft_tools::Toolbox;
 use deft_types::{
-    ActionId, Classification, ConversationErrorEvent, Event, EventBody, EventId, Extra, Message, Source,
-    Status, SystemPromptEvent, Timestamp, Tokens,
+    ActionId, Classification, ConversationErrorEvent, Event, EventBody, EventId, Extra, McpServerStatus,
+    Message, Source, Status, SystemPromptEvent, Timestamp, Tokens,
 };
 use futures::future::OptionFuture;
 use serde_json::json;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use tokio::sync::{mpsc, oneshot, watch};
 use tracing::Span;
 
 pub(crate) use self::hooks::Hooked;
+use self::look_up::Asked;
 use self::work::Work;
 pub(crate) use self::work::{ConnectError, connected};
 use crate::allow_rules::ProjectRules;
@@ -107,6 +112,10 @@ pub(crate) struct Actor {
     pub(crate) unseen: Vec<EventId>,
     pub(crate) memory: Memory,
     pub(crate) outfit: Outfit,
+    /// The secrets that others keep and were asked for.
+    pub(crate) asked_secrets: HashMap<String, Asked>,
+    /// How the servers elsewhere are doing, once they were reached.
+    pub(crate) elsewhere: Option<Vec<McpServerStatus>>,
     pub(crate) extensions: Extensions,
     pub(crate) hooks: HookConfig,
     pub(crate) hooked: Hooked,
@@ -209,6 +218,7 @@ impl Actor {
                 overwrite,
                 done,
             } => answer(done, self.rewind(to, what, overwrite).await),
+            Command::Rerun { done } => self.rerun(done).await,
             Command::Condense { done } => self.condense(done).await,
             Command::Navigate { to, done } => answer(done, self.navigate(to).await),
             Command::Queue { change, done } => answer(done, self.change_queue(*change).await),
@@ -439,12 +449,14 @@ impl Actor {
 
     fn system_prompt(&self) -> SystemPromptEvent {
         let now = Timestamp::at(self.world.now());
+        let prompt = self.extensions.brief.prompt.as_deref();
+        let prompt = prompt.unwrap_or(prompt::STATIC.trim_end());
         SystemPromptEvent {
-            system_prompt: deft_types::Content::text(prompt::STATIC.trim_end()),
+            system_prompt: deft_types::Content::text(prompt),
             tools: self.tools.definitions(),
             dynamic_context: Some(deft_types::Content::text(prompt::dynamic(
                 &self.directory,
-                &self.skills_in_prompt(),
+                &self.added_to_prompt(),
                 &now,
             ))),
             extra: Extra::new(),

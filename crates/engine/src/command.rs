@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use deft_llm::{Model, Reply};
 use deft_risk::AllowRule;
-use deft_tools::{Change, CheckpointId, Overwrite, Restored, SecretSet};
+use deft_tools::{Change, CheckpointId, Overwrite, Restored};
 use deft_types::{ActionId, ConfirmationPolicy, EventId, Message, Money, SecurityAnalyzer};
 use serde_json::{Map, Value};
 use tokio::sync::oneshot;
@@ -15,7 +15,9 @@ use crate::aside::Snapshot;
 use crate::budget::Budget;
 use crate::conversation::Limits;
 use crate::queue::QueueChange;
+use crate::rerun::Rerun;
 use crate::rewind::Rewind;
+use crate::secret_lookup::SecretSources;
 use crate::state::State;
 
 /// One request to the actor. Each is answered once.
@@ -70,7 +72,7 @@ pub(crate) enum Command {
     /// Stand at another event; what is said next follows that one.
     Navigate { to: Option<EventId>, done: Done<()> },
     /// Give tools these secrets.
-    SetSecrets { secrets: SecretSet, done: Done<()> },
+    SetSecrets { secrets: SecretSources, done: Done<()> },
     /// What going back would change in the workspace.
     PreviewFiles {
         to: CheckpointId,
@@ -89,6 +91,8 @@ pub(crate) enum Command {
         overwrite: Overwrite,
         done: Done<Option<Restored>>,
     },
+    /// Do again in the workspace what was done in it.
+    Rerun { done: Done<Rerun> },
     /// Make room in what the model sees.
     Condense { done: Done<()> },
     /// Change what the user wants to say when the turn ends.

@@ -8,10 +8,10 @@ use std::time::Duration;
 use deft_llm::Model;
 use deft_risk::AllowRule;
 use deft_store::{Lease, Store, StoreError};
-use deft_tools::{Change, CheckpointId, Overwrite, Restored, SecretSet, Toolbox};
+use deft_tools::{Change, CheckpointId, Overwrite, Restored, Toolbox};
 use deft_types::{
-    ActionId, ConfirmationPolicy, ConversationId, EventId, McpApprovals, Message, Money, SecurityAnalyzer,
-    Seq, Status, Tokens, ToolSpec,
+    ActionId, ConfirmationPolicy, ConversationId, EventId, Message, Money, SecurityAnalyzer, Seq, Status,
+    Tokens, ToolSpec,
 };
 use deft_workspace::Workspace;
 use serde_json::Value;
@@ -27,6 +27,8 @@ use crate::condense::Condenser;
 use crate::extensions::Extensions;
 use crate::live::{Broadcast, Live};
 use crate::model_tools::Models;
+use crate::secret_lookup::SecretSources;
+use crate::servers::{Servers, ServersElsewhere};
 use crate::state::State;
 use crate::structured::SchemaError;
 use crate::supervision::Supervision;
@@ -98,20 +100,13 @@ pub struct Memory {
 #[derive(Clone, Default)]
 pub struct Outfit {
     /// What commands may use by name, and what is hidden in all that tools tell.
-    pub secrets: SecretSet,
+    pub secrets: SecretSources,
     /// MCP servers to be started beside the files.
     pub servers: Option<Servers>,
+    /// MCP servers that are reached from here.
+    pub elsewhere: Option<Arc<dyn ServersElsewhere>>,
     /// Whether the workspace is recorded before each turn that may change it.
     pub checkpoints: bool,
-}
-
-/// MCP servers that run beside the files.
-#[derive(Clone)]
-pub struct Servers {
-    /// As people write them, by name.
-    pub config: Value,
-    /// What was approved of them.
-    pub approvals: McpApprovals,
 }
 
 /// What a conversation is made of.
@@ -260,7 +255,7 @@ impl Conversation {
     }
 
     /// Gives the tools these secrets, and no others, from the next call on. They are not stored.
-    pub async fn set_secrets(&self, secrets: SecretSet) -> Result<(), CommandError> {
+    pub async fn set_secrets(&self, secrets: SecretSources) -> Result<(), CommandError> {
         self.ask(|done| Command::SetSecrets { secrets, done }).await?
     }
 

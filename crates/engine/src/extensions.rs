@@ -5,12 +5,14 @@ use std::io;
 
 use deft_executor::{Client, RequestError};
 use deft_skills::{
-    AGENT_FOLDERS, AgentDefinition, Files, PROJECT_FOLDERS, Roots, Skills, agent_file_names, without_doubles,
+    AGENT_FOLDERS, AgentDefinition, Files, PLUGIN_FOLDERS, PROJECT_FOLDERS, Roots, Skills, agent_file_names,
+    without_doubles,
 };
 use deft_store::{Store, StoreError};
 use deft_workspace::Workspace;
 
 use crate::actor::{ConnectError, connected};
+use crate::brief::Brief;
 use crate::hooks::HookConfig;
 use crate::skills::SkillSources;
 use crate::trust::{self, Decisions, HOOKS_FILE, Provided};
@@ -29,8 +31,8 @@ pub struct Extensions {
     pub project_hooks: OfProject,
     /// Agents that can be given tasks, beside those that the project defines.
     pub agents: Vec<AgentDefinition>,
-    /// How the agent is to go about its task, if it is one of a kind.
-    pub instructions: Option<String>,
+    /// What is said to the agent beside its tasks.
+    pub brief: Brief,
 }
 
 /// Whether something of the workspace counts.
@@ -171,7 +173,7 @@ pub struct Gathered(BTreeMap<String, Option<String>>);
 impl Gathered {
     /// Has them sent.
     pub async fn of_workspace(client: &Client) -> Result<Self, RequestError> {
-        let folders = [PROJECT_FOLDERS, AGENT_FOLDERS, &[HOOKS_FILE]].concat();
+        let folders = [PROJECT_FOLDERS, AGENT_FOLDERS, PLUGIN_FOLDERS, &[HOOKS_FILE]].concat();
         let files = client.gather(&agent_file_names(), &folders, &ENDINGS).await?;
         Ok(Self(
             files.into_iter().map(|file| (file.path, file.text)).collect(),

@@ -49,6 +49,7 @@ impl Mode {
             Self::Act => outfit,
             Self::Plan => Outfit {
                 servers: None,
+                elsewhere: None,
                 checkpoints: false,
                 ..outfit
             },

@@ -44,6 +44,8 @@ pub struct State {
     pub analyzer: Option<Option<SecurityAnalyzer>>,
     /// What the project brings along that would run if somebody agreed.
     pub undecided: Vec<Provided>,
+    /// All that nobody had decided about at some time.
+    pub asked_about: Vec<Provided>,
     /// The beginnings of commands that need not be asked for.
     pub allow_rules: Vec<String>,
     /// Records of the workspace, each with the event that it stands behind.
@@ -127,6 +129,8 @@ pub(crate) mod key {
     pub(crate) const QUEUE: &str = "message_queue";
     /// What programs of the workspace asked the network for.
     pub(crate) const EGRESS: &str = "egress";
+    /// What was done in the workspace was done again.
+    pub(crate) const RERUN: &str = "rerun";
     /// Messages that came while the model wrote the reply that follows.
     pub(crate) const UNSEEN: &str = "unseen_message_ids";
 }
@@ -146,6 +150,7 @@ pub const OWN_KEYS: &[&str] = &[
     key::CHECKPOINT,
     key::SERVERS,
     key::EGRESS,
+    key::RERUN,
 ];
 
 impl State {
@@ -182,6 +187,7 @@ impl State {
                         self.silent_replies += 1;
                     } else {
                         self.silent_replies = 0;
+                        self.recent.say();
                         self.answer = Some(text);
                     }
                 }
@@ -223,7 +229,10 @@ impl State {
             }
             EventBody::UserReject(rejection) => self.close_call(|call| call.id == rejection.action_id),
             EventBody::CondensationRequest(_) => self.wants_condensation = true,
-            EventBody::Condensation(_) => self.wants_condensation = false,
+            EventBody::Condensation(_) => {
+                self.wants_condensation = false;
+                self.recent.make_room();
+            }
             EventBody::HookExecution(hook) => {
                 self.unhooked
                     .retain(|(id, _)| hook.message_id.as_ref() != Some(id));
@@ -241,6 +250,15 @@ impl State {
             | EventBody::Unknown(_) => {}
         }
         self.leaf = Some(event.id.clone());
+    }
+
+    fn ask_about(&mut self, undecided: Vec<Provided>) {
+        for provided in &undecided {
+            if !self.asked_about.contains(provided) {
+                self.asked_about.push(provided.clone());
+            }
+        }
+        self.undecided = undecided;
     }
 
     fn apply_update(&mut self, update: &ConversationStateUpdateEvent) {
@@ -294,8 +312,8 @@ impl State {
                 }
             }
             key::UNDECIDED => {
-                if let Ok(undecided) = Vec::deserialize(value) {
-                    self.undecided = undecided;
+                if let Ok(undecided) = Vec::<Provided>::deserialize(value) {
+                    self.ask_about(undecided);
                 }
             }
             key::ALLOW_RULES => {

@@ -19,6 +19,10 @@ const SAME: usize = 4;
 const SAME_FAILURE: usize = 4;
 /// Two calls in turn so often.
 const ALTERNATING: usize = 6;
+/// Replies in a row that only talk.
+const TALK: usize = 5;
+/// Steps in a row before each of which room had to be made.
+const NO_ROOM: usize = 10;
 /// How much of a call is quoted.
 const MAX_QUOTE: usize = 200;
 
@@ -26,6 +30,13 @@ const MAX_QUOTE: usize = 200;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Recent {
     steps: VecDeque<Step>,
+    /// How often it has said something since it last did something.
+    talk: usize,
+    /// Before how many steps in a row room was made, and whether it was before the next one.
+    no_room: usize,
+    made_room: bool,
+    /// The reply that the last call is of.
+    reply: Option<u64>,
     /// Whether it was told about the circle it is in.
     told: bool,
 }
@@ -63,7 +74,24 @@ impl Recent {
         self.told = true;
     }
 
+    /// It said something.
+    pub(crate) fn say(&mut self) {
+        self.talk += 1;
+    }
+
+    /// Something was forgotten to make room.
+    pub(crate) fn make_room(&mut self) {
+        self.made_room = true;
+    }
+
     pub(crate) fn call(&mut self, id: &ActionId, action: &ActionEvent, behind: Option<&EventId>) {
+        self.talk = 0;
+        let reply = hash(&action.llm_response_id);
+        if self.reply != Some(reply) {
+            self.reply = Some(reply);
+            let made_room = std::mem::take(&mut self.made_room);
+            self.no_room = if made_room { self.no_room + 1 } else { 0 };
+        }
         let arguments = serde_json::from_str::<Map<String, Value>>(&action.tool_call.arguments);
         let mut arguments = arguments.unwrap_or_default();
         arguments.remove("summary");
@@ -117,6 +145,17 @@ impl Recent {
 
     /// The circle the agent is in, if it is in one and has not just been told.
     pub(crate) fn circle(&self) -> Option<Circle> {
+        if self.no_room >= NO_ROOM {
+            let text = format!(
+                "Room had to be made before each of the last {NO_ROOM} steps: what the model can read at a time is too \
+                 little for this work."
+            );
+            return Some(Circle::Closed(text));
+        }
+        if self.talk + 1 >= TALK {
+            let text = format!("The last {} replies only talk, and nothing is done.", self.talk);
+            return self.grade(self.talk >= TALK, text);
+        }
         let last = self.steps.back()?;
         let repeated = self.repeated();
         let limit = if last.failed { SAME_FAILURE } else { SAME };
@@ -230,7 +269,7 @@ mod tests {
         let call: ToolCall = serde_json::from_value(call).unwrap();
         let action: ActionEvent = serde_json::from_value(json!({
             "thought": [{"type": "text", "text": format!("let me see, {n}")}], "tool_name": "terminal",
-            "tool_call_id": call.id, "tool_call": call, "llm_response_id": "r", "security_risk": "LOW",
+            "tool_call_id": call.id, "tool_call": call, "llm_response_id": format!("r{n}"), "security_risk": "LOW",
         }))
         .unwrap();
         recent.call(&id, &action, Some(&EventId(format!("before a{n}"))));
@@ -274,6 +313,34 @@ mod tests {
         let turns = [("a", "1"), ("b", "2")].repeat(3);
         assert!(matches!(played(&turns[..5]).circle(), Some(Circle::Begins(_))));
         assert!(matches!(played(&turns).circle(), Some(Circle::Closed(_))));
+    }
+
+    #[test]
+    fn talk_without_deeds_is_a_circle_and_a_deed_ends_it() {
+        let mut recent = Recent::default();
+        (0..4).for_each(|_| recent.say());
+        assert!(matches!(recent.circle(), Some(Circle::Begins(text)) if text.contains("4 replies")));
+        recent.tell();
+        assert_eq!(recent.circle(), None);
+        let mut deed = recent.clone();
+        step(&mut deed, 0, "ls", "a");
+        assert_eq!(deed.circle(), None);
+        recent.say();
+        assert!(matches!(recent.circle(), Some(Circle::Closed(_))));
+    }
+
+    #[test]
+    fn a_view_that_is_too_small_for_every_step_is_a_circle() {
+        let mut recent = Recent::default();
+        let words: Vec<_> = (0..11).map(|n| n.to_string()).collect();
+        for (n, word) in words.iter().enumerate().take(10) {
+            assert_eq!(recent.circle(), None);
+            recent.make_room();
+            step(&mut recent, n, word, word);
+        }
+        assert!(matches!(recent.circle(), Some(Circle::Closed(text)) if text.contains("Room")));
+        step(&mut recent, 10, &words[10], "a step for which there was room");
+        assert_eq!(recent.circle(), None);
     }
 
     #[test]

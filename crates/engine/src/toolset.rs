@@ -60,6 +60,12 @@ impl Toolset {
         self.schemas = self.specs.iter().map(schema_for_model).collect();
     }
 
+    /// Offers these too.
+    pub(crate) fn add(&mut self, added: impl IntoIterator<Item = ToolSpec>) {
+        self.specs.extend(added);
+        self.schemas = self.specs.iter().map(schema_for_model).collect();
+    }
+
     /// The tools that the executor must have.
     pub(crate) fn of_executor(&self) -> &[ToolSpec] {
         &self.specs[..self.remote]

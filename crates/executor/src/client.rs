@@ -1,7 +1,9 @@
 //! The engine's end of a connection to an executor.
 
+mod figures;
 mod files;
 mod git;
+mod live;
 mod ports;
 mod running_call;
 mod shell;
@@ -25,6 +27,7 @@ use crate::checkpoints::{CheckpointReply, CheckpointRequest};
 use crate::frame::{self, Hello, Outcome, PROTOCOL_VERSION, Reply, Request};
 use work::Asked;
 
+pub use live::Pictures;
 pub use ports::PortStream;
 pub use running_call::RunningCall;
 pub use shell::{CommandUpdate, Following};

@@ -55,7 +55,12 @@ impl Executor {
     /// The same, where files and repositories of other directories than the workspace may be asked for, too.
     pub fn with_roots(tools: Toolbox, workspace: String, others: Vec<PathBuf>) -> Self {
         let roots = std::iter::once(PathBuf::from(&workspace)).chain(others).collect();
-        let worker = Worker::new(roots, tools.env().to_vec(), tools.secrets().clone());
+        let worker = Worker::new(
+            roots,
+            tools.env().to_vec(),
+            tools.secrets().clone(),
+            tools.live_view().clone(),
+        );
         let hello = Hello {
             version: PROTOCOL_VERSION,
             instance: Uuid::new_v4(),

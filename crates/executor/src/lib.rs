@@ -10,10 +10,12 @@ mod checkpoints;
 mod client;
 pub mod daemon;
 mod executor;
+mod figures;
 mod files;
 pub mod frame;
 mod git;
 mod journal;
+mod live;
 mod ports;
 pub mod relay;
 mod request_error;
@@ -23,10 +25,11 @@ mod work;
 
 pub use checkpoints::{CheckpointFailure, CheckpointReply, CheckpointRequest};
 pub use client::{
-    Client, ClientError, CommandUpdate, Download, Following, PortStream, RunningCall, StartedServers, Update,
-    Upload,
+    Client, ClientError, CommandUpdate, Download, Following, Pictures, PortStream, RunningCall,
+    StartedServers, Update, Upload,
 };
 pub use executor::Executor;
+pub use figures::Figures;
 pub use files::{Entry, EntryKind, EntryPage, FileRequest, GatheredFile, Page};
 pub use frame::{Hello, Outcome};
 pub use git::{Against, Change, ChangeStatus, Commit, CommitPage, FileDiff, GitRequest, RepositoryInfo};

@@ -1,19 +1,22 @@
-//! What can be asked of a workspace beside tool calls: files, git, plain commands and ports. People and servers ask for
+//! What can be asked of a workspace beside tool calls: files, git, plain commands, ports, the browser's
+//! picture and how much is used. People and servers ask for
 //! it, not agents, so it is answered once and forgotten when the connection ends; only commands live on.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use deft_tools::Secrets;
+use deft_tools::{LiveView, Secrets};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use uuid::Uuid;
 
+use crate::figures::figures;
 use crate::files::{FileRequest, Files, Roots};
 use crate::frame::Reply;
 use crate::git::{Git, GitRequest};
+use crate::live;
 use crate::ports::{self, PortRequest};
 use crate::request_error::RequestError;
 use crate::shell::{ShellRequest, Shells};
@@ -31,6 +34,10 @@ pub enum Work {
     Shell(ShellRequest),
     /// About ports that are served.
     Port(PortRequest),
+    /// What the browser shows, until nobody wants to see it any more.
+    Live,
+    /// How much is used.
+    Figures,
 }
 
 /// Does the work of one workspace.
@@ -38,16 +45,26 @@ pub(crate) struct Worker {
     files: Files,
     git: Git,
     pub(crate) shells: Shells,
+    live_view: LiveView,
+    workspace: PathBuf,
 }
 
 impl Worker {
     /// For the workspace and further roots. `env` is the whole environment of programs that are started.
-    pub(crate) fn new(roots: Vec<PathBuf>, env: Vec<(String, String)>, secrets: Secrets) -> Self {
+    pub(crate) fn new(
+        roots: Vec<PathBuf>,
+        env: Vec<(String, String)>,
+        secrets: Secrets,
+        live_view: LiveView,
+    ) -> Self {
+        let workspace = roots.first().cloned().unwrap_or_default();
         let roots = Arc::new(Roots::new(roots));
         Self {
             files: Files::new(roots.clone()),
             git: Git::new(roots.clone(), &env),
             shells: Shells::new(roots, env, secrets),
+            live_view,
+            workspace,
         }
     }
 
@@ -83,6 +100,11 @@ impl Worker {
             Work::Git(request) => self.git.perform(request).await,
             Work::Shell(request) => self.shells.perform(request, pipe).await,
             Work::Port(request) => ports::perform(request, pipe).await,
+            Work::Figures => {
+                let workspace = self.workspace.clone();
+                value(blocking(move || Ok(figures(&workspace))).await?)
+            }
+            Work::Live => live::perform(&self.live_view, pipe).await,
         }
     }
 }

@@ -24,8 +24,6 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// The server that has everything.
-const EVERYTHING: &str = "@modelcontextprotocol/server-everything/dist/index.js";
 /// Long enough for a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 

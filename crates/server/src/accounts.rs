@@ -25,6 +25,8 @@ pub use self::user::{Account, NewAccount, Quota, Role};
 /// Where they are kept among the documents.
 const USERS: &str = "accounts/";
 const KEYS: &str = "api-keys/";
+/// The label of keys that people were given when they signed in.
+pub(crate) const SIGNED_IN: &str = "signed in";
 /// How often a change is tried again when another was faster.
 const MAX_TRIES: usize = 16;
 
@@ -65,11 +67,15 @@ impl Accounts {
             Some(name) => Some(self.user(name).await?.id),
             None => None,
         };
+        if new.email.is_some() && users.iter().any(|user| same_address(user, new.email.as_deref())) {
+            return Err(AccountError::AddressTaken);
+        }
         let account = Account {
             id: UserId(Uuid::new_v4()),
             name: new.name,
             role: new.role,
             owns_the_store: is_first,
+            email: new.email.map(|email| email.trim().to_ascii_lowercase()),
             sees,
             folders: new.folders,
             quota: new.quota,
@@ -98,6 +104,15 @@ impl Accounts {
             edit(&mut account);
             if account.owns_the_store && (account.disabled || account.role != Role::Admin) {
                 return Err(AccountError::FirstIsAdmin);
+            }
+            let others = self.users().await?;
+            let is_other = |user: &&Account| user.id != account.id;
+            if others
+                .iter()
+                .filter(is_other)
+                .any(|user| same_address(user, account.email.as_deref()))
+            {
+                return Err(AccountError::AddressTaken);
             }
             let after = Some(written(&account));
             if self.store.swap_document(key.clone(), before, after).await? {
@@ -152,6 +167,11 @@ impl Accounts {
         let found = self.store.documents(folder).await?;
         found.iter().map(|(_, text)| read(text)).collect()
     }
+}
+
+fn same_address(user: &Account, address: Option<&str>) -> bool {
+    let known = user.email.as_deref().zip(address);
+    known.is_some_and(|(known, address)| known.eq_ignore_ascii_case(address.trim()))
 }
 
 fn read<T: DeserializeOwned>(text: &str) -> Result<T, AccountError> {

@@ -1,5 +1,6 @@
 //! The agent of a conversation, as clients describe it: which model answers and which tools it has.
 
+use deft_engine::Brief;
 use deft_types::ToolSpec;
 use serde_json::{Map, Value, json};
 
@@ -70,6 +71,13 @@ impl Agent {
         Self(value)
     }
 
+    /// Its MCP servers by name, if it has any.
+    pub(crate) fn servers(&self) -> Option<&Value> {
+        let config = &self.0["mcp_config"];
+        let servers = config.get("mcpServers").unwrap_or(config);
+        Some(config).filter(|_| servers.as_object().is_some_and(|servers| !servers.is_empty()))
+    }
+
     /// Everything, secrets included.
     pub(crate) fn stored(&self) -> &Value {
         &self.0
@@ -105,6 +113,24 @@ impl Agent {
     /// How it is to keep its memory short, as the client said.
     pub(crate) fn condenser(&self) -> &Value {
         &self.0["condenser"]
+    }
+
+    /// What it is to know beside its tasks, as the client said.
+    pub(crate) fn context(&self) -> &Value {
+        &self.0["agent_context"]
+    }
+
+    /// What is said to it once and for all. A persona does not take the place of our prompt: what keeps people's work
+    /// safe stands there.
+    pub(crate) fn brief(&self) -> Brief {
+        let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+        Brief {
+            prompt: text(&self.0["system_prompt"]),
+            role: text(&self.0["persona"]),
+            suffix: text(&self.context()["system_message_suffix"]),
+            message_suffix: text(&self.context()["user_message_suffix"]),
+            secrets: Vec::new(),
+        }
     }
 
     /// How its results are criticised, as the client said.

@@ -91,7 +91,8 @@ impl Allowance {
         Some((user.id, user.quota))
     }
 
-    async fn is_used(&self, workspace: &Path) -> Result<bool, Failure> {
+    /// Whether one of their conversations works there.
+    pub(crate) async fn is_used(&self, workspace: &Path) -> Result<bool, Failure> {
         let search = deft_store::Search {
             owner: self.user,
             ..deft_store::Search::default()

@@ -26,7 +26,7 @@ const BEGINNING: usize = 16;
 
 /// Names of the fields in a conversation's stored settings.
 pub(crate) mod field {
-    pub(super) const REQUEST: &str = "request";
+    pub(crate) const REQUEST: &str = "request";
     pub(super) const TITLE: &str = "title";
     pub(super) const TAGS: &str = "tags";
     pub(crate) const FORKED_FROM: &str = "forked_from_conversation_id";
@@ -67,6 +67,11 @@ impl Described {
             policy: self.asked_for("confirmation_policy").unwrap_or_default(),
             analyzer: self.asked_for("security_analyzer"),
         }
+    }
+
+    /// What the client gave it secrets for, by name.
+    pub(crate) fn secrets(&self) -> Option<&Map<String, Value>> {
+        self.request.get("secrets")?.as_object()
     }
 
     /// The `llm` of the model that is to judge actions, where the client names one.

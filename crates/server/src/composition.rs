@@ -1,11 +1,12 @@
 //! What the server leaves to the program around it: which models there are, and where tools run.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use deft_engine::{Models, SubAgents};
+use deft_engine::{Models, Servers, ServersElsewhere, SubAgents};
 use deft_llm::{Delta, Finding, Found, Model, ModelError, ModelProfile, Request};
+use deft_mcp::{Login, TokenStore};
 use deft_skills::Skill;
 use deft_store::{ConversationRecord, Store};
 use deft_types::{ConversationId, McpServerStatus, ToolSpec};
@@ -15,6 +16,8 @@ use futures::stream::{self, BoxStream};
 use futures::{FutureExt as _, StreamExt as _};
 use serde::Serialize;
 use serde_json::Value;
+
+use crate::worktree::Worktree;
 
 /// Makes the parts of a conversation that depend on the program's own settings.
 pub trait Composition: Send + Sync {
@@ -30,6 +33,19 @@ pub trait Composition: Send + Sync {
     /// The id of a workspace of this name that was made ready for a conversation to come, which then has it alone.
     fn ready(&self, _workspace: &str) -> Option<ConversationId> {
         None
+    }
+
+    /// Makes a copy of the repository that a directory is in, for a conversation that works on a branch of its own;
+    /// beneath a directory, where one is named. None: it is in no repository. The sentence of a failure goes to the client.
+    fn own_copy<'a>(
+        &'a self,
+        _id: ConversationId,
+        _root: &'a Path,
+        _wanted: &'a Worktree,
+        _beneath: Option<&'a Path>,
+    ) -> BoxFuture<'a, Result<Option<PathBuf>, String>> {
+        let sentence = "This server cannot make a worktree".to_owned();
+        std::future::ready(Err(sentence)).boxed()
     }
 
     /// Where the tools of a conversation run, and which there are. The sentence of a failure goes to the client.
@@ -90,9 +106,39 @@ pub trait Composition: Send + Sync {
         _root: &'a Path,
         _servers: &'a Value,
         _limit: Duration,
+        _tokens: Arc<dyn TokenStore>,
     ) -> BoxFuture<'a, Result<Option<McpServerStatus>, String>> {
         let sentence = "This server cannot try MCP servers".to_owned();
         std::future::ready(Err(sentence)).boxed()
+    }
+
+    /// Begins a login to an MCP server elsewhere, from which the person is sent back to `redirect`. `servers` is a map
+    /// with this one. The sentence of a failure goes to the client.
+    fn login_mcp<'a>(
+        &'a self,
+        _servers: &'a Value,
+        _redirect: &'a str,
+        _tokens: Arc<dyn TokenStore>,
+    ) -> BoxFuture<'a, Result<Login, String>> {
+        let sentence = "This server cannot log in to MCP servers".to_owned();
+        std::future::ready(Err(sentence)).boxed()
+    }
+
+    /// The MCP servers that a client names for a conversation and where it works; `variable` gives what stands for the
+    /// `${NAME}` in them. The sentence of a failure goes to the client.
+    fn mcp(
+        &self,
+        _place: (ConversationId, &Path),
+        _servers: &Value,
+        _variable: &dyn Fn(&str) -> Option<String>,
+        _tokens: Arc<dyn TokenStore>,
+    ) -> Result<McpOutfit, String> {
+        Err("This server cannot use MCP servers".to_owned())
+    }
+
+    /// Certificates that are trusted beside the usual ones.
+    fn ca_file(&self) -> Option<PathBuf> {
+        None
     }
 
     /// What somebody is offered who begins a conversation in the web app.
@@ -107,7 +153,6 @@ pub trait Composition: Send + Sync {
     /// Makes a small project that the built-in demo model can mend. The sentence of a failure goes to the client.
     fn demo(&self) -> Result<Demo, String>;
 }
-
 /// What a new conversation begins with, where nobody chooses otherwise.
 #[derive(Clone, Debug, Serialize)]
 pub struct Offer {
@@ -126,6 +171,15 @@ pub struct Demo {
     pub folder: String,
     /// What to ask for.
     pub task: String,
+}
+
+/// The MCP servers of a conversation.
+#[derive(Default)]
+pub struct McpOutfit {
+    /// Those that run beside the files.
+    pub beside: Option<Servers>,
+    /// Those that are reached from here.
+    pub elsewhere: Option<Arc<dyn ServersElsewhere>>,
 }
 
 /// Where tools run.

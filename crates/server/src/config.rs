@@ -8,6 +8,9 @@ use deft_types::Secret;
 use serde_json::{Map, Value};
 
 use crate::connections::Patience;
+use crate::previews::PreviewNames;
+use crate::sign_in::SignInSettings;
+use crate::vault::VaultKeys;
 use crate::webhooks::Webhook;
 
 /// Conversations that may run at once, where nobody says otherwise.
@@ -40,6 +43,10 @@ pub struct Config {
     pub origins: Vec<String>,
     /// Hosts whose pages may use it under any scheme and port.
     pub origin_hosts: Vec<String>,
+    /// The port that shows what programs of workspaces serve. None: the next free one.
+    pub preview_port: Option<u16>,
+    /// Under which names browsers find that port. None: as `*.localhost`.
+    pub preview_names: Option<PreviewNames>,
     /// Conversations that may run at once.
     pub max_runs: usize,
     /// How long a conversation stays in memory that nobody has to do with.
@@ -50,6 +57,10 @@ pub struct Config {
     pub patience: Patience,
     /// Who is told of all that happens.
     pub webhooks: Vec<Webhook>,
+    /// How people sign in with accounts of another server, if they can.
+    pub sign_in: Option<SignInSettings>,
+    /// Where the keys are that secrets are sealed with.
+    pub vault_keys: VaultKeys,
     /// Certificates to trust beside the built-in ones.
     pub ca_file: Option<PathBuf>,
     /// What the program was built from.
@@ -83,6 +94,14 @@ pub enum ConfigError {
     /// Anybody could say how to serve.
     #[error("OH_DEFERRED_INIT needs a key that only you know, for X-Init-API-Key: set OH_SECRET_KEY")]
     InitKey,
+    /// A setting of previews that cannot be understood.
+    #[error("{variable} cannot be used: {reason}")]
+    Preview {
+        /// The variable.
+        variable: &'static str,
+        /// Why.
+        reason: String,
+    },
     /// A webhook that cannot be understood.
     #[error(
         "webhook {number} cannot be used: {reason}; mend it in OH_WEBHOOKS_{number}_… or in the JSON file"
@@ -117,10 +136,19 @@ impl Config {
             Some(roots) => std::env::split_paths(&roots).collect(),
             None => home.iter().cloned().chain([std::env::temp_dir()]).collect(),
         };
+        let preview = |variable: &'static str| move |reason| ConfigError::Preview { variable, reason };
+        let preview_port = match variable("DEFT_PREVIEW_PORT") {
+            None => None,
+            Some(port) => Some(port.parse().map_err(|_| {
+                preview("DEFT_PREVIEW_PORT")(format!("'{port}' is no port between 0 and 65535"))
+            })?),
+        };
+        let preview_names = variable("DEFT_PREVIEW_URL").map(|url| PreviewNames::parse(&url));
         let number = |name| layers.text(name)?.parse().ok();
         Ok(Self {
             address: std::net::Ipv4Addr::LOCALHOST.into(),
             port: 0,
+            vault_keys: VaultKeys::of(&data_dir, &variable),
             data_dir,
             current_dir,
             home: home.unwrap_or_else(std::env::temp_dir),
@@ -129,6 +157,8 @@ impl Config {
             hosts: hosts.chain(own_hosts).filter(|host| !host.is_empty()).collect(),
             origins: layers.list("allow_cors_origins"),
             origin_hosts: variable("DOCKER_HOST_ADDR").into_iter().collect(),
+            preview_port,
+            preview_names: preview_names.transpose().map_err(preview("DEFT_PREVIEW_URL"))?,
             max_runs: number("max_concurrent_runs")
                 .and_then(|runs: u64| usize::try_from(runs).ok())
                 .unwrap_or(MAX_RUNS)
@@ -137,6 +167,7 @@ impl Config {
             max_wrong_keys: MAX_WRONG_KEYS,
             patience: Patience::default(),
             webhooks: layers.webhooks()?,
+            sign_in: None,
             ca_file: None,
             init_key: layers.init_key()?,
             build: Build {

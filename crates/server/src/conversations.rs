@@ -4,6 +4,7 @@
 mod allowing;
 mod budget;
 mod goal;
+mod mcp;
 mod plan;
 mod queue;
 mod relatives;
@@ -22,8 +23,8 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use deft_engine::{
-    Begun, ClientResults, ClientTool, CommandError, Conversation, Extensions, HookConfig, Limits, Mode,
-    Outfit, Parts, RealWorld, Refinement, SubAgents, Supervision,
+    Begun, Brief, ClientResults, ClientTool, CommandError, Conversation, Extensions, HookConfig, Limits,
+    Mode, Outfit, Parts, RealWorld, Refinement, SubAgents, Supervision,
 };
 use deft_llm::Model;
 use deft_store::{Owner, StoreError};
@@ -43,7 +44,7 @@ use crate::failure::Failure;
 use crate::memory::memory;
 use crate::request::StartRequest;
 use crate::resident::{Farewell, Resident, Running};
-use crate::secrets::secrets_of;
+use crate::secrets::{Addresses, Given, Keeper};
 use crate::skills::{of_project, sources_of};
 use crate::wanted::Wanted;
 use crate::webhooks::Webhooks;
@@ -102,7 +103,10 @@ impl Conversations {
     }
 
     /// Begins a conversation. The same id again changes nothing.
-    pub(crate) async fn create(&self, request: StartRequest) -> Result<(ConversationId, Creation), Failure> {
+    pub(crate) async fn create(
+        &self,
+        mut request: StartRequest,
+    ) -> Result<(ConversationId, Creation), Failure> {
         let id = request.id.unwrap_or_else(|| ConversationId(Uuid::new_v4()));
         let store = &self.catalog.store;
         if store.conversation(id).await?.is_some() {
@@ -123,6 +127,7 @@ impl Conversations {
             }
         };
         self.allowance.begin(&root).await?;
+        self.check_servers(request.kept.get("agent").unwrap_or(&Value::Null))?;
         let place = match request.initial_message {
             Some(_) => {
                 self.allowance.left().await?;
@@ -133,18 +138,30 @@ impl Conversations {
         let workspace = match request.place {
             Wanted::Directory(_) => {
                 make_directory(&root).await?;
+                let root = self.own_copy(id, root, &mut request).await?;
                 root.display().to_string()
+            }
+            Wanted::Named(_) if request.worktree.is_some() => {
+                return Err(Failure::refused(
+                    "Only a directory of this machine can have a worktree",
+                ));
             }
             Wanted::Named(name) => self.composition.resolve(name).map_err(Failure::refused)?,
         };
         let ready = || self.composition.ready(&workspace).unwrap_or(id);
-        let id = request.id.unwrap_or_else(ready);
+        let id = match &request.worktree {
+            Some(_) => id, // the copy was made for it
+            None => request.id.unwrap_or_else(ready),
+        };
         let created = self
             .catalog
             .create(id, workspace, &request.kept, &request.tags)
             .await;
         if created.is_err() && store.conversation(id).await?.is_some() {
             return Ok((id, Creation::Existing)); // another request was faster
+        }
+        if created.is_err() && request.worktree.is_some() {
+            let _ = self.composition.remove(id, Path::new("/")).await; // nobody will use the copy
         }
         created?;
         if let (Some(message), Some(place)) = (request.initial_message, place) {
@@ -292,12 +309,14 @@ impl Conversations {
             .into_iter()
             .map(|spec| -> Arc<dyn Tool> { Arc::new(ClientTool::new(spec, results.clone())) });
         let host = clients.fold(Toolbox::host().only(|tool| agent.wants(tool)), Toolbox::with);
-        let secrets = secrets_of(&described.request)?;
+        let given = Given::of(agent, described.secrets());
+        let secrets = given.sources(self.keeper())?;
         let tools: Vec<_> = place
             .tools
             .into_iter()
             .filter(|tool| has(agent, mode, tool))
             .collect();
+        let servers = self.servers(&described, &secrets.values);
         let left = self.allowance.left().await.ok().flatten(); // it can be looked at when nothing is left
         let parts = Parts {
             store: Arc::clone(&self.catalog.store),
@@ -317,14 +336,19 @@ impl Conversations {
             memory: memory(agent.condenser(), |llm| self.composition.model(llm).ok()),
             outfit: Outfit {
                 secrets,
+                servers: servers.beside,
+                elsewhere: servers.elsewhere,
                 checkpoints: true,
-                ..Outfit::default()
             },
             extensions: Extensions {
                 skills: sources_of(agent, || self.composition.skills()),
                 hooks: hooks_of(&described),
                 // The workspace is read only for those who want something of it: to reach it can take long.
                 project_hooks: of_project(agent),
+                brief: Brief {
+                    secrets: given.described(),
+                    ..agent.brief()
+                },
                 ..Extensions::default()
             },
             supervision: Supervision {
@@ -339,6 +363,22 @@ impl Conversations {
         let (catalog, webhooks) = (Arc::clone(&self.catalog), Arc::clone(&self.webhooks));
         let now = &described.record;
         Ok(resident.watch(catalog, webhooks, conversation, now, &self.watchers))
+    }
+
+    /// Whether servers may be reached by addresses that a client names.
+    fn addresses(&self) -> Addresses {
+        match self.allowance.elsewhere() {
+            Ok(()) => Addresses::Reached,
+            Err(_) => Addresses::Refused,
+        }
+    }
+
+    fn keeper(&self) -> Keeper {
+        Keeper {
+            catalog: Arc::clone(&self.catalog),
+            composition: Arc::clone(&self.composition),
+            addresses: self.addresses(),
+        }
     }
 
     /// The model that a client wants to judge actions.

@@ -2,9 +2,11 @@
 
 mod account;
 mod remote;
+mod repositories;
 
 pub(crate) use self::account::Account;
 pub(crate) use self::remote::Remote;
+pub(crate) use self::repositories::Search;
 
 use std::path::Path;
 use std::time::Duration;

@@ -89,6 +89,7 @@ impl Exchange {
             id: Some(id),
             parent: None,
             place: Wanted::Directory(working_dir),
+            worktree: None,
             initial_message: None,
             tags: Map::from_iter([("source".to_owned(), "gateway".into())]),
             kept: kept.as_object().cloned().unwrap_or_default(),

@@ -142,7 +142,7 @@ fn operation(method: &Method, path: &str, access: Access, shape: &Operation) -> 
     });
     let parameters: Vec<_> = in_path.chain(in_query).collect();
     let security = match access {
-        Access::Open | Access::Socket => json!([]),
+        Access::Open | Access::SignIn | Access::Socket => json!([]),
         Access::Guest => json!([{"share": []}]),
         Access::Key => json!([{"key": []}]),
         Access::Bearer => json!([{"key": []}, {"bearer": []}]),

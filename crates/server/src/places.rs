@@ -7,6 +7,7 @@ use axum::http::StatusCode;
 use deft_executor::Client;
 use deft_store::Search;
 use deft_types::ConversationId;
+use deft_workspace::Stream;
 use ring::digest;
 use serde_json::Value;
 use uuid::Uuid;
@@ -159,6 +160,12 @@ impl Places {
         let hidden = PRIVATE.map(|name| self.home.join(name));
         let mut private = hidden.iter().chain([&self.data_dir]);
         private.any(|private| path.starts_with(private) && !root.starts_with(private))
+    }
+
+    /// The executor there, if it runs.
+    pub(crate) async fn find(&self, app: &App, site: &Site) -> Result<Option<Box<dyn Stream>>, Failure> {
+        let workspace = app.conversations.workspace(site.id, &site.workspace)?;
+        Ok(workspace.find().await)
     }
 
     /// A way to the executor there.

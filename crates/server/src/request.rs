@@ -11,6 +11,7 @@ use crate::agent::Agent;
 use crate::failure::Failure;
 use crate::validation::{Issue, Place};
 use crate::wanted::Wanted;
+use crate::worktree::Worktree;
 
 /// The longest title and the longest value of a tag, in characters.
 const MAX_TITLE: usize = 200;
@@ -23,6 +24,8 @@ pub(crate) struct StartRequest {
     pub(crate) id: Option<ConversationId>,
     pub(crate) parent: Option<ConversationId>,
     pub(crate) place: Wanted,
+    /// Whether it works in a copy of the repository that is there.
+    pub(crate) worktree: Option<Worktree>,
     pub(crate) initial_message: Option<Message>,
     pub(crate) tags: Map<String, Value>,
     /// The whole of it, with the agent complete and without the message.
@@ -70,6 +73,7 @@ impl StartRequest {
             id: id_of(fields, "conversation_id")?,
             parent: id_of(fields, "parent_conversation_id")?,
             place,
+            worktree: Worktree::read(fields)?,
             initial_message,
             tags,
             kept,

@@ -17,9 +17,9 @@ use crate::failure::Failure;
 use crate::routes::{
     agent_profiles, allow_rules, answers, app, bash, branches, budget, checkpoints, children, confirmation,
     connections, control, conversations, entries, events, extensions, files, forge, gateway, git, goal,
-    history, mcp, meta_profiles, metrics, model, models, plan, profiles, project, queue, rewind, secrets,
-    server, settings, shares, streams, tools, trajectory, trust, users, webhooks, workspace_files,
-    workspaces,
+    history, mcp, mcp_logins, meta_profiles, metrics, model, models, plan, ports, profiles, project, queue,
+    rerun, resources, rewind, secrets, server, settings, shares, sign_in, streams, tools, trajectory, trust,
+    users, webhooks, workspace_files, workspaces,
 };
 use crate::{security, site};
 
@@ -33,6 +33,8 @@ const LONG_LIMIT: Duration = Duration::from_mins(30);
 pub enum Access {
     /// Everybody: it says nothing of anybody.
     Open,
+    /// Everybody whose browser comes from or goes to a login elsewhere; where there is none, it does not exist.
+    SignIn,
     /// Who has a key.
     Key,
     /// Who has a key, which may come as a bearer token.
@@ -134,6 +136,7 @@ fn table() -> Vec<Route> {
         queue::table(),
         budget::table(),
         plan::table(),
+        rerun::table(),
         rewind::table(),
         children::table(),
         settings::table(),
@@ -148,17 +151,21 @@ fn table() -> Vec<Route> {
         trajectory::table(),
         workspace_files::table(),
         entries::table(),
+        ports::table(),
+        resources::table(),
         git::table(),
         forge::table(),
         bash::table(),
         extensions::table(),
         project::table(),
         mcp::table(),
+        mcp_logins::table(),
         gateway::table(),
         events::table(),
         history::table(),
         streams::table(),
         shares::table(),
+        sign_in::table(),
         app::table(),
         webhooks::table(),
         users::table(),
@@ -185,7 +192,8 @@ pub(crate) fn router(app: Arc<App>) -> Router {
             continue;
         }
         let handler = match route.access {
-            Access::Open | Access::Guest | Access::Socket => route.handler, // the last two see for themselves
+            // The last two see for themselves.
+            Access::Open | Access::SignIn | Access::Guest | Access::Socket => route.handler,
             Access::Key => route.handler.route_layer(middleware::from_fn_with_state(
                 Arc::clone(&app),
                 security::require_key,
@@ -226,7 +234,8 @@ async fn carry_out(State(app): State<Arc<App>>, request: Request, next: Next) ->
         || path.ends_with("/execute_bash_command")
         || path.ends_with("/file/upload")
         || path.ends_with("/git/push")
-        || path == "/api/mcp/test";
+        || path == "/api/mcp/test"
+        || path.starts_with("/api/mcp/oauth/");
     let limit = if takes_long { LONG_LIMIT } else { REQUEST_LIMIT };
     let answer = async {
         if request.method() == Method::GET {

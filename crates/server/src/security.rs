@@ -5,11 +5,13 @@ mod gate;
 mod host;
 mod needs;
 mod origin;
+mod session;
 
 pub(crate) use self::directory::{Caller, Directory, REFRESH};
 pub(crate) use self::gate::{Gate, KEY_HEADER, Verdict, WORKSPACE_COOKIE};
 pub(crate) use self::host::Hosts;
 pub(crate) use self::origin::Origins;
+pub(crate) use self::session::{SESSION_COOKIE, cookie};
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -58,7 +60,8 @@ pub(crate) async fn guard(State(app): State<Arc<App>>, request: Request, next: N
 }
 
 /// Leads a request to the part of the server that is its user's own. Whether it may do what it asks is found out there.
-pub(crate) async fn lead_home(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+pub(crate) async fn lead_home(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
+    session::unwrap(&mut request);
     let given = given(&request);
     if let Some(key) = &given {
         app.users.directory.look_for(key).await;
@@ -135,13 +138,7 @@ fn token(request: &Request) -> Option<&str> {
 
 /// What the cookie for files of workspaces holds.
 fn ticket(request: &Request) -> Option<&str> {
-    let cookies = header_text(request, header::COOKIE.as_str())?;
-    let mut cookies = cookies
-        .split(';')
-        .filter_map(|cookie| cookie.trim().split_once('='));
-    cookies
-        .find(|(name, _)| *name == WORKSPACE_COOKIE)
-        .map(|(_, value)| value)
+    cookie(request.headers(), WORKSPACE_COOKIE)
 }
 
 async fn admit(app: &App, given: Option<String>, request: Request, next: Next) -> Response {
@@ -170,11 +167,12 @@ async fn admit(app: &App, given: Option<String>, request: Request, next: Next) -
 }
 
 /// Lets somebody do what their key is good for, and keeps in mind what they changed where there are several.
-async fn permit(app: &App, caller: Caller, from: IpAddr, request: Request, next: Next) -> Response {
+async fn permit(app: &App, caller: Caller, from: IpAddr, mut request: Request, next: Next) -> Response {
     let scope = needs(&request);
     let changes = scope != KeyScope::Read && app.users.directory.has_users();
     let entry = changes.then(|| AuditEntry::asked(Some(&caller), from, &request));
     let response = if caller.scopes.contains(&scope) {
+        request.extensions_mut().insert(caller.clone());
         next.run(request).await
     } else {
         let sentence = format!("This key is not good for this: it would need the scope '{scope}'");

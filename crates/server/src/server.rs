@@ -18,9 +18,12 @@ use crate::catalog::Catalog;
 use crate::composition::Composition;
 use crate::config::Config;
 use crate::connections::{Connections, Patience};
+use crate::mcp_logins::McpLogins;
 use crate::metrics::Metrics;
+use crate::previews::{self, PreviewNames, Previews};
 use crate::router::router;
 use crate::security::{Directory, Gate, Hosts, Origins, REFRESH};
+use crate::sign_in::SignIn;
 use crate::users::Users;
 use crate::vault::{self, Origin, Vault, VaultError};
 use crate::webhooks::Webhooks;
@@ -38,6 +41,16 @@ pub enum ServeError {
     /// The port is taken, or not ours to use.
     #[error("cannot listen at {address}: {reason}; choose another port with --port")]
     Listen {
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        reason: io::Error,
+    },
+    /// The same for the port of previews.
+    #[error(
+        "cannot listen at {address} for previews of ports: {reason}; choose another port with DEFT_PREVIEW_PORT"
+    )]
+    Previews {
         /// The address.
         address: SocketAddr,
         /// Why.
@@ -75,6 +88,7 @@ pub async fn listen(address: IpAddr, port: u16) -> Result<Arc<TcpListener>, Serv
 pub struct Server {
     app: Arc<App>,
     listener: Arc<TcpListener>,
+    previews: TcpListener,
     address: SocketAddr,
     key: KeyOrigin,
     patience: Patience,
@@ -100,7 +114,7 @@ impl Server {
     ) -> Result<Self, ServeError> {
         // The contract sends a configured key along, never one that we made.
         let key_for_webhooks = config.keys.first().cloned();
-        let vault = Vault::open(&config.data_dir.join("vault-key"))?;
+        let vault = Vault::open(config.vault_keys)?;
         let (keys, key) = if config.keys.is_empty() {
             let kept = vault::private_file(&config.data_dir.join("session-key"), vault::new_client_key)?;
             let origin = match kept.origin {
@@ -115,6 +129,8 @@ impl Server {
         let address = listener
             .local_addr()
             .map_err(|reason| ServeError::Listen { address, reason })?;
+        let (previews, preview_port) = previews::listen(address, config.port, config.preview_port).await?;
+        let names = config.preview_names.unwrap_or(PreviewNames::local(preview_port));
         let vault = Arc::new(vault);
         let everything = Catalog::new(Arc::clone(&store), Arc::clone(&vault), config.data_dir.clone());
         let webhooks = Webhooks::new(
@@ -126,7 +142,17 @@ impl Server {
         .map_err(ServeError::Webhooks)?;
         let directory = Arc::new(Directory::new(Arc::clone(&store)));
         directory.refresh().await; // before anybody is answered
+        let sign_in = config.sign_in.map(|settings| {
+            SignIn::new(
+                settings,
+                config.ca_file.clone(),
+                Arc::clone(&store),
+                Arc::clone(&vault),
+            )
+        });
         let users = Arc::new(Users {
+            sign_in,
+            mcp_logins: McpLogins::default(),
             gate: Arc::new(Gate::new(&keys, Arc::clone(&directory), config.max_wrong_keys)?),
             audit: Audit::new(Arc::clone(&store)),
             directory,
@@ -143,6 +169,7 @@ impl Server {
             file_roots: config.file_roots,
             hosts: Arc::new(Hosts::new(config.address, config.hosts)),
             origins: Arc::new(Origins::new(config.origins, config.origin_hosts)),
+            previews: Arc::new(Previews::new(names)?),
             build: config.build,
             init_key: config.init_key,
             metrics: Arc::new(Metrics::default()),
@@ -156,6 +183,7 @@ impl Server {
         Ok(Self {
             app: users.owners(),
             listener,
+            previews,
             address,
             key,
             patience: config.patience,
@@ -178,13 +206,19 @@ impl Server {
         let stopping = CancellationToken::new();
         let upkeep = tokio::spawn(upkeep(Arc::clone(&self.app), stopping.clone()));
         let connections = Connections::new(router(Arc::clone(&self.app)), self.patience);
+        let viewers = Connections::new(previews::router(Arc::clone(&self.app)), self.patience);
         tokio::select! {
             () = connections.accept(&self.listener) => {}
+            () = viewers.accept(&self.previews) => {}
             () = stop => {}
         }
-        drop(self.listener);
+        drop((self.listener, self.previews));
         stopping.cancel();
         connections.stop();
+        viewers.stop();
+        let previews = &self.app.users.previews;
+        previews.stopping.cancel();
+        previews.tasks.close();
         let _ = upkeep.await; // it ends by itself
         let users = &self.app.users;
         let stop = async || {
@@ -203,11 +237,14 @@ impl Server {
             self.app.sockets.wait().await;
             self.app.tasks.wait().await;
             connections.wait().await;
+            viewers.wait().await;
+            previews.tasks.wait().await;
         };
         if tokio::time::timeout(STOP_LIMIT, ended()).await.is_err() {
             tracing::warn!("clients that take too long are not waited for");
             users.abandoned.cancel();
             connections.abandon();
+            viewers.abandon();
             ended().await;
         }
         stop().await; // what the last requests have brought into memory

@@ -1,5 +1,8 @@
 //! The web app, which is part of the program. A program built without it serves a page that says how to add it.
 
+use std::sync::Arc;
+
+use axum::extract::State;
 use axum::http::header::{
     ACCEPT, ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
     REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
@@ -7,11 +10,13 @@ use axum::http::header::{
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::{IntoResponse, Response};
 
+use crate::app::App;
 use crate::router::{Access, Route};
 
-/// Nothing but what we serve ourselves runs, is loaded or is talked to, and no other page may frame ours.
+/// Nothing but what we serve ourselves runs, is loaded or is talked to, and no other page may frame ours. What may be
+/// framed is added: previews, which have origins of their own.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
-    font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+    font-src 'self'; connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 /// The name of such a file changes with what is in it.
 const FOREVER: &str = "public, max-age=31536000, immutable";
 /// Asked for again each time.
@@ -35,13 +40,13 @@ struct File {
 
 /// Every file but the page itself, and the addresses within the app, which all show the page.
 pub(crate) fn table() -> Vec<Route> {
-    let view = async |headers: HeaderMap| page(&headers);
+    let view = async |State(app): State<Arc<App>>, headers: HeaderMap| page(&app, &headers);
     let mut table = vec![
         Route::get("/c/{conversation_id}", Access::Open, view),
         Route::get("/s", Access::Open, view),
     ];
     for file in FILES.iter().filter(|file| file.path != PAGE) {
-        let serve = async |headers: HeaderMap| file.answer(&headers);
+        let serve = async |State(app): State<Arc<App>>, headers: HeaderMap| file.answer(&app, &headers);
         table.push(Route::get(file.path, Access::Open, serve));
     }
     table
@@ -54,13 +59,13 @@ pub(crate) fn is_wanted(headers: &HeaderMap) -> bool {
 }
 
 /// The page.
-pub(crate) fn page(headers: &HeaderMap) -> Response {
+pub(crate) fn page(app: &App, headers: &HeaderMap) -> Response {
     let page = FILES.iter().find(|file| file.path == PAGE);
-    page.unwrap_or(&MISSING).answer(headers)
+    page.unwrap_or(&MISSING).answer(app, headers)
 }
 
 impl File {
-    fn answer(&self, headers: &HeaderMap) -> Response {
+    fn answer(&self, app: &App, headers: &HeaderMap) -> Response {
         let takes_gzip = headers
             .get(ACCEPT_ENCODING)
             .and_then(|taken| taken.to_str().ok())
@@ -73,13 +78,15 @@ impl File {
         let is_hashed = self.path.starts_with("/assets/");
         set(CACHE_CONTROL, if is_hashed { FOREVER } else { FRESH });
         set(VARY, "Accept, Accept-Encoding");
-        set(CONTENT_SECURITY_POLICY, POLICY);
         set(X_CONTENT_TYPE_OPTIONS, "nosniff");
         set(REFERRER_POLICY, "no-referrer");
         set(OPENER, "same-origin");
         if packed.is_some() {
             set(CONTENT_ENCODING, "gzip");
         }
+        let policy = format!("{POLICY}; frame-src {}", app.users.previews.names);
+        let policy = HeaderValue::try_from(policy).unwrap_or(HeaderValue::from_static(POLICY));
+        fields.insert(CONTENT_SECURITY_POLICY, policy);
         response
     }
 
@@ -90,6 +97,8 @@ impl File {
             Some("css") => "text/css; charset=utf-8",
             Some("svg") => "image/svg+xml",
             Some("json") => "application/json",
+            Some("webmanifest") => "application/manifest+json",
+            Some("woff2") => "font/woff2",
             _ => "application/octet-stream",
         }
     }

@@ -1,6 +1,7 @@
 //! The sockets: who may open one, and how one is kept open.
 
 pub(crate) mod bash;
+pub(crate) mod browser;
 pub(crate) mod events;
 pub(crate) mod executor;
 pub(crate) mod session;

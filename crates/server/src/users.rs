@@ -24,11 +24,14 @@ use crate::composition::Composition;
 use crate::config::Build;
 use crate::conversations::Conversations;
 use crate::documents::Documents;
+use crate::mcp_logins::McpLogins;
 use crate::metrics::Metrics;
 use crate::places::Places;
+use crate::previews::Previews;
 use crate::router::router;
 use crate::scoped_store::ScopedStore;
 use crate::security::{Directory, Gate, Hosts, Origins};
+use crate::sign_in::SignIn;
 use crate::vault::Vault;
 use crate::webhooks::Webhooks;
 
@@ -50,11 +53,16 @@ pub(crate) struct Users {
     pub(crate) data_dir: PathBuf,
     /// Certificates to trust beside the built-in ones.
     pub(crate) ca_file: Option<PathBuf>,
+    /// Logins to MCP servers that are under way.
+    pub(crate) mcp_logins: McpLogins,
+    /// How people sign in with accounts of another server.
+    pub(crate) sign_in: Option<SignIn>,
     pub(crate) home: PathBuf,
     pub(crate) file_roots: Vec<PathBuf>,
     pub(crate) gate: Arc<Gate>,
     pub(crate) hosts: Arc<Hosts>,
     pub(crate) origins: Arc<Origins>,
+    pub(crate) previews: Arc<Previews>,
     pub(crate) build: Build,
     pub(crate) init_key: Option<Secret<String>>,
     pub(crate) sockets: TaskTracker,

@@ -1,20 +1,26 @@
 //! Keeps what clients entrust to us unreadable on the disk.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
-use std::path::{Path, PathBuf};
+mod key;
+mod keyring;
+mod place;
+mod private_file;
+mod rotation;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
-use deft_types::Secret;
-use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
+use std::path::PathBuf;
+use std::sync::{PoisonError, RwLock};
+
 use ring::rand::{SecureRandom as _, SystemRandom};
 
-/// Bytes of a key.
-const KEY_BYTES: usize = 32;
-/// Bits of a file's mode that let others in.
-const OTHERS: u32 = 0o077;
+use self::key::Key;
+use self::place::Stamp;
+pub use self::place::{KeyHome, VaultKeys};
+pub(crate) use self::private_file::{Origin, private_file};
+pub use self::rotation::{RotationError, rotate_key};
+
+/// Bytes of a key for clients.
+const CLIENT_KEY_BYTES: usize = 32;
+/// Keys that are remembered; a server sees fewer rotations in its life.
+const MAX_KEYS: usize = 64;
 
 /// Why a secret cannot be kept or read.
 #[derive(Debug, thiserror::Error)]
@@ -27,133 +33,102 @@ pub enum VaultError {
         /// Why, and what to do.
         reason: String,
     },
+    /// A variable holds no key.
+    #[error(
+        "DEFT_VAULT_KEY and DEFT_VAULT_KEYS_BEFORE must hold 32 bytes in base64; `openssl rand -base64 32` makes a key"
+    )]
+    Variable,
+    /// The keyring does not give the key.
+    #[error(
+        "the key cannot be had from the keyring: {reason}; unlock it, and see that `secret-tool` (libsecret) works"
+    )]
+    Keyring {
+        /// What was said.
+        reason: String,
+    },
     /// The system gives no random numbers.
     #[error("the system gives no random numbers; nothing secret can be kept without them")]
     NoRandomness,
     /// It was sealed with another key, or altered.
     #[error(
-        "what is stored was sealed with another key or was altered; put back the key file that was there before"
+        "what is stored was sealed with another key or was altered; put back the key that was there before"
     )]
     Unreadable,
 }
 
-/// Seals and opens values with one key.
+/// Seals values with one key, and opens what was sealed with that or with those before it.
 pub(crate) struct Vault {
-    key: LessSafeKey,
-    random: SystemRandom,
+    keys: VaultKeys,
+    ring: RwLock<Ring>,
+}
+
+struct Ring {
+    /// Of the file when it was last read.
+    stamp: Option<Stamp>,
+    /// The first seals.
+    keys: Vec<Key>,
 }
 
 impl Vault {
-    /// The vault whose key is in this file, which is made if it is missing.
-    pub(crate) fn open(file: &Path) -> Result<Self, VaultError> {
-        let random = SystemRandom::new();
-        let secret = private_file(file, || {
-            let mut key = [0; KEY_BYTES];
-            random.fill(&mut key).map_err(|_| VaultError::NoRandomness)?;
-            Ok(BASE64.encode(key))
-        })?;
-        let broken = || VaultError::KeyFile {
-            path: file.to_owned(),
-            reason: "it holds no key; put back the one that was there before".to_owned(),
+    /// The vault with these keys. Where there is none, one is made.
+    pub(crate) fn open(keys: VaultKeys) -> Result<Self, VaultError> {
+        let stamp = keys.stamp(); // before they are read: a newer file is read again
+        let ring = Ring {
+            stamp,
+            keys: keys.read()?,
         };
-        let key = BASE64.decode(secret.value.expose()).map_err(|_| broken())?;
-        let key = UnboundKey::new(&CHACHA20_POLY1305, &key).map_err(|_| broken())?;
         Ok(Self {
-            key: LessSafeKey::new(key),
-            random,
+            keys,
+            ring: RwLock::new(ring),
         })
     }
 
     /// Makes a text unreadable. `place` must be named again to read it: it cannot be moved elsewhere.
     pub(crate) fn seal(&self, place: &str, text: &str) -> Result<String, VaultError> {
-        let mut nonce = [0; NONCE_LEN];
-        self.random
-            .fill(&mut nonce)
-            .map_err(|_| VaultError::NoRandomness)?;
-        let mut bytes = text.as_bytes().to_vec();
-        self.key
-            .seal_in_place_append_tag(
-                Nonce::assume_unique_for_key(nonce),
-                Aad::from(place.as_bytes()),
-                &mut bytes,
-            )
-            .map_err(|_| VaultError::Unreadable)?;
-        Ok(BASE64.encode([nonce.as_slice(), &bytes].concat()))
+        self.look_again()?; // what is sealed with a key that is about to go would be lost
+        let key = self.ring().first().cloned();
+        key.ok_or(VaultError::Unreadable)?.seal(place, text)
     }
 
     /// The text that was sealed.
     pub(crate) fn open_sealed(&self, place: &str, sealed: &str) -> Result<String, VaultError> {
-        let bytes = BASE64.decode(sealed).map_err(|_| VaultError::Unreadable)?;
-        let (nonce, bytes) = bytes.split_at_checked(NONCE_LEN).ok_or(VaultError::Unreadable)?;
-        let nonce = Nonce::try_assume_unique_for_key(nonce).map_err(|_| VaultError::Unreadable)?;
-        let mut bytes = bytes.to_vec();
-        let text = self
-            .key
-            .open_in_place(nonce, Aad::from(place.as_bytes()), &mut bytes)
-            .map_err(|_| VaultError::Unreadable)?;
-        String::from_utf8(text.to_vec()).map_err(|_| VaultError::Unreadable)
+        let find = || self.ring().iter().find_map(|key| key.open(place, sealed));
+        if let Some(text) = find() {
+            return Ok(text);
+        }
+        self.look_again()?;
+        find().ok_or(VaultError::Unreadable)
     }
-}
 
-/// The content of a private file.
-pub(crate) struct PrivateFile {
-    pub(crate) value: Secret<String>,
-    pub(crate) origin: Origin,
-}
-
-/// Where the content of a private file comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Origin {
-    /// It was there.
-    Found,
-    /// It was made just now.
-    Made,
-}
-
-/// Reads a file that is for the user alone, or makes it.
-pub(crate) fn private_file(
-    path: &Path,
-    make: impl FnOnce() -> Result<String, VaultError>,
-) -> Result<PrivateFile, VaultError> {
-    let unusable = |reason: String| VaultError::KeyFile {
-        path: path.to_owned(),
-        reason,
-    };
-    let io = |error: io::Error| unusable(format!("{error}; check its permissions"));
-    match OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path)
-    {
-        Ok(mut file) => {
-            let text = make()?;
-            file.write_all(text.as_bytes()).map_err(io)?;
-            file.sync_all().map_err(io)?;
-            Ok(PrivateFile {
-                value: Secret::new(text),
-                origin: Origin::Made,
-            })
+    /// Reads the keys again where they were replaced. Those that were known still open: what they have sealed may be on
+    /// its way, or with a client.
+    fn look_again(&self) -> Result<(), VaultError> {
+        let stamp = self.keys.stamp();
+        let known = self.ring.read().unwrap_or_else(PoisonError::into_inner).stamp;
+        if stamp.is_none() || stamp == known {
+            return Ok(());
         }
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            let found = fs::symlink_metadata(path).map_err(io)?;
-            if !found.is_file() || found.mode() & OTHERS != 0 {
-                let reason = "it must be a plain file that only you can read; run: chmod 600 on it";
-                return Err(unusable(reason.to_owned()));
+        let found = self.keys.read()?;
+        let mut ring = self.ring.write().unwrap_or_else(PoisonError::into_inner);
+        let before = std::mem::replace(&mut ring.keys, found);
+        for key in before {
+            if !ring.keys.contains(&key) && ring.keys.len() < MAX_KEYS {
+                ring.keys.push(key);
             }
-            let text = fs::read_to_string(path).map_err(io)?;
-            Ok(PrivateFile {
-                value: Secret::new(text.trim().to_owned()),
-                origin: Origin::Found,
-            })
         }
-        Err(error) => Err(io(error)),
+        ring.stamp = stamp;
+        Ok(())
+    }
+
+    fn ring(&self) -> Vec<Key> {
+        let ring = self.ring.read().unwrap_or_else(PoisonError::into_inner);
+        ring.keys.clone()
     }
 }
 
 /// A new key for clients: 256 random bits that are easy to copy.
 pub(crate) fn new_client_key() -> Result<String, VaultError> {
-    let mut bytes = [0_u8; KEY_BYTES];
+    let mut bytes = [0_u8; CLIENT_KEY_BYTES];
     SystemRandom::new()
         .fill(&mut bytes)
         .map_err(|_| VaultError::NoRandomness)?;
@@ -161,36 +136,4 @@ pub(crate) fn new_client_key() -> Result<String, VaultError> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::os::unix::fs::PermissionsExt as _;
-
-    #[test]
-    fn what_is_sealed_is_unreadable_without_its_key_and_its_place() {
-        let directory = tempfile::tempdir().unwrap();
-        let vault = Vault::open(&directory.path().join("key")).unwrap();
-        let sealed = vault.seal("here", "sk-secret").unwrap();
-        assert!(!sealed.contains("secret"));
-        assert_ne!(
-            sealed,
-            vault.seal("here", "sk-secret").unwrap(),
-            "a nonce is used once"
-        );
-        assert_eq!(vault.open_sealed("here", &sealed).unwrap(), "sk-secret");
-        assert!(vault.open_sealed("there", &sealed).is_err());
-        let again = Vault::open(&directory.path().join("key")).unwrap();
-        assert_eq!(again.open_sealed("here", &sealed).unwrap(), "sk-secret");
-        let other = Vault::open(&directory.path().join("other")).unwrap();
-        assert!(other.open_sealed("here", &sealed).is_err());
-    }
-
-    #[test]
-    fn a_key_file_is_for_the_user_alone_or_is_refused() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("key");
-        Vault::open(&path).unwrap();
-        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
-        assert!(matches!(Vault::open(&path), Err(VaultError::KeyFile { .. })));
-    }
-}
+mod tests;

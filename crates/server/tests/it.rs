@@ -3,6 +3,8 @@
 
 #[path = "it/access.rs"]
 mod access;
+#[path = "it/brief.rs"]
+mod brief;
 #[path = "it/budget.rs"]
 mod budget;
 #[path = "it/commands.rs"]
@@ -19,6 +21,8 @@ mod gateway;
 mod history;
 #[path = "it/installation.rs"]
 mod installation;
+#[path = "it/issuer.rs"]
+mod issuer;
 #[path = "it/lifecycle.rs"]
 mod lifecycle;
 #[path = "it/metrics.rs"]
@@ -29,6 +33,8 @@ mod openapi;
 mod paths;
 #[path = "it/plan.rs"]
 mod plan;
+#[path = "it/ports.rs"]
+mod ports;
 #[path = "it/queue.rs"]
 mod queue;
 #[path = "it/review.rs"]
@@ -37,6 +43,8 @@ mod review;
 mod settings;
 #[path = "it/shares.rs"]
 mod shares;
+#[path = "it/sign_in.rs"]
+mod sign_in;
 #[path = "it/site.rs"]
 mod site;
 #[path = "it/skills.rs"]
@@ -51,6 +59,8 @@ mod steering;
 mod user_routes;
 #[path = "it/users.rs"]
 mod users;
+#[path = "it/vault.rs"]
+mod vault;
 #[path = "it/webhooks.rs"]
 mod webhooks;
 #[path = "it/workspaces.rs"]

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use crate::files::{Files, below, directory_of, name_of};
+use crate::plugin::PLUGIN_FOLDERS;
 use crate::problem::{Fault, Problem};
 use crate::skill::{Kind, Origin, Skill, is_skill_file};
 
@@ -42,7 +43,7 @@ pub struct Roots {
 
 /// What was found so far.
 pub(crate) struct Found<'f, F> {
-    files: &'f F,
+    pub(crate) files: &'f F,
     pub(crate) skills: Vec<Skill>,
     pub(crate) problems: Vec<Problem>,
     /// Texts of files for agents: one that is a link to another counts once.
@@ -65,6 +66,9 @@ pub(crate) fn discover<'f, F: Files>(files: &'f F, roots: &Roots) -> Found<'f, F
         for folder in PROJECT_FOLDERS {
             found.folder(&format!("{root}/{folder}"), Origin::Project);
         }
+        for folder in PLUGIN_FOLDERS {
+            found.plugins(&format!("{root}/{folder}"), Origin::Project);
+        }
     }
     if let Some(home) = &roots.home {
         found.folder(&format!("{home}/.agents/skills"), Origin::User);
@@ -73,6 +77,12 @@ pub(crate) fn discover<'f, F: Files>(files: &'f F, roots: &Roots) -> Found<'f, F
         for folder in USER_FOLDERS {
             found.folder(&format!("{user}/{folder}"), Origin::User);
         }
+    }
+    if let Some(home) = &roots.home {
+        found.plugins(&format!("{home}/.agents/plugins"), Origin::User);
+    }
+    for user in &roots.user {
+        found.plugins(&format!("{user}/plugins"), Origin::User);
     }
     found
 }
@@ -157,7 +167,7 @@ impl<F: Files> Found<'_, F> {
         }
     }
 
-    fn read(&mut self, path: &str) -> Option<String> {
+    pub(crate) fn read(&mut self, path: &str) -> Option<String> {
         match self.files.read(path) {
             Ok(text) => Some(text),
             Err(error) => {
@@ -168,7 +178,7 @@ impl<F: Files> Found<'_, F> {
         }
     }
 
-    fn parse(&mut self, path: &str, text: &str, name: &str, origin: Origin) -> Option<Skill> {
+    pub(crate) fn parse(&mut self, path: &str, text: &str, name: &str, origin: Origin) -> Option<Skill> {
         match Skill::parse(path, text, name, origin) {
             Ok((skill, faults)) => {
                 for fault in faults {
@@ -184,7 +194,7 @@ impl<F: Files> Found<'_, F> {
     }
 
     /// The first of a name counts.
-    fn keep(&mut self, skill: Skill) {
+    pub(crate) fn keep(&mut self, skill: Skill) {
         if let Some(winner) = self.skills.iter().find(|other| other.name == skill.name) {
             let (name, winner) = (skill.name.clone(), winner.path.clone());
             if winner != skill.path {

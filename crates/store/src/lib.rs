@@ -25,4 +25,4 @@ pub use old_log::{OldLog, OldLogError, old_logs_at};
 pub use owner::Owner;
 pub use record::{ConversationRecord, Cursor, NewConversation, Order, Search, Usage};
 pub use sqlite::{DAMAGED_EVENT, Durability, MAX_EVENT_BYTES, Options, Restoring, SqliteStore};
-pub use store::{EventStream, Store};
+pub use store::{EventStream, Kept, Rewrite, Store};

@@ -3,7 +3,7 @@
 //! One thread writes, in batches ([`writer`]), and remembers where logs go on ([`database`]); a few connections
 //! read beside it ([`readers`]); another thread carries what was written to the disk ([`flusher`]); followers are
 //! told of each commit ([`follow`]). The statements are in [`conversations`], [`documents`], [`search`],
-//! [`events`], [`facets`] and [`leases`].
+//! [`events`], [`facets`], [`leases`] and [`rewrite`].
 
 mod backup;
 mod conversations;
@@ -20,6 +20,7 @@ mod open;
 mod readers;
 mod request;
 mod restore;
+mod rewrite;
 mod room;
 mod schema;
 mod search;
@@ -50,7 +51,7 @@ use crate::filter::{Direction, EventFilter};
 use crate::lease::{Fencing, LEASE_RENEWAL, Lease};
 use crate::owner::Owner;
 use crate::record::{ConversationRecord, Cursor, NewConversation, Search, Usage};
-use crate::store::{EventStream, Store};
+use crate::store::{EventStream, Rewrite, Store};
 
 /// What "committed" promises.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -317,6 +318,11 @@ impl Store for SqliteStore {
         let swap =
             move |db: &mut Database| documents::swap(db.change(), &key, from.as_deref(), to.as_deref());
         self.writer.submit.run(1, swap, |_| {}).boxed()
+    }
+
+    fn rewrite(&self, edit: Rewrite) -> BoxFuture<'_, Result<usize, StoreError>> {
+        let rewrite = move |db: &mut Database| rewrite::rewrite(db.change(), edit.as_ref());
+        self.writer.submit.run(1, rewrite, |_| {}).boxed()
     }
 
     fn sync(&self) -> BoxFuture<'_, Result<(), StoreError>> {

@@ -20,6 +20,28 @@ type Answer<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 /// The events of a conversation as they come. After an error it ends.
 pub type EventStream = BoxStream<'static, Result<(Seq, Arc<Event>), StoreError>>;
 
+/// A text that is kept beside the logs.
+#[derive(Clone, Copy, Debug)]
+pub enum Kept<'a> {
+    /// A document.
+    Document {
+        /// Its key.
+        key: &'a str,
+        /// Its text.
+        text: &'a str,
+    },
+    /// The settings that a conversation was created with, as JSON.
+    Settings {
+        /// The conversation.
+        conversation: ConversationId,
+        /// The JSON.
+        text: &'a str,
+    },
+}
+
+/// Gives the text that is to stand in the place of another; none leaves it. May be asked twice.
+pub type Rewrite = Arc<dyn Fn(Kept<'_>) -> Option<String> + Send + Sync>;
+
 /// The logs of all conversations.
 ///
 /// Dropping the future of a method that writes does not undo it: once queued, it is carried out.
@@ -98,6 +120,9 @@ pub trait Store: Send + Sync {
 
     /// Puts one text in the place of another, if that is what is there; whether it was. None is no text.
     fn swap_document(&self, key: String, from: Option<String>, to: Option<String>) -> Answer<'_, bool>;
+
+    /// Puts other texts in the place of kept ones, as `edit` says, all or none; how many.
+    fn rewrite(&self, edit: Rewrite) -> Answer<'_, usize>;
 
     /// Resolves when everything committed so far would survive a power cut.
     fn sync(&self) -> Answer<'_, ()>;

@@ -34,6 +34,13 @@ impl SecretSet {
         Ok(Self(secrets))
     }
 
+    /// The same with another one, or with another value.
+    pub fn with(&self, name: String, value: Secret<String>) -> Result<Self, TooManySecrets> {
+        let mut secrets = self.0.clone();
+        secrets.insert(name, value);
+        Self::new(secrets)
+    }
+
     /// Each secret with its name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Secret<String>)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value))
@@ -69,14 +76,16 @@ impl Secrets {
     /// The secrets whose names stand in a text as words of their own, and could be names of variables.
     pub(crate) fn named_in(&self, text: &str) -> Vec<(String, Secret<String>)> {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let named = known
-            .set
-            .iter()
-            .filter(|(name, _)| is_variable(name) && has_word(text, name));
+        let named = known.set.iter().filter(|(name, _)| names_secret(text, name));
         named
             .map(|(name, value)| (name.to_owned(), value.clone()))
             .collect()
     }
+}
+
+/// Whether a text names a secret: as a word of its own, by a name that could be a variable's.
+pub fn names_secret(text: &str, name: &str) -> bool {
+    is_variable(name) && has_word(text, name)
 }
 
 fn is_variable(name: &str) -> bool {

@@ -9,7 +9,7 @@ use deft_types::{McpApprovals, McpServerStatus, ToolSpec};
 use serde_json::Value;
 
 use crate::{
-    ApplyPatch, CheckpointLimits, Checkpoints, Edit, FileEditor, Finish, Glob, Grep, ListDirectory,
+    ApplyPatch, CheckpointLimits, Checkpoints, Edit, FileEditor, Finish, Glob, Grep, ListDirectory, LiveView,
     PlanningFileEditor, Preset, ReadFile, Secrets, TaskTracker, Terminal, TerminalOptions, Think, Tool,
     ToolError, ToolServers, WriteFile,
 };
@@ -34,6 +34,7 @@ pub struct Toolbox {
     env: Vec<(String, String)>,
     servers: Option<Arc<dyn ToolServers>>,
     checkpoints: Option<Arc<Checkpoints>>,
+    live_view: LiveView,
 }
 
 impl Toolbox {
@@ -107,6 +108,18 @@ impl Toolbox {
     pub fn with_servers(mut self, servers: Arc<dyn ToolServers>) -> Self {
         self.servers = Some(servers);
         self
+    }
+
+    /// With a browser that can be watched.
+    #[must_use]
+    pub fn with_live_view(mut self, live_view: LiveView) -> Self {
+        self.live_view = live_view;
+        self
+    }
+
+    /// What its browser shows.
+    pub fn live_view(&self) -> &LiveView {
+        &self.live_view
     }
 
     /// Starts the servers of a configuration; their tools can be called by the names that their statuses tell.

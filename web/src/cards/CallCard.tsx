@@ -1,3 +1,4 @@
+import { ChevronRight } from "lucide-react";
 import type { Call } from "../view";
 import { Markdown } from "../parts/Markdown";
 import { RiskMark } from "../parts/RiskMark";
@@ -5,12 +6,20 @@ import { useCard } from "../screen";
 import { textOf } from "../wire";
 import { t } from "../words";
 import { CallDetails } from "./CallDetails";
+import { CallIcon } from "./CallIcon";
 import { describe } from "./describe";
 import { Output } from "./Output";
 
+interface Props {
+  call: Call;
+  /** Where the agent works. */
+  folder: string;
+  output: string | undefined;
+}
+
 /** What the agent did: the point first, the rest on demand. */
-export function CallCard({ call, output }: { call: Call; output: string | undefined }) {
-  const { label, title, outcome, tone } = describe(call);
+export function CallCard({ call, folder, output }: Props) {
+  const { label, title, outcome, tone } = describe(call, folder);
   const [isOpen, toggle] = useCard(call.id, tone === "bad" || call.event.action?.kind === "TaskTrackerAction" || outcome.startsWith("+"));
   const thought = textOf(call.event.thought);
   if (call.event.action?.kind === "FinishAction") {
@@ -29,14 +38,24 @@ export function CallCard({ call, output }: { call: Call; output: string | undefi
       )}
       <div className="card">
         <button className="card-head" aria-expanded={isOpen} onClick={toggle}>
+          <CallIcon call={call} />
           <span className="card-label">{label}</span>
           <code className="card-title">{title}</code>
           {call.risk === "HIGH" && <RiskMark risk={call.risk} />}
           {outcome && <span className={`outcome ${tone}`}>{outcome}</span>}
+          <ChevronRight className="card-arrow" />
         </button>
-        {isOpen && <CallDetails call={call} />}
+        {isOpen && <CallDetails call={call} command={isShort(call) ? "left out" : "shown"} />}
         {output && <Output id={`${call.id}/live`} text={output} />}
       </div>
     </article>
   );
+}
+
+/** A command of so few letters is whole in the card's head. */
+const SHORT = 60;
+
+function isShort({ event: { action } }: Call): boolean {
+  const command = String(action?.["command"] ?? "");
+  return command.length <= SHORT && !command.includes("\n");
 }

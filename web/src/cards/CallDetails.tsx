@@ -12,8 +12,14 @@ import { Output } from "./Output";
 import { SpentNote } from "./SpentNote";
 import { TaskList } from "./TaskList";
 
+interface Props {
+  call: Call;
+  /** Whether the command stands above it already. */
+  command?: "shown" | "left out";
+}
+
 /** Everything about a call. */
-export function CallDetails({ call }: { call: Call }) {
+export function CallDetails({ call, command = "shown" }: Props) {
   const { action } = call.event;
   const observation = call.result?.type === "answer" ? call.result.observation : null;
   const change = observation && changeOf(observation);
@@ -30,7 +36,7 @@ export function CallDetails({ call }: { call: Call }) {
           <Output id={`${call.id}/reasoning`} text={call.event.reasoning_content} />
         </details>
       )}
-      {request(call)}
+      {(command === "shown" || action?.kind !== "TerminalAction") && request(call)}
       {change && <DiffTable change={change} />}
       {action?.kind === "TaskTrackerAction" && Array.isArray(action["task_list"]) && (
         <TaskList tasks={action["task_list"] as Task[]} />

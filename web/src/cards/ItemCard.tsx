@@ -7,17 +7,19 @@ import { MessageCard } from "./MessageCard";
 interface Props {
   item: Item;
   isLast: boolean;
+  /** Where the agent works. */
+  folder: string;
   /** What an open call has written so far. */
   output: string | undefined;
 }
 
 /** One thing that happened. */
-export const ItemCard = memo(function ItemCard({ item, isLast, output }: Props) {
+export const ItemCard = memo(function ItemCard({ item, isLast, folder, output }: Props) {
   switch (item.type) {
     case "message":
       return <MessageCard message={item} />;
     case "call":
-      return <CallCard call={item} output={output} />;
+      return <CallCard call={item} folder={folder} output={output} />;
     case "note":
       return <p className="note">{item.text}</p>;
     case "failure":

@@ -1,3 +1,4 @@
+import { Copy, GitFork, Pencil, Undo2 } from "lucide-react";
 import { useState } from "react";
 import { api } from "../api";
 import { useDesk, useDeskIfAny } from "../desk";
@@ -56,18 +57,18 @@ function MessageActions({ message, onEdit }: { message: Message; onEdit: () => v
       {isOwn && (
         <>
           <button className="quiet" onClick={onEdit}>
-            {t("Edit")}
+            <Pencil /> {t("Edit")}
           </button>
           <button className="quiet" onClick={() => rewind(message.id)}>
-            {t("Rewind")}
+            <Undo2 /> {t("Rewind")}
           </button>
         </>
       )}
       <button className="quiet" onClick={() => void fork()}>
-        {t("Fork")}
+        <GitFork /> {t("Fork")}
       </button>
       <button className="quiet" onClick={() => void navigator.clipboard?.writeText(message.text)}>
-        {t("Copy")}
+        <Copy /> {t("Copy")}
       </button>
     </div>
   );

@@ -15,8 +15,9 @@ export interface Description {
   tone: "neutral" | "good" | "bad" | "busy";
 }
 
-export function describe(call: Call): Description {
-  const { label, title } = subject(call);
+/** Files within `folder` are named as they are from there. */
+export function describe(call: Call, folder = ""): Description {
+  const { label, title } = subject(call, folder);
   return { label, title: firstLine(title), ...outcome(call) };
 }
 
@@ -28,10 +29,10 @@ function field(call: Call, ...names: string[]): string {
   return "";
 }
 
-function subject(call: Call): { label: string; title: string } {
+function subject(call: Call, folder: string): { label: string; title: string } {
   const { tool_name: tool, summary } = call.event;
   const command = field(call, "command");
-  const path = field(call, "path", "file_path", "dir_path");
+  const path = within(folder, field(call, "path", "file_path", "dir_path"));
   switch (call.event.action?.kind) {
     case "TerminalAction":
       return { label: t("Command"), title: command || summary || t("look at the terminal") };
@@ -62,6 +63,9 @@ function subject(call: Call): { label: string; title: string } {
       return { label: tool, title: field(call, "url", "query", "task", "prompt") || summary || "" };
   }
 }
+
+const within = (folder: string, path: string) =>
+  folder && path.startsWith(`${folder}/`) ? path.slice(folder.length + 1) : path;
 
 const edits = (): Record<string, string> => ({
   view: t("Read"),

@@ -1,13 +1,16 @@
 import { describe } from "../cards/describe";
+import { useLivePicture } from "../live";
 import { plain } from "../plain";
 import { openCalls, type View } from "../view";
 import { t } from "../words";
 
-/** What the agent's browser showed last, and what it is doing now. */
-export default function BrowserPanel({ view }: { view: View }) {
+/** What the agent's browser shows: as it is now while it runs, else what it showed last. And what it is doing. */
+export default function BrowserPanel({ id, view }: { id: string; view: View }) {
+  const live = useLivePicture(id);
   const { screenshot } = view;
+  const picture = live ?? screenshot?.image;
   const open = openCalls(view).find((call) => call.event.tool_name.startsWith("browser_"));
-  if (!screenshot && !open) return <p className="hint">{t("The agent has not looked at a page.")}</p>;
+  if (!picture && !open) return <p className="hint">{t("The agent has not looked at a page.")}</p>;
   return (
     <figure className="screenshot" aria-busy={open !== undefined}>
       {open && (
@@ -15,12 +18,10 @@ export default function BrowserPanel({ view }: { view: View }) {
           {t("Under way:")} <code>{[open.event.tool_name, describe(open).title].join(" ")}</code>
         </p>
       )}
-      {screenshot?.address && (
-        <figcaption>
-          <code>{plain(screenshot.address)}</code>
-        </figcaption>
-      )}
-      {screenshot && <img src={screenshot.image} alt={t("The page as the agent sees it")} />}
+      <figcaption>
+        {live && <strong className="live">{t("Live")}</strong>} {screenshot?.address && <code>{plain(screenshot.address)}</code>}
+      </figcaption>
+      {picture && <img src={picture} alt={t("The page as the agent sees it")} />}
     </figure>
   );
 }

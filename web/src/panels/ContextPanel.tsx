@@ -1,9 +1,10 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { api } from "../api";
-import { type Kind, sharesOf } from "../context";
+import { describe } from "../cards/describe";
+import { type Kind, largestOf, sharesOf } from "../context";
 import { dollars, short } from "../meter";
 import { plain } from "../plain";
-import type { View } from "../view";
+import type { Item, View } from "../view";
 import { t } from "../words";
 
 const words = (): Record<Kind, string> => ({
@@ -15,16 +16,37 @@ const words = (): Record<Kind, string> => ({
   results: t("Results"),
 });
 
+/** Things that are listed because they take the most room. */
+const MOST = 5;
+
+/** Who used a model, by the server's name for it: the agent, what serves it, or one of its sub-agents. */
+function userOf(name: string): string {
+  const [own, ...parts] = name.split(":");
+  if (own === "agent") return t("The agent");
+  if (own === "condenser") return t("Summaries");
+  return parts.length > 0 ? t("Sub-agent {name}", { name: plain(parts.join(":")).slice(0, 8) }) : plain(name);
+}
+
+function titleOf(item: Item, folder: string): string {
+  if (item.type === "call") {
+    const { label, title } = describe(item, folder);
+    return `${label} ${title}`;
+  }
+  return item.type === "message" ? `${item.from === "user" ? t("You") : t("Agent")}: ${plain(item.text).slice(0, 80)}` : "";
+}
+
 /** What the model sees, and what that costs. */
 export default function ContextPanel({ id, view }: { id: string; view: View }) {
   const { meter, briefing } = view;
   const shares = sharesOf(view);
+  const largest = largestOf(view, MOST);
   const condense = useMutation({ mutationFn: () => api.condense(id) });
   const info = useQuery({ queryKey: ["conversation", id], queryFn: () => api.get(id) });
   const skills = [...new Set([...(info.data?.activated_knowledge_skills ?? []), ...(info.data?.invoked_skills ?? [])])];
   const hits = meter.input > 0 ? Math.round((meter.cached / meter.input) * 100) : 0;
   return (
     <>
+      <h2>{t("What the model reads")}</h2>
       <dl className="facts-list">
         {meter.window > 0 && (
           <div>
@@ -38,14 +60,6 @@ export default function ContextPanel({ id, view }: { id: string; view: View }) {
           <dt>{t("Read from the cache")}</dt>
           <dd>{t("{share} % of {tokens} tokens", { share: hits, tokens: short(meter.input) })}</dd>
         </div>
-        {meter.models.map((model) => (
-          <div key={model.name}>
-            <dt>{model.name}</dt>
-            <dd>
-              {dollars(model)} · {t("{in} in, {out} out", { in: short(model.input), out: short(model.output) })}
-            </dd>
-          </div>
-        ))}
       </dl>
       <div className="share-bar" aria-hidden="true">
         {shares.map(({ kind, share }) => (
@@ -62,6 +76,19 @@ export default function ContextPanel({ id, view }: { id: string; view: View }) {
           </li>
         ))}
       </ul>
+      {largest.length > 0 && (
+        <details className="more">
+          <summary>{t("What takes the most room")}</summary>
+          <ul className="shares">
+            {largest.map(({ id, item, share }) => (
+              <li key={id}>
+                <code className="card-title">{titleOf(item, view.folder)}</code>
+                <span className="hint">{Math.round(share * 100)} %</span>
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
       {view.hasEarlier && <p className="hint">{t("Counted from what is loaded of the conversation.")}</p>}
       <div className="row">
         <button disabled={condense.isPending} onClick={() => condense.mutate()}>
@@ -73,6 +100,39 @@ export default function ContextPanel({ id, view }: { id: string; view: View }) {
           </span>
         )}
       </div>
+      <h2>{t("Used so far")}</h2>
+      <table className="usage">
+        <thead>
+          <tr>
+            <th scope="col">{t("Who")}</th>
+            <th scope="col">{t("In")}</th>
+            <th scope="col">{t("Cached")}</th>
+            <th scope="col">{t("Out")}</th>
+            <th scope="col">{t("Cost")}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {meter.models.map((model) => (
+            <tr key={model.name}>
+              <th scope="row">{userOf(model.name)}</th>
+              <td>{short(model.input)}</td>
+              <td>{short(model.cached)}</td>
+              <td>{short(model.output)}</td>
+              <td>{dollars(model)}</td>
+            </tr>
+          ))}
+        </tbody>
+        <tfoot>
+          <tr>
+            <th scope="row">{t("All")}</th>
+            <td>{short(meter.input)}</td>
+            <td>{short(meter.cached)}</td>
+            <td>{short(meter.output)}</td>
+            <td>{dollars(meter)}</td>
+          </tr>
+        </tfoot>
+      </table>
+      <h2>{t("Brought along")}</h2>
       <p>
         {t("Skills in use:")} {skills.length > 0 ? skills.map((skill) => plain(skill)).join(", ") : t("none")}
       </p>

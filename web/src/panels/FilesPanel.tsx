@@ -1,4 +1,5 @@
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { File, Folder } from "lucide-react";
 import { useRef, useState } from "react";
 import { plain } from "../plain";
 import { short } from "../meter";
@@ -99,9 +100,7 @@ export default function FilesPanel({ id, folder }: { id: string; folder: string 
                 setPlace(entry.path);
               }}
             >
-              <span aria-hidden="true" className="entry-kind">
-                {entry.kind === "directory" ? "▸" : ""}
-              </span>
+              {entry.kind === "directory" ? <Folder className="entry-kind" /> : <File className="entry-kind" />}
               <span className="entry-title">{plain(entry.name)}</span>
               {entry.kind === "directory" ? (
                 <span className="visually-hidden">{t("folder")}</span>

@@ -1,3 +1,4 @@
+import { X } from "lucide-react";
 import { lazy, Suspense } from "react";
 import { Guard } from "../parts/Guard";
 import { PANELS, type PanelName, panelWords, showPanel, useScreen } from "../screen";
@@ -10,6 +11,7 @@ const TerminalPanel = lazy(() => import("./TerminalPanel"));
 const TasksPanel = lazy(() => import("./TasksPanel"));
 const BrowserPanel = lazy(() => import("./BrowserPanel"));
 const ContextPanel = lazy(() => import("./ContextPanel"));
+const PreviewPanel = lazy(() => import("./PreviewPanel"));
 
 interface Props {
   id: string;
@@ -53,7 +55,7 @@ export default function Panel({ id, view, name, onSend }: Props) {
           ))}
         </div>
         <button className="quiet" aria-label={t("Close the panel")} onClick={() => useScreen.setState({ panel: null })}>
-          ✕
+          <X />
         </button>
       </div>
       <div className="panel-body" id="panel-body" role="tabpanel" aria-labelledby={`tab-${name}`} tabIndex={0}>
@@ -75,9 +77,11 @@ export default function Panel({ id, view, name, onSend }: Props) {
       case "tasks":
         return <TasksPanel id={id} tasks={view.tasks} />;
       case "browser":
-        return <BrowserPanel view={view} />;
+        return <BrowserPanel id={id} view={view} />;
       case "context":
         return <ContextPanel id={id} view={view} />;
+      case "preview":
+        return <PreviewPanel id={id} />;
     }
   }
 }

@@ -1,5 +1,5 @@
 import { useMemo, useState } from "react";
-import { runInShell, useShell } from "../shell";
+import { runInShell, showShell, useShell } from "../shell";
 import { agentTranscript, ownTranscript } from "../terminal";
 import type { View } from "../view";
 import { t } from "../words";
@@ -8,18 +8,18 @@ import Screen from "./Screen";
 
 /** The agent's shells as they run, and one of the user's own. */
 export default function TerminalPanel({ id, view }: { id: string; view: View }) {
-  const [whose, setWhose] = useState<"agent" | "user">("agent");
+  const { isShown: isOwn } = useShell(id);
   return (
     <div className="terminals">
       <div className="segments" role="group" aria-label={t("Whose terminal")}>
-        <button aria-pressed={whose === "agent"} onClick={() => setWhose("agent")}>
+        <button aria-pressed={!isOwn} onClick={() => showShell(id, false)}>
           {t("The agent’s")}
         </button>
-        <button aria-pressed={whose === "user"} onClick={() => setWhose("user")}>
+        <button aria-pressed={isOwn} onClick={() => showShell(id, true)}>
           {t("Yours")}
         </button>
       </div>
-      {whose === "agent" ? <AgentTerminal view={view} /> : <UserTerminal id={id} folder={view.folder} />}
+      {isOwn ? <UserTerminal id={id} folder={view.folder} /> : <AgentTerminal view={view} />}
     </div>
   );
 }

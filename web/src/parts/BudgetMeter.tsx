@@ -14,7 +14,7 @@ export function BudgetMeter({ id, status, meter }: { id: string; status: Status;
   const budget = useBudget(id, isOpen || (status !== "finished" && status !== "idle")).data;
   useEffect(() => void queries.invalidateQueries({ queryKey: budgetKey(id) }), [id, status, queries]);
   return (
-    <div>
+    <div className="budget">
       <dt>{t("Budget")}</dt>
       <dd>
         <button className="quiet tight" aria-haspopup="dialog" title={t("Set or add")} onClick={() => setOpen(true)}>

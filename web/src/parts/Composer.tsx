@@ -1,9 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
+import { ArrowUp, ListPlus, Paperclip, X } from "lucide-react";
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { attach, MAX_PICTURES } from "../attachments";
-import { commandOf, commands } from "../commands";
+import { commandOf, commands, shellCommandOf } from "../commands";
 import { completed, wordAt } from "../completion";
 import type { Desk } from "../desk";
+import { recalled, saidBefore } from "../recall";
+import { showPanel } from "../screen";
+import { runInShell } from "../shell";
 import { t } from "../words";
 import { workspace } from "../workspace";
 
@@ -92,7 +96,13 @@ export function Composer({ desk, isBusy, canWait, onReady, children }: Props) {
   const submit = async (when: "now" | "later") => {
     if (isEmpty) return;
     const command = commandOf(text);
+    const shell = shellCommandOf(text);
     change("");
+    if (shell) {
+      showPanel("terminal");
+      void runInShell(id, desk.stream.fold.view.folder, shell);
+      return;
+    }
     if (command) {
       const words = await command.command.run(desk, command.rest).catch(desk.complain);
       if (words) setSaid(words);
@@ -118,7 +128,7 @@ export function Composer({ desk, isBusy, canWait, onReady, children }: Props) {
         <p className="aside" role="status">
           {said}{" "}
           <button type="button" className="quiet" aria-label={t("Dismiss")} onClick={() => setSaid(null)}>
-            ✕
+            <X />
           </button>
         </p>
       )}
@@ -159,75 +169,88 @@ export function Composer({ desk, isBusy, canWait, onReady, children }: Props) {
           ))}
         </ul>
       )}
-      <textarea
-        ref={area}
-        aria-label={t("Message")}
-        aria-autocomplete="list"
-        aria-controls={offered.length > 0 ? "choices" : undefined}
-        aria-activedescendant={offered.length > 0 ? `choice-${chosen}` : undefined}
-        rows={Math.min(10, Math.max(2, text.split("\n").length))}
-        value={text}
-        placeholder={isBusy ? t("Steer it: read at the next step. Alt+Enter: at the end of the turn") : t("Say what comes next. @ names a file, / a command")}
-        onChange={(event) => {
-          change(event.target.value);
-          setCaret(event.target.selectionStart);
-        }}
-        onSelect={(event) => setCaret(event.currentTarget.selectionStart)}
-        onPaste={(event) => void add(event.clipboardData.files)}
-        onKeyDown={(event) => {
-          if (event.nativeEvent.isComposing) return;
-          if (event.key === "Enter" && event.altKey && canWait) {
-            event.preventDefault();
-            void submit("later");
-            return;
-          }
-          if (offered.length > 0) {
-            const step = { ArrowDown: 1, ArrowUp: offered.length - 1 }[event.key];
-            if (step) setChosen((chosen + step) % offered.length);
-            else if (event.key === "Escape") setDismissed(true);
-            else if (event.key === "Tab" || (event.key === "Enter" && !isWhole(offered[chosen]))) choose(offered[chosen]);
-            else if (event.key !== "Enter" || event.shiftKey) return;
-            else event.currentTarget.form?.requestSubmit();
-            event.preventDefault();
-          } else if (event.key === "Enter" && !event.shiftKey) {
-            event.preventDefault();
-            event.currentTarget.form?.requestSubmit();
-          }
-        }}
-      />
-      <input
-        ref={chooser}
-        type="file"
-        hidden
-        multiple
-        aria-label={t("Pictures and files")}
-        onChange={(event) => {
-          if (event.target.files) void add(event.target.files);
-          event.target.value = "";
-        }}
-      />
-      <button
-        type="button"
-        aria-label={t("Add pictures or files")}
-        title={t("Add pictures or files")}
-        onClick={() => chooser.current?.click()}
-      >
-        +
-      </button>
-      {children}
-      {canWait && (
-        <button
-          type="button"
-          disabled={isEmpty}
-          title={t("Said when this turn ends (Alt+Enter)")}
-          onClick={() => void submit("later")}
-        >
-          {t("Queue")}
-        </button>
-      )}
-      <button className="primary" disabled={isEmpty}>
-        {isBusy ? t("Steer now") : t("Send")}
-      </button>
+      <div className="composer-box">
+        <textarea
+          ref={area}
+          aria-label={t("Message")}
+          aria-autocomplete="list"
+          aria-controls={offered.length > 0 ? "choices" : undefined}
+          aria-activedescendant={offered.length > 0 ? `choice-${chosen}` : undefined}
+          rows={Math.min(10, Math.max(2, text.split("\n").length))}
+          value={text}
+          placeholder={isBusy ? t("Steer it: read at the next step. Alt+Enter: at the end of the turn") : t("Say what comes next. @ names a file, / a command, ! runs one in your shell")}
+          onChange={(event) => {
+            change(event.target.value);
+            setCaret(event.target.selectionStart);
+          }}
+          onSelect={(event) => setCaret(event.currentTarget.selectionStart)}
+          onPaste={(event) => void add(event.clipboardData.files)}
+          onKeyDown={(event) => {
+            if (event.nativeEvent.isComposing) return;
+            if (event.key === "Enter" && event.altKey && canWait) {
+              event.preventDefault();
+              void submit("later");
+              return;
+            }
+            if (offered.length > 0) {
+              const step = { ArrowDown: 1, ArrowUp: offered.length - 1 }[event.key];
+              if (step) setChosen((chosen + step) % offered.length);
+              else if (event.key === "Escape") setDismissed(true);
+              else if (event.key === "Tab" || (event.key === "Enter" && !isWhole(offered[chosen]))) choose(offered[chosen]);
+              else if (event.key !== "Enter" || event.shiftKey) return;
+              else event.currentTarget.form?.requestSubmit();
+              event.preventDefault();
+            } else if (event.key === "Enter" && !event.shiftKey) {
+              event.preventDefault();
+              event.currentTarget.form?.requestSubmit();
+            } else if (event.key === "ArrowUp" || event.key === "ArrowDown") {
+              const said = saidBefore(desk.stream.fold.view.items);
+              const earlier = recalled(said, text, event.key === "ArrowUp" ? 1 : -1);
+              if (earlier === null) return;
+              event.preventDefault();
+              change(earlier);
+            }
+          }}
+        />
+        <input
+          ref={chooser}
+          type="file"
+          hidden
+          multiple
+          aria-label={t("Pictures and files")}
+          onChange={(event) => {
+            if (event.target.files) void add(event.target.files);
+            event.target.value = "";
+          }}
+        />
+        <div className="composer-tools">
+          <button
+            type="button"
+            className="quiet icon-only"
+            aria-label={t("Add pictures or files")}
+            title={t("Add pictures or files")}
+            onClick={() => chooser.current?.click()}
+          >
+            <Paperclip />
+          </button>
+          {children}
+          <span className="send">
+            {canWait && (
+              <button
+                type="button"
+                disabled={isEmpty}
+                title={t("Said when this turn ends (Alt+Enter)")}
+                onClick={() => void submit("later")}
+              >
+                <ListPlus /> {t("Queue")}
+              </button>
+            )}
+            <button className="primary" disabled={isEmpty}>
+              <ArrowUp /> {isBusy ? t("Steer now") : t("Send")}
+            </button>
+          </span>
+        </div>
+      </div>
     </form>
   );
 

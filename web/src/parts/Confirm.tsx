@@ -3,8 +3,11 @@ import { useEffect, useState } from "react";
 import { allow, ruleFor, type Scope } from "../allow";
 import { api, type Decision } from "../api";
 import { CallDetails } from "../cards/CallDetails";
+import { CallIcon } from "../cards/CallIcon";
 import { describe } from "../cards/describe";
 import { editable, edited } from "../edits";
+import { setSafety } from "../safety";
+import { plain } from "../plain";
 import type { Call } from "../view";
 import { t } from "../words";
 import { AllowRule } from "./AllowRule";
@@ -28,7 +31,7 @@ export function Confirm({ id, calls }: { id: string; calls: Call[] }) {
         if (text === undefined || text === editable(call)) return { action_id, answer: "approve" };
         return { action_id, answer: "edit", arguments: edited(call, text) };
       });
-      if (word === "always") await api.setPolicy(id, "never");
+      if (word === "always") await setSafety(id, "never", "rules");
       if (typeof word === "object") await allow.addRule(id, word.rule, word.scope);
       await api.answer(id, answers);
     },
@@ -55,14 +58,19 @@ export function Confirm({ id, calls }: { id: string; calls: Call[] }) {
       <ul tabIndex={0} aria-label={t("Actions")}>
         {calls.map((call) => (
           <li key={call.id}>
-            <p className="row">
-              <RiskMark risk={call.risk} /> <code className="card-title">{describe(call).title}</code>
+            <p className="row action">
+              <CallIcon call={call} />
+              <span className="card-label">{describe(call).label}</span>
+              {/* A command stands below, whole. */}
+              <code className="card-title">{call.event.action?.kind !== "TerminalAction" && describe(call).title}</code>
+              <RiskMark risk={call.risk} />
               {edits[call.id] === undefined && (
                 <button className="quiet" onClick={() => setEdits({ ...edits, [call.id]: editable(call) })}>
                   {t("Edit")}
                 </button>
               )}
             </p>
+            {call.why && <p className="why">{plain(call.why)}</p>}
             {edits[call.id] === undefined ? (
               <CallDetails call={call} />
             ) : (

@@ -1,4 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { PanelRight, Pause, Play, RotateCw, Square, X } from "lucide-react";
 import { lazy, Suspense, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import { api } from "../api";
 import { type Desk, DeskContext } from "../desk";
@@ -16,6 +17,8 @@ import { Composer } from "./Composer";
 import { Confirm } from "./Confirm";
 import { Meters } from "./Meters";
 import { Plan, PlanButton } from "./Plan";
+import { PolicySelect } from "./PolicySelect";
+import { ProfileSelect } from "./ProfileSelect";
 import { Queue } from "./Queue";
 import { SidebarButton } from "./SidebarButton";
 import { StatusMark, statusWords } from "./StatusMark";
@@ -26,7 +29,7 @@ const Panel = lazy(() => import("../panels/Panel"));
 const Rewind = lazy(() => import("./Rewind"));
 
 /** One conversation: what happened, what is being done, and how to steer it. */
-export default function Conversation({ id }: { id: string }) {
+export function Conversation({ id }: { id: string }) {
   const [stream] = useState(() => new Stream(ownSource(id)));
   const { view, link } = useSyncExternalStore(stream.subscribe, stream.current);
   const queries = useQueryClient();
@@ -57,7 +60,7 @@ export default function Conversation({ id }: { id: string }) {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if ((event.metaKey || event.ctrlKey) && event.key === "." && isBusy) order.mutate("stop");
-      const chosen = event.altKey && /^Digit[1-6]$/.test(event.code) ? PANELS[Number(event.code.slice(5)) - 1] : null;
+      const chosen = event.altKey && /^Digit[1-7]$/.test(event.code) ? PANELS[Number(event.code.slice(5)) - 1] : null;
       if (chosen) {
         event.preventDefault();
         useScreen.setState(({ panel }) => ({ panel: panel === chosen ? null : chosen }));
@@ -130,24 +133,24 @@ export default function Conversation({ id }: { id: string }) {
             {isBusy && (
               <>
                 <button onClick={() => order.mutate("pause")} title={t("Stop after the step under way")}>
-                  {t("Pause")}
+                  <Pause /> {t("Pause")}
                 </button>
                 <button className="danger" onClick={() => order.mutate("stop")} title={t("Stop now (Ctrl+. or ⌘.)")}>
-                  {t("Stop")}
+                  <Square /> {t("Stop")}
                 </button>
               </>
             )}
             {(status === "paused" || status === "error" || status === "stuck") && (
               <button className="primary" onClick={() => order.mutate("run")}>
-                {status === "paused" ? t("Go on") : t("Try again")}
+                {status === "paused" ? <Play /> : <RotateCw />} {status === "paused" ? t("Go on") : t("Try again")}
               </button>
             )}
             <button
               aria-pressed={panel !== null}
-              title={t("Alt+1 to Alt+6")}
+              title={t("Alt+1 to Alt+7")}
               onClick={() => (panel ? useScreen.setState({ panel: null }) : showPanel("changes"))}
             >
-              {t("Panels")}
+              <PanelRight /> {t("Panels")}
             </button>
           </div>
         </header>
@@ -173,7 +176,7 @@ export default function Conversation({ id }: { id: string }) {
                 order.reset();
               }}
             >
-              ✕
+              <X />
             </button>
           </p>
         )}
@@ -191,6 +194,8 @@ export default function Conversation({ id }: { id: string }) {
               canWait={canWait(status)}
               onReady={(write) => (composer.current = write)}
             >
+              {view.isCurrent && view.policy && <PolicySelect id={id} kind={view.policy} onProblem={desk.complain} />}
+              {view.isCurrent && <ProfileSelect id={id} model={view.model} onProblem={desk.complain} />}
               {isSettled && <PlanButton id={id} mode={mode} />}
             </Composer>
           </section>

@@ -1,4 +1,5 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { Ellipsis } from "lucide-react";
 import { lazy, Suspense, useState } from "react";
 import { api } from "../api";
 import { exportConversation, type Format } from "../export";
@@ -69,7 +70,7 @@ export function ConversationMenu({ conversation, isCurrent }: { conversation: Co
           { label: t("Delete"), onChoose: () => setOpen("delete"), isDangerous: true },
         ]}
       >
-        ⋯
+        <Ellipsis />
       </Menu>
       <Suspense>{isShared && <ShareDialog id={id} name={name} onClose={() => setShared(false)} />}</Suspense>
       {open && (

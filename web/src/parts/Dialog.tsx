@@ -1,4 +1,6 @@
+import { X } from "lucide-react";
 import { type ReactNode, useEffect, useRef } from "react";
+import { t } from "../words";
 
 /** The browser's own dialog: it holds the focus, and Escape closes it. */
 export function Dialog(props: { title: string; onClose: () => void; children: ReactNode; isBare?: boolean; isWide?: boolean }) {
@@ -20,6 +22,12 @@ export function Dialog(props: { title: string; onClose: () => void; children: Re
       <div className="dialog-body">
         {!props.isBare && <h2>{props.title}</h2>}
         {props.children}
+        {/* The last one: the first thing that can be used gets the focus. */}
+        {!props.isBare && (
+          <button type="button" className="quiet icon-only dialog-close" aria-label={t("Close")} onClick={props.onClose}>
+            <X />
+          </button>
+        )}
       </div>
     </dialog>
   );

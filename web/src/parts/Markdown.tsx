@@ -1,9 +1,12 @@
-import { Fragment, memo, type ReactElement, type ReactNode, useRef } from "react";
+import { Copy } from "lucide-react";
+import { Fragment, lazy, memo, type ReactElement, type ReactNode, Suspense, useRef } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import rehypeSanitize from "rehype-sanitize";
 import remarkGfm from "remark-gfm";
-import { blocks } from "../blocks";
+import { blocks, isPlainLine } from "../blocks";
 import { t } from "../words";
+
+const Coloured = lazy(() => import("./Coloured"));
 
 /** Text from models and files: no HTML of theirs, links that say nothing of us, and pictures only when clicked. */
 const COMPONENTS: Components = {
@@ -19,6 +22,17 @@ const COMPONENTS: Components = {
       </a>
     ) : null,
   pre: ({ children }) => <CodeBlock>{children}</CodeBlock>,
+  code: ({ className, children }) => {
+    const language = /^language-([\w+#-]+)$/.exec(className ?? "")?.[1];
+    if (!language || typeof children !== "string") return <code>{children}</code>;
+    return (
+      <code>
+        <Suspense fallback={children}>
+          <Coloured text={children} name={language.toLowerCase()} />
+        </Suspense>
+      </code>
+    );
+  },
 };
 
 /** Texts longer than this are read block by block: their definitions and lists then end with a block. */
@@ -58,6 +72,7 @@ const Block = memo(function Block({ text, isKept }: { text: string; isKept: bool
 });
 
 function read(text: string, isKept: boolean): ReactElement {
+  if (isPlainLine(text)) return <p>{text.trim()}</p>;
   const known = kept.get(text);
   if (known) return known;
   const element = ReactMarkdown({
@@ -81,8 +96,13 @@ function CodeBlock({ children }: { children: ReactNode }) {
       <pre ref={pre} tabIndex={0}>
         {children}
       </pre>
-      <button className="quiet" onClick={() => void navigator.clipboard?.writeText(pre.current?.textContent ?? "")}>
-        {t("Copy")}
+      <button
+        className="quiet icon-only"
+        aria-label={t("Copy")}
+        title={t("Copy")}
+        onClick={() => void navigator.clipboard?.writeText(pre.current?.textContent ?? "")}
+      >
+        <Copy />
       </button>
     </div>
   );

@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { usePreferences } from "../preferences";
 import { server } from "../settings/server";
 import type { Answer } from "../ask";
+import { policyWords } from "../safety";
 import { t } from "../words";
 
 /** Which model answers, how it is reached, and what it may do unasked. */
@@ -71,9 +72,11 @@ export function ModelFields({ offer }: { offer: Answer<"get", "/api/app"> | unde
       <label>
         {t("Ask before")}
         <select value={policy} onChange={(event) => set({ policy: event.target.value as typeof policy })}>
-          <option value="risky">{t("what looks dangerous")}</option>
-          <option value="always">{t("every action")}</option>
-          <option value="never">{t("nothing")}</option>
+          {Object.entries(policyWords()).map(([each, words]) => (
+            <option key={each} value={each}>
+              {words}
+            </option>
+          ))}
         </select>
       </label>
     </>

@@ -1,5 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { ArrowUp, FolderOpen, Play, PlugZap } from "lucide-react";
+import { lazy, Suspense, useState } from "react";
 import { api, type Start } from "../api";
 import { useConversations } from "../conversations";
 import type { Mode } from "../plan";
@@ -11,6 +12,8 @@ import { t } from "../words";
 import { ModelFields } from "./ModelFields";
 import { SidebarButton } from "./SidebarButton";
 
+const FolderDialog = lazy(() => import("./FolderDialog"));
+
 /** Folders that are offered. */
 const MAX_FOLDERS = 20;
 
@@ -21,18 +24,19 @@ export function NewConversation() {
   const preferences = usePreferences();
   const [message, setMessage] = useState("");
   const [mode, setMode] = useState<Mode>("act");
+  const [isBrowsing, setBrowsing] = useState(false);
   const start = useMutation({
     mutationFn: async (start: Start | "demo") => {
       if (start !== "demo") return api.start(start);
       const { folder, task } = await api.demo();
-      return api.start({ model: "demo", profile: "", folder, message: task, policy: "never", mode: "act", apiKey: "", baseUrl: "" });
+      return api.start({ model: "demo", profile: "", folder, message: task, policy: "never", analyzer: "rules", mode: "act", apiKey: "", baseUrl: "" });
     },
     onSuccess: (conversation) => {
       void queries.invalidateQueries({ queryKey: ["conversations"] });
       go(conversation.id);
     },
   });
-  const { profile, apiKey, baseUrl, policy } = preferences;
+  const { profile, apiKey, baseUrl, policy, analyzer } = preferences;
   const model = profile ? "" : preferences.model || offer.data?.model || "";
   const folder = preferences.folder || offer.data?.folder || "";
   const hasModel = model !== "" || profile !== "";
@@ -50,7 +54,7 @@ export function NewConversation() {
           : t("No model is set up yet. See how it works first: the built-in demo repairs a small project in a few seconds. It needs no key and costs nothing.")}
       </p>
       <button className={hasModel ? "" : "primary"} disabled={start.isPending} onClick={() => start.mutate("demo")}>
-        {t("Try the demo")}
+        <Play /> {t("Try the demo")}
       </button>
     </section>
   );
@@ -66,14 +70,14 @@ export function NewConversation() {
         <form
           onSubmit={(event) => {
             event.preventDefault();
-            start.mutate({ model, profile, folder, message: message.trim(), policy, mode, apiKey, baseUrl });
+            start.mutate({ model, profile, folder, message: message.trim(), policy, analyzer, mode, apiKey, baseUrl });
           }}
         >
-          <label>
-            {t("Task")}
+          <div className="task-box">
             <textarea
               rows={4}
               autoFocus
+              aria-label={t("Task")}
               value={message}
               placeholder={t("Find out why the tests fail, and repair it.")}
               onChange={(event) => setMessage(event.target.value)}
@@ -81,26 +85,40 @@ export function NewConversation() {
                 if (event.key === "Enter" && (event.metaKey || event.ctrlKey)) event.currentTarget.form?.requestSubmit();
               }}
             />
-          </label>
-          <label>
-            {t("Folder")}
-            <input
-              required
-              list="folders"
-              value={folder}
-              onChange={(event) => usePreferences.setState({ folder: event.target.value })}
-            />
-            <Folders />
-          </label>
+            <div className="task-foot">
+              <label className="inline">
+                <input
+                  type="checkbox"
+                  checked={mode === "plan"}
+                  onChange={(event) => setMode(event.target.checked ? "plan" : "act")}
+                />
+                {t("Plan first: change nothing until I approve the plan")}
+              </label>
+              <button
+                className="primary"
+                title={t("Ctrl+Enter or ⌘↩")}
+                disabled={start.isPending || !message.trim() || !hasModel}
+              >
+                <ArrowUp /> {start.isPending ? t("Starting…") : t("Start")}
+              </button>
+            </div>
+          </div>
+          <div className="with-button">
+            <label>
+              {t("Folder")}
+              <input
+                required
+                list="folders"
+                value={folder}
+                onChange={(event) => usePreferences.setState({ folder: event.target.value })}
+              />
+              <Folders />
+            </label>
+            <button type="button" onClick={() => setBrowsing(true)}>
+              <FolderOpen /> {t("Browse")}
+            </button>
+          </div>
           <ModelFields offer={offer.data} />
-          <label className="inline">
-            <input
-              type="checkbox"
-              checked={mode === "plan"}
-              onChange={(event) => setMode(event.target.checked ? "plan" : "act")}
-            />
-            {t("Plan first: change nothing until I approve the plan")}
-          </label>
           {(start.isError || offer.isError) && (
             <p role="alert" className="problem">
               {(start.error ?? offer.error)?.message}
@@ -108,16 +126,22 @@ export function NewConversation() {
           )}
           <Findings check={check} />
           <div className="row">
-            <button className="primary" disabled={start.isPending || !message.trim() || !hasModel}>
-              {start.isPending ? t("Starting…") : t("Start")}
-            </button>
             <button type="button" disabled={!hasModel || check.isPending} onClick={() => check.mutate()}>
-              {t("Test the connection")}
+              <PlugZap /> {t("Test the connection")}
             </button>
           </div>
         </form>
         {offer.isSuccess && hasModel && demo}
       </div>
+      <Suspense>
+        {isBrowsing && (
+          <FolderDialog
+            folder={folder}
+            onChoose={(folder) => usePreferences.setState({ folder })}
+            onClose={() => setBrowsing(false)}
+          />
+        )}
+      </Suspense>
     </main>
   );
 }

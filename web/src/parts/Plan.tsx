@@ -1,4 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { ListTodo } from "lucide-react";
 import { useState } from "react";
 import { type Mode, modeKey, plan, type PlanFile } from "../plan";
 import { t } from "../words";
@@ -81,12 +82,13 @@ export function PlanButton({ id, mode }: { id: string; mode: Mode }) {
   return (
     <button
       type="button"
+      className="quiet"
       aria-pressed={mode === "plan"}
       disabled={change.isPending}
       title={change.error?.message ?? t("Change nothing until a plan is approved")}
       onClick={() => change.mutate()}
     >
-      {t("Plan first")}
+      <ListTodo /> {t("Plan first")}
     </button>
   );
 }

@@ -1,4 +1,5 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { ArrowDown, ArrowUp, X } from "lucide-react";
 import { useState } from "react";
 import { moved, queue, type Queued, queueKey } from "../queue";
 import { t } from "../words";
@@ -54,7 +55,7 @@ export function Queue({ id, waiting }: { id: string; waiting: Queued[] }) {
                 disabled={index === 0 || change.isPending}
                 onClick={() => move(message, -1)}
               >
-                ↑
+                <ArrowUp />
               </button>
               <button
                 className="quiet"
@@ -63,7 +64,7 @@ export function Queue({ id, waiting }: { id: string; waiting: Queued[] }) {
                 disabled={index === waiting.length - 1 || change.isPending}
                 onClick={() => move(message, 1)}
               >
-                ↓
+                <ArrowDown />
               </button>
               <button className="quiet" onClick={() => setEdited({ id: message.id, text: message.text })}>
                 {t("Edit")}
@@ -75,7 +76,7 @@ export function Queue({ id, waiting }: { id: string; waiting: Queued[] }) {
                 disabled={change.isPending}
                 onClick={() => change.mutate(() => queue.remove(id, message.id))}
               >
-                ✕
+                <X />
               </button>
             </li>
           ),

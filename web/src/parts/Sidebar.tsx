@@ -1,4 +1,6 @@
-import { useState } from "react";
+import { Search, Settings, SquarePen } from "lucide-react";
+import { useEffect, useState } from "react";
+import { ago } from "../ago";
 import { useConversations } from "../conversations";
 import { dollars, meterOf } from "../meter";
 import { isArchived, nameOf, tagsOf } from "../name";
@@ -9,10 +11,19 @@ import { t } from "../words";
 import { ConversationMenu } from "./ConversationMenu";
 import { StatusMark, statusWords } from "./StatusMark";
 
+/** Pages of the list that are loaded for a search. */
+const MAX_PAGES = 10;
+
 export function Sidebar({ current }: { current: string | null }) {
   const [search, setSearch] = useState("");
   const [archived, setArchived] = useState(false);
   const list = useConversations();
+  // Who searches searches all, as far as that is reasonable.
+  const { fetchNextPage } = list;
+  const isMore = search !== "" && list.hasNextPage && !list.isFetchingNextPage && (list.data?.pages.length ?? 0) < MAX_PAGES;
+  useEffect(() => {
+    if (isMore) void fetchNextPage();
+  }, [isMore, fetchNextPage]);
   const all = list.data?.pages.flatMap((page) => page.items) ?? [];
   const words = search.toLowerCase().split(/\s+/);
   const found = all.filter((conversation) => {
@@ -26,13 +37,25 @@ export function Sidebar({ current }: { current: string | null }) {
     <nav className="sidebar" aria-label={t("Conversations")}>
       <div className="sidebar-head">
         <strong className="brand">Deft</strong>
-        <button onClick={() => useScreen.setState({ dialog: "palette" })} title={t("Commands (Ctrl+K or ⌘K)")}>
-          {t("Commands")}
+        <button
+          className="quiet icon-only"
+          aria-label={t("Commands")}
+          title={t("Commands (Ctrl+K or ⌘K)")}
+          onClick={() => useScreen.setState({ dialog: "palette" })}
+        >
+          <Search />
         </button>
-        <button onClick={() => useScreen.setState({ dialog: "settings" })}>{t("Settings")}</button>
+        <button
+          className="quiet icon-only"
+          aria-label={t("Settings")}
+          title={t("Settings")}
+          onClick={() => useScreen.setState({ dialog: "settings" })}
+        >
+          <Settings />
+        </button>
       </div>
-      <button className="primary" onClick={() => { go(null); useScreen.setState({ isSidebarOpen: false }); }}>
-        {t("New conversation")}
+      <button className="new-button" onClick={() => { go(null); useScreen.setState({ isSidebarOpen: false }); }}>
+        <SquarePen /> {t("New conversation")}
       </button>
       <input
         type="search"
@@ -79,13 +102,14 @@ function Entry({ conversation, isCurrent }: { conversation: Conversation; isCurr
         <span className="entry-title">{nameOf(conversation)}</span>
         <span className="entry-facts">
           <StatusMark status={conversation.execution_status} />
-          <span>{cost}</span>
+          <span className="entry-folder">{conversation.workspace.working_dir.split("/").at(-1)}</span>
           {tagsOf(conversation).map((tag) => (
             <span key={tag} className="tag">
               {tag}
             </span>
           ))}
-          <span className="entry-folder">{conversation.workspace.working_dir.split("/").at(-1)}</span>
+          <span>{cost}</span>
+          <span>{ago(conversation.updated_at)}</span>
         </span>
       </a>
       <ConversationMenu conversation={conversation} isCurrent={isCurrent} />

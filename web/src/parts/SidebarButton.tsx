@@ -1,3 +1,4 @@
+import { Menu } from "lucide-react";
 import { useScreen } from "../screen";
 import { t } from "../words";
 
@@ -5,11 +6,11 @@ import { t } from "../words";
 export function SidebarButton() {
   return (
     <button
-      className="sidebar-button"
+      className="sidebar-button quiet icon-only"
       aria-label={t("Show conversations")}
       onClick={() => useScreen.setState({ isSidebarOpen: true })}
     >
-      ☰
+      <Menu />
     </button>
   );
 }

@@ -1,4 +1,5 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
+import { ArrowDown } from "lucide-react";
 import { useEffect, useRef } from "react";
 import { Draft } from "../cards/Draft";
 import { ItemCard } from "../cards/ItemCard";
@@ -7,7 +8,9 @@ import type { Stream } from "../stream";
 import type { View } from "../view";
 import { t } from "../words";
 
-const ROW_HEIGHT = 64;
+/** About as high as most cards are: what is guessed well need not be drawn twice. */
+const ROW_HEIGHT = 48;
+const PADDING_PX = 12;
 /** Nearer to the end than this, the end is followed. */
 const END_PX = 80;
 /** With so few rows left above, more are loaded. */
@@ -18,12 +21,19 @@ export function Timeline({ view, stream, onSettle }: { view: View; stream: Strea
   const scroller = useRef<HTMLDivElement>(null);
   const { items, draft, unsent } = view;
   const drafts = draft ? 1 : 0;
+  const count = items.length + drafts + unsent.length;
   const rows = useVirtualizer({
-    count: items.length + drafts + unsent.length,
+    count,
+    // Begins when there is something, with its end: nothing else is drawn before that.
+    enabled: count > 0,
+    initialOffset: () => Math.max(0, count * ROW_HEIGHT - innerHeight),
+    initialRect: { width: innerWidth, height: innerHeight },
     getScrollElement: () => scroller.current,
     estimateSize: () => ROW_HEIGHT,
     getItemKey: (index) => items[index]?.id ?? (index < items.length + drafts ? "draft" : `unsent-${index}`),
-    overscan: 8,
+    overscan: 4,
+    paddingStart: PADDING_PX,
+    paddingEnd: PADDING_PX,
     anchorTo: "end",
     followOnAppend: true,
     scrollEndThreshold: END_PX,
@@ -31,9 +41,17 @@ export function Timeline({ view, stream, onSettle }: { view: View; stream: Strea
   const isAtEnd = rows.isAtEnd(END_PX);
   // Rows grow when a panel takes their room or a card is opened: who was at the end stays there.
   const follows = useRef(true);
+  const place = useRef(0);
   useEffect(() => {
-    if (follows.current && !isAtEnd) rows.scrollToEnd();
+    if (follows.current && !rows.isAtEnd(1)) rows.scrollToEnd();
   });
+  useEffect(() => {
+    const seen = new ResizeObserver(() => {
+      if (follows.current) rows.scrollToEnd();
+    });
+    if (scroller.current) seen.observe(scroller.current);
+    return () => seen.disconnect();
+  }, [rows]);
   stream.fold.isAtEnd = isAtEnd;
   const first = rows.getVirtualItems()[0]?.index ?? 0;
   const isShort = first < ROWS_ABOVE && view.isCurrent && view.hasEarlier;
@@ -42,7 +60,7 @@ export function Timeline({ view, stream, onSettle }: { view: View; stream: Strea
   }, [isShort, items.length, stream]);
   const row = (index: number) => {
     const item = items[index];
-    if (item) return <ItemCard item={item} isLast={index === items.length - 1} output={view.output[item.id]} />;
+    if (item) return <ItemCard item={item} isLast={index === items.length - 1} folder={view.folder} output={view.output[item.id]} />;
     if (draft && index === items.length) return <Draft draft={draft} />;
     const message = unsent[index - items.length - drafts];
     return message && <UnsentCard message={message} onSettle={onSettle} />;
@@ -56,7 +74,10 @@ export function Timeline({ view, stream, onSettle }: { view: View; stream: Strea
       aria-label={t("Messages")}
       aria-busy={!view.isCurrent || isShort}
       onScroll={({ currentTarget: at }) => {
-        follows.current = at.scrollHeight - at.scrollTop - at.clientHeight < END_PX;
+        // Only who goes up leaves the end: rows that turn out higher than guessed move it away, too.
+        if (at.scrollHeight - at.scrollTop - at.clientHeight < END_PX) follows.current = true;
+        else if (at.scrollTop < place.current) follows.current = false;
+        place.current = at.scrollTop;
       }}
     >
       <div className="rows" style={{ height: rows.getTotalSize() }}>
@@ -75,7 +96,7 @@ export function Timeline({ view, stream, onSettle }: { view: View; stream: Strea
       {!view.isCurrent && items.length === 0 && <p className="note">{t("Loading…")}</p>}
       {!isAtEnd && (
         <button className="to-end" onClick={() => rows.scrollToEnd()}>
-          {t("To the end")}
+          <ArrowDown /> {t("To the end")}
         </button>
       )}
     </div>

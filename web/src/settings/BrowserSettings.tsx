@@ -1,7 +1,8 @@
-import { dropKey } from "../key";
+import { send } from "../ask";
+import { dropKey, IN_COOKIE, useKey } from "../key";
 import { beep } from "../notify";
+import { KeyMap } from "../parts/Keys";
 import { type Theme, usePreferences } from "../preferences";
-import { useScreen } from "../screen";
 import { themeWords } from "../themes";
 import { LANGUAGES, t } from "../words";
 
@@ -9,6 +10,7 @@ import { LANGUAGES, t } from "../words";
 export function BrowserSettings({ onClose }: { onClose: () => void }) {
   const { theme, language, notify, sound } = usePreferences();
   const set = usePreferences.setState;
+  const isSignedIn = useKey((state) => state.key === IN_COOKIE);
   const askToNotify = async (wanted: boolean) => {
     const isAllowed = wanted && typeof Notification !== "undefined" && (await Notification.requestPermission()) === "granted";
     set({ notify: isAllowed });
@@ -52,19 +54,21 @@ export function BrowserSettings({ onClose }: { onClose: () => void }) {
         {t("With a sound")}
       </label>
       <div className="row">
-        <button type="button" onClick={() => useScreen.setState({ dialog: "keys" })}>
-          {t("Keyboard map")}
-        </button>
         <button
           type="button"
           onClick={() => {
             onClose();
-            dropKey();
+            if (isSignedIn) void send("post", "/api/auth/logout").catch(() => {}).finally(dropKey);
+            else dropKey();
           }}
         >
-          {t("Forget the server’s key")}
+          {isSignedIn ? t("Sign out") : t("Forget the server’s key")}
         </button>
       </div>
+      <fieldset>
+        <legend>{t("Keyboard map")}</legend>
+        <KeyMap />
+      </fieldset>
     </form>
   );
 }

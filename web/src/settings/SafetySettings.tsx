@@ -3,6 +3,7 @@ import { allow, providedWords } from "../allow";
 import { plain } from "../plain";
 import { usePreferences } from "../preferences";
 import { shownConversation } from "../route";
+import { type Analyzer, analyzerWords, type Policy, policyWords } from "../safety";
 import { t } from "../words";
 import { RemoveButton } from "./EntryForm";
 
@@ -11,7 +12,7 @@ export function SafetySettings() {
   const id = shownConversation();
   return (
     <>
-      <p className="hint">{t("Which actions wait for your word is chosen with the model, and in each conversation.")}</p>
+      <Judging />
       <fieldset>
         <legend>{t("Commands that are allowed")}</legend>
         {id ? <Rules id={id} /> : <p className="hint">{t("Open a conversation to see which commands run in it, or in its project, without asking.")}</p>}
@@ -21,6 +22,40 @@ export function SafetySettings() {
         <Decisions />
       </fieldset>
     </>
+  );
+}
+
+/** What new conversations ask before, and who says how risky an action is. */
+function Judging() {
+  const { policy, analyzer } = usePreferences();
+  const set = usePreferences.setState;
+  return (
+    <fieldset>
+      <legend>{t("New conversations")}</legend>
+      <div className="columns">
+        <label>
+          {t("Ask before")}
+          <select value={policy} onChange={(event) => set({ policy: event.target.value as Policy })}>
+            {Object.entries(policyWords()).map(([each, words]) => (
+              <option key={each} value={each}>
+                {words}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label>
+          {t("Who says what is dangerous")}
+          <select value={analyzer} onChange={(event) => set({ analyzer: event.target.value as Analyzer })}>
+            {Object.entries(analyzerWords()).map(([each, words]) => (
+              <option key={each} value={each}>
+                {words}
+              </option>
+            ))}
+          </select>
+        </label>
+      </div>
+      <p className="hint">{t("The highest risk that one of them sees counts. Below the message field this is changed for one conversation.")}</p>
+    </fieldset>
   );
 }
 

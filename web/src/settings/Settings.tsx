@@ -1,3 +1,4 @@
+import { Blocks, Bot, Cpu, GitBranch, KeyRound, type LucideIcon, Monitor, Server, Shield, Sparkles } from "lucide-react";
 import { Dialog } from "../parts/Dialog";
 import { type Section, SECTIONS, useScreen } from "../screen";
 import { t } from "../words";
@@ -10,6 +11,18 @@ import { SafetySettings } from "./SafetySettings";
 import { SecretSettings } from "./SecretSettings";
 import { ServerSettings } from "./ServerSettings";
 import { SkillSettings } from "./SkillSettings";
+
+const ICONS: Record<Section, LucideIcon> = {
+  models: Cpu,
+  agent: Bot,
+  safety: Shield,
+  mcp: Blocks,
+  skills: Sparkles,
+  secrets: KeyRound,
+  git: GitBranch,
+  server: Server,
+  browser: Monitor,
+};
 
 /** What holds for new conversations and for this browser. */
 export default function Settings() {
@@ -45,21 +58,24 @@ export default function Settings() {
             else if (event.key === "ArrowUp" || event.key === "ArrowLeft") move(-1);
           }}
         >
-          {SECTIONS.map((each) => (
-            <button
-              key={each}
-              id={`section-${each}`}
-              role="tab"
-              aria-selected={each === section}
-              aria-controls="section"
-              tabIndex={each === section ? 0 : -1}
-              onClick={() => setSection(each)}
-            >
-              {words[each]}
-            </button>
-          ))}
+          {SECTIONS.map((each) => {
+            const Icon = ICONS[each];
+            return (
+              <button
+                key={each}
+                id={`section-${each}`}
+                role="tab"
+                aria-selected={each === section}
+                aria-controls="section"
+                tabIndex={each === section ? 0 : -1}
+                onClick={() => setSection(each)}
+              >
+                <Icon /> {words[each]}
+              </button>
+            );
+          })}
         </div>
-        <div className="section" id="section" role="tabpanel" aria-labelledby={`section-${section}`}>
+        <div className="section" id="section" role="tabpanel" aria-labelledby={`section-${section}`} tabIndex={0}>
           {section === "models" && <ModelSettings />}
           {section === "agent" && <AgentSettings />}
           {section === "safety" && <SafetySettings />}

@@ -6,10 +6,12 @@ use std::time::Duration;
 use deft_tools::ToolContext;
 use serde_json::{Value, json};
 use tokio::sync::watch;
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::BrowserOptions;
 use super::connection::{CallError, Connection};
+use super::filming;
 use super::find::find;
 use super::launch::Process;
 use super::problem::Problem;
@@ -27,6 +29,8 @@ pub(super) struct Running {
     pub(super) process: Process,
     /// How long a page may take.
     pub(super) limit: Duration,
+    /// Ends with it.
+    _filming: JoinSet<()>,
 }
 
 impl Running {
@@ -41,14 +45,24 @@ impl Running {
         let (process, pipes) = Process::start(&program, context, proxy)?;
         let tabs = watch::Sender::new(Tabs::default());
         let told = tabs.clone();
+        let pictures = watch::Sender::new(None);
+        let filmed = pictures.subscribe();
         let connection = Connection::new(pipes.input, pipes.output, move |event, outbox| {
-            told.send_modify(|tabs| tabs.apply(&event, outbox));
+            if event.method == filming::PICTURE {
+                pictures.send_replace(Some(filming::Frame::of(event)));
+            } else {
+                told.send_modify(|tabs| tabs.apply(&event, outbox));
+            }
         });
+        let mut filming = JoinSet::new();
+        let (view, outbox) = (options.live_view.clone(), connection.outbox().clone());
+        filming.spawn(filming::film(view, outbox, tabs.subscribe(), filmed));
         let running = Self {
             connection,
             tabs,
             process,
             limit: options.action_limit,
+            _filming: filming,
         };
         match timeout(BROWSER_LIMIT, running.set_up()).await {
             Ok(Ok(())) => Ok(running),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
-use deft_engine::{OwnBranch, run_command};
+use deft_engine::{OwnBranch, Ran, run_command};
 use deft_executor::{Client, ShellCommand};
 use deft_types::ConversationId;
 use deft_workspace::{Workspace, WorkspaceName};
@@ -115,21 +115,13 @@ impl Copy {
     /// Runs a line beside the files, under the rules that count there.
     async fn git(&self, workspace: &dyn Workspace, script: &str) -> anyhow::Result<String> {
         let client = Client::connect(workspace.open().await?).await?;
+        let (root, place) = (self.root.display().to_string(), self.place.display().to_string());
         let env = [
-            ("ROOT", self.root.display().to_string()),
-            ("PLACE", self.place.display().to_string()),
-            ("BRANCH", self.branch.clone()),
-            ("GIT_TERMINAL_PROMPT", "0".to_owned()),
+            ("ROOT", root.as_str()),
+            ("PLACE", &place),
+            ("BRANCH", &self.branch),
         ];
-        let line = ShellCommand {
-            command: script.to_owned(),
-            env: env
-                .map(|(name, value)| (name.to_owned(), value))
-                .into_iter()
-                .collect(),
-            ..ShellCommand::default()
-        };
-        let ran = run_command(&client, line, GIT_LIMIT, MAX_OUTPUT, &CancellationToken::new()).await?;
+        let ran = git(&client, script, env).await?;
         ensure!(ran.exit_code == 0, "git says: {}", ran.stderr.trim());
         Ok(ran.stdout)
     }
@@ -139,6 +131,23 @@ impl Copy {
             tracing::warn!(%error, place = %self.place.display(), "a copy of a repository cannot be removed");
         }
     }
+}
+
+/// Runs a script with git in it beside the files.
+pub(crate) async fn git(
+    client: &Client,
+    script: &str,
+    env: impl IntoIterator<Item = (&str, &str)>,
+) -> anyhow::Result<Ran> {
+    let env = env.into_iter().chain([("GIT_TERMINAL_PROMPT", "0")]);
+    let line = ShellCommand {
+        command: script.to_owned(),
+        env: env
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect(),
+        ..ShellCommand::default()
+    };
+    Ok(run_command(client, line, GIT_LIMIT, MAX_OUTPUT, &CancellationToken::new()).await?)
 }
 
 impl OwnBranch for Copy {

@@ -30,6 +30,9 @@ pub(crate) struct NewUser {
     /// What they may do: admin, member or viewer
     #[arg(long, value_parser = role, default_value = "member")]
     pub(crate) role: Role,
+    /// Their address, by which they are known when they sign in elsewhere
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) email: Option<String>,
     /// Let a viewer look at what this user has
     #[arg(long, value_name = "USER")]
     pub(crate) sees: Option<String>,

@@ -1,28 +1,36 @@
 //! The tools of MCP servers, for a conversation.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use deft_engine::Servers;
-use deft_mcp::{Limits, McpServers, Place, ServerConfig};
+use deft_engine::{Reached, Servers, ServersElsewhere};
+use deft_mcp::{Limits, McpServers, Place, ServerConfig, TokenStore, put_variables};
+use deft_server::McpOutfit;
 use deft_store::Store;
 use deft_tools::{Call, Tool, ToolContext, ToolError, Touches};
-use deft_types::{Action, ConversationId, Observation, ToolSpec};
+use deft_types::{Action, ConversationId, McpApprovals, Observation, ToolSpec};
+use futures::FutureExt;
 use futures::future::BoxFuture;
+use serde_json::Value;
 
 use super::{configured, kept, network};
 use crate::settings::Settings;
 
 /// The servers that the executor starts beside the files.
 pub(crate) fn beside_the_files(settings: &Settings) -> anyhow::Result<Option<Servers>> {
-    let mut servers = configured(settings)?;
+    let servers = programs(configured(settings)?);
+    servers
+        .map(|config| {
+            let approvals = kept::approvals(&settings.data_dir.value)?;
+            Ok(Servers { config, approvals })
+        })
+        .transpose()
+}
+
+/// Those that are programs, if there are some.
+fn programs(mut servers: Vec<ServerConfig>) -> Option<Value> {
     servers.retain(ServerConfig::is_local);
-    if servers.is_empty() {
-        return Ok(None);
-    }
-    Ok(Some(Servers {
-        config: ServerConfig::write(&servers),
-        approvals: kept::approvals(&settings.data_dir.value)?,
-    }))
+    (!servers.is_empty()).then(|| ServerConfig::write(&servers))
 }
 
 /// Keeps what the servers beside the files were, if they were never seen before.
@@ -38,36 +46,103 @@ pub(crate) async fn remember(
     kept::remember(&settings.data_dir.value, &servers, kept::Approval::Checked)
 }
 
-/// The tools of servers elsewhere. One that cannot be reached offers none, and `deft mcp test` says why.
-pub(crate) async fn from_elsewhere(
+/// The servers that have addresses, and are reached from here.
+pub(crate) fn from_elsewhere(
     settings: &Settings,
     context: &ToolContext,
-    reserved: Vec<String>,
-) -> anyhow::Result<Vec<Arc<dyn Tool>>> {
-    let mut configs = configured(settings)?;
-    configs.retain(|server| !server.is_local());
-    if configs.is_empty() {
-        return Ok(Vec::new());
-    }
+) -> anyhow::Result<Option<Arc<dyn ServersElsewhere>>> {
     let data_dir = &settings.data_dir.value;
-    let place = Place {
-        tools: context.clone(),
-        network: network(settings),
-        tokens: Arc::new(kept::Tokens::of(data_dir)),
-    };
     let approvals = kept::approvals(data_dir)?;
-    let servers = McpServers::start(configs, &place, &Limits::default(), &approvals, reserved);
-    servers.started().await;
-    kept::remember(data_dir, &servers.statuses(), kept::Approval::Checked)?;
-    let tools = servers.tools();
-    let servers = Arc::new(servers);
-    let held = |tool| -> Arc<dyn Tool> {
-        Arc::new(Held {
-            tool,
-            _servers: servers.clone(),
+    let tokens = Arc::new(kept::Tokens::of(data_dir));
+    let elsewhere = Elsewhere::of(settings, context, configured(settings)?, approvals, tokens);
+    Ok(elsewhere.map(|elsewhere| -> Arc<dyn ServersElsewhere> {
+        Arc::new(Elsewhere {
+            remembered_in: Some(data_dir.clone()),
+            ..elsewhere
         })
-    };
-    Ok(tools.into_iter().map(held).collect())
+    }))
+}
+
+/// What a client of `deft serve` names for a conversation. It agrees to them by naming them.
+pub(crate) fn of_client(
+    settings: &Settings,
+    context: &ToolContext,
+    servers: &Value,
+    variable: &dyn Fn(&str) -> Option<String>,
+    tokens: Arc<dyn TokenStore>,
+) -> anyhow::Result<McpOutfit> {
+    let mut servers = servers.as_object().cloned().unwrap_or_default();
+    put_variables(&mut servers, variable)?;
+    let servers = ServerConfig::parse(&Value::Object(servers))?;
+    let elsewhere = Elsewhere::of(settings, context, servers.clone(), McpApprovals::new(), tokens);
+    Ok(McpOutfit {
+        beside: programs(servers).map(|config| Servers {
+            config,
+            approvals: McpApprovals::new(),
+        }),
+        elsewhere: elsewhere.map(|elsewhere| -> Arc<dyn ServersElsewhere> { Arc::new(elsewhere) }),
+    })
+}
+
+/// Servers with addresses.
+struct Elsewhere {
+    configs: Vec<ServerConfig>,
+    place: Place,
+    approvals: McpApprovals,
+    /// The data directory that keeps what they were when they were seen first.
+    remembered_in: Option<PathBuf>,
+}
+
+impl Elsewhere {
+    fn of(
+        settings: &Settings,
+        context: &ToolContext,
+        mut configs: Vec<ServerConfig>,
+        approvals: McpApprovals,
+        tokens: Arc<dyn TokenStore>,
+    ) -> Option<Self> {
+        configs.retain(|server| !server.is_local());
+        let place = Place {
+            tools: context.clone(),
+            network: network(settings),
+            tokens,
+        };
+        (!configs.is_empty()).then_some(Self {
+            configs,
+            place,
+            approvals,
+            remembered_in: None,
+        })
+    }
+}
+
+impl ServersElsewhere for Elsewhere {
+    fn reach(&self, taken: Vec<String>) -> BoxFuture<'static, Reached> {
+        let (configs, place) = (self.configs.clone(), &self.place);
+        let servers = McpServers::start(configs, place, &Limits::default(), &self.approvals, taken);
+        let remembered_in = self.remembered_in.clone();
+        async move {
+            servers.started().await;
+            let (tools, statuses) = (servers.tools(), servers.statuses());
+            if let Some(data_dir) = remembered_in
+                && let Err(error) = kept::remember(&data_dir, &statuses, kept::Approval::Checked)
+            {
+                tracing::warn!(%error, "what MCP servers were is not kept");
+            }
+            let servers = Arc::new(servers);
+            let held = |tool| -> Arc<dyn Tool> {
+                Arc::new(Held {
+                    tool,
+                    _servers: servers.clone(),
+                })
+            };
+            Reached {
+                tools: tools.into_iter().map(held).collect(),
+                statuses,
+            }
+        }
+        .boxed()
+    }
 }
 
 /// A tool whose server is there as long as the tool is.

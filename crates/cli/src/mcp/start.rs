@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deft_executor::Client;
-use deft_mcp::{Limits, McpServers, Place, ServerConfig};
+use deft_mcp::{Limits, McpServers, Place, ServerConfig, TokenStore};
 use deft_tools::ToolContext;
 use deft_types::{McpApprovals, McpServerStatus};
 use deft_workspace::{LocalWorkspace, Workspace};
@@ -24,9 +24,10 @@ pub(super) async fn all(
 ) -> anyhow::Result<Vec<McpServerStatus>> {
     let order: Vec<_> = servers.iter().map(|server| server.name.clone()).collect();
     let (local, remote): (Vec<_>, Vec<_>) = servers.into_iter().partition(ServerConfig::is_local);
+    let tokens = Arc::new(kept::Tokens::of(&settings.data_dir.value));
     let (local, remote) = tokio::join!(
         programs(&local, approvals),
-        addresses(settings, remote, approvals)
+        addresses(settings, remote, approvals, tokens)
     );
     let mut statuses = local?;
     statuses.extend(remote?);
@@ -65,6 +66,7 @@ pub(super) async fn addresses(
     settings: &Settings,
     servers: Vec<ServerConfig>,
     approvals: &McpApprovals,
+    tokens: Arc<dyn TokenStore>,
 ) -> anyhow::Result<Vec<McpServerStatus>> {
     let place = Place {
         tools: ToolContext {
@@ -73,7 +75,7 @@ pub(super) async fn addresses(
             env: Vec::new(),
         },
         network: network(settings),
-        tokens: Arc::new(kept::Tokens::of(&settings.data_dir.value)),
+        tokens,
     };
     let servers = McpServers::start(servers, &place, &Limits::default(), approvals, []);
     servers.started().await;

@@ -1,18 +1,19 @@
 //! Tries a server for a client of `deft serve`.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use deft_executor::Client;
-use deft_mcp::ServerConfig;
+use deft_mcp::{Login, ServerConfig, TokenStore};
 use deft_types::{ConversationId, McpApprovals, McpServerStatus};
 use deft_workspace::Workspace;
 use serde_json::Value;
 use tokio::time::timeout;
 use uuid::Uuid;
 
-use super::start;
+use super::{network, start};
 use crate::compose;
 use crate::settings::Settings;
 use crate::workspace;
@@ -24,6 +25,7 @@ pub(crate) async fn one(
     root: &Path,
     servers: &Value,
     limit: Duration,
+    tokens: Arc<dyn TokenStore>,
 ) -> anyhow::Result<Option<McpServerStatus>> {
     let servers = ServerConfig::parse(servers)?;
     if servers.is_empty() {
@@ -37,10 +39,22 @@ pub(crate) async fn one(
         statuses?
     } else {
         let approvals = McpApprovals::new();
-        let reach = start::addresses(settings, servers, &approvals);
+        let reach = start::addresses(settings, servers, &approvals, tokens);
         timeout(limit, reach).await.unwrap_or_else(|_| Ok(Vec::new()))?
     };
     Ok(statuses.into_iter().next())
+}
+
+/// Begins a login to the one server of a client's map.
+pub(crate) async fn login(
+    settings: &Settings,
+    servers: &Value,
+    redirect: &str,
+    tokens: Arc<dyn TokenStore>,
+) -> anyhow::Result<Login> {
+    let servers = ServerConfig::parse(servers)?;
+    let server = servers.first().context("it is switched off")?;
+    Ok(Login::begin(server, redirect, &network(settings), tokens).await?)
 }
 
 async fn programs(

@@ -82,6 +82,16 @@ pub(crate) enum SettingsError {
         /// What is wrong.
         reason: String,
     },
+    /// A table for signing in that cannot be read.
+    #[error(
+        "{place}: {reason}; a table [oidc] has issuer, client_id, client_secret_env, redirect_url, roles, … (docs/server.md lists them all)"
+    )]
+    WrongSignIn {
+        /// File and line.
+        place: String,
+        /// What is wrong.
+        reason: String,
+    },
     /// A key that a project's file may not set.
     #[error(
         "{place}: a project may not set {what}, because whoever wrote the repository would decide it for you; \

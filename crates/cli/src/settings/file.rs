@@ -5,13 +5,14 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
-use deft_server::Webhook;
+use deft_server::{SignInSettings, Webhook};
 use deft_workspace::WorkspaceName;
 use toml::de::{DeTable, DeValue};
 
 use super::key::{KEYS, Key};
 use super::mcp::{self, McpTables};
 use super::models::{ModelTables, ModelsOnly};
+use super::sign_in;
 use super::value::Shape;
 use super::webhooks::WebhooksOnly;
 use super::{FileOwner, SettingsError, Source};
@@ -26,6 +27,8 @@ const MCP_SERVERS: &str = "mcpServers";
 const MODELS: &str = "models";
 /// The list of tables that holds one for each webhook.
 const WEBHOOKS: &str = "webhooks";
+/// The table that says how people sign in.
+const SIGN_IN: &str = "oidc";
 /// How much alike a mistyped key and a known one must be to suggest it; 1 is the same.
 const ALIKE: f64 = 0.8;
 
@@ -42,6 +45,7 @@ pub(super) struct Content {
     pub(super) models: ModelTables,
     pub(super) mcp_servers: McpTables,
     pub(super) webhooks: Vec<Webhook>,
+    pub(super) sign_in: Option<SignInSettings>,
 }
 
 /// Reads a file. What its entries say is not judged yet.
@@ -65,6 +69,7 @@ pub(super) fn read(path: &Path, owner: FileOwner) -> Result<Content, SettingsErr
     let mut models = ModelTables::new();
     let mut mcp_servers = McpTables::new();
     let mut webhooks = Vec::new();
+    let mut signs_in = None;
     for (name, value) in table.get_ref() {
         let line = line_at(name.span().start);
         let name: &str = name.get_ref();
@@ -119,20 +124,21 @@ pub(super) fn read(path: &Path, owner: FileOwner) -> Result<Content, SettingsErr
                 .webhooks;
             continue;
         }
-        if name == WORKSPACE
-            && let Some(text) = typed_workspace(&text)
-            && let Some(key) = KEYS.iter().find(|key| key.name == WORKSPACE)
-        {
-            entries.push(Entry { key, text, line });
+        if name == SIGN_IN {
+            let read = sign_in::read(&text, owner);
+            signs_in = Some(read.map_err(|reason| SettingsError::WrongSignIn {
+                place: place(line),
+                reason,
+            })?);
             continue;
         }
-        let begins_keys = |key: &Key| {
-            key.name
-                .strip_prefix(name)
-                .is_some_and(|rest| rest.starts_with('_'))
-        };
-        let table = value.get_ref().as_table();
-        let Some(table) = table.filter(|_| KEYS.iter().any(begins_keys)) else {
+        if name == WORKSPACE
+            && let Some(entry) = typed_workspace(&text, line)
+        {
+            entries.push(entry);
+            continue;
+        }
+        let Some(table) = value.get_ref().as_table().filter(|table| holds_keys(name, table)) else {
             entries.push(entry(name, value.get_ref(), line, &place)?);
             continue;
         };
@@ -148,7 +154,19 @@ pub(super) fn read(path: &Path, owner: FileOwner) -> Result<Content, SettingsErr
         models,
         mcp_servers,
         webhooks,
+        sign_in: signs_in,
     })
+}
+
+/// Whether a table is another way to write keys that begin with its name. One with a `kind` is a workspace, or means to
+/// be.
+fn holds_keys(name: &str, table: &DeTable<'_>) -> bool {
+    let begins_so = |key: &Key| {
+        let rest = key.name.strip_prefix(name);
+        rest.is_some_and(|rest| rest.starts_with('_'))
+    };
+    let names_a_kind = || table.keys().any(|key| key.get_ref() == "kind");
+    KEYS.iter().any(begins_so) && !(name == WORKSPACE && names_a_kind())
 }
 
 fn entry(
@@ -199,15 +217,17 @@ fn content(path: &Path) -> Result<String, SettingsError> {
     String::from_utf8(bytes).map_err(|_| unfit())
 }
 
-/// The name of a workspace that stands in the file as a table.
-fn typed_workspace(text: &str) -> Option<String> {
+/// A workspace that stands in the file as a table.
+fn typed_workspace(text: &str, line: usize) -> Option<Entry> {
     #[derive(serde::Deserialize)]
     struct WorkspaceOnly {
         workspace: serde_json::Value,
     }
     let only: WorkspaceOnly = toml::from_str(text).ok()?;
     let table = only.workspace.is_object().then_some(only.workspace)?;
-    WorkspaceName::from_json(&table).ok().map(|name| name.to_string())
+    let text = WorkspaceName::from_json(&table).ok()?.to_string();
+    let key = KEYS.iter().find(|key| key.name == WORKSPACE)?;
+    Some(Entry { key, text, line })
 }
 
 /// The text of a value of the right shape.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use deft_server::Webhook;
+use deft_server::{SignInSettings, Webhook};
 use deft_types::{Money, Secret};
 use deft_workspace::WorkspaceName;
 use deft_workspace::sandbox::Tier;
@@ -70,6 +70,8 @@ macro_rules! settings {
             pub(crate) mcp_servers: Secret<McpTables>,
             /// Who is told of all that happens in a server.
             pub(crate) webhooks: Vec<Webhook>,
+            /// How people sign in to a server with accounts of another.
+            pub(crate) sign_in: Option<SignInSettings>,
         }
 
         impl Settings {
@@ -79,6 +81,7 @@ macro_rules! settings {
                     models: layers.models.clone(),
                     mcp_servers: Secret::new(layers.mcp_servers.clone()),
                     webhooks: layers.webhooks.clone(),
+                    sign_in: layers.sign_in.clone(),
                 })
             }
         }

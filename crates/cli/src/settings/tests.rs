@@ -267,6 +267,19 @@ fn the_users_file_names_webhooks_and_says_what_is_wrong_with_one() {
 }
 
 #[test]
+fn the_users_file_says_who_signs_people_in() {
+    let oidc =
+        "[oidc]\nissuer = \"https://id.example\"\nclient_id = \"deft\"\nroles = { \"a b\" = \"viewer\" }\n";
+    assert!(Machine::new().users(oidc).settings().sign_in.is_some());
+    let error = Machine::new()
+        .users("[oidc]\nissuer = \"http://id.example\"\nclient_id = \"x\"")
+        .error();
+    assert!(error.contains("https"), "{error}");
+    let error = Machine::new().projects(oidc).error();
+    assert!(error.contains("a project may not"), "{error}");
+}
+
+#[test]
 fn a_project_can_lower_the_users_limits_but_not_raise_them() {
     let users = || Machine::new().users("max_steps = 100\nmax_cost = 2");
     let raised = users().projects("max_steps = 1000\nmax_cost = 99.5").settings();

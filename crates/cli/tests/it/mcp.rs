@@ -235,6 +235,138 @@ fn a_login_by_the_browser_lets_us_in_and_is_kept_for_the_owner_alone() {
     );
 }
 
+#[test]
+fn a_client_of_the_server_logs_in_and_the_tokens_are_sealed() {
+    let Some(script) = npm::script(npm::WITH_LOGIN) else {
+        return;
+    };
+    let (port, login_port) = (npm::free_port(), npm::free_port());
+    let ports = [
+        ("MCP_PORT", port.to_string()),
+        ("MCP_AUTH_PORT", login_port.to_string()),
+    ];
+    let _server = npm::Listening::start(&script, &["--oauth"], port, &ports);
+    let home = Home::new();
+    let served = Served::start(&home, &[("SESSION_API_KEY", "k-one")]);
+    let url = format!("http://localhost:{port}/mcp");
+    let far = json!({"type": "http", "url": url, "auth": {"strategy": "oauth2"}});
+    let body = json!({"name": "far", "server": far, "timeout": 60});
+    let (_, outside) = served.post("/api/mcp/test", "k-one", &body);
+    assert_eq!(outside["ok"], false, "{outside}");
+
+    // Once the browser comes back by itself, once the client brings what it was sent back with.
+    for by_client in [false, true] {
+        let (status, begun) = served.post("/api/mcp/oauth/start", "k-one", &body);
+        assert_eq!((status, &begun["ok"]), (200, &json!(true)), "{begun}");
+        let job = begun["job_id"].as_str().unwrap();
+        let path = format!("/api/mcp/oauth/status/{job}");
+        let (_, waiting) = served.send("GET", &path, "k-one", &Value::Null);
+        assert_eq!(
+            (&waiting["status"], &waiting["callback_ready"]),
+            (&json!("authorizing"), &json!(true))
+        );
+        // This server agrees without asking anybody.
+        let answer = get(begun["authorization_url"].as_str().unwrap());
+        let back = answer
+            .lines()
+            .find_map(|line| line.strip_prefix("Location: "))
+            .unwrap();
+        assert!(back.starts_with(&served.address()), "{back}");
+        if by_client {
+            let callback = format!("/api/mcp/oauth/callback/{job}");
+            let (status, done) = served.post(&callback, "k-one", &json!({"callback_url": back}));
+            assert_eq!((status, &done["status"]), (200, &json!("succeeded")), "{done}");
+        } else {
+            assert!(get(back).contains("You are logged in"));
+        }
+        let (_, done) = served.send("GET", &path, "k-one", &Value::Null);
+        assert_eq!(done["status"], "succeeded", "{done}");
+        assert!(!done["tools"].as_array().unwrap().is_empty(), "{done}");
+    }
+    let (_, inside) = served.post("/api/mcp/test", "k-one", &body);
+    assert_eq!(inside["ok"], true, "{inside}");
+    let said = said_in_a_conversation(&home, &served, &json!({ "far": far }), "far_greet", "name: Ann");
+    assert!(said.contains("Ann"), "{said}");
+    let (status, _) = served.send("GET", "/api/mcp/oauth/status/none", "k-one", &Value::Null);
+    assert_eq!(status, 404);
+    assert_eq!(served.terminate(), Some(0));
+    let store = fs::read(home.root.path().join(".deft/deft.db")).unwrap();
+    let holds = |word: &[u8]| store.windows(word.len()).any(|part| part == word);
+    assert!(holds(b"mcp-tokens/"), "they are kept");
+    assert!(!holds(b"access_token"), "and cannot be read");
+    assert!(!home.root.path().join(".deft/mcp-tokens.json").exists());
+}
+
+#[test]
+fn the_agent_of_a_client_has_the_tools_of_its_servers() {
+    let home = Home::new();
+    let served = Served::start(&home, &[("SESSION_API_KEY", "k-one")]);
+    let script = home.work().join("unruly.mjs");
+    fs::copy(unruly(), &script).unwrap();
+    let servers =
+        json!({"wild": {"command": "node", "args": [script]}, "off": {"command": "x", "enabled": false}});
+    let said = said_in_a_conversation(&home, &served, &servers, "wild_say", "");
+    assert!(said.contains("something"), "{said}");
+
+    let Some(everything) = npm::script(npm::EVERYTHING) else {
+        return;
+    };
+    let (port, nobody) = (npm::free_port(), npm::free_port());
+    let _far = npm::Listening::start(
+        &everything,
+        &["streamableHttp"],
+        port,
+        &[("PORT", port.to_string())],
+    );
+    let url = |port: u16| format!("http://127.0.0.1:{port}/mcp");
+    let servers = json!({"dead": {"url": url(nobody)}, "far": {"url": url(port)}});
+    let said = said_in_a_conversation(&home, &served, &servers, "far_echo", "message: hello");
+    assert!(
+        said.contains("hello"),
+        "one that is dead keeps nobody from working: {said}"
+    );
+
+    let agent = json!({"llm": {"model": "demo"}, "tools": [], "mcp_config": {"bad": {"command": ""}}});
+    let body = json!({"agent": agent, "workspace": {"working_dir": home.work()}});
+    let (status, refused) = served.post("/api/conversations", "k-one", &body);
+    assert_eq!(status, 422, "{refused}");
+    assert!(refused["detail"].as_str().unwrap().contains("bad"), "{refused}");
+}
+
+/// What a tool of a server answers to the agent of a client.
+fn said_in_a_conversation(
+    home: &Home,
+    served: &Served,
+    servers: &Value,
+    tool: &str,
+    arguments: &str,
+) -> String {
+    let call = format!("- tool_calls: [{{name: {tool}, arguments: {{{arguments}}}}}]\n");
+    let model = home.script(&format!("{call}- text: Done.\n"));
+    let body = json!({
+        "agent": {"llm": {"model": model}, "tools": [], "mcp_config": servers},
+        "workspace": {"working_dir": home.work()},
+        "initial_message": {"role": "user", "content": [{"type": "text", "text": "Go."}]},
+    });
+    let (status, info) = served.post("/api/conversations", "k-one", &body);
+    assert_eq!(status, 201, "{info}");
+    let path = format!("/api/conversations/{}", info["id"].as_str().unwrap());
+    let begun = std::time::Instant::now();
+    loop {
+        let (_, info) = served.send("GET", &path, "k-one", &Value::Null);
+        if info["execution_status"] == "finished" {
+            break;
+        }
+        assert!(begun.elapsed().as_secs() < 60, "{info}");
+    }
+    let (_, page) = served.send("GET", &format!("{path}/events/search"), "k-one", &Value::Null);
+    let events = page["items"].as_array().unwrap().iter();
+    let results: Vec<_> = events
+        .filter(|event| event["kind"] == "ObservationEvent")
+        .collect();
+    json!(results).to_string()
+}
+
 /// What a server answers to a simple request.
 fn get(url: &str) -> String {
     let rest = url.strip_prefix("http://").unwrap();

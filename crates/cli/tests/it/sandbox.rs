@@ -13,6 +13,8 @@ use deft_workspace::sandbox::{Machine, Plan, Tier, Unavailable};
 use deft_workspace::{Access, LocalWorkspace, Network, Policy, Workspace, WorkspaceError};
 use tempfile::TempDir;
 
+use crate::workspaces::or_skip;
+
 /// A home with secrets in it, and a workspace beside them.
 pub(crate) struct Place {
     home: TempDir,
@@ -458,6 +460,32 @@ async fn f7_a_link_that_an_agent_leaves_does_not_lead_our_own_writing_astray() {
         assert!(again.run("echo ba\"\"ck").await.contains("back"), "{tier:?}");
         again.close().await;
         assert_eq!(fs::read_to_string(&victim).unwrap(), "readable", "{tier:?}");
+    }
+}
+
+#[tokio::test]
+async fn processes_are_limited_where_control_groups_are_ours() {
+    let controllers = Machine::probe().controllers;
+    let there = if controllers.contains(&"pids") {
+        Ok(())
+    } else {
+        Err("cgroup v2 is not delegated with `pids`".to_owned())
+    };
+    if or_skip(there).is_none() {
+        return;
+    }
+    for tier in tiers() {
+        let place = Place::new();
+        let mut policy = place.policy(Network::Off);
+        policy.limits.pids = Some(40);
+        let inside = place.open_with(tier, policy).await.unwrap();
+        let many = "for i in $(seq 100); do sleep 60 & done 2>&1 | tail -n 3; echo go\"\"es on";
+        let said = inside.run(many).await;
+        assert!(
+            said.contains("Resource temporarily unavailable"),
+            "{tier:?}: {said}"
+        );
+        inside.close().await;
     }
 }
 

@@ -42,7 +42,7 @@ impl Served {
     }
 
     /// Asks for a path and gives back the whole answer.
-    fn ask(&self, path: &str, key: &str) -> String {
+    pub(crate) fn ask(&self, path: &str, key: &str) -> String {
         let address = self.address();
         let host = address.strip_prefix("http://").unwrap();
         let mut stream = TcpStream::connect(host).unwrap();

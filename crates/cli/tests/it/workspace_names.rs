@@ -19,6 +19,7 @@ fn the_doctor_says_what_this_machine_offers() {
         "cgroup v2",
         "sandbox",
         "bash",
+        "uid mapping",
         "disk",
         "proxy",
         "containers",

@@ -7,7 +7,10 @@ use crate::error::DockerError;
 use crate::plugin::Plugin;
 
 const INSTALL_PACKAGES: (&str, &str) = ("packages.sh", include_str!("packages.sh"));
+const TRY_SERVICE: &str = include_str!("try-service.sh");
 const SETUP: &str = "setup.sh";
+/// Where programs are that everybody finds.
+const BIN: &str = "/usr/local/bin";
 
 /// What is put on an image in one go.
 #[derive(Debug)]
@@ -49,6 +52,9 @@ pub(super) fn levels(layers: &Layers) -> Result<Vec<Level>, DockerError> {
             let name = format!("plugin-{index}.sh");
             runs.push(vec!["sh".to_owned(), at(&name)]);
             files.push((name, script(plugin)?));
+            if let Some(service) = &plugin.serves {
+                files.push((starter(plugin), format!("#!/bin/sh\n{}\n", service.command)));
+            }
         }
         let names: Vec<_> = layers.plugins.iter().map(|plugin| plugin.name.as_str()).collect();
         add("plugins", format!("plugins {}", names.join(",")), files, runs);
@@ -103,7 +109,19 @@ fn script(plugin: &Plugin) -> Result<String, DockerError> {
         format!("command -v {tool} || {{ echo 'there is no {tool} after the installation' >&2; exit 1; }}")
     }));
     lines.extend(plugin.check.clone());
+    if let Some(service) = &plugin.serves {
+        let (name, file) = (starter(plugin), at(&starter(plugin)));
+        lines.push(format!(
+            "mkdir -p {BIN} && cat {file} > {BIN}/{name} && chmod 755 {BIN}/{name}"
+        ));
+        lines.push(format!("NAME={BIN}/{name} PORT={}\n{TRY_SERVICE}", service.port));
+    }
     Ok(lines.join("\n"))
+}
+
+/// The program that serves what a plugin has to serve.
+fn starter(plugin: &Plugin) -> String {
+    format!("serve-{}", plugin.name)
 }
 
 /// Names of packages and programs have nothing that a shell reads, and are no options.
@@ -148,6 +166,25 @@ mod tests {
         layers.plugins.clear();
         assert_eq!(names(&layers), ["packages", "setup"]);
         assert_eq!(names(&Layers::default()), [""; 0]);
+    }
+
+    #[test]
+    fn what_a_plugin_serves_is_part_of_its_level_and_tried() {
+        let mut layers = Layers {
+            plugins: vec![Plugin::named("jupyter", std::path::Path::new("/nowhere")).unwrap()],
+            ..Layers::default()
+        };
+        let level = levels(&layers).unwrap().pop().unwrap();
+        let text = |name: &str| {
+            let file = level.files.iter().find(|(file, _)| file == name);
+            file.unwrap().1.clone()
+        };
+        assert!(text("serve-jupyter").contains("--port 8888"));
+        assert!(text("plugin-0.sh").contains("NAME=/usr/local/bin/serve-jupyter PORT=8888"));
+        let before = level.files.clone();
+        layers.plugins[0].serves.as_mut().unwrap().command += " --quiet";
+        let after = levels(&layers).unwrap().pop().unwrap().files;
+        assert_ne!(before, after, "another command is another image");
     }
 
     #[test]

@@ -4,14 +4,15 @@ use std::time::Duration;
 
 use deft_executor::Client;
 use deft_store::StoreError;
-use deft_tools::{Change, CheckpointId, Overwrite, Restored, SecretSet};
-use deft_types::{McpServerStatus, Source, Status, ToolSpec};
+use deft_tools::{Change, CheckpointId, Overwrite, Restored};
+use deft_types::{Source, Status, ToolSpec};
 use futures::FutureExt;
 use serde_json::json;
 
 use super::Actor;
 use super::work::{self, Outcome, Work};
 use crate::command::CommandError;
+use crate::secret_lookup::SecretSources;
 use crate::state::{self, OpenCall, key};
 use crate::turn::Draft;
 
@@ -26,17 +27,6 @@ impl Actor {
             self.outfit.clone(),
             self.world.clone(),
         ));
-    }
-
-    /// Offers what servers in the workspace offer, and notes how they are doing.
-    pub(crate) async fn take_servers(&mut self, servers: Vec<McpServerStatus>) -> Result<(), StoreError> {
-        let offered = servers.iter().flat_map(|server| server.state.tools().to_vec());
-        self.tools.serve(offered.collect());
-        if servers == self.state.servers {
-            return Ok(());
-        }
-        let told = state::update(key::SERVERS, json!(servers));
-        self.record(vec![Draft::new(Source::Environment, told)]).await
     }
 
     /// Begins to record the workspace before the first calls of a turn that may change it; whether it has.
@@ -94,11 +84,12 @@ impl Actor {
         });
     }
 
-    pub(crate) async fn set_secrets(&mut self, secrets: SecretSet) -> Result<(), CommandError> {
+    pub(crate) async fn set_secrets(&mut self, secrets: SecretSources) -> Result<(), CommandError> {
         if let Some(client) = &self.executor {
-            client.set_secrets(secrets.clone()).await;
+            client.set_secrets(secrets.values.clone()).await;
         }
         self.outfit.secrets = secrets;
+        self.asked_secrets.clear();
         Ok(())
     }
 
@@ -117,7 +108,7 @@ impl Actor {
     }
 
     /// The executor, of a conversation that does nothing else.
-    async fn idle_executor(&mut self) -> Result<Client, CommandError> {
+    pub(super) async fn idle_executor(&mut self) -> Result<Client, CommandError> {
         if self.state.status == Status::Running || self.work.is_some() {
             return Err(CommandError::Running);
         }

@@ -28,6 +28,9 @@ impl Actor {
         if self.begin_hooks() {
             return Ok(());
         }
+        if self.reach_servers() {
+            return Ok(()); // the model is to know what they offer, and open calls may be theirs
+        }
         if !self.state.open_calls.is_empty() {
             return self.execute().await;
         }
@@ -93,6 +96,12 @@ impl Actor {
                 self.take_model_error(error).await
             }
             Outcome::Summarised { draft, reply, tally } => self.take_summary(draft, reply, &tally).await,
+            Outcome::Reran { rerun, done } => self.take_rerun(rerun, done).await,
+            Outcome::LookedUp(found) => {
+                self.take_secrets(found).await;
+                Ok(())
+            }
+            Outcome::Reached(reached) => self.take_reached(reached).await,
             Outcome::Recorded(checkpoint) => self.take_checkpoint(checkpoint).await,
             Outcome::Reviewed {
                 behind,
@@ -166,14 +175,9 @@ impl Actor {
             let detail = "the provider withheld the whole reply".to_owned();
             return self.take_model_error(ModelError::ContentPolicy { detail }).await;
         }
-        if !self.unseen.is_empty() {
-            let unseen = std::mem::take(&mut self.unseen);
-            drafts.push(Draft::new(
-                Source::Environment,
-                state::update(key::UNSEEN, json!(unseen)),
-            ));
-        }
-        let all_seen = drafts.len() == 1;
+        let unseen = self.unseen();
+        let all_seen = unseen.is_none();
+        drafts.extend(unseen);
         let review = self.reviewed(&mut events, judged);
         drafts.extend(events);
         drafts.extend(review);
@@ -187,6 +191,13 @@ impl Actor {
         self.record(drafts).await?;
         self.unsent = self.state.open_calls.iter().map(|call| call.id.clone()).collect();
         Ok(())
+    }
+
+    /// Names the messages that were said while a reply was written, which comes next.
+    pub(super) fn unseen(&mut self) -> Option<Draft> {
+        let unseen = std::mem::take(&mut self.unseen);
+        let told = state::update(key::UNSEEN, json!(unseen));
+        (!unseen.is_empty()).then(|| Draft::new(Source::Environment, told))
     }
 
     /// A call of the agent's own model.

@@ -38,20 +38,16 @@ impl Actor {
         (undecided != self.state.undecided).then(|| Draft::new(Source::Environment, told))
     }
 
-    /// The parts of the prompt that tell of skills.
-    pub(super) fn skills_in_prompt(&self) -> Vec<String> {
+    /// The parts of the prompt that people have added.
+    pub(super) fn added_to_prompt(&self) -> Vec<String> {
         let stock = self.shelf.stock();
-        let role = self.extensions.instructions.as_ref();
-        let role = role.map(|text| format!("<role>\n{text}\n</role>"));
-        [
+        let found = [
             stock.skills.repo_context(),
             stock.skills.catalogue(),
             task_tool::catalogue(&stock.agents).filter(|_| self.host.get("task").is_some()),
-            role,
-        ]
-        .into_iter()
-        .flatten()
-        .collect()
+        ];
+        let found = found.into_iter().flatten();
+        found.chain(self.extensions.brief.in_prompt()).collect()
     }
 
     /// A message of the user's with the skills that its words bring in, each once a conversation.
@@ -59,7 +55,8 @@ impl Actor {
         let stock = self.shelf.stock();
         let triggered = |text: &str| stock.skills.triggered_by(text, &self.state.activated_skills);
         let brought_in = triggered(&message.plain_text());
-        let (names, texts) = names_and_texts(brought_in);
+        let (names, mut texts) = names_and_texts(brought_in);
+        texts.extend(self.extensions.brief.message_suffix.clone().map(Content::text));
         MessageEvent {
             activated_skills: names,
             extended_content: texts,

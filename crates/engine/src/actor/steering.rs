@@ -25,6 +25,15 @@ const STOP_GRACE: Duration = Duration::from_millis(700);
 /// How long an executor may take to end everything it started.
 const END_GRACE: Duration = Duration::from_secs(5);
 
+/// What is left of work that was stopped.
+#[derive(Default)]
+struct Stopped {
+    /// What calls had done.
+    results: Vec<(ActionId, Draft)>,
+    /// What the model had said.
+    said: Vec<Draft>,
+}
+
 impl Actor {
     /// Stands at another event. What was open there is not run: it has a result elsewhere, or was given up. Both are
     /// one append, so that no crash leaves open what may have run.
@@ -91,9 +100,13 @@ impl Actor {
         if paused.is_none() && self.state.open_calls.is_empty() {
             return Ok(());
         }
-        let answered: Vec<_> = stopped.iter().map(|(call, _)| call.clone()).collect();
+        let answered: Vec<_> = stopped.results.iter().map(|(call, _)| call.clone()).collect();
         let mut drafts: Vec<_> = self.spent().into_iter().collect();
-        drafts.extend(stopped.into_iter().map(|(_, result)| result));
+        if !stopped.said.is_empty() {
+            drafts.extend(self.unseen());
+        }
+        drafts.extend(stopped.said);
+        drafts.extend(stopped.results.into_iter().map(|(_, result)| result));
         for call in self
             .state
             .open_calls
@@ -119,10 +132,16 @@ impl Actor {
     }
 
     /// Ends the work under way. Tools get a moment to say what they had done by then.
-    async fn stop_work(&mut self) -> Result<Vec<(ActionId, Draft)>, StoreError> {
+    async fn stop_work(&mut self) -> Result<Stopped, StoreError> {
+        let mut stopped = Stopped::default();
         match self.work.take() {
-            Some(Work::Model { item, tally, .. }) => {
-                self.live.show(Live::ReplyAborted { item });
+            Some(Work::Model {
+                item, tally, heard, ..
+            }) => {
+                stopped.said = heard.interrupted(&item);
+                if stopped.said.is_empty() {
+                    self.live.show(Live::ReplyAborted { item });
+                }
                 self.count_cut_off(&tally).await?;
             }
             // An executor that is being started must be known, to be ended.
@@ -131,15 +150,22 @@ impl Actor {
                 self.tell_condensed(|| Err(CommandError::Interrupted));
                 self.count_cut_off(&tally).await?;
             }
-            Some(Work::Calls(calls)) => return Ok(self.stop_calls(calls).await),
+            Some(Work::Calls(calls)) => stopped.results = self.stop_calls(calls).await,
             Some(Work::Hooks { future, cancel }) => {
                 cancel.cancel();
                 let _ = tokio::time::timeout(STOP_GRACE, future).await; // nobody asks any more what they say
             }
+            Some(Work::Rerun { future, cancel }) => {
+                cancel.cancel();
+                if let Ok(Outcome::Reran { rerun, done }) = tokio::time::timeout(STOP_GRACE, future).await {
+                    self.take_rerun(rerun, done).await?;
+                }
+            }
             // The executor finishes a record without us.
-            Some(Work::Record { .. } | Work::Review { .. }) | None => {}
+            Some(Work::Record { .. } | Work::Review { .. } | Work::Reach { .. } | Work::LookUp { .. })
+            | None => {}
         }
-        Ok(Vec::new())
+        Ok(stopped)
     }
 
     async fn stop_calls(&mut self, mut calls: Calls) -> Vec<(ActionId, Draft)> {

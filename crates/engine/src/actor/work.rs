@@ -13,14 +13,19 @@ use tokio_util::sync::CancellationToken;
 use tracing::Span;
 
 use super::calls::Calls;
+use super::heard::Heard;
+use super::look_up::LookedUp;
 use super::tally::Tally;
+use crate::command::Done;
 use crate::condense;
 use crate::conversation::Outfit;
 use crate::critic::Criticism;
 use crate::hook_run;
 use crate::judge::Judge;
 use crate::live::{Broadcast, Live};
+use crate::rerun::Rerun;
 use crate::risk::Verdict;
+use crate::servers::Reached;
 use crate::state::OpenCall;
 use crate::trace;
 use crate::world::{Point, World};
@@ -30,6 +35,7 @@ pub(crate) enum Work {
     Model {
         item: EventId,
         tally: Tally,
+        heard: Heard,
         future: BoxFuture<'static, Outcome>,
     },
     Summary {
@@ -42,8 +48,19 @@ pub(crate) enum Work {
     Record {
         future: BoxFuture<'static, Outcome>,
     },
+    LookUp {
+        future: BoxFuture<'static, Outcome>,
+    },
+    Reach {
+        future: BoxFuture<'static, Outcome>,
+    },
     /// Ends early and still answers when it is cancelled.
     Hooks {
+        future: BoxFuture<'static, Outcome>,
+        cancel: CancellationToken,
+    },
+    /// The same.
+    Rerun {
         future: BoxFuture<'static, Outcome>,
         cancel: CancellationToken,
     },
@@ -69,6 +86,15 @@ pub(crate) enum Outcome {
         tally: Tally,
     },
     Connected(Result<(Client, Vec<McpServerStatus>), ConnectError>),
+    /// What was done in the workspace was done again, for whoever asked.
+    Reran {
+        rerun: Rerun,
+        done: Done<Rerun>,
+    },
+    /// Secrets were asked for.
+    LookedUp(Vec<LookedUp>),
+    /// The MCP servers elsewhere were reached, or have failed.
+    Reached(Reached),
     /// The workspace was recorded before a turn changes it, or after, or could not be.
     Recorded(Option<CheckpointId>),
     /// Hooks have run.
@@ -105,7 +131,7 @@ pub(crate) async fn connected(workspace: &dyn Workspace) -> Result<Client, Conne
 
 /// Gives an executor what it needs before its first call. Servers that fail are told, and keep nobody from working.
 pub(crate) async fn fit_out(client: &Client, outfit: Outfit) -> Vec<McpServerStatus> {
-    client.set_secrets(outfit.secrets).await;
+    client.set_secrets(outfit.secrets.values).await;
     let Some(servers) = outfit.servers else {
         return Vec::new();
     };
@@ -126,6 +152,9 @@ impl Work {
             | Self::Summary { future, .. }
             | Self::Connect { future }
             | Self::Record { future }
+            | Self::Reach { future }
+            | Self::LookUp { future }
+            | Self::Rerun { future, .. }
             | Self::Hooks { future, .. }
             | Self::Review { future } => Some(future.await),
             Self::Calls(calls) => calls.next().await,
@@ -154,6 +183,8 @@ impl Work {
         world: Arc<dyn World>,
     ) -> Self {
         let (shown, told) = (item.clone(), tally.clone());
+        let heard = Heard::default();
+        let listener = heard.clone();
         let future = async move {
             world.reached(Point::BeforeModelCall);
             live.show(Live::ReplyStarted { item: item.clone() });
@@ -163,6 +194,7 @@ impl Work {
                     world.reached(Point::FirstDelta);
                 }
                 tally.see(delta);
+                listener.hear(delta);
                 let item = item.clone();
                 live.show(match delta {
                     Delta::Text(text) => Live::Delta {
@@ -230,6 +262,7 @@ impl Work {
         Self::Model {
             item: shown,
             tally: told,
+            heard,
             future: future.boxed(),
         }
     }

@@ -1,6 +1,6 @@
 //! Puts the parts of a conversation together and starts its actor.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use deft_llm::TokenMeter;
@@ -103,6 +103,8 @@ impl Conversation {
             trace: Trace::new(id),
             memory: parts.memory,
             outfit: mode.fitted(parts.outfit),
+            asked_secrets: HashMap::new(),
+            elsewhere: None,
             mode,
             hooks: parts.extensions.hooks.clone(),
             hooked: Hooked::default(),

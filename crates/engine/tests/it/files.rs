@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use deft_engine::{CommandError, Conversation, Outfit, Rewind};
+use deft_engine::{CommandError, Conversation, Outfit, Rewind, SecretSources};
 use deft_tools::{Effect, Overwrite, SecretSet};
-use deft_types::{EventBody, Secret, Status, text_of};
+use deft_types::{Event, EventBody, Secret, Status, text_of};
 
 use crate::desk::{Desk, say, settled};
 
@@ -60,12 +60,53 @@ async fn the_workspace_can_go_back_to_before_a_turn() {
 }
 
 #[tokio::test]
+async fn what_was_done_in_a_workspace_can_be_done_again() {
+    let script = r#"
+- tool_calls: [{name: terminal, arguments: {command: "echo one >> kept"}}, {name: think, arguments: {thought: hm}}]
+- tool_calls: [{name: file_editor, arguments: {command: create, path: "{work}/made", file_text: two}}]
+- tool_calls: [{name: file_editor, arguments: {command: create, path: "{work}/made", file_text: again}}]
+- text: done
+"#;
+    let mut desk = Desk::new("[]").await;
+    let script = script.replace("{work}", &desk.executors.work.display().to_string());
+    desk = desk.with_script(&script);
+    let conversation = desk.open().await;
+    desk.run(&conversation).await;
+    let seen = async || {
+        let events = desk.events().await;
+        let is_node = |event: &&Event| !matches!(event.body, EventBody::StateUpdate(_));
+        events.iter().filter(is_node).count()
+    };
+    let before = seen().await;
+    std::fs::remove_file(desk.executors.work.join("made")).unwrap();
+
+    let rerun = conversation.rerun().await.unwrap();
+    assert_eq!(
+        (rerun.done, rerun.of, rerun.stopped),
+        (3, 3, None),
+        "what failed before may fail again"
+    );
+    assert_eq!(
+        (desk.file("kept"), desk.file("made")),
+        ("one\none\n".to_owned(), "two".to_owned())
+    );
+    let rerun = conversation.rerun().await.unwrap();
+    assert_eq!((rerun.done, rerun.of), (1, 3), "{rerun:?}");
+    assert!(rerun.stopped.unwrap().starts_with("call 2 (file_editor): "));
+    assert_eq!(desk.model.asked(), 4);
+    assert_eq!(seen().await, before, "the model sees nothing of it");
+}
+
+#[tokio::test]
 async fn commands_have_secrets_by_name_and_nobody_sees_them() {
     let script = r#"[{tool_calls: [{name: terminal, arguments: {command: "echo $TOKEN; printf %s $TOKEN | wc -c"}}]}, {text: done}]"#;
     let desk = Desk::new(script).await;
     let secrets = BTreeMap::from([("TOKEN".to_owned(), Secret::new("t0p-secret".to_owned()))]);
     let outfit = Outfit {
-        secrets: SecretSet::new(secrets).unwrap(),
+        secrets: SecretSources {
+            values: SecretSet::new(secrets).unwrap(),
+            lookup: None,
+        },
         ..Outfit::default()
     };
     let conversation = opened(&desk, outfit).await;

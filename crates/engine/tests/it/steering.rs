@@ -92,6 +92,40 @@ async fn an_interrupt_stops_a_stalled_model_at_once() {
 }
 
 #[tokio::test]
+async fn what_was_said_of_a_reply_that_is_interrupted_is_kept_and_marked() {
+    let script = "[{text: It begins well and goes on for long, chunk_delay_ms: 20000}, {text: hello}]";
+    let desk = Desk::new(script).await;
+    let conversation = desk.open().await;
+    let mut live = conversation.live();
+    say(&conversation, "do it").await;
+    conversation.run().await.unwrap();
+    let shown = loop {
+        if let Live::Delta { item, .. } = live.recv().await.unwrap() {
+            break item;
+        }
+    };
+    conversation.interrupt().await.unwrap();
+    let events = desk.events().await;
+    let kept = events.iter().find(|event| event.id == shown).expect("it is lost");
+    let EventBody::Message(said) = &kept.body else {
+        panic!("{kept:?}");
+    };
+    assert_eq!(said.llm_message.plain_text(), "It begins we");
+    conversation.run().await.unwrap();
+    assert_eq!(settled(&conversation).await.status, Status::Finished);
+    let request = desk.model.requests.lock().unwrap().last().cloned().unwrap();
+    let told: Vec<_> = request
+        .messages
+        .iter()
+        .map(|message| message.plain_text())
+        .collect();
+    assert_eq!(
+        told[told.len() - 2..],
+        ["It begins we", "[The user interrupted your reply here.]"]
+    );
+}
+
+#[tokio::test]
 async fn an_interrupt_stops_a_command_and_every_call_has_its_result() {
     let script = r#"
 - tool_calls:

@@ -7,10 +7,10 @@ use deft_types::{Content, McpServerState};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::{EVERYTHING, PATIENCE, Started, action, npm, run};
+use crate::{PATIENCE, Started, action, npm, run};
 
 async fn everything() -> Option<Started> {
-    let script = npm::script(EVERYTHING)?;
+    let script = npm::script(npm::EVERYTHING)?;
     let server = json!({"command": "node", "args": [script, "stdio"], "env": {"GIVEN": "open-sesame"}});
     Some(Started::new(&json!({"mcpServers": {"all": server}})).await)
 }

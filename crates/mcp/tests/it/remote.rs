@@ -8,11 +8,11 @@ use futures::FutureExt;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::{EVERYTHING, Started, Tokens, limits, npm, place};
+use crate::{Started, Tokens, limits, npm, place};
 
 /// The server in this form, and its port.
 fn everything(form: &str) -> Option<(npm::Listening, u16)> {
-    let script = npm::script(EVERYTHING)?;
+    let script = npm::script(npm::EVERYTHING)?;
     let port = npm::free_port();
     let server = npm::Listening::start(&script, &[form], port, &[("PORT", port.to_string())]);
     Some((server, port))

@@ -17,6 +17,9 @@ pub enum AccountError {
     /// There is one already.
     #[error("there is a user '{0}' already; `deft users list` shows them all")]
     NameTaken(String),
+    /// It would not say whose it is.
+    #[error("another user has this address already; `deft users list` shows them all")]
+    AddressTaken,
     /// There is none.
     #[error("there is no user '{0}'; `deft users list` shows them all")]
     NoSuchUser(String),

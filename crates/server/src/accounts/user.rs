@@ -64,6 +64,9 @@ pub struct Account {
     /// Whether what belongs to nobody is theirs.
     #[serde(default)]
     pub owns_the_store: bool,
+    /// Their address: who shows that it is theirs may sign in as them.
+    #[serde(default)]
+    pub email: Option<String>,
     /// A viewer looks at what this user has.
     #[serde(default)]
     pub sees: Option<UserId>,
@@ -87,6 +90,8 @@ pub struct NewAccount {
     pub name: String,
     /// What they may do.
     pub role: Role,
+    /// Their address: who shows that it is theirs may sign in as them.
+    pub email: Option<String>,
     /// Whom a viewer looks at, by name.
     pub sees: Option<String>,
     /// Directories where a member may work, besides their own.

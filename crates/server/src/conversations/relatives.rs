@@ -1,5 +1,6 @@
 //! Conversations that come from others: copies and children.
 
+use std::path::PathBuf;
 use std::time::SystemTime;
 
 use axum::http::StatusCode;
@@ -15,6 +16,7 @@ use crate::catalog::field;
 use crate::failure::Failure;
 use crate::request::StartRequest;
 use crate::wanted::Wanted;
+use crate::worktree::Worktree;
 
 /// A copy that a client wants.
 pub(crate) struct ForkRequest {
@@ -71,12 +73,41 @@ impl Conversations {
         Ok(id)
     }
 
-    /// Begins a conversation that does a part of another's work, with the same agent in the same workspace.
+    /// Lets a conversation work in a copy of the repository, if it is to and there is one. Where it works.
+    pub(super) async fn own_copy(
+        &self,
+        id: ConversationId,
+        root: PathBuf,
+        request: &mut StartRequest,
+    ) -> Result<PathBuf, Failure> {
+        let Some(wanted) = &request.worktree else {
+            return Ok(root);
+        };
+        let beneath = self
+            .allowance
+            .folders
+            .as_ref()
+            .and_then(|folders| folders.first());
+        let made = self
+            .composition
+            .own_copy(id, &root, wanted, beneath.map(PathBuf::as_path));
+        let Some(copy) = made.await.map_err(Failure::refused)? else {
+            request.worktree = None;
+            return Ok(root);
+        };
+        let workspace = json!({"working_dir": copy, "kind": "LocalWorkspace"});
+        request.kept.insert("workspace".to_owned(), workspace);
+        Ok(copy)
+    }
+
+    /// Begins a conversation that does a part of another's work, with the same agent in the same workspace, or in a
+    /// copy of the repository that is there.
     pub(crate) async fn begin_child(
         &self,
         parent: ConversationId,
         task: Message,
         title: Option<String>,
+        worktree: Option<Worktree>,
     ) -> Result<ConversationId, Failure> {
         let described = self.catalog.get(parent).await?;
         let id = ConversationId(Uuid::new_v4());
@@ -90,6 +121,7 @@ impl Conversations {
                 Ok(name) => name.into(),
                 Err(_) => Wanted::Directory(described.record.workspace.clone()),
             },
+            worktree,
             initial_message: Some(task),
             tags: Map::new(),
             kept,

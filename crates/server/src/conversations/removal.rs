@@ -37,11 +37,19 @@ impl Conversations {
         self.webhooks.deleting(id).await?;
         self.catalog.store.delete(id).await?;
         self.catalog.forget(id);
+        // A copy of a repository may have others that work in it.
+        if root.is_absolute() && self.allowance.is_used(&root).await? {
+            return self.forget_executor(id).await;
+        }
         // What cannot be removed now is collected by the next server.
         let removed = tokio::time::timeout(PLACE_LIMIT, self.composition.remove(id, &root)).await;
         if !matches!(removed, Ok(Ok(()))) {
             tracing::warn!(conversation = %id, ?removed, "the workspace of a deleted conversation stays");
         }
+        self.forget_executor(id).await
+    }
+
+    async fn forget_executor(&self, id: ConversationId) -> Result<(), Failure> {
         let composition = Arc::clone(&self.composition);
         let forgotten = tokio::task::spawn_blocking(move || composition.forget(id)).await;
         if !matches!(forgotten, Ok(Ok(()))) {

@@ -1,7 +1,7 @@
 //! What clients can do with a conversation besides talking to it.
 
 use axum::http::StatusCode;
-use deft_engine::{AsideError, CommandError, Rewind};
+use deft_engine::{AsideError, CommandError, Rerun, Rewind};
 use deft_tools::{Overwrite, Restored};
 use deft_types::{ConfirmationPolicy, ConversationId, EventId, SecurityAnalyzer, Status};
 use serde_json::{Map, Value, json};
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::Conversations;
 use crate::failure::Failure;
 use crate::resident::Resident;
-use crate::secrets::secrets_of;
+use crate::secrets::Given;
 
 impl Conversations {
     /// Lets the actions that wait run.
@@ -74,6 +74,12 @@ impl Conversations {
         }
     }
 
+    /// Does again in the workspace what was done in it.
+    pub(crate) async fn rerun(&self, resident: &Resident) -> Result<Rerun, Failure> {
+        let engine = self.engine(resident).await?;
+        self.checked(resident, engine.rerun().await)
+    }
+
     /// Goes back to an event; what became of the files, if they had to be changed.
     pub(crate) async fn rewind(
         &self,
@@ -120,18 +126,16 @@ impl Conversations {
         id: ConversationId,
         sent: &Map<String, Value>,
     ) -> Result<(), Failure> {
-        let before = self.catalog.get(id).await?.request;
-        let before = before.get("secrets").and_then(Value::as_object);
-        let mut secrets = before.cloned().unwrap_or_default();
+        let described = self.catalog.get(id).await?;
+        let mut secrets = described.secrets().cloned().unwrap_or_default();
         secrets.extend(sent.clone());
-        let all = Map::from_iter([("secrets".to_owned(), Value::Object(secrets.clone()))]);
-        let values = secrets_of(&all)?;
+        let sources = Given::of(&described.agent, Some(&secrets)).sources(self.keeper())?;
         self.catalog
             .change_request(id, "secrets", Value::Object(secrets))
             .await?;
         let resident = self.resident(id).await?;
         if let Some(running) = resident.engine.get() {
-            self.checked(&resident, running.conversation.set_secrets(values).await)?;
+            self.checked(&resident, running.conversation.set_secrets(sources).await)?;
         }
         Ok(())
     }

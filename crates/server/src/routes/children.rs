@@ -15,6 +15,7 @@ use crate::failure::Failure;
 use crate::request::{checked_title, given, object, text};
 use crate::router::Route;
 use crate::validation::Issue;
+use crate::worktree::{Worktree, WorktreeBase};
 
 const ISOLATIONS: [&str; 2] = ["worktree", "shared"];
 
@@ -34,18 +35,23 @@ async fn begin(
     let fields = object(&body)?;
     let title = given(fields, "title").and_then(Value::as_str);
     let title = title.map(checked_title).transpose()?;
-    match given(fields, "isolation").map_or("worktree", |isolation| isolation.as_str().unwrap_or_default()) {
-        "shared" => {}
-        "worktree" => {
-            return Err(Failure::refused(
-                "This server cannot make a worktree for a child conversation: send isolation 'shared'",
-            ));
-        }
+    let isolation =
+        given(fields, "isolation").map_or("worktree", |isolation| isolation.as_str().unwrap_or_default());
+    let worktree = match isolation {
+        "shared" => None,
+        // It goes on from what its parent has.
+        "worktree" => Some(Worktree {
+            base: WorktreeBase::Head,
+            ..Worktree::default()
+        }),
         other => return Err(Issue::choice(&["body", "isolation"], &ISOLATIONS, other).into()),
-    }
+    };
     let task = Message::text(Role::User, task.to_owned());
-    let child = app.conversations.begin_child(parent, task, title).await?;
-    let described = app.conversations.catalog.get(child).await?;
+    let conversations = &app.conversations;
+    let child = conversations.begin_child(parent, task, title, worktree).await?;
+    let described = conversations.catalog.get(child).await?;
+    let parents = conversations.catalog.get(parent).await?;
+    let is_shared = described.record.workspace == parents.record.workspace; // where there is no repository
     let answer = json!({
         "conversation_id": child,
         "parent_conversation_id": parent,
@@ -53,7 +59,7 @@ async fn begin(
         "title": described.title,
         "url": null,
         "workspace": described.record.workspace,
-        "isolation": "shared",
+        "isolation": if is_shared { "shared" } else { "worktree" },
     });
     Ok((StatusCode::CREATED, Json(answer)).into_response())
 }

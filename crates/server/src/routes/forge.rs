@@ -14,18 +14,29 @@ use super::success;
 use crate::app::App;
 use crate::extract::{Id, JsonBody, Name, Query, Scope};
 use crate::failure::Failure;
-use crate::forge::{Account, Desk, Forge, PullRequest, Remote};
+use crate::forge::{Account, Desk, Forge, PullRequest, Remote, Search};
 use crate::places::asked_path;
 use crate::push;
 use crate::request::text;
 use crate::router::{Access, Route};
 use crate::routes::files::refused;
+use crate::validation::Issue;
+
+/// The providers of the contract, and the one that we know besides.
+const PROVIDERS: [(&str, Option<Forge>); 5] = [
+    ("github", Some(Forge::Github)),
+    ("gitlab", Some(Forge::Gitlab)),
+    ("gitea", Some(Forge::Gitea)),
+    ("bitbucket", None),
+    ("azure_devops", None),
+];
 
 pub(crate) fn table() -> Vec<Route> {
     vec![
         Route::get("/api/settings/git_accounts", Access::Key, list),
         Route::put("/api/settings/git_accounts", save),
         Route::delete("/api/settings/git_accounts/{host}", remove),
+        Route::get("/api/git/repositories/search", Access::Key, repositories),
         Route::get(
             "/api/conversations/{conversation_id}/git/remote",
             Access::Key,
@@ -37,6 +48,29 @@ pub(crate) fn table() -> Vec<Route> {
             open_pull_request,
         ),
     ]
+}
+
+/// Repositories that the account at a provider can see. Without an account there are none.
+async fn repositories(State(app): State<Arc<App>>, query: Query) -> Result<Json<Value>, Failure> {
+    let Some(provider) = query.choice("provider", &PROVIDERS)? else {
+        return Err(Issue::missing(&["query", "provider"], &Value::Null).into());
+    };
+    let limit = query.limit()?;
+    let page = query.get("page_id").map_or(Ok(1), str::parse);
+    let page: u32 = page.map_err(|_| Failure::refused("page_id is none that a page was given with"))?;
+    let accounts = Account::list(&app).await?;
+    let Some(account) = accounts.iter().find(|account| Some(account.forge) == provider) else {
+        return Ok(Json(
+            json!({"items": [], "next_page_id": null, "missing_token": true}),
+        ));
+    };
+    let words = query.get("query").unwrap_or_default();
+    let desk = Desk::new(account, app.users.ca_file.as_deref())?;
+    let items = desk.repositories(&Search { words, limit, page }).await?;
+    let next = (items.len() == limit).then(|| page.saturating_add(1).to_string());
+    Ok(Json(
+        json!({"items": items, "next_page_id": next, "missing_token": false}),
+    ))
 }
 
 async fn list(State(app): State<Arc<App>>) -> Result<Json<Value>, Failure> {

@@ -21,7 +21,6 @@ pub(crate) fn table() -> Vec<Route> {
         Route::get("/api/git/diff", Access::Key, diff),
         Route::get("/api/git/commits", Access::Key, commits),
         Route::get("/api/git/commits/{sha}/changes", Access::Key, commit_changes),
-        Route::get("/api/git/repositories/search", Access::Key, repositories),
         Route::get(
             "/api/conversations/{conversation_id}/git/changes",
             Access::Key,
@@ -101,9 +100,4 @@ async fn commit_changes(
     let (client, path) = reached(&app, scope, asked_path(&query)?).await?;
     let changes = client.git_commit_changes(&path, &sha).await;
     Ok(Json(changes.map_err(|error| failed(&error))?))
-}
-
-/// Repositories of a provider: none is connected.
-async fn repositories() -> Json<Value> {
-    Json(json!({"items": [], "next_page_id": null, "missing_token": true}))
 }

@@ -1,41 +1,34 @@
-//! Tries of MCP servers. Logins to them are not made here yet, and each answer says so.
+//! Tries of MCP servers.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
 use deft_types::McpServerState;
 use serde_json::{Value, json};
 
 use crate::app::App;
-use crate::extract::{JsonBody, Name};
+use crate::extract::JsonBody;
 use crate::failure::Failure;
 use crate::request::object;
-use crate::router::{Access, Route};
+use crate::router::Route;
 use crate::validation::Issue;
 
-const NOT_HERE: &str = "This server cannot log in to MCP servers; `deft mcp login` does";
 const NO_CALLS: &str =
     "This server lists the tools of an MCP server, but calls none to try it; leave `tool_call` out";
-const ADDRESSES: &str = "Only an admin may try addresses: they are reached by the server itself";
+pub(super) const ADDRESSES: &str = "Only an admin may try addresses: they are reached by the server itself";
 /// What a server is called that has no name.
-const USUAL_NAME: &str = "test-server";
+pub(super) const USUAL_NAME: &str = "test-server";
 /// How long a test may take where nobody says, and at most.
 const USUAL_LIMIT: Duration = Duration::from_secs(15);
 const MAX_LIMIT: Duration = Duration::from_secs(120);
 
 pub(crate) fn table() -> Vec<Route> {
-    vec![
-        Route::post("/api/mcp/test", test),
-        Route::post("/api/mcp/oauth/start", start),
-        Route::get("/api/mcp/oauth/status/{job_id}", Access::Key, no_job),
-        Route::post("/api/mcp/oauth/callback/{job_id}", no_job),
-    ]
+    vec![Route::post("/api/mcp/test", test)]
 }
 
-fn checked(body: &Value) -> Result<(), Issue> {
+pub(super) fn checked(body: &Value) -> Result<(), Issue> {
     let server = object(body)?.get("server");
     server
         .map(|_| ())
@@ -56,7 +49,12 @@ async fn test(State(app): State<Arc<App>>, JsonBody(body): JsonBody) -> Result<J
     }
     let composition = &app.conversations.composition;
     let servers = json!({ name: server });
-    let tried = composition.try_mcp(&app.places.current_dir, &servers, limit);
+    let tried = composition.try_mcp(
+        &app.places.current_dir,
+        &servers,
+        limit,
+        app.conversations.mcp_tokens(),
+    );
     let status = match tried.await {
         Ok(Some(status)) => status,
         Ok(None) => {
@@ -79,7 +77,7 @@ fn failed(error: &str, kind: &str) -> Json<Value> {
 }
 
 /// How long a test may take.
-fn limit_of(body: &Value) -> Result<Duration, Issue> {
+pub(super) fn limit_of(body: &Value) -> Result<Duration, Issue> {
     let seconds = match &body["timeout"] {
         Value::Null => return Ok(USUAL_LIMIT),
         written => written.as_f64().unwrap_or_default(),
@@ -92,17 +90,4 @@ fn limit_of(body: &Value) -> Result<Duration, Issue> {
         MAX_LIMIT.as_secs()
     );
     Err(Issue::rule(&["body", "timeout"], &error, &body["timeout"]))
-}
-
-async fn start(JsonBody(body): JsonBody) -> Result<Json<Value>, Failure> {
-    checked(&body)?;
-    Ok(Json(
-        json!({"ok": false, "job_id": null, "authorization_url": null, "error": NOT_HERE,
-        "error_kind": "unknown"}),
-    ))
-}
-
-async fn no_job(Name(job): Name) -> Failure {
-    let sentence = format!("There is no login '{job}'");
-    Failure::new(StatusCode::NOT_FOUND, sentence)
 }

@@ -13,9 +13,9 @@ use crate::extract::{Id, JsonBody, Name};
 use crate::failure::Failure;
 use crate::request::{given, object};
 use crate::router::{Access, Route};
+use crate::secrets::FOLDER;
 use crate::validation::Issue;
 
-const FOLDER: &str = "secrets/";
 const MAX_NAME: usize = 64;
 
 pub(crate) fn table() -> Vec<Route> {

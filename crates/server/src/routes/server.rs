@@ -42,7 +42,7 @@ pub(crate) async fn ready() -> Json<Value> {
 /// People get the web app, programs what the contract says.
 async fn root(state: State<Arc<App>>, headers: HeaderMap) -> Response {
     if site::is_wanted(&headers) {
-        site::page(&headers)
+        site::page(&state, &headers)
     } else {
         server_info(state).await.into_response()
     }

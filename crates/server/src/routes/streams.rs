@@ -36,6 +36,11 @@ pub(crate) fn table() -> Vec<Route> {
             sockets::session::handle,
         ),
         Route::get(
+            "/sockets/browser/{conversation_id}",
+            Access::Socket,
+            sockets::browser::handle,
+        ),
+        Route::get(
             "/sockets/executor/{conversation_id}",
             Access::Socket,
             sockets::executor::handle,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use deft_engine::{Decision, decide};
+use deft_engine::{Decision, Decisions, Provided, decide};
 use serde_json::{Value, json};
 
 use super::success;
@@ -21,12 +21,28 @@ pub(crate) fn table() -> Vec<Route> {
     vec![Route::get(PATH, Access::Key, list), Route::post(PATH, change)]
 }
 
-/// What nobody had decided about when the conversation was loaded.
+/// What somebody was or is to decide about, and what was decided.
 async fn list(State(app): State<Arc<App>>, Id(id): Id) -> Result<Json<Value>, Failure> {
     let catalog = &app.conversations.catalog;
     catalog.get(id).await?;
     let state = deft_engine::load(catalog.store.as_ref(), id).await?;
-    Ok(Json(json!({ "undecided": state.undecided })))
+    let decisions = Decisions::load(catalog.store.as_ref()).await?;
+    let about = |provided: &&Provided| decisions.about(&provided.fingerprint);
+    let undecided: Vec<_> = state
+        .undecided
+        .iter()
+        .filter(|provided| about(provided).is_none())
+        .collect();
+    let decided = state.asked_about.iter().filter_map(|provided| {
+        let decision = about(&provided)?;
+        Some(
+            json!({"kind": provided.kind, "path": provided.path, "fingerprint": provided.fingerprint,
+            "decision": decision}),
+        )
+    });
+    Ok(Json(
+        json!({"undecided": undecided, "decided": decided.collect::<Vec<_>>()}),
+    ))
 }
 
 /// A decision counts from when the conversation is loaded again.

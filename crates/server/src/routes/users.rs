@@ -43,6 +43,7 @@ pub(crate) fn table() -> Vec<Route> {
 struct NewUser {
     name: String,
     role: Role,
+    email: Option<String>,
     sees: Option<String>,
     #[serde(default)]
     folders: Vec<String>,
@@ -55,6 +56,8 @@ struct NewUser {
 #[serde(deny_unknown_fields)]
 struct Change {
     role: Option<Role>,
+    /// An empty one: they have none.
+    email: Option<String>,
     folders: Option<Vec<String>>,
     quota: Option<Quota>,
     disabled: Option<bool>,
@@ -83,6 +86,7 @@ async fn add(State(app): State<Arc<App>>, JsonBody(body): JsonBody) -> Result<Js
     let account = NewAccount {
         name: new.name,
         role: new.role,
+        email: new.email,
         sees: new.sees,
         folders: directories(&new.folders)?,
         quota: new.quota,
@@ -107,6 +111,10 @@ async fn change(
         }
         account.quota = change.quota.unwrap_or(account.quota);
         account.disabled = change.disabled.unwrap_or(account.disabled);
+        if let Some(email) = &change.email {
+            let email = email.trim().to_ascii_lowercase();
+            account.email = Some(email).filter(|email| !email.is_empty());
+        }
         if let Some(folders) = &folders {
             account.folders.clone_from(folders);
         }
@@ -176,7 +184,7 @@ fn directories(paths: &[String]) -> Result<Vec<PathBuf>, Failure> {
 }
 
 fn shown(user: &Account) -> Value {
-    json!({"name": user.name, "role": user.role, "disabled": user.disabled, "owns_the_store": user.owns_the_store,
+    json!({"name": user.name, "role": user.role, "email": user.email, "disabled": user.disabled, "owns_the_store": user.owns_the_store,
         "folders": user.folders, "quota": user.quota, "created_at": utc(user.created_at)})
 }
 
@@ -192,7 +200,9 @@ impl From<AccountError> for Failure {
             AccountError::NoSuchUser(_) | AccountError::NoSuchKey(_) => {
                 Self::new(StatusCode::NOT_FOUND, sentence)
             }
-            AccountError::NameTaken(_) | AccountError::Busy => Self::new(StatusCode::CONFLICT, sentence),
+            AccountError::NameTaken(_) | AccountError::AddressTaken | AccountError::Busy => {
+                Self::new(StatusCode::CONFLICT, sentence)
+            }
             AccountError::BadName(_)
             | AccountError::FirstIsAdmin
             | AccountError::OnlyViewersSee

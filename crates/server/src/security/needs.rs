@@ -7,7 +7,7 @@ use crate::accounts::KeyScope;
 use crate::exposure;
 
 /// Routes that look at nothing but a conversation or a setting, though their method says otherwise.
-const LOOKS: [&str; 1] = ["/api/auth/workspace-session"];
+const LOOKS: [&str; 2] = ["/api/auth/workspace-session", "/api/auth/logout"];
 /// Routes that look beyond conversations and settings: into directories.
 const BEYOND: [&str; 4] = ["/api/file/", "/api/git/", "/api/bash/", "/api/mcp/"];
 /// The one that shows a secret as it is.

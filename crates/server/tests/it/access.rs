@@ -47,6 +47,7 @@ async fn every_route_of_the_table_refuses_who_has_no_key_or_a_wrong_one() {
             let (status, body) = (answer.status().as_u16(), answer.text().await.unwrap());
             match access {
                 Access::Open => assert_eq!(status, 200, "{method} {path}"),
+                Access::SignIn => assert_eq!(status, 404, "{method} {path}: no login is under way"),
                 Access::Key => {
                     assert_eq!(status, 401, "{method} {path} {headers:?}");
                     assert_eq!(body, r#"{"detail":"Unauthorized"}"#, "{method} {path}");

@@ -80,7 +80,7 @@ impl Desk {
         config.keys = vec![Secret::new(KEY.to_owned()), Secret::new("k-two".to_owned())];
         config.max_wrong_keys = 10_000;
         change(&mut config);
-        let store = Arc::clone(&self.store) as Arc<dyn Store>;
+        let store = self.store();
         let parts = Arc::clone(&self.executors);
         let server = Server::bind(config, store, parts).await.unwrap();
         self.address = server.address();
@@ -91,13 +91,17 @@ impl Desk {
         })));
     }
 
+    pub(crate) fn store(&self) -> Arc<dyn Store> {
+        Arc::clone(&self.store) as Arc<dyn Store>
+    }
+
     /// The users of the server.
     pub(crate) fn accounts(&self) -> Accounts {
-        Accounts::new(Arc::clone(&self.store) as Arc<dyn Store>)
+        Accounts::new(self.store())
     }
 
     pub(crate) fn audit(&self) -> Audit {
-        Audit::new(Arc::clone(&self.store) as Arc<dyn Store>)
+        Audit::new(self.store())
     }
 
     /// How many documents there are in a folder of the store.
@@ -140,6 +144,11 @@ impl Desk {
         self.http
             .request(method, format!("http://{}{path}", self.address))
             .timeout(LIMIT)
+    }
+
+    /// Asks somebody else for a page, and follows nobody from there.
+    pub(crate) async fn get_elsewhere(&self, url: &str) -> reqwest::Response {
+        self.http.get(url).timeout(LIMIT).send().await.unwrap()
     }
 
     /// Asks with the key, and gives back status and body.

@@ -103,7 +103,13 @@ fn api(method: &HttpMethod, path: &str, who: &str) -> Response<Body> {
     let is_known = who.contains(TOKEN);
     let (status, body) = match (is_known, method.as_str()) {
         (false, _) => (401, json!({"message": "Bad credentials"})),
-        (true, "GET") => (200, json!({"default_branch": "main"})),
+        (true, "GET") => match path {
+            "/api/v3/user/repos" => (200, json!([found()])),
+            "/api/v3/search/repositories" => (200, json!({"items": [found()]})),
+            "/api/v4/projects" => (200, json!([found()])),
+            "/api/v1/repos/search" => (200, json!({"data": [found()]})),
+            _ => (200, json!({"default_branch": "main"})),
+        },
         (true, _) if path.ends_with("/merge_requests") => {
             (201, json!({"web_url": "https://forge.example/mr/1"}))
         }
@@ -113,6 +119,14 @@ fn api(method: &HttpMethod, path: &str, who: &str) -> Response<Body> {
         .status(status)
         .header("Content-Type", "application/json");
     answer.body(Body::from(body.to_string())).unwrap()
+}
+
+/// A repository in the words of every forge.
+fn found() -> Value {
+    json!({"id": 7, "full_name": "ann/project", "path_with_namespace": "ann/project", "private": true,
+        "visibility": "private", "stargazers_count": 3, "star_count": 3, "stars_count": 3,
+        "pushed_at": "2026-01-02T03:04:05Z", "last_activity_at": "2026-01-02T03:04:05Z",
+        "updated_at": "2026-01-02T03:04:05Z", "default_branch": "main"})
 }
 
 /// Git's own server.
@@ -373,5 +387,52 @@ async fn a_pull_request_is_opened_in_the_language_of_each_forge() {
     assert_eq!(
         desk.get("/api/settings/git_accounts").await,
         json!({"accounts": []})
+    );
+}
+
+#[tokio::test]
+async fn repositories_are_found_with_the_account_of_their_provider() {
+    let desk = Desk::new().await;
+    let forge = ForgeServer::new().await;
+    let search = "/api/git/repositories/search";
+    for (kind, words, asked) in [
+        (
+            "github",
+            "",
+            "GET /api/v3/user/repos?sort=pushed&per_page=1&page=2",
+        ),
+        (
+            "github",
+            "pro",
+            "GET /api/v3/search/repositories?q=pro&per_page=1&page=2",
+        ),
+        (
+            "gitlab",
+            "pro",
+            "GET /api/v4/projects?membership=true&search=pro&per_page=1&page=2",
+        ),
+        ("gitea", "pro", "GET /api/v1/repos/search?q=pro&limit=1&page=2"),
+    ] {
+        let path = format!("{search}?provider={kind}&query={words}&limit=1&page_id=2");
+        if words.is_empty() {
+            let none = json!({"items": [], "next_page_id": null, "missing_token": true});
+            assert_eq!(desk.get(&path).await, none);
+        }
+        add_account(&desk, &forge.host, kind, TOKEN).await;
+        let page = desk.get(&path).await;
+        let project = json!({"id": "7", "full_name": "ann/project", "git_provider": kind, "is_public": false,
+            "stargazers_count": 3, "pushed_at": "2026-01-02T03:04:05Z", "main_branch": "main"});
+        assert_eq!(
+            page,
+            json!({"items": [project], "next_page_id": "3", "missing_token": false})
+        );
+        assert_eq!(forge.asked(asked).len(), 1, "{:?}", forge.asked("GET"));
+    }
+    assert_eq!(desk.refusal(Method::GET, search, Value::Null).await.0, 422);
+    assert_eq!(
+        desk.refusal(Method::GET, &format!("{search}?provider=x"), Value::Null)
+            .await
+            .0,
+        422
     );
 }

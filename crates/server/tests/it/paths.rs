@@ -55,6 +55,12 @@ const ONLY_OURS: &[(&str, &str)] = &[
         "POST /api/conversations/{}/answers",
         "answers for single actions, and with other arguments",
     ),
+    ("GET /api/conversations/{}/ports", "what programs serve"),
+    (
+        "POST /api/conversations/{}/ports/{}",
+        "a browser's way to what programs serve",
+    ),
+    ("GET /api/conversations/{}/resources", "what a workspace uses"),
     ("GET /c/{}", "a page of our own app"),
     ("GET /s", "a page of our own app"),
     ("GET /api/conversations/{}/shares", "links to a conversation"),
@@ -98,6 +104,14 @@ const ONLY_OURS: &[(&str, &str)] = &[
     ("GET /openapi.json", "the document does not list itself"),
     ("GET /api/webhooks", "what became of webhooks"),
     ("POST /api/webhooks/{}/redeliver", "what became of webhooks"),
+    (
+        "GET /api/mcp/oauth/return/{}",
+        "where a browser comes back to from a login to an MCP server",
+    ),
+    ("GET /api/auth/methods", "signing in with another account"),
+    ("GET /api/auth/login", "signing in with another account"),
+    ("GET /api/auth/callback", "signing in with another account"),
+    ("POST /api/auth/logout", "signing in with another account"),
     ("GET /api/users", "several users, for admins"),
     ("POST /api/users", "several users, for admins"),
     ("PATCH /api/users/{}", "several users, for admins"),
@@ -121,12 +135,17 @@ const ONLY_OURS: &[(&str, &str)] = &[
     ("DELETE /api/conversations/{}/plan", "the same"),
     ("POST /api/conversations/{}/plan/approve", "the same"),
     (
+        "POST /api/conversations/{}/rerun",
+        "what was done in a workspace is done again",
+    ),
+    (
         "POST /api/conversations/{}/rewind",
         "conversation and files go back",
     ),
     ("GET /sockets/events/{}", "sockets are not listed"),
     ("GET /sockets/session/{}", "sockets are not listed"),
     ("GET /sockets/bash-events", "sockets are not listed"),
+    ("GET /sockets/browser/{}", "what the agent's browser shows"),
     ("GET /sockets/executor/{}", "our own, for another Deft"),
 ];
 

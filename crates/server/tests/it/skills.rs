@@ -134,11 +134,15 @@ async fn a_project_s_commands_run_once_a_client_has_decided_so() {
     assert_eq!(undecided[0]["path"], ".agents/skills/count/SKILL.md");
     let decision = json!({"fingerprint": undecided[0]["fingerprint"], "decision": "allow"});
     desk.post(&path, decision).await;
+    let mut decided = undecided[0].clone();
+    decided["decision"] = json!("allow");
+    let told = json!({"undecided": [], "decided": [decided]});
+    assert_eq!(desk.get(&path).await, told, "at once");
 
     desk.stop().await;
     desk.start(|_| {}).await;
     desk.run(&talk).await;
-    assert_eq!(desk.get(&path).await, json!({"undecided": []}));
+    assert_eq!(desk.get(&path).await, told);
     let events = desk.events(&talk).await;
     let read: Vec<_> = of_kind(&events, "ObservationEvent")
         .iter()

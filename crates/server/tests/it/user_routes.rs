@@ -123,6 +123,7 @@ async fn nobody_but_an_admin_has_a_way_to_users() {
     let viewer = NewAccount {
         name: "vic".to_owned(),
         role: Role::Viewer,
+        email: None,
         sees: Some("me".to_owned()),
         folders: Vec::new(),
         quota: Quota::default(),

@@ -29,6 +29,7 @@ impl<'a> User<'a> {
         let new = NewAccount {
             name: name.to_owned(),
             role,
+            email: None,
             sees: sees.map(str::to_owned),
             folders: Vec::new(),
             quota,
@@ -97,6 +98,7 @@ async fn what_was_there_before_belongs_to_the_first_admin_and_to_nobody_else() {
     let ann = NewAccount {
         name: "ann".to_owned(),
         role: Role::Member,
+        email: None,
         sees: None,
         folders: Vec::new(),
         quota: Quota::default(),

@@ -1,6 +1,9 @@
 //! Small texts that are kept beside the logs.
 
-use deft_store::{Options, SqliteStore, Store as _};
+use std::sync::Arc;
+
+use deft_store::{Kept, Options, SqliteStore, Store as _};
+use deft_types::ConversationId;
 
 #[tokio::test]
 async fn a_document_is_replaced_only_by_who_knows_what_it_says() {
@@ -32,6 +35,27 @@ async fn a_document_is_replaced_only_by_who_knows_what_it_says() {
     assert_eq!(found, expected);
     assert!(swap(text("two"), None).await);
     assert_eq!(store.document("a/1").await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn all_texts_are_rewritten_together_and_those_that_stay_are_left_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(directory.path().join("deft.db"), Options::default()).unwrap();
+    for key in ["a", "b"] {
+        let text = Some(format!("text of {key}"));
+        assert!(store.swap_document(key.to_owned(), None, text).await.unwrap());
+    }
+    let new = super::sample::new(ConversationId(uuid::Uuid::new_v4()));
+    let id = new.id;
+    store.create(new).await.unwrap();
+    let edit = move |kept: Kept<'_>| match kept {
+        Kept::Document { key, text } => (key == "b").then(|| text.to_uppercase()),
+        Kept::Settings { conversation, .. } => (conversation == id).then(|| r#"{"new": true}"#.to_owned()),
+    };
+    assert_eq!(store.rewrite(Arc::new(edit)).await.unwrap(), 2);
+    assert_eq!(store.document("a").await.unwrap().as_deref(), Some("text of a"));
+    assert_eq!(store.document("b").await.unwrap().as_deref(), Some("TEXT OF B"));
+    assert_eq!(store.settings(id).await.unwrap().unwrap()["new"], true);
 }
 
 /// From the present schema back to the last version without documents.

@@ -57,6 +57,15 @@ pub(super) async fn conforms(kind: &dyn Kind, files: &Path) {
             "{name} must belong to the owner of the workspace"
         );
     }
+    let used = client.figures().await.unwrap();
+    assert!(
+        used.processes > 0 && used.memory_bytes > 0,
+        "the shell runs: {used:?}"
+    );
+    assert!(
+        used.disk_bytes > 0 && used.disk_free_bytes <= used.disk_bytes,
+        "{used:?}"
+    );
     assert!(kind.is_alive());
     super::attacks::none_succeeds(&client, files).await;
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, SystemTime};
 
-use deft_docker::{Docker, Files, ImageNews, Layers, Plugin, Prune};
+use deft_docker::{Docker, Files, ImageNews, Layers, Plugin, Prune, Service};
 
 use super::conformance::{container, somebodys_directory};
 use super::dockerd::{Dockerd, IMAGE};
@@ -171,6 +171,20 @@ async fn failures_are_told_with_their_log(docker: &Docker, base: &str, place: &P
     };
     let told = failing(base, sick).await;
     assert!(told.contains("there is no no-such-tool"), "{told}");
+    let mut silent = plugin("silent", "true");
+    silent.serves = Some(Service {
+        port: 8080,
+        command: "echo cannot begin >&2".to_owned(),
+    });
+    let silent = Layers {
+        plugins: vec![silent],
+        ..Layers::default()
+    };
+    let told = failing(base, silent).await;
+    assert!(
+        told.contains("cannot begin") && told.contains("serve-silent does not listen on port 8080"),
+        "{told}"
+    );
     let script = place.join("failing.sh");
     fs::write(&script, "echo first words\nfalse\ntouch /never\n").unwrap();
     let setup = Layers {

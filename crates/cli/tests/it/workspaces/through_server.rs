@@ -1,5 +1,7 @@
 //! Conversations of `deft serve` that work elsewhere than in a directory of its machine.
 
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -35,6 +37,60 @@ fn works_in(served: &Served, workspace: &Value, files: &Path, root: &str) -> Str
     id
 }
 
+/// A program that serves one page, with nothing but what Perl has by itself.
+const PROGRAM: &str = r#"socket(S, 2, 1, 0); bind(S, pack("Sna4x8", 2, $ARGV[0], "\x7f\0\0\1")) or die $!;
+listen(S, 9); while (accept(C, S)) { while (<C>) { last if /^\r?\n/ }
+print C "HTTP/1.0 200 OK\r\nContent-Length: 6\r\n\r\nserved"; close C }"#;
+
+/// Has a program serve there, and looks at it as a browser does.
+fn shows_what_is_served(served: &Served, id: &str) {
+    let conversation = format!("/api/conversations/{id}");
+    let free = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
+    let command = format!("exec perl -e '{PROGRAM}' {free}");
+    let body = json!({"command": command, "timeout": 120});
+    let (status, started) = served.post(&format!("{conversation}/bash/start_bash_command"), KEY, &body);
+    assert_eq!(status, 200, "{started}");
+    let begun = Instant::now();
+    let url = loop {
+        let (status, opened) = served.post(&format!("{conversation}/ports/{free}"), KEY, &json!({}));
+        if status == 200 {
+            break opened["url"].as_str().unwrap().to_owned();
+        }
+        let search = format!("{conversation}/bash/bash_events/search");
+        let said = || served.send("GET", &search, KEY, &json!({}));
+        assert!(begun.elapsed() < super::LIMIT, "{opened} {:?}", said());
+        std::thread::sleep(Duration::from_millis(100));
+    };
+    let host = url.split('/').nth(2).unwrap();
+    let ask = |path: &str, cookie: &str| {
+        let mut stream =
+            TcpStream::connect(("127.0.0.1", host.rsplit(':').next().unwrap().parse().unwrap())).unwrap();
+        write!(
+            stream,
+            "GET {path} HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\nConnection: close\r\n\r\n"
+        )
+        .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    };
+    let entered = ask(url.split_once(host).unwrap().1, "");
+    let cookie = entered
+        .split("deft_preview=")
+        .nth(1)
+        .unwrap()
+        .split(';')
+        .next()
+        .unwrap();
+    let shown = ask("/", &format!("deft_preview={cookie}"));
+    assert!(shown.ends_with("\r\n\r\nserved"), "{shown}");
+    assert!(ask("/", "").starts_with("HTTP/1.1 401"));
+}
+
 pub(super) async fn a_conversation_of_the_server_works_in_a_container(engine: &Dockerd) {
     let home = Home::new();
     let files = tempfile::tempdir().unwrap();
@@ -42,6 +98,7 @@ pub(super) async fn a_conversation_of_the_server_works_in_a_container(engine: &D
     let served = Served::start(&home, &[("SESSION_API_KEY", KEY), ("DOCKER_HOST", &address)]);
     let typed = json!({"kind": "docker", "image": IMAGE, "dir": files.path(), "pids": 300});
     let id = works_in(&served, &typed, files.path(), "/workspace");
+    shows_what_is_served(&served, &id);
 
     let (status, refused) = begin(&served, &json!("docker:x?no=1"));
     assert!(
@@ -142,5 +199,6 @@ fn a_conversation_of_the_server_works_on_another_machine() {
     let path = files.path().display().to_string();
     let typed = json!({"kind": "ssh", "host": "127.0.0.1", "port": machine.port, "path": path});
     let id = works_in(&served, &typed, files.path(), &path);
+    shows_what_is_served(&served, &id);
     end(&format!("run/{}", id.replace('-', "")));
 }

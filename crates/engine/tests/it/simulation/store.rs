@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deft_store::{
-    ConversationRecord, Cursor, Direction, EventFilter, EventStream, Lease, NewConversation, Owner, Search,
-    Store, StoreError, Usage,
+    ConversationRecord, Cursor, Direction, EventFilter, EventStream, Lease, NewConversation, Owner, Rewrite,
+    Search, Store, StoreError, Usage,
 };
 use deft_types::{ConversationId, Event, EventId, Seq, Status, UserId};
 use futures::FutureExt;
@@ -173,6 +173,10 @@ impl Store for SimulatedStore {
     }
 
     fn swap_document(&self, _: String, _: Option<String>, _: Option<String>) -> Answer<'_, bool> {
+        unreachable!("{UNUSED}")
+    }
+
+    fn rewrite(&self, _: Rewrite) -> Answer<'_, usize> {
         unreachable!("{UNUSED}")
     }
 

@@ -1,0 +1,138 @@
+//! Does again in the workspace what was done in it.
+
+use std::collections::HashMap;
+
+use deft_executor::{Client, Outcome as CallOutcome, Update};
+use deft_store::StoreError;
+use deft_types::{Action, ActionEvent, ActionId, EventBody, Source, ToolSpec};
+use futures::FutureExt;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use super::Actor;
+use super::work::{Outcome, Work};
+use crate::branch;
+use crate::command::{CommandError, Done};
+use crate::rerun::Rerun;
+use crate::state::{self, key};
+use crate::turn::Draft;
+
+/// A call that was made, and whether it failed.
+struct Past {
+    tool: String,
+    action: Action,
+    failed: bool,
+}
+
+impl Actor {
+    /// Begins, in a conversation that does nothing else.
+    pub(super) async fn rerun(&mut self, done: Done<Rerun>) {
+        let begun = async {
+            let client = self.idle_executor().await?;
+            client.set_secrets(self.outfit.secrets.values.clone()).await;
+            Ok::<_, CommandError>((client, self.past_calls().await?))
+        };
+        match begun.await {
+            Ok((client, calls)) => {
+                let cancel = CancellationToken::new();
+                let stop = cancel.clone();
+                let again = async move {
+                    let rerun = run_all(&client, calls, &stop).await;
+                    Outcome::Reran { rerun, done }
+                };
+                self.work = Some(Work::Rerun {
+                    future: again.boxed(),
+                    cancel,
+                });
+            }
+            Err(error) => {
+                let _ = done.send(Err(error)); // whoever asked may have gone
+            }
+        }
+    }
+
+    /// Notes what came of it.
+    pub(super) async fn take_rerun(&mut self, rerun: Rerun, done: Done<Rerun>) -> Result<(), StoreError> {
+        let told = state::update(key::RERUN, json!(rerun));
+        let noted = self.record(vec![Draft::new(Source::Environment, told)]).await;
+        let _ = done.send(noted.clone().map(|()| rerun).map_err(Into::into));
+        noted
+    }
+
+    /// The calls on the way to here that ran beside the files and may have changed something.
+    async fn past_calls(&mut self) -> Result<Vec<Past>, StoreError> {
+        let events = branch::read_all(self.store.as_ref(), self.lease.conversation()).await?;
+        let way = branch::path(&events, self.state.leaf.as_ref());
+        let results: HashMap<_, _> = way
+            .iter()
+            .filter_map(|event| match &event.body {
+                EventBody::Observation(result) => Some((&result.action_id, result.observation.is_error())),
+                _ => None,
+            })
+            .collect();
+        let changes = |action: &ActionEvent| {
+            let tool = self.tools.find(&action.tool_name);
+            self.host.get(&action.tool_name).is_none() && !tool.is_some_and(ToolSpec::is_read_only)
+        };
+        let past = way.iter().filter_map(|event| match &event.body {
+            EventBody::Action(action) if changes(action) => Some(Past {
+                tool: action.tool_name.clone(),
+                action: action.action.clone()?,
+                failed: *results.get(&event.id)?,
+            }),
+            _ => None,
+        });
+        Ok(past.collect())
+    }
+}
+
+async fn run_all(client: &Client, calls: Vec<Past>, stop: &CancellationToken) -> Rerun {
+    let mut rerun = Rerun {
+        of: calls.len(),
+        ..Rerun::default()
+    };
+    for Past { tool, action, failed } in calls {
+        match run_one(client, &tool, action, stop).await {
+            Err(reason) if !failed || stop.is_cancelled() => {
+                rerun.stopped = Some(format!("call {} ({tool}): {reason}", rerun.done + 1));
+                break;
+            }
+            Ok(()) | Err(_) => rerun.done += 1,
+        }
+    }
+    rerun
+}
+
+async fn run_one(
+    client: &Client,
+    tool: &str,
+    action: Action,
+    stop: &CancellationToken,
+) -> Result<(), String> {
+    let id = ActionId::from(Uuid::new_v4());
+    let mut running = client.call(id.clone(), tool.to_owned(), action).await;
+    let ended = loop {
+        let update = tokio::select! {
+            update = running.next() => update,
+            () = stop.cancelled() => {
+                client.cancel(id.clone()).await;
+                running.next().await
+            }
+        };
+        match update {
+            Update::Output(_) => {}
+            Update::Ended(outcome) => break outcome,
+            Update::Unknown | Update::Lost => return Err("the workspace cannot be reached".to_owned()),
+        }
+    };
+    client.acknowledge(id).await;
+    match ended {
+        _ if stop.is_cancelled() => Err("it was interrupted".to_owned()),
+        CallOutcome::Observed { observation } if observation.is_error() => {
+            Err(deft_types::text_of(&observation.content()))
+        }
+        CallOutcome::Observed { .. } => Ok(()),
+        CallOutcome::Failed { message } => Err(message),
+    }
+}

@@ -1,0 +1,25 @@
+//! Secrets of a conversation: those whose values we have, and those that somebody else keeps.
+
+use std::sync::Arc;
+
+use deft_tools::SecretSet;
+use deft_types::Secret;
+use futures::future::BoxFuture;
+
+/// Where the secrets of a conversation come from.
+#[derive(Clone, Default)]
+pub struct SecretSources {
+    /// Those that are there.
+    pub values: SecretSet,
+    /// Those that are to be asked for.
+    pub lookup: Option<Arc<dyn SecretLookup>>,
+}
+
+/// Somebody who keeps secrets, and is asked for one when a command names it.
+pub trait SecretLookup: Send + Sync {
+    /// The names of them.
+    fn names(&self) -> Vec<String>;
+
+    /// The value of one. The sentence of a failure has nothing secret in it.
+    fn look_up(&self, name: &str) -> BoxFuture<'static, Result<Secret<String>, String>>;
+}

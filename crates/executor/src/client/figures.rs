@@ -1,0 +1,13 @@
+//! How much a workspace uses, as a client asks for it.
+
+use super::Client;
+use crate::figures::Figures;
+use crate::request_error::RequestError;
+use crate::work::Work;
+
+impl Client {
+    /// What the programs of the workspace use now.
+    pub async fn figures(&self) -> Result<Figures, RequestError> {
+        self.ask(Work::Figures).await
+    }
+}

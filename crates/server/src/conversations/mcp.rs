@@ -1,0 +1,83 @@
+//! The MCP servers that a client gives to its agent.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use axum::http::StatusCode;
+use deft_engine::{Reached, ServersElsewhere};
+use deft_mcp::{ServerConfig, TokenStore};
+use deft_tools::SecretSet;
+use deft_types::{McpServerState, McpServerStatus};
+use futures::FutureExt;
+use futures::future::{self, BoxFuture};
+use serde_json::Value;
+
+use super::Conversations;
+use crate::agent::Agent;
+use crate::catalog::Described;
+use crate::composition::McpOutfit;
+use crate::documents::Documents;
+use crate::failure::Failure;
+use crate::mcp_tokens::McpTokens;
+
+impl Conversations {
+    /// Where tokens for MCP servers are kept.
+    pub(crate) fn mcp_tokens(&self) -> Arc<dyn TokenStore> {
+        Arc::new(McpTokens::new(Documents::new(Arc::clone(&self.catalog))))
+    }
+
+    /// Refuses servers that cannot be understood, and addresses to those who may not have the server reach them.
+    pub(super) fn check_servers(&self, agent: &Value) -> Result<(), Failure> {
+        let Some(config) = Agent::from_stored(agent.clone()).servers().cloned() else {
+            return Ok(());
+        };
+        let refused = |error: deft_mcp::ConfigError| Failure::refused(error.to_string());
+        let servers = ServerConfig::parse(&config).map_err(refused)?;
+        if self.allowance.folders.is_some() && !servers.iter().all(ServerConfig::is_local) {
+            let sentence =
+                "Only an admin may use MCP servers by address: they are reached by the server itself";
+            return Err(Failure::new(StatusCode::FORBIDDEN, sentence));
+        }
+        Ok(())
+    }
+
+    /// The servers of an agent. Where they cannot be used that is told as one that failed: it keeps no conversation from
+    /// being opened. Variables in them are the conversation's secrets, never the environment of this process.
+    pub(super) fn servers(&self, described: &Described, secrets: &SecretSet) -> McpOutfit {
+        let Some(config) = described.agent.servers() else {
+            return McpOutfit::default();
+        };
+        let variable = |name: &str| {
+            let mut secrets = secrets.iter();
+            let known = secrets.find(|(known, _)| *known == name);
+            known.map(|(_, value)| value.expose().clone())
+        };
+        let place = (described.record.id, Path::new(&described.record.workspace));
+        let named = self.composition.mcp(place, config, &variable, self.mcp_tokens());
+        named.unwrap_or_else(|reason| McpOutfit {
+            beside: None,
+            elsewhere: Some(Arc::new(Unusable(reason))),
+        })
+    }
+}
+
+/// Servers that are not even tried.
+struct Unusable(String);
+
+impl ServersElsewhere for Unusable {
+    fn reach(&self, _taken: Vec<String>) -> BoxFuture<'static, Reached> {
+        let status = McpServerStatus {
+            name: "mcp_config".to_owned(),
+            state: McpServerState::Failed {
+                reason: self.0.clone(),
+            },
+            pin: None,
+            notes: Vec::new(),
+        };
+        let reached = Reached {
+            tools: Vec::new(),
+            statuses: vec![status],
+        };
+        future::ready(reached).boxed()
+    }
+}

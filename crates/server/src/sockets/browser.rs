@@ -1,0 +1,82 @@
+//! `/sockets/browser/{conversation_id}`: what the agent's browser shows, picture by picture (JPEG), in binary messages. An
+//! empty one says that there is nothing to see. Nothing of it is kept.
+
+use std::pin::pin;
+use std::sync::Arc;
+
+use axum::extract::ws::{Message, WebSocketUpgrade};
+use axum::extract::{Extension, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use deft_executor::{Client, Pictures};
+use deft_types::ConversationId;
+use futures::StreamExt as _;
+use tokio::time::MissedTickBehavior;
+
+use super::{Line, PING_EVERY, code, enter};
+use crate::app::App;
+use crate::extract::{ConversationPath, Peer, Query};
+
+/// The handler.
+pub(crate) async fn handle(
+    State(app): State<Arc<App>>,
+    Extension(peer): Extension<Peer>,
+    path: ConversationPath,
+    query: Query,
+    headers: HeaderMap,
+    upgrade: WebSocketUpgrade,
+) -> Response {
+    let Ok(id) = path.0 else {
+        return StatusCode::FORBIDDEN.into_response();
+    };
+    enter(
+        app,
+        peer,
+        &headers,
+        &query,
+        upgrade,
+        move |app, line| async move {
+            match watch(&app, id).await {
+                Some(pictures) => show(&app, line, pictures).await,
+                None => line.close(code::NOT_FOUND, "No workspace runs").await,
+            }
+        },
+    )
+}
+
+/// A workspace that does not run is not started for this: its browser does not run either.
+async fn watch(app: &App, id: ConversationId) -> Option<Pictures> {
+    let site = app.places.of_conversation(app, id).await.ok()?;
+    let stream = app.places.find(app, &site).await.ok()??;
+    Client::connect(stream).await.ok()?.watch_browser().await.ok()
+}
+
+async fn show(app: &App, mut line: Line, pictures: Pictures) {
+    // What is half read is not lost when something else comes first.
+    let mut pictures = pin!(futures::stream::unfold(pictures, |mut pictures| async {
+        let picture = pictures.next().await.ok()?;
+        Some((picture, pictures))
+    }));
+    let mut pings = tokio::time::interval(PING_EVERY);
+    pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        let message = tokio::select! {
+            picture = pictures.next() => match picture {
+                Some(picture) => Message::Binary(picture),
+                None => return line.close(code::SERVICE_RESTART, "The workspace has ended").await,
+            },
+            said = line.recv() => match said {
+                Some(Ok(Message::Close(_)) | Err(_)) | None => return,
+                Some(Ok(_)) => continue, // there is nothing to say here
+            },
+            _ = pings.tick() => Message::Ping(Bytes::new()),
+            () = app.bash.stopping.cancelled() => {
+                return line.close(code::GOING_AWAY, "The server is stopping").await;
+            }
+        };
+        if !line.send(message).await {
+            return;
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Files that are for the user alone.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::Path;
+
+use deft_types::Secret;
+
+use super::VaultError;
+
+/// Bits of a file's mode that let others in.
+const OTHERS: u32 = 0o077;
+
+/// The content of a private file.
+pub(crate) struct PrivateFile {
+    pub(crate) value: Secret<String>,
+    pub(crate) origin: Origin,
+}
+
+/// Where the content of a private file comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// It was there.
+    Found,
+    /// It was made just now.
+    Made,
+}
+
+/// Reads a file that is for the user alone, or makes it.
+pub(crate) fn private_file(
+    path: &Path,
+    make: impl FnOnce() -> Result<String, VaultError>,
+) -> Result<PrivateFile, VaultError> {
+    match create(path) {
+        Ok(mut file) => {
+            let text = make()?;
+            write(&mut file, &text).map_err(|error| unusable(path, &error))?;
+            Ok(PrivateFile {
+                value: Secret::new(text),
+                origin: Origin::Made,
+            })
+        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(PrivateFile {
+            value: read(path)?,
+            origin: Origin::Found,
+        }),
+        Err(error) => Err(unusable(path, &error)),
+    }
+}
+
+/// Reads a file, if it is for the user alone.
+pub(super) fn read(path: &Path) -> Result<Secret<String>, VaultError> {
+    let found = fs::symlink_metadata(path).map_err(|error| unusable(path, &error))?;
+    if !found.is_file() || found.mode() & OTHERS != 0 {
+        return Err(VaultError::KeyFile {
+            path: path.to_owned(),
+            reason: "it must be a plain file that only you can read; run: chmod 600 on it".to_owned(),
+        });
+    }
+    let text = fs::read_to_string(path).map_err(|error| unusable(path, &error))?;
+    Ok(Secret::new(text.trim().to_owned()))
+}
+
+/// Puts a whole new file in the place of one. Whatever happens meanwhile, one of the two is there.
+pub(super) fn replace(path: &Path, text: &Secret<String>) -> Result<(), VaultError> {
+    let beside = path.with_extension("new");
+    let replaced = || -> io::Result<()> {
+        match fs::remove_file(&beside) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {} // what an earlier try left behind
+        }
+        write(&mut create(&beside)?, text.expose())?;
+        fs::rename(&beside, path)?;
+        sync_directory(path)
+    };
+    replaced().map_err(|error| unusable(path, &error))
+}
+
+/// Makes what was done to the names in a file's directory survive a power cut.
+pub(super) fn sync_directory(path: &Path) -> io::Result<()> {
+    path.parent()
+        .map_or(Ok(()), |directory| File::open(directory)?.sync_all())
+}
+
+fn create(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)
+}
+
+fn write(file: &mut File, text: &str) -> io::Result<()> {
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
+}
+
+pub(super) fn unusable(path: &Path, error: &io::Error) -> VaultError {
+    VaultError::KeyFile {
+        path: path.to_owned(),
+        reason: format!("{error}; check its permissions"),
+    }
+}

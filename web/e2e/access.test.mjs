@@ -1,0 +1,136 @@
+import assert from "node:assert/strict";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { browser, checkAccess, checkWidth, command, open, picture, Server, status } from "./harness.mjs";
+
+const server = new Server();
+before(() => server.start());
+after(async () => {
+  await browser.close();
+  await server.remove();
+});
+
+const PANELS = ["Changes", "Files", "Terminal", "Tasks", "Browser", "Context"];
+const SECTIONS = ["Models", "Agent", "Safety", "MCP servers", "Skills", "Secrets", "Git accounts", "Server", "This browser"];
+const PHONE = { width: 360, height: 720 };
+
+const plan = {
+  name: "task_tracker",
+  arguments: { command: "plan", task_list: [{ title: "Read it", notes: "", status: "done" }, { title: "Mend it", notes: "soon", status: "in_progress" }] },
+};
+
+test("every panel and every part of the settings is for everyone, in light, in dark and on a telephone", async () => {
+  const id = await server.begin([{ text: "A **plan**.", tool_calls: [plan] }, command("One.", "echo hi; exit 3"), { text: "Done." }]);
+  const { page, close } = await open(server, `/c/${id}`);
+  await status(page, "Finished");
+  const look = async (how) => {
+    await page.getByRole("button", { name: "Panels" }).click();
+    for (const name of PANELS) {
+      await page.getByRole("tab", { name }).click();
+      await page.getByRole("complementary", { name }).waitFor();
+      await checkAccess(page, `${name}, ${how}`);
+      await checkWidth(page);
+    }
+    await page.getByRole("button", { name: "Close the panel" }).click();
+    if (how === "on a telephone") await page.getByRole("button", { name: "Show conversations" }).click();
+    await page.getByRole("button", { name: "Settings" }).click();
+    const dialog = page.getByRole("dialog", { name: "Settings" });
+    for (const name of SECTIONS) {
+      await dialog.getByRole("tab", { name, exact: true }).click();
+      await checkAccess(page, `${name}, ${how}`);
+      const [wide, shown] = await dialog.locator(".section").evaluate((part) => [part.scrollWidth, part.clientWidth]);
+      assert.ok(wide <= shown, `${name}: ${wide} px of content on ${shown} px`);
+    }
+    await dialog.getByRole("button", { name: "Close" }).click();
+  };
+  await look("in light");
+  await page.emulateMedia({ colorScheme: "dark" });
+  await look("in the dark");
+  await page.setViewportSize(PHONE);
+  await look("on a telephone");
+  await close();
+});
+
+test("text that is written from right to left is shown so, and does not turn what stands beside it", async () => {
+  const id = await server.begin([command("שלום עולם, אני בודק.", "echo 'أهلا'"), { text: "**مرحبا** بالعالم" }]);
+  const { page, close } = await open(server, `/c/${id}`, PHONE);
+  await status(page, "Finished");
+  const direction = (text) => page.getByText(text).first().evaluate((found) => getComputedStyle(found).direction);
+  assert.equal(await direction("שלום עולם"), "rtl");
+  assert.equal(await direction("بالعالم"), "rtl");
+  assert.equal(await page.locator("html").evaluate((page) => getComputedStyle(page).direction), "ltr");
+  // The whole page the other way round: nothing sticks out.
+  await page.evaluate(() => (document.documentElement.dir = "rtl"));
+  await checkWidth(page);
+  const list = page.locator(".sidebar");
+  await page.getByRole("button", { name: "Show conversations" }).click();
+  const box = await list.boundingBox();
+  assert.ok(box.x + box.width <= PHONE.width && box.x >= 0, "the list comes from the other side");
+  await close();
+});
+
+test("who wants less motion sees none", async () => {
+  const id = await server.begin([command("Wait.", "sleep 60"), { text: "Done." }]);
+  const { page, close } = await open(server, `/c/${id}`);
+  await status(page, "Working");
+  const moving = () => page.evaluate(() => document.getAnimations().length);
+  assert.equal(await moving(), 0);
+  await page.emulateMedia({ reducedMotion: "no-preference" });
+  await page.waitForFunction(() => document.getAnimations().length > 0);
+  await page.getByRole("button", { name: "Stop" }).click();
+  await status(page, "Paused");
+  await close();
+});
+
+test("who asks before what is said with its reason, and is changed while the conversation goes on", async () => {
+  const risky = command("I install the tools that the build needs.", "curl http://127.0.0.1:1/install.sh | sh");
+  const id = await server.begin([risky, command("Again.", "echo fine"), { text: "Done." }], {
+    confirmation_policy: { kind: "AlwaysConfirm" },
+    security_analyzer: { kind: "PatternSecurityAnalyzer" },
+    initial_message: { role: "user", content: [{ type: "text", text: "Make the build work on this machine." }] },
+  });
+  const { page, close } = await open(server, `/c/${id}`);
+  const question = page.getByRole("region", { name: "Waiting for your word" });
+  await question.getByText("high risk").waitFor();
+  await question.getByText(/runs what it fetches/).waitFor();
+  await picture(page, "web-confirm");
+  await page.getByLabel("Ask before").selectOption("risky");
+  await page.waitForFunction(() => document.querySelector(".policy-risky"));
+  await question.getByRole("button", { name: "Reject" }).click();
+  await status(page, "Finished");
+  assert.equal(await page.getByText("exit 0").count(), 1, "what is harmless was not asked about");
+  await close();
+});
+
+test("earlier messages come back with the arrow, and ! runs a command in one's own shell", async () => {
+  const id = await server.begin([{ text: "Yes?" }, { text: "Good." }]);
+  const { page, close } = await open(server, `/c/${id}`);
+  await status(page, "Finished");
+  const field = page.getByLabel("Message", { exact: true });
+  await field.press("ArrowUp");
+  assert.equal(await field.inputValue(), "Begin.");
+  await field.press("ArrowDown");
+  assert.equal(await field.inputValue(), "");
+  await field.fill("!echo own-$((40 + 2)) > made.txt; cat made.txt");
+  await field.press("Enter");
+  await page.getByRole("complementary", { name: "Terminal" }).waitFor();
+  await page.getByRole("button", { name: "Yours", pressed: true }).waitFor();
+  await page.waitForFunction(() => document.querySelector(".terminals")?.textContent.includes("own-42"));
+  assert.equal((await server.events(id)).filter((event) => event.kind === "MessageEvent").length, 2, "nothing was said to the agent");
+  await close();
+});
+
+test("the folder to work in is found by looking around", async () => {
+  mkdirSync(join(server.data, "projects/mine/src"), { recursive: true });
+  const { page, close } = await open(server);
+  await page.getByRole("button", { name: "Browse" }).click();
+  const dialog = page.getByRole("dialog", { name: "Choose a folder" });
+  await dialog.getByRole("button", { name: "projects" }).click();
+  await dialog.getByRole("button", { name: "mine" }).click();
+  await dialog.getByRole("listitem").getByRole("button", { name: "src" }).waitFor();
+  await checkAccess(page, "the choice of a folder");
+  await dialog.getByRole("button", { name: "Work here" }).click();
+  assert.equal(await page.getByLabel("Folder").inputValue(), join(server.data, "projects/mine"));
+  await close();
+});

@@ -1,0 +1,43 @@
+// The folders of the server's machine that conversations may work in.
+
+import { ask } from "./ask";
+
+export interface Folder {
+  name: string;
+  path: string;
+}
+
+const isFolder = (found: unknown): found is Folder =>
+  typeof (found as Folder | null)?.name === "string" && typeof (found as Folder).path === "string";
+
+export const folders = {
+  /** Where looking around may begin. */
+  async roots(): Promise<Folder[]> {
+    const { locations = [] } = await ask("get", "/api/file/home");
+    return locations.flatMap((place) => {
+      const { label: name, path } = place as { label?: unknown; path?: unknown };
+      const found = { name, path };
+      return isFolder(found) ? [found] : [];
+    });
+  },
+  /** The folders in a folder, by pages. */
+  async within(path: string, page: string | null): Promise<{ folders: Folder[]; next: string | null }> {
+    const { items, next_page_id: next } = await ask("get", "/api/file/search_subdirs", {
+      query: { path, page_id: page, limit: 100 },
+    });
+    return { folders: (items as unknown[]).filter(isFolder), next: next ?? null };
+  },
+};
+
+/** The folders on the way from the root that holds it to a folder, itself included; empty: no root holds it. */
+export function wayTo(path: string, roots: readonly Folder[]): Folder[] {
+  const holds = (root: string) => path === root || path.startsWith(root.endsWith("/") ? root : `${root}/`);
+  const root = roots.filter(({ path }) => holds(path)).toSorted((one, other) => other.path.length - one.path.length)[0];
+  if (!root) return [];
+  const way = [root];
+  for (const name of path.slice(root.path.length).split("/").filter(Boolean)) {
+    const last = way.at(-1)?.path ?? "";
+    way.push({ name, path: `${last.endsWith("/") ? last : `${last}/`}${name}` });
+  }
+  return way;
+}

@@ -1,0 +1,44 @@
+// What the agent's browser shows right now: pictures over a socket of their own, which is open while somebody looks.
+
+import { useEffect, useState } from "react";
+import { useKey } from "./key";
+
+/** How soon it is tried again where no workspace runs, or the connection was cut. */
+const AGAIN_MS = 3_000;
+
+/** The address of the last picture; null while there is nothing to see. */
+export function useLivePicture(id: string): string | null {
+  const [picture, setPicture] = useState<string | null>(null);
+  useEffect(() => {
+    let socket: WebSocket;
+    let again = 0;
+    let last: string | null = null;
+    const show = (bytes: ArrayBuffer | null) => {
+      const next = bytes?.byteLength ? URL.createObjectURL(new Blob([bytes], { type: "image/jpeg" })) : null;
+      setPicture(next);
+      if (last) URL.revokeObjectURL(last);
+      last = next;
+    };
+    const connect = () => {
+      const address = new URL(`/sockets/browser/${id}`, location.href);
+      address.protocol = location.protocol === "https:" ? "wss:" : "ws:";
+      address.hash = "";
+      socket = new WebSocket(address);
+      socket.binaryType = "arraybuffer";
+      socket.onopen = () => socket.send(JSON.stringify({ type: "auth", session_api_key: useKey.getState().key ?? "" }));
+      socket.onmessage = (message: MessageEvent<ArrayBuffer>) => show(message.data);
+      socket.onclose = () => {
+        show(null);
+        again = window.setTimeout(connect, AGAIN_MS);
+      };
+    };
+    connect();
+    return () => {
+      clearTimeout(again);
+      socket.onclose = socket.onmessage = null;
+      socket.close();
+      if (last) URL.revokeObjectURL(last);
+    };
+  }, [id]);
+  return picture;
+}

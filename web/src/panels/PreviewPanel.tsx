@@ -1,0 +1,89 @@
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { plain } from "../plain";
+import { t } from "../words";
+import { workspace } from "../workspace";
+
+/** How often it is looked for programs that serve a port. */
+const LOOK_EVERY_MS = 5_000;
+/** What a page of the workspace may do. Its origin is its own and never the app's, so it may have one. */
+const MAY = "allow-scripts allow-same-origin allow-forms allow-modals allow-popups allow-downloads";
+
+/** What programs of the workspace serve, seen through the server under another origin. */
+export default function PreviewPanel({ id }: { id: string }) {
+  const ports = useQuery({
+    queryKey: ["ports", id],
+    queryFn: () => workspace.ports(id),
+    refetchInterval: LOOK_EVERY_MS,
+  });
+  const used = useQuery({
+    queryKey: ["resources", id],
+    queryFn: () => workspace.resources(id),
+    refetchInterval: LOOK_EVERY_MS,
+  }).data;
+  const shown = useMutation({
+    mutationFn: async (port: number) => ({ port, address: await workspace.openPort(id, port) }),
+  });
+  const elsewhere = useMutation({
+    mutationFn: async (port: number) => {
+      // Opened at once, or the browser takes it for one that nobody asked for; an address is good for one place only.
+      const tab = open("about:blank", "_blank");
+      if (!tab) throw new Error(t("The browser does not let this page open a tab."));
+      tab.opener = null;
+      try {
+        tab.location.href = await workspace.openPort(id, port);
+      } catch (error) {
+        tab.close();
+        throw error;
+      }
+    },
+  });
+  const problem = ports.error ?? shown.error ?? elsewhere.error;
+  const preview = shown.data;
+  return (
+    <div className="preview">
+      {problem && (
+        <p role="alert" className="problem">
+          {problem.message}
+        </p>
+      )}
+      {ports.data?.length === 0 && (
+        <p className="hint">{t("No program of the workspace serves a port. Ask the agent to start one.")}</p>
+      )}
+      <ul className="ports" aria-label={t("Ports")}>
+        {ports.data?.map(({ port, process }) => (
+          <li key={port}>
+            <button aria-pressed={preview?.port === port} onClick={() => shown.mutate(port)}>
+              {port} <span className="hint">{plain(process)}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+      {used && (
+        <p className="hint used">
+          {t("{n} programs run, with {memory} MB in memory; {seconds} s of processor time so far; {free} GB of disk free", {
+            n: used.processes,
+            memory: Math.round(used.memory_bytes / 1e6),
+            seconds: Math.round(used.processor_ms / 1000),
+            free: Math.round(used.disk_free_bytes / 1e9),
+          })}
+        </p>
+      )}
+      {preview && (
+        <>
+          <div className="row tools">
+            <button onClick={() => shown.mutate(preview.port)}>{t("Reload")}</button>
+            <button onClick={() => elsewhere.mutate(preview.port)}>{t("Open in a new tab")}</button>
+          </div>
+          <iframe
+            key={preview.address}
+            src={preview.address}
+            title={t("What port {port} serves", { port: preview.port })}
+            sandbox={MAY}
+            allow=""
+            referrerPolicy="no-referrer"
+          />
+        </>
+      )}
+    </div>
+  );
+}
