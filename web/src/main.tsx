@@ -10,6 +10,8 @@ import "./style/base.css";
 import "./style/layout.css";
 import "./style/timeline.css";
 import "./style/parts.css";
+import "./style/composer.css";
+import "./style/dialogs.css";
 import "./style/panels.css";
 
 openEarly();
