@@ -6,6 +6,7 @@ use deft_types::{
     EventId, McpServerStatus, Metrics, Observation, SecurityAnalyzer, Source, Stats, Status,
 };
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
@@ -316,43 +317,23 @@ impl State {
                     self.ask_about(undecided);
                 }
             }
-            key::ALLOW_RULES => {
-                if let Ok(rules) = Vec::deserialize(value) {
-                    self.allow_rules = rules;
-                }
-            }
-            key::PATH_RULES => {
-                if let Ok(rules) = BTreeSet::deserialize(value) {
-                    self.path_rules = rules;
-                }
-            }
+            key::ALLOW_RULES => read(value, &mut self.allow_rules),
+            key::PATH_RULES => read(value, &mut self.path_rules),
             key::CRITIC => self.refinements += u32::from(value["goes_on"] == true),
-            key::MODE => {
-                if let Ok(mode) = Mode::deserialize(value) {
-                    self.mode = mode;
-                }
-            }
+            key::MODE => read(value, &mut self.mode),
             key::ADDED => {
                 if let Ok(more) = Budget::deserialize(value) {
                     self.added = self.added.plus(more);
                 }
             }
-            key::QUEUE => {
-                if let Ok(queue) = Vec::deserialize(value) {
-                    self.queue = queue;
-                }
-            }
+            key::QUEUE => read(value, &mut self.queue),
             key::EGRESS => {
                 if let Ok(told) = Egress::deserialize(value) {
                     self.requested_until = told.until;
                     told.join(&mut self.requested);
                 }
             }
-            key::SERVERS => {
-                if let Ok(servers) = Vec::deserialize(value) {
-                    self.servers = servers;
-                }
-            }
+            key::SERVERS => read(value, &mut self.servers),
             key::MASKED => {
                 if let Ok(mask) = Mask::deserialize(value) {
                     self.wants_condensation = false;
@@ -377,6 +358,13 @@ impl State {
         if let Some(position) = self.open_calls.iter().position(answers) {
             self.open_calls.remove(position);
         }
+    }
+}
+
+/// Puts what a value says in the place of what was known; a later version's, which cannot be read, changes nothing.
+fn read<T: DeserializeOwned>(value: &Value, known: &mut T) {
+    if let Ok(read) = T::deserialize(value) {
+        *known = read;
     }
 }
 

@@ -96,7 +96,7 @@ impl<F: Files> Found<'_, F> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
+    use std::collections::{BTreeMap, BTreeSet};
     use std::io;
 
     use super::*;
@@ -152,7 +152,7 @@ mod tests {
         assert!(problems.is_empty(), "{problems:?}");
         let names: Vec<_> = skills.all().iter().map(|skill| skill.name.as_str()).collect();
         assert_eq!(names, ["release", "ship-it:undo", "b:x", "c"]);
-        let called = skills.triggered_by("please /ship-it:undo the last one", &Default::default());
+        let called = skills.triggered_by("please /ship-it:undo the last one", &BTreeSet::new());
         assert_eq!(called.len(), 1);
         let agents = agents_of_plugins(&files, "/w/.agents/plugins", Origin::Project);
         assert_eq!(agents[0].name, "judge");

@@ -93,11 +93,13 @@ impl OldLog {
                 );
             }
         }
-        events.extend(v0::events(old));
+        events.extend(v0::events(&old));
         let mut ids = HashSet::new();
         events.retain(|event: &Event| ids.insert(event.id.clone()));
         let mut derived = Derived::default();
-        events.iter().for_each(|event| derived.fold(event));
+        for event in &events {
+            derived.fold(event);
+        }
         if let Some(last) = events.last().filter(|_| derived.status == Some(Status::Running)) {
             events.push(at_rest(last.timestamp.clone())); // whoever ran it does so no more
         }

@@ -221,7 +221,7 @@ mod tests {
             ("write_file", 400),
             ("edit", 400),
             ("list_directory", 400),
-            ("planning_file_editor", 900),
+            ("planning_file_editor", 1_200),
         ] {
             let size = size(&toolbox.get(name).unwrap().spec());
             assert!(size <= limit, "{name} has {size} characters");

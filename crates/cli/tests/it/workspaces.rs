@@ -56,13 +56,18 @@ pub(crate) fn or_skip<T>(started: Result<T, String>) -> Option<T> {
                 std::env::var_os("DEFT_NO_SKIPS").is_none(),
                 "cannot be skipped: {why}"
             );
-            let name = std::thread::current().name().unwrap_or("a test").to_owned();
-            let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("skipped");
-            let mut file = File::options().append(true).create(true).open(path).unwrap();
-            writeln!(file, "{name}: {why}").unwrap();
+            skip(&why);
             None
         }
     }
+}
+
+/// Tells that this test is skipped: for want of something that no script can install.
+pub(crate) fn skip(why: &str) {
+    let name = std::thread::current().name().unwrap_or("a test").to_owned();
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("skipped");
+    let mut file = File::options().append(true).create(true).open(path).unwrap();
+    writeln!(file, "{name}: {why}").unwrap();
 }
 
 async fn open(workspace: &dyn Workspace) -> Client {

@@ -38,26 +38,23 @@ impl Conversation {
         let (spending, images) = (Spending::default(), Images::default());
         let purse = Purse::below(parts.supervision.above);
         let shelf = Shelf::default();
-        let of_models = parts
-            .models
-            .as_ref()
-            .map(|models| model_tools::offered(models, parts.model.as_ref(), &spending, &images));
+        let models = parts.models.as_ref();
+        let of_models =
+            models.map(|models| model_tools::offered(models, parts.model.as_ref(), &spending, &images));
         let agents = parts.agents.filter(|_| parts.limits.max_depth != Some(0));
-        let task = agents.map(|agents| -> Arc<dyn Tool> {
-            Arc::new(Task {
-                agents,
-                purse: purse.clone(),
-                spending: spending.clone(),
-                shelf: shelf.clone(),
-            })
+        let task = agents.map(|agents| Task {
+            agents,
+            purse: purse.clone(),
+            spending: spending.clone(),
+            shelf: shelf.clone(),
         });
-        let invoke = parts.extensions.skills.as_ref().map(|sources| -> Arc<dyn Tool> {
-            Arc::new(InvokeSkill {
-                shelf: shelf.clone(),
-                files: sources.files.clone(),
-                workspace: parts.workspace.clone(),
-            })
+        let invoke = parts.extensions.skills.as_ref().map(|sources| InvokeSkill {
+            shelf: shelf.clone(),
+            files: sources.files.clone(),
+            workspace: parts.workspace.clone(),
         });
+        let task = task.map(|task| -> Arc<dyn Tool> { Arc::new(task) });
+        let invoke = invoke.map(|invoke| -> Arc<dyn Tool> { Arc::new(invoke) });
         let added = of_models.into_iter().flatten().chain(task).chain(invoke);
         let mode = parts.supervision.mode;
         let host = added
@@ -68,7 +65,6 @@ impl Conversation {
         for (tool, response) in parts.responses {
             tools.ask_for(tool, response)?;
         }
-        let began = parts.world.now();
         let mut actor = Actor {
             store: parts.store,
             lease: parts.lease,
@@ -82,7 +78,6 @@ impl Conversation {
             purse,
             tools,
             host,
-            world: parts.world,
             limits: parts.limits,
             safety: parts.safety,
             project_rules,
@@ -97,7 +92,8 @@ impl Conversation {
             work: None,
             ends_step: false,
             unsent: HashSet::new(),
-            began,
+            began: parts.world.now(),
+            world: parts.world,
             unseen: Vec::new(),
             losses: 0,
             trace: Trace::new(id),

@@ -1,6 +1,7 @@
 //! Hooks, with real commands in a real workspace.
 
 use deft_engine::{Conversation, Extensions, HookConfig};
+use deft_llm::Request;
 use deft_types::{Event, EventBody, HookExecutionEvent, Source, Status, text_of};
 use serde_json::{Value, json};
 
@@ -181,15 +182,19 @@ async fn an_agent_looks_around_before_it_decides_and_one_that_does_not_decide_ho
     let hook = executions(&events)[0];
     assert!(hook.blocked && hook.success, "{hook:?}");
     assert_eq!(hook.reason.as_deref(), Some("there is a rule against it"));
-    let requests = desk.model.requests.lock().unwrap();
-    let judged = requests
+    let is_judged = |request: &&Request| request.messages.len() == 5 && request.tools.len() == 1;
+    let judged = desk
+        .model
+        .requests
+        .lock()
+        .unwrap()
         .iter()
-        .find(|request| request.messages.len() == 5 && request.tools.len() == 1);
+        .find(is_judged)
+        .cloned();
     let judged = judged.unwrap();
     let offered: Vec<_> = judged.tools.iter().map(|tool| tool.name.as_str()).collect();
     assert_eq!(offered, ["list_directory"]);
     assert!(text_of(&judged.messages[3].content).contains("RULES"));
-    drop(requests);
     let stats = format!("{:?}", conversation.inspect().await.unwrap().stats);
     assert!(stats.contains("agent-hook:PreToolUse"), "{stats}");
 

@@ -101,9 +101,10 @@ async fn save(State(app): State<Arc<App>>, JsonBody(body): JsonBody) -> Result<J
 }
 
 async fn remove(State(app): State<Arc<App>>, Name(host): Name) -> Result<Json<Value>, Failure> {
-    match Account::remove(&app, &host).await? {
-        true => Ok(success()),
-        false => Err(Failure::not_found()),
+    if Account::remove(&app, &host).await? {
+        Ok(success())
+    } else {
+        Err(Failure::not_found())
     }
 }
 

@@ -60,9 +60,10 @@ async fn create(
 /// What is open with it is closed within a few seconds.
 async fn revoke(State(app): State<Arc<App>>, Id(id): Id, Name(share): Name) -> Result<Json<Value>, Failure> {
     app.conversations.catalog.get(id).await?;
-    match shares(&app).revoke(id, &share).await? {
-        true => Ok(success()),
-        false => Err(Failure::not_found()),
+    if shares(&app).revoke(id, &share).await? {
+        Ok(success())
+    } else {
+        Err(Failure::not_found())
     }
 }
 

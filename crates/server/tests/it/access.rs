@@ -56,7 +56,7 @@ async fn every_route_of_the_table_refuses_who_has_no_key_or_a_wrong_one() {
                     assert_ne!(status, 401, "{method} {path}: a token is a key here");
                 }
                 Access::Bearer | Access::Workspace | Access::Guest => {
-                    assert_eq!(status, 401, "{method} {path} {headers:?}")
+                    assert_eq!(status, 401, "{method} {path} {headers:?}");
                 }
                 // No upgrade was asked for; with one, see the tests of sockets.
                 Access::Socket => assert!((400..500).contains(&status), "{method} {path}: {status}"),

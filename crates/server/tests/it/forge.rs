@@ -104,9 +104,8 @@ fn api(method: &HttpMethod, path: &str, who: &str) -> Response<Body> {
     let (status, body) = match (is_known, method.as_str()) {
         (false, _) => (401, json!({"message": "Bad credentials"})),
         (true, "GET") => match path {
-            "/api/v3/user/repos" => (200, json!([found()])),
             "/api/v3/search/repositories" => (200, json!({"items": [found()]})),
-            "/api/v4/projects" => (200, json!([found()])),
+            "/api/v3/user/repos" | "/api/v4/projects" => (200, json!([found()])),
             "/api/v1/repos/search" => (200, json!({"data": [found()]})),
             _ => (200, json!({"default_branch": "main"})),
         },

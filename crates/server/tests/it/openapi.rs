@@ -149,9 +149,10 @@ async fn answers_are_as_the_document_says() {
     let mut asked = 0;
     for (path, operations) in document["paths"].as_object().unwrap() {
         let real = path.replace("{conversation_id}", &talk.0);
-        let real = match path.ends_with("/git/changes") || path.ends_with("/git/commits") {
-            true => format!("{real}?path={}", desk.work().display()),
-            false => real,
+        let real = if path.ends_with("/git/changes") || path.ends_with("/git/commits") {
+            format!("{real}?path={}", desk.work().display())
+        } else {
+            real
         };
         let schema = &operations["get"]["responses"]["200"]["content"]["application/json"]["schema"];
         if real.contains('{') || schema.is_null() {

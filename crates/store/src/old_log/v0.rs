@@ -28,19 +28,19 @@ pub(super) fn unreadable(reason: &str) -> Value {
 }
 
 /// All of them, in their order.
-pub(super) fn events(old: BTreeMap<u64, Value>) -> Vec<Event> {
+pub(super) fn events(old: &BTreeMap<u64, Value>) -> Vec<Event> {
     if old.is_empty() {
         return Vec::new();
     }
     let mut new = Converted {
-        pairs: Pairs::of(&old),
+        pairs: Pairs::of(old),
         events: Vec::new(),
         call_ids: HashSet::new(),
         status: Status::Idle,
         metrics: None,
-        old: &old,
+        old,
     };
-    for (number, event) in &old {
+    for (number, event) in old {
         new.take(*number, event);
     }
     new.finished()
@@ -108,7 +108,7 @@ impl Converted<'_> {
         let forgotten: Vec<_> = between.map(|(id, _)| EventId(id.to_string())).collect();
         if is_delegate && !forgotten.is_empty() {
             let event = self.old.get(&answer).cloned().unwrap_or_default();
-            self.condense(format!("{answer}-end"), &event, forgotten, Value::Null, None);
+            self.condense(format!("{answer}-end"), &event, forgotten, &Value::Null, None);
         }
     }
 
@@ -138,13 +138,7 @@ impl Converted<'_> {
                 let forgotten = forgotten.chain(self.old.keys().filter(in_range).copied());
                 let forgotten = forgotten.map(|id| EventId(id.to_string())).collect();
                 let offset = args["summary_offset"].as_i64();
-                self.condense(
-                    number.to_string(),
-                    event,
-                    forgotten,
-                    args["summary"].clone(),
-                    offset,
-                );
+                self.condense(number.to_string(), event, forgotten, &args["summary"], offset);
             }
             "condensation_request" => {
                 let request = CondensationRequest::default();
@@ -224,7 +218,7 @@ impl Converted<'_> {
         id: String,
         event: &Value,
         forgotten: Vec<EventId>,
-        summary: Value,
+        summary: &Value,
         offset: Option<i64>,
     ) {
         let condensation = Condensation {

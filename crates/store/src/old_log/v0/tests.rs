@@ -5,7 +5,7 @@ use super::*;
 /// The events of a log, numbered from 0, each with its kind.
 fn converted(old: &[Value]) -> Vec<(String, Event)> {
     let numbered = (0..).zip(old.iter().cloned()).collect();
-    let all = events(numbered);
+    let all = events(&numbered);
     all.into_iter()
         .map(|event| (event.kind().to_owned(), event))
         .collect()
@@ -106,7 +106,9 @@ fn what_has_no_form_here_is_text_and_what_was_used_is_counted() {
     assert_eq!(texts[..2], ["[loop_detection] it loops", "[dance] {\"step\":1}"]);
     assert!(texts[2].contains("could not be read: not JSON"), "{texts:?}");
     let mut derived = crate::fold::Derived::default();
-    new.iter().for_each(|(_, event)| derived.fold(event));
+    for (_, event) in &new {
+        derived.fold(event);
+    }
     assert_eq!(derived.cost, "0.5".parse().ok());
     assert_eq!(derived.status, Some(Status::Running));
 }
