@@ -7,7 +7,8 @@ use deft_types::{EventId, Money, Tokens};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Conversations, limits};
+use super::Conversations;
+use super::loading::limits;
 use crate::catalog::{Described, field};
 use crate::failure::Failure;
 use crate::resident::Resident;

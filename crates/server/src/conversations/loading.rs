@@ -1,0 +1,202 @@
+//! Puts an engine together for a conversation, as its client has described it.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use axum::http::StatusCode;
+use deft_engine::{
+    Brief, ClientResults, ClientTool, Conversation, Extensions, HookConfig, Limits, Mode, Outfit, Parts,
+    RealWorld, Refinement, SubAgents, Supervision,
+};
+use deft_llm::Model;
+use deft_tools::{Preset, Tool, Toolbox};
+use deft_types::{ConfirmationPolicy, Money, ToolSpec};
+use serde_json::Value;
+
+use super::{Conversations, root_of};
+use crate::agent::Agent;
+use crate::catalog::Described;
+use crate::composition::Unopened;
+use crate::failure::Failure;
+use crate::memory::memory;
+use crate::resident::{Resident, Running};
+use crate::secrets::{Addresses, Given, Keeper};
+use crate::skills::{of_project, sources_of};
+
+/// The tools that use other models.
+const MODEL_TOOLS: [&str; 3] = ["switch_llm", "ask_oracle", "inspect_image_with_vision"];
+/// The tool that gives tasks to other agents, by each of its names.
+const TASK_TOOLS: [&str; 2] = ["task", "task_tool_set"];
+/// Calls of one reply that may run at the same time.
+const PARALLEL_CALLS: usize = 8;
+
+impl Conversations {
+    /// Starts the engine of a conversation as its client has described it.
+    pub(super) async fn load(&self, resident: &Resident) -> Result<Running, Failure> {
+        let id = resident.id;
+        let described = self.catalog.find(id).await?.ok_or_else(Failure::not_found)?;
+        let refused = |reason| Failure::new(StatusCode::BAD_REQUEST, reason);
+        let root = PathBuf::from(&described.record.workspace);
+        let mode = described.mode();
+        let place = match mode {
+            Mode::Act => self.composition.place(id, &root),
+            Mode::Plan => self.composition.place_to_plan(id, &root),
+        };
+        let place = place.map_err(refused)?;
+        let model = self.model(&described.agent);
+        let agent = &described.agent;
+        let results = ClientResults::default();
+        let clients = described
+            .client_tools()
+            .into_iter()
+            .map(|spec| -> Arc<dyn Tool> { Arc::new(ClientTool::new(spec, results.clone())) });
+        let host = clients.fold(Toolbox::host().only(|tool| agent.wants(tool)), Toolbox::with);
+        let given = Given::of(agent, described.secrets());
+        let secrets = given.sources(self.keeper())?;
+        let filter = agent.filter();
+        let offered = |tool: &ToolSpec| filter.as_ref().is_none_or(|offers| offers(tool.name()));
+        let tools: Vec<_> = place
+            .tools
+            .into_iter()
+            .filter(|tool| has(agent, mode, tool) && offered(tool))
+            .collect();
+        let servers = self.servers(&described, &secrets.values);
+        let left = self.allowance.left().await.ok().flatten(); // it can be looked at when nothing is left
+        let parts = Parts {
+            store: Arc::clone(&self.catalog.store),
+            lease: self.catalog.store.acquire(id, &self.owner).await?,
+            model,
+            model_name: described.agent.model().to_owned(),
+            workspace: place.workspace,
+            directory: root_of(&described.record.workspace).display().to_string(),
+            agents: self.agents(&described, &tools),
+            tools,
+            host,
+            models: self.composition.models().filter(|_| agent.asks_for(&MODEL_TOOLS)),
+            responses: BTreeMap::new(),
+            world: Arc::new(RealWorld),
+            limits: limits(&described, left),
+            safety: described.safety(),
+            memory: memory(agent.condenser(), |llm| self.composition.model(llm).ok()),
+            outfit: Outfit {
+                secrets,
+                servers: servers.beside,
+                elsewhere: servers.elsewhere,
+                filter,
+                checkpoints: true,
+            },
+            extensions: Extensions {
+                skills: sources_of(agent, || self.composition.skills()),
+                hooks: hooks_of(&described),
+                // The workspace is read only for those who want something of it: to reach it can take long.
+                project_hooks: of_project(agent),
+                brief: Brief {
+                    secrets: given.described(),
+                    ..agent.brief()
+                },
+                ..Extensions::default()
+            },
+            supervision: Supervision {
+                mode,
+                judge: self.judge(&described),
+                refinement: refinement(agent.critic()),
+                ..Supervision::default()
+            },
+        };
+        self.webhooks.subscribe(id, described.record.last_seq).await?;
+        let conversation = Conversation::open(parts).await?;
+        let (catalog, webhooks) = (Arc::clone(&self.catalog), Arc::clone(&self.webhooks));
+        let now = &described.record;
+        Ok(resident.watch(catalog, webhooks, conversation, now, &self.watchers))
+    }
+
+    /// Whether servers may be reached by addresses that a client names.
+    fn addresses(&self) -> Addresses {
+        match self.allowance.elsewhere() {
+            Ok(()) => Addresses::Reached,
+            Err(_) => Addresses::Refused,
+        }
+    }
+
+    /// Who knows the secrets that others keep.
+    pub(super) fn keeper(&self) -> Keeper {
+        Keeper {
+            catalog: Arc::clone(&self.catalog),
+            composition: Arc::clone(&self.composition),
+            addresses: self.addresses(),
+        }
+    }
+
+    /// The model that a client wants to judge actions.
+    fn judge(&self, described: &Described) -> Option<Arc<dyn Model>> {
+        let llm = described.judge()?;
+        let model = self.composition.model(&llm);
+        Some(model.unwrap_or_else(|reason| Arc::new(Unopened::new("judge", reason))))
+    }
+
+    /// Who takes tasks off an agent that wants to give some away. Their actions wait for nobody, so an agent whose own
+    /// do has none.
+    fn agents(&self, described: &Described, tools: &[ToolSpec]) -> Option<Arc<dyn SubAgents>> {
+        let agent = &described.agent;
+        let wanted = agent.asks_for(&TASK_TOOLS);
+        if !wanted || described.safety().policy != ConfirmationPolicy::NeverConfirm {
+            return None;
+        }
+        self.composition
+            .agents(&self.catalog.store, &described.record, agent.llm(), tools)
+    }
+
+    pub(super) fn model(&self, agent: &Agent) -> Arc<dyn Model> {
+        self.composition
+            .model(agent.llm())
+            .unwrap_or_else(|reason| Arc::new(Unopened::new(agent.model(), reason)))
+    }
+}
+
+/// The hooks that the client asked for. They were read when it did, so they can be read now.
+fn hooks_of(described: &Described) -> HookConfig {
+    described
+        .asked_hooks()
+        .and_then(|config| HookConfig::parse(config).ok())
+        .unwrap_or_default()
+}
+
+/// What a conversation may use: what it was given, and no more than its user has left.
+pub(super) fn limits(described: &Described, left: Option<Money>) -> Limits {
+    let own = described.limits();
+    let left = left.map(|left| left + described.record.cost);
+    let steps = described.request.get("max_iterations").and_then(Value::as_u64);
+    Limits {
+        max_steps: u32::try_from(steps.unwrap_or(500)).unwrap_or(u32::MAX),
+        parallel_calls: PARALLEL_CALLS,
+        stuck_detection: described.request.get("stuck_detection") != Some(&Value::Bool(false)),
+        max_cost: own.max_cost.into_iter().chain(left).min(),
+        ..own
+    }
+}
+
+/// How results are criticised, as far as a client wants the agent to be sent back for what is found.
+fn refinement(critic: &Value) -> Option<Refinement> {
+    let wanted = critic["iterative_refinement"].as_object()?;
+    let usual = Refinement::default();
+    let most = wanted.get("max_iterations").and_then(Value::as_u64);
+    Some(Refinement {
+        threshold: wanted
+            .get("success_threshold")
+            .and_then(Value::as_f64)
+            .unwrap_or(usual.threshold),
+        max_iterations: most
+            .and_then(|most| u32::try_from(most).ok())
+            .unwrap_or(usual.max_iterations),
+        ..usual
+    })
+}
+
+/// Whether an agent has a tool: one that plans has those for planning, whatever it wants later.
+fn has(agent: &Agent, mode: Mode, tool: &ToolSpec) -> bool {
+    match mode {
+        Mode::Act => agent.wants(tool),
+        Mode::Plan => Preset::Planning.has(tool.name()),
+    }
+}
