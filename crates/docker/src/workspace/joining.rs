@@ -60,9 +60,9 @@ impl DockerWorkspace {
         );
         let join = join.json(&json!({"Detach": false, "Tty": false}));
         let joined = match self.docker.join(join).await {
-            // The container has ended since, and with it what was to run in it.
+            // The container has ended since, and with it what was to run in it: engines differ in how they say so.
             Err(DockerError::Refused {
-                status: 404 | 409,
+                status: 404 | 409 | 500,
                 message,
                 ..
             }) => return Err(self.why_ended(id, message).await),

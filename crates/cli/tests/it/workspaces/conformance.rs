@@ -108,16 +108,11 @@ pub(super) async fn conforms(kind: &dyn Kind, files: &Path) {
     assert!(files.join("made").exists());
 }
 
+/// Kills them all. The end of one may be the end of the next before its turn comes, so a `kill` that fails is fine.
 pub(super) fn kill(pids: &[u32]) {
+    assert!(!pids.is_empty(), "there is nothing to kill");
     let pids = pids.iter().map(u32::to_string);
-    assert!(
-        Command::new("kill")
-            .arg("-9")
-            .args(pids)
-            .status()
-            .unwrap()
-            .success()
-    );
+    Command::new("kill").arg("-9").args(pids).status().unwrap();
 }
 
 struct Local(LocalWorkspace);
