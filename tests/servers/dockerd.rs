@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// An image with a shell and what belongs to it, taken from this machine. Another number for another content.
-pub(crate) const IMAGE: &str = "localhost/deft-test:2";
+pub(crate) const IMAGE: &str = "localhost/deft-test:3";
 const PROGRAMS: &[&str] = &[
-    "bash", "cat", "chmod", "env", "grep", "head", "id", "ls", "mkdir", "mkfifo", "mv", "perl", "rm",
+    "bash", "cat", "chmod", "env", "git", "grep", "head", "id", "ls", "mkdir", "mkfifo", "mv", "perl", "rm",
     "sleep", "stat", "stty", "tail", "touch", "tr", "wc",
 ];
 /// How long the engine may take to start, and to end.

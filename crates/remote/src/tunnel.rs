@@ -3,12 +3,11 @@
 //! Our program is uploaded once a version to the cache directory of the user there. It holds the connection to the
 //! executor in a process of its own (`deft executor relay`), and short commands carry bytes to that and from it.
 
-use std::path::Path;
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use ring::digest::{SHA256, digest};
+use deft_workspace::Program;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use uuid::Uuid;
 
@@ -57,14 +56,22 @@ pub(crate) async fn open(
     workspace: &RemoteWorkspace,
     start: Start,
 ) -> Result<Carried, RemoteError> {
-    let program = read(&workspace.program).await?;
-    let hash = digest(&SHA256, &program);
+    let unreadable = |error: std::io::Error| RemoteError::Program {
+        path: workspace.program.clone(),
+        reason: error.to_string(),
+    };
+    let program = Program::of(&workspace.program).await;
     let places = Places {
-        hash: hash.as_ref().iter().map(|byte| format!("{byte:02x}")).collect(),
+        hash: program.map_err(unreadable)?.hash,
         conversation: workspace.conversation.hex(),
         link: Uuid::new_v4().simple().to_string().chars().take(8).collect(),
     };
-    bring(server, &places, &program).await?;
+    if let Some(path) = missing(server, &places).await? {
+        let file = workspace.program.clone();
+        let read = tokio::task::spawn_blocking(|| std::fs::read(file)).await;
+        let program = read.map_err(std::io::Error::other).flatten();
+        bring(server, &path, &program.map_err(unreadable)?).await?;
+    }
     let start = match start {
         Start::IfNeeded => "",
         Start::Never => "--only-join ",
@@ -90,8 +97,8 @@ pub(crate) async fn open(
     }
 }
 
-/// Brings our program there, unless it is there.
-async fn bring(server: &AgentServer, places: &Places, program: &[u8]) -> Result<(), RemoteError> {
+/// Where our program is to be there, unless it is there.
+async fn missing(server: &AgentServer, places: &Places) -> Result<Option<String>, RemoteError> {
     let look = format!(
         "{} uname -sm; mkdir -p \"${{program%/*}}\" \"$cache/run\" && printf '%s\\n' \"$program\"; [ -x \"$program\" ] && \
          echo there || true",
@@ -111,9 +118,11 @@ async fn bring(server: &AgentServer, places: &Places, program: &[u8]) -> Result<
     if !path.starts_with('/') {
         return Err(server.http.broken("look for our program", &looked.stderr()));
     }
-    if lines.next() == Some("there") {
-        return Ok(());
-    }
+    Ok((lines.next() != Some("there")).then(|| path.to_owned()))
+}
+
+/// Brings our program there.
+async fn bring(server: &AgentServer, path: &str, program: &[u8]) -> Result<(), RemoteError> {
     let new = format!("{path}.{}", Uuid::new_v4().simple());
     server.upload(&new, program).await?;
     // It is in its place only when all of it has arrived.
@@ -201,16 +210,6 @@ impl Tunnel {
             tracing::debug!("the connection to a remote executor ended: {error}");
         }
     }
-}
-
-async fn read(path: &Path) -> Result<Vec<u8>, RemoteError> {
-    let file = path.to_owned();
-    let read = tokio::task::spawn_blocking(move || std::fs::read(file)).await;
-    let read = read.map_err(std::io::Error::other).and_then(|read| read);
-    read.map_err(|error| RemoteError::Program {
-        path: path.to_owned(),
-        reason: error.to_string(),
-    })
 }
 
 /// One word for a shell, whatever is in it.

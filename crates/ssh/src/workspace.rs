@@ -8,10 +8,9 @@ use std::time::Duration;
 use deft_executor::Client;
 use deft_executor::daemon::private_directory;
 use deft_types::ConversationId;
-use deft_workspace::{Stream, Workspace, WorkspaceError};
+use deft_workspace::{Program, Stream, Workspace, WorkspaceError};
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use ring::digest::{SHA256, digest};
 
 use crate::error::SshError;
 use crate::script::{NOT_THERE, Places};
@@ -129,15 +128,8 @@ impl SshWorkspace {
 
     /// Where our things are on the other machine, and how long our program is.
     async fn places(&self) -> Result<(Places, u64), SshError> {
-        let path = self.program.clone();
-        let read = tokio::task::spawn_blocking(move || {
-            let content = std::fs::read(path)?;
-            let hash = digest(&SHA256, &content);
-            let hash = hash.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
-            Ok((hash, content.len() as u64))
-        });
-        let read = read.await.map_err(std::io::Error::other).and_then(|read| read);
-        let (hash, bytes) = read.map_err(|error| self.unreadable(&error))?;
+        let program = Program::of(&self.program).await;
+        let Program { hash, bytes } = program.map_err(|error| self.unreadable(&error))?;
         let conversation = self.conversation;
         Ok((Places { hash, conversation }, bytes))
     }

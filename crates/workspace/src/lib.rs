@@ -11,6 +11,7 @@ mod in_process;
 mod local;
 mod name;
 mod policy;
+mod program;
 pub mod sandbox;
 
 use std::path::PathBuf;
@@ -24,6 +25,7 @@ pub use in_process::InProcessWorkspace;
 pub use local::{LocalWorkspace, PASSED_ON};
 pub use name::{Image, SshPlace, WorkspaceName, WorkspaceNameError};
 pub use policy::{Access, Network, Policy, ResourceLimits};
+pub use program::Program;
 
 /// A byte stream to an executor.
 pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}

@@ -1,5 +1,7 @@
 //! What every kind of workspace must do, and what is particular to each: real engines and servers, the real binary.
 
+#[path = "workspaces/abilities.rs"]
+mod abilities;
 #[path = "workspaces/attacks.rs"]
 mod attacks;
 #[path = "workspaces/command_line.rs"]

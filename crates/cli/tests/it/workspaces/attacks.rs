@@ -45,7 +45,7 @@ pub(super) async fn none_succeeds(client: &Client, files: &Path) {
     fs::remove_dir_all(&place).unwrap();
 }
 
-async fn whole(download: Result<Download, RequestError>) -> Result<Vec<u8>, RequestError> {
+pub(super) async fn whole(download: Result<Download, RequestError>) -> Result<Vec<u8>, RequestError> {
     let mut download = download?;
     let mut all = Vec::new();
     while let Some(bytes) = download.next().await? {
@@ -219,19 +219,22 @@ async fn no_archive_leads_out(client: &Client, place: &Path, outside: &Path) {
 }
 
 /// Where there is no git in the workspace it runs nothing either.
+/// Runs this machine's git in a directory.
+pub(super) fn git(directory: &Path, arguments: &[&str]) {
+    let who = ["-c", "user.name=A", "-c", "user.email=a@b"];
+    let output = Command::new("git")
+        .args(who)
+        .args(arguments)
+        .current_dir(directory)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{arguments:?}: {output:?}");
+}
+
 async fn a_repository_runs_nothing(client: &Client, place: &Path) {
     let root = place.join("repo");
     fs::create_dir(&root).unwrap();
-    let git = |arguments: &[&str]| {
-        let who = ["-c", "user.name=A", "-c", "user.email=a@b"];
-        let output = Command::new("git")
-            .args(who)
-            .args(arguments)
-            .current_dir(&root)
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{arguments:?}: {output:?}");
-    };
+    let git = |arguments: &[&str]| git(&root, arguments);
     git(&["init", "--quiet"]);
     fs::write(root.join("file"), "1\n").unwrap();
     git(&["add", "--all"]);

@@ -67,6 +67,7 @@ pub(super) async fn conforms(kind: &dyn Kind, files: &Path) {
         "{used:?}"
     );
     assert!(kind.is_alive());
+    super::abilities::are_there(&client, files).await;
     super::attacks::none_succeeds(&client, files).await;
 
     // A connection that breaks takes nothing with it.
@@ -78,7 +79,7 @@ pub(super) async fn conforms(kind: &dyn Kind, files: &Path) {
         .await
         .unwrap();
     let collected = ended(client.collect("3".into()).await).await;
-    assert_eq!(text_of(&collected.content), "survived");
+    assert_eq!(text_of(&collected.content), "survived", "{collected:?}");
     client.acknowledge("3".into()).await;
 
     // An executor that dies loses the call, and says so; the next one works.

@@ -13,12 +13,11 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::conformance::{Kind, conforms, kill};
-use super::dockerd::image_root;
+use super::dockerd::{IMAGE, image_root};
 use super::kubernetes_server::Kubernetes;
 use super::{command_line, open, or_skip, output, processes, program};
 use crate::commands::Home;
 
-const IMAGE: &str = "localhost/deft-test:1";
 /// One that has nothing but our program.
 const PROGRAM_IMAGE: &str = "localhost/deft-program:1";
 const OWNER: &str = "tests";

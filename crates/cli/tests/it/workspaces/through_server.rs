@@ -8,6 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 use deft_docker::Docker;
 use serde_json::{Value, json};
 
+use super::abilities::SERVER;
 use super::dockerd::{Dockerd, IMAGE};
 use super::sshd::Sshd;
 use super::{end, or_skip};
@@ -37,11 +38,6 @@ fn works_in(served: &Served, workspace: &Value, files: &Path, root: &str) -> Str
     id
 }
 
-/// A program that serves one page, with nothing but what Perl has by itself.
-const PROGRAM: &str = r#"socket(S, 2, 1, 0); bind(S, pack("Sna4x8", 2, $ARGV[0], "\x7f\0\0\1")) or die $!;
-listen(S, 9); while (accept(C, S)) { while (<C>) { last if /^\r?\n/ }
-print C "HTTP/1.0 200 OK\r\nContent-Length: 6\r\n\r\nserved"; close C }"#;
-
 /// Has a program serve there, and looks at it as a browser does.
 fn shows_what_is_served(served: &Served, id: &str) {
     let conversation = format!("/api/conversations/{id}");
@@ -50,7 +46,7 @@ fn shows_what_is_served(served: &Served, id: &str) {
         .local_addr()
         .unwrap()
         .port();
-    let command = format!("exec perl -e '{PROGRAM}' {free}");
+    let command = format!("exec perl -e '{SERVER}' {free}");
     let body = json!({"command": command, "timeout": 120});
     let (status, started) = served.post(&format!("{conversation}/bash/start_bash_command"), KEY, &body);
     assert_eq!(status, 200, "{started}");
