@@ -84,7 +84,13 @@ async fn ports_are_reached(client: &Client) {
     };
     client.start_command(id, command).await.unwrap();
     let begun = Instant::now();
-    while client.ports().await.unwrap().iter().all(|listed| listed.port != port) {
+    while client
+        .ports()
+        .await
+        .unwrap()
+        .iter()
+        .all(|listed| listed.port != port)
+    {
         assert!(begun.elapsed() < LIMIT, "{:?}", client.commands().await);
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
