@@ -77,7 +77,7 @@ pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>, FileError> {
     // The system's own files say nothing of their length, and some would keep us waiting for more.
     let nonblocking = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
     let file = OpenOptions::new().read(true).custom_flags(nonblocking).open(path);
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(usize::try_from(data.len()).unwrap_or_default() + 1);
     file.and_then(|file| file.take(limit + 1).read_to_end(&mut bytes))
         .map_err(FileError::io("read", path))?;
     if bytes.len() as u64 > limit {

@@ -107,17 +107,16 @@ impl Editor {
             return Err(Problem::SameStrings);
         }
         // Blanks around the text are what models get wrong most often.
-        let candidates = [old.as_str(), old.trim()];
+        let candidates = [old.as_str(), old.trim()].into_iter();
         let found = candidates
-            .iter()
-            .find(|old| !old.is_empty() && text.plain().contains(**old));
-        let Some(old) = found else {
+            .map(|old| (old, places(text.plain(), old)))
+            .find(|(_, places)| !places.is_empty());
+        let Some((old, places)) = found else {
             return Err(Problem::NoMatch {
                 path: path.to_owned(),
                 old,
             });
         };
-        let places: Vec<usize> = text.plain().match_indices(old).map(|(at, _)| at).collect();
         let line_of = |at: usize| memchr::memchr_iter(b'\n', &text.plain().as_bytes()[..at]).count() + 1;
         let [at] = places[..] else {
             return Err(Problem::ManyMatches {
@@ -221,6 +220,14 @@ fn edit_seen(
         new_content: Some(after.into_plain()),
         ..observation(command, path, note)
     }
+}
+
+/// Where a part stands in a text.
+fn places(text: &str, part: &str) -> Vec<usize> {
+    if part.is_empty() {
+        return Vec::new();
+    }
+    memchr::memmem::find_iter(text.as_bytes(), part).collect()
 }
 
 /// What a file is known by, whichever way a path leads to it.
