@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, ensure};
@@ -10,15 +10,13 @@ use deft_engine::{
     Conversation, ExecutorFate, Extensions, Limits, Memory, Outfit, Parts, Point, RealWorld, Safety,
     Supervision, World, load,
 };
-use deft_llm::{Delta, FinishReason, Model, ModelError, ModelProfile, Request, Usage};
 use deft_store::{NewConversation, Options, Owner, SqliteStore, Store};
 use deft_tools::{ToolContext, Toolbox};
-use deft_types::{ConversationId, EventId, Message, Role, Seq, Status, Tokens, ToolSpec};
-use futures::StreamExt;
+use deft_types::{ConversationId, EventId, Message, Role, Seq, Status, ToolSpec};
 use futures::future::try_join_all;
-use futures::stream::{self, BoxStream};
 use uuid::Uuid;
 
+use crate::caller::Caller;
 use crate::machine::kibibytes;
 use crate::place::{Place, runtime};
 use crate::report::{Figure, Goal, Section, Unit};
@@ -31,8 +29,9 @@ const STEPS: usize = 200;
 /// Events of a long conversation, and of one step.
 const LONG: usize = 10_000;
 const EVENTS_A_STEP: usize = 3;
-/// Steps that are looked at around an event.
-const WINDOW: usize = 100;
+/// Rounds in which a young conversation and the long one take turns, and the steps of a turn.
+const ROUNDS: usize = 40;
+const TURN: usize = 10;
 /// Conversations that are loaded and do nothing.
 const IDLE: usize = 256;
 /// Events of a page.
@@ -47,8 +46,9 @@ pub(crate) fn measure(deft: &Path) -> anyhow::Result<Section> {
         title: "Engine",
         method: "A model that answers at once calls `think`, which returns at once; SQLite store with the default \
                  durability, one thread for the engine as in `deft`. 64 conversations of 200 steps; the median of five \
-                 rounds. One conversation of 10,000 events: the time from one model call to the next, the median of the \
-                 100 steps before event 10,000 over that of the 100 steps behind event 100. Opening it: a store opened \
+                 rounds. One conversation of 10,000 events: the time from one model call to the next. It takes turns of \
+                 ten steps around event 10,000 with new ones around event 100, forty each; the median of its steps over \
+                 that of theirs. Opening it: a store opened \
                  anew, the conversation's line in the index, and its last 50 events. Memory: how much more this process \
                  holds with 256 conversations of six events loaded, each with the tools of `deft run`; and how much more \
                  after loading and unloading them three more times: nothing, but for what the allocator keeps.",
@@ -111,19 +111,28 @@ async fn many(place: &Place, deft: &Path) -> anyhow::Result<f64> {
 async fn long(place: &Place, deft: &Path) -> anyhow::Result<(f64, f64, f64)> {
     let file = place.path("long.db");
     let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&file, Options::default())?);
-    let stopwatch = Arc::new(Stopwatch::default());
-    let (tools, steps) = (tools(place)?, LONG / EVENTS_A_STEP);
-    let conversation = begin(&store, place, deft, &tools, steps, stopwatch.clone()).await?;
-    run(&conversation).await?;
-    let id = conversation.id();
-    conversation.close(ExecutorFate::End).await;
-    let marks = stopwatch.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    ensure!(marks.len() > steps, "the run had {} steps", marks.len());
-    let times: Vec<Duration> = marks.array_windows().map(|[one, next]| *next - *one).collect();
-    let early = 100 / EVENTS_A_STEP;
-    let median = |times: &[Duration]| Times::new(times.to_vec()).percentile(50);
-    let growth = median(&times[steps - WINDOW..steps]) / median(&times[early..early + WINDOW]);
-    drop(store);
+    let tools = tools(place)?;
+    // It stands at event 10,000 in the middle of the rounds.
+    let old = Stepper::begin(
+        &store,
+        place,
+        deft,
+        &tools,
+        LONG / EVENTS_A_STEP - ROUNDS * TURN / 2,
+    )
+    .await?;
+    // What else the machine does meanwhile slows both alike.
+    let (mut early, mut late) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        let young = Stepper::begin(&store, place, deft, &tools, 100 / EVENTS_A_STEP).await?;
+        early.extend(young.turn().await?);
+        young.conversation.close(ExecutorFate::End).await;
+        late.extend(old.turn().await?);
+    }
+    let growth = Times::new(late).percentile(50) / Times::new(early).percentile(50);
+    let id = old.conversation.id();
+    old.conversation.close(ExecutorFate::End).await;
+    drop((store, old));
 
     let (mut opened, mut folded) = (Vec::new(), Vec::new());
     for _ in 0..20 {
@@ -187,7 +196,18 @@ async fn load_all(
 ) -> anyhow::Result<Vec<Conversation>> {
     let mut loaded = Vec::with_capacity(ids.len());
     for id in ids {
-        loaded.push(open(store, place, deft, tools, *id, 1, Arc::new(RealWorld)).await?);
+        loaded.push(
+            open(
+                store,
+                place,
+                deft,
+                tools,
+                *id,
+                Arc::new(thinker(1)),
+                Arc::new(RealWorld),
+            )
+            .await?,
+        );
     }
     Ok(loaded)
 }
@@ -213,6 +233,53 @@ fn tools(place: &Place) -> anyhow::Result<Vec<ToolSpec>> {
     Ok(Toolbox::standard(context)?.specs())
 }
 
+/// A conversation that goes on by turns of a few steps, whose times are taken.
+struct Stepper {
+    conversation: Conversation,
+    model: Arc<Caller>,
+    stopwatch: Arc<Stopwatch>,
+}
+
+impl Stepper {
+    /// One that has had so many steps.
+    async fn begin(
+        store: &Arc<dyn Store>,
+        place: &Place,
+        deft: &Path,
+        tools: &[ToolSpec],
+        steps: usize,
+    ) -> anyhow::Result<Self> {
+        let (model, stopwatch) = (Arc::new(thinker(steps)), Arc::new(Stopwatch::default()));
+        let id = create(store).await?;
+        let conversation = open(store, place, deft, tools, id, model.clone(), stopwatch.clone()).await?;
+        run(&conversation).await?;
+        Ok(Self {
+            conversation,
+            model,
+            stopwatch,
+        })
+    }
+
+    /// The times of its next few steps.
+    async fn turn(&self) -> anyhow::Result<Vec<Duration>> {
+        self.stopwatch.marks().clear();
+        self.model.call_again(TURN);
+        run(&self.conversation).await?;
+        let marks = self.stopwatch.marks();
+        ensure!(marks.len() == TURN + 1, "a turn had {} model calls", marks.len());
+        Ok(marks.array_windows().map(|[one, next]| *next - *one).collect())
+    }
+}
+
+/// Thinks so many times, and then answers.
+fn thinker(steps: usize) -> Caller {
+    Caller::new(
+        "think",
+        |_| r#"{"thought": "One thing after the other."}"#.to_owned(),
+        steps,
+    )
+}
+
 async fn begin(
     store: &Arc<dyn Store>,
     place: &Place,
@@ -221,6 +288,11 @@ async fn begin(
     steps: usize,
     world: Arc<dyn World>,
 ) -> anyhow::Result<Conversation> {
+    let id = create(store).await?;
+    open(store, place, deft, tools, id, Arc::new(thinker(steps)), world).await
+}
+
+async fn create(store: &Arc<dyn Store>) -> anyhow::Result<ConversationId> {
     let id = ConversationId(Uuid::new_v4());
     store
         .create(NewConversation {
@@ -231,7 +303,7 @@ async fn begin(
             owner: None,
         })
         .await?;
-    open(store, place, deft, tools, id, steps, world).await
+    Ok(id)
 }
 
 async fn open(
@@ -240,13 +312,13 @@ async fn open(
     deft: &Path,
     tools: &[ToolSpec],
     id: ConversationId,
-    steps: usize,
+    model: Arc<Caller>,
     world: Arc<dyn World>,
 ) -> anyhow::Result<Conversation> {
     let opened = Conversation::open(Parts {
         lease: store.acquire(id, &Owner::this_process()).await?,
         store: store.clone(),
-        model: Arc::new(Thinker::new(steps)),
+        model,
         model_name: "thinker".to_owned(),
         models: None,
         agents: None,
@@ -284,54 +356,15 @@ async fn run(conversation: &Conversation) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Thinks so many times, and then answers. It takes no time and costs nothing.
-struct Thinker {
-    profile: ModelProfile,
-    left: Mutex<usize>,
-}
-
-impl Thinker {
-    fn new(steps: usize) -> Self {
-        Self {
-            profile: ModelProfile::unknown("thinker"),
-            left: Mutex::new(steps),
-        }
-    }
-}
-
-impl Model for Thinker {
-    fn profile(&self) -> &ModelProfile {
-        &self.profile
-    }
-
-    fn stream(&self, _: Request) -> BoxStream<'static, Result<Delta, ModelError>> {
-        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
-        let usage = Delta::Usage(Usage {
-            prompt: Tokens(1_000),
-            completion: Tokens(20),
-            ..Usage::default()
-        });
-        let deltas = if *left == 0 {
-            let answer = Delta::Text("Done.".to_owned());
-            vec![answer, usage, Delta::Finished(FinishReason::Stop)]
-        } else {
-            *left -= 1;
-            let call = Delta::ToolCall {
-                index: 0,
-                id: Some(format!("call_{left}")),
-                name: Some("think".to_owned()),
-                arguments: r#"{"thought": "One thing after the other."}"#.to_owned(),
-                item_id: None,
-            };
-            vec![call, usage, Delta::Finished(FinishReason::ToolCalls)]
-        };
-        stream::iter(deltas.into_iter().map(Ok)).boxed()
-    }
-}
-
 /// Notes when each step begins.
 #[derive(Default)]
 struct Stopwatch(Mutex<Vec<Instant>>);
+
+impl Stopwatch {
+    fn marks(&self) -> MutexGuard<'_, Vec<Instant>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 impl World for Stopwatch {
     fn now(&self) -> SystemTime {
@@ -344,8 +377,7 @@ impl World for Stopwatch {
 
     fn reached(&self, point: Point) {
         if point == Point::BeforeModelCall {
-            let mut marks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            marks.push(Instant::now());
+            self.marks().push(Instant::now());
         }
     }
 }

@@ -6,6 +6,7 @@
 
 mod append;
 mod browser;
+mod caller;
 mod checkpoints;
 mod commands;
 mod edits;

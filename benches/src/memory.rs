@@ -12,14 +12,19 @@ use anyhow::{Context, ensure};
 use crate::machine::kibibytes;
 use crate::place::Place;
 use crate::report::{Figure, Goal, Section, Unit};
-use crate::steps;
 
+/// What the scripted model does. It is told its usage, as a provider would know it: else it counts the whole history.
+const SCRIPT: &str = r#"
+- repeat: 500
+  usage: {prompt: 1000, completion: 20}
+  tool_calls: [{name: terminal, arguments: {command: "echo {{n}}"}}]
+"#;
 const POLL: Duration = Duration::from_millis(2);
 
 pub(crate) fn measure(deft: &Path) -> anyhow::Result<Section> {
     let place = Place::new()?;
     let script = place.path("script.yaml");
-    fs::write(&script, steps::SCRIPT)?;
+    fs::write(&script, SCRIPT)?;
     let mut model = OsStr::new("script:").to_owned();
     model.push(&script);
     let mut run = Command::new(deft)

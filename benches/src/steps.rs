@@ -10,15 +10,15 @@ use deft_engine::{
     Conversation, ExecutorFate, Extensions, Limits, Memory, Outfit, Parts, Point, RealWorld, Safety,
     Supervision, World,
 };
-use deft_llm::ModelSettings;
 use deft_store::{NewConversation, Options, Owner, SqliteStore, Store};
 use deft_tools::{ToolContext, Toolbox};
 use deft_types::{ConversationId, EventId, Message, Role, Status};
 use uuid::Uuid;
 
+use crate::caller::Caller;
 use crate::place::{Place, runtime};
 use crate::report::{Figure, Goal, Section, Unit};
-use crate::times::{Times, mean};
+use crate::times::Times;
 
 /// Steps of a run; the model finishes with one more.
 const STEPS: usize = 500;
@@ -26,20 +26,13 @@ const STEPS: usize = 500;
 const END: usize = 100;
 const RUNS: usize = 15;
 
-/// What the scripted model does. It is told its usage, as a provider would know it: else it counts the whole history.
-pub(crate) const SCRIPT: &str = r#"
-- repeat: 500
-  usage: {prompt: 1000, completion: 20}
-  tool_calls: [{name: terminal, arguments: {command: "echo {{n}}"}}]
-"#;
-
 pub(crate) fn measure(deft: &Path) -> anyhow::Result<Section> {
     let mut all = Vec::new();
     let mut ratios = Vec::new();
     for _ in 0..RUNS {
         let steps = runtime()?.block_on(run(deft))?;
         // The first one starts the executor.
-        ratios.push(mean(&steps[STEPS - END..]) / mean(&steps[1..=END]));
+        ratios.push(median(&steps[STEPS - END..]) / median(&steps[1..=END]));
         all.extend_from_slice(&steps[1..]);
     }
     ratios.sort_by(f64::total_cmp);
@@ -47,12 +40,11 @@ pub(crate) fn measure(deft: &Path) -> anyhow::Result<Section> {
     let (p50, p99, ratio) = (times.percentile(50), times.percentile(99), ratios[RUNS / 2]);
     Ok(Section {
         title: "Steps",
-        method: "A scripted model calls the terminal 500 times with one `echo`: engine, SQLite store with the default \
+        method: "A model that answers at once calls the terminal 500 times with one `echo`: engine, SQLite store with the default \
                  durability, executor and shell as in `deft run`. Overhead is the time from one model call to the \
                  next, less the time from handing the call to the executor's connection until its result is back, \
-                 which is the figure above. It includes the scripted model, which finds its place by reading the \
-                 history. The step that starts the executor is not counted. Fifteen runs; the growth is the mean of the \
-                 last 100 steps over that of the first 100, the median of the runs.",
+                 which is the figure above. The step that starts the executor is not counted. Fifteen runs; the growth \
+                 is the median of the last 100 steps over that of the first 100, the median of the runs.",
         figures: vec![
             Figure::new(
                 "overhead of a step, p50",
@@ -71,11 +63,13 @@ pub(crate) fn measure(deft: &Path) -> anyhow::Result<Section> {
     })
 }
 
-/// Runs the script to its end. Gives the overhead of each step.
+fn median(steps: &[Duration]) -> f64 {
+    Times::new(steps.to_vec()).percentile(50)
+}
+
+/// Runs it to its end. Gives the overhead of each step.
 async fn run(deft: &Path) -> anyhow::Result<Vec<Duration>> {
     let place = Place::new()?;
-    let script = place.path("script.yaml");
-    std::fs::write(&script, SCRIPT)?;
     let store: Arc<dyn Store> = Arc::new(SqliteStore::open(place.path("deft.db"), Options::default())?);
     let id = ConversationId(Uuid::new_v4());
     let workspace = place.workspace(deft);
@@ -98,8 +92,12 @@ async fn run(deft: &Path) -> anyhow::Result<Vec<Duration>> {
     let conversation = Conversation::open(Parts {
         lease: store.acquire(id, &Owner::this_process()).await?,
         store,
-        model: deft_llm::open(&format!("script:{}", script.display()), &ModelSettings::default())?,
-        model_name: "scripted".to_owned(),
+        model: Arc::new(Caller::new(
+            "terminal",
+            |n| format!(r#"{{"command": "echo {n}"}}"#),
+            STEPS,
+        )),
+        model_name: "caller".to_owned(),
         models: None,
         agents: None,
         workspace: Arc::new(workspace),

@@ -164,13 +164,12 @@ impl Helpers {
             return compose::find(store, task.strip_prefix(ID_PREFIX).unwrap_or(task)).await;
         }
         let parents: WorkspaceName = self.parent.workspace.parse()?;
-        match isolation {
-            Isolation::Shared => compose::create(store, &parents).await,
-            Isolation::Worktree => {
-                let id = ConversationId(Uuid::new_v4());
-                compose::create_as(store, id, &own_branch::workspace_of(&parents, id)?).await
-            }
-        }
+        let id = ConversationId(Uuid::new_v4());
+        let workspace = match isolation {
+            Isolation::Shared => parents,
+            Isolation::Worktree => own_branch::workspace_of(&parents, id)?,
+        };
+        compose::create_as(store, id, &workspace, Some(self.parent.id)).await
     }
 }
 

@@ -22,10 +22,12 @@ use deft_types::{
 };
 use deft_workspace::sandbox::Gap;
 use deft_workspace::{Workspace, WorkspaceName};
+use serde_json::json;
 use uuid::Uuid;
 
+use self::model::refinement;
 pub(crate) use self::model::{Opened, model_for, named_models, open_model, reached, reached_by_client};
-use self::model::{memory, named, refinement};
+pub(crate) use self::model::{memory, named};
 use crate::agents;
 use crate::hooks;
 use crate::mcp;
@@ -36,6 +38,8 @@ use crate::workspace;
 
 /// Calls of one reply that may run at the same time.
 const PARALLEL_CALLS: usize = 8;
+/// The setting of a conversation that does a part of another's work: the other.
+const PARENT: &str = "parent_conversation_id";
 
 /// The store's file in the data directory.
 pub(crate) const STORE_FILE: &str = "deft.db";
@@ -83,20 +87,21 @@ pub(crate) async fn create(
     workspace: &WorkspaceName,
 ) -> anyhow::Result<ConversationRecord> {
     let id = ConversationId(Uuid::new_v4()); // told apart by how they begin
-    create_as(store, id, workspace).await
+    create_as(store, id, workspace, None).await
 }
 
-/// The same with an id that is known before.
+/// The same with an id that is known before, and as a part of the work of another.
 pub(crate) async fn create_as(
     store: &dyn Store,
     id: ConversationId,
     workspace: &WorkspaceName,
+    parent: Option<ConversationId>,
 ) -> anyhow::Result<ConversationRecord> {
     let conversation = NewConversation {
         id,
         created_at: RealWorld.now(),
         workspace: workspace::kept(workspace),
-        settings: serde_json::Value::Null,
+        settings: parent.map_or_else(serde_json::Value::default, |parent| json!({ PARENT: parent })),
         owner: None,
     };
     store.create(conversation).await?;
@@ -214,6 +219,10 @@ pub(crate) async fn open_as(
             mode: role.mode,
             judge: named(settings, &settings.judge_model, "judge_model")?,
             refinement: refinement(settings)?,
+            titles: match role.depth {
+                0 => named(settings, &settings.title_model, "title_model")?,
+                _ => None, // nobody reads what a task is called
+            },
             above: role.above,
         },
     };

@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use anyhow::Context;
-use deft_engine::{Mode, Models, SubAgents};
+use deft_engine::{Memory, Mode, Models, SubAgents};
 use deft_llm::{Finding, Found, LOCAL_PATIENCE, Model, discover, usual_places};
 use deft_mcp::{Login, TokenStore};
 use deft_server::{
@@ -257,6 +257,19 @@ impl Parts {
 impl Composition for Parts {
     fn model(&self, llm: &Value) -> Result<Arc<dyn Model>, String> {
         client_model::open(llm, &self.settings()).map_err(|error| crate::output::one_sentence(&error))
+    }
+
+    fn memory(&self) -> Memory {
+        compose::memory(&self.settings())
+            .inspect_err(|error| tracing::warn!(%error, "summaries are written by the agent's own model"))
+            .unwrap_or_default()
+    }
+
+    fn title_model(&self) -> Option<Arc<dyn Model>> {
+        let settings = self.settings();
+        compose::named(&settings, &settings.title_model, "title_model")
+            .inspect_err(|error| tracing::warn!(%error, "titles are not asked of the model that is set"))
+            .ok()?
     }
 
     fn resolve(&self, name: WorkspaceName) -> Result<String, String> {

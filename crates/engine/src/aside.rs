@@ -5,10 +5,14 @@ use std::sync::Arc;
 use deft_llm::{Model, ModelError, Reply, Request};
 use deft_types::{Message, Role};
 
-use crate::command::CommandError;
+use crate::command::{Command, CommandError};
+use crate::conversation::Conversation;
 
 /// What is put behind a side question.
 const NO_TOOLS: &str = "Answer from what you know of this conversation, briefly and without calling a tool.";
+
+/// What side questions are counted as.
+const ASIDE_USAGE: &str = "ask-agent-llm";
 
 /// Why a side question has no answer.
 #[derive(Debug, thiserror::Error)]
@@ -35,5 +39,37 @@ impl Snapshot {
         let question = Message::text(Role::User, format!("{question}\n\n{NO_TOOLS}"));
         self.request.messages.push(Arc::new(question));
         deft_llm::complete(model, self.request, |_| {}).await
+    }
+}
+
+impl Conversation {
+    /// Asks the model something on the side. Neither the question nor the answer becomes part of the conversation.
+    pub async fn ask_aside(&self, question: &str) -> Result<String, AsideError> {
+        if self.request.is_some()
+            && let Some(answer) = self.ask(|done| Command::Recall { done }).await??
+        {
+            return Ok(answer);
+        }
+        let snapshot = self.ask(|done| Command::Snapshot { done }).await??;
+        let model = snapshot.model.clone();
+        self.ask_with(snapshot, model, ASIDE_USAGE, question).await
+    }
+
+    pub(crate) async fn ask_with(
+        &self,
+        snapshot: Snapshot,
+        model: Arc<dyn Model>,
+        usage_id: &str,
+        question: &str,
+    ) -> Result<String, AsideError> {
+        let reply = Box::new(snapshot.ask(model.as_ref(), question).await?);
+        let usage_id = usage_id.to_owned();
+        let counted = self.ask(|done| Command::AddUsage {
+            usage_id,
+            model,
+            reply,
+            done,
+        });
+        Ok(counted.await??)
     }
 }

@@ -6,6 +6,8 @@ use deft_llm::{Model, Reply};
 use deft_risk::AllowRule;
 use deft_tools::{Change, CheckpointId, Overwrite, Restored};
 use deft_types::{ActionId, ConfirmationPolicy, EventId, Message, Money, SecurityAnalyzer};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 use tracing::Span;
@@ -19,6 +21,13 @@ use crate::rerun::Rerun;
 use crate::rewind::Rewind;
 use crate::secret_lookup::SecretSources;
 use crate::state::State;
+
+/// A command, and what its client calls it.
+pub(crate) struct Envelope {
+    /// The same id again is the same command: it is answered as before and nothing is done.
+    pub(crate) request: Option<EventId>,
+    pub(crate) command: Command,
+}
 
 /// One request to the actor. Each is answered once.
 pub(crate) enum Command {
@@ -106,22 +115,31 @@ pub(crate) enum Command {
         more: Budget,
         done: Done<()>,
     },
+    /// Call the conversation so, and mark it with these.
+    Label {
+        title: Option<String>,
+        tags: Option<Map<String, Value>>,
+        done: Done<()>,
+    },
     /// Other limits from now on.
     SetLimits { limits: Limits, done: Done<()> },
     /// Store news about the conversation that only its watchers read.
     Tell {
+        id: Option<EventId>,
         key: String,
         value: Value,
         done: Done<()>,
     },
     /// What a side question needs.
     Snapshot { done: Done<Snapshot> },
-    /// A model was used on the side.
+    /// What a side question was answered that was asked before.
+    Recall { done: Done<Option<String>> },
+    /// A model was used on the side; gives back what it said.
     AddUsage {
         usage_id: String,
         model: Arc<dyn Model>,
         reply: Box<Reply>,
-        done: Done<()>,
+        done: Done<String>,
     },
     /// A copy of the state.
     Inspect { done: oneshot::Sender<State> },
@@ -130,6 +148,80 @@ pub(crate) enum Command {
         executor: ExecutorFate,
         done: oneshot::Sender<()>,
     },
+}
+
+impl Command {
+    /// What it is called where its answer is noted; none where it changes nothing, or has an id of its own.
+    pub(crate) fn verb(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Run { .. } => "run",
+            Self::Pause { .. } => "pause",
+            Self::Interrupt { .. } => "interrupt",
+            Self::SwitchModel { .. } => "switch_model",
+            Self::Respond { .. } => "respond",
+            Self::Reject { .. } => "reject",
+            Self::SetPolicy { .. } => "set_policy",
+            Self::SetAnalyzer { .. } => "set_analyzer",
+            Self::Allow { .. } => "allow",
+            Self::Disallow { .. } => "disallow",
+            Self::Navigate { .. } => "navigate",
+            Self::SetSecrets { .. } => "set_secrets",
+            Self::RestoreFiles { .. } => "restore_files",
+            Self::Rewind { .. } => "rewind",
+            Self::Rerun { .. } => "rerun",
+            Self::Condense { .. } => "condense",
+            Self::Queue { .. } => "queue",
+            Self::Label { .. } => "label",
+            Self::SetLimits { .. } => "set_limits",
+            Self::Tell { .. } => "tell",
+            Self::Recall { .. } | Self::AddUsage { .. } => "ask",
+            Self::Send { .. }
+            | Self::AddBudget { .. }
+            | Self::PreviewFiles { .. }
+            | Self::Snapshot { .. }
+            | Self::Inspect { .. }
+            | Self::Close { .. } => return None,
+        })
+    }
+
+    /// Answers without doing anything.
+    pub(crate) fn answer(self, answer: Result<Value, CommandError>) {
+        match self {
+            Self::Send { done, .. }
+            | Self::Pause { done }
+            | Self::Interrupt { done }
+            | Self::SwitchModel { done, .. }
+            | Self::Respond { done, .. }
+            | Self::Reject { done, .. }
+            | Self::SetPolicy { done, .. }
+            | Self::SetAnalyzer { done, .. }
+            | Self::Allow { done, .. }
+            | Self::Navigate { done, .. }
+            | Self::SetSecrets { done, .. }
+            | Self::Condense { done }
+            | Self::Queue { done, .. }
+            | Self::AddBudget { done, .. }
+            | Self::Label { done, .. }
+            | Self::SetLimits { done, .. }
+            | Self::Tell { done, .. } => send(done, answer),
+            Self::Run { done, .. } => send(done, answer),
+            Self::Disallow { done, .. } => send(done, answer),
+            Self::RestoreFiles { done, .. } => send(done, answer),
+            Self::Rewind { done, .. } => send(done, answer),
+            Self::Rerun { done } => send(done, answer),
+            Self::Recall { done } => send(done, answer),
+            Self::AddUsage { done, .. } => send(done, answer),
+            Self::PreviewFiles { done, .. } => send(done, answer),
+            // They are never noted, so there is nothing to answer: whoever asked hears that nobody does.
+            Self::Snapshot { .. } | Self::Inspect { .. } | Self::Close { .. } => {}
+        }
+    }
+}
+
+/// Whoever asked may have gone.
+fn send<T: DeserializeOwned>(done: Done<T>, answer: Result<Value, CommandError>) {
+    let read = |answer| T::deserialize(answer).map_err(|_| CommandError::Unanswerable);
+    let _ = done.send(answer.and_then(read));
 }
 
 /// What a person decides about an action that waits.
@@ -159,7 +251,8 @@ pub enum ExecutorFate {
 }
 
 /// What came of asking a conversation to run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Begun {
     /// It runs, since now.
     Now,
@@ -218,6 +311,12 @@ pub enum CommandError {
     #[error("the conversation has no event {0}")]
     NoSuchEvent(EventId),
     /// An event with this id is there but is another one. Choose a new id.
-    #[error("the id {0} is already taken by another event; send the message with a new id")]
+    #[error("the id {0} is already taken by something else; ask again with a new id")]
     IdTaken(EventId),
+    /// It was done before, and a later version of this program noted what came of it.
+    #[error("it was done before, but this version cannot read what was answered; look at the conversation")]
+    Unanswerable,
+    /// A title needs a word.
+    #[error("a title must have a letter or a digit; give another one")]
+    NoTitle,
 }

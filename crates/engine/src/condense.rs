@@ -3,6 +3,7 @@
 //! A condenser looks at the view and plans: which results to mask, which messages to forget, what to summarise.
 //! Nothing is ever removed from the log.
 
+mod named;
 mod summary;
 #[cfg(test)]
 mod tests;
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::view::{Entry, View, segments};
 
+pub use self::named::UnknownCondenser;
 pub(crate) use self::summary::{Draft, fallback, request};
 
 /// What stands where a result was.

@@ -1,166 +1,34 @@
 //! The handle to a conversation.
 
 mod open;
+mod parts;
+
+pub use self::parts::{Limits, Memory, OpenError, Outfit, Parts, Safety};
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use deft_llm::Model;
 use deft_risk::AllowRule;
-use deft_store::{Lease, Store, StoreError};
-use deft_tools::{Change, CheckpointId, Overwrite, Restored, Toolbox};
+use deft_store::{Store, StoreError};
+use deft_tools::{Change, CheckpointId, Overwrite, Restored};
 use deft_types::{
-    ActionId, ConfirmationPolicy, ConversationId, EventId, Message, Money, SecurityAnalyzer, Seq, Status,
-    Tokens, ToolSpec,
+    ActionId, ConfirmationPolicy, ConversationId, EventId, Message, SecurityAnalyzer, Seq, Status,
 };
-use deft_workspace::Workspace;
 use serde_json::Value;
-use std::collections::BTreeMap;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tracing::Span;
 
 use crate::allow_rules::AllowScope;
-use crate::aside::{AsideError, Snapshot};
 use crate::branch;
-use crate::command::{Answer, Begun, Command, CommandError, ExecutorFate};
-use crate::condense::Condenser;
-use crate::extensions::Extensions;
+use crate::command::{Answer, Begun, Command, CommandError, Envelope, ExecutorFate};
 use crate::live::{Broadcast, Live};
-use crate::model_tools::Models;
 use crate::secret_lookup::SecretSources;
-use crate::servers::{Servers, ServersElsewhere, ToolFilter};
-use crate::state::State;
-use crate::structured::SchemaError;
-use crate::supervision::Supervision;
-use crate::task_tool::SubAgents;
-use crate::world::World;
+use crate::state::{State, key};
 
 /// Commands that wait for the actor.
 const MAX_QUEUED_COMMANDS: usize = 64;
-/// What side questions are counted as.
-const ASIDE_USAGE: &str = "ask-agent-llm";
 /// Events read at once while the log is folded.
 const PAGE: usize = 1000;
-
-/// What a run may use.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Limits {
-    /// Model calls in one run, those of agents with tasks of their own included.
-    pub max_steps: u32,
-    /// Calls of one reply that may run at the same time.
-    pub parallel_calls: usize,
-    /// Whether a run that goes in circles is stopped.
-    pub stuck_detection: bool,
-    /// Everything the conversation may cost.
-    pub max_cost: Option<Money>,
-    /// All tokens that it may use, of prompts and replies together.
-    pub max_tokens: Option<Tokens>,
-    /// How long one run may take.
-    pub max_time: Option<Duration>,
-    /// Agents with tasks of their own that it, and those below it, may start.
-    pub max_agents: Option<u32>,
-    /// How many levels of such agents there may be, one below the other.
-    pub max_depth: Option<u32>,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            max_steps: 500,
-            parallel_calls: 8,
-            stuck_detection: true,
-            max_cost: None,
-            max_tokens: None,
-            max_time: None,
-            max_agents: Some(32),
-            max_depth: Some(2),
-        }
-    }
-}
-
-/// Who judges actions, and which of them wait for a person's word, until somebody changes it.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Safety {
-    /// Which actions wait.
-    pub policy: ConfirmationPolicy,
-    /// Who judges them.
-    pub analyzer: Option<SecurityAnalyzer>,
-}
-
-/// How what the model sees is kept within what it can read.
-#[derive(Clone, Default)]
-pub struct Memory {
-    /// How.
-    pub condenser: Condenser,
-    /// What writes summaries; without it, the model that answers.
-    pub model: Option<Arc<dyn Model>>,
-}
-
-/// What an executor is given before its first call.
-#[derive(Clone, Default)]
-pub struct Outfit {
-    /// What commands may use by name, and what is hidden in all that tools tell.
-    pub secrets: SecretSources,
-    /// MCP servers to be started beside the files.
-    pub servers: Option<Servers>,
-    /// MCP servers that are reached from here.
-    pub elsewhere: Option<Arc<dyn ServersElsewhere>>,
-    /// Which of the servers' tools are offered, by their names; all of them where nobody says.
-    pub filter: Option<ToolFilter>,
-    /// Whether the workspace is recorded before each turn that may change it.
-    pub checkpoints: bool,
-}
-
-/// What a conversation is made of.
-pub struct Parts {
-    /// Where its log is.
-    pub store: Arc<dyn Store>,
-    /// The right to write to it.
-    pub lease: Lease,
-    /// What answers.
-    pub model: Arc<dyn Model>,
-    /// The name by which it can be opened again.
-    pub model_name: String,
-    /// The others that it may be exchanged for or asked, where there are some.
-    pub models: Option<Arc<dyn Models>>,
-    /// Where agents with tasks of their own come from, where there may be some.
-    pub agents: Option<Arc<dyn SubAgents>>,
-    /// Where tools run.
-    pub workspace: Arc<dyn Workspace>,
-    /// The directory they run in, as the model is told.
-    pub directory: String,
-    /// The tools of the executor that are on offer.
-    pub tools: Vec<ToolSpec>,
-    /// The tools that run beside the engine: all of them are on offer.
-    pub host: Toolbox,
-    /// The form of an answer that calls of a tool have to carry, by the tool's name.
-    pub responses: BTreeMap<String, Value>,
-    /// Time and ids.
-    pub world: Arc<dyn World>,
-    /// What a run may use.
-    pub limits: Limits,
-    /// What must be asked for.
-    pub safety: Safety,
-    /// How its memory is kept short.
-    pub memory: Memory,
-    /// What its executor is given.
-    pub outfit: Outfit,
-    /// What people have added to the agent.
-    pub extensions: Extensions,
-    /// Who watches over it.
-    pub supervision: Supervision,
-}
-
-/// Why a conversation cannot be opened.
-#[derive(Debug, thiserror::Error)]
-pub enum OpenError {
-    /// The log cannot be read or written.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// A tool cannot be asked for such an answer.
-    #[error(transparent)]
-    Schema(#[from] SchemaError),
-}
 
 /// How far a conversation is.
 #[derive(Clone, Debug, PartialEq)]
@@ -175,15 +43,27 @@ pub struct Progress {
 #[derive(Clone)]
 pub struct Conversation {
     id: ConversationId,
-    commands: mpsc::Sender<Command>,
+    commands: mpsc::Sender<Envelope>,
     progress: watch::Receiver<Progress>,
     live: Broadcast,
+    /// What a client calls the next command.
+    pub(crate) request: Option<EventId>,
 }
 
 impl Conversation {
     /// Its id.
     pub fn id(&self) -> ConversationId {
         self.id
+    }
+
+    /// A handle whose commands a client calls so: the one that is sent first is carried out, and noted in the log. The
+    /// same id again is answered as it was and changes nothing, also after a restart. One id, one command.
+    #[must_use]
+    pub fn as_request(&self, id: EventId) -> Self {
+        Self {
+            request: Some(id),
+            ..self.clone()
+        }
     }
 
     /// Stores a user's message; resolves when it is committed, whatever the agent is doing. The same id again
@@ -288,34 +168,15 @@ impl Conversation {
 
     /// Stores news that whoever watches the conversation is to hear. The engine makes nothing of them.
     pub async fn tell(&self, key: String, value: Value) -> Result<(), CommandError> {
-        self.ask(|done| Command::Tell { key, value, done }).await?
+        let id = None;
+        self.ask(|done| Command::Tell { id, key, value, done }).await?
     }
 
-    /// Asks the model something on the side. Neither the question nor the answer becomes part of the conversation.
-    pub async fn ask_aside(&self, question: &str) -> Result<String, AsideError> {
-        let snapshot = self.ask(|done| Command::Snapshot { done }).await??;
-        let model = snapshot.model.clone();
-        self.ask_with(snapshot, model, ASIDE_USAGE, question).await
-    }
-
-    pub(crate) async fn ask_with(
-        &self,
-        snapshot: Snapshot,
-        model: Arc<dyn Model>,
-        usage_id: &str,
-        question: &str,
-    ) -> Result<String, AsideError> {
-        let reply = Box::new(snapshot.ask(model.as_ref(), question).await?);
-        let text = reply.text.clone();
-        let usage_id = usage_id.to_owned();
-        self.ask(|done| Command::AddUsage {
-            usage_id,
-            model,
-            reply,
-            done,
-        })
-        .await??;
-        Ok(text)
+    /// Notes what a client was answered whose request is more than one command. The note is found by its id, under the
+    /// key [`ANSWERED_REQUEST`](crate::ANSWERED_REQUEST), and shown to nobody.
+    pub async fn note_request(&self, id: EventId, value: Value) -> Result<(), CommandError> {
+        let (id, key) = (Some(id), key::REQUEST.to_owned());
+        self.ask(|done| Command::Tell { id, key, value, done }).await?
     }
 
     /// A copy of the state.
@@ -348,7 +209,10 @@ impl Conversation {
     ) -> Result<T, CommandError> {
         let (done, answer) = oneshot::channel();
         self.commands
-            .send(command(done))
+            .send(Envelope {
+                request: self.request.clone(),
+                command: command(done),
+            })
             .await
             .map_err(|_| CommandError::Closed)?;
         answer.await.map_err(|_| CommandError::Closed)

@@ -5,6 +5,7 @@ use deft_types::{ConversationId, Event, EventBody, EventId, FailureKind, Source,
 use serde_json::json;
 
 use crate::branch;
+use crate::label;
 use crate::state::{self, State, key};
 use crate::turn::{Draft, failure};
 use crate::world::World;
@@ -19,6 +20,8 @@ pub struct Fork {
     pub at: Option<EventId>,
     /// Whether what the other has cost counts here too.
     pub keep_stats: bool,
+    /// What the copy is called; without it, as it begins.
+    pub title: Option<String>,
 }
 
 /// Why there is no copy.
@@ -65,12 +68,24 @@ pub async fn fork(
     Ok(create_with(store, new, copied).await?)
 }
 
-/// An executor, and places in the tree that were left, are the other conversation's own.
+/// An executor, places in the tree that were left, what it is called and what its clients asked for are the other
+/// conversation's own.
+const NOT_COPIED: [&str; 10] = [
+    key::EXECUTOR,
+    key::LEAF,
+    key::QUEUE,
+    key::ADDED,
+    key::TITLE,
+    key::TAGS,
+    key::SECRETS,
+    key::LIMITS,
+    key::RESTORED,
+    key::REQUEST,
+];
+
 fn belongs_to_all(event: &Event) -> bool {
     match &event.body {
-        EventBody::StateUpdate(update) => {
-            ![key::EXECUTOR, key::LEAF, key::QUEUE, key::ADDED].contains(&update.key.as_str())
-        }
+        EventBody::StateUpdate(update) => !NOT_COPIED.contains(&update.key.as_str()),
         _ => true,
     }
 }
@@ -95,6 +110,10 @@ fn closing(state: &State, fork: &Fork, world: &dyn World) -> Vec<Event> {
     if !fork.keep_stats {
         let nothing = state::update(key::STATS, json!(Stats::default()));
         drafts.push(Draft::new(Source::Environment, nothing));
+    }
+    if let Some(title) = fork.title.as_deref().and_then(label::title) {
+        let called = state::update(key::TITLE, json!(title));
+        drafts.push(Draft::new(Source::Environment, called));
     }
     let mut leaf = state.leaf.clone();
     let mut events = Vec::new();

@@ -69,6 +69,9 @@ impl Spending {
     }
 }
 
+/// The tool that looks at an image of the user's for a model that cannot.
+pub(crate) const INSPECT_IMAGE: &str = "inspect_image_with_vision";
+
 /// The images that users have sent, in order.
 #[derive(Clone, Default)]
 pub(crate) struct Images(Arc<Mutex<Vec<String>>>);
@@ -298,7 +301,7 @@ impl Tool for InspectImage {
         let description = "Asks a model that can see about an image that the user sent.";
         let required = ["image_index", "question"];
         let mut spec = spec(
-            "inspect_image_with_vision",
+            INSPECT_IMAGE,
             "VisionInspect",
             Reach::Nothing,
             description,
@@ -318,7 +321,7 @@ impl Tool for InspectImage {
     fn run(&self, call: Call) -> BoxFuture<'_, Result<Observation, ToolError>> {
         async move {
             let Action::VisionInspect(action) = &call.action else {
-                return Err(wrong("inspect_image_with_vision", &call.action));
+                return Err(wrong(INSPECT_IMAGE, &call.action));
             };
             let name = action.profile_name.as_deref().unwrap_or(&self.eyes);
             let seen = self.look(action.image_index, &action.question, name, &call).await;

@@ -1,12 +1,12 @@
 //! Does again in the workspace what was done in it.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::command::{Command, CommandError};
 use crate::conversation::Conversation;
 
 /// What came of it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rerun {
     /// How many calls there were to do again.
     pub of: usize,

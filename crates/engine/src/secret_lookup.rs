@@ -1,5 +1,6 @@
 //! Secrets of a conversation: those whose values we have, and those that somebody else keeps.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use deft_tools::SecretSet;
@@ -13,6 +14,15 @@ pub struct SecretSources {
     pub values: SecretSet,
     /// Those that are to be asked for.
     pub lookup: Option<Arc<dyn SecretLookup>>,
+}
+
+impl SecretSources {
+    /// What they are called, all of them.
+    pub(crate) fn names(&self) -> BTreeSet<String> {
+        let kept = self.lookup.as_ref().map(|keeper| keeper.names());
+        let there = self.values.iter().map(|(name, _)| name.to_owned());
+        there.chain(kept.into_iter().flatten()).collect()
+    }
 }
 
 /// Somebody who keeps secrets, and is asked for one when a command names it.

@@ -1,20 +1,20 @@
 //! What is folded from the log.
 
+pub(crate) mod key;
+mod update;
+
 use deft_tools::CheckpointId;
 use deft_types::{
     Action, ActionEvent, ActionId, ConfirmationPolicy, ConversationStateUpdateEvent, Event, EventBody,
-    EventId, McpServerStatus, Metrics, Observation, SecurityAnalyzer, Source, Stats, Status,
+    EventId, McpServerStatus, Observation, SecurityAnalyzer, Source, Stats, Status,
 };
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 use uuid::Uuid;
 
 use crate::budget::Budget;
-use crate::condense::Mask;
-use crate::egress::{Egress, Requested};
+use crate::egress::Requested;
 use crate::mode::Mode;
 use crate::queue::Queued;
 use crate::stuck::Recent;
@@ -37,6 +37,10 @@ pub struct State {
     pub view: View,
     /// The model that answers, by its name; none before the first run.
     pub model: Option<String>,
+    /// What it was called, if somebody did.
+    pub title: Option<String>,
+    /// What it was marked with since it began, if somebody did.
+    pub tags: Option<Map<String, Value>>,
     /// What the agent said last to the user, by `finish` or in plain text.
     pub answer: Option<String>,
     /// Which actions wait for a word, if that was changed since the conversation began.
@@ -96,63 +100,6 @@ pub(crate) struct OpenCall {
     /// The executors that may have heard of it: none but these ever did.
     pub(crate) executors: Vec<Uuid>,
 }
-
-/// Keys of state updates that we write and read back.
-pub(crate) mod key {
-    pub(crate) const STATUS: &str = "execution_status";
-    pub(crate) const STATS: &str = "stats";
-    pub(crate) const LAST_USER_MESSAGE: &str = "last_user_message_id";
-    pub(crate) const EXECUTOR: &str = "executor";
-    pub(crate) const AGENT: &str = "agent";
-    pub(crate) const POLICY: &str = "confirmation_policy";
-    pub(crate) const ANALYZER: &str = "security_analyzer";
-    /// What the project brings along that would run if somebody agreed.
-    pub(crate) const UNDECIDED: &str = "undecided";
-    /// The beginnings of commands that need not be asked for.
-    pub(crate) const ALLOW_RULES: &str = "allow_rules";
-    /// Where somebody moved the conversation to.
-    pub(crate) const LEAF: &str = "leaf_event_id";
-    /// Results that are left out of the view.
-    pub(crate) const MASKED: &str = "masked_results";
-    /// The workspace was recorded before a turn.
-    pub(crate) const CHECKPOINT: &str = "checkpoint";
-    /// The MCP servers that run beside the files, and how they are doing.
-    pub(crate) const SERVERS: &str = "mcp_servers";
-    /// Rules for files that were given with a result.
-    pub(crate) const PATH_RULES: &str = "activated_path_rules";
-    /// A result was criticised.
-    pub(crate) const CRITIC: &str = "critic";
-    /// Whether the agent works, or only plans.
-    pub(crate) const MODE: &str = "mode";
-    /// More may be used.
-    pub(crate) const ADDED: &str = "added_budget";
-    /// Messages that wait for the end of the turn.
-    pub(crate) const QUEUE: &str = "message_queue";
-    /// What programs of the workspace asked the network for.
-    pub(crate) const EGRESS: &str = "egress";
-    /// What was done in the workspace was done again.
-    pub(crate) const RERUN: &str = "rerun";
-    /// Messages that came while the model wrote the reply that follows.
-    pub(crate) const UNSEEN: &str = "unseen_message_ids";
-}
-
-/// The keys of state updates that are ours: the protocol's own clients do not know them.
-pub const OWN_KEYS: &[&str] = &[
-    key::ALLOW_RULES,
-    key::UNDECIDED,
-    key::CRITIC,
-    key::MODE,
-    key::ADDED,
-    key::QUEUE,
-    key::EXECUTOR,
-    key::UNSEEN,
-    key::LEAF,
-    key::MASKED,
-    key::CHECKPOINT,
-    key::SERVERS,
-    key::EGRESS,
-    key::RERUN,
-];
 
 impl State {
     /// How many calls have no result yet.
@@ -253,102 +200,6 @@ impl State {
         self.leaf = Some(event.id.clone());
     }
 
-    fn ask_about(&mut self, undecided: Vec<Provided>) {
-        for provided in &undecided {
-            if !self.asked_about.contains(provided) {
-                self.asked_about.push(provided.clone());
-            }
-        }
-        self.undecided = undecided;
-    }
-
-    fn apply_update(&mut self, update: &ConversationStateUpdateEvent) {
-        // A value we cannot read is a later version's: what we knew before stays.
-        let value = &update.value;
-        match update.key.as_str() {
-            key::STATUS => {
-                self.status = Status::deserialize(value).unwrap_or(self.status);
-                if self.status == Status::Stuck {
-                    self.recent.clear(); // whoever goes on knows of it
-                }
-            }
-            key::STATS => {
-                if let Ok(mut stats) = Stats::deserialize(value) {
-                    stats
-                        .usage_to_metrics
-                        .values_mut()
-                        .for_each(Metrics::forget_calls);
-                    self.stats = stats;
-                }
-            }
-            key::LAST_USER_MESSAGE => {
-                self.last_user_message_id = Option::deserialize(value).unwrap_or_default();
-            }
-            key::EXECUTOR => {
-                if let Ok(instance) = Uuid::deserialize(value) {
-                    self.executor = Some(instance);
-                    self.open_calls
-                        .iter_mut()
-                        .for_each(|call| call.executors.push(instance));
-                }
-            }
-            key::AGENT => {
-                if let Some(model) = value.pointer("/llm/model").and_then(Value::as_str) {
-                    self.model = Some(model.to_owned());
-                }
-            }
-            key::POLICY => {
-                if let Ok(policy) = ConfirmationPolicy::deserialize(value) {
-                    self.policy = Some(policy);
-                }
-            }
-            key::ANALYZER => {
-                if let Ok(analyzer) = Option::deserialize(value) {
-                    self.analyzer = Some(analyzer);
-                }
-            }
-            key::CHECKPOINT => {
-                if let Ok(id) = CheckpointId::deserialize(value) {
-                    self.checkpoints.push((self.leaf.clone(), id));
-                }
-            }
-            key::UNDECIDED => {
-                if let Ok(undecided) = Vec::<Provided>::deserialize(value) {
-                    self.ask_about(undecided);
-                }
-            }
-            key::ALLOW_RULES => read(value, &mut self.allow_rules),
-            key::PATH_RULES => read(value, &mut self.path_rules),
-            key::CRITIC => self.refinements += u32::from(value["goes_on"] == true),
-            key::MODE => read(value, &mut self.mode),
-            key::ADDED => {
-                if let Ok(more) = Budget::deserialize(value) {
-                    self.added = self.added.plus(more);
-                }
-            }
-            key::QUEUE => read(value, &mut self.queue),
-            key::EGRESS => {
-                if let Ok(told) = Egress::deserialize(value) {
-                    self.requested_until = told.until;
-                    told.join(&mut self.requested);
-                }
-            }
-            key::SERVERS => read(value, &mut self.servers),
-            key::MASKED => {
-                if let Ok(mask) = Mask::deserialize(value) {
-                    self.wants_condensation = false;
-                    self.view.mask(&mask);
-                }
-            }
-            key::UNSEEN => {
-                if let Ok(ids) = Vec::<EventId>::deserialize(value) {
-                    self.view.postpone(&ids);
-                }
-            }
-            _ => {}
-        }
-    }
-
     /// Stands for one that we cannot know, in a log that another program wrote: ours name the model before anything.
     fn unknown_executor(&self) -> Option<Uuid> {
         self.model.is_none().then(Uuid::nil)
@@ -358,13 +209,6 @@ impl State {
         if let Some(position) = self.open_calls.iter().position(answers) {
             self.open_calls.remove(position);
         }
-    }
-}
-
-/// Puts what a value says in the place of what was known; a later version's, which cannot be read, changes nothing.
-fn read<T: DeserializeOwned>(value: &Value, known: &mut T) {
-    if let Ok(read) = T::deserialize(value) {
-        *known = read;
     }
 }
 

@@ -17,6 +17,8 @@ pub struct Supervision {
     pub judge: Option<Arc<dyn Model>>,
     /// Whether and how the result of a turn is criticised before the turn ends.
     pub refinement: Option<Refinement>,
+    /// Who gives it a title after the first message; without it, the first words of that are the title.
+    pub titles: Option<Arc<dyn Model>>,
     /// What is left to the conversation that gave the task.
     pub above: Option<Purse>,
 }

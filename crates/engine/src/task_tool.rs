@@ -1,6 +1,7 @@
 //! Gives tasks to agents of their own: each has a conversation in the same log store, and answers with its result.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use deft_skills::AgentDefinition;
 use deft_tools::{Call, Reach, Tool, ToolError, Touches, spec};
@@ -67,8 +68,24 @@ pub struct SubAgent {
 /// Stands for the id of a task that nobody has.
 pub(crate) const NOBODY: &str = "unknown";
 
+/// The tasks that a conversation has given, by their ids. Cheap to clone.
+#[derive(Clone, Default)]
+pub(crate) struct Tasks(Arc<Mutex<BTreeSet<String>>>);
+
+impl Tasks {
+    pub(crate) fn new(given: BTreeSet<String>) -> Self {
+        Self(Arc::new(Mutex::new(given)))
+    }
+
+    fn all(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// The `task` tool.
 pub(crate) struct Task {
+    /// An agent takes up tasks again that it gave itself, and no other conversation of the user's.
+    pub(crate) tasks: Tasks,
     pub(crate) agents: Arc<dyn SubAgents>,
     pub(crate) purse: Purse,
     pub(crate) spending: Spending,
@@ -84,6 +101,12 @@ impl Task {
             Ok(prompt) => prompt,
             Err(problem) => return Ok(failed(NOBODY, action, problem)),
         };
+        if let Some(task) = &action.resume
+            && !self.tasks.all().contains(task)
+        {
+            let text = format!("You have given no task {task}, so nobody can go on with it.");
+            return Ok(failed(NOBODY, action, text));
+        }
         if action.resume.is_none()
             && let Err(reason) = self.purse.take_agent()
         {
@@ -112,6 +135,7 @@ impl Task {
                 ));
             }
         };
+        self.tasks.all().insert(agent.task_id.clone());
         let ended = self.follow(&agent.conversation, prompt, call).await;
         let state = agent.conversation.inspect().await;
         let kept = match &agent.own_branch {

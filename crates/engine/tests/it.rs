@@ -27,6 +27,8 @@ mod models;
 mod plan;
 #[path = "it/queue.rs"]
 mod queue;
+#[path = "it/requests.rs"]
+mod requests;
 #[path = "it/simulation.rs"]
 mod simulation;
 #[path = "it/skills.rs"]
@@ -37,6 +39,8 @@ mod spending;
 mod steering;
 #[path = "it/tasks.rs"]
 mod tasks;
+#[path = "it/titles.rs"]
+mod titles;
 #[path = "it/tree.rs"]
 mod tree;
 #[path = "it/truth.rs"]

@@ -27,10 +27,11 @@ const BEGINNING: usize = 16;
 /// Names of the fields in a conversation's stored settings.
 pub(crate) mod field {
     pub(crate) const REQUEST: &str = "request";
-    pub(super) const TITLE: &str = "title";
     pub(super) const TAGS: &str = "tags";
     pub(crate) const FORKED_FROM: &str = "forked_from_conversation_id";
     pub(crate) const FORKED_AT: &str = "forked_from_event_id";
+    /// In the request of a client, or where an agent began it for a task.
+    pub(crate) const PARENT: &str = "parent_conversation_id";
     pub(crate) const CHILDREN: &str = "sub_conversation_ids";
     pub(crate) const GOAL: &str = "goal";
     pub(crate) const BUDGET: &str = "budget";
@@ -51,7 +52,6 @@ pub(crate) struct Described {
     pub(crate) agent: Agent,
     /// What the client sent when it began the conversation. Holds secrets.
     pub(crate) request: Map<String, Value>,
-    pub(crate) title: Option<String>,
     pub(crate) tags: Value,
     pub(crate) summary: Summary,
     pub(crate) used_skills: UsedSkills,
@@ -173,19 +173,6 @@ impl Catalog {
         Ok(self.store.create(new).await?)
     }
 
-    /// Gives a conversation another title or other tags.
-    pub(crate) async fn change(
-        &self,
-        id: ConversationId,
-        title: Option<String>,
-        tags: Option<Map<String, Value>>,
-    ) -> Result<(), Failure> {
-        let title = title.map(|title| (field::TITLE.to_owned(), Value::from(title)));
-        let tags = tags.map(|tags| (field::TAGS.to_owned(), Value::Object(tags)));
-        let fields = title.into_iter().chain(tags).collect();
-        Ok(self.store.change_settings(id, fields).await?)
-    }
-
     /// A conversation, if there is one of this id.
     pub(crate) async fn find(&self, id: ConversationId) -> Result<Option<Described>, Failure> {
         match self.store.conversation(id).await? {
@@ -215,11 +202,10 @@ impl Catalog {
         Ok(Described {
             agent,
             used_skills,
-            title: match settings.get(field::TITLE).and_then(Value::as_str) {
-                Some(title) => Some(title.to_owned()),
-                None => record.title.clone(),
+            tags: match &record.tags {
+                Some(tags) => Value::Object(tags.clone()),
+                None => settings.get(field::TAGS).cloned().unwrap_or_else(|| json!({})), // as it began
             },
-            tags: settings.get(field::TAGS).cloned().unwrap_or_else(|| json!({})),
             persistence_dir: self
                 .data_dir
                 .join("conversations")

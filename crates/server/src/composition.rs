@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use deft_engine::{Models, Servers, ServersElsewhere, SubAgents};
+use deft_engine::{Memory, Models, Servers, ServersElsewhere, SubAgents};
 use deft_llm::{Delta, Finding, Found, Model, ModelError, ModelProfile, Request};
 use deft_mcp::{Login, TokenStore};
 use deft_skills::Skill;
@@ -23,6 +23,16 @@ use crate::worktree::Worktree;
 pub trait Composition: Send + Sync {
     /// Opens the model that a client's `llm` object names. The sentence of a failure goes to the client.
     fn model(&self, llm: &Value) -> Result<Arc<dyn Model>, String>;
+
+    /// How the memory of an agent is kept short whose client does not say.
+    fn memory(&self) -> Memory {
+        Memory::default()
+    }
+
+    /// The model that is set to give conversations their titles.
+    fn title_model(&self) -> Option<Arc<dyn Model>> {
+        None
+    }
 
     /// The workspace that a client names, which is none of this machine's directories, as it is kept and given to
     /// `place`. The sentence of a failure goes to the client.

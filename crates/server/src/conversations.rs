@@ -12,6 +12,7 @@ mod relatives;
 mod removal;
 mod review;
 mod steering;
+mod titles;
 mod upkeep;
 
 pub(crate) use self::budget::BudgetLimits;
@@ -38,6 +39,7 @@ use crate::catalog::Catalog;
 use crate::composition::Composition;
 use crate::documents::Documents;
 use crate::failure::Failure;
+use crate::once::Requests;
 use crate::request::StartRequest;
 use crate::resident::{Farewell, Resident};
 use crate::wanted::Wanted;
@@ -60,6 +62,7 @@ pub(crate) struct Conversations {
     /// What relative paths of clients start from.
     current_dir: PathBuf,
     goals: goal::Goals,
+    pub(crate) requests: Requests,
     /// The tasks that tell what engines do.
     watchers: TaskTracker,
 }
@@ -92,6 +95,7 @@ impl Conversations {
             idle_limit,
             current_dir,
             goals: goal::Goals::default(),
+            requests: Requests::default(),
             watchers: TaskTracker::new(),
         }
     }
@@ -160,7 +164,8 @@ impl Conversations {
         created?;
         if let (Some(message), Some(place)) = (request.initial_message, place) {
             let resident = self.resident(id).await?;
-            self.store_message(&resident, message).await?;
+            self.store_message(&resident, Uuid::new_v4().into(), message)
+                .await?;
             resident.begin_run(place);
             self.run_engine(&resident).await?;
         }
@@ -169,11 +174,17 @@ impl Conversations {
     }
 
     /// Stores a message of the user's, and lets the agent go on if it is to.
-    pub(crate) async fn send(&self, resident: &Resident, message: Message, run: bool) -> Result<(), Failure> {
+    pub(crate) async fn send(
+        &self,
+        resident: &Resident,
+        id: EventId,
+        message: Message,
+        run: bool,
+    ) -> Result<(), Failure> {
         if run {
             self.allowance.left().await?;
         }
-        self.store_message(resident, message).await?;
+        self.store_message(resident, id, message).await?;
         if run && self.take_place(resident).is_err() {
             let id = resident.id;
             return Err(Failure::new(
@@ -207,9 +218,9 @@ impl Conversations {
         }
     }
 
-    async fn store_message(&self, resident: &Resident, message: Message) -> Result<(), Failure> {
+    async fn store_message(&self, resident: &Resident, id: EventId, message: Message) -> Result<(), Failure> {
         let engine = self.engine(resident).await?;
-        let stored = engine.send(EventId::from(Uuid::new_v4()), message).await;
+        let stored = engine.send(id, message).await;
         self.checked(resident, stored)
     }
 

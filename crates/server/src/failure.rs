@@ -115,6 +115,7 @@ impl From<CommandError> for Failure {
         match error {
             CommandError::Store(error) => error.into(),
             CommandError::IdTaken(_)
+            | CommandError::Unanswerable
             | CommandError::Running
             | CommandError::Interrupted
             | CommandError::QueueFull(_)
@@ -125,6 +126,7 @@ impl From<CommandError> for Failure {
             CommandError::Undecided(_)
             | CommandError::BadEdit(_)
             | CommandError::BadRule(_)
+            | CommandError::NoTitle
             | CommandError::TooManyRules(_)
             | CommandError::Workspace(_) => Self::refused(error.to_string()),
             CommandError::Closed => {

@@ -130,7 +130,9 @@ impl Exchange {
     /// Says something and waits for the answer.
     pub(crate) async fn answer(&self, app: &App, message: Message) -> Result<(String, Tokens), Failure> {
         let conversations = &app.conversations;
-        conversations.send(&self.resident, message, true).await?;
+        conversations
+            .send(&self.resident, Uuid::new_v4().into(), message, true)
+            .await?;
         let status = conversations.settled(&self.resident).await?;
         if status != Status::Finished {
             return Err(Failure::rewritten(

@@ -39,6 +39,7 @@ mod mcp_tokens;
 mod memory;
 mod metrics;
 mod moment;
+mod once;
 mod openapi;
 mod places;
 mod previews;

@@ -9,16 +9,15 @@ use serde_json::Value;
 /// Events that are too many, and how many of the first stay, where a client does not say.
 const MAX_EVENTS: u64 = 240;
 const KEEP_FIRST: u64 = 2;
+/// Pages of a browser that stay.
+const KEEP_PAGES: u64 = 1;
 
-/// The memory that a `condenser` stands for; ours where there is none. `open` opens a model by a client's `llm`.
-pub(crate) fn memory(condenser: &Value, open: impl Fn(&Value) -> Option<Arc<dyn Model>>) -> Memory {
-    match read(condenser) {
-        Some(known) => Memory {
-            condenser: known,
-            model: model(condenser).and_then(open),
-        },
-        None => Memory::default(),
-    }
+/// The memory that a `condenser` stands for, if it does. `open` opens a model by a client's `llm`.
+pub(crate) fn memory(condenser: &Value, open: impl Fn(&Value) -> Option<Arc<dyn Model>>) -> Option<Memory> {
+    Some(Memory {
+        condenser: read(condenser)?,
+        model: model(condenser).and_then(open),
+    })
 }
 
 fn read(condenser: &Value) -> Option<Condenser> {
@@ -26,7 +25,20 @@ fn read(condenser: &Value) -> Option<Condenser> {
     let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     match condenser["kind"].as_str()? {
         "NoOpCondenser" => Some(Condenser::Pipeline(Vec::new())),
-        "LLMSummarizingCondenser" => Some(Condenser::Summary(Summary {
+        "ObservationMaskingCondenser" => Some(Condenser::MaskResults),
+        "BrowserOutputCondenser" => Some(Condenser::MaskBrowser {
+            keep: size(number("attention_window").unwrap_or(KEEP_PAGES)),
+        }),
+        "RecentEventsCondenser" => Some(Condenser::RecentEvents {
+            keep_first: size(number("keep_first").unwrap_or(KEEP_FIRST)),
+            max_events: size(number("max_events").unwrap_or(MAX_EVENTS)),
+        }),
+        "AmortizedForgettingCondenser" => Some(Condenser::Amortized {
+            keep_first: size(number("keep_first").unwrap_or(KEEP_FIRST)),
+            max_events: size(number("max_size").unwrap_or(MAX_EVENTS)),
+        }),
+        "ConversationWindowCondenser" => Some(Condenser::Window),
+        "LLMSummarizingCondenser" | "StructuredSummaryCondenser" => Some(Condenser::Summary(Summary {
             keep_first: size(number("keep_first").unwrap_or(KEEP_FIRST)),
             max_events: Some(size(number("max_size").unwrap_or(MAX_EVENTS))),
             max_tokens: number("max_tokens"),
@@ -63,17 +75,45 @@ mod tests {
         };
         let none = || Condenser::Pipeline(Vec::new());
         for (sent, expected) in [
-            (Value::Null, Condenser::default()),
-            (json!({"kind": "FutureCondenser"}), Condenser::default()),
             (json!({"kind": "NoOpCondenser"}), none()),
             (json!({"kind": "LLMSummarizingCondenser"}), summary(2, 240, None)),
+            (
+                json!({"kind": "StructuredSummaryCondenser", "max_size": 9}),
+                summary(2, 9, None),
+            ),
+            (
+                json!({"kind": "ObservationMaskingCondenser"}),
+                Condenser::MaskResults,
+            ),
+            (
+                json!({"kind": "BrowserOutputCondenser"}),
+                Condenser::MaskBrowser { keep: 1 },
+            ),
+            (json!({"kind": "ConversationWindowCondenser"}), Condenser::Window),
+            (
+                json!({"kind": "RecentEventsCondenser", "keep_first": 1, "max_events": 50}),
+                Condenser::RecentEvents {
+                    keep_first: 1,
+                    max_events: 50,
+                },
+            ),
+            (
+                json!({"kind": "AmortizedForgettingCondenser", "max_size": 50}),
+                Condenser::Amortized {
+                    keep_first: 2,
+                    max_events: 50,
+                },
+            ),
             (
                 json!({"kind": "PipelineCondenser", "condensers": [{"kind": "NoOpCondenser"},
                     {"kind": "LLMSummarizingCondenser", "max_size": 80, "keep_first": 4, "max_tokens": 9000}]}),
                 Condenser::Pipeline(vec![none(), summary(4, 80, Some(9000))]),
             ),
         ] {
-            assert_eq!(memory(&sent, |_| None).condenser, expected, "{sent}");
+            assert_eq!(memory(&sent, |_| None).unwrap().condenser, expected, "{sent}");
+        }
+        for sent in [Value::Null, json!({"kind": "FutureCondenser"})] {
+            assert!(memory(&sent, |_| None).is_none(), "{sent}");
         }
     }
 

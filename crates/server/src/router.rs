@@ -21,12 +21,15 @@ use crate::routes::{
     rerun, resources, rewind, secrets, server, settings, shares, sign_in, streams, tools, trajectory, trust,
     users, webhooks, workspace_files, workspaces,
 };
-use crate::{security, site};
+use crate::{once, security, site};
 
 /// How long a request may take until its answer begins.
 const REQUEST_LIMIT: Duration = Duration::from_secs(60);
 /// The same where an agent, a command or a large file is waited for.
 const LONG_LIMIT: Duration = Duration::from_mins(30);
+
+/// A conversation, and how the paths of all that is done with one begin.
+const CONVERSATION: &str = "/api/conversations/{conversation_id}";
 
 /// Who may use a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -191,18 +194,26 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         if route.path == dormant::PATH && init_key.is_some() {
             continue;
         }
+        let may_come_again = route.path.starts_with(CONVERSATION) && route.method != Method::GET;
+        let deletes = route.path == CONVERSATION && route.method == Method::DELETE; // and all notes with it
+        let handler = if may_come_again && !deletes {
+            let once = middleware::from_fn_with_state(Arc::clone(&app), once::once);
+            route.handler.route_layer(once)
+        } else {
+            route.handler
+        };
         let handler = match route.access {
             // The last two see for themselves.
-            Access::Open | Access::SignIn | Access::Guest | Access::Socket => route.handler,
-            Access::Key => route.handler.route_layer(middleware::from_fn_with_state(
+            Access::Open | Access::SignIn | Access::Guest | Access::Socket => handler,
+            Access::Key => handler.route_layer(middleware::from_fn_with_state(
                 Arc::clone(&app),
                 security::require_key,
             )),
-            Access::Bearer => route.handler.route_layer(middleware::from_fn_with_state(
+            Access::Bearer => handler.route_layer(middleware::from_fn_with_state(
                 Arc::clone(&app),
                 security::require_key_or_token,
             )),
-            Access::Workspace => route.handler.route_layer(middleware::from_fn_with_state(
+            Access::Workspace => handler.route_layer(middleware::from_fn_with_state(
                 Arc::clone(&app),
                 security::require_key_or_cookie,
             )),

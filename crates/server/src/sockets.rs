@@ -17,6 +17,7 @@ use deft_types::ConversationId;
 use futures::{FutureExt as _, SinkExt as _};
 use serde_json::Value;
 use tokio::time::{Instant, MissedTickBehavior, timeout};
+use uuid::Uuid;
 
 use crate::accounts::KeyScope;
 use crate::app::App;
@@ -235,7 +236,11 @@ async fn take(app: &App, resident: &Resident, text: &str, protocol: &impl Protoc
         Ok(request) => request,
         Err(failure) => return Some(protocol.complaint("ValidationError", &failure.detail())),
     };
-    match app.conversations.send(resident, request.message, true).await {
+    match app
+        .conversations
+        .send(resident, Uuid::new_v4().into(), request.message, true)
+        .await
+    {
         Ok(()) => None,
         Err(failure) => Some(protocol.complaint("ConversationError", &failure.detail())),
     }

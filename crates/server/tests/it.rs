@@ -27,6 +27,8 @@ mod issuer;
 mod lifecycle;
 #[path = "it/metrics.rs"]
 mod metrics;
+#[path = "it/once.rs"]
+mod once;
 #[path = "it/openapi.rs"]
 mod openapi;
 #[path = "it/paths.rs"]

@@ -2,6 +2,7 @@
 
 use deft_types::{Event, EventBody, Money, Source, Stats, Status};
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
 /// The longest title, in characters.
 pub const TITLE_CHARS: usize = 80;
@@ -9,8 +10,12 @@ pub const TITLE_CHARS: usize = 80;
 /// What some events change in the index; what they do not change is none.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Derived {
-    /// The beginning of the first of the user's messages.
+    /// The beginning of the first of the user's messages: the title until it is given another.
     pub title: Option<String>,
+    /// The last title that it was given.
+    pub given_title: Option<String>,
+    /// The last tags.
+    pub tags: Option<Map<String, Value>>,
     /// The last status.
     pub status: Option<Status>,
     /// The last total.
@@ -28,6 +33,11 @@ impl Derived {
                 "execution_status" => {
                     self.status = Status::deserialize(&update.value).ok().or(self.status);
                 }
+                "title" => {
+                    let given = update.value.as_str().map(str::to_owned);
+                    self.given_title = given.or(self.given_title.take());
+                }
+                "tags" => self.tags = update.value.as_object().cloned().or(self.tags.take()),
                 "stats" => {
                     let stats = Stats::deserialize(&update.value).ok();
                     self.cost = stats.map(|stats| stats.total_cost()).or(self.cost);

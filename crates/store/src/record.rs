@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use deft_types::{ConversationId, Money, Seq, Status, UserId};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// A conversation to begin.
 #[derive(Clone, Debug)]
@@ -31,7 +31,7 @@ pub struct ConversationRecord {
     pub updated_at: SystemTime,
     /// Where its files are.
     pub workspace: String,
-    /// How the user's first message begins.
+    /// What it was called, or else how the user's first message begins.
     pub title: Option<String>,
     /// What it is doing.
     pub status: Status,
@@ -41,6 +41,8 @@ pub struct ConversationRecord {
     pub last_seq: Option<Seq>,
     /// Whose it is. None: of whoever owns the store.
     pub owner: Option<UserId>,
+    /// The tags that it was given since it began.
+    pub tags: Option<Map<String, Value>>,
 }
 
 /// What somebody's conversations come to.

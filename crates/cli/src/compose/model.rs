@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use deft_engine::{Memory, Models, Refinement};
+use deft_engine::{Condenser, Memory, Models, Refinement};
 use deft_llm::{
     AwsSettings, Condition, Model, ModelSettings, NamedModel, OpenModelError, PrefixWatch, Prices, Proxies,
     Registry, RetryPolicy,
@@ -66,10 +66,13 @@ pub(crate) fn named_models(settings: &Settings) -> Arc<dyn Models> {
 }
 
 /// The memory of an agent, with the model that is set for summaries.
-pub(super) fn memory(settings: &Settings) -> anyhow::Result<Memory> {
+pub(crate) fn memory(settings: &Settings) -> anyhow::Result<Memory> {
     Ok(Memory {
         model: named(settings, &settings.condenser_model, "condenser_model")?,
-        ..Memory::default()
+        condenser: match &settings.condenser_kind.value {
+            Some(kind) => kind.condenser.clone(),
+            None => Condenser::default(),
+        },
     })
 }
 
@@ -83,7 +86,7 @@ pub(super) fn refinement(settings: &Settings) -> anyhow::Result<Option<Refinemen
 }
 
 /// The model that a setting names, if it names one.
-pub(super) fn named(
+pub(crate) fn named(
     settings: &Settings,
     setting: &Setting<Option<String>>,
     key: &str,

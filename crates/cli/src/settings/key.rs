@@ -9,7 +9,7 @@ use deft_workspace::WorkspaceName;
 use deft_workspace::sandbox::Tier;
 
 use super::sandbox::{Directories, Hosts, NetworkMode};
-use super::value::{BaseUrl, Durability, Place, Secrecy, Shape, Shown, Value};
+use super::value::{BaseUrl, CondenserKind, Durability, Place, Secrecy, Shape, Shown, Value};
 use super::web::WebAddresses;
 use super::{Layers, McpTables, ModelTables, Setting, SettingsError, Source};
 
@@ -114,6 +114,15 @@ settings! {
     /// The model that writes summaries of long conversations, by name
     condenser_model: Option<String> {
         flag: Some("condenser-model"), env: ["DEFT_CONDENSER_MODEL"], default: None,
+        project: FromProject::TakenUnlessItStartsWith(&["script:", "replay:", "record:"]),
+    }
+    /// How an agent's memory is kept short: one or more of the names in docs/models.md, with commas between
+    condenser_kind: Option<CondenserKind> {
+        flag: Some("condenser-kind"), env: ["DEFT_CONDENSER_KIND"], default: None, project: FromProject::Taken,
+    }
+    /// The model that gives conversations their titles, by name
+    title_model: Option<String> {
+        flag: Some("title-model"), env: ["DEFT_TITLE_MODEL"], default: None,
         project: FromProject::TakenUnlessItStartsWith(&["script:", "replay:", "record:"]),
     }
     /// The model that judges what the agent is about to do, by name; what it finds dangerous waits for you

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use deft_engine::Condenser;
 use deft_types::{Money, Secret};
 use serde_json::json;
 
@@ -149,6 +150,30 @@ impl Value for BaseUrl {
 
     fn shown(&self) -> Shown {
         json!(self.0)
+    }
+}
+
+/// How the memory of an agent is kept short, as people write it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct CondenserKind {
+    written: String,
+    pub(crate) condenser: Condenser,
+}
+
+impl Value for CondenserKind {
+    const SHAPE: Shape = Shape::Text;
+    const EXPECTED: &'static str = "none, mask, mask_browser, recent, amortized, window, summary or structured_summary, or \
+        several of them with commas between";
+
+    fn read(text: &str, _: &Place) -> Option<Self> {
+        Some(Self {
+            condenser: text.parse().ok()?,
+            written: text.to_owned(),
+        })
+    }
+
+    fn shown(&self) -> Shown {
+        json!(self.written)
     }
 }
 

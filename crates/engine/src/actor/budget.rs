@@ -7,6 +7,7 @@ use serde_json::json;
 use super::Actor;
 use crate::budget::{Budget, Left, Limit, Reached};
 use crate::command::CommandError;
+use crate::conversation::Limits;
 use crate::state::{self, key};
 use crate::turn::Draft;
 
@@ -83,6 +84,16 @@ impl Actor {
             Reached::Here(Limit::Time) => "The time for one run is over".to_owned(),
         };
         format!("{spent}. Add to the budget, or raise it, and run again to go on.")
+    }
+
+    /// Other limits from now on.
+    pub(super) async fn set_limits(&mut self, limits: Limits) -> Result<(), StoreError> {
+        if limits != self.limits {
+            let told = state::update(key::LIMITS, json!(limits));
+            self.record(vec![Draft::new(Source::Environment, told)]).await?;
+            self.limits = limits;
+        }
+        Ok(())
     }
 
     /// Adds to what may be used. The same id again changes nothing.

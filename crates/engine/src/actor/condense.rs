@@ -7,6 +7,7 @@ use futures::FutureExt;
 use serde_json::json;
 
 use super::Actor;
+use super::handle::{Answered, answer};
 use super::spending;
 use super::tally::Tally;
 use super::work::{Outcome, Work};
@@ -144,17 +145,20 @@ impl Actor {
     }
 
     /// Notes that room is wanted. It is made at the next safe boundary: at once, if the agent does nothing.
-    pub(crate) async fn condense(&mut self, done: Done<()>) {
+    pub(super) async fn condense(&mut self, done: Done<()>) -> Option<Answered> {
+        if self.condensed.len() >= MAX_WAITING {
+            return Some(answer(done, Err(CommandError::Running)));
+        }
         let request = Draft::new(Source::Environment, CondensationRequest::default());
-        let noted = match self.record(vec![request]).await {
-            Ok(()) if self.condensed.len() < MAX_WAITING => {
+        let note = self.note(&()); // what was asked for once will be done
+        match self.record([request].into_iter().chain(note).collect()).await {
+            Ok(()) => {
                 self.condensations = 0;
-                return self.condensed.push(done);
+                self.condensed.push(done);
+                None
             }
-            Ok(()) => Err(CommandError::Running),
-            Err(error) => Err(error.into()),
-        };
-        let _ = done.send(noted);
+            Err(error) => Some(answer(done, Err(error))),
+        }
     }
 
     /// Makes the room that somebody waits for, now that nothing else is under way.

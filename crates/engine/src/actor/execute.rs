@@ -9,6 +9,7 @@ use uuid::Uuid;
 use super::Actor;
 use super::calls::{Ask, Calls};
 use super::work::Work;
+use crate::model_tools::INSPECT_IMAGE;
 use crate::state::{self, OpenCall, key};
 use crate::turn::{Draft, failure};
 use crate::world::Point;
@@ -56,7 +57,10 @@ impl Actor {
             for (_, call) in &here {
                 self.unsent.remove(&call.id);
             }
-            self.images.set(self.state.view.images());
+            // To find the images takes the longer the more was said, so it is done only for those who want one.
+            if here.iter().any(|(_, call)| call.event.tool_name == INSPECT_IMAGE) {
+                self.images.set(self.state.view.images());
+            }
             self.fill_purse();
             let here = here
                 .into_iter()

@@ -88,6 +88,8 @@ impl Actor {
         if let Some(client) = &self.executor {
             client.set_secrets(secrets.values.clone()).await;
         }
+        let told = state::update(key::SECRETS, json!(secrets.names()));
+        self.record(vec![Draft::new(Source::Environment, told)]).await?;
         self.outfit.secrets = secrets;
         self.asked_secrets.clear();
         Ok(())
@@ -104,7 +106,13 @@ impl Actor {
         overwrite: Overwrite,
     ) -> Result<Restored, CommandError> {
         let client = self.idle_executor().await?;
-        client.restore(to, overwrite).await.map_err(workspace)
+        let restored = client.restore(to, overwrite).await.map_err(workspace)?;
+        let told = state::update(
+            key::RESTORED,
+            json!({"checkpoint": to, "undo": restored.undo, "changed": restored.changes.len()}),
+        );
+        self.record(vec![Draft::new(Source::Environment, told)]).await?;
+        Ok(restored)
     }
 
     /// The executor, of a conversation that does nothing else.

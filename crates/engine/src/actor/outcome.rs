@@ -96,7 +96,7 @@ impl Actor {
                 self.take_model_error(error).await
             }
             Outcome::Summarised { draft, reply, tally } => self.take_summary(draft, reply, &tally).await,
-            Outcome::Reran { rerun, done } => self.take_rerun(rerun, done).await,
+            Outcome::Reran { rerun, request, done } => self.take_rerun(rerun, request, done).await,
             Outcome::LookedUp(found) => {
                 self.take_secrets(found).await;
                 Ok(())
@@ -243,7 +243,7 @@ impl Actor {
         usage_id: &str,
         model: &dyn Model,
         reply: &Reply,
-    ) -> Result<(), StoreError> {
+    ) -> Result<String, StoreError> {
         let call = spending::Call {
             usage_id,
             profile: model.profile(),
@@ -251,7 +251,8 @@ impl Actor {
         };
         let stats = spending::add_reply(&self.state.stats, &call, reply);
         let told = state::update(key::STATS, json!(stats));
-        self.record(vec![Draft::new(Source::Environment, told)]).await
+        self.record(vec![Draft::new(Source::Environment, told)]).await?;
+        Ok(reply.text.clone())
     }
 
     async fn nudge(&mut self, what: &str) -> Result<(), StoreError> {

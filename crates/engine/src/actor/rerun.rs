@@ -4,13 +4,14 @@ use std::collections::HashMap;
 
 use deft_executor::{Client, Outcome as CallOutcome, Update};
 use deft_store::StoreError;
-use deft_types::{Action, ActionEvent, ActionId, EventBody, Source, ToolSpec};
+use deft_types::{Action, ActionEvent, ActionId, EventBody, EventId, Source, ToolSpec};
 use futures::FutureExt;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::Actor;
+use super::handle::{Answered, answer};
 use super::work::{Outcome, Work};
 use crate::branch;
 use crate::command::{CommandError, Done};
@@ -27,7 +28,7 @@ struct Past {
 
 impl Actor {
     /// Begins, in a conversation that does nothing else.
-    pub(super) async fn rerun(&mut self, done: Done<Rerun>) {
+    pub(super) async fn rerun(&mut self, done: Done<Rerun>) -> Option<Answered> {
         let begun = async {
             let client = self.idle_executor().await?;
             client.set_secrets(self.outfit.secrets.values.clone()).await;
@@ -37,25 +38,33 @@ impl Actor {
             Ok((client, calls)) => {
                 let cancel = CancellationToken::new();
                 let stop = cancel.clone();
+                let request = self.request.take();
                 let again = async move {
                     let rerun = run_all(&client, calls, &stop).await;
-                    Outcome::Reran { rerun, done }
+                    Outcome::Reran { rerun, request, done }
                 };
                 self.work = Some(Work::Rerun {
                     future: again.boxed(),
                     cancel,
                 });
+                None
             }
-            Err(error) => {
-                let _ = done.send(Err(error)); // whoever asked may have gone
-            }
+            Err(error) => Some(answer(done, Err(error))),
         }
     }
 
     /// Notes what came of it.
-    pub(super) async fn take_rerun(&mut self, rerun: Rerun, done: Done<Rerun>) -> Result<(), StoreError> {
+    pub(super) async fn take_rerun(
+        &mut self,
+        rerun: Rerun,
+        request: Option<(EventId, &'static str)>,
+        done: Done<Rerun>,
+    ) -> Result<(), StoreError> {
         let told = state::update(key::RERUN, json!(rerun));
-        let noted = self.record(vec![Draft::new(Source::Environment, told)]).await;
+        self.request = request;
+        let mut drafts = vec![Draft::new(Source::Environment, told)];
+        drafts.extend(self.note(&rerun));
+        let noted = self.record(drafts).await;
         let _ = done.send(noted.clone().map(|()| rerun).map_err(Into::into));
         noted
     }

@@ -157,8 +157,10 @@ impl Actor {
             }
             Some(Work::Rerun { future, cancel }) => {
                 cancel.cancel();
-                if let Ok(Outcome::Reran { rerun, done }) = tokio::time::timeout(STOP_GRACE, future).await {
-                    self.take_rerun(rerun, done).await?;
+                if let Ok(Outcome::Reran { rerun, request, done }) =
+                    tokio::time::timeout(STOP_GRACE, future).await
+                {
+                    self.take_rerun(rerun, request, done).await?;
                 }
             }
             // The executor finishes a record without us.

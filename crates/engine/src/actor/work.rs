@@ -89,6 +89,7 @@ pub(crate) enum Outcome {
     /// What was done in the workspace was done again, for whoever asked.
     Reran {
         rerun: Rerun,
+        request: Option<(EventId, &'static str)>,
         done: Done<Rerun>,
     },
     /// Secrets were asked for.

@@ -17,7 +17,7 @@ use crate::live::Broadcast;
 use crate::model_tools::{self, Images, Spending};
 use crate::skills::Shelf;
 use crate::status::Trigger;
-use crate::task_tool::Task;
+use crate::task_tool::{Task, Tasks};
 use crate::toolset::Toolset;
 use crate::trace::Trace;
 use crate::world::Point;
@@ -43,6 +43,7 @@ impl Conversation {
             models.map(|models| model_tools::offered(models, parts.model.as_ref(), &spending, &images));
         let agents = parts.agents.filter(|_| parts.limits.max_depth != Some(0));
         let task = agents.map(|agents| Task {
+            tasks: Tasks::new(state.tasks.clone()),
             agents,
             purse: purse.clone(),
             spending: spending.clone(),
@@ -85,6 +86,9 @@ impl Conversation {
             refinement: parts.supervision.refinement,
             wants_review: false,
             inbox,
+            request: None,
+            titles: parts.supervision.titles,
+            titling: None,
             progress: sender,
             live: live.clone(),
             state,
@@ -123,6 +127,7 @@ impl Conversation {
             commands,
             progress,
             live,
+            request: None,
         })
     }
 }

@@ -90,6 +90,36 @@ async fn a_task_is_done_by_another_agent_and_what_it_cost_is_counted() {
 }
 
 #[tokio::test]
+async fn a_task_can_be_taken_up_again_by_whoever_gave_it_and_by_nobody_else() {
+    let others = Others(Desk::new("[{text: half of it}, {text: all of it}]").await);
+    let script = r#"
+- tool_calls: [{name: task, arguments: {prompt: go on, resume: task_1}}]
+- tool_calls: [{name: task, arguments: {prompt: do it}}]
+- tool_calls: [{name: task, arguments: {prompt: go on, resume: task_1}}]
+- text: all done
+"#;
+    let desk = Desk::new(script).await;
+    let log = (others.0.store.clone(), others.0.id);
+    let conversation = opened(&desk, others).await;
+    assert_eq!(desk.run(&conversation).await.status, Status::Finished);
+    let events = desk.events().await;
+    let results: Vec<_> = events
+        .iter()
+        .filter_map(|event| match &event.body {
+            EventBody::Observation(result) => Some(text_of(&result.observation.content())),
+            _ => None,
+        })
+        .collect();
+    assert!(results[0].contains("no task task_1"), "{results:?}");
+    assert_eq!(results[1..], ["half of it", "all of it"]);
+    let theirs = log.0.read(log.1, deft_types::Seq::FIRST, 1_000).await.unwrap();
+    let prompts = theirs.iter().filter(|(_, event)| {
+        event.source == deft_types::Source::User && matches!(event.body, EventBody::Message(_))
+    });
+    assert_eq!(prompts.count(), 2, "it is one conversation");
+}
+
+#[tokio::test]
 async fn an_interrupt_reaches_the_agent_that_has_the_task() {
     let others = Others(
         Desk::new("[{tool_calls: [{name: terminal, arguments: {command: 'touch begun; sleep 600'}}]}, {text: done}]").await,

@@ -123,6 +123,7 @@ async fn a_copy_has_what_the_other_had_up_to_an_event_and_a_life_of_its_own() {
     let all = Fork {
         at: None,
         keep_stats: true,
+        title: None,
     };
     fork(desk.store.as_ref(), desk.id, whole, all, &RealWorld)
         .await
@@ -134,6 +135,7 @@ async fn a_copy_has_what_the_other_had_up_to_an_event_and_a_life_of_its_own() {
     let some = Fork {
         at: Some(call.unwrap().id.clone()),
         keep_stats: false,
+        title: None,
     };
     fork(desk.store.as_ref(), desk.id, part, some, &RealWorld)
         .await

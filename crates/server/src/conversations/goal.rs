@@ -10,6 +10,7 @@ use serde::Deserialize as _;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use uuid::Uuid;
 
 use super::Conversations;
 use crate::app::App;
@@ -78,7 +79,7 @@ impl Conversations {
     async fn work_towards(&self, resident: &Resident, goal: &mut Goal) -> Result<(), Failure> {
         while goal.is_active() {
             let message = Message::text(Role::User, goal.message());
-            self.send(resident, message, true).await?;
+            self.send(resident, Uuid::new_v4().into(), message, true).await?;
             let engine = self.engine(resident).await?;
             if engine.settled().await.status != Status::Finished {
                 return Ok(());

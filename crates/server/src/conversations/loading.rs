@@ -78,7 +78,8 @@ impl Conversations {
             world: Arc::new(RealWorld),
             limits: limits(&described, left),
             safety: described.safety(),
-            memory: memory(agent.condenser(), |llm| self.composition.model(llm).ok()),
+            memory: memory(agent.condenser(), |llm| self.composition.model(llm).ok())
+                .unwrap_or_else(|| self.composition.memory()),
             outfit: Outfit {
                 secrets,
                 servers: servers.beside,
@@ -101,6 +102,7 @@ impl Conversations {
                 mode,
                 judge: self.judge(&described),
                 refinement: refinement(agent.critic()),
+                titles: self.titles(&described).await,
                 ..Supervision::default()
             },
         };

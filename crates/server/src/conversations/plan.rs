@@ -7,6 +7,7 @@ use deft_engine::{APPROVED, ExecutorFate, Mode};
 use deft_types::{Message, Role};
 use serde::Deserialize as _;
 use serde_json::json;
+use uuid::Uuid;
 
 use super::{CLOSE_LIMIT, Conversations};
 use crate::catalog::{Described, field};
@@ -49,6 +50,12 @@ impl Conversations {
         }
         let resident = self.set_mode(resident, Mode::Act).await?;
         let words = words.map_or_else(|| APPROVED.to_owned(), |words| format!("{APPROVED}\n\n{words}"));
-        self.send(&resident, Message::text(Role::User, words), true).await
+        self.send(
+            &resident,
+            Uuid::new_v4().into(),
+            Message::text(Role::User, words),
+            true,
+        )
+        .await
     }
 }

@@ -54,6 +54,7 @@ impl Conversations {
         let copy = Fork {
             at: request.at,
             keep_stats: request.keep_stats,
+            title: request.title,
         };
         match fork(self.catalog.store.as_ref(), source, new, copy, &RealWorld).await {
             Ok(()) => {}
@@ -66,9 +67,6 @@ impl Conversations {
                 return Err(Failure::new(StatusCode::CONFLICT, sentence));
             }
             Err(ForkError::Store(error)) => return Err(error.into()),
-        }
-        if request.title.is_some() {
-            self.catalog.change(id, request.title, None).await?;
         }
         Ok(id)
     }
@@ -133,7 +131,8 @@ impl Conversations {
             .note(parent, field::CHILDREN, children.into())
             .await?;
         if title.is_some() {
-            self.catalog.change(id, title, None).await?;
+            let resident = self.resident(id).await?;
+            self.label(&resident, title, None).await?;
         }
         Ok(id)
     }

@@ -58,6 +58,28 @@ impl Conversations {
         Ok(())
     }
 
+    /// Notes what a request of a client was answered.
+    pub(crate) async fn note_request(
+        &self,
+        resident: &Resident,
+        id: EventId,
+        answer: Value,
+    ) -> Result<(), Failure> {
+        let engine = self.engine(resident).await?;
+        self.checked(resident, engine.note_request(id, answer).await)
+    }
+
+    /// Calls it so, or marks it with these.
+    pub(crate) async fn label(
+        &self,
+        resident: &Resident,
+        title: Option<String>,
+        tags: Option<Map<String, Value>>,
+    ) -> Result<(), Failure> {
+        let engine = self.engine(resident).await?;
+        self.checked(resident, engine.label(title, tags).await)
+    }
+
     /// Stands at another event.
     pub(crate) async fn navigate(&self, resident: &Resident, to: Option<EventId>) -> Result<(), Failure> {
         let engine = self.engine(resident).await?;

@@ -56,7 +56,7 @@ async fn begin(
         "conversation_id": child,
         "parent_conversation_id": parent,
         "status": described.record.status,
-        "title": described.title,
+        "title": described.record.title,
         "url": null,
         "workspace": described.record.workspace,
         "isolation": if is_shared { "shared" } else { "worktree" },

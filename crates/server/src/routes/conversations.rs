@@ -154,10 +154,11 @@ async fn change(
     JsonBody(body): JsonBody,
 ) -> Result<Json<Value>, Failure> {
     let change = ChangeRequest::read(&body)?;
-    app.conversations
-        .catalog
-        .change(id, change.title, change.tags)
-        .await?;
+    let resident = app.conversations.resident(id).await?;
+    if change.title.is_some() || change.tags.is_some() {
+        let label = app.conversations.label(&resident, change.title, change.tags);
+        label.await?;
+    }
     app.conversations.webhooks.notice(id).await;
     Ok(success())
 }

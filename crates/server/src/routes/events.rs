@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use deft_store::Direction;
 use deft_types::{ConversationId, Event, EventId};
 use serde::Serialize;
@@ -16,6 +16,7 @@ use crate::app::App;
 use crate::extract::{EventPath, Id, JsonBody, Query};
 use crate::failure::Failure;
 use crate::log::{Filter, Log};
+use crate::once;
 use crate::request::SendRequest;
 use crate::router::{Access, Route};
 use crate::validation::Issue;
@@ -53,13 +54,19 @@ pub(crate) fn table() -> Vec<Route> {
 async fn send(
     State(app): State<Arc<App>>,
     Id(id): Id,
+    headers: HeaderMap,
     JsonBody(body): JsonBody,
 ) -> Result<Json<Value>, Failure> {
     let request = SendRequest::read(&body)?;
     exists(&app, id).await?;
     let resident = app.conversations.resident(id).await?;
     app.conversations
-        .send(&resident, request.message, request.run)
+        .send(
+            &resident,
+            once::message_id(&headers),
+            request.message,
+            request.run,
+        )
         .await?;
     Ok(success())
 }

@@ -71,7 +71,7 @@ async fn conversation(guest: Guest) -> Result<Json<Value>, Failure> {
     let catalog = &guest.app.conversations.catalog;
     let described = catalog.get(guest.share.conversation).await?;
     Ok(Json(json!({
-        "title": described.title,
+        "title": described.record.title,
         "created_at": utc(described.record.created_at),
         "updated_at": utc(described.record.updated_at),
         "expires_at": guest.share.expires_at.map(utc),

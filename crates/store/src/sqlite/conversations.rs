@@ -16,7 +16,7 @@ use crate::record::{ConversationRecord, Cursor, NewConversation};
 const FOUND: usize = 10;
 
 pub(super) const COLUMNS: &str =
-    "id, created_at, updated_at, workspace, title, status, cost, next_seq, owner";
+    "id, created_at, updated_at, workspace, title, status, cost, next_seq, owner, tags";
 
 /// Adds a conversation.
 pub(super) fn create(connection: &Connection, new: &NewConversation) -> Result<(), StoreError> {
@@ -158,11 +158,18 @@ pub(super) fn record(row: &Row<'_>) -> rusqlite::Result<ConversationRecord> {
         cost: Money::try_from(row.get::<_, f64>(6)?).unwrap_or_default(),
         last_seq: u64::try_from(next_seq - 1).ok().map(Seq),
         owner: owner(row, 8)?,
+        tags: tags(row, 9)?,
     })
 }
 
 fn id(row: &Row<'_>, column: usize) -> rusqlite::Result<ConversationId> {
     uuid(&row.get::<_, String>(column)?, column).map(ConversationId)
+}
+
+/// Tags that cannot be read are none.
+fn tags(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Map<String, Value>>> {
+    let text: Option<String> = row.get(column)?;
+    Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
 }
 
 fn owner(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<UserId>> {

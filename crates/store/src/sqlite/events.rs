@@ -8,6 +8,7 @@ use deft_types::{
     ConversationId, Event, EventBody, EventId, Extra, Money, Seq, Source, Status, Timestamp, Unknown,
 };
 use rusqlite::{CachedStatement, Connection, ErrorCode, OptionalExtension as _, Row, Rows, params};
+use serde_json::json;
 
 use super::database::Database;
 use super::{conversations, facets, micros};
@@ -119,17 +120,19 @@ fn index(
     }
     database
         .statement(
-            "UPDATE conversations SET next_seq = ?2, updated_at = ?3, title = coalesce(title, ?4),
-                status = coalesce(?5, status), cost = coalesce(?6, cost)
+            "UPDATE conversations SET next_seq = ?2, updated_at = ?3, title = coalesce(?4, title, ?5),
+                status = coalesce(?6, status), cost = coalesce(?7, cost), tags = coalesce(?8, tags)
              WHERE key = ?1",
         )?
         .execute(params![
             key,
             next_seq,
             now,
+            derived.given_title,
             derived.title,
             derived.status.map(Status::as_str),
             derived.cost.map(Money::as_dollars),
+            derived.tags.as_ref().map(|tags| json!(tags).to_string()),
         ])
 }
 

@@ -104,6 +104,10 @@ const MIGRATIONS: &[&str] = &[
     // Users: a conversation without one is that of whoever owns the file.
     "ALTER TABLE conversations ADD COLUMN owner TEXT; -- without dashes
     CREATE INDEX conversations_by_owner ON conversations (owner, created_at, id);",
+    // Titles and tags that were given: events say them now, where settings did before.
+    "ALTER TABLE conversations ADD COLUMN tags TEXT;
+    UPDATE conversations SET title = settings ->> 'title'
+        FROM settings WHERE conversation = key AND settings ->> 'title' IS NOT NULL;",
 ];
 
 /// The version that this program writes.

@@ -64,8 +64,28 @@ async fn rebuilding_from_the_log_equals_the_live_state() {
         title: live.title,
         status: Some(live.status),
         cost: Some(live.cost),
+        ..Derived::default()
     };
     assert_eq!(rebuilt, expected);
+}
+
+#[tokio::test]
+async fn a_title_and_tags_that_were_given_are_in_the_index_whenever_they_come() {
+    let sample = Sample::new();
+    let lease = sample.conversation().await;
+    let id = lease.conversation();
+    let titled = async || sample.store.conversation(id).await.unwrap().unwrap();
+    let append = async |event| sample.store.append(&lease, vec![event]).await.unwrap();
+    append(state("a", "title", json!("Before all"))).await;
+    append(said("b", "Fix the bug")).await;
+    assert_eq!(titled().await.title.as_deref(), Some("Before all"));
+    append(state("c", "title", json!("Renamed"))).await;
+    append(state("d", "title", json!(7))).await;
+    append(state("e", "tags", json!({"team": "core"}))).await;
+    append(state("f", "tags", json!({"team": "web"}))).await;
+    let live = titled().await;
+    assert_eq!(live.title.as_deref(), Some("Renamed"));
+    assert_eq!(json!(live.tags), json!({"team": "web"}));
 }
 
 #[tokio::test]

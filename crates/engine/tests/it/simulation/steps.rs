@@ -182,6 +182,7 @@ impl Player {
         let copy = Fork {
             at: (!ids.is_empty() && dice.one_in(2)).then(|| dice.pick(&ids).clone()),
             keep_stats: dice.one_in(2),
+            title: None,
         };
         let new = NewConversation {
             owner: None,

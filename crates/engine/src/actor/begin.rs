@@ -1,0 +1,81 @@
+//! The beginning of a run, and what it begins with.
+
+use std::sync::Arc;
+
+use deft_llm::Model;
+use deft_store::StoreError;
+use deft_types::{Source, Status};
+use serde_json::json;
+use tracing::Span;
+
+use super::Actor;
+use crate::command::Begun;
+use crate::state::{self, key};
+use crate::status::Trigger;
+use crate::turn::Draft;
+
+impl Actor {
+    /// Lets the agent go on, where there is something to do.
+    pub(super) async fn start_run(&mut self, within: &Span) -> Result<Begun, StoreError> {
+        // What could not be stored before may be stored now.
+        self.publish_progress(None);
+        if !self.state.has_prompt {
+            return Ok(Begun::NothingToDo); // nobody has said anything
+        }
+        let found = self.find_extensions().await;
+        let before = self.state.status;
+        if before != Status::Running {
+            self.purse.begin_run();
+            self.condensations = 0;
+            self.began = self.world.now();
+        }
+        if self.state.status == Status::WaitingForConfirmation {
+            // What waits has not run anywhere.
+            self.unsent = self.state.open_calls.iter().map(|call| call.id.clone()).collect();
+        }
+        let begin = self
+            .model_in_use()
+            .into_iter()
+            .chain(found)
+            .chain(self.status_after(Trigger::Run))
+            .collect();
+        self.record(begin).await?;
+        Ok(match (before, self.state.status) {
+            (Status::Running, _) => Begun::Before,
+            (_, Status::Running) => {
+                self.trace.begin_run(within, &self.model_name);
+                Begun::Now
+            }
+            _ => Begun::NothingToDo,
+        })
+    }
+
+    pub(crate) async fn switch_model(
+        &mut self,
+        name: String,
+        model: Arc<dyn Model>,
+    ) -> Result<(), StoreError> {
+        let before = (
+            std::mem::replace(&mut self.model_name, name),
+            std::mem::replace(&mut self.model, model),
+        );
+        let told = self.record(self.model_in_use().into_iter().collect()).await;
+        if told.is_err() {
+            (self.model_name, self.model) = before;
+        }
+        told
+    }
+
+    /// The event that the model is another than the log says, if it is.
+    fn model_in_use(&self) -> Option<Draft> {
+        let agent = json!({"kind": "Agent", "llm": {"model": self.model_name}});
+        (self.state.model.as_ref() != Some(&self.model_name))
+            .then(|| Draft::new(Source::Environment, state::update(key::AGENT, agent)))
+    }
+
+    /// The event that the mode is another than the log says, if it is.
+    pub(crate) fn mode_in_force(&self) -> Option<Draft> {
+        let told = || Draft::new(Source::Environment, state::update(key::MODE, json!(self.mode)));
+        (self.state.mode != self.mode).then(told)
+    }
+}

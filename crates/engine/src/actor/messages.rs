@@ -1,0 +1,85 @@
+//! What the user says, and the prompt that stands before it.
+
+use deft_store::StoreError;
+use deft_types::{Event, EventBody, EventId, Extra, Message, Source, SystemPromptEvent, Timestamp};
+use serde_json::json;
+
+use super::Actor;
+use super::work::Work;
+use crate::command::CommandError;
+use crate::prompt;
+use crate::state::{self, key};
+use crate::status::Trigger;
+use crate::turn::Draft;
+
+impl Actor {
+    /// Stores a user's message. Sending it again under the same id changes nothing.
+    pub(crate) async fn admit(&mut self, id: EventId, message: Message) -> Result<(), CommandError> {
+        let found = self.find_extensions().await;
+        let text = message.plain_text();
+        let is_first = self.state.last_user_message_id.is_none();
+        let mut drafts = Vec::new();
+        if !self.state.has_prompt {
+            drafts.push(Draft::new(Source::Agent, self.system_prompt()));
+        }
+        drafts.extend(self.status_after(Trigger::Message));
+        drafts.push(self.said(id.clone(), message));
+        drafts.push(Draft::new(
+            Source::Environment,
+            state::update(key::LAST_USER_MESSAGE, json!(id)),
+        ));
+        drafts.extend(found);
+        match self.record(drafts).await {
+            Ok(()) => {
+                if is_first {
+                    self.begin_title(&text);
+                }
+                self.turn_recorded = false;
+                self.keep_going();
+                self.wants_review = false; // there is something to answer first
+                if matches!(self.work, Some(Work::Model { .. })) {
+                    self.unseen.push(id);
+                }
+                Ok(())
+            }
+            Err(StoreError::Duplicate { id: taken, seq }) if taken == id => {
+                let there = self.store.read(self.lease.conversation(), seq, 1).await?;
+                match there.first() {
+                    Some((
+                        _,
+                        Event {
+                            source: Source::User,
+                            body: EventBody::Message(_),
+                            ..
+                        },
+                    )) => Ok(()),
+                    _ => Err(CommandError::IdTaken(id)),
+                }
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// A message of the user's, with what the model reads with it.
+    pub(crate) fn said(&self, id: EventId, message: Message) -> Draft {
+        let mut said = self.with_skills(message);
+        said.extended_content.extend(self.mode.note());
+        Draft::new(Source::User, said).with_id(id)
+    }
+
+    fn system_prompt(&self) -> SystemPromptEvent {
+        let now = Timestamp::at(self.world.now());
+        let prompt = self.extensions.brief.prompt.as_deref();
+        let prompt = prompt.unwrap_or(prompt::STATIC.trim_end());
+        SystemPromptEvent {
+            system_prompt: deft_types::Content::text(prompt),
+            tools: self.tools.definitions(),
+            dynamic_context: Some(deft_types::Content::text(prompt::dynamic(
+                &self.directory,
+                &self.added_to_prompt(),
+                &now,
+            ))),
+            extra: Extra::new(),
+        }
+    }
+}

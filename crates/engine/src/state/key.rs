@@ -1,0 +1,75 @@
+//! Keys of state updates that we write and read back.
+
+pub(crate) const STATUS: &str = "execution_status";
+pub(crate) const STATS: &str = "stats";
+pub(crate) const LAST_USER_MESSAGE: &str = "last_user_message_id";
+pub(crate) const EXECUTOR: &str = "executor";
+pub(crate) const AGENT: &str = "agent";
+pub(crate) const POLICY: &str = "confirmation_policy";
+pub(crate) const ANALYZER: &str = "security_analyzer";
+/// What the project brings along that would run if somebody agreed.
+pub(crate) const UNDECIDED: &str = "undecided";
+/// The beginnings of commands that need not be asked for.
+pub(crate) const ALLOW_RULES: &str = "allow_rules";
+/// Where somebody moved the conversation to.
+pub(crate) const LEAF: &str = "leaf_event_id";
+/// Results that are left out of the view.
+pub(crate) const MASKED: &str = "masked_results";
+/// The workspace was recorded before a turn.
+pub(crate) const CHECKPOINT: &str = "checkpoint";
+/// The MCP servers that run beside the files, and how they are doing.
+pub(crate) const SERVERS: &str = "mcp_servers";
+/// Rules for files that were given with a result.
+pub(crate) const PATH_RULES: &str = "activated_path_rules";
+/// A result was criticised.
+pub(crate) const CRITIC: &str = "critic";
+/// Whether the agent works, or only plans.
+pub(crate) const MODE: &str = "mode";
+/// More may be used.
+pub(crate) const ADDED: &str = "added_budget";
+/// Messages that wait for the end of the turn.
+pub(crate) const QUEUE: &str = "message_queue";
+/// What programs of the workspace asked the network for.
+pub(crate) const EGRESS: &str = "egress";
+/// What was done in the workspace was done again.
+pub(crate) const RERUN: &str = "rerun";
+/// Messages that came while the model wrote the reply that follows.
+pub(crate) const UNSEEN: &str = "unseen_message_ids";
+/// What the conversation is called.
+pub(crate) const TITLE: &str = "title";
+/// What it is marked with.
+pub(crate) const TAGS: &str = "tags";
+/// The tools were given these secrets, by name.
+pub(crate) const SECRETS: &str = "secrets";
+/// A run may use so much from now on.
+pub(crate) const LIMITS: &str = "limits";
+/// Files became what they were.
+pub(crate) const RESTORED: &str = "restored_files";
+/// A request of a client was carried out, with its answer.
+pub(crate) const REQUEST: &str = "answered_request";
+
+/// The key of the note that a request of a client was carried out: `verb`, what was asked for, and its `answer`.
+pub const ANSWERED_REQUEST: &str = REQUEST;
+
+/// The keys of state updates that are ours: the protocol's own clients do not know them.
+pub const OWN_KEYS: &[&str] = &[
+    ALLOW_RULES,
+    UNDECIDED,
+    CRITIC,
+    MODE,
+    ADDED,
+    QUEUE,
+    EXECUTOR,
+    UNSEEN,
+    LEAF,
+    MASKED,
+    CHECKPOINT,
+    SERVERS,
+    EGRESS,
+    RERUN,
+    TITLE,
+    SECRETS,
+    LIMITS,
+    RESTORED,
+    REQUEST,
+];
