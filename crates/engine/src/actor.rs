@@ -58,6 +58,7 @@ use crate::live::Broadcast;
 use crate::mode::Mode;
 use crate::model_tools::{Images, Models, Spending};
 use crate::prompt;
+use crate::servers::ServerNews;
 use crate::skills::Shelf;
 use crate::state::{self, State, key};
 use crate::status::{self, Trigger};
@@ -116,6 +117,10 @@ pub(crate) struct Actor {
     pub(crate) asked_secrets: HashMap<String, Asked>,
     /// How the servers elsewhere are doing, once they were reached.
     pub(crate) elsewhere: Option<Vec<McpServerStatus>>,
+    /// What MCP servers tell.
+    pub(crate) news: ServerNews,
+    /// Whether the servers beside the files are to hear what was approved of them.
+    pub(crate) tells_approvals: bool,
     pub(crate) extensions: Extensions,
     pub(crate) hooks: HookConfig,
     pub(crate) hooked: Hooked,
@@ -190,6 +195,9 @@ impl Actor {
                     Some(command) => self.handle(command).await,
                     None => return (ExecutorFate::Keep, None),
                 },
+                news = self.news.next() => if let Err(error) = self.take_news(news).await {
+                    self.halt(&error);
+                },
             }
         }
     }
@@ -203,6 +211,7 @@ impl Actor {
             Command::SwitchModel { name, model, done } => answer(done, self.switch_model(name, model).await),
             Command::Respond { answers, done } => answer(done, self.respond(answers).await),
             Command::Reject { reason, done } => answer(done, self.reject(reason).await),
+            Command::ApproveServer { name, pin, done } => answer(done, self.approve_server(&name, pin).await),
             Command::SetPolicy { policy, done } => answer(done, self.set_policy(policy).await),
             Command::SetAnalyzer { analyzer, done } => answer(done, self.set_analyzer(analyzer).await),
             Command::Allow { rule, scope, done } => answer(done, self.allow(&rule, scope).await),

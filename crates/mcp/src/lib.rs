@@ -10,6 +10,7 @@
 mod config;
 mod handler;
 mod http;
+mod known;
 mod limits;
 mod link;
 mod listing;

@@ -22,6 +22,8 @@ impl Default for Limits {
 
 /// Tools of one server; further ones are left out.
 pub(crate) const MAX_TOOLS: usize = 128;
+/// Tools of one server that are known by what was said of them first; a server could invent names for ever.
+pub(crate) const MAX_PINNED: usize = 4 * MAX_TOOLS;
 /// Pages of a list of tools; a server could give them for ever.
 pub(crate) const MAX_PAGES: usize = 64;
 /// Characters of a tool's description.

@@ -71,7 +71,7 @@ mod zip;
 
 pub use accounts::{Account, AccountError, Accounts, ApiKey, KeyScope, NewAccount, Quota, Role};
 pub use audit::{Audit, AuditEntry};
-pub use composition::{Composition, Demo, McpOutfit, Offer, Place};
+pub use composition::{Composition, Demo, McpCall, McpOutfit, McpTrial, McpTried, Offer, Place};
 pub use config::{Build, Config, ConfigError};
 pub use connections::Patience;
 pub use dormant::Dormant;

@@ -4,13 +4,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use deft_engine::{Reached, Servers, ServersElsewhere};
-use deft_mcp::{Limits, McpServers, Place, ServerConfig, TokenStore, put_variables};
+use deft_mcp::{Changes, Limits, McpServers, Place, ServerConfig, TokenStore, put_variables};
 use deft_server::McpOutfit;
 use deft_store::Store;
 use deft_tools::{Call, Tool, ToolContext, ToolError, Touches};
-use deft_types::{Action, ConversationId, McpApprovals, Observation, ToolSpec};
-use futures::FutureExt;
+use deft_types::{Action, ConversationId, McpApprovals, McpServerStatus, Observation, ToolSpec};
+use futures::StreamExt;
 use futures::future::BoxFuture;
+use futures::stream::{self, BoxStream};
 use serde_json::Value;
 
 use super::{configured, kept, network};
@@ -117,31 +118,58 @@ impl Elsewhere {
 }
 
 impl ServersElsewhere for Elsewhere {
-    fn reach(&self, taken: Vec<String>) -> BoxFuture<'static, Reached> {
+    fn reach(&self, taken: Vec<String>, seen: McpApprovals) -> BoxStream<'static, Reached> {
+        let mut approvals = seen;
+        approvals.extend(self.approvals.clone());
         let (configs, place) = (self.configs.clone(), &self.place);
-        let servers = McpServers::start(configs, place, &Limits::default(), &self.approvals, taken);
-        let remembered_in = self.remembered_in.clone();
-        async move {
-            servers.started().await;
-            let (tools, statuses) = (servers.tools(), servers.statuses());
-            if let Some(data_dir) = remembered_in
-                && let Err(error) = kept::remember(&data_dir, &statuses, kept::Approval::Checked)
-            {
-                tracing::warn!(%error, "what MCP servers were is not kept");
+        let servers = McpServers::start(configs, place, &Limits::default(), &approvals, taken);
+        let first = Following {
+            changes: servers.changes(),
+            servers: Arc::new(servers),
+            remembered_in: self.remembered_in.clone(),
+            told: None,
+        };
+        stream::unfold(first, Following::next).boxed()
+    }
+}
+
+/// Servers, and what was told of them last.
+struct Following {
+    servers: Arc<McpServers>,
+    changes: Changes,
+    remembered_in: Option<PathBuf>,
+    told: Option<Vec<McpServerStatus>>,
+}
+
+impl Following {
+    async fn next(mut self) -> Option<(Reached, Self)> {
+        self.servers.started().await;
+        let statuses = loop {
+            let now = self.servers.statuses();
+            if self.told.as_ref() != Some(&now) {
+                break now;
             }
-            let servers = Arc::new(servers);
-            let held = |tool| -> Arc<dyn Tool> {
-                Arc::new(Held {
-                    tool,
-                    _servers: servers.clone(),
-                })
-            };
-            Reached {
-                tools: tools.into_iter().map(held).collect(),
-                statuses,
+            if !self.changes.next().await {
+                return None;
             }
+        };
+        if let Some(data_dir) = &self.remembered_in
+            && let Err(error) = kept::remember(data_dir, &statuses, kept::Approval::Checked)
+        {
+            tracing::warn!(%error, "what MCP servers were is not kept");
         }
-        .boxed()
+        let held = |tool| -> Arc<dyn Tool> {
+            Arc::new(Held {
+                tool,
+                _servers: self.servers.clone(),
+            })
+        };
+        let reached = Reached {
+            tools: self.servers.tools().into_iter().map(held).collect(),
+            statuses: statuses.clone(),
+        };
+        self.told = Some(statuses);
+        Some((reached, self))
     }
 }
 
