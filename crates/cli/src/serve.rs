@@ -352,6 +352,7 @@ impl Composition for Parts {
         parent: &ConversationRecord,
         llm: &Value,
         tools: &[ToolSpec],
+        servers: &McpOutfit,
     ) -> Option<Arc<dyn SubAgents>> {
         Some(agents::Helpers::of_client(
             &self.settings(),
@@ -359,6 +360,7 @@ impl Composition for Parts {
             parent,
             llm,
             tools,
+            servers,
         ))
     }
 

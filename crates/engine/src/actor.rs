@@ -121,6 +121,8 @@ pub(crate) struct Actor {
     pub(crate) news: ServerNews,
     /// Whether the servers beside the files are to hear what was approved of them.
     pub(crate) tells_approvals: bool,
+    /// Whether those elsewhere are.
+    pub(crate) reaches_again: bool,
     pub(crate) extensions: Extensions,
     pub(crate) hooks: HookConfig,
     pub(crate) hooked: Hooked,

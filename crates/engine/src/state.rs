@@ -3,7 +3,7 @@
 use deft_tools::CheckpointId;
 use deft_types::{
     Action, ActionEvent, ActionId, ConfirmationPolicy, ConversationStateUpdateEvent, Event, EventBody,
-    EventId, McpServerStatus, Metrics, Observation, SecurityAnalyzer, Source, Stats, Status,
+    EventId, McpApprovals, McpServerStatus, Metrics, Observation, SecurityAnalyzer, Source, Stats, Status,
 };
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -158,6 +158,13 @@ impl State {
     /// How many calls have no result yet.
     pub fn open_calls(&self) -> usize {
         self.open_calls.len()
+    }
+
+    /// What MCP servers are held to: what was approved of them, or what they were when they were seen first.
+    pub fn seen_servers(&self) -> McpApprovals {
+        let seen = self.servers.iter();
+        seen.filter_map(|server| Some((server.name.clone(), server.approved.clone()?)))
+            .collect()
     }
 
     /// The last answer in a form that was asked for.

@@ -19,6 +19,7 @@ mod oauth;
 mod outputs;
 mod pin;
 mod process;
+mod relist;
 mod result;
 mod server;
 mod servers;

@@ -48,5 +48,7 @@ pub(crate) const CLOSE_GRACE: Duration = Duration::from_millis(500);
 pub(crate) const CANCEL_GRACE: Duration = Duration::from_secs(1);
 /// Between two looks at a list of tools that changes all the time.
 pub(crate) const RELIST_PAUSE: Duration = Duration::from_secs(1);
+/// The same when it does not stop.
+pub(crate) const MAX_RELIST_PAUSE: Duration = Duration::from_secs(60);
 /// Calls that wait for one server to be started again.
 pub(crate) const MAX_WAITING: usize = 32;

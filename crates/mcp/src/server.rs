@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use deft_types::{MCPToolObservation, McpPin};
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::ServerConfig;
 use crate::known::{Known, States};
-use crate::limits::{Limits, MAX_TOOLS, MAX_WAITING, RELIST_PAUSE};
+use crate::limits::{Limits, MAX_TOOLS, MAX_WAITING};
 use crate::link::{Line, Link, List, Place};
 use crate::outputs::Outputs;
 use crate::pin::target_of;
+use crate::relist::Relist;
 use crate::result::failed;
 use crate::text::visible;
 
@@ -86,7 +86,7 @@ impl Keeper {
     pub(crate) async fn run(mut self, stop: CancellationToken) {
         let (news, mut changed) = mpsc::channel(1);
         let mut link = None;
-        let mut next_list = Instant::now();
+        let mut relist = Relist::default();
         let work = async {
             link = self.open(&news).await.ok();
             loop {
@@ -96,12 +96,12 @@ impl Keeper {
                         let living = self.living(&mut link, &news).await;
                         let _ = answer.send(living); // the call may have been cancelled
                     }
-                    Some(()) = changed.recv() => {
-                        tokio::time::sleep_until(next_list).await;
+                    Some(()) = changed.recv() => relist.want(),
+                    () = relist.due() => {
                         if let Some(link) = &link {
                             self.list_again(link).await;
                         }
-                        next_list = Instant::now() + RELIST_PAUSE;
+                        relist.done();
                     }
                 }
             }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use deft_engine::{Models, Servers, ServersElsewhere, SubAgents};
+use deft_engine::{Models, SubAgents};
 use deft_llm::{Delta, Finding, Found, Model, ModelError, ModelProfile, Request};
 use deft_mcp::{Login, TokenStore};
 use deft_skills::Skill;
@@ -18,6 +18,7 @@ use futures::{FutureExt as _, StreamExt as _};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::mcp_outfit::McpOutfit;
 use crate::worktree::Worktree;
 
 /// Makes the parts of a conversation that depend on the program's own settings.
@@ -81,13 +82,14 @@ pub trait Composition: Send + Sync {
         None
     }
 
-    /// Who takes tasks off an agent whose model is a client's `llm`.
+    /// Who takes tasks off an agent whose model is a client's `llm`. They have its MCP servers, and no others.
     fn agents(
         &self,
         _store: &Arc<dyn Store>,
         _parent: &ConversationRecord,
         _llm: &Value,
         _tools: &[ToolSpec],
+        _servers: &McpOutfit,
     ) -> Option<Arc<dyn SubAgents>> {
         None
     }
@@ -200,15 +202,6 @@ pub struct McpTried {
     pub status: McpServerStatus,
     /// What the tool answered, if it was called.
     pub answer: Option<MCPToolObservation>,
-}
-
-/// The MCP servers of a conversation.
-#[derive(Default)]
-pub struct McpOutfit {
-    /// Those that run beside the files.
-    pub beside: Option<Servers>,
-    /// Those that are reached from here.
-    pub elsewhere: Option<Arc<dyn ServersElsewhere>>,
 }
 
 /// Where tools run.

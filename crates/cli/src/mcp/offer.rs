@@ -18,14 +18,12 @@ use super::{configured, kept, network};
 use crate::settings::Settings;
 
 /// The servers that the executor starts beside the files.
-pub(crate) fn beside_the_files(settings: &Settings) -> anyhow::Result<Option<Servers>> {
-    let servers = programs(configured(settings)?);
-    servers
-        .map(|config| {
-            let approvals = kept::approvals(&settings.data_dir.value)?;
-            Ok(Servers { config, approvals })
-        })
-        .transpose()
+fn beside_the_files(settings: &Settings) -> anyhow::Result<Option<Servers>> {
+    let servers = configured(settings)?;
+    let mut approvals = kept::approvals(&settings.data_dir.value)?;
+    // Those of a plugin may have any name, and are held to what the conversation has seen.
+    approvals.retain(|name, _| servers.iter().any(|server| server.name == *name));
+    Ok(programs(servers).map(|config| Servers { config, approvals }))
 }
 
 /// Those that are programs, if there are some.
@@ -40,15 +38,17 @@ pub(crate) async fn remember(
     store: &dyn Store,
     id: ConversationId,
 ) -> anyhow::Result<()> {
-    if beside_the_files(settings)?.is_none() {
+    let own = configured(settings)?;
+    if !own.iter().any(ServerConfig::is_local) {
         return Ok(());
     }
-    let servers = deft_engine::load(store, id).await?.servers;
+    let mut servers = deft_engine::load(store, id).await?.servers;
+    servers.retain(|status| own.iter().any(|server| server.name == status.name));
     kept::remember(&settings.data_dir.value, &servers, kept::Approval::Checked)
 }
 
 /// The servers that have addresses, and are reached from here.
-pub(crate) fn from_elsewhere(
+fn from_elsewhere(
     settings: &Settings,
     context: &ToolContext,
 ) -> anyhow::Result<Option<Arc<dyn ServersElsewhere>>> {
@@ -64,7 +64,17 @@ pub(crate) fn from_elsewhere(
     }))
 }
 
-/// What a client of `deft serve` names for a conversation. It agrees to them by naming them.
+/// What the user has set up.
+pub(crate) fn of_user(settings: &Settings, context: &ToolContext) -> anyhow::Result<McpOutfit> {
+    Ok(McpOutfit {
+        beside: beside_the_files(settings)?,
+        elsewhere: from_elsewhere(settings, context)?,
+        filter: None,
+    })
+}
+
+/// What a client of `deft serve` names for a conversation. It agrees to them by naming them; what they are when they are
+/// seen first is kept in the conversation's log.
 pub(crate) fn of_client(
     settings: &Settings,
     context: &ToolContext,
@@ -82,6 +92,7 @@ pub(crate) fn of_client(
             approvals: McpApprovals::new(),
         }),
         elsewhere: elsewhere.map(|elsewhere| -> Arc<dyn ServersElsewhere> { Arc::new(elsewhere) }),
+        filter: None,
     })
 }
 

@@ -32,8 +32,7 @@ struct Talk<'a> {
 
 impl<'a> Talk<'a> {
     fn begin(home: &Home, served: &'a Served, server: &Value, script: &str) -> Self {
-        let agent =
-            json!({"llm": {"model": home.script(script)}, "tools": [], "mcp_config": {"wild": server}});
+        let agent = json!({"llm": {"model": home.script(script)}, "tools": [{"name": "task"}], "mcp_config": {"wild": server}});
         let body = json!({"agent": agent, "workspace": {"working_dir": home.work()}});
         let (status, info) = served.post("/api/conversations", KEY, &body);
         assert_eq!(status, 201, "{info}");
@@ -182,5 +181,28 @@ fn a_server_that_says_something_else_after_a_restart_is_held_back_until_it_is_ap
     assert_eq!(talk.server()["needs_approval"], false);
     let results = talk.say();
     assert_eq!(results.matches("\"something\"").count(), 2, "{results}");
+    assert_eq!(served.terminate(), Some(0));
+}
+
+#[test]
+fn an_agent_with_a_task_has_the_servers_of_the_conversation_and_not_the_users_own() {
+    let home = Home::new();
+    fs::copy(of_mcp_tests("unruly.mjs"), home.work().join("unruly.mjs")).unwrap();
+    let own = home.root.path().join(".deft");
+    fs::create_dir_all(&own).unwrap();
+    let toml = "[mcpServers.own]\ncommand = \"touch\"\nargs = [\"started\"]\n";
+    fs::write(own.join("deft.toml"), toml).unwrap();
+    let below = home.root.path().join("below.yaml");
+    fs::write(&below, calls(&["die"])).unwrap();
+    let model = format!("script:{}", below.display());
+    let served = Served::start(&home, &[("SESSION_API_KEY", KEY), ("DEFT_AGENTS_MODEL", &model)]);
+    let server = json!({"command": "node", "args": ["unruly.mjs"]});
+    let task = "[{name: task, arguments: {prompt: Die., subagent_type: general-purpose}}]";
+    let script = format!("- tool_calls: {task}\n- text: Done.\n");
+    let talk = Talk::begin(&home, &served, &server, &script);
+    let results = talk.say();
+    let deaths = fs::read_to_string(home.work().join("deaths"));
+    assert!(deaths.is_ok_and(|text| text == "died\n"), "{results}");
+    assert!(!home.work().join("started").exists());
     assert_eq!(served.terminate(), Some(0));
 }

@@ -25,7 +25,7 @@ impl Actor {
         self.tells_approvals = false;
         let mut outfit = self.outfit.clone();
         if let Some(servers) = &mut outfit.servers {
-            let approved = std::mem::replace(&mut servers.approvals, self.seen_servers());
+            let approved = std::mem::replace(&mut servers.approvals, self.state.seen_servers());
             servers.approvals.extend(approved);
         }
         self.work = Some(Work::connect(self.workspace.clone(), outfit, self.world.clone()));

@@ -3,13 +3,13 @@
 use deft_store::StoreError;
 use deft_types::{McpApprovals, McpPin, McpServerStatus, Source, ToolSpec};
 use futures::{FutureExt, StreamExt};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::Actor;
 use super::work::{Outcome, Work};
 use crate::command::CommandError;
-use crate::mode::OF_OTHERS;
-use crate::servers::{News, Reached};
+use crate::mode::{Mode, OF_OTHERS};
+use crate::servers::{News, Reached, ServerNews, Servers};
 use crate::state::{self, key};
 use crate::turn::Draft;
 
@@ -20,16 +20,17 @@ impl Actor {
             .outfit
             .elsewhere
             .as_ref()
-            .filter(|_| self.elsewhere.is_none())
+            .filter(|_| self.elsewhere.is_none() || self.reaches_again)
         else {
             return false;
         };
         let elsewhere = elsewhere.clone();
+        self.reaches_again = false;
         self.tools.serve_elsewhere(Vec::new());
         let host = std::mem::take(&mut self.host);
         self.host = host.only(|tool| tool.definition.action_type != OF_OTHERS);
         let taken = self.tools.names().into_iter().map(str::to_owned).collect();
-        let offers = elsewhere.reach(taken, self.seen_servers());
+        let offers = elsewhere.reach(taken, self.state.seen_servers());
         let first = offers.into_future();
         self.work = Some(Work::Reach {
             future: first
@@ -39,11 +40,20 @@ impl Actor {
         true
     }
 
-    /// What the log says that servers are held to.
-    pub(crate) fn seen_servers(&self) -> McpApprovals {
-        let seen = self.state.servers.iter();
-        seen.filter_map(|server| Some((server.name.clone(), server.approved.clone()?)))
-            .collect()
+    /// Adds servers of plugins to those that run beside the files. Nobody who only plans has any.
+    pub(crate) fn add_servers(&mut self, of_plugins: Map<String, Value>) {
+        if of_plugins.is_empty() || self.mode == Mode::Plan {
+            return;
+        }
+        let servers = self.outfit.servers.get_or_insert_with(|| Servers {
+            config: json!({}),
+            approvals: McpApprovals::new(),
+        });
+        if let Value::Object(named) = &mut servers.config {
+            for (name, server) in of_plugins {
+                named.entry(name).or_insert(server); // what the user has named counts
+            }
+        }
     }
 
     /// A person agrees to what a server is. What it offers is used from the next step on.
@@ -56,8 +66,9 @@ impl Actor {
         server.approved = Some(pin);
         let told = state::update(key::SERVERS, json!(servers));
         self.record(vec![Draft::new(Source::Environment, told)]).await?;
-        self.tells_approvals = true;
-        self.elsewhere = None;
+        // What they tell until they have heard of it is old.
+        self.news = ServerNews::default();
+        (self.tells_approvals, self.reaches_again) = (true, true);
         Ok(())
     }
 

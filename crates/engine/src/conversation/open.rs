@@ -104,6 +104,7 @@ impl Conversation {
             elsewhere: None,
             news: ServerNews::default(),
             tells_approvals: false,
+            reaches_again: false,
             mode,
             hooks: parts.extensions.hooks.clone(),
             hooked: Hooked::default(),

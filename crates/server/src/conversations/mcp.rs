@@ -16,8 +16,8 @@ use serde_json::Value;
 use super::Conversations;
 use crate::agent::Agent;
 use crate::catalog::Described;
-use crate::composition::McpOutfit;
 use crate::failure::Failure;
+use crate::mcp_outfit::McpOutfit;
 use crate::mcp_tokens::McpTokens;
 use crate::resident::Resident;
 
@@ -66,10 +66,14 @@ impl Conversations {
         };
         let place = (described.record.id, Path::new(&described.record.workspace));
         let named = self.composition.mcp(place, config, &variable, self.mcp_tokens());
-        named.unwrap_or_else(|reason| McpOutfit {
-            beside: None,
+        let named = named.unwrap_or_else(|reason| McpOutfit {
             elsewhere: Some(Arc::new(Unusable(reason))),
-        })
+            ..McpOutfit::default()
+        });
+        McpOutfit {
+            filter: described.agent.filter(),
+            ..named
+        }
     }
 }
 
