@@ -23,6 +23,7 @@ export const providedWords = (): Record<Provided["kind"], string> => ({
   hooks: t("hooks: commands that run when the agent does something"),
   skill: t("a skill with commands in it"),
   agent: t("an agent that can be given tasks"),
+  servers: t("MCP servers: programs that give the agent tools"),
 });
 
 export const allow = {

@@ -5,6 +5,7 @@ pub(crate) mod own_branch;
 use std::sync::Arc;
 
 use deft_engine::{Mode, OwnBranch, Purse, SubAgent, SubAgentKind, SubAgents};
+use deft_server::McpOutfit;
 use deft_skills::{AgentDefinition, Origin, agents_in, agents_of_plugins, without_doubles};
 use deft_store::{ConversationRecord, Store};
 use deft_tools::Preset;
@@ -43,6 +44,8 @@ pub(crate) struct Helpers {
     tools: Vec<String>,
     /// What their model is, where a client of the server has said it.
     llm: Option<Value>,
+    /// The MCP servers of a conversation of the server; the user's own otherwise.
+    servers: Option<McpOutfit>,
 }
 
 impl Helpers {
@@ -53,6 +56,7 @@ impl Helpers {
         parent: &ConversationRecord,
         depth: u32,
         tools: &[ToolSpec],
+        servers: Option<McpOutfit>,
     ) -> Arc<dyn SubAgents> {
         Arc::new(Self {
             settings: settings.clone(),
@@ -61,6 +65,7 @@ impl Helpers {
             depth,
             tools: names_of(tools),
             llm: None,
+            servers,
         })
     }
 
@@ -71,6 +76,7 @@ impl Helpers {
         parent: &ConversationRecord,
         llm: &Value,
         tools: &[ToolSpec],
+        servers: &McpOutfit,
     ) -> Arc<dyn SubAgents> {
         Arc::new(Self {
             settings: settings.clone(),
@@ -79,6 +85,7 @@ impl Helpers {
             depth: 0,
             tools: names_of(tools),
             llm: Some(llm.clone()),
+            servers: Some(servers.clone()),
         })
     }
 
@@ -92,6 +99,15 @@ impl Helpers {
             }),
             (None, None) => compose::model_for(settings, self.store.as_ref(), Some(self.parent.id)).await,
         }
+    }
+
+    /// The MCP servers of whoever gives the task, held to what they were there.
+    async fn servers(&self) -> anyhow::Result<Option<McpOutfit>> {
+        let Some(servers) = self.servers.clone() else {
+            return Ok(None);
+        };
+        let above = deft_engine::load(self.store.as_ref(), self.parent.id).await?;
+        Ok(Some(servers.held_to(&above.seen_servers())))
     }
 
     async fn start(
@@ -143,6 +159,7 @@ impl Helpers {
                 above: Some(purse.clone()),
                 mode: Mode::Act,
                 definition,
+                servers: self.servers().await?,
             },
         ))
         .await?;

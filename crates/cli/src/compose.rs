@@ -129,6 +129,7 @@ pub(crate) async fn open(
         above: None,
         mode,
         definition: None,
+        servers: None,
     };
     open_as(settings, store, opened, record, role).await
 }
@@ -145,6 +146,8 @@ pub(crate) struct Role<'a> {
     pub(crate) mode: Mode,
     /// Who it is, where somebody has written that down.
     pub(crate) definition: Option<&'a AgentDefinition>,
+    /// The MCP servers that it has instead of the user's own.
+    pub(crate) servers: Option<McpOutfit>,
 }
 
 /// The same for an agent with a role of its own.
@@ -164,7 +167,11 @@ pub(crate) async fn open_as(
     let mut tools = toolbox(&context, TerminalOptions::default(), Reachable::default())?.specs();
     tools.retain(|tool| (role.has)(tool.name()));
     let host = Toolbox::host();
-    let helpers = agents::Helpers::of(settings, &store, record, role.depth, &tools);
+    let helpers = agents::Helpers::of(settings, &store, record, role.depth, &tools, role.servers.clone());
+    let servers = match role.servers {
+        Some(servers) => servers,
+        None => mcp::offer::of_user(settings, &context)?,
+    };
     let lease = store.acquire(record.id, &Owner::this_process()).await?;
     let parts = Parts {
         store,
@@ -195,9 +202,9 @@ pub(crate) async fn open_as(
         memory: memory(settings)?,
         outfit: Outfit {
             secrets: SecretSources::default(),
-            servers: mcp::offer::beside_the_files(settings)?,
-            elsewhere: mcp::offer::from_elsewhere(settings, &context)?,
-            filter: None,
+            servers: servers.beside,
+            elsewhere: servers.elsewhere,
+            filter: servers.filter,
             checkpoints: true,
         },
         extensions: Extensions {

@@ -4,18 +4,18 @@ use std::io::{IsTerminal as _, Write as _};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
 
 use anyhow::Context;
 use deft_engine::{Memory, Mode, Models, SubAgents};
 use deft_llm::{Finding, Found, LOCAL_PATIENCE, Model, discover, usual_places};
 use deft_mcp::{Login, TokenStore};
 use deft_server::{
-    Composition, Config, Demo, Dormant, Init, KeyOrigin, McpOutfit, Offer, Place, Server, Worktree,
+    Composition, Config, Demo, Dormant, Init, KeyOrigin, McpOutfit, McpTrial, McpTried, Offer, Place, Server,
+    Worktree,
 };
 use deft_skills::Skill;
 use deft_store::{ConversationRecord, Store};
-use deft_types::{ConversationId, McpServerStatus, ToolSpec};
+use deft_types::{ConversationId, ToolSpec};
 use deft_workspace::WorkspaceName;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
@@ -365,6 +365,7 @@ impl Composition for Parts {
         parent: &ConversationRecord,
         llm: &Value,
         tools: &[ToolSpec],
+        servers: &McpOutfit,
     ) -> Option<Arc<dyn SubAgents>> {
         Some(agents::Helpers::of_client(
             &self.settings(),
@@ -372,6 +373,7 @@ impl Composition for Parts {
             parent,
             llm,
             tools,
+            servers,
         ))
     }
 
@@ -387,12 +389,10 @@ impl Composition for Parts {
     fn try_mcp<'a>(
         &'a self,
         root: &'a Path,
-        servers: &'a Value,
-        limit: Duration,
-        tokens: Arc<dyn TokenStore>,
-    ) -> BoxFuture<'a, Result<Option<McpServerStatus>, String>> {
+        trial: McpTrial<'a>,
+    ) -> BoxFuture<'a, Result<Option<McpTried>, String>> {
         async move {
-            let tried = mcp::trial::one(&self.settings(), root, servers, limit, tokens).await;
+            let tried = mcp::trial::one(&self.settings(), root, trial).await;
             tried.map_err(|error| crate::output::one_sentence(&error))
         }
         .boxed()

@@ -20,6 +20,8 @@ mod examples;
 mod layers;
 #[path = "it/mcp.rs"]
 mod mcp;
+#[path = "it/mcp_changes.rs"]
+mod mcp_changes;
 #[path = "it/models.rs"]
 mod models;
 #[path = "it/old_logs.rs"]

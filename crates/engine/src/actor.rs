@@ -58,6 +58,7 @@ use crate::hooks::HookConfig;
 use crate::live::Broadcast;
 use crate::mode::Mode;
 use crate::model_tools::{Images, Models, Spending};
+use crate::servers::ServerNews;
 use crate::skills::Shelf;
 use crate::state::State;
 use crate::titling::Titling;
@@ -120,6 +121,12 @@ pub(crate) struct Actor {
     pub(crate) asked_secrets: HashMap<String, Asked>,
     /// How the servers elsewhere are doing, once they were reached.
     pub(crate) elsewhere: Option<Vec<McpServerStatus>>,
+    /// What MCP servers tell.
+    pub(crate) news: ServerNews,
+    /// Whether the servers beside the files are to hear what was approved of them.
+    pub(crate) tells_approvals: bool,
+    /// Whether those elsewhere are.
+    pub(crate) reaches_again: bool,
     pub(crate) extensions: Extensions,
     pub(crate) hooks: HookConfig,
     pub(crate) hooked: Hooked,
@@ -202,6 +209,9 @@ impl Actor {
                     Some(Envelope { command: Command::Close { executor, done }, .. }) => return (executor, Some(done)),
                     Some(sent) => self.handle(sent).await,
                     None => return (ExecutorFate::Keep, None),
+                },
+                news = self.news.next() => if let Err(error) = self.take_news(news).await {
+                    self.halt(&error);
                 },
             }
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use deft_llm::{Model, Reply};
 use deft_risk::AllowRule;
 use deft_tools::{Change, CheckpointId, Overwrite, Restored};
-use deft_types::{ActionId, ConfirmationPolicy, EventId, Message, Money, SecurityAnalyzer};
+use deft_types::{ActionId, ConfirmationPolicy, EventId, McpPin, Message, Money, SecurityAnalyzer};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -60,6 +60,12 @@ pub(crate) enum Command {
     },
     /// No to every action that waits.
     Reject { reason: String, done: Done<()> },
+    /// A person agrees to what an MCP server is.
+    ApproveServer {
+        name: String,
+        pin: McpPin,
+        done: Done<()>,
+    },
     /// Which actions wait from now on.
     SetPolicy {
         policy: ConfirmationPolicy,
@@ -160,6 +166,7 @@ impl Command {
             Self::SwitchModel { .. } => "switch_model",
             Self::Respond { .. } => "respond",
             Self::Reject { .. } => "reject",
+            Self::ApproveServer { .. } => "approve_server",
             Self::SetPolicy { .. } => "set_policy",
             Self::SetAnalyzer { .. } => "set_analyzer",
             Self::Allow { .. } => "allow",
@@ -193,6 +200,7 @@ impl Command {
             | Self::SwitchModel { done, .. }
             | Self::Respond { done, .. }
             | Self::Reject { done, .. }
+            | Self::ApproveServer { done, .. }
             | Self::SetPolicy { done, .. }
             | Self::SetAnalyzer { done, .. }
             | Self::Allow { done, .. }
@@ -301,6 +309,9 @@ pub enum CommandError {
     /// The workspace could not do it; the message says why.
     #[error("{0}")]
     Workspace(String),
+    /// Nothing was approved: look again at what the server is.
+    #[error("the MCP server {0:?} is not what was to be approved; look at it again")]
+    OtherServer(String),
     /// It was said meanwhile, taken out, or never there. Look again at what waits.
     #[error("the message {0} does not wait: it was said meanwhile, or taken out")]
     NotQueued(EventId),

@@ -12,7 +12,7 @@ use deft_risk::AllowRule;
 use deft_store::{Store, StoreError};
 use deft_tools::{Change, CheckpointId, Overwrite, Restored};
 use deft_types::{
-    ActionId, ConfirmationPolicy, ConversationId, EventId, Message, SecurityAnalyzer, Seq, Status,
+    ActionId, ConfirmationPolicy, ConversationId, EventId, McpPin, Message, SecurityAnalyzer, Seq, Status,
 };
 use serde_json::Value;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
@@ -123,6 +123,12 @@ impl Conversation {
     /// Takes such a rule back, wherever it reached; whether there was one.
     pub async fn disallow(&self, rule: String) -> Result<bool, CommandError> {
         self.ask(|done| Command::Disallow { rule, done }).await?
+    }
+
+    /// Agrees to what an MCP server is: what it offers now is used from the next step on.
+    pub async fn approve_server(&self, name: String, pin: McpPin) -> Result<(), CommandError> {
+        self.ask(|done| Command::ApproveServer { name, pin, done })
+            .await?
     }
 
     /// Lets another model answer from the next call on. `name` is what it can be opened by again.

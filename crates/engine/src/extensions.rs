@@ -10,10 +10,12 @@ use deft_skills::{
 };
 use deft_store::{Store, StoreError};
 use deft_workspace::Workspace;
+use serde_json::{Map, Value};
 
 use crate::actor::{ConnectError, connected};
 use crate::brief::Brief;
 use crate::hooks::HookConfig;
+use crate::plugin_servers;
 use crate::skills::SkillSources;
 use crate::trust::{self, Decisions, HOOKS_FILE, Provided};
 
@@ -51,6 +53,8 @@ pub(crate) struct Found {
     pub(crate) skills: Skills,
     pub(crate) hooks: HookConfig,
     pub(crate) agents: Vec<AgentDefinition>,
+    /// MCP servers of plugins, by name.
+    pub(crate) servers: Map<String, Value>,
     /// What people have decided about things of the project.
     pub(crate) decisions: Decisions,
     /// What they have not decided about.
@@ -118,6 +122,7 @@ impl Extensions {
         if self.project_hooks == OfProject::Used {
             found.add_hooks(&files);
             found.add_agents(&files);
+            found.add_servers(&files);
         }
         let running = found
             .skills
@@ -135,19 +140,31 @@ impl Extensions {
 }
 
 impl Found {
-    /// Adds the project's hooks, if they may run.
+    /// Adds the hooks of the project and its plugins, those that may run.
     fn add_hooks(&mut self, files: &Gathered) {
-        let Some((text, provided)) = trust::hooks(files, &self.workspace) else {
-            return;
-        };
-        if !self.decisions.allow(&provided.fingerprint) {
-            self.undecided.push(provided);
-            return;
+        for (text, provided) in trust::hooks(files, &self.workspace) {
+            if !self.decisions.allow(&provided.fingerprint) {
+                self.undecided.push(provided);
+                continue;
+            }
+            let parsed = serde_json::from_str(&text).map_err(|error| error.to_string());
+            match parsed.and_then(|value| HookConfig::parse(&value).map_err(|error| error.to_string())) {
+                Ok(hooks) => self.hooks = std::mem::take(&mut self.hooks).and(hooks),
+                Err(error) => {
+                    tracing::warn!(%error, path = provided.path, "hooks of the project cannot be used")
+                }
+            }
         }
-        let parsed = serde_json::from_str(&text).map_err(|error| error.to_string());
-        match parsed.and_then(|value| HookConfig::parse(&value).map_err(|error| error.to_string())) {
-            Ok(hooks) => self.hooks = std::mem::take(&mut self.hooks).and(hooks),
-            Err(error) => tracing::warn!(%error, "the project's hooks cannot be used"),
+    }
+
+    /// Adds the MCP servers of the project's plugins, those that may run.
+    fn add_servers(&mut self, files: &Gathered) {
+        for (text, provided) in trust::servers(files, &self.workspace) {
+            if self.decisions.allow(&provided.fingerprint) {
+                self.servers.extend(plugin_servers::programs(&text));
+            } else {
+                self.undecided.push(provided);
+            }
         }
     }
 }

@@ -33,6 +33,7 @@ mod live;
 mod mode;
 mod model_tools;
 mod observation;
+mod plugin_servers;
 mod prompt;
 mod queue;
 mod rerun;

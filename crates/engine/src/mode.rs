@@ -28,7 +28,7 @@ const PLAN_ONLY: &str = "[Plan mode: look around and write the plan for this wit
 /// The tools of our own that change nothing but notes.
 const NOTES: [&str; 2] = ["planning_file_editor", "task_tracker"];
 /// The kind of actions of tools that others offer, whose word about what they change is not taken.
-const OF_OTHERS: &str = "MCPToolAction";
+pub(crate) const OF_OTHERS: &str = "MCPToolAction";
 
 impl Mode {
     /// Whether an agent may have a tool.

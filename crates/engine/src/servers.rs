@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use deft_tools::Tool;
 use deft_types::{McpApprovals, McpServerStatus};
-use futures::future::BoxFuture;
+use futures::StreamExt;
+use futures::stream::{self, BoxStream};
 use serde_json::Value;
 
 /// MCP servers that run beside the files.
@@ -12,15 +13,16 @@ use serde_json::Value;
 pub struct Servers {
     /// As people write them, by name.
     pub config: Value,
-    /// What was approved of them.
+    /// What was approved of them. Of others, what the conversation's log says that they were.
     pub approvals: McpApprovals,
 }
 
 /// MCP servers that are reached from beside the engine, when the model is asked for the first time.
 pub trait ServersElsewhere: Send + Sync {
-    /// Waits until each of them is ready or has failed. `taken` are the names that other tools have. The servers are
-    /// there as long as the tools are.
-    fn reach(&self, taken: Vec<String>) -> BoxFuture<'static, Reached>;
+    /// Tells what they offer once each of them is ready or has failed, and whenever that changes. `taken` are the names
+    /// that other tools have; `seen` is what the conversation's log says that servers were. The servers are there as
+    /// long as this stream or one of the tools is.
+    fn reach(&self, taken: Vec<String>, seen: McpApprovals) -> BoxStream<'static, Reached>;
 }
 
 /// Tells by its name whether a tool is offered.
@@ -33,4 +35,43 @@ pub struct Reached {
     pub tools: Vec<Arc<dyn Tool>>,
     /// Each of them.
     pub statuses: Vec<McpServerStatus>,
+}
+
+/// What servers tell while a conversation is loaded.
+pub(crate) struct ServerNews {
+    pub(crate) beside: BoxStream<'static, Vec<McpServerStatus>>,
+    pub(crate) elsewhere: BoxStream<'static, Reached>,
+}
+
+/// A piece of it.
+pub(crate) enum News {
+    Beside(Vec<McpServerStatus>),
+    Elsewhere(Reached),
+}
+
+impl Default for ServerNews {
+    fn default() -> Self {
+        Self {
+            beside: stream::pending().boxed(),
+            elsewhere: stream::pending().boxed(),
+        }
+    }
+}
+
+impl ServerNews {
+    /// Waits for the next piece, for ever where nothing is told any more.
+    pub(crate) async fn next(&mut self) -> News {
+        loop {
+            tokio::select! {
+                news = self.beside.next() => match news {
+                    Some(statuses) => return News::Beside(statuses),
+                    None => self.beside = stream::pending().boxed(),
+                },
+                news = self.elsewhere.next() => match news {
+                    Some(reached) => return News::Elsewhere(reached),
+                    None => self.elsewhere = stream::pending().boxed(),
+                },
+            }
+        }
+    }
 }

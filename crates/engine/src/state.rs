@@ -6,7 +6,7 @@ mod update;
 use deft_tools::CheckpointId;
 use deft_types::{
     Action, ActionEvent, ActionId, ConfirmationPolicy, ConversationStateUpdateEvent, Event, EventBody,
-    EventId, McpServerStatus, Observation, SecurityAnalyzer, Source, Stats, Status,
+    EventId, McpApprovals, McpServerStatus, Observation, SecurityAnalyzer, Source, Stats, Status,
 };
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeSet, HashSet};
@@ -105,6 +105,13 @@ impl State {
     /// How many calls have no result yet.
     pub fn open_calls(&self) -> usize {
         self.open_calls.len()
+    }
+
+    /// What MCP servers are held to: what was approved of them, or what they were when they were seen first.
+    pub fn seen_servers(&self) -> McpApprovals {
+        let seen = self.servers.iter();
+        seen.filter_map(|server| Some((server.name.clone(), server.approved.clone()?)))
+            .collect()
     }
 
     /// The last answer in a form that was asked for.

@@ -1,6 +1,7 @@
 //! The tools of a conversation, as a model is offered them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::Arc;
 
 use deft_llm::ToolSchema;
@@ -9,7 +10,8 @@ use serde_json::{Map, Value, json};
 
 use crate::structured::{self, SchemaError};
 
-/// The tools of the executor, then those that run beside the engine.
+/// The tools of the executor, those of servers that it started, those that run beside the engine, and those of servers
+/// elsewhere.
 #[derive(Clone, Default)]
 pub(crate) struct Toolset {
     specs: Vec<ToolSpec>,
@@ -17,6 +19,10 @@ pub(crate) struct Toolset {
     remote: usize,
     /// How many behind them come from servers that it started.
     served: usize,
+    /// How many at the end come from servers elsewhere.
+    elsewhere: usize,
+    /// The names of those that servers offered before, and do not now.
+    withdrawn: BTreeSet<String>,
     schemas: Arc<[ToolSchema]>,
     /// What some of them answer with, beside their own arguments.
     responses: BTreeMap<String, Value>,
@@ -47,6 +53,8 @@ impl Toolset {
             specs,
             remote,
             served: 0,
+            elsewhere: 0,
+            withdrawn: BTreeSet::new(),
             schemas,
             responses: BTreeMap::new(),
         }
@@ -56,14 +64,28 @@ impl Toolset {
     pub(crate) fn serve(&mut self, served: Vec<ToolSpec>) {
         let before = self.remote..self.remote + self.served;
         self.served = served.len();
-        self.specs.splice(before, served);
+        self.exchange(before, served);
+    }
+
+    /// Offers what servers elsewhere offer, and no longer what they offered before.
+    pub(crate) fn serve_elsewhere(&mut self, offered: Vec<ToolSpec>) {
+        let before = self.specs.len() - self.elsewhere..self.specs.len();
+        self.elsewhere = offered.len();
+        self.exchange(before, offered);
+    }
+
+    fn exchange(&mut self, before: Range<usize>, offered: Vec<ToolSpec>) {
+        let gone = self.specs.splice(before, offered);
+        let gone = gone.map(|spec| spec.name().to_owned());
+        self.withdrawn.extend(gone);
+        self.withdrawn
+            .retain(|name| !self.specs.iter().any(|spec| spec.name() == name));
         self.schemas = self.specs.iter().map(schema_for_model).collect();
     }
 
-    /// Offers these too.
-    pub(crate) fn add(&mut self, added: impl IntoIterator<Item = ToolSpec>) {
-        self.specs.extend(added);
-        self.schemas = self.specs.iter().map(schema_for_model).collect();
+    /// Whether a server has taken back what it offered under this name.
+    pub(crate) fn is_withdrawn(&self, name: &str) -> bool {
+        self.withdrawn.contains(name)
     }
 
     /// The tools that the executor must have.

@@ -12,8 +12,12 @@ use deft_store::{Store, StoreError};
 use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 
+use crate::plugin_servers::{files_of_plugins, files_of_servers, with_root};
+
 /// Where a project keeps its hooks.
 pub const HOOKS_FILE: &str = ".openhands/hooks.json";
+/// Where a plugin keeps its own.
+const PLUGIN_HOOKS: &str = "hooks/hooks.json";
 /// Where decisions are kept, before the fingerprint.
 const FOLDER: &str = "trust/";
 /// How often a change is tried again when another was faster.
@@ -40,6 +44,8 @@ pub enum ProvidedKind {
     Skill,
     /// Agents that can be given tasks.
     Agent,
+    /// MCP servers.
+    Servers,
 }
 
 impl ProvidedKind {
@@ -49,6 +55,7 @@ impl ProvidedKind {
             Self::Hooks => "hooks",
             Self::Skill => "skill",
             Self::Agent => "agent",
+            Self::Servers => "MCP servers",
         }
     }
 }
@@ -119,18 +126,43 @@ pub fn provided(files: &impl Files, workspace: &str) -> Vec<Provided> {
         .map(|(_, hooks)| hooks)
         .chain(skills)
         .chain(agents)
+        .chain(servers(files, workspace).into_iter().map(|(_, servers)| servers))
         .collect()
 }
 
-/// The text of a project's hooks, if it has some.
-pub(crate) fn hooks(files: &impl Files, workspace: &str) -> Option<(String, Provided)> {
-    let text = files.read(&format!("{workspace}/{HOOKS_FILE}")).ok()?;
+/// The texts of the hooks of a project and of its plugins.
+pub(crate) fn hooks(files: &impl Files, workspace: &str) -> Vec<(String, Provided)> {
+    let own = (workspace.to_owned(), format!("{workspace}/{HOOKS_FILE}"));
+    let of_plugins = files_of_plugins(files, workspace, PLUGIN_HOOKS);
+    let all = std::iter::once(own).chain(of_plugins);
+    all.filter_map(|(home, path)| text_of(files, workspace, ProvidedKind::Hooks, &home, &path))
+        .collect()
+}
+
+/// The texts that name the MCP servers of a project's plugins.
+pub(crate) fn servers(files: &impl Files, workspace: &str) -> Vec<(String, Provided)> {
+    let all = files_of_servers(files, workspace).into_iter();
+    all.filter_map(|(home, path)| text_of(files, workspace, ProvidedKind::Servers, &home, &path))
+        .collect()
+}
+
+/// What a file says, for whoever uses it in a folder; the decision is about its very text.
+fn text_of(
+    files: &impl Files,
+    workspace: &str,
+    kind: ProvidedKind,
+    home: &str,
+    path: &str,
+) -> Option<(String, Provided)> {
+    let text = files.read(path).ok()?;
+    let path = path.strip_prefix(workspace).unwrap_or(path);
+    let path = path.trim_start_matches('/').to_owned();
     let provided = Provided {
-        kind: ProvidedKind::Hooks,
-        path: HOOKS_FILE.to_owned(),
-        fingerprint: fingerprint(ProvidedKind::Hooks, HOOKS_FILE, &text),
+        kind,
+        fingerprint: fingerprint(kind, &path, &text),
+        path,
     };
-    Some((text, provided))
+    Some((with_root(&text, home), provided))
 }
 
 /// A skill of the project that runs commands.

@@ -225,6 +225,13 @@ fn check(call: &mut ToolCall, tools: &Toolset) -> Result<Checked, String> {
     }
     call.name = presentable_name(&call.name);
     let Some(tool) = tools.find(&call.name) else {
+        if tools.is_withdrawn(&call.name) {
+            return Err(format!(
+                "The MCP server that had the tool '{}' has it no more, or has changed it since it was approved. Nothing \
+                 was run. Go on without it; a person can look at the change and approve it.",
+                call.name
+            ));
+        }
         let names: Vec<_> = tools.names().iter().map(|name| format!("'{name}'")).collect();
         return Err(format!(
             "Tool '{}' not found. Available: [{}]",

@@ -16,10 +16,11 @@ use std::time::Duration;
 
 use deft_tools::SecretSet;
 use deft_types::{Action, ActionId, McpApprovals, McpServerStatus};
+use futures::stream::{self, BoxStream};
 use futures::{SinkExt, StreamExt};
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use uuid::Uuid;
 
@@ -88,6 +89,7 @@ pub struct Client {
 struct Calls {
     open: Mutex<Option<Open>>,
     asked: Arc<Asked>,
+    servers: watch::Sender<Vec<McpServerStatus>>,
 }
 
 /// Calls that have not ended, and requests to start servers that have not been answered.
@@ -140,6 +142,7 @@ impl Client {
         let calls = Arc::new(Calls {
             open: Mutex::new(Some(Open::default())),
             asked: Arc::default(),
+            servers: watch::Sender::default(),
         });
         let (requests, mut queue) = mpsc::channel::<Request>(MAX_QUEUED_REQUESTS);
         let write = tokio::spawn({
@@ -235,6 +238,19 @@ impl Client {
         answer.await.unwrap_or_else(lost)
     }
 
+    /// Tells how the MCP servers of the workspace are doing, whenever that has changed.
+    pub fn mcp_changes(&self) -> BoxStream<'static, Vec<McpServerStatus>> {
+        let mut servers = self.calls.servers.subscribe();
+        servers.mark_changed(); // it may have been told before anybody listened
+        stream::unfold(servers, |mut servers| async move {
+            servers.changed().await.ok()?;
+            let now = servers.borrow_and_update().clone();
+            Some((now, servers))
+        })
+        .filter(|now| std::future::ready(!now.is_empty()))
+        .boxed()
+    }
+
     /// Ends the executor and everything it started, and waits until it is gone.
     pub async fn shutdown(&self) {
         self.send(Request::Shutdown).await;
@@ -287,6 +303,7 @@ impl Calls {
                     let _ = sender.send(servers);
                 }
             }
+            Reply::McpChanged { servers } => drop(self.servers.send_replace(servers)),
             Reply::Checkpoints { id, reply } => {
                 if let Some(sender) = self.lock().as_mut().and_then(|open| open.asked.remove(&id)) {
                     let _ = sender.send(reply); // whoever asked may have stopped waiting

@@ -99,10 +99,14 @@ impl Executor {
         let (replies, mut queue) = mpsc::channel::<Reply>(MAX_QUEUED_REPLIES);
         let mut forwards = JoinSet::new();
         let streams = Arc::new(Streams::default());
+        let mut news = self.shared.tools.follow_servers();
         loop {
             tokio::select! {
                 () = self.shared.closed.cancelled() => break,
                 Some(reply) = queue.recv() => if writer.send(reply).await.is_err() { break },
+                Some(servers) = news.next() => {
+                    if writer.send(Reply::McpChanged { servers }).await.is_err() { break }
+                }
                 Some(_) = forwards.join_next(), if !forwards.is_empty() => {}
                 request = requests.next() => match request {
                     Some(Ok(request)) => self.handle(request, &replies, &streams, &mut forwards),

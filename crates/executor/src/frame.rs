@@ -23,7 +23,7 @@ use crate::stream::Signal;
 use crate::work::Work;
 
 /// Both ends must speak the same version.
-pub const PROTOCOL_VERSION: u32 = 5;
+pub const PROTOCOL_VERSION: u32 = 6;
 
 /// A longer frame ends the connection: nothing we send comes near it.
 pub const MAX_FRAME_BYTES: usize = 64 * 1024 * 1024;
@@ -137,6 +137,11 @@ pub enum Reply {
         id: Uuid,
         /// How the servers are doing, or why none could be started.
         servers: Result<Vec<McpServerStatus>, String>,
+    },
+    /// MCP servers have started, or are doing otherwise than was told last.
+    McpChanged {
+        /// All of them.
+        servers: Vec<McpServerStatus>,
     },
     /// A piece of work has ended, and with it its stream.
     Done {

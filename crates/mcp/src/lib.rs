@@ -10,6 +10,7 @@
 mod config;
 mod handler;
 mod http;
+mod known;
 mod limits;
 mod link;
 mod listing;
@@ -18,6 +19,7 @@ mod oauth;
 mod outputs;
 mod pin;
 mod process;
+mod relist;
 mod result;
 mod server;
 mod servers;

@@ -22,6 +22,8 @@ impl Default for Limits {
 
 /// Tools of one server; further ones are left out.
 pub(crate) const MAX_TOOLS: usize = 128;
+/// Tools of one server that are known by what was said of them first; a server could invent names for ever.
+pub(crate) const MAX_PINNED: usize = 4 * MAX_TOOLS;
 /// Pages of a list of tools; a server could give them for ever.
 pub(crate) const MAX_PAGES: usize = 64;
 /// Characters of a tool's description.
@@ -46,5 +48,7 @@ pub(crate) const CLOSE_GRACE: Duration = Duration::from_millis(500);
 pub(crate) const CANCEL_GRACE: Duration = Duration::from_secs(1);
 /// Between two looks at a list of tools that changes all the time.
 pub(crate) const RELIST_PAUSE: Duration = Duration::from_secs(1);
+/// The same when it does not stop.
+pub(crate) const MAX_RELIST_PAUSE: Duration = Duration::from_secs(60);
 /// Calls that wait for one server to be started again.
 pub(crate) const MAX_WAITING: usize = 32;

@@ -1,12 +1,14 @@
 //! The servers of a workspace, started when an executor is asked to.
 
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::Arc;
 
 use deft_tools::{Tool, ToolContext, ToolServers};
-use deft_types::{McpApprovals, McpServerStatus, Secret};
-use futures::FutureExt;
+use deft_types::{McpApprovals, McpServerState, McpServerStatus, Secret};
 use futures::future::BoxFuture;
+use futures::stream::{self, BoxStream};
+use futures::{FutureExt, StreamExt};
 use serde_json::Value;
+use tokio::sync::watch;
 
 use crate::config::ServerConfig;
 use crate::http::Network;
@@ -20,9 +22,10 @@ use crate::servers::McpServers;
 pub struct LocalServers {
     place: Place,
     limits: Limits,
-    running: Mutex<Slot>,
+    running: watch::Sender<Slot>,
 }
 
+#[derive(Clone)]
 enum Slot {
     Empty,
     Running(Arc<Running>),
@@ -31,10 +34,7 @@ enum Slot {
 
 struct Running {
     config: Secret<Value>,
-    approvals: McpApprovals,
     servers: McpServers,
-    /// The tools as they were when all had started: one that changes later is still found, and refuses to run.
-    tools: OnceLock<Vec<(String, Arc<dyn Tool>)>>,
 }
 
 impl LocalServers {
@@ -48,7 +48,7 @@ impl LocalServers {
         Self {
             place,
             limits,
-            running: Mutex::new(Slot::Empty),
+            running: watch::Sender::new(Slot::Empty),
         }
     }
 
@@ -56,7 +56,7 @@ impl LocalServers {
     fn replace(
         &self,
         config: Value,
-        approvals: McpApprovals,
+        approvals: &McpApprovals,
         reserved: Vec<String>,
     ) -> Result<(Arc<Running>, Slot), String> {
         let configs = ServerConfig::parse(&config).map_err(|error| error.to_string())?;
@@ -66,29 +66,27 @@ impl LocalServers {
                 remote.name
             ));
         }
-        let mut slot = self.lock();
-        match &*slot {
-            Slot::Closed => return Err("the workspace is closed".to_owned()),
-            Slot::Running(running)
-                if *running.config.expose() == config && running.approvals == approvals =>
-            {
-                return Ok((running.clone(), Slot::Empty));
+        let mut answer = Err("the workspace is closed".to_owned());
+        self.running.send_if_modified(|slot| {
+            match slot {
+                Slot::Closed => return false,
+                Slot::Running(running)
+                    if *running.config.expose() == config && running.servers.approve(approvals) =>
+                {
+                    answer = Ok((running.clone(), Slot::Empty));
+                    return false;
+                }
+                Slot::Running(_) | Slot::Empty => {}
             }
-            Slot::Running(_) | Slot::Empty => {}
-        }
-        let servers = McpServers::start(configs, &self.place, &self.limits, &approvals, reserved);
-        let running = Arc::new(Running {
-            config: Secret::new(config),
-            approvals,
-            servers,
-            tools: OnceLock::new(),
+            let running = Arc::new(Running {
+                servers: McpServers::start(configs, &self.place, &self.limits, approvals, reserved),
+                config: Secret::new(config),
+            });
+            let old = std::mem::replace(slot, Slot::Running(running.clone()));
+            answer = Ok((running, old));
+            true
         });
-        let old = std::mem::replace(&mut *slot, Slot::Running(running.clone()));
-        Ok((running, old))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Slot> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+        answer
     }
 }
 
@@ -109,31 +107,60 @@ impl ToolServers for LocalServers {
         reserved: Vec<String>,
     ) -> BoxFuture<'_, Result<Vec<McpServerStatus>, String>> {
         async move {
-            let (running, old) = self.replace(config, approvals, reserved)?;
+            let (running, old) = self.replace(config, &approvals, reserved)?;
             old.close().await;
             running.servers.started().await;
-            running.tools.get_or_init(|| {
-                let tools = running.servers.tools().into_iter();
-                tools.map(|tool| (tool.spec().name().to_owned(), tool)).collect()
-            });
             Ok(running.servers.statuses())
         }
         .boxed()
     }
 
     fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
-        let running = match &*self.lock() {
-            Slot::Running(running) => running.clone(),
-            Slot::Empty | Slot::Closed => return None,
-        };
-        let mut tools = running.tools.get()?.iter();
-        tools
-            .find(|(known, _)| known == name)
-            .map(|(_, tool)| tool.clone())
+        match &*self.running.borrow() {
+            Slot::Running(running) => running.servers.tool(name),
+            Slot::Empty | Slot::Closed => None,
+        }
+    }
+
+    fn follow(&self) -> BoxStream<'static, Vec<McpServerStatus>> {
+        let told = Vec::new();
+        stream::unfold((self.running.subscribe(), told), |(mut slots, told)| async move {
+            let now = next_after(&told, &mut slots).await?;
+            Some((now.clone(), (slots, now)))
+        })
+        .fuse()
+        .boxed()
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {
-        let old = std::mem::replace(&mut *self.lock(), Slot::Closed);
-        old.close().boxed()
+        self.running.send_replace(Slot::Closed).close().boxed()
+    }
+}
+
+/// Waits until all servers have started and are doing otherwise than was told; nothing when the workspace is closed.
+async fn next_after(
+    told: &[McpServerStatus],
+    slots: &mut watch::Receiver<Slot>,
+) -> Option<Vec<McpServerStatus>> {
+    loop {
+        let slot = slots.borrow_and_update().clone();
+        match slot {
+            Slot::Running(running) => {
+                let mut changes = running.servers.changes();
+                loop {
+                    let now = running.servers.statuses();
+                    let is_settled = |one: &McpServerStatus| one.state != McpServerState::Connecting;
+                    if now != told && now.iter().all(is_settled) {
+                        return Some(now);
+                    }
+                    tokio::select! {
+                        true = changes.next() => {}
+                        others = slots.changed() => break others.ok()?,
+                    }
+                }
+            }
+            Slot::Empty => slots.changed().await.ok()?,
+            Slot::Closed => return None,
+        }
     }
 }

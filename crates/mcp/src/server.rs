@@ -2,44 +2,19 @@
 
 use std::sync::Arc;
 
-use deft_types::{McpChange, McpPin};
+use deft_types::{MCPToolObservation, McpPin};
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::ServerConfig;
-use crate::limits::{Limits, MAX_TOOLS, MAX_WAITING, RELIST_PAUSE};
+use crate::known::{Known, States};
+use crate::limits::{Limits, MAX_TOOLS, MAX_WAITING};
 use crate::link::{Line, Link, List, Place};
-use crate::listing::Listed;
 use crate::outputs::Outputs;
-use crate::pin::{diff, target_of};
+use crate::pin::target_of;
+use crate::relist::Relist;
+use crate::result::failed;
 use crate::text::visible;
-
-/// What is known of a server now.
-#[derive(Clone, Debug)]
-pub(crate) enum State {
-    /// It is being started.
-    Connecting,
-    /// It has answered; it may have died since, which the next call finds out.
-    Ready(Arc<Offer>),
-    /// It could not be started.
-    Failed(String),
-    /// Its command line or address is not the approved one: it is not started.
-    Unapproved,
-}
-
-/// What a server offers.
-#[derive(Debug)]
-pub(crate) struct Offer {
-    pub(crate) tools: Vec<Listed>,
-    pub(crate) pin: McpPin,
-    /// How it differs from what was approved, or from what it first said if nothing was.
-    pub(crate) what: Vec<McpChange>,
-    pub(crate) notes: Vec<String>,
-}
-
-/// All states, by the server's place in the configuration.
-pub(crate) type States = Vec<State>;
 
 /// What tools know of their server.
 pub(crate) struct Server {
@@ -57,7 +32,6 @@ impl Server {
         config: ServerConfig,
         place: Place,
         limits: Limits,
-        approved: Option<McpPin>,
         states: &watch::Sender<States>,
         index: usize,
     ) -> (Arc<Self>, Keeper) {
@@ -73,7 +47,6 @@ impl Server {
         let keeper = Keeper {
             server: server.clone(),
             place,
-            approved,
             requests,
             states: states.clone(),
         };
@@ -90,10 +63,13 @@ impl Server {
 
     /// Whether the tool is still the one of this digest.
     pub(crate) fn has(&self, tool: &str, digest: &str) -> bool {
-        match &self.states.borrow()[self.index] {
-            State::Ready(offer) => offer.pin.tools.get(tool).is_some_and(|now| now == digest),
-            State::Connecting | State::Failed(_) | State::Unapproved => false,
-        }
+        self.states.borrow()[self.index].has(tool, digest)
+    }
+
+    /// The answer to a call of a tool that came to nothing.
+    pub(crate) fn failed(&self, tool: &str, what: &str) -> MCPToolObservation {
+        let message = format!("The MCP server {:?} {what}", self.config.name);
+        failed(tool, &self.config.redact(message))
     }
 }
 
@@ -101,7 +77,6 @@ impl Server {
 pub(crate) struct Keeper {
     server: Arc<Server>,
     place: Place,
-    approved: Option<McpPin>,
     requests: mpsc::Receiver<oneshot::Sender<Result<Line, String>>>,
     states: watch::Sender<States>,
 }
@@ -111,7 +86,7 @@ impl Keeper {
     pub(crate) async fn run(mut self, stop: CancellationToken) {
         let (news, mut changed) = mpsc::channel(1);
         let mut link = None;
-        let mut next_list = Instant::now();
+        let mut relist = Relist::default();
         let work = async {
             link = self.open(&news).await.ok();
             loop {
@@ -121,12 +96,12 @@ impl Keeper {
                         let living = self.living(&mut link, &news).await;
                         let _ = answer.send(living); // the call may have been cancelled
                     }
-                    Some(()) = changed.recv() => {
-                        tokio::time::sleep_until(next_list).await;
+                    Some(()) = changed.recv() => relist.want(),
+                    () = relist.due() => {
                         if let Some(link) = &link {
                             self.list_again(link).await;
                         }
-                        next_list = Instant::now() + RELIST_PAUSE;
+                        relist.done();
                     }
                 }
             }
@@ -161,7 +136,7 @@ impl Keeper {
             }
             Err(reason) => {
                 let reason = server.config.redact(visible(&reason));
-                self.publish(State::Failed(reason.clone()));
+                self.know(|known| known.fail(reason.clone()));
                 Err(reason)
             }
         }
@@ -195,17 +170,11 @@ impl Keeper {
             target: target_of(&self.server.config),
             tools: tools.collect(),
         };
-        let what = diff(self.approved.get_or_insert_with(|| pin.clone()), &pin);
-        self.publish(State::Ready(Arc::new(Offer {
-            what,
-            tools: list.tools,
-            pin,
-            notes,
-        })));
+        self.know(|known| known.offer(list.tools, pin, notes));
     }
 
-    fn publish(&self, state: State) {
+    fn know(&self, news: impl FnOnce(&mut Known)) {
         self.states
-            .send_modify(|states| states[self.server.index] = state);
+            .send_modify(|states| news(&mut states[self.server.index]));
     }
 }

@@ -14,8 +14,12 @@ use tokio::time::timeout;
 use crate::limits::CANCEL_GRACE;
 use crate::link::{Line, is_gone};
 use crate::listing::Listed;
-use crate::result::{failed, observed};
+use crate::result::observed;
 use crate::server::Server;
+
+/// Why a tool is not run that is another one by now.
+const WITHHELD: &str = "has changed this tool since it was approved, or has it no more. Nothing was run: a person must \
+                        approve it again.";
 
 /// A server's tool under a name of ours.
 pub(crate) struct McpTool {
@@ -62,10 +66,7 @@ impl Tool for McpTool {
 impl McpTool {
     async fn call(&self, arguments: JsonObject, call: &Call, line: &Line) -> MCPToolObservation {
         if !self.server.has(&self.listed.name, &self.listed.digest) {
-            return self.failed(
-                "has changed this tool since it was approved, or has it no more. Nothing was run: a person must approve \
-                 it again.",
-            );
+            return self.failed(WITHHELD);
         }
         let params = CallToolRequestParams::new(self.listed.name.clone()).with_arguments(arguments);
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
@@ -115,8 +116,33 @@ impl McpTool {
     }
 
     fn failed(&self, what: &str) -> MCPToolObservation {
-        let message = format!("The MCP server {:?} {what}", self.server.config.name);
-        failed(&self.name, &self.server.config.redact(message))
+        self.server.failed(&self.name, what)
+    }
+}
+
+/// A tool that a server had, or has made another one of.
+pub(crate) struct Withheld {
+    pub(crate) name: String,
+    pub(crate) server: Arc<Server>,
+}
+
+impl Tool for Withheld {
+    fn spec(&self) -> ToolSpec {
+        let nothing = rmcp::model::Tool::new(
+            self.name.clone(),
+            "It is not offered any more.",
+            JsonObject::new(),
+        );
+        Listed::new(nothing).spec(&self.name)
+    }
+
+    fn touches(&self, _: &Action) -> Touches {
+        Touches::Nothing
+    }
+
+    fn run(&self, _: Call) -> BoxFuture<'_, Result<Observation, ToolError>> {
+        let refused = self.server.failed(&self.name, WITHHELD);
+        std::future::ready(Ok(refused.into())).boxed()
     }
 }
 

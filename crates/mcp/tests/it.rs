@@ -3,6 +3,8 @@
 
 #[path = "it/npm.rs"]
 mod npm;
+#[path = "it/pypi.rs"]
+mod pypi;
 #[path = "it/real.rs"]
 mod real;
 #[path = "it/remote.rs"]

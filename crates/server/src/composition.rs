@@ -1,22 +1,24 @@
 //! What the server leaves to the program around it: which models there are, and where tools run.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use deft_engine::{Memory, Models, Servers, ServersElsewhere, SubAgents};
+use deft_engine::{Memory, Models, SubAgents};
 use deft_llm::{Delta, Finding, Found, Model, ModelError, ModelProfile, Request};
 use deft_mcp::{Login, TokenStore};
 use deft_skills::Skill;
 use deft_store::{ConversationRecord, Store};
-use deft_types::{ConversationId, McpServerStatus, ToolSpec};
+use deft_types::{ConversationId, MCPToolObservation, McpServerStatus, ToolSpec};
 use deft_workspace::{Workspace, WorkspaceName};
 use futures::future::BoxFuture;
 use futures::stream::{self, BoxStream};
 use futures::{FutureExt as _, StreamExt as _};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::mcp_outfit::McpOutfit;
 use crate::worktree::Worktree;
 
 /// Makes the parts of a conversation that depend on the program's own settings.
@@ -90,13 +92,14 @@ pub trait Composition: Send + Sync {
         None
     }
 
-    /// Who takes tasks off an agent whose model is a client's `llm`.
+    /// Who takes tasks off an agent whose model is a client's `llm`. They have its MCP servers, and no others.
     fn agents(
         &self,
         _store: &Arc<dyn Store>,
         _parent: &ConversationRecord,
         _llm: &Value,
         _tools: &[ToolSpec],
+        _servers: &McpOutfit,
     ) -> Option<Arc<dyn SubAgents>> {
         None
     }
@@ -109,15 +112,13 @@ pub trait Composition: Send + Sync {
         Vec::new()
     }
 
-    /// Starts an MCP server in `root`, or reaches it elsewhere, and ends it again. `servers` is a map with this one.
+    /// Starts an MCP server in `root`, or reaches it elsewhere, calls a tool of it if one is named, and ends it again.
     /// None: it took longer than the limit. The sentence of a failure goes to the client.
     fn try_mcp<'a>(
         &'a self,
         _root: &'a Path,
-        _servers: &'a Value,
-        _limit: Duration,
-        _tokens: Arc<dyn TokenStore>,
-    ) -> BoxFuture<'a, Result<Option<McpServerStatus>, String>> {
+        _trial: McpTrial<'a>,
+    ) -> BoxFuture<'a, Result<Option<McpTried>, String>> {
         let sentence = "This server cannot try MCP servers".to_owned();
         std::future::ready(Err(sentence)).boxed()
     }
@@ -183,13 +184,34 @@ pub struct Demo {
     pub task: String,
 }
 
-/// The MCP servers of a conversation.
-#[derive(Default)]
-pub struct McpOutfit {
-    /// Those that run beside the files.
-    pub beside: Option<Servers>,
-    /// Those that are reached from here.
-    pub elsewhere: Option<Arc<dyn ServersElsewhere>>,
+/// An MCP server that is to be tried.
+pub struct McpTrial<'a> {
+    /// A map with this one.
+    pub servers: &'a Value,
+    /// How long it may take, the call included.
+    pub limit: Duration,
+    /// Where tokens are.
+    pub tokens: Arc<dyn TokenStore>,
+    /// What to call.
+    pub call: Option<McpCall>,
+}
+
+/// A call of a tool that a server is tried with.
+#[derive(Clone, Debug, Deserialize)]
+pub struct McpCall {
+    /// The tool's name at the server.
+    pub name: String,
+    /// What it is given.
+    #[serde(default)]
+    pub arguments: BTreeMap<String, Value>,
+}
+
+/// What came of a trial.
+pub struct McpTried {
+    /// How the server is doing.
+    pub status: McpServerStatus,
+    /// What the tool answered, if it was called.
+    pub answer: Option<MCPToolObservation>,
 }
 
 /// Where tools run.

@@ -119,6 +119,7 @@ impl From<CommandError> for Failure {
             | CommandError::Running
             | CommandError::Interrupted
             | CommandError::QueueFull(_)
+            | CommandError::OtherServer(_)
             | CommandError::BudgetSpent(_) => Self::new(StatusCode::CONFLICT, error.to_string()),
             CommandError::NotWaiting(_) | CommandError::NoSuchEvent(_) | CommandError::NotQueued(_) => {
                 Self::new(StatusCode::NOT_FOUND, error.to_string())

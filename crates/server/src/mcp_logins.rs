@@ -9,6 +9,8 @@ use deft_types::{McpServerState, Secret, UserId};
 use serde_json::{Value, json};
 
 use crate::app::App;
+use crate::composition::{McpCall, McpTrial, McpTried};
+use crate::routes::mcp::tool_result;
 
 /// How long somebody may take to agree.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -22,9 +24,8 @@ pub(crate) struct McpLogin {
     pub(crate) user: Option<UserId>,
     /// Where the person agrees.
     pub(crate) url: String,
-    /// The server, as it is tried when they have.
-    pub(crate) servers: Secret<Value>,
-    pub(crate) limit: Duration,
+    /// How the server is tried when they have.
+    tested: Secret<Tested>,
     /// Where the browser is sent back to.
     pub(crate) redirect: String,
     begun: Instant,
@@ -32,12 +33,20 @@ pub(crate) struct McpLogin {
     outcome: Mutex<Outcome>,
 }
 
+/// What a server is tried with.
+pub(crate) struct Tested {
+    /// A map with this one.
+    pub(crate) servers: Value,
+    pub(crate) limit: Duration,
+    pub(crate) call: Option<McpCall>,
+}
+
 /// How far it is.
 #[derive(Clone)]
 enum Outcome {
     Waiting,
     Finishing,
-    Done { tools: Vec<String> },
+    Done { tools: Vec<String>, result: Value },
     Failed { reason: String, kind: &'static str },
 }
 
@@ -45,8 +54,7 @@ impl McpLogin {
     pub(crate) fn new(
         id: String,
         user: Option<UserId>,
-        servers: Value,
-        limit: Duration,
+        tested: Tested,
         redirect: String,
         login: Login,
     ) -> Self {
@@ -54,8 +62,7 @@ impl McpLogin {
             id,
             user,
             url: login.url().to_owned(),
-            servers: Secret::new(servers),
-            limit,
+            tested: Secret::new(tested),
             redirect,
             begun: Instant::now(),
             login: Mutex::new(Some(login)),
@@ -82,16 +89,20 @@ impl McpLogin {
 
     async fn tried(&self, app: &App) -> Outcome {
         let composition = &app.conversations.composition;
-        let (root, servers) = (&app.places.current_dir, self.servers.expose());
+        let tested = self.tested.expose();
         let failed = |reason: String, kind| Outcome::Failed { reason, kind };
-        match composition
-            .try_mcp(root, servers, self.limit, app.conversations.mcp_tokens())
-            .await
-        {
-            Ok(Some(status)) => match status.state {
+        let trial = McpTrial {
+            servers: &tested.servers,
+            limit: tested.limit,
+            tokens: app.conversations.mcp_tokens(),
+            call: tested.call.clone(),
+        };
+        match composition.try_mcp(&app.places.current_dir, trial).await {
+            Ok(Some(McpTried { status, answer })) => match status.state {
                 McpServerState::Failed { reason } => failed(reason, "connection"),
                 _ => Outcome::Done {
                     tools: status.pin.unwrap_or_default().tools.into_keys().collect(),
+                    result: tool_result(answer.as_ref()),
                 },
             },
             Ok(None) => failed("it was not ready in time".to_owned(), "timeout"),
@@ -107,8 +118,9 @@ impl McpLogin {
         match self.outcome().clone() {
             Outcome::Waiting => status["callback_ready"] = true.into(),
             Outcome::Finishing => {}
-            Outcome::Done { tools } => {
+            Outcome::Done { tools, result } => {
                 status["status"] = "succeeded".into();
+                status["tool_result"] = result;
                 status["tools"] = tools.into();
             }
             Outcome::Failed { reason, kind } => {

@@ -25,6 +25,7 @@ pub(crate) mod goal;
 pub(crate) mod history;
 pub(crate) mod mcp;
 pub(crate) mod mcp_logins;
+pub(crate) mod mcp_servers;
 pub(crate) mod meta_profiles;
 pub(crate) mod metrics;
 pub(crate) mod model;

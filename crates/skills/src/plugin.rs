@@ -47,6 +47,12 @@ fn plugins_in(files: &impl Files, folder: &str) -> Vec<Plugin> {
     names.into_iter().map(plugin).collect()
 }
 
+/// The folders of the plugins in a folder.
+pub fn plugin_homes(files: &impl Files, folder: &str) -> Vec<String> {
+    let plugins = plugins_in(files, folder).into_iter();
+    plugins.map(|plugin| plugin.home).collect()
+}
+
 /// It becomes a part of what people type.
 fn is_name(name: &str) -> bool {
     let is_plain = |char: char| char.is_ascii_alphanumeric() || matches!(char, '-' | '_' | '.');

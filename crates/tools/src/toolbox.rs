@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use deft_types::{McpApprovals, McpServerStatus, ToolSpec};
+use futures::StreamExt;
+use futures::stream::{self, BoxStream};
 use serde_json::Value;
 
 use crate::{
@@ -93,6 +95,15 @@ impl Toolbox {
         self
     }
 
+    /// Puts a tool in the place of the one of its name, or beside the others.
+    pub fn put(&mut self, tool: Arc<dyn Tool>) {
+        let name = tool.spec().name().to_owned();
+        match self.tools.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, known)) => *known = tool,
+            None => self.tools.push((name, tool)),
+        }
+    }
+
     /// What commands may use by name, and what must not be told.
     pub fn secrets(&self) -> &Secrets {
         &self.secrets
@@ -133,6 +144,14 @@ impl Toolbox {
         };
         let reserved = self.tools.iter().map(|(name, _)| name.clone());
         servers.start(config, approvals, reserved.collect()).await
+    }
+
+    /// Tells how servers that were started are doing, whenever that changes.
+    pub fn follow_servers(&self) -> BoxStream<'static, Vec<McpServerStatus>> {
+        match &self.servers {
+            Some(servers) => servers.follow(),
+            None => stream::pending().boxed(),
+        }
     }
 
     /// Without the tools that are not to be kept.

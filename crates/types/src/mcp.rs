@@ -16,6 +16,9 @@ pub struct McpServerStatus {
     pub state: McpServerState,
     /// What it is and offers now: what a person approves. There once it has answered.
     pub pin: Option<McpPin>,
+    /// What it is held to: what was approved, or what it said first where nothing was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approved: Option<McpPin>,
     /// What people should know besides, a sentence each.
     #[serde(default)]
     pub notes: Vec<String>,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use deft_mcp::TokenStore;
-use deft_types::{McpApprovals, McpServerStatus, Secret};
+use deft_types::{McpApprovals, McpPin, McpServerStatus, Secret};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde::Serialize;
@@ -32,7 +32,7 @@ pub(crate) fn approvals(data_dir: &Path) -> anyhow::Result<McpApprovals> {
     })
 }
 
-/// Keeps what servers are: those that were never seen, and all of them if a person agrees.
+/// Keeps what servers are held to: what they are if a person agrees, otherwise what was approved or seen first.
 pub(crate) fn remember(
     data_dir: &Path,
     statuses: &[McpServerStatus],
@@ -41,8 +41,19 @@ pub(crate) fn remember(
     let mut approvals = approvals(data_dir)?;
     let before = approvals.clone();
     for status in statuses {
-        let Some(pin) = &status.pin else { continue };
-        if approval == Approval::Given || !approvals.contains_key(&status.name) {
+        let pin = match approval {
+            Approval::Given => &status.pin,
+            Approval::Checked => &status.approved,
+        };
+        let Some(pin) = pin else { continue };
+        let grows = |kept: &McpPin| {
+            kept.tools
+                .iter()
+                .all(|(tool, digest)| pin.tools.get(tool) == Some(digest))
+        };
+        let kept = approvals.get(&status.name);
+        // What a person has agreed to meanwhile stays.
+        if approval == Approval::Given || kept.is_none_or(|kept| kept.target == pin.target && grows(kept)) {
             approvals.insert(status.name.clone(), pin.clone());
         }
     }

@@ -4,27 +4,26 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use deft_engine::{Reached, Servers, ServersElsewhere};
-use deft_mcp::{Limits, McpServers, Place, ServerConfig, TokenStore, put_variables};
+use deft_mcp::{Changes, Limits, McpServers, Place, ServerConfig, TokenStore, put_variables};
 use deft_server::McpOutfit;
 use deft_store::Store;
 use deft_tools::{Call, Tool, ToolContext, ToolError, Touches};
-use deft_types::{Action, ConversationId, McpApprovals, Observation, ToolSpec};
-use futures::FutureExt;
+use deft_types::{Action, ConversationId, McpApprovals, McpServerStatus, Observation, ToolSpec};
+use futures::StreamExt;
 use futures::future::BoxFuture;
+use futures::stream::{self, BoxStream};
 use serde_json::Value;
 
 use super::{configured, kept, network};
 use crate::settings::Settings;
 
 /// The servers that the executor starts beside the files.
-pub(crate) fn beside_the_files(settings: &Settings) -> anyhow::Result<Option<Servers>> {
-    let servers = programs(configured(settings)?);
-    servers
-        .map(|config| {
-            let approvals = kept::approvals(&settings.data_dir.value)?;
-            Ok(Servers { config, approvals })
-        })
-        .transpose()
+fn beside_the_files(settings: &Settings) -> anyhow::Result<Option<Servers>> {
+    let servers = configured(settings)?;
+    let mut approvals = kept::approvals(&settings.data_dir.value)?;
+    // Those of a plugin may have any name, and are held to what the conversation has seen.
+    approvals.retain(|name, _| servers.iter().any(|server| server.name == *name));
+    Ok(programs(servers).map(|config| Servers { config, approvals }))
 }
 
 /// Those that are programs, if there are some.
@@ -39,15 +38,17 @@ pub(crate) async fn remember(
     store: &dyn Store,
     id: ConversationId,
 ) -> anyhow::Result<()> {
-    if beside_the_files(settings)?.is_none() {
+    let own = configured(settings)?;
+    if !own.iter().any(ServerConfig::is_local) {
         return Ok(());
     }
-    let servers = deft_engine::load(store, id).await?.servers;
+    let mut servers = deft_engine::load(store, id).await?.servers;
+    servers.retain(|status| own.iter().any(|server| server.name == status.name));
     kept::remember(&settings.data_dir.value, &servers, kept::Approval::Checked)
 }
 
 /// The servers that have addresses, and are reached from here.
-pub(crate) fn from_elsewhere(
+fn from_elsewhere(
     settings: &Settings,
     context: &ToolContext,
 ) -> anyhow::Result<Option<Arc<dyn ServersElsewhere>>> {
@@ -63,7 +64,17 @@ pub(crate) fn from_elsewhere(
     }))
 }
 
-/// What a client of `deft serve` names for a conversation. It agrees to them by naming them.
+/// What the user has set up.
+pub(crate) fn of_user(settings: &Settings, context: &ToolContext) -> anyhow::Result<McpOutfit> {
+    Ok(McpOutfit {
+        beside: beside_the_files(settings)?,
+        elsewhere: from_elsewhere(settings, context)?,
+        filter: None,
+    })
+}
+
+/// What a client of `deft serve` names for a conversation. It agrees to them by naming them; what they are when they are
+/// seen first is kept in the conversation's log.
 pub(crate) fn of_client(
     settings: &Settings,
     context: &ToolContext,
@@ -81,6 +92,7 @@ pub(crate) fn of_client(
             approvals: McpApprovals::new(),
         }),
         elsewhere: elsewhere.map(|elsewhere| -> Arc<dyn ServersElsewhere> { Arc::new(elsewhere) }),
+        filter: None,
     })
 }
 
@@ -117,31 +129,58 @@ impl Elsewhere {
 }
 
 impl ServersElsewhere for Elsewhere {
-    fn reach(&self, taken: Vec<String>) -> BoxFuture<'static, Reached> {
+    fn reach(&self, taken: Vec<String>, seen: McpApprovals) -> BoxStream<'static, Reached> {
+        let mut approvals = seen;
+        approvals.extend(self.approvals.clone());
         let (configs, place) = (self.configs.clone(), &self.place);
-        let servers = McpServers::start(configs, place, &Limits::default(), &self.approvals, taken);
-        let remembered_in = self.remembered_in.clone();
-        async move {
-            servers.started().await;
-            let (tools, statuses) = (servers.tools(), servers.statuses());
-            if let Some(data_dir) = remembered_in
-                && let Err(error) = kept::remember(&data_dir, &statuses, kept::Approval::Checked)
-            {
-                tracing::warn!(%error, "what MCP servers were is not kept");
+        let servers = McpServers::start(configs, place, &Limits::default(), &approvals, taken);
+        let first = Following {
+            changes: servers.changes(),
+            servers: Arc::new(servers),
+            remembered_in: self.remembered_in.clone(),
+            told: None,
+        };
+        stream::unfold(first, Following::next).boxed()
+    }
+}
+
+/// Servers, and what was told of them last.
+struct Following {
+    servers: Arc<McpServers>,
+    changes: Changes,
+    remembered_in: Option<PathBuf>,
+    told: Option<Vec<McpServerStatus>>,
+}
+
+impl Following {
+    async fn next(mut self) -> Option<(Reached, Self)> {
+        self.servers.started().await;
+        let statuses = loop {
+            let now = self.servers.statuses();
+            if self.told.as_ref() != Some(&now) {
+                break now;
             }
-            let servers = Arc::new(servers);
-            let held = |tool| -> Arc<dyn Tool> {
-                Arc::new(Held {
-                    tool,
-                    _servers: servers.clone(),
-                })
-            };
-            Reached {
-                tools: tools.into_iter().map(held).collect(),
-                statuses,
+            if !self.changes.next().await {
+                return None;
             }
+        };
+        if let Some(data_dir) = &self.remembered_in
+            && let Err(error) = kept::remember(data_dir, &statuses, kept::Approval::Checked)
+        {
+            tracing::warn!(%error, "what MCP servers were is not kept");
         }
-        .boxed()
+        let held = |tool| -> Arc<dyn Tool> {
+            Arc::new(Held {
+                tool,
+                _servers: self.servers.clone(),
+            })
+        };
+        let reached = Reached {
+            tools: self.servers.tools().into_iter().map(held).collect(),
+            statuses: statuses.clone(),
+        };
+        self.told = Some(statuses);
+        Some((reached, self))
     }
 }
 

@@ -62,12 +62,26 @@ async fn programs(
 }
 
 /// Reaches servers elsewhere, tells how they are doing, and leaves them.
-pub(super) async fn addresses(
+async fn addresses(
     settings: &Settings,
     servers: Vec<ServerConfig>,
     approvals: &McpApprovals,
     tokens: Arc<dyn TokenStore>,
 ) -> anyhow::Result<Vec<McpServerStatus>> {
+    let servers = reached(settings, servers, approvals, tokens)?;
+    servers.started().await;
+    let statuses = servers.statuses();
+    servers.close().await;
+    Ok(statuses)
+}
+
+/// Begins to reach servers elsewhere.
+pub(super) fn reached(
+    settings: &Settings,
+    servers: Vec<ServerConfig>,
+    approvals: &McpApprovals,
+    tokens: Arc<dyn TokenStore>,
+) -> anyhow::Result<McpServers> {
     let place = Place {
         tools: ToolContext {
             workspace: std::env::current_dir()?,
@@ -77,9 +91,11 @@ pub(super) async fn addresses(
         network: network(settings),
         tokens,
     };
-    let servers = McpServers::start(servers, &place, &Limits::default(), approvals, []);
-    servers.started().await;
-    let statuses = servers.statuses();
-    servers.close().await;
-    Ok(statuses)
+    Ok(McpServers::start(
+        servers,
+        &place,
+        &Limits::default(),
+        approvals,
+        [],
+    ))
 }

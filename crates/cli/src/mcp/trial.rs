@@ -5,9 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use deft_executor::Client;
-use deft_mcp::{Login, ServerConfig, TokenStore};
-use deft_types::{ConversationId, McpApprovals, McpServerStatus};
+use deft_executor::{Client, Outcome, Update};
+use deft_mcp::{Login, McpServers, ServerConfig, TokenStore};
+use deft_server::{McpCall, McpTrial, McpTried};
+use deft_tools::Call;
+use deft_types::{
+    Action, Content, ConversationId, MCPToolAction, MCPToolObservation, McpApprovals, McpServerStatus,
+    Observation, ToolSpec,
+};
 use deft_workspace::Workspace;
 use serde_json::Value;
 use tokio::time::timeout;
@@ -18,31 +23,33 @@ use crate::compose;
 use crate::settings::Settings;
 use crate::workspace;
 
-/// How a server is doing that is started for this alone: a program in a sandbox as in a conversation. None: it took
-/// longer than the limit.
+/// What is said of a tool that answers with something else than an answer.
+const NO_ANSWER: &str = "The tool gave no answer";
+
+/// Tries a server that is started for this alone: a program in a sandbox as in a conversation. None: it took longer
+/// than the limit.
 pub(crate) async fn one(
     settings: &Settings,
     root: &Path,
-    servers: &Value,
-    limit: Duration,
-    tokens: Arc<dyn TokenStore>,
-) -> anyhow::Result<Option<McpServerStatus>> {
-    let servers = ServerConfig::parse(servers)?;
+    trial: McpTrial<'_>,
+) -> anyhow::Result<Option<McpTried>> {
+    let servers = ServerConfig::parse(trial.servers)?;
     if servers.is_empty() {
         bail!("it is switched off");
     }
-    let statuses = if servers.iter().all(ServerConfig::is_local) {
+    let call = trial.call.as_ref();
+    if servers.iter().all(ServerConfig::is_local) {
         let id = ConversationId(Uuid::new_v4());
         let (workspace, _) = compose::place(settings, id, root)?;
-        let statuses = programs(workspace.as_ref(), &servers, limit).await;
+        let tried = program(workspace.as_ref(), &servers, trial.limit, call).await;
         workspace::remove(settings, id)?;
-        statuses?
+        tried
     } else {
-        let approvals = McpApprovals::new();
-        let reach = start::addresses(settings, servers, &approvals, tokens);
-        timeout(limit, reach).await.unwrap_or_else(|_| Ok(Vec::new()))?
-    };
-    Ok(statuses.into_iter().next())
+        let servers = start::reached(settings, servers, &McpApprovals::new(), trial.tokens)?;
+        let tried = timeout(trial.limit, address(&servers, call)).await;
+        servers.close().await;
+        Ok(tried.ok().flatten())
+    }
 }
 
 /// Begins a login to the one server of a client's map.
@@ -57,14 +64,93 @@ pub(crate) async fn login(
     Ok(Login::begin(server, redirect, &network(settings), tokens).await?)
 }
 
-async fn programs(
+async fn program(
     workspace: &dyn Workspace,
     servers: &[ServerConfig],
     limit: Duration,
-) -> anyhow::Result<Vec<McpServerStatus>> {
+    call: Option<&McpCall>,
+) -> anyhow::Result<Option<McpTried>> {
     let client = Client::connect(workspace.open().await?).await?;
-    let start = client.start_mcp(ServerConfig::write(servers), McpApprovals::new());
-    let statuses = timeout(limit, start).await.unwrap_or_else(|_| Ok(Vec::new()));
+    let work = async {
+        let statuses = client.start_mcp(ServerConfig::write(servers), McpApprovals::new());
+        let status = statuses.await.map_err(anyhow::Error::msg)?.into_iter().next();
+        let status = status.context("it was not started")?;
+        let answer = match call {
+            Some(call) => Some(match tool_of(&status, call) {
+                Some(tool) => {
+                    let called = client.call("trial".into(), tool, action(call)).await;
+                    answer_of(called.end().await)
+                }
+                None => no_tool(call),
+            }),
+            None => None,
+        };
+        Ok(McpTried { status, answer })
+    };
+    let tried = timeout(limit, work).await;
     client.shutdown().await;
-    statuses.map_err(anyhow::Error::msg)
+    tried.ok().transpose()
+}
+
+async fn address(servers: &McpServers, call: Option<&McpCall>) -> Option<McpTried> {
+    servers.started().await;
+    let status = servers.statuses().into_iter().next()?;
+    let Some(call) = call else {
+        return Some(McpTried { status, answer: None });
+    };
+    let tool = tool_of(&status, call).and_then(|name| servers.tool(&name));
+    let answer = match tool {
+        Some(tool) => match tool.run(Call::of(action(call))).await {
+            Ok(Observation::MCPTool(answer)) => *answer,
+            Ok(_) => failed(NO_ANSWER.to_owned()),
+            Err(error) => failed(error.to_string()),
+        },
+        None => no_tool(call),
+    };
+    Some(McpTried {
+        status,
+        answer: Some(answer),
+    })
+}
+
+/// Our name for the tool that the server calls so.
+fn tool_of(status: &McpServerStatus, call: &McpCall) -> Option<String> {
+    let mut tools = status.state.tools().iter();
+    let named = |tool: &&ToolSpec| {
+        let original = tool.definition.extra.get("mcp_tool");
+        original.is_some_and(|original| original["name"] == call.name)
+    };
+    tools.find(named).map(|tool| tool.name().to_owned())
+}
+
+fn action(call: &McpCall) -> Action {
+    let arguments = call.arguments.clone();
+    MCPToolAction {
+        data: arguments.into_iter().collect(),
+        ..MCPToolAction::default()
+    }
+    .into()
+}
+
+fn answer_of(update: Update) -> MCPToolObservation {
+    match update {
+        Update::Ended(Outcome::Observed { observation }) => match *observation {
+            Observation::MCPTool(answer) => *answer,
+            _ => failed(NO_ANSWER.to_owned()),
+        },
+        Update::Ended(Outcome::Failed { message }) => failed(message),
+        Update::Output(_) | Update::Unknown | Update::Lost => failed(NO_ANSWER.to_owned()),
+    }
+}
+
+fn no_tool(call: &McpCall) -> MCPToolObservation {
+    failed(format!("The server has no tool {:?}", call.name))
+}
+
+fn failed(why: String) -> MCPToolObservation {
+    MCPToolObservation {
+        content: vec![Content::text(why)],
+        is_error: true,
+        ..MCPToolObservation::default()
+    }
 }

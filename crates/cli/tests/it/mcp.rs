@@ -13,7 +13,7 @@ use super::commands::{Home, stderr, stdout};
 use super::serve::Served;
 
 #[path = "../../../mcp/tests/it/npm.rs"]
-mod npm;
+pub(crate) mod npm;
 
 fn unruly() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../mcp/tests/it/unruly.mjs")
@@ -29,6 +29,18 @@ fn set_up(home: &Home, servers: &Value) -> String {
 fn mcp(home: &Home, file: &str, args: &[&str]) -> Output {
     let args: Vec<_> = ["mcp"].iter().chain(args).copied().collect();
     home.deft(&args).env("DEFT_MCP_CONFIG", file).output().unwrap()
+}
+
+/// A server that wants a login, and its address.
+fn with_login() -> Option<(npm::Listening, String)> {
+    let script = npm::script(npm::WITH_LOGIN)?;
+    let (port, login_port) = (npm::free_port(), npm::free_port());
+    let ports = [
+        ("MCP_PORT", port.to_string()),
+        ("MCP_AUTH_PORT", login_port.to_string()),
+    ];
+    let server = npm::Listening::start(&script, &["--oauth"], port, &ports);
+    Some((server, format!("http://localhost:{port}/mcp")))
 }
 
 #[test]
@@ -133,8 +145,18 @@ fn a_client_of_the_server_has_one_tried_in_a_sandbox() {
         tried["tools"].as_array().unwrap().contains(&json!("say")),
         "{tried}"
     );
+    assert_eq!(tried["tool_result"], Value::Null);
     let pids = fs::read_to_string(home.work().join("pids"));
     assert!(pids.is_ok(), "it runs where the server was started");
+
+    let call = |tool: &str| {
+        let server = json!({"type": "stdio", "command": "node", "args": [script]});
+        let call = json!({"name": tool, "arguments": {}});
+        let body = json!({"name": "wild", "server": server, "timeout": 60, "tool_call": call});
+        served.post("/api/mcp/test", "k-one", &body).1["tool_result"].clone()
+    };
+    assert_eq!(call("say"), json!({"is_error": false, "text": "something"}));
+    assert_eq!(call("nothing")["is_error"], true);
 
     let (_, gone) = try_out(json!({"command": "no-such-program-at-all"}), 60);
     assert_eq!(
@@ -184,17 +206,10 @@ fn a_server_that_is_another_one_than_before_is_not_started_until_it_is_approved(
 
 #[test]
 fn a_login_by_the_browser_lets_us_in_and_is_kept_for_the_owner_alone() {
-    let Some(script) = npm::script(npm::WITH_LOGIN) else {
+    let Some((_server, url)) = with_login() else {
         return;
     };
-    let (port, login_port) = (npm::free_port(), npm::free_port());
-    let ports = [
-        ("MCP_PORT", port.to_string()),
-        ("MCP_AUTH_PORT", login_port.to_string()),
-    ];
-    let _server = npm::Listening::start(&script, &["--oauth"], port, &ports);
     let home = Home::new();
-    let url = format!("http://localhost:{port}/mcp");
     let file = set_up(&home, &json!({"far": {"url": url, "auth": "oauth"}}));
     let outside = mcp(&home, &file, &["test"]);
     assert!(
@@ -237,18 +252,11 @@ fn a_login_by_the_browser_lets_us_in_and_is_kept_for_the_owner_alone() {
 
 #[test]
 fn a_client_of_the_server_logs_in_and_the_tokens_are_sealed() {
-    let Some(script) = npm::script(npm::WITH_LOGIN) else {
+    let Some((_server, url)) = with_login() else {
         return;
     };
-    let (port, login_port) = (npm::free_port(), npm::free_port());
-    let ports = [
-        ("MCP_PORT", port.to_string()),
-        ("MCP_AUTH_PORT", login_port.to_string()),
-    ];
-    let _server = npm::Listening::start(&script, &["--oauth"], port, &ports);
     let home = Home::new();
     let served = Served::start(&home, &[("SESSION_API_KEY", "k-one")]);
-    let url = format!("http://localhost:{port}/mcp");
     let far = json!({"type": "http", "url": url, "auth": {"strategy": "oauth2"}});
     let body = json!({"name": "far", "server": far, "timeout": 60});
     let (_, outside) = served.post("/api/mcp/test", "k-one", &body);
@@ -283,8 +291,14 @@ fn a_client_of_the_server_logs_in_and_the_tokens_are_sealed() {
         assert_eq!(done["status"], "succeeded", "{done}");
         assert!(!done["tools"].as_array().unwrap().is_empty(), "{done}");
     }
-    let (_, inside) = served.post("/api/mcp/test", "k-one", &body);
+    let mut greeting = body;
+    greeting["tool_call"] = json!({"name": "greet", "arguments": {"name": "Bob"}});
+    let (_, inside) = served.post("/api/mcp/test", "k-one", &greeting);
     assert_eq!(inside["ok"], true, "{inside}");
+    assert!(
+        inside["tool_result"]["text"].as_str().unwrap().contains("Bob"),
+        "{inside}"
+    );
     let said = said_in_a_conversation(&home, &served, &json!({ "far": far }), "far_greet", "name: Ann");
     assert!(said.contains("Ann"), "{said}");
     let (status, _) = served.send("GET", "/api/mcp/oauth/status/none", "k-one", &Value::Null);

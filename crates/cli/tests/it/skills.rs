@@ -114,6 +114,53 @@ fn skills_are_installed_from_a_folder_and_from_a_repository() {
 }
 
 #[test]
+fn hooks_and_servers_of_a_plugin_run_once_they_are_allowed() {
+    let home = Home::new();
+    let plugin = "work/.agents/plugins/helper";
+    let hooks = r#"{"SessionStart": [{"hooks": [{"command": "sh ${CLAUDE_PLUGIN_ROOT}/start.sh"}]}]}"#;
+    write(&home, &format!("{plugin}/hooks/hooks.json"), hooks);
+    write(&home, &format!("{plugin}/start.sh"), "echo x > started");
+    let server = r#"{"mcpServers": {"wild": {"command": "node", "args": ["${PLUGIN_ROOT}/server.mjs"]}}}"#;
+    write(&home, &format!("{plugin}/.mcp.json"), server);
+    let script = include_str!("../../../mcp/tests/it/unruly.mjs");
+    write(&home, &format!("{plugin}/server.mjs"), script);
+    let model = home.script("[{tool_calls: [{name: wild_die, arguments: {}}]}, {text: done}]");
+    let run = || home.run(&["run", "--model", &model, "-t", "go"]);
+    let has = |file: &str| home.work().join(file).exists();
+    let first = run();
+    assert!(!has("started") && !has("deaths"), "{}", stderr(&first));
+
+    let (hooks, servers) = (
+        ".agents/plugins/helper/hooks/hooks.json",
+        ".agents/plugins/helper/.mcp.json",
+    );
+    let listed = stdout(&home.run(&["trust", "list"]));
+    assert!(
+        listed.contains(&format!("{hooks}  (hooks, undecided)")),
+        "{listed}"
+    );
+    assert!(
+        listed.contains(&format!("{servers}  (MCP servers, undecided)")),
+        "{listed}"
+    );
+    assert_eq!(
+        home.run(&["trust", "allow", hooks, servers]).status.code(),
+        Some(0)
+    );
+    let second = run();
+    assert!(has("started") && has("deaths"), "{}", stderr(&second));
+
+    std::fs::remove_file(home.work().join("deaths")).unwrap();
+    write(
+        &home,
+        &format!("{plugin}/.mcp.json"),
+        &server.replace("mjs", "mjs\", \"other"),
+    );
+    run();
+    assert!(!has("deaths"), "another text is another decision");
+}
+
+#[test]
 fn what_a_project_would_run_is_listed_and_runs_once_it_is_allowed() {
     let home = Home::new();
     let hooks = r#"{"SessionStart": [{"hooks": [{"command": "echo x > started"}]}]}"#;

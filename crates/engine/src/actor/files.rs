@@ -22,11 +22,13 @@ const RECORD_LIMIT: Duration = Duration::from_secs(10);
 impl Actor {
     /// Begins to reach the executor.
     pub(crate) fn connect(&mut self) {
-        self.work = Some(Work::connect(
-            self.workspace.clone(),
-            self.outfit.clone(),
-            self.world.clone(),
-        ));
+        self.tells_approvals = false;
+        let mut outfit = self.outfit.clone();
+        if let Some(servers) = &mut outfit.servers {
+            let approved = std::mem::replace(&mut servers.approvals, self.state.seen_servers());
+            servers.approvals.extend(approved);
+        }
+        self.work = Some(Work::connect(self.workspace.clone(), outfit, self.world.clone()));
     }
 
     /// Begins to record the workspace before the first calls of a turn that may change it; whether it has.

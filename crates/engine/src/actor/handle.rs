@@ -60,6 +60,7 @@ impl Actor {
             Command::SwitchModel { name, model, done } => answer(done, self.switch_model(name, model).await),
             Command::Respond { answers, done } => answer(done, self.respond(answers).await),
             Command::Reject { reason, done } => answer(done, self.reject(reason).await),
+            Command::ApproveServer { name, pin, done } => answer(done, self.approve_server(&name, pin).await),
             Command::SetPolicy { policy, done } => answer(done, self.set_policy(policy).await),
             Command::SetAnalyzer { analyzer, done } => answer(done, self.set_analyzer(analyzer).await),
             Command::Allow { rule, scope, done } => answer(done, self.allow(&rule, scope).await),

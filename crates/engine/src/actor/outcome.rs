@@ -34,6 +34,7 @@ impl Actor {
         if !self.state.open_calls.is_empty() {
             return self.execute().await;
         }
+        self.hear_servers().await?;
         if self.wants_review {
             return self.review().await;
         }
@@ -45,7 +46,7 @@ impl Actor {
             Some(Circle::Closed(what)) => return self.stick(&what).await,
             None => {}
         }
-        if self.outfit.servers.is_some() && self.executor.is_none() {
+        if self.outfit.servers.is_some() && (self.executor.is_none() || self.tells_approvals) {
             self.connect(); // the model is to know what servers offer
             return Ok(());
         }
@@ -101,7 +102,10 @@ impl Actor {
                 self.take_secrets(found).await;
                 Ok(())
             }
-            Outcome::Reached(reached) => self.take_reached(reached).await,
+            Outcome::Reached(reached, later) => {
+                self.news.elsewhere = later;
+                self.take_reached(reached).await
+            }
             Outcome::Recorded(checkpoint) => self.take_checkpoint(checkpoint).await,
             Outcome::Reviewed {
                 behind,
@@ -109,7 +113,10 @@ impl Actor {
                 used,
             } => self.take_review(behind, criticism, used).await,
             Outcome::Connected(Ok((client, servers))) => {
-                self.take_servers(servers).await?;
+                if let Some(servers) = servers {
+                    self.news.beside = client.mcp_changes();
+                    self.take_servers(servers).await?;
+                }
                 let offered = |name: &&str| client.hello().tools.iter().any(|tool| tool.name() == *name);
                 if let Some(missing) = self
                     .tools

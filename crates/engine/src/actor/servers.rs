@@ -1,43 +1,102 @@
 //! What MCP servers offer, and how they are doing.
 
 use deft_store::StoreError;
-use deft_tools::Toolbox;
-use deft_types::{McpServerStatus, Source, ToolSpec};
-use futures::FutureExt;
-use serde_json::json;
+use deft_types::{McpApprovals, McpPin, McpServerStatus, Source, ToolSpec};
+use futures::{FutureExt, StreamExt};
+use serde_json::{Map, Value, json};
 
 use super::Actor;
 use super::work::{Outcome, Work};
-use crate::servers::Reached;
+use crate::command::CommandError;
+use crate::mode::{Mode, OF_OTHERS};
+use crate::servers::{News, Reached, ServerNews, Servers};
 use crate::state::{self, key};
 use crate::turn::Draft;
 
 impl Actor {
-    /// Begins to reach the servers elsewhere, which is done once; whether it has begun.
+    /// Begins to reach the servers elsewhere, which is done once and after approvals; whether it has begun.
     pub(crate) fn reach_servers(&mut self) -> bool {
         let Some(elsewhere) = self
             .outfit
             .elsewhere
             .as_ref()
-            .filter(|_| self.elsewhere.is_none())
+            .filter(|_| self.elsewhere.is_none() || self.reaches_again)
         else {
             return false;
         };
+        let elsewhere = elsewhere.clone();
+        self.reaches_again = false;
+        self.tools.serve_elsewhere(Vec::new());
+        let host = std::mem::take(&mut self.host);
+        self.host = host.only(|tool| tool.definition.action_type != OF_OTHERS);
         let taken = self.tools.names().into_iter().map(str::to_owned).collect();
+        let offers = elsewhere.reach(taken, self.state.seen_servers());
+        let first = offers.into_future();
         self.work = Some(Work::Reach {
-            future: elsewhere.reach(taken).map(Outcome::Reached).boxed(),
+            future: first
+                .map(|(first, later)| Outcome::Reached(first.unwrap_or_default(), later))
+                .boxed(),
         });
         true
     }
 
-    /// Offers what servers elsewhere offer.
+    /// Adds servers of plugins to those that run beside the files. Nobody who only plans has any.
+    pub(crate) fn add_servers(&mut self, of_plugins: Map<String, Value>) {
+        if of_plugins.is_empty() || self.mode == Mode::Plan {
+            return;
+        }
+        let servers = self.outfit.servers.get_or_insert_with(|| Servers {
+            config: json!({}),
+            approvals: McpApprovals::new(),
+        });
+        if let Value::Object(named) = &mut servers.config {
+            for (name, server) in of_plugins {
+                named.entry(name).or_insert(server); // what the user has named counts
+            }
+        }
+    }
+
+    /// A person agrees to what a server is. What it offers is used from the next step on.
+    pub(crate) async fn approve_server(&mut self, name: &str, pin: McpPin) -> Result<(), CommandError> {
+        let mut servers = self.state.servers.clone();
+        let server = servers.iter_mut().find(|server| server.name == name);
+        let Some(server) = server.filter(|server| server.pin.as_ref() == Some(&pin)) else {
+            return Err(CommandError::OtherServer(name.to_owned()));
+        };
+        server.approved = Some(pin);
+        let told = state::update(key::SERVERS, json!(servers));
+        self.record(vec![Draft::new(Source::Environment, told)]).await?;
+        // What they tell until they have heard of it is old.
+        self.news = ServerNews::default();
+        (self.tells_approvals, self.reaches_again) = (true, true);
+        Ok(())
+    }
+
+    /// Takes what servers have told meanwhile, if anything: the next request offers what there is now.
+    pub(crate) async fn hear_servers(&mut self) -> Result<(), StoreError> {
+        while let Some(news) = self.news.next().now_or_never() {
+            self.take_news(news).await?;
+        }
+        Ok(())
+    }
+
+    pub(crate) async fn take_news(&mut self, news: News) -> Result<(), StoreError> {
+        match news {
+            News::Beside(statuses) => self.take_servers(statuses).await,
+            News::Elsewhere(reached) => self.take_reached(reached).await,
+        }
+    }
+
+    /// Offers what servers elsewhere offer, and no longer what they offered before.
     pub(crate) async fn take_reached(&mut self, reached: Reached) -> Result<(), StoreError> {
         let tools = reached.tools.into_iter().filter(|tool| self.offers(&tool.spec()));
         let tools: Vec<_> = tools.collect();
-        self.tools.add(tools.iter().map(|tool| tool.spec()));
-        self.host = tools
-            .into_iter()
-            .fold(std::mem::take(&mut self.host), Toolbox::with);
+        self.tools
+            .serve_elsewhere(tools.iter().map(|tool| tool.spec()).collect());
+        // One that is gone stays in the box: it refuses calls that are open, and says why.
+        for tool in tools {
+            self.host.put(tool);
+        }
         let is_beside =
             |server: &&McpServerStatus| !reached.statuses.iter().any(|one| one.name == server.name);
         let beside = self.state.servers.iter().filter(is_beside).cloned().collect();

@@ -32,6 +32,7 @@ impl Actor {
             self.extensions.own()
         });
         self.hooks = std::mem::take(&mut found.hooks);
+        self.add_servers(std::mem::take(&mut found.servers));
         let undecided = std::mem::take(&mut found.undecided);
         self.shelf.fill(found);
         let told = state::update(key::UNDECIDED, json!(undecided));

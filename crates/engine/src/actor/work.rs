@@ -9,6 +9,7 @@ use deft_types::{DeltaKind, EventId, McpServerStatus};
 use deft_workspace::{Workspace, WorkspaceError};
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use futures::stream::BoxStream;
 use tokio_util::sync::CancellationToken;
 use tracing::Span;
 
@@ -85,7 +86,8 @@ pub(crate) enum Outcome {
         reply: Result<Box<Reply>, ModelError>,
         tally: Tally,
     },
-    Connected(Result<(Client, Vec<McpServerStatus>), ConnectError>),
+    /// With how its MCP servers are doing, if it was to start some and could.
+    Connected(Result<(Client, Option<Vec<McpServerStatus>>), ConnectError>),
     /// What was done in the workspace was done again, for whoever asked.
     Reran {
         rerun: Rerun,
@@ -94,8 +96,8 @@ pub(crate) enum Outcome {
     },
     /// Secrets were asked for.
     LookedUp(Vec<LookedUp>),
-    /// The MCP servers elsewhere were reached, or have failed.
-    Reached(Reached),
+    /// The MCP servers elsewhere were reached, or have failed; and what they will tell.
+    Reached(Reached, BoxStream<'static, Reached>),
     /// The workspace was recorded before a turn changes it, or after, or could not be.
     Recorded(Option<CheckpointId>),
     /// Hooks have run.
@@ -131,18 +133,13 @@ pub(crate) async fn connected(workspace: &dyn Workspace) -> Result<Client, Conne
 }
 
 /// Gives an executor what it needs before its first call. Servers that fail are told, and keep nobody from working.
-pub(crate) async fn fit_out(client: &Client, outfit: Outfit) -> Vec<McpServerStatus> {
+pub(crate) async fn fit_out(client: &Client, outfit: Outfit) -> Option<Vec<McpServerStatus>> {
     client.set_secrets(outfit.secrets.values).await;
-    let Some(servers) = outfit.servers else {
-        return Vec::new();
-    };
-    match client.start_mcp(servers.config, servers.approvals).await {
-        Ok(statuses) => statuses,
-        Err(error) => {
-            tracing::warn!(%error, "MCP servers could not be started");
-            Vec::new()
-        }
-    }
+    let servers = outfit.servers?;
+    let started = client.start_mcp(servers.config, servers.approvals).await;
+    started
+        .inspect_err(|error| tracing::warn!(%error, "MCP servers could not be started"))
+        .ok()
 }
 
 impl Work {

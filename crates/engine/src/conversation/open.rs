@@ -15,6 +15,7 @@ use crate::budget::Purse;
 use crate::invoke_skill::InvokeSkill;
 use crate::live::Broadcast;
 use crate::model_tools::{self, Images, Spending};
+use crate::servers::ServerNews;
 use crate::skills::Shelf;
 use crate::status::Trigger;
 use crate::task_tool::{Task, Tasks};
@@ -105,6 +106,9 @@ impl Conversation {
             outfit: mode.fitted(parts.outfit),
             asked_secrets: HashMap::new(),
             elsewhere: None,
+            news: ServerNews::default(),
+            tells_approvals: false,
+            reaches_again: false,
             mode,
             hooks: parts.extensions.hooks.clone(),
             hooked: Hooked::default(),

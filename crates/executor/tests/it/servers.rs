@@ -6,6 +6,7 @@ use deft_executor::{Client, Outcome, Update};
 use deft_types::{
     Action, MCPToolAction, McpApprovals, McpChange, McpServerState, McpServerStatus, Observation,
 };
+use futures::StreamExt;
 use serde_json::{Value, json};
 
 use super::Place;
@@ -66,9 +67,10 @@ async fn a_tool_that_changes_is_found_but_does_not_run_until_it_is_approved() {
     let place = Place::new();
     let client = place.connect().await;
     let before = start(&client, &[], McpApprovals::new()).await;
+    let mut news = client.mcp_changes();
     call(&client, "1", "wild_rug-pull").await;
     let changed = loop {
-        let now = start(&client, &[], McpApprovals::new()).await;
+        let now = news.next().await.unwrap().remove(0);
         if now != before {
             break now;
         }
@@ -83,6 +85,10 @@ async fn a_tool_that_changes_is_found_but_does_not_run_until_it_is_approved() {
             .await
             .contains("has changed this tool")
     );
+    let approved = McpApprovals::from([("wild".to_owned(), changed.pin.unwrap())]);
+    let now = start(&client, &[], approved).await;
+    assert!(matches!(now.state, McpServerState::Ready { .. }), "{now:?}");
+    assert_eq!(call(&client, "3", "wild_say").await, "something");
     place.executor.close().await;
 }
 

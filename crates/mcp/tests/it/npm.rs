@@ -21,6 +21,7 @@ pub(crate) fn script(path: &str) -> Option<String> {
     match installed() {
         Ok(modules) => Some(modules.join(path).display().to_string()),
         Err(reason) => {
+            assert!(std::env::var_os("DEFT_NO_SKIPS").is_none(), "{reason}");
             eprintln!("skipped: no {}: {reason}", PACKAGES.join(", "));
             None
         }

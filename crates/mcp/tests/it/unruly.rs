@@ -122,6 +122,47 @@ async fn a_tool_that_changes_in_the_middle_is_not_run_and_the_change_is_told() {
 }
 
 #[tokio::test]
+async fn new_tools_are_offered_gone_ones_are_not_and_what_was_said_first_is_held_to() {
+    let started = unruly(&["grows"]).await;
+    started.text("wild_grow", json!({})).await;
+    eventually("the list is another one", || {
+        started.names().contains(&"wild_fresh".to_owned())
+    })
+    .await;
+    assert_eq!(started.text("wild_fresh", json!({})).await, "something new");
+    assert!(!started.names().contains(&"wild_say_".to_owned()));
+    let gone = started.servers.tool("wild_say_").unwrap();
+    let refused = crate::run(&*gone, deft_tools::Call::of(crate::action(json!({})))).await;
+    assert!(refused.is_error, "{refused:?}");
+
+    let status = started.status("wild");
+    let gone = [McpChange::Removed("say!".to_owned())];
+    assert!(
+        matches!(&status.state, McpServerState::Changed { what, .. } if *what == gone),
+        "{status:?}"
+    );
+    let held = status.approved.unwrap();
+    assert!(held.tools.contains_key("fresh") && held.tools.contains_key("say!"));
+
+    started.text("wild_rug-pull", json!({})).await;
+    eventually("the altered tool is held back", || {
+        !started.names().contains(&"wild_say".to_owned())
+    })
+    .await;
+    let pin = started.status("wild").pin.unwrap();
+    assert!(
+        started
+            .servers
+            .approve(&McpApprovals::from([("wild".to_owned(), pin)]))
+    );
+    assert!(matches!(
+        started.status("wild").state,
+        McpServerState::Ready { .. }
+    ));
+    assert_eq!(started.text("wild_say", json!({})).await, "something");
+}
+
+#[tokio::test]
 async fn only_what_was_approved_is_offered_and_only_the_approved_command_is_run() {
     let started = unruly(&[]).await;
     let pin = started.status("wild").pin.unwrap();

@@ -19,6 +19,7 @@ use crate::agent::Agent;
 use crate::catalog::Described;
 use crate::composition::Unopened;
 use crate::failure::Failure;
+use crate::mcp_outfit::McpOutfit;
 use crate::memory::memory;
 use crate::resident::{Resident, Running};
 use crate::secrets::{Addresses, Given, Keeper};
@@ -70,7 +71,7 @@ impl Conversations {
             model_name: described.agent.model().to_owned(),
             workspace: place.workspace,
             directory: root_of(&described.record.workspace).display().to_string(),
-            agents: self.agents(&described, &tools),
+            agents: self.agents(&described, &tools, &servers),
             tools,
             host,
             models: self.composition.models().filter(|_| agent.asks_for(&MODEL_TOOLS)),
@@ -139,14 +140,24 @@ impl Conversations {
 
     /// Who takes tasks off an agent that wants to give some away. Their actions wait for nobody, so an agent whose own
     /// do has none.
-    fn agents(&self, described: &Described, tools: &[ToolSpec]) -> Option<Arc<dyn SubAgents>> {
+    fn agents(
+        &self,
+        described: &Described,
+        tools: &[ToolSpec],
+        servers: &McpOutfit,
+    ) -> Option<Arc<dyn SubAgents>> {
         let agent = &described.agent;
         let wanted = agent.asks_for(&TASK_TOOLS);
         if !wanted || described.safety().policy != ConfirmationPolicy::NeverConfirm {
             return None;
         }
-        self.composition
-            .agents(&self.catalog.store, &described.record, agent.llm(), tools)
+        self.composition.agents(
+            &self.catalog.store,
+            &described.record,
+            agent.llm(),
+            tools,
+            servers,
+        )
     }
 
     pub(super) fn model(&self, agent: &Agent) -> Arc<dyn Model> {

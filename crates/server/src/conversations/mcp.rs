@@ -7,17 +7,19 @@ use axum::http::StatusCode;
 use deft_engine::{Reached, ServersElsewhere};
 use deft_mcp::{ServerConfig, TokenStore};
 use deft_tools::SecretSet;
-use deft_types::{McpServerState, McpServerStatus};
-use futures::FutureExt;
-use futures::future::{self, BoxFuture};
+use deft_types::{McpApprovals, McpPin, McpServerState, McpServerStatus};
+use futures::StreamExt;
+use futures::future;
+use futures::stream::{self, BoxStream};
 use serde_json::Value;
 
 use super::Conversations;
 use crate::agent::Agent;
 use crate::catalog::Described;
-use crate::composition::McpOutfit;
 use crate::failure::Failure;
+use crate::mcp_outfit::McpOutfit;
 use crate::mcp_tokens::McpTokens;
+use crate::resident::Resident;
 
 impl Conversations {
     /// Where tokens for MCP servers are kept.
@@ -40,6 +42,17 @@ impl Conversations {
         Ok(())
     }
 
+    /// Agrees to what a server of a conversation is now.
+    pub(crate) async fn approve_server(
+        &self,
+        resident: &Resident,
+        name: &str,
+        pin: McpPin,
+    ) -> Result<(), Failure> {
+        let engine = self.engine(resident).await?;
+        self.checked(resident, engine.approve_server(name.to_owned(), pin).await)
+    }
+
     /// The servers of an agent. Where they cannot be used that is told as one that failed: it keeps no conversation from
     /// being opened. Variables in them are the conversation's secrets, never the environment of this process.
     pub(super) fn servers(&self, described: &Described, secrets: &SecretSet) -> McpOutfit {
@@ -53,10 +66,14 @@ impl Conversations {
         };
         let place = (described.record.id, Path::new(&described.record.workspace));
         let named = self.composition.mcp(place, config, &variable, self.mcp_tokens());
-        named.unwrap_or_else(|reason| McpOutfit {
-            beside: None,
+        let named = named.unwrap_or_else(|reason| McpOutfit {
             elsewhere: Some(Arc::new(Unusable(reason))),
-        })
+            ..McpOutfit::default()
+        });
+        McpOutfit {
+            filter: described.agent.filter(),
+            ..named
+        }
     }
 }
 
@@ -64,19 +81,20 @@ impl Conversations {
 struct Unusable(String);
 
 impl ServersElsewhere for Unusable {
-    fn reach(&self, _taken: Vec<String>) -> BoxFuture<'static, Reached> {
+    fn reach(&self, _taken: Vec<String>, _seen: McpApprovals) -> BoxStream<'static, Reached> {
         let status = McpServerStatus {
             name: "mcp_config".to_owned(),
             state: McpServerState::Failed {
                 reason: self.0.clone(),
             },
             pin: None,
+            approved: None,
             notes: Vec::new(),
         };
         let reached = Reached {
             tools: Vec::new(),
             statuses: vec![status],
         };
-        future::ready(reached).boxed()
+        stream::once(future::ready(reached)).boxed()
     }
 }

@@ -5,18 +5,17 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
-use deft_types::McpServerState;
+use deft_types::{MCPToolObservation, McpServerState};
 use serde_json::{Value, json};
 
 use crate::app::App;
+use crate::composition::{McpCall, McpTrial, McpTried};
 use crate::extract::JsonBody;
 use crate::failure::Failure;
 use crate::request::object;
 use crate::router::Route;
 use crate::validation::Issue;
 
-const NO_CALLS: &str =
-    "This server lists the tools of an MCP server, but calls none to try it; leave `tool_call` out";
 pub(super) const ADDRESSES: &str = "Only an admin may try addresses: they are reached by the server itself";
 /// What a server is called that has no name.
 pub(super) const USUAL_NAME: &str = "test-server";
@@ -28,37 +27,49 @@ pub(crate) fn table() -> Vec<Route> {
     vec![Route::post("/api/mcp/test", test)]
 }
 
-pub(super) fn checked(body: &Value) -> Result<(), Issue> {
-    let server = object(body)?.get("server");
-    server
-        .map(|_| ())
-        .ok_or_else(|| Issue::missing(&["body", "server"], body))
+/// The call that a server is to be tried with, if one is named.
+pub(super) fn checked(body: &Value) -> Result<Option<McpCall>, Issue> {
+    if object(body)?.get("server").is_none() {
+        return Err(Issue::missing(&["body", "server"], body));
+    }
+    let call = &body["tool_call"];
+    let wrong = |_| {
+        let error = "tool_call must have a name, and may have arguments by their names";
+        Issue::rule(&["body", "tool_call"], error, call)
+    };
+    serde_json::from_value(call.clone()).map_err(wrong)
 }
 
-/// Starts a server, asks for its tools, and ends it.
+/// What a tool answered, in the words of the contract.
+pub(crate) fn tool_result(answer: Option<&MCPToolObservation>) -> Value {
+    answer.map_or(
+        Value::Null,
+        |answer| json!({"is_error": answer.is_error, "text": deft_types::text_of(&answer.content)}),
+    )
+}
+
+/// Starts a server, asks for its tools, calls the one that is named, and ends it.
 async fn test(State(app): State<Arc<App>>, JsonBody(body): JsonBody) -> Result<Json<Value>, Failure> {
-    checked(&body)?;
+    let call = checked(&body)?;
     let name = body["name"].as_str().unwrap_or(USUAL_NAME);
     let limit = limit_of(&body)?;
     let server = &body["server"];
-    if !body["tool_call"].is_null() {
-        return Ok(failed(NO_CALLS, "unknown"));
-    }
     if server.get("url").is_some() && app.for_all().is_err() {
         return Ok(failed(ADDRESSES, "unknown"));
     }
     let composition = &app.conversations.composition;
     let servers = json!({ name: server });
-    let tried = composition.try_mcp(
-        &app.places.current_dir,
-        &servers,
+    let trial = McpTrial {
+        servers: &servers,
         limit,
-        app.conversations.mcp_tokens(),
-    );
-    let status = match tried.await {
-        Ok(Some(status)) => status,
+        tokens: app.conversations.mcp_tokens(),
+        call,
+    };
+    let tried = composition.try_mcp(&app.places.current_dir, trial);
+    let McpTried { status, answer } = match tried.await {
+        Ok(Some(tried)) => tried,
         Ok(None) => {
-            let sentence = format!("It was not ready after {} s", limit.as_secs_f64());
+            let sentence = format!("It was not done after {} s", limit.as_secs_f64());
             return Ok(failed(&sentence, "timeout"));
         }
         Err(reason) => return Ok(failed(&reason, "unknown")),
@@ -68,7 +79,8 @@ async fn test(State(app): State<Arc<App>>, JsonBody(body): JsonBody) -> Result<J
     }
     let tools: Vec<_> = status.pin.unwrap_or_default().tools.into_keys().collect();
     Ok(Json(
-        json!({"ok": true, "tools": tools, "tool_result": null, "resolved_mcp_servers": null, "oauth_state": null}),
+        json!({"ok": true, "tools": tools, "tool_result": tool_result(answer.as_ref()), "resolved_mcp_servers": null,
+            "oauth_state": null}),
     ))
 }
 

@@ -12,7 +12,7 @@ use super::mcp::{ADDRESSES, USUAL_NAME, checked, limit_of};
 use crate::app::App;
 use crate::extract::{JsonBody, Name};
 use crate::failure::Failure;
-use crate::mcp_logins::McpLogin;
+use crate::mcp_logins::{McpLogin, Tested};
 use crate::request::text;
 use crate::router::{Access, Route};
 use crate::vault::new_client_key;
@@ -34,7 +34,7 @@ async fn start(
     headers: HeaderMap,
     JsonBody(body): JsonBody,
 ) -> Result<Json<Value>, Failure> {
-    checked(&body)?;
+    let call = checked(&body)?;
     let limit = limit_of(&body)?;
     if app.for_all().is_err() {
         return Ok(failed(ADDRESSES));
@@ -62,7 +62,7 @@ async fn start(
             ));
         }
     };
-    let login = McpLogin::new(id, app.user, servers, limit, redirect, login);
+    let login = McpLogin::new(id, app.user, Tested { servers, limit, call }, redirect, login);
     let Some(login) = app.users.mcp_logins.add(login) else {
         return Ok(failed(
             "too many logins are under way; try again in a few minutes",

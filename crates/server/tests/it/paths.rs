@@ -11,6 +11,14 @@ const NOT_OURS: [(&str, &str); 0] = [];
 /// What we have and the contract has not, and why.
 const ONLY_OURS: &[(&str, &str)] = &[
     (
+        "GET /api/conversations/{}/mcp_servers",
+        "how the servers of tools are doing",
+    ),
+    (
+        "POST /api/conversations/{}/mcp_servers",
+        "a person agrees to what a server of tools is now",
+    ),
+    (
         "GET /api/conversations/{}/trust",
         "what a project would run by itself",
     ),

@@ -1,0 +1,76 @@
+//! The MCP servers that plugins of a project bring along: programs, which run beside the files.
+
+use std::collections::BTreeMap;
+
+use deft_skills::{Files, PLUGIN_FOLDERS, plugin_homes};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+/// Where a plugin names its servers.
+const FILES: [&str; 2] = [".mcp.json", "mcp.json"];
+/// What stands for the plugin's own folder.
+const ROOTS: [&str; 2] = ["${CLAUDE_PLUGIN_ROOT}", "${PLUGIN_ROOT}"];
+
+/// The files of plugins of one name, each with the plugin's folder.
+pub(crate) fn files_of_plugins(files: &impl Files, workspace: &str, name: &str) -> Vec<(String, String)> {
+    let folders = PLUGIN_FOLDERS.iter();
+    let homes = folders.flat_map(|folder| plugin_homes(files, &format!("{workspace}/{folder}")));
+    homes
+        .filter_map(|home| {
+            let path = format!("{home}/{name}");
+            files.read(&path).is_ok().then_some((home, path))
+        })
+        .collect()
+}
+
+/// The files of servers.
+pub(crate) fn files_of_servers(files: &impl Files, workspace: &str) -> Vec<(String, String)> {
+    let named = |name: &&str| files_of_plugins(files, workspace, name);
+    FILES.iter().flat_map(named).collect()
+}
+
+/// A text of a plugin with the path of its folder in it.
+pub(crate) fn with_root(text: &str, home: &str) -> String {
+    let path = json!(home).to_string(); // quoted as in JSON
+    let path = &path[1..path.len() - 1];
+    ROOTS
+        .iter()
+        .fold(text.to_owned(), |text, root| text.replace(root, path))
+}
+
+/// A server that is a program; what else stands there is not taken.
+#[derive(Deserialize)]
+struct Program {
+    command: String,
+    #[serde(default)]
+    args: Vec<String>,
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+}
+
+/// The programs of a file. Addresses are left out: a repository does not say whom we talk to.
+pub(crate) fn programs(text: &str) -> Map<String, Value> {
+    let written: Value = serde_json::from_str(text).unwrap_or_default();
+    let servers = written.get("mcpServers").unwrap_or(&written).as_object();
+    let program = |(name, server): (&String, &Value)| {
+        let program = Program::deserialize(server).ok()?;
+        let config = json!({"command": program.command, "args": program.args, "env": program.env});
+        Some((name.clone(), config))
+    };
+    servers.into_iter().flatten().filter_map(program).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_taken_and_addresses_are_not() {
+        let text = r#"{"mcpServers": {"far": {"url": "https://example.com"}, "near":
+            {"command": "${PLUGIN_ROOT}/run", "args": ["a"], "headers": {"X": "y"}}}}"#;
+        let found = programs(&with_root(text, "/w/\"p"));
+        let expected = json!({"near": {"command": "/w/\"p/run", "args": ["a"], "env": {}}});
+        assert_eq!(Value::Object(found), expected);
+        assert!(programs("no JSON").is_empty());
+    }
+}
