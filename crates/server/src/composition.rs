@@ -17,6 +17,7 @@ use futures::{FutureExt as _, StreamExt as _};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::packages::Packages;
 use crate::worktree::Worktree;
 
 /// Makes the parts of a conversation that depend on the program's own settings.
@@ -97,6 +98,11 @@ pub trait Composition: Send + Sync {
     /// The skills that the user keeps for all projects.
     fn skills(&self) -> Vec<Skill> {
         Vec::new()
+    }
+
+    /// The packages of skills and plugins that the user has installed. None: this program keeps none.
+    fn packages(&self) -> Option<Arc<dyn Packages>> {
+        None
     }
 
     /// Starts an MCP server in `root`, or reaches it elsewhere, and ends it again. `servers` is a map with this one.
