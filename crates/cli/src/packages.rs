@@ -81,7 +81,11 @@ impl UserPackages {
         fetched: &Fetched,
         home: &Path,
     ) -> Result<Package, PackageError> {
-        let folder = home.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let folder = home
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         let about = match kind {
             PackageKind::Skill => about_skill(home, folder)?,
             PackageKind::Plugin => about_plugin(home, folder)?,
@@ -121,7 +125,9 @@ impl UserPackages {
         };
         let skills = Skills::load(&Disk, &roots).0;
         let skill = skills.get(name);
-        skill.and_then(|skill| skill.description.clone()).unwrap_or_default()
+        skill
+            .and_then(|skill| skill.description.clone())
+            .unwrap_or_default()
     }
 
     /// Where agents find packages.
@@ -246,9 +252,14 @@ fn about_skill(home: &Path, folder: String) -> Result<Manifest, PackageError> {
 }
 
 fn about_plugin(home: &Path, folder: String) -> Result<Manifest, PackageError> {
-    let text = MANIFESTS.iter().find_map(|path| fs::read_to_string(home.join(path)).ok());
+    let text = MANIFESTS
+        .iter()
+        .find_map(|path| fs::read_to_string(home.join(path)).ok());
     let text = text.ok_or_else(|| {
-        PackageError::Refused(format!("it is no plugin: there is none of {}", MANIFESTS.join(", ")))
+        PackageError::Refused(format!(
+            "it is no plugin: there is none of {}",
+            MANIFESTS.join(", ")
+        ))
     })?;
     let mut about: Manifest = serde_json::from_str(&text)
         .context("what it says about itself cannot be read")

@@ -65,7 +65,8 @@ pub(crate) async fn skills(args: args::Skills) -> anyhow::Result<Exit> {
             }
         }
         args::Skills::Install(args) => {
-            let packages = installed(&surroundings).context("there is no home directory to install skills in")?;
+            let packages =
+                installed(&surroundings).context("there is no home directory to install skills in")?;
             let from = PackageSource {
                 source: args.source,
                 reference: None,

@@ -17,9 +17,9 @@ use crate::failure::Failure;
 use crate::routes::{
     agent_profiles, allow_rules, answers, app, bash, branches, budget, checkpoints, children, confirmation,
     connections, control, conversations, entries, events, extensions, files, forge, gateway, git, goal,
-    history, mcp, mcp_logins, meta_profiles, metrics, model, models, packages, plan, ports, profiles, project, queue,
-    rerun, resources, rewind, secrets, server, settings, shares, sign_in, streams, tools, trajectory, trust,
-    users, webhooks, workspace_files, workspaces,
+    history, mcp, mcp_logins, meta_profiles, metrics, model, models, packages, plan, ports, profiles,
+    project, queue, rerun, resources, rewind, secrets, server, settings, shares, sign_in, streams, tools,
+    trajectory, trust, users, webhooks, workspace_files, workspaces,
 };
 use crate::{security, site};
 

@@ -68,12 +68,27 @@ fn name_of(url: &str) -> &str {
 /// Takes one commit of a repository into a new folder; gives its id.
 async fn repository(url: &str, reference: &str, folder: &Path) -> anyhow::Result<String> {
     let place = folder.as_os_str();
-    git(Path::new("/"), &["init".as_ref(), "--quiet".as_ref(), "--".as_ref(), place], url).await?;
+    git(
+        Path::new("/"),
+        &["init".as_ref(), "--quiet".as_ref(), "--".as_ref(), place],
+        url,
+    )
+    .await?;
     let run = async |arguments: &[&str]| {
         let arguments: Vec<_> = arguments.iter().map(AsRef::as_ref).collect();
         git(folder, &arguments, url).await
     };
-    run(&["fetch", "--quiet", "--depth", "1", "--no-tags", "--", url, reference]).await?;
+    run(&[
+        "fetch",
+        "--quiet",
+        "--depth",
+        "1",
+        "--no-tags",
+        "--",
+        url,
+        reference,
+    ])
+    .await?;
     run(&["checkout", "--quiet", "--detach", "FETCH_HEAD"]).await?;
     Ok(run(&["rev-parse", "HEAD"]).await?.trim().to_owned())
 }

@@ -49,9 +49,11 @@ fn routes(paths: Paths) -> Vec<Route> {
     let kind = paths.kind;
     vec![
         Route::post(paths.install, move |State(app), body| install(app, kind, body)),
-        Route::get(paths.installed, Access::Key, move |State(app): State<Arc<App>>| {
-            std::future::ready(list(&app, kind))
-        }),
+        Route::get(
+            paths.installed,
+            Access::Key,
+            move |State(app): State<Arc<App>>| std::future::ready(list(&app, kind)),
+        ),
         Route::get(
             paths.one,
             Access::Key,
@@ -59,9 +61,12 @@ fn routes(paths: Paths) -> Vec<Route> {
                 std::future::ready(installed(&app, kind, &name).map(|package| Json(shown(&package))))
             },
         ),
-        Route::patch(paths.one, move |State(app): State<Arc<App>>, Name(name): Name, body| {
-            std::future::ready(enable(&app, kind, &name, &body))
-        }),
+        Route::patch(
+            paths.one,
+            move |State(app): State<Arc<App>>, Name(name): Name, body| {
+                std::future::ready(enable(&app, kind, &name, &body))
+            },
+        ),
         Route::delete(paths.one, move |State(app): State<Arc<App>>, Name(name): Name| {
             std::future::ready(uninstall(&app, kind, &name))
         }),
@@ -104,11 +109,7 @@ fn changed(app: &App) -> Result<Arc<dyn Packages>, Failure> {
     packages.ok_or_else(|| Failure::new(StatusCode::BAD_REQUEST, NOBODY))
 }
 
-async fn install(
-    app: Arc<App>,
-    kind: PackageKind,
-    JsonBody(body): JsonBody,
-) -> Result<Json<Value>, Failure> {
+async fn install(app: Arc<App>, kind: PackageKind, JsonBody(body): JsonBody) -> Result<Json<Value>, Failure> {
     let packages = changed(&app)?;
     let fields = object(&body)?;
     let text = |name: &str| given(fields, name).and_then(Value::as_str).map(str::to_owned);
@@ -148,12 +149,17 @@ async fn refresh(app: Arc<App>, kind: PackageKind, name: String) -> Result<Json<
     let found = installed(&app, kind, &name)?;
     let packages = changed(&app)?;
     let failed = |error| failure(error, kind, &name);
-    let mut anew = packages.install(kind, &found.from, Existing::Replaced).await.map_err(failed)?;
+    let mut anew = packages
+        .install(kind, &found.from, Existing::Replaced)
+        .await
+        .map_err(failed)?;
     if !found.enabled {
         packages.enable(kind, &anew.name, false).map_err(failed)?;
         anew.enabled = false;
     }
-    Ok(Json(json!({"message": format!("{name} is up to date"), kind.word(): shown(&anew)})))
+    Ok(Json(
+        json!({"message": format!("{name} is up to date"), kind.word(): shown(&anew)}),
+    ))
 }
 
 fn failure(error: PackageError, kind: PackageKind, name: &str) -> Failure {

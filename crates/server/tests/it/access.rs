@@ -34,7 +34,10 @@ async fn former_keys(desk: &Desk) -> [String; 2] {
         quota: Quota::default(),
     };
     accounts.add(new).await.unwrap();
-    let (_, expired) = accounts.create_key("root", "", None, Some(Duration::ZERO)).await.unwrap();
+    let (_, expired) = accounts
+        .create_key("root", "", None, Some(Duration::ZERO))
+        .await
+        .unwrap();
     let (kept, revoked) = accounts.create_key("root", "", None, None).await.unwrap();
     accounts.revoke(&kept.id).await.unwrap();
     [expired, revoked].map(|key| key.expose().clone())
@@ -43,17 +46,16 @@ async fn former_keys(desk: &Desk) -> [String; 2] {
 #[tokio::test]
 async fn every_route_of_the_table_refuses_who_has_no_key_or_one_that_is_wrong_or_not_good_any_more() {
     let desk = Desk::new().await;
-    let [expired, revoked] = former_keys(&desk).await;
+    let former = former_keys(&desk).await;
     let talk = desk.begin(FINISH).await;
     let before = desk.get(&talk.path("")).await;
     let routes = deft_server::routes();
     assert!(routes.len() > 20, "the table is empty");
     for (method, path, access) in routes {
         let path = filled(path, &talk.0);
-        let tries: [&[(&str, &str)]; 6] = [
+        let tries: [&[(&str, &str)]; 5] = [
             &[],
             &[("X-Session-API-Key", "wrong")],
-            &[("X-Session-API-Key", &expired)],
             &[("X-Session-API-Key", "")],
             &[("Authorization", "Bearer k-one")],
             &[("Cookie", "oh_workspace_session_key=k-one")],
@@ -92,13 +94,17 @@ async fn every_route_of_the_table_refuses_who_has_no_key_or_one_that_is_wrong_or
         }
     }
     // All at once: a key that is not known is looked for in the store, which is not done at any rate.
-    let with_revoked = deft_server::routes().into_iter().map(async |(method, path, access)| {
-        let request = desk.request(method.clone(), &filled(path, &talk.0));
-        let answer = request.header("X-Session-API-Key", &revoked).send().await.unwrap();
-        let needs_key = !matches!(access, Access::Open | Access::SignIn | Access::Socket);
-        assert!(!needs_key || answer.status() == 401, "{method} {path}");
-    });
-    futures::future::join_all(with_revoked).await;
+    let with_former = deft_server::routes()
+        .into_iter()
+        .map(async |(method, path, access)| {
+            for key in &former {
+                let request = desk.request(method.clone(), &filled(path, &talk.0));
+                let answer = request.header("X-Session-API-Key", key).send().await.unwrap();
+                let needs_key = !matches!(access, Access::Open | Access::SignIn | Access::Socket);
+                assert!(!needs_key || answer.status() == 401, "{method} {path}");
+            }
+        });
+    futures::future::join_all(with_former).await;
     assert_eq!(desk.get(&talk.path("")).await, before, "nothing has changed");
     let (status, body) = {
         let answer = desk

@@ -40,11 +40,20 @@ async fn n6_what_a_form_of_another_page_can_send_changes_nothing() {
     for (path, kind, body) in [
         (upload.as_str(), "multipart/form-data; boundary=b", form),
         (&talk.path("/pause"), "application/x-www-form-urlencoded", "a=b"),
-        ("/api/bash/execute_bash_command", "text/plain", r#"{"command": "true"}"#),
+        (
+            "/api/bash/execute_bash_command",
+            "text/plain",
+            r#"{"command": "true"}"#,
+        ),
         ("/api/conversations", "text/plain", "{}"),
     ] {
         // Neither the cookie nor where the page is from stands for the header, which a form cannot send.
-        for origin in [None, Some("http://localhost:9999"), Some("https://evil.example"), Some("null")] {
+        for origin in [
+            None,
+            Some("http://localhost:9999"),
+            Some("https://evil.example"),
+            Some("null"),
+        ] {
             let request = desk.request(Method::POST, path).header("Cookie", &cookie);
             let mut request = request.header("Content-Type", kind).body(body);
             if let Some(origin) = origin {
@@ -90,9 +99,17 @@ async fn n8_nobody_is_who_a_header_says_they_are() {
     for number in 0..3 {
         assert_eq!(ask(number, Some("wrong")).await, 401);
     }
-    assert_eq!(ask(9, Some("wrong")).await, 429, "another name does not help who guesses");
+    assert_eq!(
+        ask(9, Some("wrong")).await,
+        429,
+        "another name does not help who guesses"
+    );
     let entries = desk.audit().last_days(1).await.unwrap();
-    assert!(entries.iter().all(|entry| entry.from.is_some_and(|from| from.is_loopback())));
+    assert!(
+        entries
+            .iter()
+            .all(|entry| entry.from.is_some_and(|from| from.is_loopback()))
+    );
 }
 
 #[tokio::test]
@@ -113,7 +130,10 @@ async fn n9_packed_bodies_are_not_unpacked() {
 async fn n9_a_socket_that_shows_no_key_is_closed_in_time() {
     let desk = Desk::new().await;
     let talk = desk.begin(FINISH).await;
-    let mut silent = desk.connect(&format!("/sockets/events/{}", talk.0), &[]).await.unwrap();
+    let mut silent = desk
+        .connect(&format!("/sockets/events/{}", talk.0), &[])
+        .await
+        .unwrap();
     let closed = tokio::time::timeout(Duration::from_secs(20), silent.closed()).await;
     assert_eq!(closed.expect("it stays open").0, 4001);
 }
@@ -123,10 +143,20 @@ async fn n10_guesses_over_sockets_count_as_well() {
     let desk = Desk::with(|config| config.max_wrong_keys = 3).await;
     let talk = desk.begin(FINISH).await;
     let path = format!("/sockets/events/{}", talk.0);
-    assert!(desk.connect(&format!("{path}?session_api_key=wrong"), &[]).await.is_err());
-    assert!(desk.connect(&path, &[("x-session-api-key", "wrong")]).await.is_err());
+    assert!(
+        desk.connect(&format!("{path}?session_api_key=wrong"), &[])
+            .await
+            .is_err()
+    );
+    assert!(
+        desk.connect(&path, &[("x-session-api-key", "wrong")])
+            .await
+            .is_err()
+    );
     let mut socket = desk.connect(&path, &[]).await.unwrap();
-    socket.send(&json!({"type": "auth", "session_api_key": "wrong"})).await;
+    socket
+        .send(&json!({"type": "auth", "session_api_key": "wrong"}))
+        .await;
     assert_eq!(socket.closed().await.0, 4001);
     let (status, _) = desk.ask(Method::GET, "/api/conversations/count", None).await;
     assert_eq!(status, 429);
@@ -138,9 +168,13 @@ async fn n11_no_request_is_hidden_in_another() {
     let key = format!("Host: localhost\r\nX-Session-API-Key: {KEY}\r\n");
     let hidden = format!("GET /api/conversations/count HTTP/1.1\r\n{key}\r\n");
     // Whoever went by the length would take what is hidden for a part of the first body.
-    for lengths in ["Content-Length: 4\r\nTransfer-Encoding: chunked", "Transfer-Encoding: chunked\r\nContent-Length: 4"]
-    {
-        let both = format!("POST /api/conversations HTTP/1.1\r\n{key}{lengths}\r\n\r\n2\r\n{{}}\r\n0\r\n\r\n{hidden}");
+    for lengths in [
+        "Content-Length: 4\r\nTransfer-Encoding: chunked",
+        "Transfer-Encoding: chunked\r\nContent-Length: 4",
+    ] {
+        let both = format!(
+            "POST /api/conversations HTTP/1.1\r\n{key}{lengths}\r\n\r\n2\r\n{{}}\r\n0\r\n\r\n{hidden}"
+        );
         let text = raw(&desk, &both).await;
         assert_eq!(answers(&text), 1, "{text}");
         assert!(text.starts_with("HTTP/1.1 4"), "{text}");
@@ -153,13 +187,18 @@ async fn n11_no_request_is_hidden_in_another() {
         "Transfer-Encoding : chunked",
         "X-Folded: a\r\n b: c",
     ] {
-        let text = raw(&desk, &format!("POST /api/conversations HTTP/1.1\r\n{key}{head}\r\n\r\n{{}}{hidden}")).await;
+        let text = raw(
+            &desk,
+            &format!("POST /api/conversations HTTP/1.1\r\n{key}{head}\r\n\r\n{{}}{hidden}"),
+        )
+        .await;
         assert!(text.starts_with("HTTP/1.1 400"), "{head}: {text}");
         assert_eq!(answers(&text), 1, "{head}: {text}");
     }
     let preface = raw(&desk, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await;
     assert!(!preface.contains(" 200"), "{preface}");
-    let upgrade = "Connection: Upgrade, HTTP2-Settings, close\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__";
+    let upgrade =
+        "Connection: Upgrade, HTTP2-Settings, close\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__";
     let text = raw(&desk, &format!("GET /health HTTP/1.1\r\n{key}{upgrade}\r\n\r\n")).await;
     assert!(!text.contains("101 Switching"), "{text}");
 }
@@ -192,9 +231,13 @@ async fn f1_whatever_a_name_in_an_address_looks_like_it_is_only_a_name() {
         }
         for name in HOSTILE.iter().chain([&long.as_str()]) {
             let filled = path.replace("{conversation_id}", &talk.0);
-            let parts = filled.split('/').map(|part| if part.starts_with('{') { *name } else { part });
+            let parts = filled
+                .split('/')
+                .map(|part| if part.starts_with('{') { *name } else { part });
             let filled = parts.collect::<Vec<_>>().join("/");
-            let request = desk.request(method.clone(), &filled).header("X-Session-API-Key", KEY);
+            let request = desk
+                .request(method.clone(), &filled)
+                .header("X-Session-API-Key", KEY);
             let answer = request.json(&body).send().await.unwrap();
             let (status, text) = (answer.status().as_u16(), answer.text().await.unwrap());
             assert!(!text.contains("root:"), "{method} {filled}: {text}");
@@ -218,15 +261,27 @@ async fn f1_the_state_of_the_server_is_no_file_of_anybody() {
     let _ = desk.ask(Method::POST, "/api/workspaces", Some(remembered)).await;
     for file in ["vault-key", "deft.db", "work/../vault-key"] {
         let query = format!("?path={state}/{file}");
-        for path in [format!("/api/file/download{query}"), talk.path(&format!("/file/download{query}"))] {
+        for path in [
+            format!("/api/file/download{query}"),
+            talk.path(&format!("/file/download{query}")),
+        ] {
             let (status, body) = desk.ask(Method::GET, &path, None).await;
             assert_eq!(status, 403, "{path}: {body}");
         }
-        let (status, _) = desk.ask(Method::GET, &talk.path(&format!("/workspace/{file}")), None).await;
+        let (status, _) = desk
+            .ask(Method::GET, &talk.path(&format!("/workspace/{file}")), None)
+            .await;
         assert_eq!(status, 404, "{file}");
     }
-    for path in ["file/search_subdirs", "file/archive", "git/changes", "git/commits"] {
-        let (status, body) = desk.ask(Method::GET, &format!("/api/{path}?path={state}"), None).await;
+    for path in [
+        "file/search_subdirs",
+        "file/archive",
+        "git/changes",
+        "git/commits",
+    ] {
+        let (status, body) = desk
+            .ask(Method::GET, &format!("/api/{path}?path={state}"), None)
+            .await;
         assert_eq!(status, 403, "{path}: {body}");
     }
     for path in ["file/create_directory", "file/upload"] {
@@ -278,12 +333,20 @@ async fn f6_files_that_are_shown_in_a_browser_cannot_run_as_ours() {
         assert_eq!(shown.status(), 200, "{name}");
         let header = |name: &str| shown.headers()[name].to_str().unwrap().to_owned();
         let policy = header("content-security-policy");
-        assert!(policy.starts_with("sandbox") && !policy.contains("allow-same-origin"), "{policy}");
+        assert!(
+            policy.starts_with("sandbox") && !policy.contains("allow-same-origin"),
+            "{policy}"
+        );
         assert_eq!(header("x-content-type-options"), "nosniff");
         let path = talk.path(&format!("/file/download?path={}/{name}", desk.work().display()));
         let request = desk.request(Method::GET, &path).header("X-Session-API-Key", KEY);
         let taken = request.send().await.unwrap();
-        assert!(taken.headers()["content-disposition"].to_str().unwrap().starts_with("attachment"));
+        assert!(
+            taken.headers()["content-disposition"]
+                .to_str()
+                .unwrap()
+                .starts_with("attachment")
+        );
     }
 }
 
@@ -297,12 +360,23 @@ async fn n9_what_is_refused_says_nothing_of_what_was_sent_or_of_us() {
     for (method, path, body) in [
         (Method::PUT, "/api/settings/secrets".to_owned(), secret),
         (Method::POST, "/api/conversations".to_owned(), odd.clone()),
-        (Method::POST, talk.path("/events"), json!({"role": "user", "content": odd})),
-        (Method::GET, "/api/file/download?path=/etc/shadow".to_owned(), Value::Null),
+        (
+            Method::POST,
+            talk.path("/events"),
+            json!({"role": "user", "content": odd}),
+        ),
+        (
+            Method::GET,
+            "/api/file/download?path=/etc/shadow".to_owned(),
+            Value::Null,
+        ),
     ] {
         let (status, body) = desk.ask(method, &path, Some(body)).await;
         assert!(status.is_client_error(), "{path}: {status}");
         let text = body.to_string();
-        assert!(!text.contains("hunter-two") && !text.contains(&root), "{path}: {text}");
+        assert!(
+            !text.contains("hunter-two") && !text.contains(&root),
+            "{path}: {text}"
+        );
     }
 }

@@ -59,12 +59,16 @@ async fn line_1_events_leave_nulls_out_and_have_rising_naive_timestamps() {
     let (talk, mut frames) = watched(&desk, &format!("{SAY_HELLO}{FINISH}")).await;
     let analyzer = |value: Value| json!({ "security_analyzer": value });
     let path = talk.path("/security_analyzer");
-    desk.post(&path, analyzer(json!({"kind": "LLMSecurityAnalyzer"}))).await;
+    desk.post(&path, analyzer(json!({"kind": "LLMSecurityAnalyzer"})))
+        .await;
     desk.post(&path, analyzer(Value::Null)).await;
     let stored = desk.events(&talk).await;
     let cleared = stored.last().unwrap();
     assert_eq!(text(cleared, "key"), "security_analyzer");
-    assert!(cleared.get("value").is_none(), "a null is told by nothing: {cleared}");
+    assert!(
+        cleared.get("value").is_none(),
+        "a null is told by nothing: {cleared}"
+    );
     frames.extend(stored.clone());
     for event in &frames {
         let mut found = Vec::new();
@@ -91,7 +95,10 @@ async fn line_2_the_state_is_the_first_frame_and_the_last_of_each_run_and_is_not
         let answered = Instant::now();
         let frames = socket.until(is_state).await;
         // The server waits 200 ms from before its answer is sent.
-        assert!(answered.elapsed() >= Duration::from_millis(100), "it came too soon");
+        assert!(
+            answered.elapsed() >= Duration::from_millis(100),
+            "it came too soon"
+        );
         let [.., before, last] = &frames[..] else {
             panic!("{frames:?}")
         };
@@ -99,7 +106,11 @@ async fn line_2_the_state_is_the_first_frame_and_the_last_of_each_run_and_is_not
         assert_eq!(text(before, "key"), "execution_status");
         assert_eq!(text(before, "value"), "finished");
         socket.send_text("not json").await;
-        assert_eq!(socket.next().await["kind"], "ServerErrorEvent", "nothing was behind it");
+        assert_eq!(
+            socket.next().await["kind"],
+            "ServerErrorEvent",
+            "nothing was behind it"
+        );
     }
     // Nothing was said since: the run does nothing, and its end is told all the same.
     desk.post(&talk.path("/run"), Value::Null).await;
@@ -125,7 +136,11 @@ async fn line_3_what_is_told_is_stored_already_and_each_event_names_the_one_it_f
         assert_eq!(desk.get(&talk.path(&format!("/events/{id}"))).await["id"], id);
         told.push(frame);
     }
-    assert_eq!(desk.events(&talk).await, told, "states that changed are found as well");
+    assert_eq!(
+        desk.events(&talk).await,
+        told,
+        "states that changed are found as well"
+    );
     let mut leaf: Option<&str> = None;
     for event in &told {
         assert_eq!(event.get("parent_id").and_then(Value::as_str), leaf, "{event}");
@@ -142,38 +157,66 @@ async fn line_4_statuses_and_bodies_of_answers() {
     let mut request = desk.start_request(&desk.script("s.yaml", "- stall: true\n"));
     request["conversation_id"] = "a27526f818784f03ae74e9eb24a2c0de".into();
     request["initial_message"] = json!({"content": [{"type": "text", "text": "Do it"}], "run": false});
-    let create = async || desk.ask(Method::POST, "/api/conversations", Some(request.clone())).await;
+    let create = async || {
+        desk.ask(Method::POST, "/api/conversations", Some(request.clone()))
+            .await
+    };
     let (status, info) = create().await;
     assert_eq!(status, 201);
     let talk = Talk(text(&info, "id").to_owned());
     let refused = async |method, path: &str, body| desk.refusal(method, path, body).await;
     let run = talk.path("/run");
     let running = "Conversation already running. Wait for completion or pause first.";
-    assert_eq!(refused(Method::POST, &run, Value::Null).await, (409, json!(running)));
+    assert_eq!(
+        refused(Method::POST, &run, Value::Null).await,
+        (409, json!(running))
+    );
     let count = desk.get(&talk.path("/events/count")).await;
     let (status, again) = create().await;
     assert_eq!((status.as_u16(), &again["id"]), (200, &info["id"]));
-    assert_eq!(desk.get(&talk.path("/events/count")).await, count, "nothing is said twice");
+    assert_eq!(
+        desk.get(&talk.path("/events/count")).await,
+        count,
+        "nothing is said twice"
+    );
 
     let nowhere = Talk("86f28914-2e9c-4bd3-8426-6344917d2bdf".to_owned());
     let unknown = json!(format!("Conversation not found: {}", nowhere.0));
     for (path, detail) in [("", json!("Not Found")), ("/events/search", unknown)] {
-        assert_eq!(refused(Method::GET, &nowhere.path(path), json!({})).await, (404, detail));
+        assert_eq!(
+            refused(Method::GET, &nowhere.path(path), json!({})).await,
+            (404, detail)
+        );
     }
     let (status, detail) = refused(Method::POST, "/api/conversations", json!({})).await;
-    assert_eq!((status, &detail[0]["loc"]), (422, &json!(["body", "workspace"])), "it is malformed");
+    assert_eq!(
+        (status, &detail[0]["loc"]),
+        (422, &json!(["body", "workspace"])),
+        "it is malformed"
+    );
     let mut elsewhere = desk.start_request("demo");
     elsewhere["conversation_runtime"] = "docker".into();
     let (status, detail) = refused(Method::POST, "/api/conversations", elsewhere).await;
     assert_eq!(status, 422);
-    assert_eq!(detail, "This server only runs local conversations", "it cannot be done");
+    assert_eq!(
+        detail, "This server only runs local conversations",
+        "it cannot be done"
+    );
 
     let (status, body) = desk.ask(Method::GET, "/api/vscode/url", None).await;
-    assert_eq!((status.as_u16(), text(&body, "detail")), (503, "Internal Server Error"));
+    assert_eq!(
+        (status.as_u16(), text(&body, "detail")),
+        (503, "Internal Server Error")
+    );
     assert!(text(&body, "exception").starts_with("503: "), "{body}");
     let from_nobody = json!({"role": "assistant", "content": []});
-    let (status, body) = desk.ask(Method::POST, &talk.path("/events"), Some(from_nobody)).await;
-    assert_eq!((status.as_u16(), text(&body, "detail")), (500, "Internal Server Error"));
+    let (status, body) = desk
+        .ask(Method::POST, &talk.path("/events"), Some(from_nobody))
+        .await;
+    assert_eq!(
+        (status.as_u16(), text(&body, "detail")),
+        (500, "Internal Server Error")
+    );
     assert_eq!(text(&body, "error_id").len(), 32, "{body}");
     desk.post(&talk.path("/interrupt"), Value::Null).await;
 }
@@ -182,7 +225,8 @@ async fn line_4_statuses_and_bodies_of_answers() {
 async fn line_5_sockets_refuse_with_the_codes_of_the_contract() {
     let desk = Desk::new().await;
     let talk = desk.begin(FINISH).await;
-    let refused = async |path: &str, headers: &[(&'static str, &str)]| match desk.connect(path, headers).await {
+    let refused = async |path: &str, headers: &[(&'static str, &str)]| match desk.connect(path, headers).await
+    {
         Err(SocketError::Http(answer)) => {
             assert!(answer.body().as_deref().unwrap_or_default().is_empty(), "{path}");
             answer.status().as_u16()
@@ -200,26 +244,43 @@ async fn line_5_sockets_refuse_with_the_codes_of_the_contract() {
             assert_eq!(refused(&format!("{path}?session_api_key={bad}"), &[]).await, 403);
             assert_eq!(refused(path, &[("x-session-api-key", bad)]).await, 403);
         }
-        for first in [auth("bad"), json!("nope"), json!({"type": "x"}), json!([1]), json!({"role": "user"})] {
+        for first in [
+            auth("bad"),
+            json!("nope"),
+            json!({"type": "x"}),
+            json!([1]),
+            json!({"role": "user"}),
+        ] {
             let mut socket = desk.connect(path, &[]).await.unwrap();
             socket.send(&first).await;
             let closed = (4001, "Authentication failed".to_owned());
             assert_eq!(socket.closed().await, closed, "{path}: {first}");
         }
-        for (query, header) in [("?session_api_key=k-two", None), ("", Some(("x-session-api-key", KEY))), ("", None)]
-        {
+        for (query, header) in [
+            ("?session_api_key=k-two", None),
+            ("", Some(("x-session-api-key", KEY))),
+            ("", None),
+        ] {
             let headers: Vec<_> = header.into_iter().collect();
             let mut socket = desk.connect(&format!("{path}{query}"), &headers).await.unwrap();
             // Needed by the last one, and once more than needed by all: no answer, and no harm.
             socket.send(&auth(KEY)).await;
             socket.send(&auth(KEY)).await;
             socket.send_text("not json").await;
-            let frames = socket.until(|frame| frame.to_string().contains("JSONDecodeError")).await;
-            let complaints = frames.iter().filter(|frame| frame.to_string().contains("Error")).count();
+            let frames = socket
+                .until(|frame| frame.to_string().contains("JSONDecodeError"))
+                .await;
+            let complaints = frames
+                .iter()
+                .filter(|frame| frame.to_string().contains("Error"))
+                .count();
             assert_eq!(complaints, 1, "{path}: {frames:?}");
         }
     }
-    assert_eq!(refused(&format!("{events}?resend_mode=bogus&session_api_key={KEY}"), &[]).await, 403);
+    assert_eq!(
+        refused(&format!("{events}?resend_mode=bogus&session_api_key={KEY}"), &[]).await,
+        403
+    );
     let no_id = format!("/sockets/events/not-a-uuid?session_api_key={KEY}");
     assert_eq!(refused(&no_id, &[]).await, 403);
     for kind in ["events", "session"] {
@@ -243,8 +304,13 @@ async fn line_6_ids_have_dashes_where_the_contract_has_them_and_are_read_either_
     let page = desk.get("/api/conversations/search?limit=1").await;
     assert_eq!(page["items"][0]["id"], second.0.as_str());
     assert_eq!(text(&page, "next_page_id"), hex);
-    let both = desk.get(&format!("/api/conversations?ids={hex}&ids={}", second.0)).await;
-    assert_eq!((&both[0]["id"], &both[1]["id"]), (&json!(first.0), &json!(second.0)));
+    let both = desk
+        .get(&format!("/api/conversations?ids={hex}&ids={}", second.0))
+        .await;
+    assert_eq!(
+        (&both[0]["id"], &both[1]["id"]),
+        (&json!(first.0), &json!(second.0))
+    );
     let mut socket = desk.socket(&format!("/sockets/events/{hex}")).await;
     assert!(is_state(&socket.next().await));
     // Ids of commands, and the addresses of webhooks: see `commands.rs` and `webhooks.rs`.
@@ -275,7 +341,10 @@ async fn line_8_an_error_is_told_by_the_status_then_the_event_then_the_state() {
     let [.., status, error, state] = &frames[..] else {
         panic!("{frames:?}")
     };
-    assert_eq!((text(status, "key"), text(status, "value")), ("execution_status", "error"));
+    assert_eq!(
+        (text(status, "key"), text(status, "value")),
+        ("execution_status", "error")
+    );
     assert_eq!(text(error, "kind"), "ConversationErrorEvent");
     assert_eq!(text(error, "code"), "LLMAuthenticationError");
     let classification = json!({"kind": "auth", "retryable": false, "user_action": "settings"});
@@ -295,15 +364,34 @@ async fn line_9_secrets_are_never_echoed() {
         "THREE": {"kind": "LookupSecret", "url": "https://127.0.0.1:9/x", "headers": {"X-Api-Key": "hunter-three"}}});
     let info = desk.post("/api/conversations", request.clone()).await;
     let talk = Talk(text(&info, "id").to_owned());
-    desk.post(&talk.path("/secrets"), json!({"secrets": {"FOUR": "hunter-four"}})).await;
+    desk.post(
+        &talk.path("/secrets"),
+        json!({"secrets": {"FOUR": "hunter-four"}}),
+    )
+    .await;
     let mut socket = desk.socket(&format!("/sockets/session/{}", talk.0)).await;
     let mut answers = vec![info, socket.next().await, desk.run(&talk).await];
-    answers.extend(socket.until(|frame| frame["event"]["value"]["execution_status"] == "finished").await);
-    let of_contract = desk.socket(&format!("/sockets/events/{}", talk.0)).await.next().await;
+    answers.extend(
+        socket
+            .until(|frame| frame["event"]["value"]["execution_status"] == "finished")
+            .await,
+    );
+    let of_contract = desk
+        .socket(&format!("/sockets/events/{}", talk.0))
+        .await
+        .next()
+        .await;
     assert_eq!(of_contract["value"]["agent"]["llm"]["api_key"], "**********");
-    assert!(answers[2]["agent"]["llm"]["api_key"].is_null(), "REST shows nothing at all");
+    assert!(
+        answers[2]["agent"]["llm"]["api_key"].is_null(),
+        "REST shows nothing at all"
+    );
     answers.push(of_contract);
-    for path in ["/api/conversations/search", &talk.path("/events/search"), &talk.path("")] {
+    for path in [
+        "/api/conversations/search",
+        &talk.path("/events/search"),
+        &talk.path(""),
+    ] {
         answers.push(desk.get(path).await);
     }
     // What is refused is not repeated either.
@@ -314,7 +402,10 @@ async fn line_9_secrets_are_never_echoed() {
     assert_eq!(status, 422, "{refusal}");
     answers.push(refusal);
     let answers = Value::from(answers).to_string();
-    assert!(answers.contains("<secret-hidden> <secret-hidden>"), "output is masked");
+    assert!(
+        answers.contains("<secret-hidden> <secret-hidden>"),
+        "output is masked"
+    );
     for secret in SECRETS {
         assert!(!answers.contains(secret), "{secret} was told");
     }
@@ -331,7 +422,10 @@ async fn line_10_the_server_has_a_version_that_clients_take_and_is_well_without_
     };
     for path in ["/server_info", "/"] {
         let info = open(path).await;
-        let version: Vec<u32> = text(&info, "version").split('.').map(|part| part.parse().unwrap()).collect();
+        let version: Vec<u32> = text(&info, "version")
+            .split('.')
+            .map(|part| part.parse().unwrap())
+            .collect();
         assert!(version.len() == 3 && version >= vec![1, 28, 0], "{version:?}");
     }
     assert_eq!(open("/health").await, json!({"status": "ok"}));

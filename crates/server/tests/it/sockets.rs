@@ -14,9 +14,12 @@ fn is_state(frame: &Value) -> bool {
 async fn the_history_is_sent_again_as_far_as_it_is_asked_for() {
     let desk = Desk::new().await;
     let talk = desk.begin(FINISH).await;
-    desk.run(&talk).await;
-    let stored = desk.events(&talk).await;
     let path = format!("/sockets/events/{}", talk.0);
+    let mut watcher = desk.socket(&path).await;
+    watcher.next().await;
+    desk.run(&talk).await;
+    watcher.until(is_state).await; // the end of the run is told: nothing more comes by itself
+    let stored = desk.events(&talk).await;
     for query in ["?resend_mode=all", "?resend_all=true"] {
         let mut socket = desk.socket(&format!("{path}{query}")).await;
         assert!(is_state(&socket.next().await), "the state comes first");

@@ -1,0 +1,108 @@
+//! Begins conversations.
+
+use std::path::{Path, PathBuf};
+
+use axum::http::StatusCode;
+use deft_types::ConversationId;
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::Conversations;
+use crate::failure::Failure;
+use crate::request::StartRequest;
+use crate::wanted::Wanted;
+
+/// Whether a conversation was made for this request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Creation {
+    New,
+    Existing,
+}
+
+impl Conversations {
+    /// Begins a conversation. The same id again changes nothing.
+    pub(crate) async fn create(
+        &self,
+        mut request: StartRequest,
+    ) -> Result<(ConversationId, Creation), Failure> {
+        let id = request.id.unwrap_or_else(|| ConversationId(Uuid::new_v4()));
+        let store = &self.catalog.store;
+        if store.conversation(id).await?.is_some() {
+            return Ok((id, Creation::Existing));
+        }
+        if let Some(parent) = request.parent
+            && store.conversation(parent).await?.is_none()
+        {
+            return Err(Failure::refused(format!(
+                "Parent conversation {parent} not found"
+            )));
+        }
+        let root = match &request.place {
+            Wanted::Directory(directory) => self.allowance.place(self.current_dir.join(directory))?,
+            Wanted::Named(name) => {
+                self.allowance.elsewhere()?;
+                PathBuf::from(name.to_string())
+            }
+        };
+        self.allowance.begin(&root).await?;
+        self.check_servers(request.kept.get("agent").unwrap_or(&Value::Null))?;
+        let place = match request.initial_message {
+            Some(_) => {
+                self.allowance.left().await?;
+                Some(self.place_to_run()?) // nothing is stored where there is none
+            }
+            None => None,
+        };
+        let workspace = match request.place {
+            Wanted::Directory(_) => {
+                make_directory(&root).await?;
+                let root = self.own_copy(id, root, &mut request).await?;
+                root.display().to_string()
+            }
+            Wanted::Named(_) if request.worktree.is_some() => {
+                return Err(Failure::refused(
+                    "Only a directory of this machine can have a worktree",
+                ));
+            }
+            Wanted::Named(name) => self.composition.resolve(name).map_err(Failure::refused)?,
+        };
+        let ready = || self.composition.ready(&workspace).unwrap_or(id);
+        let id = match &request.worktree {
+            Some(_) => id, // the copy was made for it
+            None => request.id.unwrap_or_else(ready),
+        };
+        let created = self
+            .catalog
+            .create(id, workspace, &request.kept, &request.tags)
+            .await;
+        if created.is_err() && store.conversation(id).await?.is_some() {
+            return Ok((id, Creation::Existing)); // another request was faster
+        }
+        if created.is_err() && request.worktree.is_some() {
+            let _ = self.composition.remove(id, Path::new("/")).await; // nobody will use the copy
+        }
+        created?;
+        if let (Some(message), Some(place)) = (request.initial_message, place) {
+            let resident = self.resident(id).await?;
+            self.store_message(&resident, message).await?;
+            resident.begin_run(place);
+            self.run_engine(&resident).await?;
+        }
+        self.webhooks.notice(id).await;
+        Ok((id, Creation::New))
+    }
+}
+
+/// Clients name directories that do not exist yet; an executor needs one to live in.
+async fn make_directory(root: &Path) -> Result<(), Failure> {
+    let path = root.to_owned();
+    let made = tokio::task::spawn_blocking(move || std::fs::create_dir_all(path)).await;
+    match made {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(error)) => Err(Failure::new(
+            StatusCode::BAD_REQUEST,
+            format!("The working directory cannot be made: {error}"),
+        )),
+        Err(error) => Err(Failure::internal("the working directory cannot be made", &error)),
+    }
+}
