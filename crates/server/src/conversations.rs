@@ -3,7 +3,6 @@
 
 mod allowing;
 mod budget;
-mod creating;
 mod goal;
 mod loading;
 mod mcp;
@@ -12,12 +11,10 @@ mod queue;
 mod relatives;
 mod removal;
 mod review;
-mod running;
 mod steering;
 mod upkeep;
 
 pub(crate) use self::budget::BudgetLimits;
-pub(crate) use self::creating::Creation;
 pub(crate) use self::relatives::ForkRequest;
 
 use std::collections::HashMap;
@@ -26,25 +23,29 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::http::StatusCode;
-use deft_engine::{CommandError, Conversation};
+use deft_engine::{Begun, CommandError, Conversation};
 use deft_llm::Model;
 use deft_store::{Owner, StoreError};
-use deft_types::ConversationId;
+use deft_types::{ConversationId, EventId, Message};
 use deft_workspace::{Workspace, WorkspaceName};
 use serde_json::Value;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::task::TaskTracker;
+use uuid::Uuid;
 
 use crate::allowance::Allowance;
 use crate::catalog::Catalog;
 use crate::composition::Composition;
 use crate::documents::Documents;
 use crate::failure::Failure;
+use crate::request::StartRequest;
 use crate::resident::{Farewell, Resident};
+use crate::wanted::Wanted;
 use crate::webhooks::Webhooks;
 
 /// How long a conversation may take to end what it is doing when it is deleted or the server stops.
 const CLOSE_LIMIT: Duration = Duration::from_secs(10);
+const RUN_LIMIT: &str = "Conversation run limit reached. Retry the request later.";
 
 /// See the module.
 pub(crate) struct Conversations {
@@ -61,6 +62,13 @@ pub(crate) struct Conversations {
     goals: goal::Goals,
     /// The tasks that tell what engines do.
     watchers: TaskTracker,
+}
+
+/// Whether a conversation was made for this request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Creation {
+    New,
+    Existing,
 }
 
 impl Conversations {
@@ -86,6 +94,164 @@ impl Conversations {
             goals: goal::Goals::default(),
             watchers: TaskTracker::new(),
         }
+    }
+
+    /// Begins a conversation. The same id again changes nothing.
+    pub(crate) async fn create(
+        &self,
+        mut request: StartRequest,
+    ) -> Result<(ConversationId, Creation), Failure> {
+        let id = request.id.unwrap_or_else(|| ConversationId(Uuid::new_v4()));
+        let store = &self.catalog.store;
+        if store.conversation(id).await?.is_some() {
+            return Ok((id, Creation::Existing));
+        }
+        if let Some(parent) = request.parent
+            && store.conversation(parent).await?.is_none()
+        {
+            return Err(Failure::refused(format!(
+                "Parent conversation {parent} not found"
+            )));
+        }
+        let root = match &request.place {
+            Wanted::Directory(directory) => self.allowance.place(self.current_dir.join(directory))?,
+            Wanted::Named(name) => {
+                self.allowance.elsewhere()?;
+                PathBuf::from(name.to_string())
+            }
+        };
+        self.allowance.begin(&root).await?;
+        self.check_servers(request.kept.get("agent").unwrap_or(&Value::Null))?;
+        let place = match request.initial_message {
+            Some(_) => {
+                self.allowance.left().await?;
+                Some(self.place_to_run()?) // nothing is stored where there is none
+            }
+            None => None,
+        };
+        let workspace = match request.place {
+            Wanted::Directory(_) => {
+                make_directory(&root).await?;
+                let root = self.own_copy(id, root, &mut request).await?;
+                root.display().to_string()
+            }
+            Wanted::Named(_) if request.worktree.is_some() => {
+                return Err(Failure::refused(
+                    "Only a directory of this machine can have a worktree",
+                ));
+            }
+            Wanted::Named(name) => self.composition.resolve(name).map_err(Failure::refused)?,
+        };
+        let ready = || self.composition.ready(&workspace).unwrap_or(id);
+        let id = match &request.worktree {
+            Some(_) => id, // the copy was made for it
+            None => request.id.unwrap_or_else(ready),
+        };
+        let created = self
+            .catalog
+            .create(id, workspace, &request.kept, &request.tags)
+            .await;
+        if created.is_err() && store.conversation(id).await?.is_some() {
+            return Ok((id, Creation::Existing)); // another request was faster
+        }
+        if created.is_err() && request.worktree.is_some() {
+            let _ = self.composition.remove(id, Path::new("/")).await; // nobody will use the copy
+        }
+        created?;
+        if let (Some(message), Some(place)) = (request.initial_message, place) {
+            let resident = self.resident(id).await?;
+            self.store_message(&resident, message).await?;
+            resident.begin_run(place);
+            self.run_engine(&resident).await?;
+        }
+        self.webhooks.notice(id).await;
+        Ok((id, Creation::New))
+    }
+
+    /// Stores a message of the user's, and lets the agent go on if it is to.
+    pub(crate) async fn send(&self, resident: &Resident, message: Message, run: bool) -> Result<(), Failure> {
+        if run {
+            self.allowance.left().await?;
+        }
+        self.store_message(resident, message).await?;
+        if run && self.take_place(resident).is_err() {
+            let id = resident.id;
+            return Err(Failure::new(
+                StatusCode::TOO_MANY_REQUESTS,
+                format!(
+                    "Message saved, but the conversation run limit was reached. \
+                     Retry POST /api/conversations/{id}/run without resending the message."
+                ),
+            ));
+        }
+        if run {
+            self.run_engine(resident).await?; // what runs already picks it up
+        }
+        Ok(())
+    }
+
+    /// Lets the agent go on.
+    pub(crate) async fn run(&self, resident: &Resident) -> Result<(), Failure> {
+        self.allowance.left().await?;
+        self.take_place(resident)?;
+        match self.run_engine(resident).await? {
+            Begun::Now => Ok(()),
+            Begun::Before => Err(Failure::new(
+                StatusCode::CONFLICT,
+                "Conversation already running. Wait for completion or pause first.",
+            )),
+            Begun::NothingToDo => {
+                resident.tell_state();
+                Ok(())
+            }
+        }
+    }
+
+    async fn store_message(&self, resident: &Resident, message: Message) -> Result<(), Failure> {
+        let engine = self.engine(resident).await?;
+        let stored = engine.send(EventId::from(Uuid::new_v4()), message).await;
+        self.checked(resident, stored)
+    }
+
+    /// Runs in the place that was taken before: the end of a run may come before we hear of its beginning.
+    async fn run_engine(&self, resident: &Resident) -> Result<Begun, Failure> {
+        let begun = match self.engine(resident).await {
+            Ok(engine) => self.checked(resident, engine.run().await),
+            Err(failure) => Err(failure),
+        };
+        if !matches!(begun, Ok(Begun::Now)) {
+            resident.begin_no_run();
+        }
+        resident.answered();
+        begun
+    }
+
+    fn take_place(&self, resident: &Resident) -> Result<(), Failure> {
+        match self.place_to_run() {
+            Ok(place) => resident.begin_run(place),
+            Err(_) if resident.is_running() => {} // it has one
+            Err(full) => return Err(full),
+        }
+        Ok(())
+    }
+
+    /// Stops at the next safe boundary.
+    pub(crate) async fn pause(&self, resident: &Resident) -> Result<(), Failure> {
+        let engine = self.engine(resident).await?;
+        self.checked(resident, engine.pause().await)?;
+        resident.tell_state();
+        self.webhooks.notice(resident.id).await;
+        Ok(())
+    }
+
+    /// Stops now. Where nothing runs it is the same as a pause.
+    pub(crate) async fn interrupt(&self, resident: &Resident) -> Result<(), Failure> {
+        let engine = self.engine(resident).await?;
+        self.checked(resident, engine.interrupt().await)?;
+        self.checked(resident, engine.pause().await)?;
+        resident.tell_state();
+        self.webhooks.notice(resident.id).await;
+        Ok(())
     }
 
     /// The conversation in memory; it is put there if it is not.
@@ -116,6 +282,12 @@ impl Conversations {
             resident.farewell.send_replace(Some(Farewell::Reloaded));
         }
         Ok(answer?)
+    }
+
+    fn place_to_run(&self) -> Result<OwnedSemaphorePermit, Failure> {
+        Arc::clone(&self.runs)
+            .try_acquire_owned()
+            .map_err(|_| Failure::new(StatusCode::TOO_MANY_REQUESTS, RUN_LIMIT))
     }
 
     /// Opens a model to see whether it can be.
@@ -164,4 +336,18 @@ impl Conversations {
 pub(crate) fn root_of(workspace: &str) -> PathBuf {
     let name = workspace.parse::<WorkspaceName>();
     name.map_or_else(|_| PathBuf::from(workspace), |name| name.root())
+}
+
+/// Clients name directories that do not exist yet; an executor needs one to live in.
+async fn make_directory(root: &Path) -> Result<(), Failure> {
+    let path = root.to_owned();
+    let made = tokio::task::spawn_blocking(move || std::fs::create_dir_all(path)).await;
+    match made {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(error)) => Err(Failure::new(
+            StatusCode::BAD_REQUEST,
+            format!("The working directory cannot be made: {error}"),
+        )),
+        Err(error) => Err(Failure::internal("the working directory cannot be made", &error)),
+    }
 }
