@@ -235,6 +235,7 @@ fn note_in(folder: &Path, name: &str) -> PathBuf {
     folder.join(format!("{name}.json"))
 }
 
+#[allow(clippy::needless_pass_by_value)] // `map_err` gives it away
 fn refused(error: anyhow::Error) -> PackageError {
     PackageError::Refused(one_sentence(&error))
 }

@@ -33,7 +33,7 @@ pub(crate) fn table() -> Vec<Route> {
         one: "/api/plugins/installed/{plugin_name}",
         refresh: "/api/plugins/installed/{plugin_name}/refresh",
     };
-    [skills, plugins].into_iter().flat_map(routes).collect()
+    [skills, plugins].iter().flat_map(routes).collect()
 }
 
 /// Both kinds have the same routes under other names.
@@ -45,7 +45,7 @@ struct Paths {
     refresh: &'static str,
 }
 
-fn routes(paths: Paths) -> Vec<Route> {
+fn routes(paths: &Paths) -> Vec<Route> {
     let kind = paths.kind;
     vec![
         Route::post(paths.install, move |State(app), body| install(app, kind, body)),
