@@ -297,10 +297,15 @@ async fn search(address: SocketAddr, id: ConversationId) -> anyhow::Result<f64> 
         .as_str()
         .context("there is no event")?;
     let path = format!("/api/conversations/{id}/events/search?limit=100&page_id={first}");
+    turn_pages(&mut connection, &path).await
+}
+
+/// How long it takes to get a page, as a rule.
+async fn turn_pages(connection: &mut Connection, path: &str) -> anyhow::Result<f64> {
     let mut times = Vec::with_capacity(PAGES);
     for _ in 0..PAGES {
         let begun = Instant::now();
-        connection.json("GET", &path, None).await?;
+        connection.json("GET", path, None).await?;
         times.push(begun.elapsed());
     }
     Ok(Times::new(times).percentile(50))

@@ -8,10 +8,9 @@ use serde_json::json;
 
 use super::served::Served;
 use super::wire::Connection;
-use super::{Bench, PAGES, call, create};
+use super::{Bench, call, create, turn_pages};
 use crate::place::{Place, runtime};
 use crate::report::{Figure, Goal, Section, Unit};
-use crate::times::Times;
 
 /// Conversations that are made.
 const CREATED: usize = 100;
@@ -138,11 +137,5 @@ async fn search(served: &Served, id: ConversationId) -> anyhow::Result<f64> {
         connection.json("POST", &path, Some(&message)).await?;
     }
     let path = format!("/api/conversations/{id}/events/search?limit=100");
-    let mut times = Vec::with_capacity(PAGES);
-    for _ in 0..PAGES {
-        let begun = Instant::now();
-        connection.json("GET", &path, None).await?;
-        times.push(begun.elapsed());
-    }
-    Ok(Times::new(times).percentile(50))
+    turn_pages(&mut connection, &path).await
 }

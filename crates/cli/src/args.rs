@@ -1,7 +1,11 @@
 //! What can be typed after `deft`.
 
+mod conversation;
+mod executor;
 mod images;
 mod secrets;
+mod skills;
+mod trust;
 mod users;
 
 use std::path::PathBuf;
@@ -9,10 +13,14 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use deft_workspace::WorkspaceName;
 
+pub(crate) use self::conversation::{Checkpoints, Replay, Restore, Rewind, Show};
+pub(crate) use self::executor::{Executor, ExecutorPlace, ExecutorRelay, ExecutorServe};
 pub(crate) use self::images::Images;
 pub(crate) use self::secrets::{RotateKey, Secrets};
+pub(crate) use self::skills::Skills;
+pub(crate) use self::trust::{Trust, TrustNamed};
 pub(crate) use self::users::{AuditLog, Keys, NewKey, NewUser, QuotaFlags, Users};
-use crate::settings::{Flags, WebAddresses};
+use crate::settings::Flags;
 
 /// An agent that plans with a model, works with tools in your project, and remembers every step.
 #[derive(Parser)]
@@ -259,222 +267,4 @@ pub(crate) struct McpLogin {
     pub(crate) name: String,
     #[command(flatten)]
     pub(crate) flags: Flags,
-}
-
-#[derive(Subcommand)]
-pub(crate) enum Skills {
-    /// All of them, and what is wrong with others
-    List(SkillsListing),
-    /// The text of one
-    Show(SkillNamed),
-    /// Say what is wrong with a skill, or with all of this directory
-    Validate(SkillFiles),
-    /// Copy skills from a folder or a repository to your own
-    Install(SkillSource),
-}
-
-#[derive(Subcommand)]
-pub(crate) enum Trust {
-    /// All of it, and what you have decided
-    List(Listing),
-    /// Let it run, as long as it stays as it is
-    Allow(TrustNamed),
-    /// Do not let it run, and do not ask
-    Deny(TrustNamed),
-    /// Take a decision back
-    Forget(TrustNamed),
-}
-
-#[derive(Args)]
-pub(crate) struct TrustNamed {
-    /// Files, as `deft trust list` shows them
-    #[arg(value_name = "PATH", required = true)]
-    pub(crate) paths: Vec<String>,
-    #[command(flatten)]
-    pub(crate) flags: Flags,
-}
-
-#[derive(Args)]
-pub(crate) struct SkillsListing {
-    /// Print JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Args)]
-pub(crate) struct SkillNamed {
-    /// The skill
-    pub(crate) name: String,
-}
-
-#[derive(Args)]
-pub(crate) struct SkillSource {
-    /// A folder, github:OWNER/NAME, or the address of a git repository
-    #[arg(value_name = "SOURCE")]
-    pub(crate) source: String,
-    /// Replace skills that are there already
-    #[arg(long)]
-    pub(crate) force: bool,
-}
-
-#[derive(Args)]
-pub(crate) struct SkillFiles {
-    /// Files or folders of skills [default: all that are found]
-    #[arg(value_name = "PATH")]
-    pub(crate) paths: Vec<PathBuf>,
-}
-
-#[derive(Args)]
-pub(crate) struct Show {
-    /// The conversation (the beginning of its id is enough)
-    pub(crate) id: String,
-    /// Print one JSON event a line
-    #[arg(long)]
-    pub(crate) json: bool,
-    #[command(flatten)]
-    pub(crate) flags: Flags,
-}
-
-#[derive(Args)]
-pub(crate) struct Checkpoints {
-    /// The conversation (the beginning of its id is enough)
-    pub(crate) id: String,
-    /// Print one JSON checkpoint a line
-    #[arg(long)]
-    pub(crate) json: bool,
-    #[command(flatten)]
-    pub(crate) flags: Flags,
-}
-
-#[derive(Args)]
-pub(crate) struct Restore {
-    /// The conversation (the beginning of its id is enough)
-    pub(crate) id: String,
-    /// The checkpoint's number
-    pub(crate) checkpoint: u64,
-    /// Replace files that somebody else changed meanwhile
-    #[arg(long)]
-    pub(crate) force: bool,
-    /// Only show what would change
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-    #[command(flatten)]
-    pub(crate) flags: Flags,
-}
-
-#[derive(Args)]
-pub(crate) struct Rewind {
-    /// The conversation (the beginning of its id is enough)
-    pub(crate) id: String,
-    /// The event to go back to: its number, or the beginning of its id
-    pub(crate) event: String,
-    /// Only the files
-    #[arg(long)]
-    pub(crate) files: bool,
-    /// Only the conversation
-    #[arg(long)]
-    pub(crate) conversation: bool,
-    /// Replace files that somebody else changed meanwhile
-    #[arg(long)]
-    pub(crate) force: bool,
-    #[command(flatten)]
-    pub(crate) flags: Flags,
-}
-
-#[derive(Args)]
-pub(crate) struct Replay {
-    /// The conversation (the beginning of its id is enough)
-    pub(crate) id: String,
-    /// Copy it up to this step, counted from 1, and let a model go on from there
-    #[arg(long, value_name = "STEP")]
-    pub(crate) from: Option<u64>,
-    /// Print one JSON event a line
-    #[arg(long)]
-    pub(crate) json: bool,
-    #[command(flatten)]
-    pub(crate) flags: Flags,
-}
-
-#[derive(Subcommand)]
-pub(crate) enum Executor {
-    /// Serve calls on a socket in a private directory
-    Serve(ExecutorServe),
-    /// Join standard input and output to the executor of a directory, starting it if need be
-    Attach(ExecutorPlace),
-    /// Join standard input and output to the executor of a directory, which somebody else starts
-    Join {
-        /// Where its socket is
-        #[arg(long, value_name = "DIR")]
-        directory: PathBuf,
-        /// Seconds to wait for it
-        #[arg(long, default_value_t = 20)]
-        wait: u64,
-    },
-    /// Copy this program to another place, where it can be run
-    Install {
-        /// The file
-        to: PathBuf,
-    },
-    /// Hold a connection to the executor of a directory, for `send` and `receive`
-    Relay(ExecutorRelay),
-    /// Bring bytes to the executor of a relay
-    Send {
-        /// The relay's directory
-        #[arg(long, value_name = "DIR")]
-        link: PathBuf,
-        /// The bytes, as base64
-        bytes: String,
-    },
-    /// Print, as base64, what the executor of a relay says next; nothing if it is silent for long, or `end`
-    Receive {
-        /// The relay's directory
-        #[arg(long, value_name = "DIR")]
-        link: PathBuf,
-    },
-}
-
-#[derive(Args)]
-pub(crate) struct ExecutorRelay {
-    /// The relay's own directory
-    #[arg(long, value_name = "DIR")]
-    pub(crate) link: PathBuf,
-    /// Start no executor
-    #[arg(long)]
-    pub(crate) only_join: bool,
-    #[command(flatten)]
-    pub(crate) place: ExecutorPlace,
-}
-
-#[derive(Args)]
-pub(crate) struct ExecutorServe {
-    #[command(flatten)]
-    pub(crate) place: ExecutorPlace,
-    /// Another directory whose files and repositories may be asked for (can be repeated)
-    #[arg(long = "root", value_name = "DIR")]
-    pub(crate) roots: Vec<PathBuf>,
-    /// How it is to be shut in
-    #[arg(long, value_name = "JSON")]
-    pub(crate) plan: Option<String>,
-    /// Given to the process that runs inside by the one outside
-    #[arg(long, requires = "plan")]
-    pub(crate) inside: bool,
-}
-
-#[derive(Args)]
-pub(crate) struct ExecutorPlace {
-    /// Where the socket and the executor's own files are
-    #[arg(long, value_name = "DIR")]
-    pub(crate) directory: PathBuf,
-    /// The directory that tools work in
-    #[arg(long, value_name = "DIR")]
-    pub(crate) workspace: PathBuf,
-    /// Seconds to live on without a client
-    #[arg(long, default_value_t = 300)]
-    pub(crate) linger: u64,
-    /// Seconds without new output after which a running command is reported
-    #[arg(long, default_value_t = 30)]
-    pub(crate) quiet_limit: u64,
-    /// What `fetch` and pages in the browser may reach: public, loopback or all
-    #[arg(long, value_name = "WHICH")]
-    pub(crate) web_addresses: Option<WebAddresses>,
 }

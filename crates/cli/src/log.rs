@@ -11,7 +11,7 @@ use tracing::level_filters::LevelFilter;
 use tracing::{Event, Metadata, Subscriber};
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::filter_fn;
-use tracing_subscriber::layer::Context;
+use tracing_subscriber::layer::{Context, SubscriberExt as _};
 use tracing_subscriber::registry::LookupSpan;
 
 use crate::traces::is_traced;
@@ -41,10 +41,9 @@ pub(crate) fn begin(variable: impl Fn(&str) -> Option<String>, traces: Option<&T
         // Where that fails nobody is left to tell.
         write: Box::new(|line| drop(writeln!(std::io::stderr().lock(), "{line}"))),
     };
-    let subscriber = log
-        .at(level.unwrap_or(LevelFilter::INFO))
-        .and_then(traces.map(|traces| traces.layer(is_traced)))
-        .with_subscriber(tracing_subscriber::registry());
+    let subscriber = tracing_subscriber::registry()
+        .with(log.at(level.unwrap_or(LevelFilter::INFO)))
+        .with(traces.map(|traces| traces.layer(is_traced)));
     let _ = tracing::subscriber::set_global_default(subscriber); // only where somebody else was first
 }
 

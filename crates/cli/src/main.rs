@@ -21,6 +21,7 @@ mod log;
 mod mcp;
 mod models;
 mod output;
+mod packages;
 mod replay;
 mod restore_backup;
 mod rewind;

@@ -10,8 +10,8 @@ use deft_engine::{Memory, Mode, Models, SubAgents};
 use deft_llm::{Finding, Found, LOCAL_PATIENCE, Model, discover, usual_places};
 use deft_mcp::{Login, TokenStore};
 use deft_server::{
-    Composition, Config, Demo, Dormant, Init, KeyOrigin, McpOutfit, McpTrial, McpTried, Offer, Place, Server,
-    Worktree,
+    Composition, Config, Demo, Dormant, Init, KeyOrigin, McpOutfit, McpTrial, McpTried, Offer, Packages, Place,
+    Server, Worktree,
 };
 use deft_skills::Skill;
 use deft_store::{ConversationRecord, Store};
@@ -384,6 +384,11 @@ impl Composition for Parts {
 
     fn skills(&self) -> Vec<Skill> {
         skills::of_user()
+    }
+
+    fn packages(&self) -> Option<Arc<dyn Packages>> {
+        let surroundings = Surroundings::of_this_process().ok()?;
+        Some(Arc::new(skills::installed(&surroundings)?))
     }
 
     fn try_mcp<'a>(

@@ -1,17 +1,17 @@
 //! `deft skills`: the skills that there are for this directory.
 
-mod install;
-
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use deft_server::{Existing, PackageKind, PackageSource};
 use deft_skills::{Files, Kind, Origin, Problem, Roots, Skill, Skills, validate};
 use serde_json::json;
 
 use crate::args;
 use crate::exit::Exit;
 use crate::output::{one_line, without_escapes};
+use crate::packages::UserPackages;
 use crate::settings::{Surroundings, USER_DIR};
 
 /// Files of one directory that are looked at.
@@ -65,23 +65,32 @@ pub(crate) async fn skills(args: args::Skills) -> anyhow::Result<Exit> {
             }
         }
         args::Skills::Install(args) => {
-            let home = surroundings
-                .home
-                .as_ref()
-                .context("there is no home directory to install skills in")?;
-            let existing = if args.force {
-                install::Existing::Replaced
-            } else {
-                install::Existing::Kept
+            let packages =
+                installed(&surroundings).context("there is no home directory to install skills in")?;
+            let from = PackageSource {
+                source: args.source,
+                reference: None,
+                repo_path: None,
             };
-            let target = home.join(USER_DIR).join("skills");
-            let names = install::install(&args.source, &surroundings.current_dir, &target, existing).await?;
-            for name in names {
-                writeln!(out, "installed {}", one_line(&name))?;
+            let existing = if args.force {
+                Existing::Replaced
+            } else {
+                Existing::Kept
+            };
+            for package in packages.install_all(PackageKind::Skill, &from, existing).await? {
+                writeln!(out, "installed {}", one_line(&package.name))?;
             }
         }
     }
     Ok(Exit::Finished)
+}
+
+/// What the user has installed.
+pub(crate) fn installed(surroundings: &Surroundings) -> Option<UserPackages> {
+    Some(UserPackages {
+        directory: surroundings.home.as_ref()?.join(USER_DIR),
+        current_dir: surroundings.current_dir.clone(),
+    })
 }
 
 fn list(out: &mut impl Write, skills: &Skills, problems: &[Problem]) -> io::Result<()> {

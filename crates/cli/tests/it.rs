@@ -26,6 +26,8 @@ mod mcp_changes;
 mod models;
 #[path = "it/old_logs.rs"]
 mod old_logs;
+#[path = "it/packages.rs"]
+mod packages;
 #[path = "it/plan.rs"]
 mod plan;
 #[path = "it/sandbox.rs"]

@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::mcp_outfit::McpOutfit;
+use crate::packages::Packages;
 use crate::worktree::Worktree;
 
 /// Makes the parts of a conversation that depend on the program's own settings.
@@ -110,6 +111,11 @@ pub trait Composition: Send + Sync {
     /// The skills that the user keeps for all projects.
     fn skills(&self) -> Vec<Skill> {
         Vec::new()
+    }
+
+    /// The packages of skills and plugins that the user has installed. None: this program keeps none.
+    fn packages(&self) -> Option<Arc<dyn Packages>> {
+        None
     }
 
     /// Starts an MCP server in `root`, or reaches it elsewhere, calls a tool of it if one is named, and ends it again.

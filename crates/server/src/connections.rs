@@ -1,5 +1,6 @@
 //! The connections of clients: how many there are, and how long each may keep us waiting.
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
@@ -7,7 +8,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
-use axum::http::Request;
+use axum::http::{HeaderValue, Request, header};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -132,8 +133,18 @@ impl Connections {
         let body_limit = self.patience.body;
         let with_peer = hyper::service::service_fn(move |mut request: Request<Incoming>| {
             request.extensions_mut().insert(Peer(peer));
+            // A proxy may have taken the end of such a body to be elsewhere: what follows it is nobody's request.
+            let is_last = request.headers().contains_key(header::TRANSFER_ENCODING);
             let request = request.map(|body| Body::new(TimedBody::new(body, body_limit)));
-            hyper::service::Service::call(&service, request)
+            let answer = hyper::service::Service::call(&service, request);
+            async move {
+                let mut answer = answer.await?;
+                if is_last {
+                    let close = HeaderValue::from_static("close");
+                    answer.headers_mut().insert(header::CONNECTION, close);
+                }
+                Ok::<_, Infallible>(answer)
+            }
         });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())

@@ -39,7 +39,7 @@ pub(crate) struct Feed {
     /// The last event that was told, or that the watcher has without us.
     pub(crate) told: Option<Seq>,
     /// Up to here events are history, which nothing interrupts.
-    history: Option<Seq>,
+    pub(crate) history: Option<Seq>,
 }
 
 impl Feed {

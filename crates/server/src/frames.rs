@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use axum::extract::ws::Utf8Bytes;
 use deft_engine::Live;
 use deft_types::{EventId, Seq, SessionFrame};
 use serde_json::json;
@@ -82,7 +83,13 @@ impl Frames {
     pub(crate) fn tell(&mut self, feed: &Feed, item: Item) -> Vec<Frame> {
         match item {
             Item::Event(seq, event) => {
-                let durable = feed.resident.wire().text(&event).map(|event| Frame {
+                let wire = feed.resident.wire();
+                let text = if Some(seq) <= feed.history {
+                    wire.text(&event).map(Utf8Bytes::from)
+                } else {
+                    wire.shared_text(&event)
+                };
+                let durable = text.map(|event| Frame {
                     seq: Some(seq),
                     text: format!(r#"{{"type":"durable","seq":{seq},"event":{event}}}"#),
                 });

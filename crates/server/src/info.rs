@@ -2,6 +2,7 @@
 
 use std::time::SystemTime;
 
+use axum::extract::ws::Utf8Bytes;
 use deft_types::{ConversationStateUpdateEvent, Event, Extra, Seq, Source, Status, Timestamp};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -150,7 +151,7 @@ pub(crate) struct Snapshot {
     pub(crate) after: Option<Seq>,
     pub(crate) status: Status,
     /// The event, as JSON.
-    pub(crate) text: String,
+    pub(crate) text: Utf8Bytes,
 }
 
 impl Snapshot {
@@ -163,7 +164,7 @@ impl Snapshot {
         Self {
             after: described.record.last_seq,
             status: described.record.status,
-            text: transient(update),
+            text: transient(update).into(),
         }
     }
 }

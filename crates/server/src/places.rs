@@ -93,11 +93,14 @@ impl Places {
     ) -> Result<Site, Failure> {
         if let Some(id) = conversation {
             let site = self.of_conversation(app, id).await?;
-            if path.starts_with(&site.root) {
-                return Ok(site);
+            if !path.starts_with(&site.root) {
+                let sentence = format!("{what} must be inside the conversation workspace");
+                return Err(Failure::refused(sentence));
             }
-            let sentence = format!("{what} must be inside the conversation workspace");
-            return Err(Failure::refused(sentence));
+            if self.is_private(path, &site.root) {
+                return Err(forbidden(what));
+            }
+            return Ok(site);
         }
         let known = self.known(app, path).await?;
         let root = known.into_iter().max_by_key(|root| root.as_os_str().len());
@@ -107,10 +110,7 @@ impl Places {
                 workspace: root.clone(),
                 root,
             }),
-            _ => Err(Failure::new(
-                StatusCode::FORBIDDEN,
-                format!("{what} is outside of the directories that this server may use"),
-            )),
+            _ => Err(forbidden(what)),
         }
     }
 
@@ -155,11 +155,13 @@ impl Places {
         Ok(roots)
     }
 
-    /// Whether a path holds our own state or other secrets, and nobody has made it a workspace.
-    fn is_private(&self, path: &Path, root: &Path) -> bool {
+    /// Whether a path holds our own state, which is nobody's workspace, or other secrets that nobody works among.
+    pub(crate) fn is_private(&self, path: &Path, root: &Path) -> bool {
+        let is_state = path.starts_with(&self.data_dir);
+        let is_workspace_within = root.starts_with(&self.data_dir) && root != self.data_dir;
         let hidden = PRIVATE.map(|name| self.home.join(name));
-        let mut private = hidden.iter().chain([&self.data_dir]);
-        private.any(|private| path.starts_with(private) && !root.starts_with(private))
+        let is_hidden = |private: &PathBuf| path.starts_with(private) && !root.starts_with(private);
+        (is_state && !is_workspace_within) || hidden.iter().any(is_hidden)
     }
 
     /// The executor there, if it runs.
@@ -180,6 +182,13 @@ impl Places {
         let stream = workspace.open().await.map_err(|error| unreachable(&error))?;
         Client::connect(stream).await.map_err(|error| unreachable(&error))
     }
+}
+
+fn forbidden(what: &str) -> Failure {
+    Failure::new(
+        StatusCode::FORBIDDEN,
+        format!("{what} is outside of the directories that this server may use"),
+    )
 }
 
 /// A directory that belongs to no conversation has an executor of its own, always under the same id.
@@ -225,5 +234,10 @@ mod tests {
         assert!(!places.is_private(Path::new("/home/u/project/a"), home));
         let workspace = Path::new("/home/u/data/work");
         assert!(!places.is_private(Path::new("/home/u/data/work/a"), workspace));
+        let state = Path::new("/home/u/data");
+        assert!(
+            places.is_private(Path::new("/home/u/data/vault-key"), state),
+            "nobody works among our state"
+        );
     }
 }

@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::routes::{
     agent_profiles, allow_rules, answers, app, bash, branches, budget, checkpoints, children, confirmation,
     connections, control, conversations, entries, events, extensions, files, forge, gateway, git, goal,
-    history, mcp, mcp_logins, mcp_servers, meta_profiles, metrics, model, models, plan, ports, profiles,
+    history, mcp, mcp_logins, mcp_servers, meta_profiles, metrics, model, models, packages, plan, ports, profiles,
     project, queue, rerun, resources, rewind, secrets, server, settings, shares, sign_in, streams, tools,
     trajectory, trust, users, webhooks, workspace_files, workspaces,
 };
@@ -160,6 +160,7 @@ fn table() -> Vec<Route> {
         forge::table(),
         bash::table(),
         extensions::table(),
+        packages::table(),
         project::table(),
         mcp::table(),
         mcp_logins::table(),

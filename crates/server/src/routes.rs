@@ -30,6 +30,7 @@ pub(crate) mod meta_profiles;
 pub(crate) mod metrics;
 pub(crate) mod model;
 pub(crate) mod models;
+pub(crate) mod packages;
 mod patch;
 pub(crate) mod plan;
 pub(crate) mod ports;

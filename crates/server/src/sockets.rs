@@ -4,37 +4,31 @@ pub(crate) mod bash;
 pub(crate) mod browser;
 pub(crate) mod events;
 pub(crate) mod executor;
+mod knock;
+mod line;
 pub(crate) mod session;
 pub(crate) mod shared;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
-use axum::http::{HeaderMap, StatusCode};
-use axum::response::{IntoResponse, Response};
+use axum::extract::ws::{Message, Utf8Bytes};
 use deft_types::ConversationId;
-use futures::{FutureExt as _, SinkExt as _};
+use futures::FutureExt as _;
 use serde_json::Value;
-use tokio::time::{Instant, MissedTickBehavior, timeout};
+use tokio::time::{Instant, Interval, MissedTickBehavior};
 use uuid::Uuid;
 
-use crate::accounts::KeyScope;
+pub(crate) use self::knock::Knock;
+use self::line::Line;
 use crate::app::App;
-use crate::extract::{Peer, Query};
 use crate::feed::{Feed, Item};
 use crate::resident::{Farewell, Resident};
-use crate::security::{Caller, Verdict};
 
-/// The largest message a client may send.
-const MAX_INBOUND: usize = 16 * 1024 * 1024;
-/// How long a client may take for the frame with its key.
-const AUTH_LIMIT: Duration = Duration::from_secs(10);
 /// How often a client is asked whether it is there, and how long it may take for a frame or an answer.
 const PING_EVERY: Duration = Duration::from_secs(20);
 const SEND_LIMIT: Duration = Duration::from_secs(20);
-/// Sockets that are open at once, and watchers of one conversation.
-const MAX_SOCKETS: usize = 8192;
+/// Watchers of one conversation.
 const MAX_WATCHERS: usize = 1024;
 
 /// What is sent at once to a client that has much to catch up with.
@@ -58,82 +52,13 @@ pub(crate) trait Protocol: Send + Sync + 'static {
         &mut self,
         app: &App,
         resident: Arc<Resident>,
-    ) -> impl Future<Output = Option<(Vec<String>, Feed)>> + Send;
+    ) -> impl Future<Output = Option<(Vec<Utf8Bytes>, Feed)>> + Send;
 
     /// The frames for one thing to tell.
-    fn frames(&mut self, feed: &Feed, item: Item) -> Vec<String>;
+    fn frames(&mut self, feed: &Feed, item: Item) -> Vec<Utf8Bytes>;
 
     /// The frame that says that a message could not be understood.
     fn complaint(&self, code: &'static str, detail: &str) -> String;
-}
-
-/// Lets a client in who watches a conversation, or refuses it before the upgrade.
-pub(crate) fn open(
-    app: Arc<App>,
-    peer: Peer,
-    headers: &HeaderMap,
-    query: &Query,
-    id: Result<ConversationId, crate::validation::Issue>,
-    upgrade: WebSocketUpgrade,
-    protocol: Option<impl Protocol>,
-) -> Response {
-    let (Ok(id), Some(protocol)) = (id, protocol) else {
-        return StatusCode::FORBIDDEN.into_response();
-    };
-    enter(app, peer, headers, query, upgrade, move |app, line| async move {
-        converse(&app, id, line, protocol).await;
-    })
-}
-
-/// Lets a client in who has a key or shows one in its first frame.
-fn enter<F>(
-    app: Arc<App>,
-    peer: Peer,
-    headers: &HeaderMap,
-    query: &Query,
-    upgrade: WebSocketUpgrade,
-    talk: impl FnOnce(Arc<App>, Line) -> F + Send + 'static,
-) -> Response
-where
-    F: Future<Output = ()> + Send,
-{
-    let in_header = headers
-        .get(crate::security::KEY_HEADER)
-        .map(|key| key.to_str().unwrap_or_default());
-    let given = query.get("session_api_key").or(in_header);
-    let caller = match given.map(|key| app.gate.check(peer.0.ip(), Some(key))) {
-        None => None,
-        Some(Verdict::Welcome(caller)) if caller.place == app.user => Some(caller),
-        Some(_) => return StatusCode::FORBIDDEN.into_response(),
-    };
-    let sockets = app.sockets.clone();
-    if sockets.len() >= MAX_SOCKETS {
-        return StatusCode::SERVICE_UNAVAILABLE.into_response();
-    }
-    upgrade
-        .max_message_size(MAX_INBOUND)
-        .max_frame_size(MAX_INBOUND)
-        .on_upgrade(move |socket| {
-            let abandoned = app.users.abandoned.clone();
-            let talked = async move {
-                let mut line = Line {
-                    socket,
-                    caller: caller.unwrap_or_else(Caller::nobody),
-                };
-                if !line.caller.scopes.contains(&KeyScope::Read) {
-                    match line.authenticate(&app, peer).await {
-                        Some(caller) => line.caller = caller,
-                        None => return line.close(code::UNAUTHORIZED, "Authentication failed").await,
-                    }
-                }
-                // Who shows a key only now has not been led home yet.
-                let home = line.caller.place.and_then(|user| app.users.home(user));
-                talk(home.map_or(app, |home| home.app), line).await;
-            };
-            sockets.track_future(async move {
-                abandoned.run_until_cancelled(talked).await;
-            })
-        })
 }
 
 async fn converse(app: &App, id: ConversationId, mut line: Line, mut protocol: impl Protocol) {
@@ -154,8 +79,7 @@ async fn converse(app: &App, id: ConversationId, mut line: Line, mut protocol: i
     if !line.send_all(greeting).await {
         return;
     }
-    let mut pings = tokio::time::interval(PING_EVERY);
-    pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut pings = pings();
     let mut heard = Instant::now();
     loop {
         tokio::select! {
@@ -201,9 +125,16 @@ async fn converse(app: &App, id: ConversationId, mut line: Line, mut protocol: i
     }
 }
 
+/// When to ask a client whether it is there.
+fn pings() -> Interval {
+    let mut pings = tokio::time::interval(PING_EVERY);
+    pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    pings
+}
+
 /// The frames of an item and of those that are there already behind it, as far as they fit: a history is not sent
 /// one by one.
-fn bulk(feed: &mut Feed, protocol: &mut impl Protocol, first: Item) -> (Vec<String>, Option<Farewell>) {
+fn bulk(feed: &mut Feed, protocol: &mut impl Protocol, first: Item) -> (Vec<Utf8Bytes>, Option<Farewell>) {
     let (mut frames, mut bytes) = (Vec::new(), 0);
     let mut next = Some(first);
     while let Some(item) = next {
@@ -264,83 +195,3 @@ impl Farewell {
 
 /// What somebody is told who may only look.
 const MAY_NOT: &str = "this key is only good for looking";
-
-/// A socket that gives up on a client that does not read, and ends with the key that has opened it.
-struct Line {
-    socket: WebSocket,
-    caller: Caller,
-}
-
-impl Line {
-    /// The first frame must hold the key.
-    async fn authenticate(&mut self, app: &App, peer: Peer) -> Option<Caller> {
-        let sent = self.first().await?;
-        if !is_auth(&sent) {
-            return None;
-        }
-        let key = sent["session_api_key"].as_str().unwrap_or_default();
-        app.users.directory.look_for(key).await;
-        match app.gate.check(peer.0.ip(), Some(key)) {
-            Verdict::Welcome(caller) => Some(caller),
-            Verdict::Unknown | Verdict::TooOften => None,
-        }
-    }
-
-    /// The first frame, if it comes in time.
-    async fn first(&mut self) -> Option<Value> {
-        match timeout(AUTH_LIMIT, self.socket.recv()).await {
-            Ok(Some(Ok(Message::Text(text)))) => serde_json::from_str(&text).ok(),
-            _ => None,
-        }
-    }
-
-    fn may_write(&self) -> bool {
-        self.caller.scopes.contains(&KeyScope::Write)
-    }
-
-    /// What comes next. After the end of the key nothing does.
-    async fn recv(&mut self) -> Option<Result<Message, axum::Error>> {
-        tokio::select! {
-            message = self.socket.recv() => message,
-            () = self.caller.gone.cancelled() => {
-                let frame = CloseFrame {
-                    code: code::UNAUTHORIZED,
-                    reason: "The key was revoked".into(),
-                };
-                self.send(Message::Close(Some(frame))).await;
-                None
-            }
-        }
-    }
-
-    /// False: it is gone.
-    async fn send_all(&mut self, frames: impl IntoIterator<Item = String>) -> bool {
-        let sending = async {
-            for frame in frames {
-                self.socket.feed(Message::text(frame)).await?;
-            }
-            self.socket.flush().await
-        };
-        matches!(timeout(SEND_LIMIT, sending).await, Ok(Ok(())))
-    }
-
-    async fn send(&mut self, message: Message) -> bool {
-        matches!(timeout(SEND_LIMIT, self.socket.send(message)).await, Ok(Ok(())))
-    }
-
-    async fn close(mut self, code: u16, reason: &'static str) {
-        let frame = CloseFrame {
-            code,
-            reason: reason.into(),
-        };
-        if !self.send(Message::Close(Some(frame))).await {
-            return;
-        }
-        // The client's own close frame ends it properly; one that sends none is not waited for.
-        let closed = async { while let Some(Ok(_)) = self.socket.recv().await {} };
-        let _ = timeout(CLOSE_LIMIT, closed).await;
-    }
-}
-
-/// How long a client may take to answer a close frame.
-const CLOSE_LIMIT: Duration = Duration::from_secs(2);

@@ -1,8 +1,10 @@
 //! Events as clients see them. The clients of the contract refuse a field they do not know, so what only we
 //! understand stays here.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use axum::extract::ws::Utf8Bytes;
 use deft_engine::OWN_KEYS;
 use deft_store::DAMAGED_EVENT;
 use deft_types::{ConversationStateUpdateEvent, Event, EventBody};
@@ -19,16 +21,36 @@ const OWN_METRICS: [&str; 3] = ["cost_unknown", "prefix_changes", "estimated_cal
 /// Fields of the stats that only the full form has: something about each call.
 pub(crate) const CALL_LISTS: [&str; 3] = ["costs", "response_latencies", "token_usages"];
 
+/// Texts of the newest events that are kept for those who watch.
+const KEPT: usize = 16;
+
 /// Writes events of one conversation.
 pub(crate) struct Wire {
     agent: Value,
+    /// What was told last, and as which text.
+    told: Mutex<VecDeque<(Arc<Event>, Option<Utf8Bytes>)>>,
 }
 
 impl Wire {
     pub(crate) fn new(agent: &Agent) -> Self {
         Self {
             agent: agent.shown(Mask::Asterisks),
+            told: Mutex::default(),
         }
+    }
+
+    /// The same text for all who hear of an event when it happens: it is written once, however many they are.
+    pub(crate) fn shared_text(&self, event: &Arc<Event>) -> Option<Utf8Bytes> {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, text)) = told.iter().rev().find(|(known, _)| Arc::ptr_eq(known, event)) {
+            return text.clone();
+        }
+        let text = self.text(event).map(Utf8Bytes::from);
+        if told.len() == KEPT {
+            told.pop_front();
+        }
+        told.push_back((Arc::clone(event), text.clone()));
+        text
     }
 
     /// An event without nulls, as JSON text: for sockets and searches. None where clients have no use for it.
@@ -125,6 +147,30 @@ mod tests {
     fn update(key: &str, value: &Value) -> Value {
         json!({"id": "e1", "timestamp": "2026-11-15T01:11:15.981654", "source": "environment", "key": key,
             "value": value, "kind": "ConversationStateUpdateEvent"})
+    }
+
+    #[test]
+    fn a_text_is_written_once_for_all_who_watch() {
+        let wire = Wire::new(&Agent::read(&json!({"llm": {"model": "demo"}})).unwrap());
+        let event = |key: &str| -> Arc<Event> {
+            Arc::new(serde_json::from_value(update(key, &json!("running"))).unwrap())
+        };
+        let first = event("execution_status");
+        let text = wire.shared_text(&first).unwrap();
+        for _ in 0..KEPT {
+            let again = wire.shared_text(&first).unwrap();
+            assert_eq!(again.as_ptr(), text.as_ptr(), "the very same bytes");
+        }
+        assert_eq!(wire.shared_text(&event(OWN_KEYS[0])), None, "not for clients");
+        for _ in 0..KEPT {
+            wire.shared_text(&event("title"));
+        }
+        assert_eq!(
+            wire.shared_text(&first),
+            Some(text),
+            "the same, though it was forgotten"
+        );
+        assert!(wire.told.lock().unwrap().len() <= KEPT);
     }
 
     #[test]

@@ -3,10 +3,14 @@
 
 #[path = "it/access.rs"]
 mod access;
+#[path = "it/attacks.rs"]
+mod attacks;
 #[path = "it/brief.rs"]
 mod brief;
 #[path = "it/budget.rs"]
 mod budget;
+#[path = "it/checklist.rs"]
+mod checklist;
 #[path = "it/commands.rs"]
 mod commands;
 #[path = "it/contract.rs"]

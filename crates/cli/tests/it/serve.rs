@@ -245,3 +245,118 @@ fn the_app_is_offered_the_model_that_is_set_and_the_folder_of_the_server() {
         "{offer}"
     );
 }
+
+/// Asks for a conversation that ends by itself, and waits for its end.
+fn ended(served: &Served, home: &Home, key: &str) -> String {
+    let body = json!({
+        "agent": {"llm": {"model": "demo", "api_key": "sk-planted"}, "tools": []},
+        "workspace": {"working_dir": home.work()},
+        "secrets": {"TOKEN": {"kind": "StaticSecret", "value": "secret-planted"}},
+        "initial_message": {"role": "user", "content": [{"type": "text", "text": "Hello."}]},
+    });
+    let (status, begun) = served.post("/api/conversations", key, &body);
+    assert_eq!(status, 201, "{begun}");
+    let path = format!("/api/conversations/{}", begun["id"].as_str().unwrap());
+    let since = std::time::Instant::now();
+    while !served
+        .ask(&path, key)
+        .contains(r#""execution_status":"finished""#)
+    {
+        assert!(since.elapsed().as_secs() < 60, "it never ends");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    path
+}
+
+#[test]
+fn n5_s1_no_key_and_no_secret_is_in_the_log_at_any_level() {
+    const PLANTED: [&str; 5] = [
+        "key-planted",
+        "wrong-planted",
+        "guess-planted",
+        "sk-planted",
+        "secret-planted",
+    ];
+    for form in ["0", "1"] {
+        let home = Home::new();
+        let log = home.root.path().join("serve.log");
+        let mut command = home.deft(&["serve", "--port", "0"]);
+        command
+            .envs([
+                ("SESSION_API_KEY", "key-planted"),
+                ("LOG_LEVEL", "trace"),
+                ("LOG_JSON", form),
+            ])
+            .stderr(std::fs::File::create(&log).unwrap());
+        let served = Served::spawn(command);
+        let path = ended(&served, &home, "key-planted");
+        let id = path.rsplit('/').next().unwrap();
+        for (key, path) in [
+            (
+                "key-planted",
+                format!("/sockets/events/{id}?session_api_key=key-planted"),
+            ),
+            ("", format!("/sockets/events/{id}?session_api_key=wrong-planted")),
+            ("guess-planted", "/api/settings".to_owned()),
+            (
+                "key-planted",
+                "/api/settings/secrets/NONE?session_api_key=key-planted".to_owned(),
+            ),
+        ] {
+            served.ask(&path, key);
+        }
+        let (status, _) = served.post(
+            "/api/conversations",
+            "key-planted",
+            &json!({"api_key": "sk-planted"}),
+        );
+        assert_eq!(status, 422);
+        assert_eq!(served.terminate(), Some(0));
+        let log = std::fs::read_to_string(&log).unwrap();
+        assert!(log.contains("a wrong key was given"), "{log}");
+        for planted in PLANTED {
+            assert!(!log.contains(planted), "{planted} is in the log: {log}");
+        }
+    }
+}
+
+#[test]
+fn events_have_the_local_time_of_the_server_and_are_found_by_moments_of_any_zone() {
+    let home = Home::new();
+    let served = Served::start(&home, &[("SESSION_API_KEY", "k-one"), ("TZ", "Asia/Kolkata")]);
+    let path = ended(&served, &home, "k-one");
+    let answer = served.ask(&format!("{path}/events/search?limit=1"), "k-one");
+    let page: Value = serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap();
+    let local = page["items"][0]["timestamp"].as_str().unwrap().to_owned();
+    let now = Command::new("date")
+        .arg("+%Y-%m-%dT%H:%M:%S")
+        .env("TZ", "Asia/Kolkata")
+        .output();
+    let now = String::from_utf8(now.unwrap().stdout).unwrap();
+    assert_eq!(local[..11], now[..11], "or it was midnight just now: try again");
+    let minutes =
+        |time: &str| 60 * time[11..13].parse::<i32>().unwrap() + time[14..16].parse::<i32>().unwrap();
+    assert!(
+        (0..=2).contains(&(minutes(&now) - minutes(&local))),
+        "{local} is not the time there: {now}"
+    );
+    let count = |query: String| {
+        let answer = served.ask(&format!("{path}/events/count?{query}"), "k-one");
+        answer
+            .rsplit("\r\n")
+            .next()
+            .unwrap()
+            .trim()
+            .parse::<u32>()
+            .unwrap()
+    };
+    let all = count(String::new());
+    assert_eq!(count(format!("timestamp__gte={local}")), all);
+    assert_eq!(
+        count(format!("timestamp__gte={local}%2B05:30")),
+        all,
+        "with the zone"
+    );
+    assert_eq!(count(format!("timestamp__lt={local}%2B05:30")), 0);
+    assert_eq!(count(format!("timestamp__gte={local}Z")), 0, "hours later");
+}

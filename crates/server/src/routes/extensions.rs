@@ -1,5 +1,5 @@
-//! Packages of skills, plugins, extensions of the web app, sub-agents and ACP agents: this installation has none,
-//! and answers as one that has none.
+//! Marketplaces of skills and plugins, extensions of the web app, sub-agents and ACP agents: this installation has
+//! none, and answers as one that has none.
 
 use std::future::{Ready, ready};
 
@@ -19,19 +19,12 @@ pub(crate) fn table() -> Vec<Route> {
 }
 
 fn skills() -> Vec<Route> {
-    let missing = |Name(name): Name| not_installed("Skill", &name);
     vec![
         Route::get("/api/skills/catalog", Access::Key, fixed(json!({"skills": []}))),
         Route::post(
             "/api/skills/sync",
             fixed(json!({"status": "success", "message": "There are no public skills to bring up to date"})),
         ),
-        Route::post("/api/skills/install", cannot_install),
-        Route::get("/api/skills/installed", Access::Key, fixed(json!({"skills": []}))),
-        Route::get("/api/skills/installed/{skill_name}", Access::Key, missing),
-        Route::patch("/api/skills/installed/{skill_name}", missing),
-        Route::delete("/api/skills/installed/{skill_name}", missing),
-        Route::post("/api/skills/installed/{skill_name}/refresh", missing),
         Route::get(
             "/api/skills/marketplace",
             Access::Key,
@@ -42,16 +35,9 @@ fn skills() -> Vec<Route> {
 
 fn plugins() -> Vec<Route> {
     let none = || fixed(json!({"plugins": []}));
-    let missing = |Name(name): Name| not_installed("Plugin", &name);
     vec![
         Route::post("/api/plugins", none()),
         Route::post("/api/plugins/fetch", cannot_install),
-        Route::post("/api/plugins/install", cannot_install),
-        Route::get("/api/plugins/installed", Access::Key, none()),
-        Route::get("/api/plugins/installed/{plugin_name}", Access::Key, missing),
-        Route::patch("/api/plugins/installed/{plugin_name}", missing),
-        Route::delete("/api/plugins/installed/{plugin_name}", missing),
-        Route::post("/api/plugins/installed/{plugin_name}/refresh", missing),
         Route::get("/api/plugins/marketplace", Access::Key, none()),
     ]
 }

@@ -66,7 +66,7 @@ async fn file(
 ) -> Result<Response, Failure> {
     let site = app.places.of_conversation(&app, id).await?;
     let path = absolute(&format!("{}/{rest}", site.root.display()))?;
-    if !path.starts_with(&site.root) {
+    if !path.starts_with(&site.root) || app.places.is_private(&path, &site.root) {
         return Err(Failure::not_found());
     }
     let client = app.places.reach(&app, &site).await?;

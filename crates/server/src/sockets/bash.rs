@@ -1,43 +1,26 @@
 //! The socket that tells what happens to commands, and takes more of them.
 
-use std::sync::Arc;
 use std::time::SystemTime;
 
-use axum::extract::ws::{Message, WebSocketUpgrade};
-use axum::extract::{Extension, State};
-use axum::http::HeaderMap;
+use axum::extract::ws::Message;
 use axum::response::Response;
 use deft_types::{BashError, BashEvent, Extra};
 use serde_json::Value;
 use tokio::sync::broadcast::error::RecvError;
-use tokio::time::{Instant, MissedTickBehavior};
+use tokio::time::Instant;
 use uuid::Uuid;
 
-use super::{Line, MAY_NOT, PING_EVERY, SEND_LIMIT, code, enter, is_auth};
+use super::{Knock, Line, MAY_NOT, PING_EVERY, SEND_LIMIT, code, is_auth, pings};
 use crate::app::App;
 use crate::bash::BashRequest;
-use crate::extract::{Peer, Query};
 use crate::info::utc;
 
 /// Opens it.
-pub(crate) async fn open(
-    State(app): State<Arc<App>>,
-    Extension(peer): Extension<Peer>,
-    headers: HeaderMap,
-    query: Query,
-    upgrade: WebSocketUpgrade,
-) -> Response {
-    let resend = query.get("resend_mode") == Some("all") || query.is_set("resend_all");
-    enter(
-        app,
-        peer,
-        &headers,
-        &query,
-        upgrade,
-        move |app, line| async move {
-            tell(&app, line, resend).await;
-        },
-    )
+pub(crate) async fn open(knock: Knock) -> Response {
+    let resend = knock.query.get("resend_mode") == Some("all") || knock.query.is_set("resend_all");
+    knock.enter(move |app, line| async move {
+        tell(&app, line, resend).await;
+    })
 }
 
 async fn tell(app: &App, mut line: Line, resend: bool) {
@@ -57,8 +40,7 @@ async fn tell(app: &App, mut line: Line, resend: bool) {
     if resend && !line.send_all(past.iter().map(text)).await {
         return;
     }
-    let mut pings = tokio::time::interval(PING_EVERY);
-    pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut pings = pings();
     let mut heard = Instant::now();
     loop {
         tokio::select! {

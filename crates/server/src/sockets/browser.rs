@@ -2,47 +2,30 @@
 //! empty one says that there is nothing to see. Nothing of it is kept.
 
 use std::pin::pin;
-use std::sync::Arc;
 
-use axum::extract::ws::{Message, WebSocketUpgrade};
-use axum::extract::{Extension, State};
-use axum::http::{HeaderMap, StatusCode};
+use axum::extract::ws::Message;
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use deft_executor::{Client, Pictures};
 use deft_types::ConversationId;
 use futures::StreamExt as _;
-use tokio::time::MissedTickBehavior;
 
-use super::{Line, PING_EVERY, code, enter};
+use super::{Knock, Line, code, pings};
 use crate::app::App;
-use crate::extract::{ConversationPath, Peer, Query};
+use crate::extract::ConversationPath;
 
 /// The handler.
-pub(crate) async fn handle(
-    State(app): State<Arc<App>>,
-    Extension(peer): Extension<Peer>,
-    path: ConversationPath,
-    query: Query,
-    headers: HeaderMap,
-    upgrade: WebSocketUpgrade,
-) -> Response {
+pub(crate) async fn handle(path: ConversationPath, knock: Knock) -> Response {
     let Ok(id) = path.0 else {
         return StatusCode::FORBIDDEN.into_response();
     };
-    enter(
-        app,
-        peer,
-        &headers,
-        &query,
-        upgrade,
-        move |app, line| async move {
-            match watch(&app, id).await {
-                Some(pictures) => show(&app, line, pictures).await,
-                None => line.close(code::NOT_FOUND, "No workspace runs").await,
-            }
-        },
-    )
+    knock.enter(move |app, line| async move {
+        match watch(&app, id).await {
+            Some(pictures) => show(&app, line, pictures).await,
+            None => line.close(code::NOT_FOUND, "No workspace runs").await,
+        }
+    })
 }
 
 /// A workspace that does not run is not started for this: its browser does not run either.
@@ -58,8 +41,7 @@ async fn show(app: &App, mut line: Line, pictures: Pictures) {
         let picture = pictures.next().await.ok()?;
         Some((picture, pictures))
     }));
-    let mut pings = tokio::time::interval(PING_EVERY);
-    pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut pings = pings();
     loop {
         let message = tokio::select! {
             picture = pictures.next() => match picture {

@@ -2,32 +2,23 @@
 
 use std::sync::Arc;
 
-use axum::extract::ws::WebSocketUpgrade;
-use axum::extract::{Extension, State};
-use axum::http::HeaderMap;
+use axum::extract::ws::Utf8Bytes;
 use axum::response::Response;
 use deft_engine::Live;
 use deft_types::{DeltaKind, Extra, Seq, ServerErrorEvent, StreamingDeltaEvent, Timestamp};
 
-use super::Protocol;
+use super::{Knock, Protocol};
 use crate::app::App;
-use crate::extract::{ConversationPath, Peer, Query};
+use crate::extract::{ConversationPath, Query};
 use crate::feed::{Feed, Item};
 use crate::info::{Snapshot, transient};
 use crate::moment;
 use crate::resident::Resident;
 
 /// The handler.
-pub(crate) async fn handle(
-    State(app): State<Arc<App>>,
-    Extension(peer): Extension<Peer>,
-    path: ConversationPath,
-    query: Query,
-    headers: HeaderMap,
-    upgrade: WebSocketUpgrade,
-) -> Response {
-    let protocol = Events::asked(&query);
-    super::open(app, peer, &headers, &query, path.0, upgrade, protocol)
+pub(crate) async fn handle(path: ConversationPath, knock: Knock) -> Response {
+    let protocol = Events::asked(&knock.query);
+    knock.watch(path, protocol)
 }
 
 /// Which part of the history a client wants.
@@ -65,7 +56,7 @@ impl Events {
 }
 
 impl Protocol for Events {
-    async fn begin(&mut self, app: &App, resident: Arc<Resident>) -> Option<(Vec<String>, Feed)> {
+    async fn begin(&mut self, app: &App, resident: Arc<Resident>) -> Option<(Vec<Utf8Bytes>, Feed)> {
         let catalog = &app.conversations.catalog;
         let state: Snapshot = catalog.snapshot(resident.id).await.ok()?;
         self.history = state.after;
@@ -77,17 +68,18 @@ impl Protocol for Events {
         Some((vec![state.text], feed))
     }
 
-    fn frames(&mut self, feed: &Feed, item: Item) -> Vec<String> {
+    fn frames(&mut self, feed: &Feed, item: Item) -> Vec<Utf8Bytes> {
         let frame = match item {
             Item::Event(seq, event) => {
                 let is_old = Some(seq) <= self.history;
                 match &self.resend {
                     Resend::Since(since) if is_old && event.timestamp < *since => None,
-                    _ => feed.resident.wire().text(&event),
+                    _ if is_old => feed.resident.wire().text(&event).map(Utf8Bytes::from),
+                    _ => feed.resident.wire().shared_text(&event),
                 }
             }
             Item::State(state) => Some(state.text.clone()),
-            Item::Live(piece) if feed.resident.streams() => delta(&piece),
+            Item::Live(piece) if feed.resident.streams() => delta(&piece).map(Utf8Bytes::from),
             Item::Live(_) | Item::Farewell(_) => None,
         };
         frame.into_iter().collect()

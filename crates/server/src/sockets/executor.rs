@@ -2,11 +2,9 @@
 //! workspace here. Bytes go in binary messages; a text is the reason why there is no executor.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use axum::extract::ws::{Message, WebSocketUpgrade};
-use axum::extract::{Extension, State};
-use axum::http::{HeaderMap, StatusCode};
+use axum::extract::ws::Message;
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use deft_types::ConversationId;
@@ -15,9 +13,9 @@ use futures::{SinkExt as _, StreamExt as _};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::timeout;
 
-use super::{Line, PING_EVERY, SEND_LIMIT, code, enter};
+use super::{Knock, Line, PING_EVERY, SEND_LIMIT, code};
 use crate::app::App;
-use crate::extract::{ConversationPath, Peer, Query};
+use crate::extract::ConversationPath;
 
 /// The most that is sent in one message.
 const PIECE_BYTES: usize = 64 * 1024;
@@ -30,51 +28,35 @@ struct Wanted {
 }
 
 /// The handler.
-pub(crate) async fn handle(
-    State(app): State<Arc<App>>,
-    Extension(peer): Extension<Peer>,
-    path: ConversationPath,
-    query: Query,
-    headers: HeaderMap,
-    upgrade: WebSocketUpgrade,
-) -> Response {
+pub(crate) async fn handle(path: ConversationPath, knock: Knock) -> Response {
     let Ok(id) = path.0 else {
         return StatusCode::FORBIDDEN.into_response();
     };
+    let directory = knock.query.get("directory").unwrap_or_default();
     let wanted = Wanted {
         id,
-        root: app
-            .places
-            .current_dir
-            .join(query.get("directory").unwrap_or_default()),
-        start: !query.is_set("find"),
+        root: knock.app.places.current_dir.join(directory),
+        start: !knock.query.is_set("find"),
     };
-    enter(
-        app,
-        peer,
-        &headers,
-        &query,
-        upgrade,
-        move |app, mut line| async move {
-            // An executor reaches what whoever runs the server lets agents reach, in any directory.
-            if app.for_all().is_err() || !line.may_write() {
-                return line
-                    .close(code::UNAUTHORIZED, "Your key does not open executors")
-                    .await;
-            }
-            match wanted.stream(&app).await {
-                Ok(Some(stream)) => carry(&app, line, stream).await,
-                Ok(None) => line.close(code::NOT_FOUND, "No executor runs").await,
-                // A close frame has no room for a sentence.
-                Err(reason) => {
-                    if line.send(Message::text(reason)).await {
-                        line.close(code::NOT_FOUND, "The workspace cannot be opened")
-                            .await;
-                    }
+    knock.enter(move |app, mut line| async move {
+        // An executor reaches what whoever runs the server lets agents reach, in any directory.
+        if app.for_all().is_err() || !line.may_write() {
+            return line
+                .close(code::UNAUTHORIZED, "Your key does not open executors")
+                .await;
+        }
+        match wanted.stream(&app).await {
+            Ok(Some(stream)) => carry(&app, line, stream).await,
+            Ok(None) => line.close(code::NOT_FOUND, "No executor runs").await,
+            // A close frame has no room for a sentence.
+            Err(reason) => {
+                if line.send(Message::text(reason)).await {
+                    line.close(code::NOT_FOUND, "The workspace cannot be opened")
+                        .await;
                 }
             }
-        },
-    )
+        }
+    })
 }
 
 impl Wanted {

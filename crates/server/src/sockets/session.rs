@@ -3,51 +3,42 @@
 
 use std::sync::Arc;
 
-use axum::extract::ws::WebSocketUpgrade;
-use axum::extract::{Extension, State};
-use axum::http::HeaderMap;
+use axum::extract::ws::Utf8Bytes;
 use axum::response::Response;
 use deft_types::SessionFrame;
 
-use super::Protocol;
+use super::{Knock, Protocol};
 use crate::app::App;
-use crate::extract::{ConversationPath, Peer, Query};
+use crate::extract::ConversationPath;
 use crate::feed::{Feed, Item};
 use crate::frames::{Frame, Frames, ToolOutput};
 use crate::resident::Resident;
 
 /// The handler.
-pub(crate) async fn handle(
-    State(app): State<Arc<App>>,
-    Extension(peer): Extension<Peer>,
-    path: ConversationPath,
-    query: Query,
-    headers: HeaderMap,
-    upgrade: WebSocketUpgrade,
-) -> Response {
-    let output = if query.is_set("tool_output") {
+pub(crate) async fn handle(path: ConversationPath, knock: Knock) -> Response {
+    let output = if knock.query.is_set("tool_output") {
         ToolOutput::Told
     } else {
         ToolOutput::LeftOut
     };
-    let protocol = match query.get("after_seq").map(str::parse) {
+    let protocol = match knock.query.get("after_seq").map(str::parse) {
         None => Some(Session(Frames::new(None, output))),
         Some(Ok(after)) => Some(Session(Frames::new(Some(after), output))),
         Some(Err(_)) => None,
     };
-    super::open(app, peer, &headers, &query, path.0, upgrade, protocol)
+    knock.watch(path, protocol)
 }
 
 /// The protocol of this socket.
 pub(super) struct Session(pub(super) Frames);
 
 impl Protocol for Session {
-    async fn begin(&mut self, app: &App, resident: Arc<Resident>) -> Option<(Vec<String>, Feed)> {
+    async fn begin(&mut self, app: &App, resident: Arc<Resident>) -> Option<(Vec<Utf8Bytes>, Feed)> {
         let (frames, feed) = self.0.begin(app, resident).await?;
         Some((texts(frames), feed))
     }
 
-    fn frames(&mut self, feed: &Feed, item: Item) -> Vec<String> {
+    fn frames(&mut self, feed: &Feed, item: Item) -> Vec<Utf8Bytes> {
         texts(self.0.tell(feed, item))
     }
 
@@ -60,6 +51,6 @@ impl Protocol for Session {
     }
 }
 
-fn texts(frames: Vec<Frame>) -> Vec<String> {
-    frames.into_iter().map(|frame| frame.text).collect()
+fn texts(frames: Vec<Frame>) -> Vec<Utf8Bytes> {
+    frames.into_iter().map(|frame| frame.text.into()).collect()
 }

@@ -2,16 +2,14 @@
 
 use std::sync::Arc;
 
-use axum::extract::State;
-use axum::extract::ws::WebSocketUpgrade;
+use axum::extract::ws::Utf8Bytes;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde_json::Value;
 
 use super::session::Session;
-use super::{Line, MAX_SOCKETS, Protocol, code, converse};
+use super::{Knock, Line, Protocol, code, converse};
 use crate::app::App;
-use crate::extract::Query;
 use crate::feed::{Feed, Item};
 use crate::frames::{Frames, ToolOutput};
 use crate::guest::{self, Guest};
@@ -24,30 +22,21 @@ const MAX_INBOUND: usize = 4096;
 const MAX_WATCHERS: usize = 512;
 
 /// The handler. What the link holds comes with the first frame.
-pub(crate) async fn handle(State(app): State<Arc<App>>, query: Query, upgrade: WebSocketUpgrade) -> Response {
-    let Ok(after) = query.get("after_seq").map(str::parse).transpose() else {
+pub(crate) async fn handle(knock: Knock) -> Response {
+    let Ok(after) = knock.query.get("after_seq").map(str::parse).transpose() else {
         return StatusCode::FORBIDDEN.into_response();
     };
-    let sockets = app.sockets.clone();
-    if sockets.len() >= MAX_SOCKETS {
-        return StatusCode::SERVICE_UNAVAILABLE.into_response();
-    }
-    upgrade
-        .max_message_size(MAX_INBOUND)
-        .max_frame_size(MAX_INBOUND)
-        .on_upgrade(move |socket| {
-            sockets.track_future(async move {
-                let mut line = Line {
-                    socket,
-                    caller: Caller::guest(),
-                };
-                let protocol = Shown(Session(Frames::new(after, ToolOutput::Told)));
-                match line.invited(&app).await {
-                    Some(guest) => show(guest, line, protocol).await,
-                    None => line.close(code::UNAUTHORIZED, "This link opens nothing").await,
-                }
-            })
-        })
+    knock.accept(MAX_INBOUND, move |app, socket| async move {
+        let mut line = Line {
+            socket,
+            caller: Caller::guest(),
+        };
+        let protocol = Shown(Session(Frames::new(after, ToolOutput::Told)));
+        match line.invited(&app).await {
+            Some(guest) => show(guest, line, protocol).await,
+            None => line.close(code::UNAUTHORIZED, "This link opens nothing").await,
+        }
+    })
 }
 
 async fn show(guest: Guest, line: Line, protocol: Shown) {
@@ -81,12 +70,12 @@ impl Line {
 struct Shown(Session);
 
 impl Protocol for Shown {
-    async fn begin(&mut self, app: &App, resident: Arc<Resident>) -> Option<(Vec<String>, Feed)> {
+    async fn begin(&mut self, app: &App, resident: Arc<Resident>) -> Option<(Vec<Utf8Bytes>, Feed)> {
         let (frames, feed) = self.0.begin(app, resident).await?;
         Some((shown(frames), feed))
     }
 
-    fn frames(&mut self, feed: &Feed, item: Item) -> Vec<String> {
+    fn frames(&mut self, feed: &Feed, item: Item) -> Vec<Utf8Bytes> {
         shown(self.0.frames(feed, item))
     }
 
@@ -95,14 +84,14 @@ impl Protocol for Shown {
     }
 }
 
-fn shown(frames: Vec<String>) -> Vec<String> {
-    let frame = |text: String| {
+fn shown(frames: Vec<Utf8Bytes>) -> Vec<Utf8Bytes> {
+    let frame = |text: Utf8Bytes| {
         let mut frame: Value = serde_json::from_str(&text).ok()?;
         let Some(event) = frame.get_mut("event") else {
             return Some(text);
         };
         *event = guest::shown(event.take())?;
-        Some(frame.to_string())
+        Some(frame.to_string().into())
     };
     frames.into_iter().filter_map(frame).collect()
 }

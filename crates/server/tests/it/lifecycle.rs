@@ -58,24 +58,6 @@ async fn a_running_conversation_is_not_run_twice_and_takes_messages() {
 }
 
 #[tokio::test]
-async fn a_failing_model_is_told_in_the_order_of_the_contract() {
-    let desk = Desk::new().await;
-    let talk = desk.begin("- error: {kind: authentication}\n").await;
-    let info = desk.run(&talk).await;
-    assert_eq!(info["execution_status"], "error");
-    let events = desk.events(&talk).await;
-    let [status, error] = &events[events.len() - 2..] else {
-        panic!("{events:?}")
-    };
-    assert_eq!(
-        (&status["key"], &status["value"]),
-        (&json!("execution_status"), &json!("error"))
-    );
-    assert_eq!(error["kind"], "ConversationErrorEvent");
-    assert_eq!(error["code"], "LLMAuthenticationError");
-}
-
-#[tokio::test]
 async fn a_model_that_cannot_be_opened_says_so_when_it_is_run() {
     let desk = Desk::new().await;
     let talk = desk.begin_with(desk.start_request("script:/no/such/file")).await;

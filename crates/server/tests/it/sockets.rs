@@ -1,11 +1,8 @@
 //! Sockets and streams: who is let in, what is replayed, and what is told in which order.
 
-use std::time::{Duration, Instant};
-
 use futures::StreamExt;
 use reqwest::Method;
 use serde_json::{Value, json};
-use tokio_tungstenite::tungstenite::Error as SocketError;
 
 use crate::desk::{Desk, FINISH, KEY};
 
@@ -13,88 +10,16 @@ fn is_state(frame: &Value) -> bool {
     frame["key"] == "full_state"
 }
 
-async fn refused(desk: &Desk, path: &str, headers: &[(&'static str, &str)]) -> u16 {
-    match desk.connect(path, headers).await {
-        Err(SocketError::Http(answer)) => {
-            assert!(answer.body().as_deref().unwrap_or_default().is_empty() || answer.status() != 403);
-            answer.status().as_u16()
-        }
-        Err(error) => panic!("{error}"),
-        Ok(_) => panic!("{path} was let in"),
-    }
-}
-
-#[tokio::test]
-async fn a_socket_opens_to_a_key_in_the_query_the_header_or_the_first_frame() {
-    let desk = Desk::new().await;
-    let talk = desk.begin(FINISH).await;
-    for path in ["/sockets/events", "/sockets/session"] {
-        let path = format!("{path}/{}", talk.0);
-        for bad in ["bad", ""] {
-            assert_eq!(
-                refused(&desk, &format!("{path}?session_api_key={bad}"), &[]).await,
-                403
-            );
-            assert_eq!(refused(&desk, &path, &[("x-session-api-key", bad)]).await, 403);
-        }
-        desk.connect(&format!("{path}?session_api_key=k-two"), &[])
-            .await
-            .unwrap()
-            .next()
-            .await;
-        desk.connect(&path, &[("x-session-api-key", KEY)])
-            .await
-            .unwrap()
-            .next()
-            .await;
-        let mut socket = desk.connect(&path, &[]).await.unwrap();
-        socket
-            .send(&json!({"type": "auth", "session_api_key": KEY}))
-            .await;
-        socket.next().await;
-        for first in [
-            json!({"type": "auth", "session_api_key": "bad"}),
-            json!("nope"),
-            json!({"type": "x"}),
-            json!([1]),
-            json!({"role": "user", "content": []}),
-        ] {
-            let mut socket = desk.connect(&path, &[]).await.unwrap();
-            socket.send(&first).await;
-            assert_eq!(
-                socket.closed().await,
-                (4001, "Authentication failed".to_owned()),
-                "{first}"
-            );
-        }
-    }
-}
-
-#[tokio::test]
-async fn what_cannot_be_followed_is_refused_as_recorded() {
-    let desk = Desk::new().await;
-    let talk = desk.begin(FINISH).await;
-    let key = format!("session_api_key={KEY}");
-    let bogus = format!("/sockets/events/{}?resend_mode=bogus&{key}", talk.0);
-    assert_eq!(refused(&desk, &bogus, &[]).await, 403);
-    assert_eq!(
-        refused(&desk, &format!("/sockets/events/not-a-uuid?{key}"), &[]).await,
-        403
-    );
-    for kind in ["events", "session"] {
-        let path = format!("/sockets/{kind}/4c8442cf-59eb-44a4-beb5-2aba0f755c28");
-        let closed = desk.socket(&path).await.closed().await;
-        assert_eq!(closed, (4004, "Conversation not found".to_owned()));
-    }
-}
-
 #[tokio::test]
 async fn the_history_is_sent_again_as_far_as_it_is_asked_for() {
     let desk = Desk::new().await;
     let talk = desk.begin(FINISH).await;
-    desk.run(&talk).await;
-    let stored = desk.events(&talk).await;
     let path = format!("/sockets/events/{}", talk.0);
+    let mut watcher = desk.socket(&path).await;
+    watcher.next().await;
+    desk.run(&talk).await;
+    watcher.until(is_state).await; // the end of the run is told: nothing more comes by itself
+    let stored = desk.events(&talk).await;
     for query in ["?resend_mode=all", "?resend_all=true"] {
         let mut socket = desk.socket(&format!("{path}{query}")).await;
         assert!(is_state(&socket.next().await), "the state comes first");
@@ -149,34 +74,6 @@ async fn a_message_over_the_socket_runs_and_nonsense_is_answered() {
     let frames = socket.until(is_state).await;
     assert_eq!(frames.last().unwrap()["value"]["execution_status"], "finished");
     assert!(frames.iter().any(|frame| frame["kind"] == "MessageEvent"));
-}
-
-#[tokio::test]
-async fn the_state_that_ends_a_run_does_not_overtake_the_answer_to_the_request() {
-    let desk = Desk::new().await;
-    let talk = desk.begin("- text: at once\n- text: again\n").await;
-    let mut socket = desk.socket(&format!("/sockets/events/{}", talk.0)).await;
-    socket.next().await;
-    for _ in 0..2 {
-        desk.say(&talk, "quick", false).await;
-        desk.post(&talk.path("/run"), Value::Null).await;
-        let answered = Instant::now();
-        let frames = socket.until(is_state).await;
-        // The server waits 200 ms from before its answer is sent.
-        assert!(
-            answered.elapsed() >= Duration::from_millis(100),
-            "it came too soon"
-        );
-        assert_eq!(frames.last().unwrap()["value"]["execution_status"], "finished");
-        let before = &frames[frames.len() - 2];
-        assert_eq!(
-            (&before["key"], &before["value"]),
-            (&json!("execution_status"), &json!("finished"))
-        );
-    }
-    // Nothing was said since: the run does nothing, and its end is told all the same.
-    desk.post(&talk.path("/run"), Value::Null).await;
-    assert!(is_state(&socket.next().await));
 }
 
 #[tokio::test]
