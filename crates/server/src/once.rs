@@ -10,7 +10,7 @@ use axum::body::{Body, to_bytes};
 use axum::extract::{FromRequestParts as _, Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::Next;
-use axum::response::{IntoResponse as _, Response};
+use axum::response::{IntoResponse, Response};
 use deft_engine::ANSWERED_REQUEST;
 use deft_types::{ConversationId, EventBody, EventId};
 use serde_json::{Value, json};
@@ -79,7 +79,7 @@ pub(crate) async fn once(State(app): State<Arc<App>>, request: Request, next: Ne
     }
     let _under_way = UnderWay { requests, name };
     let answered = carry_out(&app, id, EventId(format!("request:{key}")), request, next);
-    answered.await.unwrap_or_else(|failure| failure.into_response())
+    answered.await.unwrap_or_else(IntoResponse::into_response)
 }
 
 async fn carry_out(

@@ -15,6 +15,13 @@ use crate::status::Trigger;
 use crate::turn::Draft;
 
 impl Actor {
+    /// Says what is otherwise than the log has it, now that it is loaded.
+    pub(crate) async fn pick_up(&mut self) -> Result<(), StoreError> {
+        let cut_off = self.status_after(Trigger::Load).into_iter();
+        let news = cut_off.chain(self.mode_in_force()).collect();
+        self.record(news).await
+    }
+
     /// Lets the agent go on, where there is something to do.
     pub(super) async fn start_run(&mut self, within: &Span) -> Result<Begun, StoreError> {
         // What could not be stored before may be stored now.

@@ -5,23 +5,8 @@ use std::str::FromStr;
 
 use super::{Condenser, Summary};
 
-/// Each with the condenser that it stands for.
-const NAMES: [(&str, fn() -> Condenser); 8] = [
-    ("none", || Condenser::Pipeline(Vec::new())),
-    ("mask", || Condenser::MaskResults),
-    ("mask_browser", || Condenser::MaskBrowser { keep: 1 }),
-    ("recent", || Condenser::RecentEvents {
-        keep_first: 2,
-        max_events: 240,
-    }),
-    ("amortized", || Condenser::Amortized {
-        keep_first: 2,
-        max_events: 240,
-    }),
-    ("window", || Condenser::Window),
-    ("summary", || summary(false)),
-    ("structured_summary", || summary(true)),
-];
+/// All of them.
+const NAMES: &str = "none, mask, mask_browser, recent, amortized, window, summary, structured_summary";
 
 /// No condenser is called so.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,8 +14,7 @@ pub struct UnknownCondenser(String);
 
 impl fmt::Display for UnknownCondenser {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let known = NAMES.map(|(name, _)| name).join(", ");
-        write!(f, "no condenser is called {:?}; there are {known}", self.0)
+        write!(f, "no condenser is called {:?}; there are {NAMES}", self.0)
     }
 }
 
@@ -41,13 +25,7 @@ impl FromStr for Condenser {
 
     /// One of them, or several with commas between: the first of them that can do something does it.
     fn from_str(text: &str) -> Result<Self, UnknownCondenser> {
-        let one = |name: &str| {
-            let name = name.trim();
-            let known = NAMES.iter().find(|(known, _)| *known == name);
-            known
-                .map(|(_, condenser)| condenser())
-                .ok_or_else(|| UnknownCondenser(name.to_owned()))
-        };
+        let one = |name: &str| named(name.trim()).ok_or_else(|| UnknownCondenser(name.trim().to_owned()));
         match text.split_once(',') {
             None => one(text),
             Some(_) => Ok(Self::Pipeline(
@@ -55,6 +33,27 @@ impl FromStr for Condenser {
             )),
         }
     }
+}
+
+fn named(name: &str) -> Option<Condenser> {
+    let (keep_first, max_events) = (2, 240);
+    Some(match name {
+        "none" => Condenser::Pipeline(Vec::new()),
+        "mask" => Condenser::MaskResults,
+        "mask_browser" => Condenser::MaskBrowser { keep: 1 },
+        "recent" => Condenser::RecentEvents {
+            keep_first,
+            max_events,
+        },
+        "amortized" => Condenser::Amortized {
+            keep_first,
+            max_events,
+        },
+        "window" => Condenser::Window,
+        "summary" => summary(false),
+        "structured_summary" => summary(true),
+        _ => return None,
+    })
 }
 
 fn summary(structured: bool) -> Condenser {
@@ -75,6 +74,9 @@ mod tests {
         assert_eq!("window".parse(), Ok(Condenser::Window));
         assert_eq!("mask, structured_summary".parse(), Ok(Condenser::default()));
         assert_eq!("none".parse(), Ok(Condenser::Pipeline(Vec::new())));
+        for name in NAMES.split(", ") {
+            assert!(name.parse::<Condenser>().is_ok(), "{name}");
+        }
         let unknown = "mask,magic".parse::<Condenser>().unwrap_err().to_string();
         assert!(
             unknown.contains("\"magic\"") && unknown.contains("amortized"),

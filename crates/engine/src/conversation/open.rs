@@ -1,11 +1,12 @@
 //! Puts the parts of a conversation together and starts its actor.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use deft_llm::TokenMeter;
 use deft_tools::{Tool, Toolbox};
 use deft_types::Tokens;
+use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 
 use super::{Conversation, MAX_QUEUED_COMMANDS, OpenError, Parts, Progress, load};
@@ -17,7 +18,6 @@ use crate::live::Broadcast;
 use crate::model_tools::{self, Images, Spending};
 use crate::servers::ServerNews;
 use crate::skills::Shelf;
-use crate::status::Trigger;
 use crate::task_tool::{Task, Tasks};
 use crate::toolset::Toolset;
 use crate::trace::Trace;
@@ -36,9 +36,8 @@ impl Conversation {
             fault: None,
         });
         let live = Broadcast::new();
-        let (spending, images) = (Spending::default(), Images::default());
+        let (spending, images, shelf) = (Spending::default(), Images::default(), Shelf::default());
         let purse = Purse::below(parts.supervision.above);
-        let shelf = Shelf::default();
         let models = parts.models.as_ref();
         let of_models =
             models.map(|models| model_tools::offered(models, parts.model.as_ref(), &spending, &images));
@@ -55,18 +54,15 @@ impl Conversation {
             files: sources.files.clone(),
             workspace: parts.workspace.clone(),
         });
-        let task = task.map(|task| -> Arc<dyn Tool> { Arc::new(task) });
-        let invoke = invoke.map(|invoke| -> Arc<dyn Tool> { Arc::new(invoke) });
+        let task = task.map(|task| Arc::new(task) as Arc<dyn Tool>);
+        let invoke = invoke.map(|invoke| Arc::new(invoke) as Arc<dyn Tool>);
         let added = of_models.into_iter().flatten().chain(task).chain(invoke);
         let mode = parts.supervision.mode;
         let host = added
             .fold(parts.host, Toolbox::with)
             .only(|tool| mode.allows(tool));
         let offered = parts.tools.into_iter().filter(|tool| mode.allows(tool));
-        let mut tools = Toolset::new(offered.collect(), host.specs());
-        for (tool, response) in parts.responses {
-            tools.ask_for(tool, response)?;
-        }
+        let tools = asked_for(Toolset::new(offered.collect(), host.specs()), parts.responses)?;
         let mut actor = Actor {
             store: parts.store,
             lease: parts.lease,
@@ -121,9 +117,7 @@ impl Conversation {
             overflow: None,
             condensed: Vec::new(),
         };
-        let cut_off = actor.status_after(Trigger::Load).into_iter();
-        let news = cut_off.chain(actor.mode_in_force()).collect();
-        actor.record(news).await?;
+        actor.pick_up().await?;
         // Ends with its last handle, or when it is closed.
         tokio::spawn(actor.run());
         Ok(Self {
@@ -134,4 +128,12 @@ impl Conversation {
             request: None,
         })
     }
+}
+
+/// The tools, some of whose calls have to carry an answer.
+fn asked_for(mut tools: Toolset, responses: BTreeMap<String, Value>) -> Result<Toolset, OpenError> {
+    for (tool, response) in responses {
+        tools.ask_for(tool, response)?;
+    }
+    Ok(tools)
 }
