@@ -10,6 +10,7 @@ mod condense;
 mod confirm;
 mod egress;
 mod execute;
+mod external;
 mod files;
 mod heard;
 mod hooks;
@@ -43,6 +44,7 @@ use std::collections::{HashMap, HashSet};
 use tokio::sync::{mpsc, oneshot, watch};
 use tracing::Span;
 
+pub(crate) use self::external::External;
 pub(crate) use self::hooks::Hooked;
 use self::look_up::Asked;
 use self::work::Work;
@@ -137,6 +139,8 @@ pub(crate) struct Actor {
     /// How often in a row the executor was lost in the middle of a call.
     pub(crate) losses: u32,
     pub(crate) trace: Trace,
+    /// The program that makes the turns, where it is not our own agent.
+    pub(crate) external: Option<External>,
 }
 
 impl Actor {
@@ -159,6 +163,9 @@ impl Actor {
 
     async fn work_until_closed(&mut self) -> (ExecutorFate, Option<oneshot::Sender<()>>) {
         loop {
+            if let Err(error) = self.settle_question().await {
+                self.halt(&error);
+            }
             while self.may_advance() {
                 if let Err(error) = self.advance().await {
                     self.halt(&error);
@@ -178,7 +185,7 @@ impl Actor {
             tokio::select! {
                 biased; // a call that was begun is sent before a command may want it stopped
                 Some(outcome) = outcome => {
-                    if !matches!((&outcome, &self.work), (Some(_), Some(Work::Calls(_)))) {
+                    if !matches!((&outcome, &self.work), (Some(_), Some(Work::Calls(_) | Work::Turn(_)))) {
                         self.work = None;
                     }
                     if let Some(outcome) = outcome && let Err(error) = self.take(outcome).await {
@@ -201,6 +208,7 @@ impl Actor {
             Command::Pause { done } => answer(done, self.pause().await),
             Command::Interrupt { done } => answer(done, self.interrupt().await),
             Command::SwitchModel { name, model, done } => answer(done, self.switch_model(name, model).await),
+            Command::SwitchAgentModel { model, done } => answer(done, self.switch_agent_model(model).await),
             Command::Respond { answers, done } => answer(done, self.respond(answers).await),
             Command::Reject { reason, done } => answer(done, self.reject(reason).await),
             Command::SetPolicy { policy, done } => answer(done, self.set_policy(policy).await),
@@ -351,7 +359,7 @@ impl Actor {
     /// The event that the model is another than the log says, if it is.
     fn model_in_use(&self) -> Option<Draft> {
         let agent = json!({"kind": "Agent", "llm": {"model": self.model_name}});
-        (self.state.model.as_ref() != Some(&self.model_name))
+        (self.external.is_none() && self.state.model.as_ref() != Some(&self.model_name))
             .then(|| Draft::new(Source::Environment, state::update(key::AGENT, agent)))
     }
 
@@ -448,6 +456,9 @@ impl Actor {
     }
 
     fn system_prompt(&self) -> SystemPromptEvent {
+        if self.external.is_some() {
+            return external::prompt_shown();
+        }
         let now = Timestamp::at(self.world.now());
         let prompt = self.extensions.brief.prompt.as_deref();
         let prompt = prompt.unwrap_or(prompt::STATIC.trim_end());

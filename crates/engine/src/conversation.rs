@@ -25,6 +25,7 @@ use crate::branch;
 use crate::command::{Answer, Begun, Command, CommandError, ExecutorFate};
 use crate::condense::Condenser;
 use crate::extensions::Extensions;
+use crate::external::ExternalAgent;
 use crate::live::{Broadcast, Live};
 use crate::model_tools::Models;
 use crate::secret_lookup::SecretSources;
@@ -149,6 +150,8 @@ pub struct Parts {
     pub extensions: Extensions,
     /// Who watches over it.
     pub supervision: Supervision,
+    /// The program that makes its turns in place of the model and the tools, where there is one.
+    pub external: Option<ExternalAgent>,
 }
 
 /// Why a conversation cannot be opened.
@@ -249,6 +252,11 @@ impl Conversation {
     pub async fn switch_model(&self, name: String, model: Arc<dyn Model>) -> Result<(), CommandError> {
         self.ask(|done| Command::SwitchModel { name, model, done })
             .await?
+    }
+
+    /// Lets the agent that is a program of its own use another model from its next turn on.
+    pub async fn switch_agent_model(&self, model: String) -> Result<(), CommandError> {
+        self.ask(|done| Command::SwitchAgentModel { model, done }).await?
     }
 
     /// Stands at another event of the log, or before the first: what is said next follows that one.

@@ -7,7 +7,7 @@ use deft_types::{
 };
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 use uuid::Uuid;
@@ -15,6 +15,7 @@ use uuid::Uuid;
 use crate::budget::Budget;
 use crate::condense::Mask;
 use crate::egress::{Egress, Requested};
+use crate::external;
 use crate::mode::Mode;
 use crate::queue::Queued;
 use crate::stuck::Recent;
@@ -75,6 +76,10 @@ pub struct State {
     pub(crate) path_rules: BTreeSet<String>,
     /// Whether somebody wants room to be made in the view.
     pub(crate) wants_condensation: bool,
+    /// What is known of the agent that is a program of its own: its session, its models.
+    pub agent_state: Map<String, Value>,
+    /// What such an agent was prompted with.
+    pub(crate) prompted: HashSet<EventId>,
     structured_output: Option<Value>,
     pub(crate) has_prompt: bool,
     /// The ids of all calls: a provider that numbers them anew in each reply must not get two alike.
@@ -104,6 +109,8 @@ pub(crate) mod key {
     pub(crate) const LAST_USER_MESSAGE: &str = "last_user_message_id";
     pub(crate) const EXECUTOR: &str = "executor";
     pub(crate) const AGENT: &str = "agent";
+    /// What is known of an agent that is a program of its own.
+    pub(crate) const AGENT_STATE: &str = "agent_state";
     pub(crate) const POLICY: &str = "confirmation_policy";
     pub(crate) const ANALYZER: &str = "security_analyzer";
     /// What the project brings along that would run if somebody agreed.
@@ -296,6 +303,11 @@ impl State {
                 if let Some(model) = value.pointer("/llm/model").and_then(Value::as_str) {
                     self.model = Some(model.to_owned());
                 }
+            }
+            key::AGENT_STATE => {
+                read(value, &mut self.agent_state);
+                let message = value[external::IN_FLIGHT].as_str();
+                self.prompted.extend(message.map(|id| EventId(id.to_owned())));
             }
             key::POLICY => {
                 if let Ok(policy) = ConfirmationPolicy::deserialize(value) {

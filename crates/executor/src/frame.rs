@@ -23,7 +23,7 @@ use crate::stream::Signal;
 use crate::work::Work;
 
 /// Both ends must speak the same version.
-pub const PROTOCOL_VERSION: u32 = 5;
+pub const PROTOCOL_VERSION: u32 = 6;
 
 /// A longer frame ends the connection: nothing we send comes near it.
 pub const MAX_FRAME_BYTES: usize = 64 * 1024 * 1024;
@@ -85,7 +85,7 @@ pub enum Request {
         /// What.
         request: CheckpointRequest,
     },
-    /// Do something with files, git, plain commands or ports.
+    /// Do something with files, git, plain commands, ports or programs.
     Work {
         /// Repeated in the answer, and the id of the stream that belongs to it.
         id: Uuid,

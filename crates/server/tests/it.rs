@@ -3,6 +3,8 @@
 
 #[path = "it/access.rs"]
 mod access;
+#[path = "it/acp.rs"]
+mod acp;
 #[path = "it/brief.rs"]
 mod brief;
 #[path = "it/budget.rs"]

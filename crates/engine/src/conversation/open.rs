@@ -9,7 +9,7 @@ use deft_types::Tokens;
 use tokio::sync::{mpsc, watch};
 
 use super::{Conversation, MAX_QUEUED_COMMANDS, OpenError, Parts, Progress, load};
-use crate::actor::{Actor, Hooked};
+use crate::actor::{Actor, External, Hooked};
 use crate::allow_rules::ProjectRules;
 use crate::budget::Purse;
 use crate::invoke_skill::InvokeSkill;
@@ -112,6 +112,7 @@ impl Conversation {
             condensations: 0,
             overflow: None,
             condensed: Vec::new(),
+            external: parts.external.map(External::new),
         };
         let cut_off = actor.status_after(Trigger::Load).into_iter();
         let news = cut_off.chain(actor.mode_in_force()).collect();
