@@ -135,9 +135,10 @@ pub(crate) fn history(entries: &[Entry]) -> Option<String> {
     for entry in entries.iter().rev() {
         let who = match entry.message.role {
             Role::User => "User",
-            // What an agent of this kind says is what its turn ends with.
-            Role::Assistant | Role::Tool => "Agent",
-            Role::System => continue,
+            Role::Assistant => "Agent",
+            // What its turn ended with; the rest is about questions of its own.
+            Role::Tool if entry.message.name.as_deref() == Some("finish") => "Agent",
+            Role::Tool | Role::System => continue,
         };
         let text = entry.message.plain_text();
         let text = text.trim();
@@ -164,7 +165,7 @@ pub(crate) fn history(entries: &[Entry]) -> Option<String> {
 
 /// Said to an agent whose turn was cut off and which is to go on.
 pub(crate) fn go_on(why: Option<&str>) -> Message {
-    let why = why.map_or_else(String::new, |why| format!(" {why}"));
+    let why = why.map_or_else(String::new, |why| format!(" {}.", why.trim_end_matches('.')));
     Message::text(
         Role::User,
         format!(
