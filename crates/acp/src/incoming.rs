@@ -4,8 +4,6 @@ use serde_json::{Value, json};
 
 /// The longest value of a call that is passed on; a longer one is cut.
 const MAX_VALUE_BYTES: usize = 256 * 1024;
-/// The most steps of a plan that are passed on.
-const MAX_PLAN: usize = 200;
 
 /// What an agent tells.
 #[derive(Debug)]
@@ -24,9 +22,7 @@ pub enum Update {
     /// A piece of what it thinks.
     Thought(String),
     /// A tool call begins, or there is news of one.
-    ToolCall(ToolCallUpdate),
-    /// What it is going to do.
-    Plan(Vec<PlanEntry>),
+    ToolCall(Box<ToolCallUpdate>),
     /// What the session has cost until now, in dollars.
     Cost(f64),
     /// Something else.
@@ -50,15 +46,6 @@ pub struct ToolCallUpdate {
     pub raw_output: Option<Value>,
     /// What came out, in parts.
     pub content: Option<Vec<Value>>,
-}
-
-/// A step of a plan.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlanEntry {
-    /// What is to be done.
-    pub content: String,
-    /// `pending`, `in_progress` or `completed`.
-    pub status: String,
 }
 
 /// A question that waits for an answer.
@@ -101,7 +88,7 @@ impl Incoming {
 }
 
 impl Update {
-    fn read(mut update: Value) -> Self {
+    fn read(update: Value) -> Self {
         let text = |update: &Value| match update["content"]["type"].as_str() {
             Some("text") => update["content"]["text"].as_str().map(str::to_owned),
             _ => None,
@@ -110,8 +97,7 @@ impl Update {
         match update["sessionUpdate"].as_str() {
             Some("agent_message_chunk") => text(&update).map_or(Self::Other, Self::Text),
             Some("agent_thought_chunk") => text(&update).map_or(Self::Other, Self::Thought),
-            Some("tool_call" | "tool_call_update") => Self::ToolCall(ToolCallUpdate::read(update)),
-            Some("plan") => Self::Plan(plan(update["entries"].take())),
+            Some("tool_call" | "tool_call_update") => Self::ToolCall(Box::new(ToolCallUpdate::read(update))),
             Some("usage_update") => dollars(&update["cost"]).map_or(Self::Other, Self::Cost),
             _ => Self::Other,
         }
@@ -159,20 +145,6 @@ impl Permission {
             None => json!({"outcome": {"outcome": "cancelled"}}),
         }
     }
-}
-
-fn plan(entries: Value) -> Vec<PlanEntry> {
-    let Value::Array(entries) = entries else {
-        return Vec::new();
-    };
-    let entry = |entry: Value| {
-        let text = |name: &str| entry[name].as_str().unwrap_or_default().to_owned();
-        PlanEntry {
-            content: text("content"),
-            status: text("status"),
-        }
-    };
-    entries.into_iter().take(MAX_PLAN).map(entry).collect()
 }
 
 /// A value that is too long becomes the beginning of its text.

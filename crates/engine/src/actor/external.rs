@@ -148,7 +148,11 @@ impl Actor {
     ) -> Result<(), StoreError> {
         match begun {
             Ok(running) => {
-                let known = self.known_of(&running.session);
+                let mut known = self.known_of(&running.session);
+                if !running.session.about().resumed {
+                    known.remove(record::TOLD); // a program may give the same name to another session
+                    known.remove(record::COST);
+                }
                 if let Some(external) = &mut self.external {
                     external.running = Some(running);
                 }
@@ -205,7 +209,7 @@ impl Actor {
         match told {
             Incoming::Permission(permission) => self.take_permission(permission).await,
             Incoming::Update(Update::ToolCall(news)) => {
-                let told = turn.calls.take(news).map(record::tool_call);
+                let told = turn.calls.take(*news).map(record::tool_call);
                 self.record(told.into_iter().collect()).await
             }
             Incoming::Update(update) => {
@@ -286,7 +290,7 @@ impl Actor {
                         turn.running.session.answer(&permission, Choice::Cancel).await;
                     }
                     Outcome::Told(Incoming::Update(Update::ToolCall(news))) => {
-                        drafts.extend(turn.calls.take(news).map(record::tool_call));
+                        drafts.extend(turn.calls.take(*news).map(record::tool_call));
                     }
                     Outcome::Told(Incoming::Update(update)) => turn.take(update),
                     Outcome::TurnEnded(end) => return end,

@@ -39,8 +39,8 @@ def ask(method, params):
         pending.append(message)
 
 
-def tell(session, kind, **fields):
-    send(method="session/update", params={"sessionId": session, "update": {"sessionUpdate": kind, **fields}})
+def tell(session, update, /, **fields):
+    send(method="session/update", params={"sessionId": session, "update": {"sessionUpdate": update, **fields}})
 
 
 def say(session, text, kind="agent_message_chunk"):

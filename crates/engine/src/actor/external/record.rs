@@ -187,9 +187,6 @@ impl Actor {
             .map(|model| json!({"model_id": model.id, "name": model.name, "description": model.description}))
             .collect();
         let mut known = self.state.agent_state.clone();
-        if known.get(SESSION) != Some(&json!(session.id())) {
-            known.remove(COST);
-        }
         let now = [
             ("acp_agent_name", json!(about.name)),
             ("acp_agent_version", json!(about.version)),

@@ -70,7 +70,7 @@ impl Turn {
             Update::Text(text) => add(&mut self.said, &text),
             Update::Thought(text) => add(&mut self.thought, &text),
             Update::Cost(cost) => self.cost = Some(cost),
-            Update::ToolCall(_) | Update::Plan(_) | Update::Other => {}
+            Update::ToolCall(_) | Update::Other => {}
         }
     }
 
