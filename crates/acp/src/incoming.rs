@@ -11,7 +11,7 @@ pub enum Incoming {
     /// What it does.
     Update(Update),
     /// It wants to do something and asks whether it may. It waits for the answer.
-    Permission(Permission),
+    Permission(Box<Permission>),
 }
 
 /// What an agent does.
@@ -79,11 +79,11 @@ impl Incoming {
             let text = |name: &str| option[name].as_str().map(str::to_owned);
             Some((text("kind")?, text("optionId")?))
         });
-        Self::Permission(Permission {
+        Self::Permission(Box::new(Permission {
             id,
             options: options.collect(),
             call: ToolCallUpdate::read(params["toolCall"].take()),
-        })
+        }))
     }
 }
 
@@ -170,7 +170,7 @@ mod tests {
             json!(7),
             json!({"toolCall": {"toolCallId": "c1"}, "options": options}),
         ) {
-            Incoming::Permission(permission) => permission,
+            Incoming::Permission(permission) => *permission,
             Incoming::Update(_) => unreachable!(),
         }
     }

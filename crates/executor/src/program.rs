@@ -171,7 +171,7 @@ impl LastWords {
             let surplus = kept.len().saturating_sub(MAX_LAST_WORDS);
             kept.drain(..surplus);
         }
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 
     fn text(&self) -> String {

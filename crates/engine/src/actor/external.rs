@@ -111,11 +111,10 @@ impl Actor {
             .entries()
             .iter()
             .filter(|entry| entry.message.role == Role::User);
-        let new = said.find_map(|entry| {
+        said.find_map(|entry| {
             let id = entry.events.first()?;
             (!self.state.prompted.contains(id)).then(|| (id.clone(), entry.message.clone()))
-        });
-        new
+        })
     }
 
     /// That, or the word to go on with a turn that was cut off.
@@ -207,7 +206,7 @@ impl Actor {
             return Ok(());
         };
         match told {
-            Incoming::Permission(permission) => self.take_permission(permission).await,
+            Incoming::Permission(permission) => self.take_permission(*permission).await,
             Incoming::Update(Update::ToolCall(news)) => {
                 let told = turn.calls.take(*news).map(record::tool_call);
                 self.record(told.into_iter().collect()).await

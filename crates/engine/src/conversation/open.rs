@@ -36,8 +36,7 @@ impl Conversation {
         });
         let live = Broadcast::new();
         let (spending, images) = (Spending::default(), Images::default());
-        let purse = Purse::below(parts.supervision.above);
-        let shelf = Shelf::default();
+        let (purse, shelf) = (Purse::below(parts.supervision.above), Shelf::default());
         let models = parts.models.as_ref();
         let of_models =
             models.map(|models| model_tools::offered(models, parts.model.as_ref(), &spending, &images));

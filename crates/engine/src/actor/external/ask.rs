@@ -92,28 +92,25 @@ fn action(call: &AgentCall, id: String) -> ActionEvent {
         .as_ref()
         .and_then(command)
         .filter(|_| kind == "execute");
-    let (tool_name, arguments, action) = match command {
-        Some(command) => (
-            "terminal".to_owned(),
-            json!({"command": command}),
-            Action::Terminal(Box::new(TerminalAction {
-                command,
-                ..TerminalAction::default()
-            })),
-        ),
-        None => {
-            let data = Extra::from_iter([
-                ("title".to_owned(), json!(call.title)),
-                ("input".to_owned(), json!(call.raw_input)),
-                ("content".to_owned(), json!(call.content)),
-            ]);
-            let shown = json!(data);
-            let action = MCPToolAction {
-                data,
-                ..MCPToolAction::default()
-            };
-            (kind, shown, Action::MCPTool(Box::new(action)))
-        }
+    let (tool_name, arguments, action) = if let Some(command) = command {
+        let shown = json!({"command": command});
+        let action = TerminalAction {
+            command,
+            ..TerminalAction::default()
+        };
+        ("terminal".to_owned(), shown, Action::Terminal(Box::new(action)))
+    } else {
+        let data = Extra::from_iter([
+            ("title".to_owned(), json!(call.title)),
+            ("input".to_owned(), json!(call.raw_input)),
+            ("content".to_owned(), json!(call.content)),
+        ]);
+        let shown = json!(data);
+        let action = MCPToolAction {
+            data,
+            ..MCPToolAction::default()
+        };
+        (kind, shown, Action::MCPTool(Box::new(action)))
     };
     ActionEvent {
         thought: Vec::new(),
