@@ -71,6 +71,7 @@ pub(crate) async fn run(
         outfit: Outfit::default(),
         extensions: Extensions::default(),
         supervision: Supervision::default(),
+        external: None,
     };
     let conversation = Conversation::open(parts).await?;
     let message = Message::text(Role::User, task);

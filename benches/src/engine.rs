@@ -339,6 +339,7 @@ async fn open(
         outfit: Outfit::default(),
         extensions: Extensions::default(),
         supervision: Supervision::default(),
+        external: None,
     });
     Ok(opened.await?)
 }

@@ -117,6 +117,7 @@ async fn run(deft: &Path) -> anyhow::Result<Vec<Duration>> {
         outfit: Outfit::default(),
         extensions: Extensions::default(),
         supervision: Supervision::default(),
+        external: None,
     })
     .await?;
     conversation

@@ -256,3 +256,13 @@ test("a call has the risk that was seen in it, and why", () => {
   fold.apply([stored(0, action), stored(1, judged)]);
   expect(fold.view.items[0]).toMatchObject({ risk: "HIGH", why: "It deletes." });
 });
+
+test("a call of an external agent runs until its end is told, and nobody is asked about it", () => {
+  const fold = new Fold();
+  const call = (status: string): Event => ({ ...base("agent"), kind: "ACPToolCallEvent", tool_call_id: "c1", title: "Run ls", status });
+  fold.apply([stored(0, call("pending"))]);
+  expect(openCalls(fold.view)).toEqual([]);
+  fold.apply([stored(1, call("completed")), stored(2, call("pending"))]);
+  const results = fold.view.items.map((item) => (item.type === "call" ? (item.result?.type ?? null) : item.type));
+  expect(results).toEqual(["answer", null]);
+});

@@ -5,6 +5,7 @@
 
 import type { HistoryPage } from "./api";
 import { type Change, noteChange, noteEarlier } from "./changes";
+import { actionOf, type ExternalCall, resultOf } from "./external-call";
 import { Items } from "./items";
 import { withoutAction, withPiece } from "./output";
 import { Spending } from "./spending";
@@ -202,6 +203,9 @@ export class Fold {
         next.draft = null;
         this.add({ type: "call", ...base, event, risk: event.security_risk ?? "UNKNOWN", result: null, ...this.spending.take() });
         break;
+      case "ACPToolCallEvent":
+        this.externalCall(event, base);
+        break;
       case "ObservationEvent":
         this.result(event.tool_call_id, { type: "answer", observation: event.observation });
         this.remember(event.observation);
@@ -242,6 +246,16 @@ export class Fold {
         if (next.meter !== meter) this.spending.count(next.meter, isStored);
         break;
     }
+  }
+
+  /** An external agent tells of each call when it begins and when it ends, under an id that a later turn may use again. */
+  private externalCall(event: ExternalCall, base: { id: string; time: string }): void {
+    const result = resultOf(event);
+    if (this.items.isOpen(event.tool_call_id)) {
+      if (result) this.result(event.tool_call_id, result);
+      return;
+    }
+    this.add({ type: "call", ...base, event: actionOf(event), risk: "UNKNOWN", result, isExternal: true });
   }
 
   private add(item: Item): void {

@@ -51,6 +51,12 @@ export class Items {
     return call?.type === "call" && call.result !== null;
   }
 
+  /** Whether there is a call of this id without a result. */
+  isOpen(toolCall: string): boolean {
+    const action = this.places.get(toolCall);
+    return action !== undefined && !this.isSettled(action);
+  }
+
   /** Gives a call its result. The action it belongs to; null: its call is not loaded. */
   settle(toolCall: string, result: Result): string | null {
     const action = this.places.get(toolCall);

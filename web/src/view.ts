@@ -20,6 +20,8 @@ export interface Call {
   /** Why it is thought so risky, where there is more to say than how much. */
   why?: string;
   result: Result | null;
+  /** An external agent makes it: it waits for nobody here. */
+  isExternal?: true;
   /** What the step has used; on the first call of a step, where it is known. */
   spent?: Spent;
 }
@@ -105,5 +107,5 @@ export const EMPTY: View = {
 
 /** Calls that have no result yet. While the conversation waits for a word, these are what it is about. */
 export function openCalls(view: View): Call[] {
-  return view.items.filter((item): item is Call => item.type === "call" && item.result === null);
+  return view.items.filter((item): item is Call => item.type === "call" && item.result === null && !item.isExternal);
 }

@@ -222,6 +222,7 @@ pub(crate) async fn open_as(
                 ..Brief::default()
             },
         },
+        external: None,
         supervision: Supervision {
             mode: role.mode,
             judge: named(settings, &settings.judge_model, "judge_model")?,

@@ -11,6 +11,7 @@ mod condense;
 mod confirm;
 mod egress;
 mod execute;
+mod external;
 mod files;
 mod handle;
 mod heard;
@@ -44,6 +45,7 @@ use futures::future::OptionFuture;
 use std::collections::{HashMap, HashSet};
 use tokio::sync::{mpsc, oneshot, watch};
 
+pub(crate) use self::external::External;
 pub(crate) use self::hooks::Hooked;
 use self::look_up::Asked;
 use self::work::Work;
@@ -148,6 +150,8 @@ pub(crate) struct Actor {
     /// How often in a row the executor was lost in the middle of a call.
     pub(crate) losses: u32,
     pub(crate) trace: Trace,
+    /// The program that makes the turns, where it is not our own agent.
+    pub(crate) external: Option<External>,
 }
 
 impl Actor {
@@ -170,6 +174,9 @@ impl Actor {
 
     async fn work_until_closed(&mut self) -> (ExecutorFate, Option<oneshot::Sender<()>>) {
         loop {
+            if let Err(error) = self.settle_question().await {
+                self.halt(&error);
+            }
             while self.may_advance() {
                 if let Err(error) = self.advance().await {
                     self.halt(&error);
@@ -190,7 +197,7 @@ impl Actor {
             tokio::select! {
                 biased; // a call that was begun is sent before a command may want it stopped
                 Some(outcome) = outcome => {
-                    if !matches!((&outcome, &self.work), (Some(_), Some(Work::Calls(_)))) {
+                    if !matches!((&outcome, &self.work), (Some(_), Some(Work::Calls(_) | Work::Turn(_)))) {
                         self.work = None;
                     }
                     if let Some(outcome) = outcome && let Err(error) = self.take(outcome).await {

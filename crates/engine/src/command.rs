@@ -53,6 +53,8 @@ pub(crate) enum Command {
         model: Arc<dyn Model>,
         done: Done<()>,
     },
+    /// Let the agent that is a program of its own use another model.
+    SwitchAgentModel { model: String, done: Done<()> },
     /// What a person decided about each action that waits.
     Respond {
         answers: Vec<(ActionId, Answer)>,
@@ -164,6 +166,7 @@ impl Command {
             Self::Pause { .. } => "pause",
             Self::Interrupt { .. } => "interrupt",
             Self::SwitchModel { .. } => "switch_model",
+            Self::SwitchAgentModel { .. } => "switch_agent_model",
             Self::Respond { .. } => "respond",
             Self::Reject { .. } => "reject",
             Self::ApproveServer { .. } => "approve_server",
@@ -198,6 +201,7 @@ impl Command {
             | Self::Pause { done }
             | Self::Interrupt { done }
             | Self::SwitchModel { done, .. }
+            | Self::SwitchAgentModel { done, .. }
             | Self::Respond { done, .. }
             | Self::Reject { done, .. }
             | Self::ApproveServer { done, .. }
@@ -300,6 +304,12 @@ pub enum CommandError {
     /// It runs: pause or interrupt it first.
     #[error("the conversation is running; pause or interrupt it first")]
     Running,
+    /// Its turns are made by our own agent: switch that one's model.
+    #[error("the agent of this conversation is no program of its own; switch its model instead")]
+    NotExternal,
+    /// The agent could not do it; the message says why.
+    #[error("{0}")]
+    Agent(String),
     /// It was stopped before it was done. Ask again if it is still wanted.
     #[error("it was interrupted before it was done; ask again if it is still wanted")]
     Interrupted,

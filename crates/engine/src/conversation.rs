@@ -137,6 +137,11 @@ impl Conversation {
             .await?
     }
 
+    /// Lets the agent that is a program of its own use another model from its next turn on.
+    pub async fn switch_agent_model(&self, model: String) -> Result<(), CommandError> {
+        self.ask(|done| Command::SwitchAgentModel { model, done }).await?
+    }
+
     /// Stands at another event of the log, or before the first: what is said next follows that one.
     pub async fn navigate(&self, to: Option<EventId>) -> Result<(), CommandError> {
         self.ask(|done| Command::Navigate { to, done }).await?

@@ -21,6 +21,7 @@ mod conversation;
 mod critic;
 mod egress;
 mod extensions;
+mod external;
 mod fork;
 mod goal;
 mod hook_agent;
@@ -70,6 +71,7 @@ pub use conversation::{Conversation, Limits, Memory, OpenError, Outfit, Parts, P
 pub use critic::Refinement;
 pub use egress::Requested;
 pub use extensions::{Extensions, Gathered, OfProject};
+pub use external::ExternalAgent;
 pub use fork::{Fork, ForkError, fork};
 pub use goal::{GOAL, GOAL_ROUNDS, Goal};
 pub use hook_agent::HookAgent;

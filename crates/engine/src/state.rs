@@ -79,6 +79,10 @@ pub struct State {
     pub(crate) path_rules: BTreeSet<String>,
     /// Whether somebody wants room to be made in the view.
     pub(crate) wants_condensation: bool,
+    /// What is known of the agent that is a program of its own: its session, its models.
+    pub agent_state: Map<String, Value>,
+    /// What such an agent was prompted with.
+    pub(crate) prompted: HashSet<EventId>,
     structured_output: Option<Value>,
     pub(crate) has_prompt: bool,
     /// The ids of all calls: a provider that numbers them anew in each reply must not get two alike.

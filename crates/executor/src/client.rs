@@ -5,6 +5,7 @@ mod files;
 mod git;
 mod live;
 mod ports;
+mod program;
 mod running_call;
 mod shell;
 mod work;
@@ -30,6 +31,7 @@ use work::Asked;
 
 pub use live::Pictures;
 pub use ports::PortStream;
+pub use program::{ProgramEnding, ProgramStream};
 pub use running_call::RunningCall;
 pub use shell::{CommandUpdate, Following};
 pub use work::{Download, Upload};

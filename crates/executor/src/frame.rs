@@ -85,7 +85,7 @@ pub enum Request {
         /// What.
         request: CheckpointRequest,
     },
-    /// Do something with files, git, plain commands or ports.
+    /// Do something with files, git, plain commands, ports or programs.
     Work {
         /// Repeated in the answer, and the id of the stream that belongs to it.
         id: Uuid,

@@ -2,7 +2,7 @@
 //!
 //! It knows tools and nothing of agents, models or servers. The two ends share [`frame`]; begin reading
 //! there, then [`Executor`] (what runs calls and keeps their results) and [`Client`] (what asks for them).
-//! Beside tool calls people and servers ask for [`Work`]: files, git, plain commands and the ports
+//! Beside tool calls people and servers ask for [`Work`]: files, git, plain commands, programs that are talked to and the ports
 //! that are served there, every path beneath the roots. [`daemon`] puts an executor on a private socket, so that it outlives a dropped connection or a
 //! restarted server.
 
@@ -17,6 +17,7 @@ mod git;
 mod journal;
 mod live;
 mod ports;
+mod program;
 pub mod relay;
 mod request_error;
 mod shell;
@@ -25,8 +26,8 @@ mod work;
 
 pub use checkpoints::{CheckpointFailure, CheckpointReply, CheckpointRequest};
 pub use client::{
-    Client, ClientError, CommandUpdate, Download, Following, Pictures, PortStream, RunningCall,
-    StartedServers, Update, Upload,
+    Client, ClientError, CommandUpdate, Download, Following, Pictures, PortStream, ProgramEnding,
+    ProgramStream, RunningCall, StartedServers, Update, Upload,
 };
 pub use executor::Executor;
 pub use figures::Figures;
@@ -34,6 +35,7 @@ pub use files::{Entry, EntryKind, EntryPage, FileRequest, GatheredFile, Page};
 pub use frame::{Hello, Outcome};
 pub use git::{Against, Change, ChangeStatus, Commit, CommitPage, FileDiff, GitRequest, RepositoryInfo};
 pub use ports::{ListeningPort, PortRequest};
+pub use program::{Program, ProgramEnd};
 pub use request_error::RequestError;
 pub use shell::{CommandInfo, EndReason, Ended, OutputChannel, OutputChunk, ShellCommand, ShellRequest};
 pub use stream::{CHUNK_BYTES, Signal};

@@ -1,5 +1,5 @@
-//! What can be asked of a workspace beside tool calls: files, git, plain commands, ports, the browser's
-//! picture and how much is used. People and servers ask for
+//! What can be asked of a workspace beside tool calls: files, git, plain commands, ports, programs
+//! that are talked to, the browser's picture and how much is used. People and servers ask for
 //! it, not agents, so it is answered once and forgotten when the connection ends; only commands live on.
 
 use std::path::PathBuf;
@@ -18,6 +18,7 @@ use crate::frame::Reply;
 use crate::git::{Git, GitRequest};
 use crate::live;
 use crate::ports::{self, PortRequest};
+use crate::program::{Program, Programs};
 use crate::request_error::RequestError;
 use crate::shell::{ShellRequest, Shells};
 use crate::stream::{MAX_STREAMS, Pipe, Streams};
@@ -34,6 +35,8 @@ pub enum Work {
     Shell(ShellRequest),
     /// About ports that are served.
     Port(PortRequest),
+    /// A program that is talked to over its standard streams.
+    Program(Program),
     /// What the browser shows, until nobody wants to see it any more.
     Live,
     /// How much is used.
@@ -45,6 +48,7 @@ pub(crate) struct Worker {
     files: Files,
     git: Git,
     pub(crate) shells: Shells,
+    programs: Programs,
     live_view: LiveView,
     workspace: PathBuf,
 }
@@ -62,6 +66,7 @@ impl Worker {
         Self {
             files: Files::new(roots.clone()),
             git: Git::new(roots.clone(), &env),
+            programs: Programs::new(workspace.clone(), env.clone(), secrets.clone()),
             shells: Shells::new(roots, env, secrets),
             live_view,
             workspace,
@@ -100,6 +105,7 @@ impl Worker {
             Work::Git(request) => self.git.perform(request).await,
             Work::Shell(request) => self.shells.perform(request, pipe).await,
             Work::Port(request) => ports::perform(request, pipe).await,
+            Work::Program(program) => self.programs.perform(&program, pipe).await,
             Work::Figures => {
                 let workspace = self.workspace.clone();
                 value(blocking(move || Ok(figures(&workspace))).await?)

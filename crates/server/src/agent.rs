@@ -1,9 +1,10 @@
 //! The agent of a conversation, as clients describe it: which model answers and which tools it has.
 
-use deft_engine::{Brief, ToolFilter};
+use deft_engine::{Brief, ExternalAgent, ToolFilter};
 use deft_types::ToolSpec;
 use serde_json::{Map, Value, json};
 
+use crate::external;
 use crate::failure::Failure;
 use crate::masking::{Mask, mask, without_nulls};
 use crate::tool_filter;
@@ -30,11 +31,7 @@ impl Agent {
         match fields.get("kind").map(|kind| kind.as_str().unwrap_or_default()) {
             Some("Agent") => {}
             None if fields.contains_key("llm") => {}
-            Some("ACPAgent") => {
-                return Err(Failure::refused(
-                    "This server cannot run ACP agents; send an agent of kind 'Agent'",
-                ));
-            }
+            Some(external::KIND) => return Ok(Self(external::completed(sent, fields)?)),
             other => {
                 let error = format!(
                     "Unknown kind '{}' for openhands.sdk.agent.base.AgentBase; Expected one of: ['ACPAgent', 'Agent']",
@@ -155,7 +152,24 @@ impl Agent {
 
     /// Whether clients want to see replies piece by piece.
     pub(crate) fn streams(&self) -> bool {
-        self.0["llm"]["stream"] == true
+        self.is_external() || self.0["llm"]["stream"] == true
+    }
+
+    /// Whether it is a program of its own.
+    pub(crate) fn is_external(&self) -> bool {
+        self.0["kind"] == external::KIND
+    }
+
+    /// The program that it is, with the MCP servers it is to use; `variable` gives what stands for the `${NAME}` in them.
+    pub(crate) fn external(&self, variable: &dyn Fn(&str) -> Option<String>) -> Option<ExternalAgent> {
+        external::parts(&self.0, variable)
+    }
+
+    /// The same agent, which is a program of its own, with another model.
+    pub(crate) fn with_own_model(&self, model: &str) -> Self {
+        let mut agent = self.0.clone();
+        agent["acp_model"] = model.into();
+        Self(agent)
     }
 
     /// Which tools may be offered, by their names, beside those that every agent has.

@@ -124,6 +124,9 @@ impl From<CommandError> for Failure {
             CommandError::NotWaiting(_) | CommandError::NoSuchEvent(_) | CommandError::NotQueued(_) => {
                 Self::new(StatusCode::NOT_FOUND, error.to_string())
             }
+            CommandError::NotExternal | CommandError::Agent(_) => {
+                Self::new(StatusCode::BAD_REQUEST, error.to_string())
+            }
             CommandError::Undecided(_)
             | CommandError::BadEdit(_)
             | CommandError::BadRule(_)

@@ -74,6 +74,7 @@ impl Described {
         {
             *skills = json!([]);
         }
+        let agent_state = self.summary.agent_state();
         json!({
             "id": self.record.id,
             "workspace": self.workspace(),
@@ -91,7 +92,7 @@ impl Described {
             "leaf_event_id": self.summary.leaf.event(),
             "stats": self.summary.full_stats(),
             "secret_registry": self.secret_registry(Mask::Null),
-            "agent_state": {},
+            "agent_state": self.summary.agent_state(),
             "hook_config": self.asked_hooks().map(hooks::shown),
             "title": self.record.title,
             "metrics": null,
@@ -102,9 +103,9 @@ impl Described {
             "parent_conversation_id": self.said(field::PARENT, self.settings[field::PARENT].clone()),
             "sub_conversation_ids": self.children(),
             "tags": self.tags,
-            "current_model_id": null,
-            "available_models": [],
-            "supports_runtime_model_switch": false,
+            "current_model_id": agent_state["acp_current_model_id"],
+            "available_models": agent_state.get("acp_available_models").unwrap_or(&json!([])),
+            "supports_runtime_model_switch": agent_state["acp_supports_runtime_model_switch"] == true,
             "launched_agent_profile": self.said("launched_agent_profile", Value::Null),
             "agent": agent,
             "client_tools": self.said("client_tools", json!([])),
@@ -136,7 +137,7 @@ impl Described {
             "stats": self.summary.full_stats(),
             "secret_registry": self.secret_registry(Mask::Asterisks),
             "tags": self.tags,
-            "agent_state": {},
+            "agent_state": self.summary.agent_state(),
             "hook_config": self.said("hook_config", Value::Null),
         });
         without_nulls(&mut state);

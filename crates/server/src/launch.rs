@@ -80,6 +80,10 @@ pub(crate) async fn find_agent(app: &App, id: &str) -> Result<Value, Failure> {
 /// The settings that a profile of an agent stands for.
 pub(crate) async fn profile_settings(app: &App, profile: &Value) -> Result<Value, Failure> {
     let mut settings = completed_agent(&json!({}));
+    if profile["agent_kind"] == "acp" {
+        merge(&mut settings, profile);
+        return with_servers(app, profile, settings).await;
+    }
     let name = profile["llm_profile_ref"].as_str().unwrap_or_default();
     settings["llm"] = model_profile(app, name).await?;
     for field in OF_PROFILE {
@@ -88,6 +92,11 @@ pub(crate) async fn profile_settings(app: &App, profile: &Value) -> Result<Value
         }
     }
     settings["agent_context"]["system_message_suffix"] = profile["system_message_suffix"].clone();
+    with_servers(app, profile, settings).await
+}
+
+/// Adds the MCP servers that a profile wants.
+async fn with_servers(app: &App, profile: &Value, mut settings: Value) -> Result<Value, Failure> {
     let shared = Settings::load(&app.documents).await?;
     let servers = shared.value()["agent_settings"]["mcp_config"].as_object();
     let wanted = profile["mcp_server_refs"].as_array();

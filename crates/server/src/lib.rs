@@ -21,6 +21,7 @@ mod conversations;
 mod documents;
 mod dormant;
 mod exposure;
+mod external;
 mod extract;
 mod failure;
 mod feed;

@@ -16,7 +16,14 @@ const WORDS: [&str; 8] = [
     "token",
 ];
 /// Names that have such a word and hold none.
-const HARMLESS: [&str; 3] = ["custom_tokenizer", "aws_session_name", "usage_to_metrics"];
+const HARMLESS: [&str; 6] = [
+    "custom_tokenizer",
+    "aws_session_name",
+    "usage_to_metrics",
+    "acp_session_mode",
+    "acp_resume_session_id",
+    "secret_name",
+];
 /// A map of this name holds secrets whatever its fields are called.
 const SECRETS: &str = "secrets";
 

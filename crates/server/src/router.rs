@@ -15,9 +15,10 @@ use crate::app::App;
 use crate::dormant;
 use crate::failure::Failure;
 use crate::routes::{
-    agent_profiles, allow_rules, answers, app, bash, branches, budget, checkpoints, children, confirmation,
-    connections, control, conversations, entries, events, extensions, files, forge, gateway, git, goal,
-    history, mcp, mcp_logins, mcp_servers, meta_profiles, metrics, model, models, packages, plan, ports, profiles,
+    acp, agent_profiles, allow_rules, answers, app, bash, branches, budget, checkpoints, children,
+    confirmation, connections, control, conversations, entries, events, extensions, files, forge, gateway,
+    git, goal, history, mcp, mcp_logins, mcp_servers, meta_profiles, metrics, model, models, packages, plan, ports,
+    profiles,
     project, queue, rerun, resources, rewind, secrets, server, settings, shares, sign_in, streams, tools,
     trajectory, trust, users, webhooks, workspace_files, workspaces,
 };
@@ -145,6 +146,7 @@ fn table() -> Vec<Route> {
         settings::table(),
         secrets::table(),
         profiles::table(),
+        acp::table(),
         agent_profiles::table(),
         meta_profiles::table(),
         connections::table(),

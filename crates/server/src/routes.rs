@@ -1,5 +1,6 @@
 //! The routes, one concept a file. Each file has its part of the table.
 
+pub(crate) mod acp;
 pub(crate) mod agent_profiles;
 pub(crate) mod allow_rules;
 pub(crate) mod answers;

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::agent::{self, Agent};
 use crate::documents::Documents;
 use crate::exposure::Exposure;
+use crate::external;
 use crate::failure::Failure;
 use crate::masking::Mask;
 use crate::vault::Vault;
@@ -115,9 +116,7 @@ pub(crate) fn completed_agent(sent: &Value) -> Value {
 /// The agent that settings describe.
 pub(crate) fn agent_of(settings: &Value) -> Result<Agent, Failure> {
     if settings["agent_kind"] == "acp" {
-        return Err(Failure::refused(
-            "This server cannot run ACP agents; send settings of kind 'openhands'",
-        ));
+        return Agent::read(&external::of_settings(settings)?);
     }
     let llm = &settings["llm"];
     let tools = match &settings["tools"] {

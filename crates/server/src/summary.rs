@@ -21,6 +21,10 @@ pub(crate) struct Summary {
     calls: Calls,
     pub(crate) last_user_message: Option<EventId>,
     pub(crate) leaf: Leaf,
+    /// What is known of an agent that is a program of its own.
+    agent_state: Option<Value>,
+    /// Whether there is such an agent, as far as was looked.
+    is_external: bool,
 }
 
 /// Where a conversation stands.
@@ -68,6 +72,8 @@ impl Summary {
             summary.stats = summary.stats.or(older.stats);
             summary.calls = older.calls.followed_by(summary.calls);
             summary.last_user_message = summary.last_user_message.or(older.last_user_message);
+            summary.agent_state = summary.agent_state.or(older.agent_state);
+            summary.is_external |= older.is_external;
             if summary.leaf == Leaf::Unknown {
                 summary.leaf = older.leaf;
             }
@@ -100,12 +106,14 @@ impl Summary {
     }
 
     fn is_complete(&self) -> bool {
-        self.stats.is_some() && self.last_user_message.is_some() && self.leaf != Leaf::Unknown
+        let is_known = self.agent_state.is_some() || !self.is_external;
+        self.stats.is_some() && self.last_user_message.is_some() && self.leaf != Leaf::Unknown && is_known
     }
 
     fn take(&mut self, event: &Event) {
         let EventBody::StateUpdate(update) = &event.body else {
             self.leaf = Leaf::At(event.id.clone());
+            self.is_external |= matches!(event.body, EventBody::AcpToolCall(_));
             return;
         };
         match update.key.as_str() {
@@ -113,6 +121,7 @@ impl Summary {
                 self.calls.take(&update.value);
                 self.stats = Some(update.value.clone());
             }
+            "agent_state" => self.agent_state = Some(update.value.clone()),
             "last_user_message_id" => {
                 self.last_user_message = Option::deserialize(&update.value).unwrap_or_default();
             }
@@ -122,6 +131,11 @@ impl Summary {
             }
             _ => {}
         }
+    }
+
+    /// What is known of the agent.
+    pub(crate) fn agent_state(&self) -> Value {
+        self.agent_state.clone().unwrap_or_else(|| json!({}))
     }
 
     /// The stats with every list that the contract has.

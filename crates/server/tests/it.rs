@@ -3,6 +3,8 @@
 
 #[path = "it/access.rs"]
 mod access;
+#[path = "it/acp.rs"]
+mod acp;
 #[path = "it/attacks.rs"]
 mod attacks;
 #[path = "it/brief.rs"]

@@ -73,6 +73,15 @@ impl Secrets {
         Arc::clone(&known.mask)
     }
 
+    /// All whose names could be names of variables.
+    pub fn variables(&self) -> Vec<(String, Secret<String>)> {
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let named = known.set.iter().filter(|(name, _)| is_variable(name));
+        named
+            .map(|(name, value)| (name.to_owned(), value.clone()))
+            .collect()
+    }
+
     /// The secrets whose names stand in a text as words of their own, and could be names of variables.
     pub(crate) fn named_in(&self, text: &str) -> Vec<(String, Secret<String>)> {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner);

@@ -128,6 +128,7 @@ async fn live(case: &Path, die_at: Option<usize>) {
         outfit: Outfit::default(),
         extensions: Extensions::default(),
         supervision: Supervision::default(),
+        external: None,
     };
     let conversation = Conversation::open(parts).await.unwrap();
     let task = Message::text(Role::User, "do it");

@@ -76,7 +76,7 @@ impl Actor {
     /// The event that the model is another than the log says, if it is.
     fn model_in_use(&self) -> Option<Draft> {
         let agent = json!({"kind": "Agent", "llm": {"model": self.model_name}});
-        (self.state.model.as_ref() != Some(&self.model_name))
+        (self.external.is_none() && self.state.model.as_ref() != Some(&self.model_name))
             .then(|| Draft::new(Source::Environment, state::update(key::AGENT, agent)))
     }
 

@@ -71,9 +71,7 @@ impl Actor {
         let waits = actions
             .iter()
             .zip(&verdicts)
-            .any(|((_, action, _), (_, verdict))| {
-                self.policy().asks_for(verdict.risk) && !self.is_allowed(action)
-            });
+            .any(|((_, action, _), (_, verdict))| self.asks_for(action, verdict));
         let mut behind = Vec::new();
         if let Some(analyzer) = self.analyzer() {
             behind.push(Draft::new(
@@ -85,6 +83,15 @@ impl Actor {
             behind.extend(self.status_after(Trigger::Ask));
         }
         behind
+    }
+
+    /// Whether an action must wait for a person's word.
+    pub(super) fn must_wait(&self, action: &ActionEvent) -> bool {
+        self.asks_for(action, &self.verdict(action, None))
+    }
+
+    fn asks_for(&self, action: &ActionEvent, verdict: &Verdict) -> bool {
+        self.policy().asks_for(verdict.risk) && !self.is_allowed(action)
     }
 
     fn verdict(&self, action: &ActionEvent, judged: Option<&Verdict>) -> Verdict {

@@ -37,7 +37,12 @@ impl Actor {
             let tool = self.tools.find(&call.event.tool_name);
             self.unsent.contains(&call.id) && !tool.is_some_and(ToolSpec::is_read_only)
         };
-        if !self.outfit.checkpoints || self.turn_recorded || !calls.iter().any(changes) {
+        calls.iter().any(changes) && self.record_workspace(client)
+    }
+
+    /// Begins to record the workspace, once a turn; whether it has.
+    pub(super) fn record_workspace(&mut self, client: &Client) -> bool {
+        if !self.outfit.checkpoints || self.turn_recorded {
             return false;
         }
         self.turn_recorded = true;
@@ -94,6 +99,9 @@ impl Actor {
         self.record(vec![Draft::new(Source::Environment, told)]).await?;
         self.outfit.secrets = secrets;
         self.asked_secrets.clear();
+        if let Some(external) = &mut self.external {
+            external.leave(); // its variables are those it was started with
+        }
         Ok(())
     }
 

@@ -58,6 +58,7 @@ impl Actor {
             Command::Pause { done } => answer(done, self.pause().await),
             Command::Interrupt { done } => answer(done, self.interrupt().await),
             Command::SwitchModel { name, model, done } => answer(done, self.switch_model(name, model).await),
+            Command::SwitchAgentModel { model, done } => answer(done, self.switch_agent_model(model).await),
             Command::Respond { answers, done } => answer(done, self.respond(answers).await),
             Command::Reject { reason, done } => answer(done, self.reject(reason).await),
             Command::ApproveServer { name, pin, done } => answer(done, self.approve_server(&name, pin).await),

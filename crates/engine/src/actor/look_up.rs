@@ -30,12 +30,16 @@ pub(crate) struct Asked {
 impl Actor {
     /// Begins to ask for the secrets that calls name; whether it has.
     pub(super) fn look_up_secrets(&mut self, calls: &[OpenCall]) -> bool {
-        let Some(lookup) = &self.outfit.secrets.lookup else {
-            return false;
-        };
-        let named = |name: &String| {
+        self.look_up(|name| {
             let mut texts = calls.iter().map(|call| &call.event.tool_call.arguments);
             texts.any(|text| deft_tools::names_secret(text, name))
+        })
+    }
+
+    /// Begins to ask for the secrets that are wanted and not known; whether it has.
+    pub(super) fn look_up(&mut self, wanted: impl Fn(&str) -> bool) -> bool {
+        let Some(lookup) = &self.outfit.secrets.lookup else {
+            return false;
         };
         let now = self.world.now();
         let is_fresh = |name: &String| {
@@ -47,7 +51,7 @@ impl Actor {
         let asks: Vec<_> = lookup
             .names()
             .into_iter()
-            .filter(|name| named(name) && !is_fresh(name))
+            .filter(|name| wanted(name) && !is_fresh(name))
             .map(|name| {
                 let ask = tokio::time::timeout(LIMIT, lookup.look_up(&name));
                 async move {

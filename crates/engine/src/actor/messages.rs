@@ -4,7 +4,7 @@ use deft_store::StoreError;
 use deft_types::{Event, EventBody, EventId, Extra, Message, Source, SystemPromptEvent, Timestamp};
 use serde_json::json;
 
-use super::Actor;
+use super::{Actor, external};
 use super::work::Work;
 use crate::command::CommandError;
 use crate::prompt;
@@ -68,6 +68,9 @@ impl Actor {
     }
 
     fn system_prompt(&self) -> SystemPromptEvent {
+        if self.external.is_some() {
+            return external::prompt_shown();
+        }
         let now = Timestamp::at(self.world.now());
         let prompt = self.extensions.brief.prompt.as_deref();
         let prompt = prompt.unwrap_or(prompt::STATIC.trim_end());

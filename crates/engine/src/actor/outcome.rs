@@ -28,6 +28,9 @@ impl Actor {
         if self.begin_hooks() {
             return Ok(());
         }
+        if self.external.is_some() {
+            return self.advance_external().await;
+        }
         if self.reach_servers() {
             return Ok(()); // the model is to know what they offer, and open calls may be theirs
         }
@@ -148,6 +151,9 @@ impl Actor {
                 )
                 .await
             }
+            Outcome::Begun(begun) => self.take_session(begun).await,
+            Outcome::Told(told) => self.take_told(told).await,
+            Outcome::TurnEnded(end) => self.take_turn_end(end).await,
             Outcome::Hooked(verdicts) => self.take_verdicts(verdicts).await,
             Outcome::Tool { call, update } => self.take_tool(&call, update).await,
         }

@@ -53,6 +53,7 @@ impl Actor {
             state::update(key::LEAF, json!(to)),
         )];
         drafts.extend(self.status_after(Trigger::Reject));
+        drafts.extend(self.forget_session());
         let there = branch::fold_at(&events, to);
         drafts.extend(there.open_calls.iter().map(|call| {
             let text = "No result is known here: the conversation went on from this place.".to_owned();
@@ -163,8 +164,15 @@ impl Actor {
                     self.take_rerun(rerun, request, done).await?;
                 }
             }
-            // The executor finishes a record without us.
-            Some(Work::Record { .. } | Work::Review { .. } | Work::Reach { .. } | Work::LookUp { .. })
+            Some(Work::Turn(turn)) => stopped.said = self.stop_turn(*turn).await,
+            // The executor finishes a record without us, and a program nobody talks to is ended there.
+            Some(
+                Work::Record { .. }
+                | Work::Review { .. }
+                | Work::Reach { .. }
+                | Work::LookUp { .. }
+                | Work::Begin { .. },
+            )
             | None => {}
         }
         Ok(stopped)

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use deft_acp::{AgentError, Incoming, TurnEnd};
 use deft_executor::{Client, ClientError, Update};
 use deft_llm::{Delta, ModelError, OtherUse, Reply, Request, Spent};
 use deft_tools::CheckpointId;
@@ -14,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::Span;
 
 use super::calls::Calls;
+use super::external::Turn;
 use super::heard::Heard;
 use super::look_up::LookedUp;
 use super::tally::Tally;
@@ -21,6 +23,7 @@ use crate::command::Done;
 use crate::condense;
 use crate::conversation::Outfit;
 use crate::critic::Criticism;
+use crate::external::Running;
 use crate::hook_run;
 use crate::judge::Judge;
 use crate::live::{Broadcast, Live};
@@ -69,6 +72,12 @@ pub(crate) enum Work {
         future: BoxFuture<'static, Outcome>,
     },
     Calls(Calls),
+    /// Starts the agent that is a program of its own.
+    Begin {
+        future: BoxFuture<'static, Outcome>,
+    },
+    /// A turn of such an agent.
+    Turn(Box<Turn>),
 }
 
 /// What came of it.
@@ -112,6 +121,12 @@ pub(crate) enum Outcome {
         call: OpenCall,
         update: Update,
     },
+    /// The agent that is a program of its own was started, or why it could not be.
+    Begun(Result<Box<Running>, String>),
+    /// What such an agent tells during its turn.
+    Told(Incoming),
+    /// How its turn has ended.
+    TurnEnded(Result<TurnEnd, AgentError>),
 }
 
 /// Why the executor cannot be reached.
@@ -154,7 +169,9 @@ impl Work {
             | Self::LookUp { future }
             | Self::Rerun { future, .. }
             | Self::Hooks { future, .. }
+            | Self::Begin { future }
             | Self::Review { future } => Some(future.await),
+            Self::Turn(turn) => Some(turn.next().await),
             Self::Calls(calls) => calls.next().await,
         }
     }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 
 use super::{Conversation, MAX_QUEUED_COMMANDS, OpenError, Parts, Progress, load};
-use crate::actor::{Actor, Hooked};
+use crate::actor::{Actor, External, Hooked};
 use crate::allow_rules::ProjectRules;
 use crate::budget::Purse;
 use crate::invoke_skill::InvokeSkill;
@@ -116,6 +116,7 @@ impl Conversation {
             condensations: 0,
             overflow: None,
             condensed: Vec::new(),
+            external: parts.external.map(External::new),
         };
         actor.pick_up().await?;
         // Ends with its last handle, or when it is closed.

@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use crate::condense::Condenser;
 use crate::extensions::Extensions;
+use crate::external::ExternalAgent;
 use crate::model_tools::Models;
 use crate::secret_lookup::SecretSources;
 use crate::servers::{Servers, ServersElsewhere, ToolFilter};
@@ -129,6 +130,8 @@ pub struct Parts {
     pub extensions: Extensions,
     /// Who watches over it.
     pub supervision: Supervision,
+    /// The program that makes its turns in place of the model and the tools, where there is one.
+    pub external: Option<ExternalAgent>,
 }
 
 /// Why a conversation cannot be opened.

@@ -5,6 +5,8 @@ pub(crate) const STATS: &str = "stats";
 pub(crate) const LAST_USER_MESSAGE: &str = "last_user_message_id";
 pub(crate) const EXECUTOR: &str = "executor";
 pub(crate) const AGENT: &str = "agent";
+/// What is known of an agent that is a program of its own.
+pub(crate) const AGENT_STATE: &str = "agent_state";
 pub(crate) const POLICY: &str = "confirmation_policy";
 pub(crate) const ANALYZER: &str = "security_analyzer";
 /// What the project brings along that would run if somebody agreed.

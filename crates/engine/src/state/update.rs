@@ -11,6 +11,7 @@ use super::{State, key};
 use crate::budget::Budget;
 use crate::condense::Mask;
 use crate::egress::Egress;
+use crate::external;
 use crate::trust::Provided;
 
 impl State {
@@ -57,6 +58,11 @@ impl State {
                 if let Some(model) = value.pointer("/llm/model").and_then(Value::as_str) {
                     self.model = Some(model.to_owned());
                 }
+            }
+            key::AGENT_STATE => {
+                read(value, &mut self.agent_state);
+                let message = value[external::IN_FLIGHT].as_str();
+                self.prompted.extend(message.map(|id| EventId(id.to_owned())));
             }
             key::POLICY => {
                 if let Ok(policy) = ConfirmationPolicy::deserialize(value) {

@@ -114,6 +114,7 @@ impl Desk {
             outfit: Outfit::default(),
             extensions: Extensions::default(),
             supervision: Supervision::default(),
+            external: None,
         }
     }
 

@@ -72,6 +72,7 @@ async fn continued(events: Vec<Event>) -> Result<(Status, Messages), String> {
         outfit: Outfit::default(),
         extensions: Extensions::default(),
         supervision: Supervision::default(),
+        external: None,
     });
     let conversation = opened.await.map_err(|error| error.to_string())?;
     let last = Message::text(Role::User, "and now?");

@@ -14,6 +14,7 @@ use deft_tools::{Preset, Tool, Toolbox};
 use deft_types::{ConfirmationPolicy, Money, ToolSpec};
 use serde_json::Value;
 
+use super::mcp::secret_named;
 use super::{Conversations, root_of};
 use crate::agent::Agent;
 use crate::catalog::Described;
@@ -57,12 +58,17 @@ impl Conversations {
         let secrets = given.sources(self.keeper())?;
         let filter = agent.filter();
         let offered = |tool: &ToolSpec| filter.as_ref().is_none_or(|offers| offers(tool.name()));
+        let external = agent.external(&|name| secret_named(&secrets.values, name));
+        let is_own = external.is_none();
         let tools: Vec<_> = place
             .tools
             .into_iter()
-            .filter(|tool| has(agent, mode, tool) && offered(tool))
+            .filter(|tool| is_own && has(agent, mode, tool) && offered(tool))
             .collect();
-        let servers = self.servers(&described, &secrets.values);
+        let servers = match &external {
+            Some(_) => McpOutfit::default(), // it has them itself
+            None => self.servers(&described, &secrets.values),
+        };
         let left = self.allowance.left().await.ok().flatten(); // it can be looked at when nothing is left
         let parts = Parts {
             store: Arc::clone(&self.catalog.store),
@@ -89,7 +95,7 @@ impl Conversations {
                 checkpoints: true,
             },
             extensions: Extensions {
-                skills: sources_of(agent, || self.composition.skills()),
+                skills: sources_of(agent, || self.composition.skills()).filter(|_| is_own),
                 hooks: hooks_of(&described),
                 // The workspace is read only for those who want something of it: to reach it can take long.
                 project_hooks: of_project(agent),
@@ -102,10 +108,11 @@ impl Conversations {
             supervision: Supervision {
                 mode,
                 judge: self.judge(&described),
-                refinement: refinement(agent.critic()),
+                refinement: refinement(agent.critic()).filter(|_| is_own),
                 titles: self.titles(&described).await,
                 ..Supervision::default()
             },
+            external,
         };
         self.webhooks.subscribe(id, described.record.last_seq).await?;
         let conversation = Conversation::open(parts).await?;
@@ -123,7 +130,7 @@ impl Conversations {
     }
 
     /// Who knows the secrets that others keep.
-    pub(super) fn keeper(&self) -> Keeper {
+    pub(crate) fn keeper(&self) -> Keeper {
         Keeper {
             catalog: Arc::clone(&self.catalog),
             composition: Arc::clone(&self.composition),

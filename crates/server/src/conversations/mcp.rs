@@ -59,11 +59,7 @@ impl Conversations {
         let Some(config) = described.agent.servers() else {
             return McpOutfit::default();
         };
-        let variable = |name: &str| {
-            let mut secrets = secrets.iter();
-            let known = secrets.find(|(known, _)| *known == name);
-            known.map(|(_, value)| value.expose().clone())
-        };
+        let variable = |name: &str| secret_named(secrets, name);
         let place = (described.record.id, Path::new(&described.record.workspace));
         let named = self.composition.mcp(place, config, &variable, self.mcp_tokens());
         let named = named.unwrap_or_else(|reason| McpOutfit {
@@ -75,6 +71,13 @@ impl Conversations {
             ..named
         }
     }
+}
+
+/// The value of a secret.
+pub(super) fn secret_named(secrets: &SecretSet, name: &str) -> Option<String> {
+    let mut secrets = secrets.iter();
+    let known = secrets.find(|(known, _)| *known == name);
+    known.map(|(_, value)| value.expose().clone())
 }
 
 /// Servers that are not even tried.

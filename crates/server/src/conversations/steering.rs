@@ -7,6 +7,7 @@ use deft_types::{ConfirmationPolicy, ConversationId, EventId, SecurityAnalyzer, 
 use serde_json::{Map, Value, json};
 
 use super::Conversations;
+use crate::agent::Agent;
 use crate::failure::Failure;
 use crate::resident::Resident;
 use crate::secrets::Given;
@@ -129,8 +130,29 @@ impl Conversations {
         self.checked(resident, engine.condense().await)
     }
 
+    /// Lets the agent that is a program of its own use another model, now and when the conversation is opened again.
+    pub(crate) async fn switch_agent_model(&self, resident: &Resident, model: &str) -> Result<(), Failure> {
+        let agent = self.catalog.get(resident.id).await?.agent;
+        if !agent.is_external() {
+            return Err(Failure::new(
+                StatusCode::BAD_REQUEST,
+                "switch_acp_model is only supported for ACP conversations.",
+            ));
+        }
+        let agent = agent.with_own_model(model);
+        let engine = self.engine(resident).await?;
+        self.checked(resident, engine.switch_agent_model(model.to_owned()).await)?;
+        self.catalog
+            .change_request(resident.id, "agent", agent.stored().clone())
+            .await?;
+        resident.show(&agent);
+        Ok(())
+    }
+
     /// Asks the model something on the side.
     pub(crate) async fn ask(&self, resident: &Resident, question: &str) -> Result<String, Failure> {
+        let agent = self.catalog.get(resident.id).await?.agent;
+        refuse_external(&agent, "it cannot be asked on the side; send it a message")?;
         let engine = self.engine(resident).await?;
         match engine.ask_aside(question).await {
             Ok(answer) => Ok(answer),
@@ -173,7 +195,9 @@ impl Conversations {
         resident: &Resident,
         llm: &Map<String, Value>,
     ) -> Result<(), Failure> {
-        let agent = self.catalog.get(resident.id).await?.agent.with_llm(llm);
+        let agent = self.catalog.get(resident.id).await?.agent;
+        refuse_external(&agent, "it chooses its model itself; use switch_acp_model")?;
+        let agent = agent.with_llm(llm);
         let engine = self.engine(resident).await?;
         self.catalog
             .change_request(resident.id, "agent", agent.stored().clone())
@@ -182,4 +206,12 @@ impl Conversations {
         let switched = engine.switch_model(agent.model().to_owned(), self.model(&agent));
         self.checked(resident, switched.await)
     }
+}
+
+fn refuse_external(agent: &Agent, why: &str) -> Result<(), Failure> {
+    if !agent.is_external() {
+        return Ok(());
+    }
+    let sentence = format!("The agent of this conversation is an external program: {why}");
+    Err(Failure::new(StatusCode::BAD_REQUEST, sentence))
 }

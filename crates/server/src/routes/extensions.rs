@@ -1,5 +1,5 @@
-//! Marketplaces of skills and plugins, extensions of the web app, sub-agents and ACP agents: this installation has
-//! none, and answers as one that has none.
+//! Marketplaces of skills and plugins, extensions of the web app and sub-agents: this installation has none, and
+//! answers as one that has none.
 
 use std::future::{Ready, ready};
 
@@ -84,13 +84,9 @@ fn canvas() -> Vec<Route> {
 }
 
 fn others() -> Vec<Route> {
-    let no_acp = json!({"agent_name": null, "agent_version": null, "current_model_id": null,
-        "available_models": [], "supports_runtime_model_switch": false,
-        "error": {"code": "ACPSpawnError", "detail": "this server cannot run ACP agents"}});
     let no_editor = json!({"running": false, "enabled": false, "message": "This server has no VS Code"});
     vec![
         Route::post("/api/sub-agents", fixed(json!({"agents": []}))),
-        Route::post("/api/acp/models", fixed(no_acp)),
         Route::get("/api/vscode/status", Access::Key, fixed(no_editor.clone())),
         Route::get("/api/vscode/url", Access::Key, no_editor_url),
         Route::get(

@@ -79,12 +79,10 @@ async fn switch_acp_model(
     Id(id): Id,
     JsonBody(body): JsonBody,
 ) -> Result<Json<Value>, Failure> {
-    text(&body, "model")?;
-    app.conversations.catalog.get(id).await?;
-    Err(Failure::new(
-        StatusCode::BAD_REQUEST,
-        "switch_acp_model is only supported for ACP conversations.",
-    ))
+    let model = text(&body, "model")?;
+    let resident = app.conversations.resident(id).await?;
+    app.conversations.switch_agent_model(&resident, model).await?;
+    Ok(success())
 }
 
 async fn load_plugin(

@@ -87,7 +87,7 @@ async fn a_conversation_begins_from_settings_and_takes_back_its_sealed_key() {
     foreign["agent_settings"]["llm"]["api_key"] = "deft-sealed:AAAA".into();
     let refusal = desk.refusal(Method::POST, "/api/conversations", foreign).await;
     assert_eq!(refusal.0, 422);
-    let acp = json!({"agent_settings": {"agent_kind": "acp"}, "workspace": {"working_dir": desk.work()}});
+    let acp = json!({"agent_settings": {"agent_kind": "acp", "acp_server": "custom"}, "workspace": {"working_dir": desk.work()}});
     assert_eq!(desk.refusal(Method::POST, "/api/conversations", acp).await.0, 422);
 }
 

@@ -165,6 +165,7 @@ impl Player {
                 },
                 extensions: Extensions::default(),
                 supervision: Supervision::default(),
+                external: None,
             })
             .await
         };
