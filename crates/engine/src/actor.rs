@@ -40,7 +40,7 @@ use deft_executor::Client;
 use deft_llm::{Model, ModelError, TokenMeter};
 use deft_store::{Lease, Store, StoreError};
 use deft_tools::Toolbox;
-use deft_types::{ActionId, EventId, McpServerStatus, Status, Tokens};
+use deft_types::{ActionId, EventId, Status, Tokens};
 use futures::future::OptionFuture;
 use std::collections::{HashMap, HashSet};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -121,14 +121,8 @@ pub(crate) struct Actor {
     pub(crate) outfit: Outfit,
     /// The secrets that others keep and were asked for.
     pub(crate) asked_secrets: HashMap<String, Asked>,
-    /// How the servers elsewhere are doing, once they were reached.
-    pub(crate) elsewhere: Option<Vec<McpServerStatus>>,
-    /// What MCP servers tell.
+    /// What MCP servers have told, and will tell.
     pub(crate) news: ServerNews,
-    /// Whether the servers beside the files are to hear what was approved of them.
-    pub(crate) tells_approvals: bool,
-    /// Whether those elsewhere are.
-    pub(crate) reaches_again: bool,
     pub(crate) extensions: Extensions,
     pub(crate) hooks: HookConfig,
     pub(crate) hooked: Hooked,

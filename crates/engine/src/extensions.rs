@@ -151,7 +151,7 @@ impl Found {
             match parsed.and_then(|value| HookConfig::parse(&value).map_err(|error| error.to_string())) {
                 Ok(hooks) => self.hooks = std::mem::take(&mut self.hooks).and(hooks),
                 Err(error) => {
-                    tracing::warn!(%error, path = provided.path, "hooks of the project cannot be used")
+                    tracing::warn!(%error, path = provided.path, "hooks of the project cannot be used");
                 }
             }
         }

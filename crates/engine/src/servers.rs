@@ -39,6 +39,12 @@ pub struct Reached {
 
 /// What servers tell while a conversation is loaded.
 pub(crate) struct ServerNews {
+    /// How those elsewhere are doing, once they were reached.
+    pub(crate) reached: Option<Vec<McpServerStatus>>,
+    /// Whether those beside the files are to hear what was approved of them.
+    pub(crate) beside_again: bool,
+    /// Whether those elsewhere are.
+    pub(crate) elsewhere_again: bool,
     pub(crate) beside: BoxStream<'static, Vec<McpServerStatus>>,
     pub(crate) elsewhere: BoxStream<'static, Reached>,
 }
@@ -52,6 +58,9 @@ pub(crate) enum News {
 impl Default for ServerNews {
     fn default() -> Self {
         Self {
+            reached: None,
+            beside_again: false,
+            elsewhere_again: false,
             beside: stream::pending().boxed(),
             elsewhere: stream::pending().boxed(),
         }
@@ -59,6 +68,16 @@ impl Default for ServerNews {
 }
 
 impl ServerNews {
+    /// Something was approved: what servers tell until they have heard of it is old.
+    pub(crate) fn approved(&mut self) {
+        *self = Self {
+            reached: self.reached.take(),
+            beside_again: true,
+            elsewhere_again: true,
+            ..Self::default()
+        };
+    }
+
     /// Waits for the next piece, for ever where nothing is told any more.
     pub(crate) async fn next(&mut self) -> News {
         loop {

@@ -40,7 +40,7 @@ impl Relist {
         if self.wanted {
             tokio::time::sleep_until(self.next).await;
         } else {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 

@@ -116,17 +116,17 @@ impl McpServers {
 
     /// The tool of that name. One that is gone or not as it was approved is found too, and refuses to run.
     pub fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
-        let found = self.offers().into_iter().find_map(|offered| {
+        self.offers().into_iter().find_map(|offered| {
             if let Some(tool) = offered.tools.into_iter().find(|tool| tool.name == name) {
                 return Some(Arc::new(tool) as Arc<dyn Tool>);
             }
             let withheld = offered.withheld.into_iter().find(|withheld| withheld == name)?;
+            let server = offered.server;
             Some(Arc::new(Withheld {
                 name: withheld,
-                server: offered.server,
-            }))
-        });
-        found
+                server,
+            }) as Arc<dyn Tool>)
+        })
     }
 
     /// Ends all servers and everything they have started. There is no way back.

@@ -150,9 +150,9 @@ fn a_client_of_the_server_has_one_tried_in_a_sandbox() {
     assert!(pids.is_ok(), "it runs where the server was started");
 
     let call = |tool: &str| {
-        let server = json!({"type": "stdio", "command": "node", "args": [script]});
+        let program = json!({"type": "stdio", "command": "node", "args": [script]});
         let call = json!({"name": tool, "arguments": {}});
-        let body = json!({"name": "wild", "server": server, "timeout": 60, "tool_call": call});
+        let body = json!({"name": "wild", "server": program, "timeout": 60, "tool_call": call});
         served.post("/api/mcp/test", "k-one", &body).1["tool_result"].clone()
     };
     assert_eq!(call("say"), json!({"is_error": false, "text": "something"}));

@@ -22,7 +22,7 @@ const RECORD_LIMIT: Duration = Duration::from_secs(10);
 impl Actor {
     /// Begins to reach the executor.
     pub(crate) fn connect(&mut self) {
-        self.tells_approvals = false;
+        self.news.beside_again = false;
         let mut outfit = self.outfit.clone();
         if let Some(servers) = &mut outfit.servers {
             let approved = std::mem::replace(&mut servers.approvals, self.state.seen_servers());

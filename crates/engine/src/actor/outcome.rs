@@ -49,7 +49,7 @@ impl Actor {
             Some(Circle::Closed(what)) => return self.stick(&what).await,
             None => {}
         }
-        if self.outfit.servers.is_some() && (self.executor.is_none() || self.tells_approvals) {
+        if self.outfit.servers.is_some() && (self.executor.is_none() || self.news.beside_again) {
             self.connect(); // the model is to know what servers offer
             return Ok(());
         }

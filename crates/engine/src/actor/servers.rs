@@ -9,7 +9,7 @@ use super::Actor;
 use super::work::{Outcome, Work};
 use crate::command::CommandError;
 use crate::mode::{Mode, OF_OTHERS};
-use crate::servers::{News, Reached, ServerNews, Servers};
+use crate::servers::{News, Reached, Servers};
 use crate::state::{self, key};
 use crate::turn::Draft;
 
@@ -20,12 +20,12 @@ impl Actor {
             .outfit
             .elsewhere
             .as_ref()
-            .filter(|_| self.elsewhere.is_none() || self.reaches_again)
+            .filter(|_| self.news.reached.is_none() || self.news.elsewhere_again)
         else {
             return false;
         };
         let elsewhere = elsewhere.clone();
-        self.reaches_again = false;
+        self.news.elsewhere_again = false;
         self.tools.serve_elsewhere(Vec::new());
         let host = std::mem::take(&mut self.host);
         self.host = host.only(|tool| tool.definition.action_type != OF_OTHERS);
@@ -66,9 +66,7 @@ impl Actor {
         server.approved = Some(pin);
         let told = state::update(key::SERVERS, json!(servers));
         self.record(vec![Draft::new(Source::Environment, told)]).await?;
-        // What they tell until they have heard of it is old.
-        self.news = ServerNews::default();
-        (self.tells_approvals, self.reaches_again) = (true, true);
+        self.news.approved();
         Ok(())
     }
 
@@ -100,7 +98,7 @@ impl Actor {
         let is_beside =
             |server: &&McpServerStatus| !reached.statuses.iter().any(|one| one.name == server.name);
         let beside = self.state.servers.iter().filter(is_beside).cloned().collect();
-        self.elsewhere = Some(reached.statuses);
+        self.news.reached = Some(reached.statuses);
         self.tell_servers(beside).await
     }
 
@@ -119,7 +117,7 @@ impl Actor {
 
     /// Notes how all of them are doing, if it is news.
     async fn tell_servers(&mut self, mut all: Vec<McpServerStatus>) -> Result<(), StoreError> {
-        all.extend(self.elsewhere.iter().flatten().cloned());
+        all.extend(self.news.reached.iter().flatten().cloned());
         if all == self.state.servers {
             return Ok(());
         }

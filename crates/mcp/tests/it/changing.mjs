@@ -7,7 +7,7 @@ const { McpServer } = await import(`${sdk}/server/mcp.js`);
 const { StreamableHTTPServerTransport } = await import(`${sdk}/server/streamableHttp.js`);
 
 const answer = (text) => async () => ({ content: [{ type: "text", text }] });
-let grown = false;
+let grown = process.env.GROWN === "yes";
 
 function server() {
   const server = new McpServer({ name: "changing", version: "1" });

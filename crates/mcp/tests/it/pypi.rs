@@ -9,7 +9,7 @@ use std::process::Command;
 use deft_types::McpServerState;
 use serde_json::{Value, json};
 
-use crate::{Started, place};
+use crate::Started;
 
 const PACKAGES: [&str; 3] = [
     "mcp-server-fetch==2026.10.24",
@@ -76,18 +76,17 @@ async fn a_server_tells_the_time_and_refuses_what_is_no_place() {
 }
 
 #[tokio::test]
-async fn a_server_sees_the_repository_of_the_workspace() {
-    let Some(server) = server("mcp_server_git", &["--repository", "."]) else {
+async fn a_server_sees_its_repository_and_no_other_place() {
+    let repository = tempfile::tempdir().unwrap();
+    let path = repository.path().canonicalize().unwrap().display().to_string();
+    let made = Command::new("git").args(["init", &path]).output().unwrap();
+    assert!(made.status.success(), "{made:?}");
+    fs::write(repository.path().join("new.txt"), "new").unwrap();
+    let Some(server) = server("mcp_server_git", &["--repository", &path]) else {
         return;
     };
     let started = Started::new(&json!({ "git": server })).await;
-    let workspace = place(&started.workspace).tools.workspace;
-    let made = Command::new("git").arg("init").arg(&workspace).output().unwrap();
-    assert!(made.status.success(), "{made:?}");
-    fs::write(workspace.join("new.txt"), "new").unwrap();
-    let status = started
-        .text("git_git_status", json!({"repo_path": workspace}))
-        .await;
+    let status = started.text("git_git_status", json!({"repo_path": path})).await;
     assert!(status.contains("new.txt"), "{status}");
     let outside = started.call("git_git_status", json!({"repo_path": "/"})).await;
     assert!(outside.is_error, "{outside:?}");
@@ -96,7 +95,10 @@ async fn a_server_sees_the_repository_of_the_workspace() {
 
 #[tokio::test]
 async fn a_server_fetches_a_page_as_markdown() {
-    let Some(server) = server("mcp_server_fetch", &["--ignore-robots-txt"]) else {
+    let Some(server) = server(
+        "mcp_server_fetch",
+        &["--ignore-robots-txt", "--allow-private-ips"],
+    ) else {
         return;
     };
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -1,5 +1,5 @@
 // An MCP server that misbehaves as its arguments say.
-import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, writeFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { spawn } from "node:child_process";
 
@@ -11,8 +11,7 @@ const tool = (name, description, properties = {}) => ({
   inputSchema: { type: "object", properties },
 });
 
-// What it says of itself can be given by a file, so that it is another one when it is started again.
-let description = existsSync("says") ? readFileSync("says", "utf8") : "Says something.";
+let description = "Says something.";
 let grown = false;
 let asked = 0;
 
