@@ -15,11 +15,11 @@ use crate::app::App;
 use crate::dormant;
 use crate::failure::Failure;
 use crate::routes::{
-    agent_profiles, allow_rules, answers, app, bash, branches, budget, checkpoints, children, confirmation,
-    connections, control, conversations, entries, events, extensions, files, forge, gateway, git, goal,
-    history, mcp, mcp_logins, meta_profiles, metrics, model, models, plan, ports, profiles, project, queue,
-    rerun, resources, rewind, secrets, server, settings, shares, sign_in, streams, tools, trajectory, trust,
-    users, webhooks, workspace_files, workspaces,
+    agent_profiles, allow_rules, answers, app, bash, branches, budget, checkpoints, children, clones,
+    confirmation, connections, control, conversations, entries, events, extensions, files, forge, gateway,
+    git, goal, history, mcp, mcp_logins, meta_profiles, metrics, model, models, plan, ports, profiles,
+    project, queue, rerun, resources, rewind, secrets, server, settings, shares, sign_in, streams, tools,
+    trajectory, trust, users, webhooks, workspace_files, workspaces,
 };
 use crate::{security, site};
 
@@ -139,6 +139,7 @@ fn table() -> Vec<Route> {
         rerun::table(),
         rewind::table(),
         children::table(),
+        clones::table(),
         settings::table(),
         secrets::table(),
         profiles::table(),

@@ -7,6 +7,8 @@ mod access;
 mod brief;
 #[path = "it/budget.rs"]
 mod budget;
+#[path = "it/clones.rs"]
+mod clones;
 #[path = "it/commands.rs"]
 mod commands;
 #[path = "it/contract.rs"]
