@@ -30,6 +30,7 @@ function fill(root) {
 
 test("a repository of an account is chosen, fetched and worked on; a private one without an account says what to do", async () => {
   const { host, root, close: closeForge } = await forge();
+  after(closeForge);
   fill(root);
   const script = join(server.data, "repository.json");
   const steps = [{ text: "I look.", tool_calls: [{ name: "terminal", arguments: { command: "cat hello.txt; git status -sb" } }] }, { text: "Done." }];
@@ -63,11 +64,11 @@ test("a repository of an account is chosen, fetched and worked on; a private one
   await page.setViewportSize({ width: 1280, height: 800 });
   await start.click();
   await status(page, "Finished");
-  await page.getByText("hello from the forge").first().waitFor();
-  await page.getByText("## main...origin/main").first().waitFor();
+  await page.getByRole("button", { name: /^Command cat/ }).click();
+  await page.locator("pre.output", { hasText: "hello from the forge" }).waitFor();
+  await page.locator("pre.output", { hasText: "## main...origin/main" }).waitFor();
   const folder = join(server.data, "repositories/project");
   assert.ok(!readFileSync(join(folder, ".git/config"), "utf8").includes(TOKEN));
   assert.ok(!(await page.content()).includes(TOKEN));
-  closeForge();
   await close();
 });

@@ -140,9 +140,9 @@ test("what was allowed is listed and taken back; folders are remembered; webhook
   await dialog.getByText("git status").waitFor({ state: "detached" });
   await dialog.getByRole("tab", { name: "Server", exact: true }).click();
   await dialog.getByLabel("Folder").fill("/srv/somewhere");
-  await dialog.getByRole("button", { name: "Add" }).click();
+  await dialog.getByRole("group", { name: "Workspaces" }).getByRole("button", { name: "Add" }).click();
   await dialog.getByRole("button", { name: "Remove /srv/somewhere" }).waitFor();
-  await dialog.getByText("There are none. They are set up").waitFor();
+  await dialog.getByRole("group", { name: "Webhooks" }).getByText("There are none yet.").waitFor();
   await dialog.getByText("How long it runs.").waitFor();
   await checkAccess(page, "the server");
   await dialog.getByRole("button", { name: "Done" }).click();

@@ -10,7 +10,7 @@ mod state;
 
 pub(crate) use self::state::Clonings;
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use axum::http::StatusCode;
 use deft_executor::Client;
@@ -155,7 +155,7 @@ impl Prepared {
         stop: &CancellationToken,
         hear: impl FnMut(&[u8]),
     ) -> Result<(), Failure> {
-        let site = Site::at(&PathBuf::from(&self.folder));
+        let site = Site::apart(Path::new(&self.folder));
         let client = app.places.reach(app, &site).await?;
         let account = self.wish.account.as_ref();
         let redirects = if account.is_some() { "false" } else { "initial" };
@@ -163,7 +163,9 @@ impl Prepared {
         if let Some(account) = account {
             fetch = fetch.as_account(account);
         }
-        let said = fetch.watched(&client, stop, hear).await?;
+        let said = fetch.watched(&client, stop, hear).await;
+        app.places.close(app, &site, &client).await;
+        let said = said?;
         if stop.is_cancelled() {
             return Err(Failure::new(StatusCode::CONFLICT, "It was stopped"));
         }
@@ -182,7 +184,7 @@ impl Prepared {
 }
 
 /// Whoever works above the folder could watch git being handed the token.
-async fn refuse_while_watched(app: &App, parent: &std::path::Path) -> Result<(), Failure> {
+async fn refuse_while_watched(app: &App, parent: &Path) -> Result<(), Failure> {
     let store = &app.conversations.catalog.store;
     let recent = store.search(Search::default(), MAX_LOOKED_AT).await?;
     let watches = |record: &&deft_store::ConversationRecord| {
