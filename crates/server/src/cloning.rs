@@ -161,7 +161,7 @@ impl Prepared {
         let redirects = if account.is_some() { "false" } else { "initial" };
         let mut fetch = GitCommand::new(FETCH, &self.folder, FETCH_MS).with([("DEFT_REDIRECTS", redirects)]);
         if let Some(account) = account {
-            fetch = fetch.as_account(account);
+            fetch = fetch.with_account(account);
         }
         let said = fetch.watched(&client, stop, hear).await;
         app.places.close(app, &site, &client).await;
@@ -173,12 +173,12 @@ impl Prepared {
             return Ok(());
         }
         let host = &self.wish.remote.host;
-        let mut sentence = format!("{host} did not give the repository:\n{}", said.complaint(account));
-        if account.is_none() {
-            sentence.push_str(&format!(
-                "\nIs it a private one? Then add a git account for {host} in the settings."
-            ));
-        }
+        let complaint = said.complaint(account);
+        let advice = match account {
+            Some(_) => String::new(),
+            None => format!("\nIs it a private one? Then add a git account for {host} in the settings."),
+        };
+        let sentence = format!("{host} did not give the repository:\n{complaint}{advice}");
         Err(Failure::new(StatusCode::BAD_GATEWAY, sentence))
     }
 }

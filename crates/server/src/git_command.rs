@@ -62,7 +62,7 @@ impl GitCommand {
 
     /// Gives the answer to git's question for a password to the standard input: it is in no address, no argument, no
     /// variable and no log.
-    pub(crate) fn as_account(mut self, account: &Account) -> Self {
+    pub(crate) fn with_account(mut self, account: &Account) -> Self {
         let (user, token) = (account.forge.user(), account.token.expose());
         self.0.input = Some(format!("username={user}\npassword={token}\n"));
         self

@@ -53,7 +53,7 @@ pub(crate) async fn push(
     ];
     let push = GitCommand::new(PUSH, directory, PUSH_MS)
         .with(variables)
-        .as_account(account);
+        .with_account(account);
     let said = push.run(client).await?;
     if said.succeeded {
         return Ok(());

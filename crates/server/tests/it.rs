@@ -63,6 +63,8 @@ mod user_routes;
 mod users;
 #[path = "it/vault.rs"]
 mod vault;
+#[path = "it/webhook_settings.rs"]
+mod webhook_settings;
 #[path = "it/webhooks.rs"]
 mod webhooks;
 #[path = "it/workspaces.rs"]

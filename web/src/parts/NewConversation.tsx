@@ -116,7 +116,14 @@ export function NewConversation() {
               </button>
             </div>
           </div>
-          <WorkPlace folder={folder} place={place} onChange={setPlace} />
+          <WorkPlace
+            folder={folder}
+            place={place}
+            onChange={(place) => {
+              setPlace(place);
+              start.reset(); // what went wrong was about another place
+            }}
+          />
           <ModelFields offer={offer.data} />
           {progress && (
             <div className="row fetching">

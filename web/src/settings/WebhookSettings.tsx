@@ -110,7 +110,7 @@ function DeadLetters({ hook, onChange }: { hook: Webhook; onChange: () => Promis
         {hook.dead_letters.map(({ id, path, attempts, last_error }) => (
           <li key={id}>
             <code>{path}</code>
-            <p className="problem">{t("{reason}, {n} times", { reason: last_error, n: attempts })}</p>
+            <p className="problem">{t("{reason} (attempts: {n})", { reason: last_error, n: attempts })}</p>
           </li>
         ))}
       </ul>

@@ -21,8 +21,8 @@ use crate::desk::{Desk, FINISH, KEY, Talk};
 /// Far longer than anything takes.
 const LIMIT: Duration = Duration::from_secs(60);
 
-struct Receiver {
-    address: String,
+pub(crate) struct Receiver {
+    pub(crate) address: String,
     answer: Arc<AtomicU16>,
     got: Arc<Mutex<Vec<Got>>>,
     count: watch::Receiver<usize>,
@@ -30,15 +30,15 @@ struct Receiver {
 }
 
 #[derive(Clone)]
-struct Got {
+pub(crate) struct Got {
     path: String,
-    headers: HeaderMap,
+    pub(crate) headers: HeaderMap,
     text: String,
     answered: u16,
 }
 
 impl Got {
-    fn body(&self) -> Value {
+    pub(crate) fn body(&self) -> Value {
         serde_json::from_str(&self.text).unwrap()
     }
 
@@ -48,7 +48,7 @@ impl Got {
 }
 
 impl Receiver {
-    async fn new() -> Self {
+    pub(crate) async fn new() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = format!("http://{}/hook", listener.local_addr().unwrap());
         let answer = Arc::new(AtomicU16::new(200));
@@ -79,16 +79,16 @@ impl Receiver {
         }
     }
 
-    fn answer(&self, status: u16) {
+    pub(crate) fn answer(&self, status: u16) {
         self.answer.store(status, Ordering::SeqCst);
     }
 
-    fn got(&self) -> Vec<Got> {
+    pub(crate) fn got(&self) -> Vec<Got> {
         self.got.lock().unwrap().clone()
     }
 
     /// Waits until what was received is enough.
-    async fn until(&self, enough: impl Fn(&[Got]) -> bool) -> Vec<Got> {
+    pub(crate) async fn until(&self, enough: impl Fn(&[Got]) -> bool) -> Vec<Got> {
         let mut count = self.count.clone();
         let waited = tokio::time::timeout(LIMIT, count.wait_for(|_| enough(&self.got()))).await;
         let paths: Vec<_> = self.got().into_iter().map(|got| got.path).collect();
@@ -99,7 +99,7 @@ impl Receiver {
     }
 
     /// Lets a server tell us.
-    fn hear(&self, config: &mut Config, more: &Value) {
+    pub(crate) fn hear(&self, config: &mut Config, more: &Value) {
         let mut spec = json!({"base_url": self.address, "flush_delay": 0.05, "retry_delay": 0.01});
         spec.as_object_mut()
             .unwrap()
@@ -109,7 +109,7 @@ impl Receiver {
 }
 
 /// The ids of the events of the log that arrived, in order.
-fn events(got: &[Got]) -> Vec<Value> {
+pub(crate) fn events(got: &[Got]) -> Vec<Value> {
     let batches = got
         .iter()
         .filter(|got| got.has_arrived() && got.path.contains("/events/"));
@@ -129,7 +129,7 @@ fn statuses(got: &[Got]) -> Vec<Value> {
         .collect()
 }
 
-async fn stored(desk: &Desk, talk: &Talk) -> Vec<Value> {
+pub(crate) async fn stored(desk: &Desk, talk: &Talk) -> Vec<Value> {
     let events = desk.events(talk).await;
     events.into_iter().map(|event| event["id"].clone()).collect()
 }
@@ -298,93 +298,4 @@ async fn what_a_deleted_conversation_still_had_to_tell_is_told() {
     let is_all = |got: &[Got]| statuses(got).last() == Some(&json!("deleting"));
     let got = receiver.until(is_all).await;
     assert_eq!(events(&got)[..expected.len()], expected[..]);
-}
-
-#[tokio::test]
-async fn a_webhook_is_added_tested_changed_and_removed_while_the_server_runs() {
-    let receiver = Receiver::new().await;
-    let mut desk = Desk::new().await;
-    let before = desk.begin(FINISH).await;
-    let quick = json!({"base_url": receiver.address, "flush_delay": 0.05, "retry_delay": 0.01,
-        "secret": "s3cret", "headers": {"X-Custom": "top-secret"}});
-    let (status, added) = desk.ask(Method::POST, "/api/webhooks", Some(quick.clone())).await;
-    assert_eq!(status, 201, "{added}");
-    let hook = added["webhooks"][0].clone();
-    assert_eq!(
-        (&hook["is_configured"], &hook["is_signed"]),
-        (&json!(false), &json!(true))
-    );
-    assert_eq!(hook["headers"], json!(["x-custom"]));
-    assert!(!added.to_string().contains("s3cret") && !added.to_string().contains("top-secret"));
-    let path = format!("/api/webhooks/{}", hook["id"].as_str().unwrap());
-    let (status, _) = desk.ask(Method::POST, "/api/webhooks", Some(quick)).await;
-    assert_eq!(status, 422, "the same address twice");
-
-    receiver.answer(418);
-    let tested = desk.post(&format!("{path}/test"), Value::Null).await;
-    assert!(
-        tested["ok"] == false && tested["detail"].as_str().unwrap().contains("418"),
-        "{tested}"
-    );
-    receiver.answer(200);
-    assert_eq!(desk.post(&format!("{path}/test"), Value::Null).await["ok"], true);
-    let probe = receiver.got().pop().unwrap();
-    assert_eq!(
-        (probe.body(), &probe.headers["x-custom"]),
-        (json!([]), &"top-secret".parse().unwrap())
-    );
-    assert!(probe.headers.contains_key("webhook-signature"));
-    assert!(
-        !probe.headers.contains_key("x-session-api-key"),
-        "the server's key stays here"
-    );
-
-    // A conversation that was in memory before is told of, and one after a restart.
-    desk.run(&before).await;
-    let expected = stored(&desk, &before).await;
-    receiver
-        .until(|got| events(got).last() == expected.last() && !expected.is_empty())
-        .await;
-    desk.stop().await;
-    desk.start(|_| {}).await;
-    let after = desk.begin(FINISH).await;
-    desk.run(&after).await;
-    let expected = stored(&desk, &after).await;
-    receiver.until(|got| events(got).ends_with(&expected)).await;
-
-    let changes = json!({"headers": {}, "secret": null});
-    let (status, changed) = desk.ask(Method::PATCH, &path, Some(changes)).await;
-    let hook = &changed["webhooks"][0];
-    assert_eq!(
-        (status.as_u16(), &hook["is_signed"], &hook["headers"]),
-        (200, &json!(false), &json!([]))
-    );
-    let moved = json!({"base_url": format!("{}/elsewhere", receiver.address)});
-    let (_, moved) = desk.ask(Method::PATCH, &path, Some(moved)).await;
-    assert_eq!(
-        moved["webhooks"].as_array().unwrap().len(),
-        1,
-        "another address is another one"
-    );
-    let path = format!("/api/webhooks/{}", moved["webhooks"][0]["id"].as_str().unwrap());
-    let (status, _) = desk.ask(Method::DELETE, &path, None).await;
-    assert_eq!(status, 200);
-    assert_eq!(desk.get("/api/webhooks").await, json!({"webhooks": []}));
-    assert_eq!(desk.documents("webhook").await, 0, "nothing is left of it");
-}
-
-#[tokio::test]
-async fn a_webhook_of_the_configuration_is_changed_only_there() {
-    let receiver = Receiver::new().await;
-    let desk = Desk::with(|config| receiver.hear(config, &json!({}))).await;
-    let hook = desk.get("/api/webhooks").await["webhooks"][0].clone();
-    assert_eq!(hook["is_configured"], true);
-    let path = format!("/api/webhooks/{}", hook["id"].as_str().unwrap());
-    for (method, body) in [
-        (Method::PATCH, Some(json!({"num_retries": 1}))),
-        (Method::DELETE, None),
-    ] {
-        let (status, _) = desk.ask(method, &path, body).await;
-        assert_eq!(status, 409);
-    }
 }
