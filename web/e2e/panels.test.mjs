@@ -123,6 +123,32 @@ test("the agent's commands are seen as they run, and one's own run beside them",
   await close();
 });
 
+test("what commands wrote before the page was opened is there, without gap or double", async () => {
+  const id = await server.begin([command("Wait.", "echo be''gun; until [ -e go ]; do sleep 0.1; done; echo en''ded"), { text: "Done." }]);
+  const first = await open(server, `/c/${id}`);
+  const before = await panel(first.page, "Terminal");
+  await before.locator(".xterm-accessibility-tree").getByText("begun", { exact: true }).waitFor();
+  await before.getByRole("button", { name: "Yours" }).click();
+  await before.getByLabel("Command", { exact: true }).fill("echo mi''ne");
+  await first.page.keyboard.press("Enter");
+  await before.locator(".xterm-accessibility-tree").getByText("mine", { exact: true }).waitFor();
+  await first.close();
+
+  const { page, close } = await open(server, `/c/${id}`);
+  const terminal = await panel(page, "Terminal");
+  const screen = terminal.locator(".xterm-accessibility-tree");
+  await screen.getByText("begun", { exact: true }).waitFor();
+  await terminal.getByRole("button", { name: "Yours" }).click();
+  await screen.getByText("mine", { exact: true }).waitFor();
+  await terminal.getByLabel("Command", { exact: true }).fill("touch go");
+  await page.keyboard.press("Enter");
+  await status(page, "Finished");
+  await terminal.getByRole("button", { name: "The agent’s" }).click();
+  await screen.getByText("ended", { exact: true }).waitFor();
+  assert.equal(await screen.getByText("begun", { exact: true }).count(), 1);
+  await close();
+});
+
 test("the context says what the model reads; panels are reached by keys and on a telephone", async () => {
   const plan = { name: "task_tracker", arguments: { command: "plan", task_list: [{ title: "Look", notes: "", status: "done" }, { title: "Mend", notes: "", status: "in_progress" }] } };
   const id = await server.begin([{ tool_calls: [plan] }, { text: "Done." }], { tools: true });

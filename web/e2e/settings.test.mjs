@@ -140,13 +140,66 @@ test("what was allowed is listed and taken back; folders are remembered; webhook
   await dialog.getByText("git status").waitFor({ state: "detached" });
   await dialog.getByRole("tab", { name: "Server", exact: true }).click();
   await dialog.getByLabel("Folder").fill("/srv/somewhere");
-  await dialog.getByRole("button", { name: "Add" }).click();
+  await dialog.getByRole("group", { name: "Workspaces" }).getByRole("button", { name: "Add" }).click();
   await dialog.getByRole("button", { name: "Remove /srv/somewhere" }).waitFor();
-  await dialog.getByText("There are none. They are set up").waitFor();
+  await dialog.getByRole("group", { name: "Webhooks" }).getByText("There are none yet.").waitFor();
   await dialog.getByText("How long it runs.").waitFor();
   await checkAccess(page, "the server");
   await dialog.getByRole("button", { name: "Done" }).click();
   await page.getByRole("button", { name: "New conversation" }).click();
   await page.locator("datalist option[value='/srv/somewhere']").waitFor({ state: "attached" });
+  await close();
+});
+
+test("a webhook is added, tested and changed; what it did not take is sent once more; and it is removed", async () => {
+  let answer = 500;
+  const got = [];
+  const receiver = createServer(async (request, response) => {
+    const parts = [];
+    for await (const part of request) parts.push(part);
+    got.push({ path: request.url, headers: request.headers, body: JSON.parse(Buffer.concat(parts)) });
+    response.writeHead(answer).end();
+  });
+  receiver.listen(0, "127.0.0.1");
+  await once(receiver, "listening");
+  const address = `http://127.0.0.1:${receiver.address().port}/hook`;
+  const { page, close } = await open(server);
+  const dialog = await settings(page, "Server");
+  const form = dialog.getByRole("group", { name: "Webhooks" });
+  await form.getByLabel("Address").fill(address);
+  await form.getByLabel("Secret that signs requests").fill("s3cret");
+  await form.getByRole("button", { name: "Add", exact: true }).click();
+  await form.getByText("signed").waitFor();
+  assert.ok(!(await page.content()).includes("s3cret"));
+  await form.getByRole("button", { name: `Test ${address}` }).click();
+  await form.getByText(/does not take the request.*500/).waitFor();
+  answer = 200;
+  await form.getByRole("button", { name: `Test ${address}` }).click();
+  await form.getByText(/It answers, in/).waitFor();
+  assert.ok(got.at(-1).headers["webhook-signature"]);
+
+  await form.getByRole("button", { name: `Change ${address}` }).click();
+  await form.getByLabel("Header to send along").first().fill("X-Mine: abc");
+  await form.getByRole("button", { name: "Save" }).click();
+  await form.getByText("with x-mine").waitFor();
+  await checkAccess(page, "webhooks");
+
+  // It gives up soon, which only the protocol can say.
+  const { body } = await server.ask("GET", "/api/webhooks");
+  const quick = { dead_letter_after: 1, flush_delay: 0.01, retry_delay: 0.01 };
+  await server.ask("PATCH", `/api/webhooks/${body.webhooks[0].id}`, quick);
+  answer = 500;
+  await server.ended(await server.begin([{ text: "Done." }]));
+  const given = form.getByText(/requests were given up/);
+  await given.click();
+  await form.getByText(/answered with 500/).first().waitFor();
+  await picture(page, "web-webhooks");
+  answer = 200;
+  await form.getByRole("button", { name: /once more/ }).click();
+  await given.waitFor({ state: "detached" });
+  assert.equal(got.at(-1).headers["x-mine"], "abc");
+  await form.getByRole("button", { name: `Remove ${address}` }).click();
+  await form.getByText("There are none yet.").waitFor();
+  receiver.close();
   await close();
 });

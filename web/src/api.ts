@@ -4,6 +4,7 @@ import { type Answer, ask, askSealed, on } from "./ask";
 import type { components } from "./generated/api";
 import { type Mode, plan } from "./plan";
 import { type Analyzer, type Policy, safetyOf } from "./safety";
+import { type Briefing, briefingOf } from "./view";
 import type { Content, Conversation } from "./wire";
 
 /** What a person says to an action that waits. */
@@ -11,6 +12,9 @@ export type Decision = components["schemas"]["Answer"];
 
 /** A part of the log, with positions: the oldest first. `before_seq` is what to ask for to get the page before. */
 export type HistoryPage = Answer<"get", "/api/conversations/{conversation_id}/history">;
+
+/** Events that more than fill a screen. */
+const FIRST_EVENTS = 60;
 
 export interface Start {
   /** The name of a model. */
@@ -75,15 +79,28 @@ export const api = {
     return conversation;
   },
 
-  /** The end of the log, or what stands before a position. */
+  /** The end of the log, of which little is soon there, or what stands before a position. */
   history: (id: string, before: number | null) =>
-    ask("get", "/api/conversations/{conversation_id}/history", { ...on(id), query: { limit: 100, before_seq: before } }),
+    ask("get", "/api/conversations/{conversation_id}/history", {
+      ...on(id),
+      query: { limit: before === null ? FIRST_EVENTS : 100, before_seq: before },
+    }),
   /** A page of the log, the newest first. It begins with the event that is named. */
   events: (id: string, first: string | null) =>
     ask("get", "/api/conversations/{conversation_id}/events/search", {
       ...on(id),
       query: { sort_order: "TIMESTAMP_DESC", limit: 100, page_id: first },
     }),
+
+  /** What the model is told before everything else; null: nothing yet. */
+  async briefing(id: string): Promise<Briefing | null> {
+    const { items } = await ask("get", "/api/conversations/{conversation_id}/events/search", {
+      ...on(id),
+      query: { kind: "SystemPromptEvent", sort_order: "TIMESTAMP_DESC", limit: 1 },
+    });
+    const [event] = items;
+    return event?.kind === "SystemPromptEvent" ? briefingOf(event) : null;
+  },
 
   send: (id: string, text: string, images: string[]) =>
     ask("post", "/api/conversations/{conversation_id}/events", { ...on(id), body: { ...content(text, images), run: true } }),

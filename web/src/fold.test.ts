@@ -220,6 +220,16 @@ test("what a command writes is shown until its result is there", () => {
   expect(fold.view.output, "a piece that comes later than the whole").toEqual({});
 });
 
+test("what a command wrote before we came is shown once, and again after the connection was cut", () => {
+  const fold = new Fold();
+  const action = acts("c10");
+  const whole = (content: string) => ({ type: "output" as const, action_id: action.id, content, is_whole: true });
+  fold.apply([stored(0, action), whole("early "), { type: "output", action_id: action.id, content: "late" }]);
+  expect(fold.view.output[action.id]).toBe("early late");
+  fold.apply([{ type: "sync", from_seq: 0, through_seq: 0 }, whole("early late later")]);
+  expect(fold.view.output[action.id]).toBe("early late later");
+});
+
 test("a very long conversation does not fill the memory, and what was forgotten comes again", () => {
   const fold = new Fold();
   const events = Array.from({ length: 3_500 }, (_, index) => says("agent", `${index}`));

@@ -11,7 +11,7 @@ import { withoutAction, withPiece } from "./output";
 import { Spending } from "./spending";
 import { takeState } from "./state";
 import { isNode, Tree } from "./tree";
-import { EMPTY, type Item, type Result, type Task, type Unsent, type View } from "./view";
+import { briefingOf, EMPTY, type Item, type Result, type Task, type Unsent, type View } from "./view";
 import type { Event, Frame, Observation } from "./wire";
 import { imagesOf, screenshotOf, textOf } from "./wire";
 import { t } from "./words";
@@ -166,7 +166,9 @@ export class Fold {
         break;
       case "output":
         if (this.items.isSettled(frame.action_id)) break; // pieces may come later than the whole
-        next.output = withPiece(next.output, frame.action_id, frame.content);
+        next.output = frame.is_whole
+          ? { ...next.output, [frame.action_id]: frame.content }
+          : withPiece(next.output, frame.action_id, frame.content);
         break;
       case "error":
         break; // answers to what is sent by socket, and this app sends nothing by it
@@ -183,11 +185,7 @@ export class Fold {
     }
     switch (event.kind) {
       case "SystemPromptEvent":
-        next.briefing = {
-          prompt: event.system_prompt?.text ?? "",
-          context: event.dynamic_context?.text ?? "",
-          tools: event.tools ?? [],
-        };
+        next.briefing = briefingOf(event);
         break;
       case "MessageEvent": {
         const { content } = event.llm_message;

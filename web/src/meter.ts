@@ -17,8 +17,11 @@ export interface Meter extends Cost {
   last: number;
   window: number;
   /** The same by what used it: the agent's model, the condenser's, those of sub-agents. */
-  models: (Cost & { name: string; input: number; output: number; cached: number })[];
+  models: (Cost & { name: string; model: string; input: number; output: number; cached: number })[];
 }
+
+/** The server's name for what the agent's own model has used. */
+const AGENT = "agent";
 
 export function meterOf(stats: Stats | undefined): Meter {
   const meter: Meter = {
@@ -36,14 +39,15 @@ export function meterOf(stats: Stats | undefined): Meter {
     const usage = metrics.accumulated_token_usage ?? {};
     const cost = Number(metrics.accumulated_cost ?? 0);
     const [input, output, cached] = [usage.prompt_tokens ?? 0, usage.completion_tokens ?? 0, usage.cache_read_tokens ?? 0];
-    meter.models.push({ name, cost, isCostKnown: !metrics.cost_unknown, input, output, cached });
+    meter.models.push({ name, model: metrics.model_name ?? "", cost, isCostKnown: !metrics.cost_unknown, input, output, cached });
     meter.cost += cost;
     meter.isCostKnown &&= !metrics.cost_unknown;
     meter.input += input;
     meter.output += output;
     meter.cached += cached;
     const share = usage.context_window && usage.per_turn_token ? usage.per_turn_token / usage.context_window : 0;
-    if (share > (meter.context ?? 0)) {
+    // The window that fills is the agent's own, not that of one who works for it.
+    if (share > 0 && (name === AGENT || meter.context === null)) {
       meter.context = Math.min(1, share);
       meter.last = usage.per_turn_token ?? 0;
       meter.window = usage.context_window ?? 0;

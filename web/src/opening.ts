@@ -4,6 +4,9 @@ import { api, type HistoryPage } from "./api";
 import { useKey } from "./key";
 import { shownConversation } from "./route";
 
+/** How long the first picture waits for it: one picture with it is sooner there than one without and one with it. */
+const PATIENCE_MS = 100;
+
 let early: { id: string; page: Promise<HistoryPage>; arrived: HistoryPage | null } | null = null;
 
 /** Begins to open what the address names. */
@@ -13,6 +16,13 @@ export function openEarly(): void {
   const asked = { id, page: api.history(id, null), arrived: null as HistoryPage | null };
   asked.page.then((page) => (asked.arrived = page), () => {}); // whoever takes it hears of a failure
   early = asked;
+}
+
+/** Settles when it has come, or will not come soon. */
+export async function earlyEnd(): Promise<void> {
+  if (!early || early.arrived) return;
+  const soon = new Promise((resolve) => setTimeout(resolve, PATIENCE_MS));
+  await Promise.race([early.page.catch(() => {}), soon]);
 }
 
 /** The end of a log if it is here already, once: it is shown with the first picture then. */

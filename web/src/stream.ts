@@ -13,6 +13,11 @@ const LONGEST_WAIT_MS = 8_000;
 /** Frames are shown together, once a picture; while nobody looks, less often. */
 const HIDDEN_PAUSE_MS = 250;
 
+/** A clock that jumps this far means that the machine slept: a connection may be dead without anybody having noticed.
+ * Pages that nobody looks at are woken once a minute. */
+const SLEPT_MS = 90_000;
+const TICK_MS = 10_000;
+
 /** Close codes of the server. */
 const DELETED = 1000;
 const UNAUTHORIZED = 4001;
@@ -28,6 +33,8 @@ export class Stream {
   private isLoaded = false;
   private loading: Promise<void> | null = null;
   private retry = 0;
+  private ticking = 0;
+  private ticked = 0;
   private readonly listeners = new Set<() => void>();
   private snapshot: { view: View; link: Link };
 
@@ -58,6 +65,8 @@ export class Stream {
   private open(): void {
     addEventListener("online", this.again);
     document.addEventListener("visibilitychange", this.woken);
+    this.ticked = Date.now();
+    this.ticking = window.setInterval(this.tick, TICK_MS);
     void this.begin();
   }
 
@@ -71,6 +80,7 @@ export class Stream {
     removeEventListener("online", this.again);
     document.removeEventListener("visibilitychange", this.woken);
     clearTimeout(this.retry);
+    clearInterval(this.ticking);
     this.drop();
   }
 
@@ -82,7 +92,16 @@ export class Stream {
   };
 
   private readonly woken = () => {
-    if (!document.hidden && this.link === "lost") this.again();
+    if (document.hidden) return;
+    if (this.link === "lost") this.again();
+    this.tick();
+  };
+
+  private readonly tick = () => {
+    const now = Date.now();
+    const hasSlept = now - this.ticked > SLEPT_MS;
+    this.ticked = now;
+    if (hasSlept) this.again();
   };
 
   private connect(): void {

@@ -4,7 +4,7 @@ import type { Change } from "./changes";
 import { type Meter, meterOf } from "./meter";
 import type { LiveOutput } from "./output";
 import type { Spent } from "./spending";
-import type { ActionEvent, Classification, Observation, Risk, Status, ToolDefinition } from "./wire";
+import type { ActionEvent, Classification, Observation, Risk, Status, SystemPromptEvent, ToolDefinition } from "./wire";
 
 export type Result =
   | { type: "answer"; observation: Observation }
@@ -61,6 +61,12 @@ export interface Briefing {
   context: string;
   tools: ToolDefinition[];
 }
+
+export const briefingOf = (event: SystemPromptEvent): Briefing => ({
+  prompt: event.system_prompt?.text ?? "",
+  context: event.dynamic_context?.text ?? "",
+  tools: event.tools ?? [],
+});
 
 export interface View {
   /** The position up to which the log is known; −1: nothing of it. */

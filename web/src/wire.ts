@@ -9,6 +9,7 @@ export type Risk = Schemas["Risk"];
 export type Content = Schemas["Content"];
 export type Stats = Schemas["Stats"];
 export type ActionEvent = Schemas["ActionEvent"];
+export type SystemPromptEvent = Schemas["SystemPromptEvent"];
 export type Observation = Schemas["Observation"];
 export type Classification = Schemas["Classification"];
 export type ToolDefinition = Schemas["ToolDefinition"];

@@ -16,6 +16,23 @@ export const MAX_SHOWN_BYTES = 2 * 1024 * 1024;
 /** How often a command is asked for its output. */
 const LOOK_EVERY_MS = 250;
 
+/** A command that was started for somebody. */
+interface StartedCommand {
+  id: string;
+  command: string;
+}
+
+/** Pieces of output that are asked for at once. */
+const OUTPUT_PAGE = 100;
+
+async function outputPage(id: string, command: string, after: number): Promise<Schemas["BashOutput"][]> {
+  const page = await ask("get", "/api/conversations/{conversation_id}/bash/bash_events/search", {
+    ...on(id),
+    query: { kind__eq: "BashOutput", command_id__eq: command, order__gt: after, limit: OUTPUT_PAGE },
+  });
+  return page.items as Schemas["BashOutput"][];
+}
+
 export const workspace = {
   entries: (id: string, path: string, after: string | null) =>
     ask("get", "/api/conversations/{conversation_id}/entries", {
@@ -84,15 +101,32 @@ export const workspace = {
     if (done.exit_code !== 0) throw new Error(said || `exit ${done.exit_code}`);
     return said;
   },
+  /** The last commands that were started, the oldest first. */
+  async commands(id: string, limit: number): Promise<StartedCommand[]> {
+    const page = await ask("get", "/api/conversations/{conversation_id}/bash/bash_events/search", {
+      ...on(id),
+      query: { kind__eq: "BashCommand", sort_order: "TIMESTAMP_DESC", limit },
+    });
+    return (page.items as StartedCommand[]).toReversed();
+  },
+  /** What a command has written so far, and how it ended; null: it runs. */
+  async output(id: string, command: string): Promise<{ text: string; code: number | null }> {
+    let [text, last] = ["", -1];
+    for (;;) {
+      const page = await outputPage(id, command, last);
+      for (const { order, stdout, stderr, exit_code } of page) {
+        last = order;
+        text += `${stdout ?? ""}${stderr ?? ""}`;
+        if (typeof exit_code === "number") return { text, code: exit_code };
+      }
+      if (page.length < OUTPUT_PAGE) return { text, code: null };
+    }
+  },
   /** Tells what a command writes until it ends; gives its exit code. */
   async follow(id: string, command: string, tell: (text: string) => void, signal: AbortSignal): Promise<number> {
     let last = -1;
     while (!signal.aborted) {
-      const page = await ask("get", "/api/conversations/{conversation_id}/bash/bash_events/search", {
-        ...on(id),
-        query: { kind__eq: "BashOutput", command_id__eq: command, order__gt: last, limit: 100 },
-      });
-      for (const output of page.items as Schemas["BashOutput"][]) {
+      for (const output of await outputPage(id, command, last)) {
         last = output.order;
         tell(`${output.stdout ?? ""}${output.stderr ?? ""}`);
         if (output.exit_code !== null && output.exit_code !== undefined) return output.exit_code;

@@ -10,8 +10,8 @@ use deft_engine::{Memory, Mode, Models, SubAgents};
 use deft_llm::{Finding, Found, LOCAL_PATIENCE, Model, discover, usual_places};
 use deft_mcp::{Login, TokenStore};
 use deft_server::{
-    Composition, Config, Demo, Dormant, Init, KeyOrigin, McpOutfit, McpTrial, McpTried, Offer, Packages, Place,
-    Server, Worktree,
+    Composition, Config, Demo, Dormant, Init, KeyOrigin, McpOutfit, McpTrial, McpTried, Offer, Packages,
+    Place, Server, Worktree,
 };
 use deft_skills::Skill;
 use deft_store::{ConversationRecord, Store};

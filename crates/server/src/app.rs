@@ -8,6 +8,7 @@ use deft_types::UserId;
 use tokio_util::task::TaskTracker;
 
 use crate::bash::Bash;
+use crate::cloning::Clonings;
 use crate::config::Build;
 use crate::conversations::Conversations;
 use crate::documents::Documents;
@@ -26,6 +27,7 @@ pub(crate) struct App {
     pub(crate) documents: Documents,
     pub(crate) places: Places,
     pub(crate) bash: Bash,
+    pub(crate) clonings: Clonings,
     pub(crate) gate: Arc<Gate>,
     pub(crate) hosts: Arc<Hosts>,
     pub(crate) origins: Arc<Origins>,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use deft_engine::Live;
 use deft_store::EventStream;
-use deft_types::{Event, Seq, Status};
+use deft_types::{ActionId, Event, Seq, Status};
 use futures::StreamExt as _;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
@@ -38,6 +38,8 @@ pub(crate) struct Feed {
     waiting: VecDeque<Arc<Snapshot>>,
     /// The last event that was told, or that the watcher has without us.
     pub(crate) told: Option<Seq>,
+    /// What open calls had written when the watcher came.
+    pub(crate) written: Vec<(ActionId, String)>,
     /// Up to here events are history, which nothing interrupts.
     pub(crate) history: Option<Seq>,
 }
@@ -51,8 +53,10 @@ impl Feed {
         history: Option<Seq>,
     ) -> Self {
         let from = after.map_or(Seq::FIRST, Seq::next);
+        let (signals, written) = resident.listen_with_written();
         Self {
-            signals: resident.listen(),
+            signals,
+            written,
             farewell: resident.farewell.subscribe(),
             events: catalog.store.follow(resident.id, from),
             resident,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::ws::Utf8Bytes;
 use deft_engine::Live;
-use deft_types::{EventId, Seq, SessionFrame};
+use deft_types::{ActionId, EventId, Seq, SessionFrame};
 use serde_json::json;
 
 use crate::app::App;
@@ -69,12 +69,16 @@ impl Frames {
             None => last,
             Some(after) => u64::try_from(after).ok().map(Seq),
         };
-        let feed = Feed::new(resident, Arc::clone(catalog), known, last);
+        let mut feed = Feed::new(resident, Arc::clone(catalog), known, last);
         let mut frames = vec![Frame::passing(sync.to_string())];
         if feed.is_live() {
             frames.push(transient(&state));
         } else {
             self.greeting = Some(state);
+        }
+        let written = std::mem::take(&mut feed.written);
+        if self.output == ToolOutput::Told {
+            frames.extend(written.iter().map(|(action, text)| written_before(action, text)));
         }
         Some((frames, feed))
     }
@@ -158,6 +162,12 @@ impl Frames {
             reason: reason.to_owned(),
         }
     }
+}
+
+/// What a call has written until now, in the place of all that the watcher knows of it.
+fn written_before(action: &ActionId, text: &str) -> Frame {
+    let frame = json!({"type": "output", "action_id": action, "content": text, "is_whole": true});
+    Frame::passing(frame.to_string())
 }
 
 fn transient(state: &Snapshot) -> Frame {

@@ -2,6 +2,8 @@
 //! directories that the server may use for anybody. Only executors touch them.
 
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
 use axum::http::StatusCode;
 use deft_executor::Client;
@@ -16,6 +18,8 @@ use crate::app::App;
 use crate::conversations::root_of;
 use crate::failure::Failure;
 
+/// How long the end of an executor may take.
+const CLOSE_LIMIT: Duration = Duration::from_secs(10);
 /// Conversations whose workspaces are looked through for a path.
 const MAX_LOOKED_AT: usize = 1000;
 /// What nobody fetches from a home directory by a route that names no conversation.
@@ -61,6 +65,16 @@ impl Site {
             id: id_of(path),
             root: path.to_owned(),
             workspace: path.to_owned(),
+        }
+    }
+}
+
+impl Site {
+    /// A directory with an executor that nobody else finds: for one piece of work, and closed behind it.
+    pub(crate) fn apart(path: &Path) -> Self {
+        Self {
+            id: ConversationId(Uuid::new_v4()),
+            ..Self::at(path)
         }
     }
 }
@@ -181,6 +195,16 @@ impl Places {
         };
         let stream = workspace.open().await.map_err(|error| unreachable(&error))?;
         Client::connect(stream).await.map_err(|error| unreachable(&error))
+    }
+
+    /// Ends an executor that nobody needs any more, and removes what was kept for it.
+    pub(crate) async fn close(&self, app: &App, site: &Site, client: &Client) {
+        let ended = tokio::time::timeout(CLOSE_LIMIT, client.shutdown()).await;
+        let (composition, id) = (Arc::clone(&app.conversations.composition), site.id);
+        let forgotten = tokio::task::spawn_blocking(move || composition.forget(id)).await;
+        if ended.is_err() || !matches!(forgotten, Ok(Ok(()))) {
+            tracing::warn!(root = %site.root.display(), ?forgotten, "an executor for one piece of work stays");
+        }
     }
 }
 

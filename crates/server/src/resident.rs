@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use deft_engine::{Conversation, Live};
 use deft_store::ConversationRecord;
-use deft_types::{ConversationId, EventBody, Seq, Status};
+use deft_types::{ActionId, ConversationId, EventBody, Seq, Status};
 use futures::StreamExt as _;
 use serde::Deserialize as _;
 use tokio::sync::{Notify, OnceCell, OwnedSemaphorePermit, broadcast, watch};
@@ -17,6 +17,7 @@ use crate::catalog::Catalog;
 use crate::info::Snapshot;
 use crate::webhooks::Webhooks;
 use crate::wire::Wire;
+use crate::written::Written;
 
 /// Signals that wait for a slow watcher; beyond it the oldest are lost, and the watcher is told.
 const BACKLOG: usize = 1024;
@@ -82,6 +83,8 @@ struct Stage {
     run: Mutex<Run>,
     /// Somebody wants the state to be told.
     wanted: Notify,
+    /// What open calls have written so far. Held while pieces of it are told, so that nobody misses one or hears it twice.
+    written: Mutex<Written>,
 }
 
 #[derive(Default)]
@@ -113,6 +116,7 @@ impl Resident {
                 signals: broadcast::Sender::new(BACKLOG),
                 run: Mutex::default(),
                 wanted: Notify::new(),
+                written: Mutex::default(),
             }),
             used: Mutex::new(Instant::now()),
         }
@@ -140,6 +144,12 @@ impl Resident {
     /// Hears every signal from now on.
     pub(crate) fn listen(&self) -> broadcast::Receiver<Signal> {
         self.stage.signals.subscribe()
+    }
+
+    /// The same, with what open calls have written until now.
+    pub(crate) fn listen_with_written(&self) -> (broadcast::Receiver<Signal>, Vec<(ActionId, String)>) {
+        let written = self.stage.written();
+        (self.stage.signals.subscribe(), written.all())
     }
 
     /// How many listen.
@@ -214,6 +224,10 @@ impl Stage {
         self.run.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn written(&self) -> MutexGuard<'_, Written> {
+        self.written.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// When the state may be told, if not now.
     fn too_early(&self) -> Option<Instant> {
         let now = Instant::now();
@@ -256,7 +270,7 @@ impl Watcher {
             tokio::select! {
                 biased;
                 piece = self.live.recv() => match piece {
-                    Ok(piece) => self.send(Signal::Live(Arc::new(piece))),
+                    Ok(piece) => self.tell(piece),
                     Err(broadcast::error::RecvError::Lagged(_)) => {} // pieces are said again by the event
                     Err(broadcast::error::RecvError::Closed) => return,
                 },
@@ -278,8 +292,19 @@ impl Watcher {
         }
     }
 
+    fn tell(&self, piece: Live) {
+        let mut written = self.stage.written();
+        if let Live::Output { action, chunk } = &piece {
+            written.add(action, chunk);
+        }
+        self.send(Signal::Live(Arc::new(piece)));
+    }
+
     /// The end of a run is told with the whole state; so is what a step still brings after a pause.
     fn saw(&mut self, body: &EventBody, status: &mut Status) {
+        if let EventBody::Observation(answer) = body {
+            self.stage.written().forget(&answer.action_id);
+        }
         let is_end = match body {
             EventBody::StateUpdate(update) if update.key == "execution_status" => {
                 let before = *status;
@@ -294,6 +319,9 @@ impl Watcher {
             _ => false,
         };
         if is_end {
+            if *status != Status::Paused {
+                self.stage.written().clear();
+            }
             self.due = Some(Instant::now());
         }
     }

@@ -15,12 +15,11 @@ use crate::app::App;
 use crate::dormant;
 use crate::failure::Failure;
 use crate::routes::{
-    acp, agent_profiles, allow_rules, answers, app, bash, branches, budget, checkpoints, children,
+    acp, agent_profiles, allow_rules, answers, app, bash, branches, budget, checkpoints, children, clones,
     confirmation, connections, control, conversations, entries, events, extensions, files, forge, gateway,
-    git, goal, history, mcp, mcp_logins, mcp_servers, meta_profiles, metrics, model, models, packages, plan, ports,
-    profiles,
-    project, queue, rerun, resources, rewind, secrets, server, settings, shares, sign_in, streams, tools,
-    trajectory, trust, users, webhooks, workspace_files, workspaces,
+    git, goal, history, mcp, mcp_logins, mcp_servers, meta_profiles, metrics, model, models, packages, plan,
+    ports, profiles, project, queue, rerun, resources, rewind, secrets, server, settings, shares, sign_in,
+    streams, tools, trajectory, trust, users, webhooks, workspace_files, workspaces,
 };
 use crate::{once, security, site};
 
@@ -143,6 +142,7 @@ fn table() -> Vec<Route> {
         rerun::table(),
         rewind::table(),
         children::table(),
+        clones::table(),
         settings::table(),
         secrets::table(),
         profiles::table(),

@@ -10,6 +10,7 @@ pub(crate) mod branches;
 pub(crate) mod budget;
 pub(crate) mod checkpoints;
 pub(crate) mod children;
+pub(crate) mod clones;
 pub(crate) mod confirmation;
 pub(crate) mod connections;
 pub(crate) mod control;

@@ -136,10 +136,11 @@ impl Server {
         let webhooks = Webhooks::new(
             config.webhooks,
             key_for_webhooks.as_ref(),
-            config.ca_file.as_deref(),
+            config.ca_file.clone(),
             Arc::new(everything),
         )
         .map_err(ServeError::Webhooks)?;
+        webhooks.load().await;
         let directory = Arc::new(Directory::new(Arc::clone(&store)));
         directory.refresh().await; // before anybody is answered
         let sign_in = config.sign_in.map(|settings| {

@@ -20,6 +20,7 @@ use crate::app::{Activity, App};
 use crate::audit::Audit;
 use crate::bash::Bash;
 use crate::catalog::Catalog;
+use crate::cloning::Clonings;
 use crate::composition::Composition;
 use crate::config::Build;
 use crate::conversations::Conversations;
@@ -161,6 +162,7 @@ impl Users {
                 current_dir: current_dir.clone(),
             },
             bash: Bash::new(store),
+            clonings: Clonings::default(),
             documents: Documents::new(Arc::clone(&catalog)),
             conversations: Conversations::new(
                 catalog,

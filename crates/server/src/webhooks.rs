@@ -8,14 +8,15 @@
 mod batch;
 mod courier;
 mod hook;
+mod kept;
 mod mail;
 mod signature;
 mod spec;
 mod state;
 
 use std::collections::HashSet;
-use std::path::Path;
-use std::sync::Arc;
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use deft_types::{ConversationId, Secret, Seq};
@@ -27,7 +28,7 @@ use uuid::Uuid;
 
 use self::batch::Batch;
 use self::courier::Courier;
-use self::hook::Hook;
+use self::hook::{Hook, Origin};
 use self::mail::{Letter, Mail};
 pub use self::spec::Webhook;
 use crate::catalog::Catalog;
@@ -40,7 +41,8 @@ const STOP_LIMIT: Duration = Duration::from_secs(3);
 /// All webhooks of a server.
 pub(crate) struct Webhooks {
     mail: Arc<Mail>,
-    hooks: Vec<Arc<Hook>>,
+    hooks: RwLock<Vec<Arc<Hook>>>,
+    ca_file: Option<PathBuf>,
     couriers: TaskTracker,
     stopping: CancellationToken,
     /// Nobody waits any more.
@@ -52,7 +54,7 @@ impl Webhooks {
     pub(crate) fn new(
         specs: Vec<Webhook>,
         key: Option<&Secret<String>>,
-        ca_file: Option<&Path>,
+        ca_file: Option<PathBuf>,
         catalog: Arc<Catalog>,
     ) -> Result<Self, String> {
         let mut key = key.and_then(|key| HeaderValue::from_str(key.expose()).ok());
@@ -62,8 +64,9 @@ impl Webhooks {
         let mut known = HashSet::new();
         let mut hooks = Vec::with_capacity(specs.len());
         for spec in specs {
-            let client = deft_net::client(ca_file, &spec.base_url).map_err(|error| error.to_string())?;
-            let hook = Hook::new(spec, client, key.clone());
+            let client =
+                deft_net::client(ca_file.as_deref(), &spec.base_url).map_err(|error| error.to_string())?;
+            let hook = Hook::new(spec, client, Origin::Configured(key.clone()));
             if !known.insert(hook.id.clone()) {
                 return Err("two webhooks have the same base_url; leave one out".to_owned());
             }
@@ -71,16 +74,23 @@ impl Webhooks {
         }
         Ok(Self {
             mail: Arc::new(Mail::new(catalog)),
-            hooks,
+            hooks: RwLock::new(hooks),
+            ca_file,
             couriers: TaskTracker::new(),
             stopping: CancellationToken::new(),
             abandoned: CancellationToken::new(),
         })
     }
 
+    /// Those that there are now.
+    fn hooks(&self) -> Vec<Arc<Hook>> {
+        let hooks = self.hooks.read().unwrap_or_else(PoisonError::into_inner);
+        hooks.clone()
+    }
+
     /// A conversation is loaded: what comes behind `last` is told.
     pub(crate) async fn subscribe(&self, id: ConversationId, last: Option<Seq>) -> Result<(), Failure> {
-        for hook in &self.hooks {
+        for hook in &self.hooks() {
             let next = last.map_or(Seq::FIRST, Seq::next);
             self.mail.begin(&hook.id, id, next).await?;
         }
@@ -89,14 +99,14 @@ impl Webhooks {
 
     /// There may be something new in a log.
     pub(crate) fn appended(&self, id: ConversationId) {
-        for hook in &self.hooks {
+        for hook in &self.hooks() {
             self.start(hook, id);
         }
     }
 
     /// A conversation began, or was changed from outside.
     pub(crate) async fn notice(&self, id: ConversationId) {
-        if self.hooks.is_empty() {
+        if self.hooks().is_empty() {
             return;
         }
         let noticed = async {
@@ -110,12 +120,12 @@ impl Webhooks {
 
     /// A conversation is about to be deleted: what was not told of it yet is kept.
     pub(crate) async fn deleting(&self, id: ConversationId) -> Result<(), Failure> {
-        if self.hooks.is_empty() {
+        if self.hooks().is_empty() {
             return Ok(());
         }
         let mut info = self.info(id).await?;
         info["execution_status"] = "deleting".into();
-        for hook in &self.hooks {
+        for hook in &self.hooks() {
             hook.close(id);
             self.keep_rest(hook, id).await?;
             self.mail.end(&hook.id, id).await?;
@@ -125,7 +135,7 @@ impl Webhooks {
 
     /// Goes on where the last server stopped.
     pub(crate) async fn recover(&self) {
-        for hook in &self.hooks {
+        for hook in &self.hooks() {
             if let Err(failure) = self.recover_one(hook).await {
                 tracing::warn!(
                     webhook = hook.id,
@@ -194,7 +204,7 @@ impl Webhooks {
             path: "conversations".to_owned(),
             body: info.to_string(),
         };
-        for hook in &self.hooks {
+        for hook in &self.hooks() {
             self.mail.post(&hook.id, &letter).await?;
             self.start(hook, id);
         }

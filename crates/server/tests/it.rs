@@ -13,6 +13,8 @@ mod brief;
 mod budget;
 #[path = "it/checklist.rs"]
 mod checklist;
+#[path = "it/clones.rs"]
+mod clones;
 #[path = "it/commands.rs"]
 mod commands;
 #[path = "it/contract.rs"]
@@ -69,6 +71,8 @@ mod user_routes;
 mod users;
 #[path = "it/vault.rs"]
 mod vault;
+#[path = "it/webhook_settings.rs"]
+mod webhook_settings;
 #[path = "it/webhooks.rs"]
 mod webhooks;
 #[path = "it/workspaces.rs"]

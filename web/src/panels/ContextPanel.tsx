@@ -37,9 +37,17 @@ function titleOf(item: Item, folder: string): string {
 
 /** What the model sees, and what that costs. */
 export default function ContextPanel({ id, view }: { id: string; view: View }) {
-  const { meter, briefing } = view;
-  const shares = sharesOf(view);
-  const largest = largestOf(view, MOST);
+  const { meter } = view;
+  const beginning = useQuery({
+    queryKey: ["briefing", id],
+    queryFn: () => api.briefing(id),
+    enabled: !view.briefing,
+    staleTime: Infinity,
+  });
+  const briefing = view.briefing ?? beginning.data ?? null;
+  const whole = { ...view, briefing };
+  const shares = sharesOf(whole);
+  const largest = largestOf(whole, MOST);
   const condense = useMutation({ mutationFn: () => api.condense(id) });
   const info = useQuery({ queryKey: ["conversation", id], queryFn: () => api.get(id) });
   const skills = [...new Set([...(info.data?.activated_knowledge_skills ?? []), ...(info.data?.invoked_skills ?? [])])];
@@ -114,7 +122,10 @@ export default function ContextPanel({ id, view }: { id: string; view: View }) {
         <tbody>
           {meter.models.map((model) => (
             <tr key={model.name}>
-              <th scope="row">{userOf(model.name)}</th>
+              <th scope="row">
+                {userOf(model.name)}
+                {model.model && <span className="hint"> {plain(model.model)}</span>}
+              </th>
               <td>{short(model.input)}</td>
               <td>{short(model.cached)}</td>
               <td>{short(model.output)}</td>
@@ -165,7 +176,7 @@ export default function ContextPanel({ id, view }: { id: string; view: View }) {
           </details>
         </>
       ) : (
-        <p className="hint">{t("The beginning of the conversation is not loaded.")}</p>
+        <p className="hint">{beginning.isPending ? t("Loading…") : t("The agent has not begun yet.")}</p>
       )}
     </>
   );

@@ -1,8 +1,10 @@
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { File, Folder } from "lucide-react";
 import { useRef, useState } from "react";
-import { plain } from "../plain";
+import { wayTo } from "../folders";
 import { short } from "../meter";
+import { Crumbs } from "../parts/Crumbs";
+import { EntryButton } from "../parts/EntryButton";
 import { t } from "../words";
 import { type Entry, workspace } from "../workspace";
 import { FileView } from "./FileView";
@@ -34,7 +36,6 @@ export default function FilesPanel({ id, folder }: { id: string; folder: string 
   });
   const all = name ? (found.data?.items ?? []) : (listed.data?.pages.flatMap((page) => page.items) ?? []);
   const sorted = all.toSorted((one, other) => Number(other.kind === "directory") - Number(one.kind === "directory"));
-  const within = place === folder ? [] : place.slice(folder.length + 1).split("/");
   const problem = listed.error ?? found.error ?? upload.error;
   if (file) return <FileView conversation={id} file={file} folder={folder} onBack={() => setFile(null)} />;
   return (
@@ -69,21 +70,7 @@ export default function FilesPanel({ id, folder }: { id: string; folder: string 
           }}
         />
       </div>
-      {!name && (
-        <nav className="crumbs" aria-label={t("Folder")}>
-          <button className="quiet" onClick={() => setPlace(folder)}>
-            {folder.split("/").at(-1) || "/"}
-          </button>
-          {within.map((part, index) => (
-            <span key={index}>
-              /
-              <button className="quiet" onClick={() => setPlace([folder, ...within.slice(0, index + 1)].join("/"))}>
-                {plain(part)}
-              </button>
-            </span>
-          ))}
-        </nav>
-      )}
+      {!name && <Crumbs way={wayTo(place, [{ name: folder.split("/").at(-1) || "/", path: folder }])} onGo={setPlace} />}
       {problem && (
         <p role="alert" className="problem">
           {problem.message}
@@ -92,7 +79,9 @@ export default function FilesPanel({ id, folder }: { id: string; folder: string 
       <ul className="entries">
         {sorted.map((entry) => (
           <li key={entry.path}>
-            <button
+            <EntryButton
+              icon={entry.kind === "directory" ? Folder : File}
+              name={entry.name}
               disabled={entry.kind === "special"}
               onClick={() => {
                 if (entry.kind !== "directory") return setFile(entry);
@@ -100,14 +89,12 @@ export default function FilesPanel({ id, folder }: { id: string; folder: string 
                 setPlace(entry.path);
               }}
             >
-              {entry.kind === "directory" ? <Folder className="entry-kind" /> : <File className="entry-kind" />}
-              <span className="entry-title">{plain(entry.name)}</span>
               {entry.kind === "directory" ? (
                 <span className="visually-hidden">{t("folder")}</span>
               ) : (
                 <span className="hint">{short(entry.size)}B</span>
               )}
-            </button>
+            </EntryButton>
           </li>
         ))}
       </ul>

@@ -1,5 +1,5 @@
-import { useMemo, useState } from "react";
-import { runInShell, showShell, useShell } from "../shell";
+import { useEffect, useMemo, useState } from "react";
+import { restoreShell, runInShell, showShell, useShell } from "../shell";
 import { agentTranscript, ownTranscript } from "../terminal";
 import type { View } from "../view";
 import { t } from "../words";
@@ -35,6 +35,9 @@ function UserTerminal({ id, folder }: { id: string; folder: string }) {
   const [command, setCommand] = useState("");
   const [back, setBack] = useState(0);
   const text = useMemo(() => ownTranscript(shell.entries), [shell.entries]);
+  useEffect(() => {
+    if (folder) void restoreShell(id, folder);
+  }, [id, folder]);
   const here = shell.folder || folder;
   const shown = here === folder ? "." : here.slice(folder.length + 1);
   const recall = (steps: number) => {

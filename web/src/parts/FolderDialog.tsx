@@ -4,7 +4,9 @@ import { useState } from "react";
 import { folders, wayTo } from "../folders";
 import { plain } from "../plain";
 import { t } from "../words";
+import { Crumbs } from "./Crumbs";
 import { Dialog } from "./Dialog";
+import { EntryButton } from "./EntryButton";
 
 interface Props {
   /** Where to begin. */
@@ -31,16 +33,16 @@ export default function FolderDialog({ folder, onChoose, onClose }: Props) {
   const problem = roots.error ?? found.error;
   return (
     <Dialog title={t("Choose a folder")} onClose={onClose}>
-      <nav className="crumbs" aria-label={t("Folder")}>
-        {(way.length > 0 ? way : (roots.data ?? [])).map(({ name, path }, index) => (
-          <span key={path}>
-            {index > 1 && "/"}
-            <button type="button" className="quiet" onClick={() => setWanted(path)}>
+      {roots.data && roots.data.length > 1 && (
+        <div className="segments" role="group" aria-label={t("Where to look")}>
+          {roots.data.map(({ name, path }) => (
+            <button key={path} type="button" aria-pressed={way[0]?.path === path} onClick={() => setWanted(path)}>
               {plain(name)}
             </button>
-          </span>
-        ))}
-      </nav>
+          ))}
+        </div>
+      )}
+      <Crumbs way={way} onGo={setWanted} />
       {problem && (
         <p role="alert" className="problem">
           {problem.message}
@@ -49,10 +51,7 @@ export default function FolderDialog({ folder, onChoose, onClose }: Props) {
       <ul className="entries picker">
         {inside.map(({ name, path }) => (
           <li key={path}>
-            <button type="button" onClick={() => setWanted(path)}>
-              <FolderIcon className="entry-kind" />
-              <span className="entry-title">{plain(name)}</span>
-            </button>
+            <EntryButton icon={FolderIcon} name={name} onClick={() => setWanted(path)} />
           </li>
         ))}
         {found.isPending && !problem && <li className="hint">{t("Loading…")}</li>}

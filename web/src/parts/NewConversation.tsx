@@ -1,21 +1,17 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { ArrowUp, FolderOpen, Play, PlugZap } from "lucide-react";
-import { lazy, Suspense, useState } from "react";
+import { ArrowUp, Play, PlugZap } from "lucide-react";
+import { useRef, useState } from "react";
 import { api, type Start } from "../api";
-import { useConversations } from "../conversations";
 import type { Mode } from "../plan";
 import { usePreferences } from "../preferences";
+import { repositories } from "../repositories";
 import { go } from "../route";
 import { Findings } from "../settings/Findings";
 import { server } from "../settings/server";
 import { t } from "../words";
 import { ModelFields } from "./ModelFields";
 import { SidebarButton } from "./SidebarButton";
-
-const FolderDialog = lazy(() => import("./FolderDialog"));
-
-/** Folders that are offered. */
-const MAX_FOLDERS = 20;
+import { type Place, WorkPlace } from "./WorkPlace";
 
 /** Begins a conversation, or the demo. */
 export function NewConversation() {
@@ -24,10 +20,27 @@ export function NewConversation() {
   const preferences = usePreferences();
   const [message, setMessage] = useState("");
   const [mode, setMode] = useState<Mode>("act");
-  const [isBrowsing, setBrowsing] = useState(false);
+  const [place, setPlace] = useState<Place>({ kind: "folder", address: "", branch: "" });
+  const [progress, setProgress] = useState("");
+  const stop = useRef(new AbortController());
+  /** Brings the repository, if one is wished for: from then on it is a folder like others. */
+  const folderOf = async (folder: string) => {
+    if (place.kind === "folder") return folder;
+    stop.current = new AbortController();
+    setProgress(t("Fetching the repository…"));
+    try {
+      const show = (line: string) => setProgress(line || t("Fetching the repository…"));
+      const made = await repositories.bring(place.address, place.branch, show, stop.current.signal);
+      usePreferences.setState({ folder: made });
+      setPlace({ kind: "folder", address: "", branch: "" });
+      return made;
+    } finally {
+      setProgress("");
+    }
+  };
   const start = useMutation({
     mutationFn: async (start: Start | "demo") => {
-      if (start !== "demo") return api.start(start);
+      if (start !== "demo") return api.start({ ...start, folder: await folderOf(start.folder) });
       const { folder, task } = await api.demo();
       return api.start({ model: "demo", profile: "", folder, message: task, policy: "never", analyzer: "rules", mode: "act", apiKey: "", baseUrl: "" });
     },
@@ -103,22 +116,23 @@ export function NewConversation() {
               </button>
             </div>
           </div>
-          <div className="with-button">
-            <label>
-              {t("Folder")}
-              <input
-                required
-                list="folders"
-                value={folder}
-                onChange={(event) => usePreferences.setState({ folder: event.target.value })}
-              />
-              <Folders />
-            </label>
-            <button type="button" onClick={() => setBrowsing(true)}>
-              <FolderOpen /> {t("Browse")}
-            </button>
-          </div>
+          <WorkPlace
+            folder={folder}
+            place={place}
+            onChange={(place) => {
+              setPlace(place);
+              start.reset(); // what went wrong was about another place
+            }}
+          />
           <ModelFields offer={offer.data} />
+          {progress && (
+            <div className="row fetching">
+              <p role="status">{progress}</p>
+              <button type="button" onClick={() => stop.current.abort()}>
+                {t("Stop")}
+              </button>
+            </div>
+          )}
           {(start.isError || offer.isError) && (
             <p role="alert" className="problem">
               {(start.error ?? offer.error)?.message}
@@ -133,30 +147,7 @@ export function NewConversation() {
         </form>
         {offer.isSuccess && hasModel && demo}
       </div>
-      <Suspense>
-        {isBrowsing && (
-          <FolderDialog
-            folder={folder}
-            onChoose={(folder) => usePreferences.setState({ folder })}
-            onClose={() => setBrowsing(false)}
-          />
-        )}
-      </Suspense>
     </main>
-  );
-}
-
-/** Folders to choose from: those that the server was told of, and those of earlier conversations. */
-function Folders() {
-  const kept = useQuery({ queryKey: ["workspaces"], queryFn: server.workspaces, staleTime: 60_000 });
-  const recent = useConversations().data?.pages.flatMap((page) => page.items) ?? [];
-  const all = [...(kept.data?.workspaces ?? []).map(({ path }) => path), ...recent.map(({ workspace }) => workspace.working_dir)];
-  return (
-    <datalist id="folders">
-      {[...new Set(all)].slice(0, MAX_FOLDERS).map((path) => (
-        <option key={path} value={path} />
-      ))}
-    </datalist>
   );
 }
 

@@ -3,6 +3,7 @@ import { figuresOf } from "../figures";
 import { t } from "../words";
 import { EntryForm, RemoveButton } from "./EntryForm";
 import { server } from "./server";
+import { WebhookSettings } from "./WebhookSettings";
 
 /** What the server knows and does besides conversations. */
 export function ServerSettings() {
@@ -14,7 +15,7 @@ export function ServerSettings() {
       </fieldset>
       <fieldset>
         <legend>{t("Webhooks")}</legend>
-        <Webhooks />
+        <WebhookSettings />
       </fieldset>
       <fieldset>
         <legend>{t("Figures")}</legend>
@@ -46,58 +47,6 @@ function Workspaces() {
         onSave={({ path = "" }) => server.addWorkspace(path).then(renew)}
         problem={remove.error ?? found.error}
       />
-    </>
-  );
-}
-
-/** Who is told of all that happens, and whether it arrives. They are set up where the server is started. */
-function Webhooks() {
-  const found = useQuery({ queryKey: ["webhooks"], queryFn: server.webhooks });
-  const queries = useQueryClient();
-  const again = useMutation({
-    mutationFn: server.redeliver,
-    onSuccess: () => queries.invalidateQueries({ queryKey: ["webhooks"] }),
-  });
-  const problem = again.error ?? found.error;
-  return (
-    <>
-      {found.data?.webhooks.length === 0 && (
-        <p className="hint">{t("There are none. They are set up where the server is started: see its documentation.")}</p>
-      )}
-      <ul className="list">
-        {found.data?.webhooks.map((hook) => (
-          <li key={hook.id}>
-            <div className="row">
-              <code className="list-title">{hook.base_url}</code>
-              {hook.dead_letter_count > 0 && (
-                <button disabled={again.isPending} onClick={() => again.mutate(hook.id)}>
-                  {t("Try {n} once more", { n: hook.dead_letter_count })}
-                </button>
-              )}
-            </div>
-            <p className="hint">
-              {t("{n} delivered, {failed} attempts failed, {waiting} conversations wait", {
-                n: hook.delivered,
-                failed: hook.failed_attempts,
-                waiting: hook.waiting_conversations,
-              })}
-            </p>
-            {hook.waiting.map(
-              ({ conversation_id, last_error }) =>
-                last_error && (
-                  <p key={conversation_id} className="problem">
-                    {last_error}
-                  </p>
-                ),
-            )}
-          </li>
-        ))}
-      </ul>
-      {problem && (
-        <p role="alert" className="problem">
-          {problem.message}
-        </p>
-      )}
     </>
   );
 }

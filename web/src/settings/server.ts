@@ -16,6 +16,17 @@ export interface Llm {
   base_url?: string;
 }
 
+export type Webhook = Schemas["Webhook"];
+
+/** What can be said of a webhook; what is left out stays. */
+export interface WebhookFields {
+  base_url?: string;
+  secret?: string;
+  headers?: Record<string, string>;
+}
+
+const hook = (id: string) => ({ path: { webhook_id: id } });
+
 export const server = {
   settings: () => ask("get", "/api/settings"),
   changeAgent: (agent_settings_diff: Fields) => ask("patch", "/api/settings", { body: { agent_settings_diff } }),
@@ -49,7 +60,12 @@ export const server = {
   removeWorkspace: (path: string) => ask("delete", "/api/workspaces", { query: { path } }),
 
   webhooks: () => ask("get", "/api/webhooks"),
-  redeliver: (webhook: string) =>
-    ask("post", "/api/webhooks/{webhook_id}/redeliver", { path: { webhook_id: webhook } }),
+  addWebhook: (hook: WebhookFields & { base_url: string }) => ask("post", "/api/webhooks", { body: hook }),
+  changeWebhook: (id: string, changes: WebhookFields) =>
+    ask("patch", "/api/webhooks/{webhook_id}", { ...hook(id), body: changes }),
+  removeWebhook: (id: string) => ask("delete", "/api/webhooks/{webhook_id}", hook(id)),
+  testWebhook: (id: string) => ask("post", "/api/webhooks/{webhook_id}/test", hook(id)),
+  redeliver: (id: string) => ask("post", "/api/webhooks/{webhook_id}/redeliver", hook(id)),
+  forgetDeadLetters: (id: string) => ask("delete", "/api/webhooks/{webhook_id}/dead_letters", hook(id)),
   figures: async () => (await send("get", "/metrics")).text(),
 };

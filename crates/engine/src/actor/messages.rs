@@ -4,8 +4,8 @@ use deft_store::StoreError;
 use deft_types::{Event, EventBody, EventId, Extra, Message, Source, SystemPromptEvent, Timestamp};
 use serde_json::json;
 
-use super::{Actor, external};
 use super::work::Work;
+use super::{Actor, external};
 use crate::command::CommandError;
 use crate::prompt;
 use crate::state::{self, key};

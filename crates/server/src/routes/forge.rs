@@ -36,6 +36,11 @@ pub(crate) fn table() -> Vec<Route> {
         Route::get("/api/settings/git_accounts", Access::Key, list),
         Route::put("/api/settings/git_accounts", save),
         Route::delete("/api/settings/git_accounts/{host}", remove),
+        Route::get(
+            "/api/settings/git_accounts/{host}/repositories",
+            Access::Key,
+            repositories_of,
+        ),
         Route::get("/api/git/repositories/search", Access::Key, repositories),
         Route::get(
             "/api/conversations/{conversation_id}/git/remote",
@@ -71,6 +76,29 @@ async fn repositories(State(app): State<Arc<App>>, query: Query) -> Result<Json<
     Ok(Json(
         json!({"items": items, "next_page_id": next, "missing_token": false}),
     ))
+}
+
+/// The first repositories of one account whose names have the words of `query`, with where git finds them.
+async fn repositories_of(
+    State(app): State<Arc<App>>,
+    Name(host): Name,
+    query: Query,
+) -> Result<Json<Value>, Failure> {
+    let account = Account::find(&app, &host).await?;
+    let account = account.ok_or_else(Failure::not_found)?;
+    let search = Search {
+        words: query.get("query").unwrap_or_default(),
+        limit: query.limit()?,
+        page: 1,
+    };
+    let found = Desk::new(&account, app.users.ca_file.as_deref())?
+        .repositories(&search)
+        .await?;
+    let shown = found.iter().filter_map(|repository| {
+        let name = repository["full_name"].as_str()?;
+        Some(json!({"name": name, "address": account.repository(name), "is_public": repository["is_public"]}))
+    });
+    Ok(Json(json!({"repositories": shown.collect::<Vec<_>>()})))
 }
 
 async fn list(State(app): State<Arc<App>>) -> Result<Json<Value>, Failure> {

@@ -30,11 +30,18 @@ pub(super) struct Hook {
     pub(super) id: String,
     pub(super) spec: Webhook,
     client: reqwest::Client,
-    /// The first key of the server, which the contract sends along.
-    key: Option<HeaderValue>,
+    pub(super) origin: Origin,
     requests: Semaphore,
     lanes: Mutex<HashMap<ConversationId, Arc<Lane>>>,
     tally: Mutex<Tally>,
+}
+
+/// Where a webhook was named.
+pub(super) enum Origin {
+    /// Where the server is set up. The first key of the server goes along, as the contract has it.
+    Configured(Option<HeaderValue>),
+    /// By somebody who uses it: the server's key is none of theirs to give away.
+    Kept,
 }
 
 /// What came of the requests since the start.
@@ -75,14 +82,14 @@ impl Lane {
 }
 
 impl Hook {
-    pub(super) fn new(spec: Webhook, client: reqwest::Client, key: Option<HeaderValue>) -> Self {
+    pub(super) fn new(spec: Webhook, client: reqwest::Client, origin: Origin) -> Self {
         let digest = digest::digest(&digest::SHA256, spec.base_url.as_str().as_bytes());
         let start = digest.as_ref().iter().take(8);
         Self {
             id: start.map(|byte| format!("{byte:02x}")).collect(),
             spec,
             client,
-            key,
+            origin,
             requests: Semaphore::new(MAX_REQUESTS),
             lanes: Mutex::default(),
             tally: Mutex::default(),
@@ -121,6 +128,13 @@ impl Hook {
         }
     }
 
+    /// Closes all of them now.
+    pub(super) fn close_all(&self) {
+        for (_, lane) in self.lanes().drain() {
+            lane.stop.cancel();
+        }
+    }
+
     pub(super) fn lanes(&self) -> MutexGuard<'_, HashMap<ConversationId, Arc<Lane>>> {
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -138,7 +152,7 @@ impl Hook {
             .headers(self.spec.headers.clone())
             .header(CONTENT_TYPE, "application/json")
             .timeout(ANSWER_LIMIT);
-        if let Some(key) = &self.key {
+        if let Origin::Configured(Some(key)) = &self.origin {
             request = request.header(crate::security::KEY_HEADER, key);
         }
         let secret = self.spec.secret.as_ref();

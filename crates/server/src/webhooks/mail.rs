@@ -62,7 +62,7 @@ impl Cursor {
 /// See the module.
 pub(super) struct Mail {
     pub(super) catalog: Arc<Catalog>,
-    documents: Documents,
+    pub(super) documents: Documents,
 }
 
 impl Mail {
@@ -167,6 +167,15 @@ impl Mail {
     /// What was put aside, the oldest first, and where it is kept.
     pub(super) async fn dead(&self, hook: &str) -> Result<Vec<(String, DeadLetter)>, Failure> {
         self.read(&format!("webhooks/{hook}/dead/")).await
+    }
+
+    /// Forgets everything of a webhook.
+    pub(super) async fn forget(&self, hook: &str) -> Result<(), Failure> {
+        let store = &self.catalog.store;
+        for (key, text) in store.documents(&format!("webhooks/{hook}/")).await? {
+            store.swap_document(key, Some(text), None).await?;
+        }
+        Ok(())
     }
 
     async fn read<T: for<'de> Deserialize<'de>>(&self, folder: &str) -> Result<Vec<(String, T)>, Failure> {

@@ -1,10 +1,11 @@
 //! What became of the requests, for whoever looks after the server.
 
 use reqwest::Url;
+use reqwest::header::HeaderName;
 use serde_json::{Value, json};
 
 use super::Webhooks;
-use super::hook::Hook;
+use super::hook::{Hook, Origin};
 use crate::failure::Failure;
 use crate::info::utc;
 use crate::metrics::Page;
@@ -15,8 +16,8 @@ const MAX_SHOWN: usize = 100;
 impl Webhooks {
     /// All webhooks: what arrived, what waits and why, and what was given up.
     pub(crate) async fn state(&self) -> Result<Value, Failure> {
-        let mut all = Vec::with_capacity(self.hooks.len());
-        for hook in &self.hooks {
+        let mut all = Vec::new();
+        for hook in &self.hooks() {
             all.push(self.state_of(hook).await?);
         }
         Ok(json!({ "webhooks": all }))
@@ -60,6 +61,9 @@ impl Webhooks {
         Ok(json!({
             "id": hook.id,
             "base_url": shown(&hook.spec.base_url),
+            "is_configured": matches!(hook.origin, Origin::Configured(_)),
+            "is_signed": hook.spec.secret.is_some(),
+            "headers": hook.spec.headers.keys().map(HeaderName::as_str).collect::<Vec<_>>(),
             "delivered": tally.delivered,
             "failed_attempts": tally.failed,
             "last_delivery": tally.last_delivery.map(utc),
@@ -84,7 +88,7 @@ impl Webhooks {
         ];
         for (number, (name, help)) in names.into_iter().zip(helps).enumerate() {
             page.head(name, if number == 2 { "gauge" } else { "counter" }, help);
-            for hook in &self.hooks {
+            for hook in &self.hooks() {
                 let tally = *hook.tally();
                 let values = [tally.delivered, tally.failed, hook.lanes().len() as u64];
                 page.line(name, &[("webhook", &hook.id)], values[number]);
@@ -94,13 +98,12 @@ impl Webhooks {
 
     /// Tries everything once more that a webhook was not told in the end; how much that is.
     pub(crate) async fn redeliver(&self, hook: &str) -> Result<usize, Failure> {
-        let hook = self.hooks.iter().find(|known| known.id == hook);
-        let hook = hook.ok_or_else(Failure::not_found)?;
+        let hook = self.find(hook)?;
         let dead = self.mail.dead(&hook.id).await?;
         for (key, dead) in &dead {
             self.mail.post(&hook.id, &dead.letter).await?;
             self.mail.remove(key).await?;
-            self.start(hook, dead.letter.conversation);
+            self.start(&hook, dead.letter.conversation);
         }
         Ok(dead.len())
     }

@@ -19,19 +19,19 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::desk::{Desk, FINISH, Talk};
 
-const TOKEN: &str = "tok-SECRET-0123456789";
+pub(crate) const TOKEN: &str = "tok-SECRET-0123456789";
 
 /// A forge with one repository, `ann/project`.
-struct ForgeServer {
-    host: String,
-    root: TempDir,
+pub(crate) struct ForgeServer {
+    pub(crate) host: String,
+    pub(crate) root: TempDir,
     /// Method, path, how it was shown who asks, and the body.
     asked: Arc<Mutex<Vec<(String, String, String)>>>,
     _task: AbortOnDropHandle<()>,
 }
 
 impl ForgeServer {
-    async fn new() -> Self {
+    pub(crate) async fn new() -> Self {
         let root = tempfile::tempdir().unwrap();
         git(root.path(), &["init", "-q", "--bare", "ann/project.git"]).await;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -88,7 +88,7 @@ impl ForgeServer {
         git(&self.root.path().join("ann/project.git"), &["rev-parse", name]).await
     }
 
-    fn asked(&self, start: &str) -> Vec<(String, String, String)> {
+    pub(crate) fn asked(&self, start: &str) -> Vec<(String, String, String)> {
         let asked = self.asked.lock().unwrap();
         asked
             .iter()
@@ -177,7 +177,7 @@ async fn backend(
     answer.body(Body::from(output[end + 4..].to_vec())).unwrap()
 }
 
-async fn git(directory: &Path, arguments: &[&str]) -> String {
+pub(crate) async fn git(directory: &Path, arguments: &[&str]) -> String {
     let run = Command::new("git")
         .args([
             "-c",
@@ -213,7 +213,7 @@ async fn repository(desk: &Desk, origin: &str) -> (Talk, PathBuf) {
     (talk, work)
 }
 
-async fn add_account(desk: &Desk, host: &str, kind: &str, token: &str) -> Value {
+pub(crate) async fn add_account(desk: &Desk, host: &str, kind: &str, token: &str) -> Value {
     let account = json!({"address": format!("http://{host}"), "kind": kind, "token": token});
     let (status, answer) = desk
         .ask(Method::PUT, "/api/settings/git_accounts", Some(account))

@@ -84,6 +84,13 @@ const ONLY_OURS: &[(&str, &str)] = &[
     ("PUT /api/settings/git_accounts", "tokens for forges"),
     ("DELETE /api/settings/git_accounts/{}", "tokens for forges"),
     (
+        "GET /api/settings/git_accounts/{}/repositories",
+        "repositories to begin with",
+    ),
+    ("POST /api/git/clones", "brings a repository here"),
+    ("GET /api/git/clones/{}", "brings a repository here"),
+    ("DELETE /api/git/clones/{}", "brings a repository here"),
+    (
         "GET /api/conversations/{}/git/remote",
         "where a repository is shared",
     ),
@@ -111,6 +118,11 @@ const ONLY_OURS: &[(&str, &str)] = &[
     ("GET /metrics", "figures for Prometheus"),
     ("GET /openapi.json", "the document does not list itself"),
     ("GET /api/webhooks", "what became of webhooks"),
+    ("POST /api/webhooks", "webhooks that are added in the app"),
+    ("PATCH /api/webhooks/{}", "webhooks that are added in the app"),
+    ("DELETE /api/webhooks/{}", "webhooks that are added in the app"),
+    ("POST /api/webhooks/{}/test", "whether a receiver answers"),
+    ("DELETE /api/webhooks/{}/dead_letters", "what became of webhooks"),
     ("POST /api/webhooks/{}/redeliver", "what became of webhooks"),
     (
         "GET /api/mcp/oauth/return/{}",

@@ -130,6 +130,41 @@ async fn output_is_told_as_it_comes_to_who_asks_for_it() {
 }
 
 #[tokio::test]
+async fn who_comes_in_the_middle_of_a_command_hears_what_it_wrote_before_once() {
+    let desk = Desk::new().await;
+    let command = "echo early; until [ -e go ]; do sleep 0.05; done; echo late";
+    let script =
+        format!("- tool_calls: [{{name: terminal, arguments: {{command: \"{command}\"}}}}]\n{FINISH}");
+    let talk = desk.begin(&script).await;
+    let path = format!("/sockets/session/{}?tool_output=true&after_seq=-1", talk.0);
+    let mut first = desk.socket(&path).await;
+    desk.say(&talk, "do it", true).await;
+    first
+        .until(|frame| frame["type"] == "output" && frame["content"].as_str().unwrap().contains("early"))
+        .await;
+    let mut second = desk.socket(&path).await;
+    let mut frames = second
+        .until(|frame| frame["type"] == "output" && frame["is_whole"] == true)
+        .await;
+    std::fs::write(desk.work().join("go"), "").unwrap();
+    frames.extend(
+        second
+            .until(|frame| frame["event"]["kind"] == "ObservationEvent")
+            .await,
+    );
+    let outputs = frames.iter().filter(|frame| frame["type"] == "output");
+    let heard: String = outputs.map(|frame| frame["content"].as_str().unwrap()).collect();
+    assert_eq!(heard.split_whitespace().collect::<Vec<_>>(), ["early", "late"]);
+    desk.ended(&talk).await;
+    let mut third = desk.socket(&path).await;
+    let frames = third.until(|frame| frame["type"] == "transient").await;
+    assert!(
+        frames.iter().all(|frame| frame["type"] != "output"),
+        "the answer says it"
+    );
+}
+
+#[tokio::test]
 async fn who_watches_hears_that_the_conversation_stands_elsewhere() {
     let desk = Desk::new().await;
     let talk = desk.begin(FINISH).await;

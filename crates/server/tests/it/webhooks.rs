@@ -21,8 +21,8 @@ use crate::desk::{Desk, FINISH, KEY, Talk};
 /// Far longer than anything takes.
 const LIMIT: Duration = Duration::from_secs(60);
 
-struct Receiver {
-    address: String,
+pub(crate) struct Receiver {
+    pub(crate) address: String,
     answer: Arc<AtomicU16>,
     got: Arc<Mutex<Vec<Got>>>,
     count: watch::Receiver<usize>,
@@ -30,15 +30,15 @@ struct Receiver {
 }
 
 #[derive(Clone)]
-struct Got {
+pub(crate) struct Got {
     path: String,
-    headers: HeaderMap,
+    pub(crate) headers: HeaderMap,
     text: String,
     answered: u16,
 }
 
 impl Got {
-    fn body(&self) -> Value {
+    pub(crate) fn body(&self) -> Value {
         serde_json::from_str(&self.text).unwrap()
     }
 
@@ -48,7 +48,7 @@ impl Got {
 }
 
 impl Receiver {
-    async fn new() -> Self {
+    pub(crate) async fn new() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = format!("http://{}/hook", listener.local_addr().unwrap());
         let answer = Arc::new(AtomicU16::new(200));
@@ -79,16 +79,16 @@ impl Receiver {
         }
     }
 
-    fn answer(&self, status: u16) {
+    pub(crate) fn answer(&self, status: u16) {
         self.answer.store(status, Ordering::SeqCst);
     }
 
-    fn got(&self) -> Vec<Got> {
+    pub(crate) fn got(&self) -> Vec<Got> {
         self.got.lock().unwrap().clone()
     }
 
     /// Waits until what was received is enough.
-    async fn until(&self, enough: impl Fn(&[Got]) -> bool) -> Vec<Got> {
+    pub(crate) async fn until(&self, enough: impl Fn(&[Got]) -> bool) -> Vec<Got> {
         let mut count = self.count.clone();
         let waited = tokio::time::timeout(LIMIT, count.wait_for(|_| enough(&self.got()))).await;
         let paths: Vec<_> = self.got().into_iter().map(|got| got.path).collect();
@@ -99,7 +99,7 @@ impl Receiver {
     }
 
     /// Lets a server tell us.
-    fn hear(&self, config: &mut Config, more: &Value) {
+    pub(crate) fn hear(&self, config: &mut Config, more: &Value) {
         let mut spec = json!({"base_url": self.address, "flush_delay": 0.05, "retry_delay": 0.01});
         spec.as_object_mut()
             .unwrap()
@@ -109,7 +109,7 @@ impl Receiver {
 }
 
 /// The ids of the events of the log that arrived, in order.
-fn events(got: &[Got]) -> Vec<Value> {
+pub(crate) fn events(got: &[Got]) -> Vec<Value> {
     let batches = got
         .iter()
         .filter(|got| got.has_arrived() && got.path.contains("/events/"));
@@ -129,7 +129,7 @@ fn statuses(got: &[Got]) -> Vec<Value> {
         .collect()
 }
 
-async fn stored(desk: &Desk, talk: &Talk) -> Vec<Value> {
+pub(crate) async fn stored(desk: &Desk, talk: &Talk) -> Vec<Value> {
     let events = desk.events(talk).await;
     events.into_iter().map(|event| event["id"].clone()).collect()
 }

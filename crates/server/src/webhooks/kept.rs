@@ -1,0 +1,172 @@
+//! Webhooks that people add, change and remove while the server runs, beside those of its configuration.
+
+use std::sync::{Arc, PoisonError};
+use std::time::Instant;
+
+use axum::http::StatusCode;
+use deft_store::Search;
+use deft_types::{ConversationId, Seq};
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use super::Webhooks;
+use super::hook::{Hook, Origin};
+use super::mail::Letter;
+use super::spec::Webhook;
+use crate::failure::Failure;
+
+/// Where they are kept, by their ids: as they were written, sealed.
+const FOLDER: &str = "webhook-settings/";
+/// How many there may be.
+const MAX_HOOKS: usize = 32;
+/// A new one hears of so many conversations that were changed last; of others when they are used again.
+const MAX_SUBSCRIBED: usize = 500;
+
+impl Webhooks {
+    /// Finds those that were added to earlier servers on the same store.
+    pub(crate) async fn load(&self) {
+        let kept = match self.mail.documents.list(FOLDER).await {
+            Ok(kept) => kept,
+            Err(failure) => {
+                tracing::error!(?failure, "webhooks that were added cannot be read");
+                return;
+            }
+        };
+        for (id, written) in kept {
+            match self.hook(&written) {
+                Ok(hook) if self.find(&hook.id).is_err() => drop(self.put(hook)),
+                Ok(_) => {} // the configuration has it too, and counts
+                Err(failure) => tracing::error!(webhook = id, ?failure, "a webhook cannot be used"),
+            }
+        }
+    }
+
+    /// Adds one, which hears of what happens from now on.
+    pub(crate) async fn add(&self, written: &Map<String, Value>) -> Result<(), Failure> {
+        let written = Value::Object(written.clone());
+        let hook = self.hook(&written)?;
+        if self.find(&hook.id).is_ok() {
+            return Err(Failure::refused("There is a webhook with this address already"));
+        }
+        if self.hooks().len() >= MAX_HOOKS {
+            return Err(Failure::refused(format!(
+                "There can be at most {MAX_HOOKS} webhooks"
+            )));
+        }
+        let store = &self.mail.catalog.store;
+        for record in store.search(Search::default(), MAX_SUBSCRIBED).await? {
+            let next = record.last_seq.map_or(Seq::FIRST, Seq::next);
+            self.mail.begin(&hook.id, record.id, next).await?;
+        }
+        self.mail.documents.put(&key(&hook.id), &written).await?;
+        self.put(hook);
+        Ok(())
+    }
+
+    /// Changes the fields that are given; null: back to what is usual. With another address it is another one.
+    pub(crate) async fn change(&self, id: &str, changes: &Map<String, Value>) -> Result<(), Failure> {
+        let before = self.kept(id)?;
+        let written = self.mail.documents.get(&key(id)).await?;
+        let Some(Value::Object(mut written)) = written else {
+            return Err(Failure::not_found());
+        };
+        for (name, value) in changes {
+            match value {
+                Value::Null => drop(written.remove(name)),
+                value => drop(written.insert(name.clone(), value.clone())),
+            }
+        }
+        let hook = self.hook(&Value::Object(written.clone()))?;
+        if hook.id != id {
+            self.add(&written).await?;
+            return self.remove(id).await;
+        }
+        self.mail.documents.put(&key(id), &Value::Object(written)).await?;
+        *hook.tally() = *before.tally();
+        before.close_all();
+        let hook = self.put(hook);
+        self.recover_one(&hook).await
+    }
+
+    /// Removes one, with all that was to be told to it.
+    pub(crate) async fn remove(&self, id: &str) -> Result<(), Failure> {
+        let hook = self.kept(id)?;
+        self.mail.documents.take(&key(id)).await?;
+        self.take_out(id);
+        hook.close_all();
+        self.mail.forget(id).await
+    }
+
+    /// Sends a list without events, which means nothing to any receiver.
+    pub(crate) async fn test(&self, id: &str) -> Result<Value, Failure> {
+        let hook = self.find(id)?;
+        let conversation = ConversationId(Uuid::new_v4());
+        let letter = Letter {
+            id: Uuid::now_v7().to_string(),
+            conversation,
+            path: format!("events/{}", conversation.hex()),
+            body: "[]".to_owned(),
+        };
+        let begun = Instant::now();
+        let sent = hook.send(&letter).await;
+        let milliseconds = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        Ok(match sent {
+            Ok(()) => json!({"ok": true, "detail": "", "milliseconds": milliseconds}),
+            Err(reason) => json!({"ok": false, "detail": reason, "milliseconds": milliseconds}),
+        })
+    }
+
+    /// Forgets what could not be delivered.
+    pub(crate) async fn forget_dead(&self, id: &str) -> Result<(), Failure> {
+        let hook = self.find(id)?;
+        for (key, _) in self.mail.dead(&hook.id).await? {
+            self.mail.remove(&key).await?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn find(&self, id: &str) -> Result<Arc<Hook>, Failure> {
+        let found = self.hooks().into_iter().find(|known| known.id == id);
+        found.ok_or_else(Failure::not_found)
+    }
+
+    /// One that was added, and may be changed.
+    fn kept(&self, id: &str) -> Result<Arc<Hook>, Failure> {
+        let hook = self.find(id)?;
+        match hook.origin {
+            Origin::Kept => Ok(hook),
+            Origin::Configured(_) => Err(Failure::new(
+                StatusCode::CONFLICT,
+                "This webhook is set up where the server is started, and can be changed only there",
+            )),
+        }
+    }
+
+    fn hook(&self, written: &Value) -> Result<Hook, Failure> {
+        let spec: Webhook =
+            serde_json::from_value(written.clone()).map_err(|error| Failure::refused(error.to_string()))?;
+        let client = deft_net::client(self.ca_file.as_deref(), &spec.base_url)
+            .map_err(|error| Failure::refused(error.to_string()))?;
+        Ok(Hook::new(spec, client, Origin::Kept))
+    }
+
+    /// Puts one in its place, or behind the others.
+    fn put(&self, hook: Hook) -> Arc<Hook> {
+        let hook = Arc::new(hook);
+        let mut hooks = self.hooks.write().unwrap_or_else(PoisonError::into_inner);
+        match hooks.iter_mut().find(|known| known.id == hook.id) {
+            Some(place) => *place = Arc::clone(&hook),
+            None => hooks.push(Arc::clone(&hook)),
+        }
+        hook
+    }
+
+    fn take_out(&self, id: &str) {
+        let mut hooks = self.hooks.write().unwrap_or_else(PoisonError::into_inner);
+        hooks.retain(|known| known.id != id);
+    }
+}
+
+fn key(id: &str) -> String {
+    format!("{FOLDER}{id}")
+}

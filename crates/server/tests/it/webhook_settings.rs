@@ -1,0 +1,96 @@
+//! Webhooks that are added, changed and removed while the server runs.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::desk::{Desk, FINISH};
+use crate::webhooks::{Receiver, events, stored};
+
+#[tokio::test]
+async fn a_webhook_is_added_tested_changed_and_removed_while_the_server_runs() {
+    let receiver = Receiver::new().await;
+    let mut desk = Desk::new().await;
+    let before = desk.begin(FINISH).await;
+    let quick = json!({"base_url": receiver.address, "flush_delay": 0.05, "retry_delay": 0.01,
+        "secret": "s3cret", "headers": {"X-Custom": "top-secret"}});
+    let (status, added) = desk.ask(Method::POST, "/api/webhooks", Some(quick.clone())).await;
+    assert_eq!(status, 201, "{added}");
+    let hook = added["webhooks"][0].clone();
+    assert_eq!(
+        (&hook["is_configured"], &hook["is_signed"]),
+        (&json!(false), &json!(true))
+    );
+    assert_eq!(hook["headers"], json!(["x-custom"]));
+    assert!(!added.to_string().contains("s3cret") && !added.to_string().contains("top-secret"));
+    let path = format!("/api/webhooks/{}", hook["id"].as_str().unwrap());
+    let (status, _) = desk.ask(Method::POST, "/api/webhooks", Some(quick)).await;
+    assert_eq!(status, 422, "the same address twice");
+
+    receiver.answer(418);
+    let tested = desk.post(&format!("{path}/test"), Value::Null).await;
+    assert!(
+        tested["ok"] == false && tested["detail"].as_str().unwrap().contains("418"),
+        "{tested}"
+    );
+    receiver.answer(200);
+    assert_eq!(desk.post(&format!("{path}/test"), Value::Null).await["ok"], true);
+    let probe = receiver.got().pop().unwrap();
+    assert_eq!(
+        (probe.body(), &probe.headers["x-custom"]),
+        (json!([]), &"top-secret".parse().unwrap())
+    );
+    assert!(probe.headers.contains_key("webhook-signature"));
+    assert!(
+        !probe.headers.contains_key("x-session-api-key"),
+        "the server's key stays here"
+    );
+
+    // A conversation that was in memory before is told of, and one after a restart.
+    desk.run(&before).await;
+    let expected = stored(&desk, &before).await;
+    receiver
+        .until(|got| events(got).last() == expected.last() && !expected.is_empty())
+        .await;
+    desk.stop().await;
+    desk.start(|_| {}).await;
+    let after = desk.begin(FINISH).await;
+    desk.run(&after).await;
+    let expected = stored(&desk, &after).await;
+    receiver.until(|got| events(got).ends_with(&expected)).await;
+
+    let changes = json!({"headers": {}, "secret": null});
+    let (status, patched) = desk.ask(Method::PATCH, &path, Some(changes)).await;
+    let hook = &patched["webhooks"][0];
+    assert_eq!(
+        (status.as_u16(), &hook["is_signed"], &hook["headers"]),
+        (200, &json!(false), &json!([]))
+    );
+    let moved = json!({"base_url": format!("{}/elsewhere", receiver.address)});
+    let (_, moved) = desk.ask(Method::PATCH, &path, Some(moved)).await;
+    assert_eq!(
+        moved["webhooks"].as_array().unwrap().len(),
+        1,
+        "another address is another one"
+    );
+    let path = format!("/api/webhooks/{}", moved["webhooks"][0]["id"].as_str().unwrap());
+    let (status, _) = desk.ask(Method::DELETE, &path, None).await;
+    assert_eq!(status, 200);
+    assert_eq!(desk.get("/api/webhooks").await, json!({"webhooks": []}));
+    assert_eq!(desk.documents("webhook").await, 0, "nothing is left of it");
+}
+
+#[tokio::test]
+async fn a_webhook_of_the_configuration_is_changed_only_there() {
+    let receiver = Receiver::new().await;
+    let desk = Desk::with(|config| receiver.hear(config, &json!({}))).await;
+    let hook = desk.get("/api/webhooks").await["webhooks"][0].clone();
+    assert_eq!(hook["is_configured"], true);
+    let path = format!("/api/webhooks/{}", hook["id"].as_str().unwrap());
+    for (method, body) in [
+        (Method::PATCH, Some(json!({"num_retries": 1}))),
+        (Method::DELETE, None),
+    ] {
+        let (status, _) = desk.ask(method, &path, body).await;
+        assert_eq!(status, 409);
+    }
+}
