@@ -34,7 +34,7 @@ pub(super) async fn are_there(client: &Client, files: &Path) {
 }
 
 async fn files_go_up_and_down(client: &Client, place: &Path) {
-    let content: Vec<u8> = (0..MUCH).map(|n| (n % 251) as u8).collect();
+    let content: Vec<u8> = (0..=250).cycle().take(MUCH).collect();
     let mut upload = client.write("able/in/much", Some(0o640)).await.unwrap();
     for piece in content.chunks(100_000) {
         upload.send(Bytes::copy_from_slice(piece)).await.unwrap();
@@ -106,7 +106,7 @@ async fn files_come_back(client: &Client, place: &Path) {
     let before = client.checkpoint("a turn".to_owned()).await.unwrap();
     run(client, "change", "echo after > able/kept; echo new > able/new").await;
     client.settle().await.unwrap();
-    let told = client.preview(before.clone()).await.unwrap();
+    let told = client.preview(before).await.unwrap();
     assert_eq!(told.len(), 2, "{told:?}");
     let restored = client.restore(before, Overwrite::Refuse).await.unwrap();
     assert!(restored.failed.is_empty(), "{restored:?}");
