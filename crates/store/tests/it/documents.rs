@@ -68,6 +68,7 @@ const BACK_TO_2: &str = "
     ALTER TABLE places DROP COLUMN at;
     DROP INDEX conversations_by_owner;
     ALTER TABLE conversations DROP COLUMN owner;
+    ALTER TABLE conversations DROP COLUMN tags;
     PRAGMA user_version = 2;
 ";
 

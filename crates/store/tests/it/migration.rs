@@ -20,10 +20,14 @@ const BACK_TO_1: &str = "
     DROP TABLE facets;
     DROP INDEX conversations_by_owner;
     ALTER TABLE conversations DROP COLUMN owner;
+    ALTER TABLE conversations DROP COLUMN tags;
     ALTER TABLE logs RENAME TO events;
     CREATE UNIQUE INDEX events_by_id ON events (place >> 36, id);
     PRAGMA user_version = 1;
 ";
+
+/// A title that somebody gave was kept among the settings of a conversation.
+const TITLED: &str = r#"UPDATE settings SET settings = '{"title": "Given"}' WHERE conversation = 1"#;
 
 #[tokio::test]
 async fn a_store_of_version_1_is_taken_over_whole_and_written_on() {
@@ -40,10 +44,13 @@ async fn a_store_of_version_1_is_taken_over_whole_and_written_on() {
     let raw = sample.raw();
     let (path, _directory) = sample.close();
     raw.execute_batch(BACK_TO_1).unwrap();
+    raw.execute_batch(TITLED).unwrap();
     drop(raw);
 
     let store = open(&path);
     assert_eq!(store.read(empty, Seq::FIRST, 9).await.unwrap(), []);
+    let titled = store.conversation(empty).await.unwrap().unwrap();
+    assert_eq!(titled.title.as_deref(), Some("Given"));
     for id in ids {
         let log = store.read(id, Seq::FIRST, 9).await.unwrap();
         let expected: Vec<_> = (0..3).map(|n| (Seq(n), message(&n.to_string()))).collect();
