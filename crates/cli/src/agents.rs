@@ -220,6 +220,15 @@ fn names_of(tools: &[ToolSpec]) -> Vec<String> {
     tools.iter().map(|tool| tool.name().to_owned()).collect()
 }
 
+/// The agents that come with this program.
+pub(crate) fn built_in() -> Vec<SubAgentKind> {
+    let kind = |(name, description): (&str, &str)| SubAgentKind {
+        name: name.to_owned(),
+        description: description.to_owned(),
+    };
+    KINDS.map(kind).to_vec()
+}
+
 /// The agents that the user keeps for all projects.
 pub(crate) fn of_user() -> Vec<AgentDefinition> {
     let home = Surroundings::of_this_process().ok().and_then(|found| found.home);
@@ -237,11 +246,7 @@ pub(crate) fn of_user() -> Vec<AgentDefinition> {
 
 impl SubAgents for Helpers {
     fn kinds(&self) -> Vec<SubAgentKind> {
-        let kind = |(name, description): (&str, &str)| SubAgentKind {
-            name: name.to_owned(),
-            description: description.to_owned(),
-        };
-        KINDS.map(kind).to_vec()
+        built_in()
     }
 
     fn open<'a>(

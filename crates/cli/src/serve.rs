@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use anyhow::Context;
-use deft_engine::{Memory, Mode, Models, SubAgents};
+use deft_engine::{Memory, Mode, Models, SubAgentKind, SubAgents};
 use deft_llm::{Finding, Found, LOCAL_PATIENCE, Model, discover, usual_places};
 use deft_mcp::{Login, TokenStore};
 use deft_server::{
     Composition, Config, Demo, Dormant, Init, KeyOrigin, McpOutfit, McpTrial, McpTried, Offer, Packages,
     Place, Server, Worktree,
 };
-use deft_skills::Skill;
+use deft_skills::{AgentDefinition, Skill};
 use deft_store::{ConversationRecord, Store};
 use deft_types::{ConversationId, ToolSpec};
 use deft_workspace::WorkspaceName;
@@ -384,6 +384,14 @@ impl Composition for Parts {
 
     fn skills(&self) -> Vec<Skill> {
         skills::of_user()
+    }
+
+    fn built_in_agents(&self) -> Vec<SubAgentKind> {
+        agents::built_in()
+    }
+
+    fn users_agents(&self) -> Vec<AgentDefinition> {
+        agents::of_user()
     }
 
     fn packages(&self) -> Option<Arc<dyn Packages>> {

@@ -4,10 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use deft_skills::{
-    AGENT_FOLDERS, AgentDefinition, Files, Origin, PLUGIN_FOLDERS, Roots, Skill, Skills, agents_in,
-    agents_of_plugins,
-};
+use deft_skills::{AgentDefinition, Files, Origin, Roots, Skill, Skills, agents_of_project};
 use deft_store::{Store, StoreError};
 use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
@@ -184,12 +181,6 @@ pub(crate) fn of_skill(skill: &Skill, workspace: &str) -> Option<Provided> {
 
 /// The agents that a project defines.
 pub(crate) fn agents(files: &impl Files, workspace: &str) -> Vec<(AgentDefinition, Provided)> {
-    let place = |folder: &&str| format!("{workspace}/{folder}");
-    let own = AGENT_FOLDERS.iter().map(place);
-    let own = own.flat_map(|folder| agents_in(files, &folder, Origin::Project));
-    let of_plugins = PLUGIN_FOLDERS.iter().map(place);
-    let of_plugins = of_plugins.flat_map(|folder| agents_of_plugins(files, &folder, Origin::Project));
-    let agents = own.chain(of_plugins);
     let with_entry = |agent: AgentDefinition| {
         let path = agent.path.strip_prefix(workspace).unwrap_or(&agent.path);
         let path = path.trim_start_matches('/').to_owned();
@@ -201,6 +192,7 @@ pub(crate) fn agents(files: &impl Files, workspace: &str) -> Vec<(AgentDefinitio
         };
         (agent, provided)
     };
+    let agents = agents_of_project(files, workspace).into_iter();
     agents.map(with_entry).collect()
 }
 

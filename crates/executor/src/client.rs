@@ -301,6 +301,9 @@ impl Calls {
             Reply::Result { id, outcome } => self.end(&id, Update::Ended(outcome)),
             Reply::Unknown { id } => self.end(&id, Update::Unknown),
             Reply::McpServers { id, servers } => {
+                if let Ok(now) = &servers {
+                    self.servers.send_replace(now.clone()); // what was told before this is old
+                }
                 if let Some(sender) = self.lock().as_mut().and_then(|open| open.starts.remove(&id)) {
                     let _ = sender.send(servers);
                 }

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use deft_engine::{Memory, Models, SubAgents};
+use deft_engine::{Memory, Models, SubAgentKind, SubAgents};
 use deft_llm::{Delta, Finding, Found, Model, ModelError, ModelProfile, Request};
 use deft_mcp::{Login, TokenStore};
-use deft_skills::Skill;
+use deft_skills::{AgentDefinition, Skill};
 use deft_store::{ConversationRecord, Store};
 use deft_types::{ConversationId, MCPToolObservation, McpServerStatus, ToolSpec};
 use deft_workspace::{Workspace, WorkspaceName};
@@ -110,6 +110,16 @@ pub trait Composition: Send + Sync {
 
     /// The skills that the user keeps for all projects.
     fn skills(&self) -> Vec<Skill> {
+        Vec::new()
+    }
+
+    /// The agents that this program brings along.
+    fn built_in_agents(&self) -> Vec<SubAgentKind> {
+        Vec::new()
+    }
+
+    /// The agents that the user keeps for all projects.
+    fn users_agents(&self) -> Vec<AgentDefinition> {
         Vec::new()
     }
 

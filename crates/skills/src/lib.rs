@@ -31,7 +31,7 @@ pub use dynamic::{DynamicCommand, Invoked};
 pub use files::Files;
 pub use inject::Injection;
 pub use memory::memory;
-pub use plugin::{PLUGIN_FOLDERS, agents_of_plugins, plugin_homes};
+pub use plugin::{PLUGIN_FOLDERS, agents_of_plugins, agents_of_project, plugin_homes};
 pub use problem::{Fault, Problem};
 pub use registry::{Declared, Offer, best};
 pub use sent::sent;

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::agent::{AgentDefinition, agents_in};
+use crate::agent::{AGENT_FOLDERS, AgentDefinition, agents_in};
 use crate::discover::Found;
 use crate::files::{Files, below};
 use crate::skill::{Kind, Origin};
@@ -65,6 +65,16 @@ pub fn agents_of_plugins(files: &impl Files, folder: &str, origin: Origin) -> Ve
     plugins
         .flat_map(|plugin| agents_in(files, &format!("{}/agents", plugin.home), origin))
         .collect()
+}
+
+/// The agents that a project defines, and behind them those of its plugins.
+pub fn agents_of_project(files: &impl Files, workspace: &str) -> Vec<AgentDefinition> {
+    let place = |folder: &&str| format!("{workspace}/{folder}");
+    let own = AGENT_FOLDERS.iter().map(place);
+    let own = own.flat_map(|folder| agents_in(files, &folder, Origin::Project));
+    let of_plugins = PLUGIN_FOLDERS.iter().map(place);
+    let of_plugins = of_plugins.flat_map(|folder| agents_of_plugins(files, &folder, Origin::Project));
+    own.chain(of_plugins).collect()
 }
 
 impl<F: Files> Found<'_, F> {

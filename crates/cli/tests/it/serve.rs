@@ -172,6 +172,22 @@ fn a_server_that_ends_well_leaves_its_store_in_one_file_and_nothing_to_complain_
 }
 
 #[test]
+fn the_agents_that_come_with_it_are_listed() {
+    let home = Home::new();
+    let served = Served::start(&home, &[("SESSION_API_KEY", "k-one")]);
+    let (status, listed) = served.post("/api/sub-agents", "k-one", &json!({}));
+    assert_eq!(status, 200, "{listed}");
+    let agents = listed["agents"].as_array().unwrap().iter();
+    let names: Vec<_> = agents
+        .map(|agent| (&agent["name"], &agent["is_builtin"]))
+        .collect();
+    let ours = ["general-purpose", "code-explorer"].map(|name| (json!(name), json!(true)));
+    assert_eq!(names, ours.each_ref().map(|(name, ours)| (name, ours)));
+    let (_, none) = served.post("/api/sub-agents", "k-one", &json!({"load_builtin": false}));
+    assert_eq!(none, json!({"agents": []}));
+}
+
+#[test]
 fn a_backup_is_made_while_the_server_runs() {
     let home = Home::new();
     assert!(stderr(&home.run(&["backup", "copy.db"])).contains("nothing to back up"));

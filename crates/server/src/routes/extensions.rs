@@ -1,5 +1,5 @@
-//! Marketplaces of skills and plugins, extensions of the web app and sub-agents: this installation has none, and
-//! answers as one that has none.
+//! Marketplaces of skills and plugins and extensions of the web app: this installation has none, and answers as one
+//! that has none.
 
 use std::future::{Ready, ready};
 
@@ -86,7 +86,6 @@ fn canvas() -> Vec<Route> {
 fn others() -> Vec<Route> {
     let no_editor = json!({"running": false, "enabled": false, "message": "This server has no VS Code"});
     vec![
-        Route::post("/api/sub-agents", fixed(json!({"agents": []}))),
         Route::get("/api/vscode/status", Access::Key, fixed(no_editor.clone())),
         Route::get("/api/vscode/url", Access::Key, no_editor_url),
         Route::get(

@@ -1,12 +1,14 @@
-//! What a project and the user add to agents: skills and hooks.
+//! What a project and the user add to agents: skills, hooks, and other agents to give tasks to.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use deft_engine::{Gathered, HOOKS_FILE, HookConfig};
-use deft_skills::{Files as _, Kind, Roots, Skill, Skills};
+use deft_engine::{Gathered, HOOKS_FILE, HookConfig, SubAgentKind};
+use deft_skills::{
+    AgentDefinition, Files as _, Kind, Origin, Roots, Skill, Skills, agents_of_project, without_doubles,
+};
 use serde_json::{Value, json};
 
 use crate::app::App;
@@ -21,6 +23,7 @@ pub(crate) fn table() -> Vec<Route> {
     vec![
         Route::post("/api/skills", skills),
         Route::post("/api/hooks", project_hooks),
+        Route::post("/api/sub-agents", sub_agents),
     ]
 }
 
@@ -53,6 +56,32 @@ async fn project_hooks(
     let project = project_of(&app, &body).await?;
     let config = project.and_then(|project| project.hooks());
     Ok(Json(json!({ "hook_config": config })))
+}
+
+/// Who can be given tasks. A project's agent counts more than the user's of the same name, and both more than ours.
+async fn sub_agents(State(app): State<Arc<App>>, JsonBody(body): JsonBody) -> Result<Json<Value>, Failure> {
+    let fields = object(&body)?;
+    let wants = |what: &str| given(fields, what) != Some(&Value::Bool(false));
+    let composition = &app.conversations.composition;
+    let mut defined = match project_of(&app, &body).await?.filter(|_| wants("load_project")) {
+        Some(project) => agents_of_project(&project.files, &project.root),
+        None => Vec::new(),
+    };
+    if wants("load_user") {
+        defined.extend(composition.users_agents());
+    }
+    let mut shown: Vec<_> = without_doubles(defined).iter().map(defined_agent).collect();
+    if wants("load_builtin") {
+        let ours = composition.built_in_agents();
+        let is_free = |kind: &SubAgentKind| shown.iter().all(|agent| agent["name"] != kind.name);
+        let ours: Vec<_> = ours
+            .iter()
+            .filter(|kind| is_free(kind))
+            .map(built_in_agent)
+            .collect();
+        shown.extend(ours);
+    }
+    Ok(Json(json!({ "agents": shown })))
 }
 
 /// The files of a project that matter to agents.
@@ -122,5 +151,43 @@ fn shown(skill: &Skill) -> Value {
         "description": skill.description,
         "is_agentskills_format": skill.kind == Kind::Agent,
         "disable_model_invocation": skill.disable_model_invocation,
+    })
+}
+
+fn defined_agent(agent: &AgentDefinition) -> Value {
+    let level = match agent.origin {
+        Origin::Project => "project",
+        _ => "user",
+    };
+    json!({
+        "name": agent.name,
+        "description": agent.description,
+        "model": agent.model.as_deref().unwrap_or("inherit"),
+        "tools": agent.tools,
+        "skills": [],
+        "system_prompt": agent.instructions,
+        "when_to_use_examples": [],
+        "permission_mode": agent.permission,
+        "max_iteration_per_run": agent.max_steps,
+        "max_budget_per_run": agent.max_cost,
+        "metadata": {},
+        "level": level,
+        "source": agent.path,
+        "is_builtin": false,
+    })
+}
+
+fn built_in_agent(kind: &SubAgentKind) -> Value {
+    json!({
+        "name": kind.name,
+        "description": kind.description,
+        "model": "inherit",
+        "tools": [],
+        "skills": [],
+        "system_prompt": "",
+        "when_to_use_examples": [],
+        "metadata": {},
+        "level": "builtin",
+        "is_builtin": true,
     })
 }

@@ -153,7 +153,7 @@ async fn a_project_s_commands_run_once_a_client_has_decided_so() {
 }
 
 #[tokio::test]
-async fn the_skills_and_hooks_of_a_project_are_told() {
+async fn the_skills_hooks_and_agents_of_a_project_are_told() {
     let desk = Desk::new().await;
     let model = desk.script("none.yaml", FINISH);
     let talk = desk.begin_with(desk.start_request(&model)).await;
@@ -190,6 +190,23 @@ async fn the_skills_and_hooks_of_a_project_are_told() {
     let config = json!({"pre_tool_use": [{"matcher": "*", "hooks": [hook]}], "post_tool_use": [],
         "user_prompt_submit": [], "session_start": [], "session_end": [], "stop": []});
     assert_eq!(told, json!({"hook_config": config}));
+
+    let folder = project.join(".agents/agents");
+    std::fs::create_dir_all(&folder).unwrap();
+    let reviewer =
+        "---\ndescription: Reads diffs\ntools: [grep]\npermission_mode: confirm_risky\n---\nBe strict.";
+    std::fs::write(folder.join("reviewer.md"), reviewer).unwrap();
+    let found = desk
+        .post("/api/sub-agents", json!({"project_dir": project}))
+        .await;
+    let expected = json!([{"name": "reviewer", "description": "Reads diffs", "model": "inherit", "tools": ["grep"],
+        "skills": [], "system_prompt": "Be strict.", "when_to_use_examples": [], "permission_mode": "confirm_risky",
+        "max_iteration_per_run": null, "max_budget_per_run": null, "metadata": {}, "level": "project",
+        "source": folder.join("reviewer.md"), "is_builtin": false}]);
+    assert_eq!(found["agents"], expected);
+    let without = json!({"project_dir": project, "load_project": false});
+    assert_eq!(desk.post("/api/sub-agents", without).await, json!({"agents": []}));
+
     let nowhere = json!({"project_dir": project.join("nowhere")});
     assert_eq!(
         desk.post("/api/hooks", nowhere).await,
