@@ -7,26 +7,29 @@ mod fetch;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use anyhow::Context as _;
-use deft_server::{Existing, Package, PackageError, PackageKind, PackageSource, Packages};
-use deft_skills::{Roots, Skills, validate};
+use deft_server::{Existing, FetchedPlugin, Package, PackageError, PackageKind, PackageSource, Packages};
+use deft_skills::{MANIFESTS, Origin, Plugin, Roots, Skills, plugin_homes, validate};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use serde::Deserialize;
 
 use self::fetch::Fetched;
 use crate::output::one_sentence;
+use crate::settings::USER_DIR;
 use crate::skills::Disk;
 
-/// Files that say what a plugin is.
-const MANIFESTS: [&str; 3] = [".plugin/plugin.json", ".claude-plugin/plugin.json", "plugin.json"];
+/// How long fetching a repository may take.
+const FETCH_LIMIT: Duration = Duration::from_secs(120);
+/// Where plugins are that were fetched for single conversations, beneath the home directory; agents may read there.
+const FETCHED: &str = ".cache/deft/plugins";
 
 /// The packages beneath the user's own directory.
 pub(crate) struct UserPackages {
-    /// `~/.deft`.
-    pub(crate) directory: PathBuf,
+    /// The user's home directory.
+    pub(crate) home: PathBuf,
     /// What a source that is no full path begins at.
     pub(crate) current_dir: PathBuf,
 }
@@ -48,19 +51,19 @@ impl UserPackages {
         from: &PackageSource,
         existing: Existing,
     ) -> Result<Vec<Package>, PackageError> {
-        let (fetched, homes) = self.fetch(kind, from).await?;
+        let (fetched, homes) = self.found(kind, from).await?;
         homes
             .iter()
             .map(|home| self.put(kind, from, existing, &fetched, home))
             .collect()
     }
 
-    async fn fetch(
+    async fn found(
         &self,
         kind: PackageKind,
         from: &PackageSource,
     ) -> Result<(Fetched, Vec<PathBuf>), PackageError> {
-        let fetched = fetch::fetch(from, &self.current_dir).await.map_err(refused)?;
+        let fetched = fetch::fetch(from, &self.current_dir, FETCH_LIMIT).await?;
         let homes = match kind {
             PackageKind::Skill => copy::homes_of_skills(&fetched.folder),
             PackageKind::Plugin => vec![fetched.folder.clone()],
@@ -81,11 +84,7 @@ impl UserPackages {
         fetched: &Fetched,
         home: &Path,
     ) -> Result<Package, PackageError> {
-        let folder = home
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
+        let folder = folder_name(home);
         let about = match kind {
             PackageKind::Skill => about_skill(home, folder)?,
             PackageKind::Plugin => about_plugin(home, folder)?,
@@ -120,7 +119,7 @@ impl UserPackages {
     /// What a skill that is in its place says it is for.
     fn description(&self, name: &str) -> String {
         let roots = Roots {
-            user: vec![self.directory.display().to_string()],
+            user: vec![self.home.join(USER_DIR).display().to_string()],
             ..Roots::default()
         };
         let skills = Skills::load(&Disk, &roots).0;
@@ -132,12 +131,12 @@ impl UserPackages {
 
     /// Where agents find packages.
     fn enabled(&self, kind: PackageKind) -> PathBuf {
-        self.directory.join(folder_of(kind))
+        self.home.join(USER_DIR).join(folder_of(kind))
     }
 
     /// Where the notes are, and what is switched off.
     fn disabled(&self, kind: PackageKind) -> PathBuf {
-        self.directory.join("packages").join(folder_of(kind))
+        self.home.join(USER_DIR).join("packages").join(folder_of(kind))
     }
 
     fn note(&self, kind: PackageKind, package: &Package) -> Result<(), PackageError> {
@@ -181,7 +180,7 @@ impl Packages for UserPackages {
         existing: Existing,
     ) -> BoxFuture<'a, Result<Package, PackageError>> {
         async move {
-            let (fetched, homes) = self.fetch(kind, from).await?;
+            let (fetched, homes) = self.found(kind, from).await?;
             let [home] = &homes[..] else {
                 let sentence = format!("there are {} of them in it; name one with repo_path", homes.len());
                 return Err(PackageError::Refused(sentence));
@@ -189,6 +188,48 @@ impl Packages for UserPackages {
             self.put(kind, from, existing, &fetched, home)
         }
         .boxed()
+    }
+
+    fn fetch<'a>(
+        &'a self,
+        from: &'a PackageSource,
+        limit: Duration,
+    ) -> BoxFuture<'a, Result<FetchedPlugin, PackageError>> {
+        async move {
+            let fetched = fetch::fetch(from, &self.current_dir, limit).await?;
+            about_plugin(&fetched.folder, String::new())?;
+            let folder = match &fetched.commit {
+                None => fetched.folder.clone(),
+                Some(commit) => {
+                    let place = self
+                        .home
+                        .join(FETCHED)
+                        .join(commit)
+                        .join(folder_name(&fetched.folder));
+                    if !place.exists() {
+                        let put = copy::put(&fetched.folder, &place);
+                        put.context("cannot keep what was fetched").map_err(refused)?;
+                    }
+                    place
+                }
+            };
+            Ok(FetchedPlugin {
+                plugin: Plugin::read(&Disk, &folder.display().to_string(), Origin::Client),
+                resolved_ref: fetched.commit,
+            })
+        }
+        .boxed()
+    }
+
+    fn plugins(&self) -> Vec<Plugin> {
+        let folders =
+            [".agents", USER_DIR, ".openhands"].map(|folder| self.home.join(folder).join("plugins"));
+        let homes = folders
+            .iter()
+            .flat_map(|folder| plugin_homes(&Disk, &folder.display().to_string()));
+        homes
+            .map(|home| Plugin::read(&Disk, &home, Origin::User))
+            .collect()
     }
 
     fn enable(&self, kind: PackageKind, name: &str, enabled: bool) -> Result<(), PackageError> {
@@ -222,6 +263,14 @@ impl Packages for UserPackages {
             .with_context(|| format!("cannot remove {}", package.install_path))
             .map_err(refused)
     }
+}
+
+/// The last part of a path.
+fn folder_name(path: &Path) -> String {
+    path.file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
 }
 
 fn folder_of(kind: PackageKind) -> &'static str {

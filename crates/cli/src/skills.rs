@@ -88,7 +88,7 @@ pub(crate) async fn skills(args: args::Skills) -> anyhow::Result<Exit> {
 /// What the user has installed.
 pub(crate) fn installed(surroundings: &Surroundings) -> Option<UserPackages> {
     Some(UserPackages {
-        directory: surroundings.home.as_ref()?.join(USER_DIR),
+        home: surroundings.home.clone()?,
         current_dir: surroundings.current_dir.clone(),
     })
 }

@@ -30,6 +30,8 @@ mod old_logs;
 mod packages;
 #[path = "it/plan.rs"]
 mod plan;
+#[path = "it/plugins.rs"]
+mod plugins;
 #[path = "it/sandbox.rs"]
 mod sandbox;
 #[path = "it/sandbox_network.rs"]

@@ -2,14 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use deft_skills::{Files, PLUGIN_FOLDERS, plugin_homes};
+use deft_skills::{Files, PLUGIN_FOLDERS, PLUGIN_SERVERS, plugin_homes};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-
-/// Where a plugin names its servers.
-const FILES: [&str; 2] = [".mcp.json", "mcp.json"];
-/// What stands for the plugin's own folder.
-const ROOTS: [&str; 2] = ["${CLAUDE_PLUGIN_ROOT}", "${PLUGIN_ROOT}"];
 
 /// The files of plugins of one name, each with the plugin's folder.
 pub(crate) fn files_of_plugins(files: &impl Files, workspace: &str, name: &str) -> Vec<(String, String)> {
@@ -26,16 +21,7 @@ pub(crate) fn files_of_plugins(files: &impl Files, workspace: &str, name: &str) 
 /// The files of servers.
 pub(crate) fn files_of_servers(files: &impl Files, workspace: &str) -> Vec<(String, String)> {
     let named = |name: &&str| files_of_plugins(files, workspace, name);
-    FILES.iter().flat_map(named).collect()
-}
-
-/// A text of a plugin with the path of its folder in it.
-pub(crate) fn with_root(text: &str, home: &str) -> String {
-    let path = json!(home).to_string(); // quoted as in JSON
-    let path = &path[1..path.len() - 1];
-    ROOTS
-        .iter()
-        .fold(text.to_owned(), |text, root| text.replace(root, path))
+    PLUGIN_SERVERS.iter().flat_map(named).collect()
 }
 
 /// A server that is a program; what else stands there is not taken.
@@ -62,6 +48,8 @@ pub(crate) fn programs(text: &str) -> Map<String, Value> {
 
 #[cfg(test)]
 mod tests {
+    use deft_skills::with_root;
+
     use super::*;
 
     #[test]

@@ -4,17 +4,17 @@
 
 use std::collections::BTreeMap;
 
-use deft_skills::{AgentDefinition, Files, Origin, Roots, Skill, Skills, agents_of_project};
+use deft_skills::{
+    AgentDefinition, Files, Origin, PLUGIN_HOOKS, Roots, Skill, Skills, agents_of_project, with_root,
+};
 use deft_store::{Store, StoreError};
 use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 
-use crate::plugin_servers::{files_of_plugins, files_of_servers, with_root};
+use crate::plugin_servers::{files_of_plugins, files_of_servers};
 
 /// Where a project keeps its hooks.
 pub const HOOKS_FILE: &str = ".openhands/hooks.json";
-/// Where a plugin keeps its own.
-const PLUGIN_HOOKS: &str = "hooks/hooks.json";
 /// Where decisions are kept, before the fingerprint.
 const FOLDER: &str = "trust/";
 /// How often a change is tried again when another was faster.

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::app::App;
 use crate::exposure::unseal;
 use crate::failure::Failure;
+use crate::plugins;
 use crate::request::given;
 use crate::settings::{Settings, agent_of, completed_agent, merge};
 
@@ -58,6 +59,7 @@ pub(crate) async fn resolved(app: &App, mut body: Value) -> Result<Value, Failur
         }
         _ => {} // refused with the reason when it is read
     }
+    plugins::attach(app, fields).await?;
     Ok(body)
 }
 

@@ -1,7 +1,8 @@
 //! Packages of skills and plugins that the owner of a server has installed. The program around the server keeps them.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
+use deft_skills::Plugin;
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
@@ -66,9 +67,23 @@ pub enum PackageError {
     /// There is one of this name already.
     #[error("{0}")]
     Exists(String),
-    /// It cannot be fetched, or is none.
+    /// It is none, or cannot be put in its place.
     #[error("{0}")]
     Refused(String),
+    /// Its source does not give it.
+    #[error("{0}")]
+    Unreachable(String),
+    /// Its source took longer than it may.
+    #[error("{0}")]
+    TooSlow(String),
+}
+
+/// A plugin that was fetched for one conversation.
+pub struct FetchedPlugin {
+    /// What it is. Its folder stays.
+    pub plugin: Plugin,
+    /// The commit that it was taken from.
+    pub resolved_ref: Option<String>,
 }
 
 /// Keeps the packages.
@@ -83,6 +98,16 @@ pub trait Packages: Send + Sync {
         from: &'a PackageSource,
         existing: Existing,
     ) -> BoxFuture<'a, Result<Package, PackageError>>;
+
+    /// Fetches a plugin and leaves it where only those find it who are told. A folder of this machine stays where it is.
+    fn fetch<'a>(
+        &'a self,
+        from: &'a PackageSource,
+        limit: Duration,
+    ) -> BoxFuture<'a, Result<FetchedPlugin, PackageError>>;
+
+    /// The plugins that agents have.
+    fn plugins(&self) -> Vec<Plugin>;
 
     /// Gives it to agents, or takes it from them and keeps it.
     fn enable(&self, kind: PackageKind, name: &str, enabled: bool) -> Result<(), PackageError>;

@@ -18,8 +18,8 @@ use crate::routes::{
     acp, agent_profiles, allow_rules, answers, app, bash, branches, budget, checkpoints, children, clones,
     confirmation, connections, control, conversations, entries, events, extensions, files, forge, gateway,
     git, goal, history, mcp, mcp_logins, mcp_servers, meta_profiles, metrics, model, models, packages, plan,
-    ports, profiles, project, queue, rerun, resources, rewind, secrets, server, settings, shares, sign_in,
-    streams, tools, trajectory, trust, users, webhooks, workspace_files, workspaces,
+    plugins, ports, profiles, project, queue, rerun, resources, rewind, secrets, server, settings, shares,
+    sign_in, streams, tools, trajectory, trust, users, webhooks, workspace_files, workspaces,
 };
 use crate::{once, security, site};
 
@@ -163,6 +163,7 @@ fn table() -> Vec<Route> {
         bash::table(),
         extensions::table(),
         packages::table(),
+        plugins::table(),
         project::table(),
         mcp::table(),
         mcp_logins::table(),

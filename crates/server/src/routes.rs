@@ -35,6 +35,7 @@ pub(crate) mod models;
 pub(crate) mod packages;
 mod patch;
 pub(crate) mod plan;
+pub(crate) mod plugins;
 pub(crate) mod ports;
 pub(crate) mod profiles;
 pub(crate) mod project;

@@ -58,7 +58,7 @@ pub enum Permission {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Written {
+pub(crate) struct Written {
     name: Option<String>,
     description: Option<String>,
     tools: Listed,
@@ -76,6 +76,15 @@ impl AgentDefinition {
     /// Reads a file.
     pub fn parse(path: &str, text: &str, origin: Origin) -> Result<Self, Fault> {
         let (written, body): (Written, _) = front_matter::parse_as(text)?;
+        Self::of(written, path, body, origin)
+    }
+
+    pub(crate) fn of(
+        written: Written,
+        path: &str,
+        instructions: &str,
+        origin: Origin,
+    ) -> Result<Self, Fault> {
         let by_file = name_of(path).trim_end_matches(".md").to_owned();
         let (tools, capabilities) = (written.tools, written.capabilities);
         Ok(Self {
@@ -95,7 +104,7 @@ impl AgentDefinition {
             )?,
             origin,
             path: path.to_owned(),
-            instructions: body.to_owned(),
+            instructions: instructions.to_owned(),
         })
     }
 

@@ -52,12 +52,7 @@ pub(crate) struct Found<'f, F> {
 
 /// Looks everywhere.
 pub(crate) fn discover<'f, F: Files>(files: &'f F, roots: &Roots) -> Found<'f, F> {
-    let mut found = Found {
-        files,
-        skills: Vec::new(),
-        problems: Vec::new(),
-        texts: HashSet::new(),
-    };
+    let mut found = Found::nothing(files);
     let project: Vec<_> = roots.workspace.iter().chain(&roots.repository).collect();
     for root in &project {
         found.agent_files(root);
@@ -87,7 +82,16 @@ pub(crate) fn discover<'f, F: Files>(files: &'f F, roots: &Roots) -> Found<'f, F
     found
 }
 
-impl<F: Files> Found<'_, F> {
+impl<'f, F: Files> Found<'f, F> {
+    pub(crate) fn nothing(files: &'f F) -> Self {
+        Self {
+            files,
+            skills: Vec::new(),
+            problems: Vec::new(),
+            texts: HashSet::new(),
+        }
+    }
+
     /// `AGENTS.md` and its relatives: always read at the top, below when a file beside them is touched.
     fn agent_files(&mut self, root: &str) {
         let mut listed = self.files.list(root);

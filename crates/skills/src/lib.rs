@@ -31,9 +31,12 @@ pub use dynamic::{DynamicCommand, Invoked};
 pub use files::Files;
 pub use inject::Injection;
 pub use memory::memory;
-pub use plugin::{PLUGIN_FOLDERS, agents_of_plugins, agents_of_project, plugin_homes};
+pub use plugin::{
+    MANIFESTS, PLUGIN_FOLDERS, PLUGIN_HOOKS, PLUGIN_SERVERS, Plugin, agents_of_plugins, agents_of_project,
+    plugin_homes, with_root,
+};
 pub use problem::{Fault, Problem};
 pub use registry::{Declared, Offer, best};
-pub use sent::sent;
+pub use sent::{agent_as_sent, as_sent, sent, sent_agent};
 pub use skill::{Input, Kind, Origin, Skill};
 pub use skills::{Skills, validate};

@@ -1,56 +1,116 @@
 //! Plugins: folders with skills, commands and agents that belong together.
 
-use serde::Deserialize;
+use serde_json::{Map, Value};
 
 use crate::agent::{AGENT_FOLDERS, AgentDefinition, agents_in};
 use crate::discover::Found;
-use crate::files::{Files, below};
-use crate::skill::{Kind, Origin};
+use crate::files::{Files, below, name_of};
+use crate::skill::{Kind, Origin, Skill};
 
 /// Folders of a project or of a home directory that hold plugins.
 pub const PLUGIN_FOLDERS: &[&str] = &[".agents/plugins", ".openhands/plugins"];
-/// Where a plugin says what it is called.
-const MANIFESTS: &[&str] = &[".plugin/plugin.json", ".claude-plugin/plugin.json", "plugin.json"];
+/// Where a plugin says what it is.
+pub const MANIFESTS: &[&str] = &[".plugin/plugin.json", ".claude-plugin/plugin.json", "plugin.json"];
+/// Where a plugin keeps its hooks.
+pub const PLUGIN_HOOKS: &str = "hooks/hooks.json";
+/// Where a plugin names its MCP servers.
+pub const PLUGIN_SERVERS: [&str; 2] = [".mcp.json", "mcp.json"];
+/// What stands for the plugin's own folder.
+const ROOTS: [&str; 2] = ["${CLAUDE_PLUGIN_ROOT}", "${PLUGIN_ROOT}"];
 /// Characters of a name.
 const MAX_NAME: usize = 64;
 
-/// A plugin in a folder.
-struct Plugin {
-    name: String,
-    home: String,
+/// A plugin: what it says about itself, and what it brings along.
+#[derive(Clone, Debug)]
+pub struct Plugin {
+    /// What it is called, by itself or by its folder.
+    pub name: String,
+    /// Its folder.
+    pub home: String,
+    /// Its manifest, whole; empty where it has none.
+    pub manifest: Map<String, Value>,
+    /// Its files, seen from its folder.
+    pub files: Vec<String>,
+    /// Its skills and its commands.
+    pub skills: Vec<Skill>,
+    /// Agents that can be given tasks.
+    pub agents: Vec<AgentDefinition>,
+    /// Its hooks, as they are written.
+    pub hooks: Option<Value>,
+    /// Its MCP servers, by name.
+    pub servers: Map<String, Value>,
 }
 
-#[derive(Deserialize)]
-struct Manifest {
-    name: String,
+impl Plugin {
+    /// Reads the plugin of a folder.
+    pub fn read(files: &impl Files, home: &str, origin: Origin) -> Self {
+        let (name, manifest) = identity(files, home);
+        let mut found = Found::nothing(files);
+        found.plugin(&name, home, origin);
+        let listed = files.list(home);
+        let json = |path: &str| -> Option<Value> {
+            let text = files.read(&format!("{home}/{path}")).ok()?;
+            serde_json::from_str(&with_root(&text, home)).ok()
+        };
+        Self {
+            hooks: json(PLUGIN_HOOKS),
+            servers: PLUGIN_SERVERS
+                .iter()
+                .find_map(|path| json(path))
+                .and_then(|written| written.get("mcpServers").unwrap_or(&written).as_object().cloned())
+                .unwrap_or_default(),
+            name,
+            manifest,
+            files: listed
+                .iter()
+                .filter_map(|path| below(path, home).map(str::to_owned))
+                .collect(),
+            skills: found.skills,
+            agents: agents_in(files, &format!("{home}/agents"), origin),
+            home: home.to_owned(),
+        }
+    }
+
+    /// What the manifest says under a name, where that is a text.
+    pub fn said(&self, name: &str) -> &str {
+        self.manifest
+            .get(name)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    }
 }
 
-/// The plugins of a folder, each with a folder of its own.
-fn plugins_in(files: &impl Files, folder: &str) -> Vec<Plugin> {
+/// The folders of the plugins in a folder.
+pub fn plugin_homes(files: &impl Files, folder: &str) -> Vec<String> {
     let listed = files.list(folder);
     let first = |path: &String| Some(below(path, folder)?.split_once('/')?.0.to_owned());
     let mut names: Vec<_> = listed.iter().filter_map(first).collect();
     names.sort();
     names.dedup();
-    let plugin = |name: String| {
-        let home = format!("{folder}/{name}");
-        let own = MANIFESTS.iter().find_map(|manifest| {
-            let text = files.read(&format!("{home}/{manifest}")).ok()?;
-            serde_json::from_str::<Manifest>(&text).ok()
-        });
-        let own = own.map(|manifest| manifest.name).filter(|name| is_name(name));
-        Plugin {
-            name: own.unwrap_or(name),
-            home,
-        }
-    };
-    names.into_iter().map(plugin).collect()
+    names.into_iter().map(|name| format!("{folder}/{name}")).collect()
 }
 
-/// The folders of the plugins in a folder.
-pub fn plugin_homes(files: &impl Files, folder: &str) -> Vec<String> {
-    let plugins = plugins_in(files, folder).into_iter();
-    plugins.map(|plugin| plugin.home).collect()
+/// The name of a plugin, and what it says about itself.
+fn identity(files: &impl Files, home: &str) -> (String, Map<String, Value>) {
+    let manifest = MANIFESTS.iter().find_map(|manifest| {
+        let text = files.read(&format!("{home}/{manifest}")).ok()?;
+        serde_json::from_str::<Map<String, Value>>(&text).ok()
+    });
+    let manifest = manifest.unwrap_or_default();
+    let own = manifest
+        .get("name")
+        .and_then(Value::as_str)
+        .filter(|name| is_name(name));
+    (own.unwrap_or(name_of(home)).to_owned(), manifest)
+}
+
+/// A text of a plugin, in JSON, with the path of its folder in it.
+pub fn with_root(text: &str, home: &str) -> String {
+    let path = Value::from(home).to_string(); // quoted as in JSON
+    let path = &path[1..path.len() - 1];
+    ROOTS
+        .iter()
+        .fold(text.to_owned(), |text, root| text.replace(root, path))
 }
 
 /// It becomes a part of what people type.
@@ -61,9 +121,9 @@ fn is_name(name: &str) -> bool {
 
 /// The agents of the plugins of a folder.
 pub fn agents_of_plugins(files: &impl Files, folder: &str, origin: Origin) -> Vec<AgentDefinition> {
-    let plugins = plugins_in(files, folder).into_iter();
-    plugins
-        .flat_map(|plugin| agents_in(files, &format!("{}/agents", plugin.home), origin))
+    let homes = plugin_homes(files, folder).into_iter();
+    homes
+        .flat_map(|home| agents_in(files, &format!("{home}/agents"), origin))
         .collect()
 }
 
@@ -80,14 +140,19 @@ pub fn agents_of_project(files: &impl Files, workspace: &str) -> Vec<AgentDefini
 impl<F: Files> Found<'_, F> {
     /// What the plugins of a folder bring along: skills, and commands, which people call by `/PLUGIN:NAME`.
     pub(crate) fn plugins(&mut self, folder: &str, origin: Origin) {
-        for Plugin { name, home } in plugins_in(self.files, folder) {
-            if self.files.read(&format!("{home}/SKILL.md")).is_ok() {
-                self.folder(&home, origin);
-                continue;
-            }
-            self.folder(&format!("{home}/skills"), origin);
-            self.commands(&name, &format!("{home}/commands"), origin);
+        for home in plugin_homes(self.files, folder) {
+            let name = identity(self.files, &home).0;
+            self.plugin(&name, &home, origin);
         }
+    }
+
+    fn plugin(&mut self, name: &str, home: &str, origin: Origin) {
+        if self.files.read(&format!("{home}/SKILL.md")).is_ok() {
+            self.folder(home, origin);
+            return;
+        }
+        self.folder(&format!("{home}/skills"), origin);
+        self.commands(name, &format!("{home}/commands"), origin);
     }
 
     fn commands(&mut self, plugin: &str, folder: &str, origin: Origin) {
@@ -172,5 +237,13 @@ mod tests {
         assert_eq!(called.len(), 1);
         let agents = agents_of_plugins(&files, "/w/.agents/plugins", Origin::Project);
         assert_eq!(agents[0].name, "judge");
+        let plugin = Plugin::read(&files, "/w/.agents/plugins/a", Origin::Client);
+        let names: Vec<_> = plugin.skills.iter().map(|skill| &*skill.name).collect();
+        assert_eq!(
+            (&*plugin.name, names),
+            ("ship-it", vec!["release", "ship-it:undo"])
+        );
+        assert_eq!(plugin.agents[0].name, "judge");
+        assert!(plugin.files.contains(&"README.md".to_owned()));
     }
 }

@@ -1,8 +1,9 @@
-//! Skills as clients of the server send them.
+//! Skills and agents as clients of the server send them.
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::agent::{AgentDefinition, Written};
 use crate::registry::Declared;
 use crate::skill::{Input, Kind, Origin, Skill};
 
@@ -66,4 +67,74 @@ pub fn sent(value: &Value) -> Option<Skill> {
         compatibility: None,
         metadata: std::collections::BTreeMap::new(),
     })
+}
+
+/// A skill as a client would send it.
+pub fn as_sent(skill: &Skill) -> Value {
+    let trigger = match skill.kind {
+        Kind::PathRule => json!({"type": "path", "paths": skill.paths}),
+        Kind::Task => json!({"type": "task", "triggers": skill.triggers}),
+        Kind::Agent | Kind::Repo | Kind::Knowledge if skill.triggers.is_empty() => Value::Null,
+        Kind::Agent | Kind::Repo | Kind::Knowledge => json!({"type": "keyword", "keywords": skill.triggers}),
+    };
+    json!({
+        "name": skill.name,
+        "content": skill.body,
+        "description": skill.description,
+        "trigger": trigger,
+        "source": skill.path,
+        "inputs": skill.inputs,
+        "is_agentskills_format": skill.kind == Kind::Agent,
+        "disable_model_invocation": skill.disable_model_invocation,
+    })
+}
+
+/// Reads an agent that can be given tasks. What cannot be read is none.
+pub fn sent_agent(value: &Value) -> Option<AgentDefinition> {
+    let written = Written::deserialize(value).ok()?;
+    let text = |name: &str| value[name].as_str().unwrap_or_default();
+    let agent = AgentDefinition::of(written, text("source"), text("system_prompt"), Origin::Client).ok()?;
+    (!agent.name.is_empty()).then_some(agent)
+}
+
+/// An agent as a client would send it.
+pub fn agent_as_sent(agent: &AgentDefinition) -> Value {
+    let level = match agent.origin {
+        Origin::Project => "project",
+        Origin::User => "user",
+        Origin::Client => "plugin",
+    };
+    json!({
+        "name": agent.name,
+        "description": agent.description,
+        "model": agent.model.as_deref().unwrap_or("inherit"),
+        "tools": agent.tools,
+        "skills": [],
+        "system_prompt": agent.instructions,
+        "when_to_use_examples": [],
+        "permission_mode": agent.permission,
+        "max_iteration_per_run": agent.max_steps,
+        "max_budget_per_run": agent.max_cost,
+        "metadata": {},
+        "level": level,
+        "source": agent.path,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_sent_comes_back_as_it_was() {
+        let text = "---\nname: ship\ndescription: ships\ntriggers: [ship it]\n---\nShip.";
+        for (path, name) in [("/p/skills/ship/SKILL.md", "ship"), ("/p/commands/x.md", "x")] {
+            let (skill, _) = Skill::parse(path, text, name, Origin::Client).unwrap();
+            assert_eq!(sent(&as_sent(&skill)), Some(skill));
+        }
+        let text = "---\nname: judge\ntools: grep\nmax_iteration_per_run: 3\n---\nJudge.";
+        let agent = AgentDefinition::parse("/p/agents/judge.md", text, Origin::Client).unwrap();
+        assert_eq!(sent_agent(&agent_as_sent(&agent)), Some(agent));
+        assert_eq!(sent_agent(&json!({"description": "has no name"})), None);
+    }
 }

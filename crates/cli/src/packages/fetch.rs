@@ -5,12 +5,12 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use deft_server::PackageSource;
+use deft_server::{PackageError, PackageSource};
 use tempfile::TempDir;
 use tokio::process::Command;
 
-/// How long fetching a repository may take.
-const LIMIT: Duration = Duration::from_secs(120);
+use super::refused;
+use crate::output::one_sentence;
 
 /// What was fetched.
 pub(super) struct Fetched {
@@ -21,25 +21,32 @@ pub(super) struct Fetched {
     _kept: Option<TempDir>,
 }
 
-pub(super) async fn fetch(from: &PackageSource, current_dir: &Path) -> anyhow::Result<Fetched> {
+pub(super) async fn fetch(
+    from: &PackageSource,
+    current_dir: &Path,
+    limit: Duration,
+) -> Result<Fetched, PackageError> {
     let (folder, commit, kept) = match address(&from.source) {
         Some(url) => {
-            let kept = tempfile::tempdir().context("cannot make a temporary directory")?;
+            let kept = tempfile::tempdir().context("cannot make a temporary directory");
+            let kept = kept.map_err(refused)?;
             let folder = kept.path().join(name_of(&url));
             let fetching = repository(&url, from.reference.as_deref().unwrap_or("HEAD"), &folder);
-            let commit = tokio::time::timeout(LIMIT, fetching)
-                .await
-                .with_context(|| format!("{url} took longer than {} seconds", LIMIT.as_secs()))??;
+            let fetched = tokio::time::timeout(limit, fetching).await.map_err(|_| {
+                PackageError::TooSlow(format!("{url} took longer than {} seconds", limit.as_secs()))
+            })?;
+            let commit = fetched.map_err(|error| PackageError::Unreachable(one_sentence(&error)))?;
             (folder, Some(commit), Some(kept))
         }
         None => (current_dir.join(&from.source), None, None),
     };
     let folder = match &from.repo_path {
-        Some(path) => beneath(&folder, path)?,
+        Some(path) => beneath(&folder, path).map_err(refused)?,
         None => folder,
     };
     if !folder.is_dir() {
-        bail!("{} is no folder", from.repo_path.as_ref().unwrap_or(&from.source));
+        let sentence = format!("{} is no folder", from.repo_path.as_ref().unwrap_or(&from.source));
+        return Err(PackageError::Refused(sentence));
     }
     Ok(Fetched {
         folder,

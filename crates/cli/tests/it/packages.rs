@@ -11,13 +11,13 @@ use crate::serve::Served;
 const KEY: &str = "k-one";
 const SKILL: &str = "---\ndescription: Say hello\n---\nSay hello.";
 
-fn write(file: &Path, text: &str) {
+pub(crate) fn write(file: &Path, text: &str) {
     fs::create_dir_all(file.parent().unwrap()).unwrap();
     fs::write(file, text).unwrap();
 }
 
 /// Makes a repository of a folder; gives its address.
-fn committed(folder: &Path) -> String {
+pub(crate) fn committed(folder: &Path) -> String {
     let script = "git init -q -b main; git add .; git -c user.name=x -c user.email=x@y commit -qm x";
     let made = std::process::Command::new("sh")
         .args(["-c", script])

@@ -10,6 +10,7 @@ use deft_engine::{
     RealWorld, Refinement, SubAgents, Supervision,
 };
 use deft_llm::Model;
+use deft_skills::{AgentDefinition, sent_agent, without_doubles};
 use deft_tools::{Preset, Tool, Toolbox};
 use deft_types::{ConfirmationPolicy, Money, ToolSpec};
 use serde_json::Value;
@@ -97,6 +98,7 @@ impl Conversations {
             extensions: Extensions {
                 skills: sources_of(agent, || self.composition.skills()).filter(|_| is_own),
                 hooks: hooks_of(&described),
+                agents: self.defined_agents(&described),
                 // The workspace is read only for those who want something of it: to reach it can take long.
                 project_hooks: of_project(agent),
                 brief: Brief {
@@ -165,6 +167,16 @@ impl Conversations {
             tools,
             servers,
         )
+    }
+
+    /// The agents that the client defines, and the user's own. The client's count more.
+    fn defined_agents(&self, described: &Described) -> Vec<AgentDefinition> {
+        let sent = described
+            .request
+            .get("agent_definitions")
+            .and_then(Value::as_array);
+        let sent = sent.into_iter().flatten().filter_map(sent_agent);
+        without_doubles(sent.chain(self.composition.users_agents()))
     }
 
     pub(super) fn model(&self, agent: &Agent) -> Arc<dyn Model> {

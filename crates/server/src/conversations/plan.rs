@@ -25,22 +25,22 @@ impl Conversations {
     /// Lets the agent only plan from now on, or work. Its executor ends: the next one may do more, or less.
     pub(crate) async fn set_mode(&self, resident: &Resident, mode: Mode) -> Result<Arc<Resident>, Failure> {
         let id = resident.id;
-        if resident.is_running() {
-            return Err(Failure::new(
-                StatusCode::CONFLICT,
-                "Conversation is running. Pause it first.",
-            ));
-        }
+        refuse_running(resident)?;
         if self.catalog.get(id).await?.mode() != mode {
             self.catalog.note(id, field::MODE, json!(mode)).await?;
-            self.residents().remove(&id);
-            if let Some(running) = resident.engine.get() {
-                let close = running.conversation.close(ExecutorFate::End);
-                let _ = tokio::time::timeout(CLOSE_LIMIT, close).await;
-            }
-            resident.farewell.send_replace(Some(Farewell::Reloaded));
+            self.reload(resident, ExecutorFate::End).await;
         }
         self.resident(id).await
+    }
+
+    /// Lets the next command find a new engine, for which what is said of the conversation is read again.
+    pub(super) async fn reload(&self, resident: &Resident, fate: ExecutorFate) {
+        self.residents().remove(&resident.id);
+        if let Some(running) = resident.engine.get() {
+            let close = running.conversation.close(fate);
+            let _ = tokio::time::timeout(CLOSE_LIMIT, close).await;
+        }
+        resident.farewell.send_replace(Some(Farewell::Reloaded));
     }
 
     /// Lets the agent carry out its plan, with more words of the user's where there are some.
@@ -58,4 +58,12 @@ impl Conversations {
         )
         .await
     }
+}
+
+pub(super) fn refuse_running(resident: &Resident) -> Result<(), Failure> {
+    if resident.is_running() {
+        let sentence = "Conversation is running. Pause it first.";
+        return Err(Failure::new(StatusCode::CONFLICT, sentence));
+    }
+    Ok(())
 }

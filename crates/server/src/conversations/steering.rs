@@ -1,14 +1,17 @@
 //! What clients can do with a conversation besides talking to it.
 
 use axum::http::StatusCode;
-use deft_engine::{AsideError, CommandError, Rerun, Rewind};
+use deft_engine::{AsideError, CommandError, ExecutorFate, Rerun, Rewind};
+use deft_skills::Plugin;
 use deft_tools::{Overwrite, Restored};
 use deft_types::{ConfirmationPolicy, ConversationId, EventId, SecurityAnalyzer, Status};
 use serde_json::{Map, Value, json};
 
 use super::Conversations;
+use super::plan::refuse_running;
 use crate::agent::Agent;
 use crate::failure::Failure;
+use crate::plugins;
 use crate::resident::Resident;
 use crate::secrets::Given;
 
@@ -146,6 +149,20 @@ impl Conversations {
             .change_request(resident.id, "agent", agent.stored().clone())
             .await?;
         resident.show(&agent);
+        Ok(())
+    }
+
+    /// Gives the agent what a plugin brings along, from its next step on.
+    pub(crate) async fn load_plugin(&self, resident: &Resident, plugin: &Plugin) -> Result<(), Failure> {
+        refuse_running(resident)?;
+        let mut described = self.catalog.get(resident.id).await?;
+        plugins::add(plugin, &mut described.request);
+        for part in plugins::PARTS {
+            if let Some(value) = described.request.remove(part) {
+                self.catalog.change_request(resident.id, part, value).await?;
+            }
+        }
+        self.reload(resident, ExecutorFate::Keep).await;
         Ok(())
     }
 

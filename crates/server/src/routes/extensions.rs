@@ -34,12 +34,11 @@ fn skills() -> Vec<Route> {
 }
 
 fn plugins() -> Vec<Route> {
-    let none = || fixed(json!({"plugins": []}));
-    vec![
-        Route::post("/api/plugins", none()),
-        Route::post("/api/plugins/fetch", cannot_install),
-        Route::get("/api/plugins/marketplace", Access::Key, none()),
-    ]
+    vec![Route::get(
+        "/api/plugins/marketplace",
+        Access::Key,
+        fixed(json!({"plugins": []})),
+    )]
 }
 
 fn canvas() -> Vec<Route> {
@@ -114,7 +113,7 @@ fn not_installed(what: &str, name: &str) -> Ready<Failure> {
 }
 
 async fn cannot_install() -> Failure {
-    let sentence = "This server cannot install packages yet";
+    let sentence = "This server has no use for extensions of another web app";
     Failure::new(StatusCode::BAD_REQUEST, sentence)
 }
 

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
 use serde_json::{Map, Value, json};
 
 use super::success;
@@ -24,7 +23,6 @@ pub(crate) fn table() -> Vec<Route> {
             "/api/conversations/{conversation_id}/switch_acp_model",
             switch_acp_model,
         ),
-        Route::post("/api/conversations/{conversation_id}/load_plugin", load_plugin),
     ]
 }
 
@@ -83,17 +81,4 @@ async fn switch_acp_model(
     let resident = app.conversations.resident(id).await?;
     app.conversations.switch_agent_model(&resident, model).await?;
     Ok(success())
-}
-
-async fn load_plugin(
-    State(app): State<Arc<App>>,
-    Id(id): Id,
-    JsonBody(body): JsonBody,
-) -> Result<Json<Value>, Failure> {
-    let plugin = text(&body, "plugin_ref")?;
-    app.conversations.catalog.get(id).await?;
-    Err(Failure::new(
-        StatusCode::BAD_REQUEST,
-        format!("Plugin '{plugin}' cannot be loaded: this installation has no plugins"),
-    ))
 }

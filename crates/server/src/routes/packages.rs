@@ -10,13 +10,11 @@ use serde_json::{Value, json};
 use crate::app::App;
 use crate::extract::{JsonBody, Name};
 use crate::failure::Failure;
-use crate::packages::{Existing, Package, PackageError, PackageKind, PackageSource, Packages};
+use crate::packages::{Existing, Package, PackageError, PackageKind, PackageSource};
+use crate::plugins::keeper;
 use crate::request::{given, object};
 use crate::router::{Access, Route};
 use crate::validation::Issue;
-
-const NOBODY: &str = "This server cannot install packages";
-const MEMBERS: &str = "Only an admin may change packages: they count for the agents of everybody";
 
 pub(crate) fn table() -> Vec<Route> {
     let skills = Paths {
@@ -100,25 +98,10 @@ fn installed(app: &App, kind: PackageKind, name: &str) -> Result<Package, Failur
     found.ok_or_else(|| failure(PackageError::NotInstalled, kind, name))
 }
 
-/// Who changes what agents of everybody read must be the owner or an admin.
-fn changed(app: &App) -> Result<Arc<dyn Packages>, Failure> {
-    if !app.users.may_see_all(app.user) {
-        return Err(Failure::new(StatusCode::FORBIDDEN, MEMBERS));
-    }
-    let packages = app.users.composition.packages();
-    packages.ok_or_else(|| Failure::new(StatusCode::BAD_REQUEST, NOBODY))
-}
-
 async fn install(app: Arc<App>, kind: PackageKind, JsonBody(body): JsonBody) -> Result<Json<Value>, Failure> {
-    let packages = changed(&app)?;
+    let packages = keeper(&app)?;
     let fields = object(&body)?;
-    let text = |name: &str| given(fields, name).and_then(Value::as_str).map(str::to_owned);
-    let source = text("source").filter(|source| !source.is_empty());
-    let from = PackageSource {
-        source: source.ok_or_else(|| Issue::missing(&["body", "source"], &body))?,
-        reference: text("ref"),
-        repo_path: text("repo_path"),
-    };
+    let from = source_of(&body)?;
     let existing = match given(fields, "force").and_then(Value::as_bool) {
         Some(true) => Existing::Replaced,
         Some(false) | None => Existing::Kept,
@@ -128,18 +111,30 @@ async fn install(app: Arc<App>, kind: PackageKind, JsonBody(body): JsonBody) -> 
     Ok(Json(shown(&installed)))
 }
 
+/// Where a package is to come from.
+pub(super) fn source_of(body: &Value) -> Result<PackageSource, Failure> {
+    let fields = object(body)?;
+    let text = |name: &str| given(fields, name).and_then(Value::as_str).map(str::to_owned);
+    let source = text("source").filter(|source| !source.is_empty());
+    Ok(PackageSource {
+        source: source.ok_or_else(|| Issue::missing(&["body", "source"], body))?,
+        reference: text("ref"),
+        repo_path: text("repo_path"),
+    })
+}
+
 fn enable(app: &App, kind: PackageKind, name: &str, body: &JsonBody) -> Result<Json<Value>, Failure> {
     let found = installed(app, kind, name)?;
     let enabled = object(&body.0)?.get("enabled").and_then(Value::as_bool);
     let enabled = enabled.ok_or_else(|| Issue::missing(&["body", "enabled"], &body.0))?;
-    let changed = changed(app)?.enable(kind, &found.name, enabled);
+    let changed = keeper(app)?.enable(kind, &found.name, enabled);
     changed.map_err(|error| failure(error, kind, name))?;
     Ok(Json(json!({"name": name, "enabled": enabled})))
 }
 
 fn uninstall(app: &App, kind: PackageKind, name: &str) -> Result<Json<Value>, Failure> {
     let found = installed(app, kind, name)?;
-    let removed = changed(app)?.uninstall(kind, &found.name);
+    let removed = keeper(app)?.uninstall(kind, &found.name);
     removed.map_err(|error| failure(error, kind, name))?;
     Ok(Json(json!({"message": format!("{name} was uninstalled")})))
 }
@@ -147,7 +142,7 @@ fn uninstall(app: &App, kind: PackageKind, name: &str) -> Result<Json<Value>, Fa
 /// The same source once more. Whether agents have it stays as it was.
 async fn refresh(app: Arc<App>, kind: PackageKind, name: String) -> Result<Json<Value>, Failure> {
     let found = installed(&app, kind, &name)?;
-    let packages = changed(&app)?;
+    let packages = keeper(&app)?;
     let failed = |error| failure(error, kind, &name);
     let mut anew = packages
         .install(kind, &found.from, Existing::Replaced)
@@ -172,7 +167,9 @@ fn failure(error: PackageError, kind: PackageKind, name: &str) -> Failure {
             (StatusCode::NOT_FOUND, format!("{what} '{name}' is not installed"))
         }
         PackageError::Exists(sentence) => (StatusCode::CONFLICT, sentence),
-        PackageError::Refused(sentence) => (StatusCode::BAD_REQUEST, sentence),
+        PackageError::Refused(sentence)
+        | PackageError::Unreachable(sentence)
+        | PackageError::TooSlow(sentence) => (StatusCode::BAD_REQUEST, sentence),
     };
     Failure::new(status, sentence)
 }

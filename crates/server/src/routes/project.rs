@@ -7,7 +7,8 @@ use axum::Json;
 use axum::extract::State;
 use deft_engine::{Gathered, HOOKS_FILE, HookConfig, SubAgentKind};
 use deft_skills::{
-    AgentDefinition, Files as _, Kind, Origin, Roots, Skill, Skills, agents_of_project, without_doubles,
+    AgentDefinition, Files as _, Kind, Origin, PLUGIN_FOLDERS, Plugin, Roots, Skill, Skills, agent_as_sent,
+    agents_of_project, plugin_homes, without_doubles,
 };
 use serde_json::{Value, json};
 
@@ -85,13 +86,13 @@ async fn sub_agents(State(app): State<Arc<App>>, JsonBody(body): JsonBody) -> Re
 }
 
 /// The files of a project that matter to agents.
-struct Project {
+pub(super) struct Project {
     root: String,
     files: Gathered,
 }
 
 /// The project that a request names. None: it names none, or there is nothing there.
-async fn project_of(app: &App, body: &Value) -> Result<Option<Project>, Failure> {
+pub(super) async fn project_of(app: &App, body: &Value) -> Result<Option<Project>, Failure> {
     let Some(directory) = given(object(body)?, "project_dir").and_then(Value::as_str) else {
         return Ok(None);
     };
@@ -113,6 +114,16 @@ async fn project_of(app: &App, body: &Value) -> Result<Option<Project>, Failure>
 }
 
 impl Project {
+    pub(super) fn plugins(&self) -> Vec<Plugin> {
+        let folders = PLUGIN_FOLDERS
+            .iter()
+            .map(|folder| format!("{}/{folder}", self.root));
+        let homes = folders.flat_map(|folder| plugin_homes(&self.files, &folder));
+        homes
+            .map(|home| Plugin::read(&self.files, &home, Origin::Project))
+            .collect()
+    }
+
     fn skills(&self) -> Skills {
         let roots = Roots {
             workspace: Some(self.root.clone()),
@@ -155,26 +166,9 @@ fn shown(skill: &Skill) -> Value {
 }
 
 fn defined_agent(agent: &AgentDefinition) -> Value {
-    let level = match agent.origin {
-        Origin::Project => "project",
-        _ => "user",
-    };
-    json!({
-        "name": agent.name,
-        "description": agent.description,
-        "model": agent.model.as_deref().unwrap_or("inherit"),
-        "tools": agent.tools,
-        "skills": [],
-        "system_prompt": agent.instructions,
-        "when_to_use_examples": [],
-        "permission_mode": agent.permission,
-        "max_iteration_per_run": agent.max_steps,
-        "max_budget_per_run": agent.max_cost,
-        "metadata": {},
-        "level": level,
-        "source": agent.path,
-        "is_builtin": false,
-    })
+    let mut shown = agent_as_sent(agent);
+    shown["is_builtin"] = false.into();
+    shown
 }
 
 fn built_in_agent(kind: &SubAgentKind) -> Value {
