@@ -140,6 +140,16 @@ impl Purse {
         }))
     }
 
+    /// One for several conversations together; see [`Purse::set_money`].
+    pub fn shared() -> Self {
+        Self::default()
+    }
+
+    /// So much money is left to all who draw on it. None: as much as they like.
+    pub fn set_money(&self, left: Option<Money>) {
+        self.left().cost = left;
+    }
+
     pub(crate) fn set(&self, left: Left) {
         *self.left() = left;
     }

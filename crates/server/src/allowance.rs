@@ -4,9 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use axum::http::StatusCode;
+use deft_engine::Purse;
 use deft_store::Store;
 use deft_types::{Money, UserId};
+use tokio::sync::{Mutex, MutexGuard};
 
+use crate::accounts::Quota;
 use crate::failure::Failure;
 use crate::security::Directory;
 
@@ -17,14 +20,19 @@ pub(crate) struct Allowance {
     pub(crate) user: Option<UserId>,
     /// Where they may work. None: anywhere.
     pub(crate) folders: Option<Vec<PathBuf>>,
+    /// What all their conversations draw on.
+    pub(crate) purse: Purse,
+    pub(crate) beginning: Mutex<()>,
 }
 
 impl Allowance {
-    /// Whether another conversation may be begun in a directory.
-    pub(crate) async fn begin(&self, workspace: &Path) -> Result<(), Failure> {
+    /// Whether another conversation may be begun in a directory. What is given is held until it is: two at once must
+    /// not both take the last place.
+    pub(crate) async fn begin(&self, workspace: &Path) -> Result<Option<MutexGuard<'_, ()>>, Failure> {
         let Some((user, quota)) = self.quota() else {
-            return Ok(());
+            return Ok(None);
         };
+        let turn = self.beginning.lock().await;
         let usage = self.store.usage(user).await?;
         if quota
             .conversations
@@ -37,22 +45,22 @@ impl Allowance {
                 "workspaces: work in one of those that you have, or ask an admin for more",
             ));
         }
-        Ok(())
+        Ok(Some(turn))
     }
 
-    /// What may still be spent. None: as much as they like.
-    pub(crate) async fn left(&self) -> Result<Option<Money>, Failure> {
-        let Some((user, quota)) = self.quota() else {
-            return Ok(None);
+    /// Puts into the purse what may still be spent, and refuses to go on where that is nothing.
+    pub(crate) async fn left(&self) -> Result<(), Failure> {
+        let left = match self.quota() {
+            Some((user, Quota { spend: Some(most), .. })) => {
+                Some((most - self.store.usage(user).await?.cost).max(Money::ZERO))
+            }
+            _ => None,
         };
-        let Some(most) = quota.spend else {
-            return Ok(None);
-        };
-        let left = most - self.store.usage(user).await?.cost;
-        if left <= Money::ZERO {
-            return Err(exhausted("spending: ask an admin for more"));
+        self.purse.set_money(left);
+        match left {
+            Some(Money::ZERO) => Err(exhausted("spending: ask an admin for more")),
+            _ => Ok(()),
         }
-        Ok(Some(left))
     }
 
     /// A directory that a client names, if it may be worked in: with nothing in its path that leads elsewhere.
@@ -86,7 +94,7 @@ impl Allowance {
         }
     }
 
-    fn quota(&self) -> Option<(UserId, crate::accounts::Quota)> {
+    fn quota(&self) -> Option<(UserId, Quota)> {
         let user = self.directory.user(self.user?)?;
         Some((user.id, user.quota))
     }

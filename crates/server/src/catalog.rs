@@ -44,6 +44,12 @@ pub(crate) struct Catalog {
     pub(crate) vault: Arc<Vault>,
     pub(crate) data_dir: PathBuf,
     summaries: Mutex<HashMap<ConversationId, Summary>>,
+    changes: tokio::sync::Mutex<()>,
+}
+
+/// See [`Catalog::changing`].
+pub(crate) struct Changing<'c> {
+    _turn: tokio::sync::MutexGuard<'c, ()>,
 }
 
 /// What is known about a conversation.
@@ -105,6 +111,7 @@ impl Catalog {
             vault,
             data_dir,
             summaries: Mutex::default(),
+            changes: tokio::sync::Mutex::default(),
         }
     }
 
@@ -130,9 +137,17 @@ impl Catalog {
             .collect())
     }
 
+    /// The right to change what clients have said: what one reads to change it must not be changed by another meanwhile.
+    pub(crate) async fn changing(&self) -> Changing<'_> {
+        Changing {
+            _turn: self.changes.lock().await,
+        }
+    }
+
     /// Changes what the client said when it began the conversation.
     pub(crate) async fn change_request(
         &self,
+        _one_at_a_time: &Changing<'_>,
         id: ConversationId,
         name: &str,
         value: Value,

@@ -74,6 +74,24 @@ pub(crate) enum Creation {
     Existing,
 }
 
+/// The place among the runs that a request counts on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Claim {
+    /// It has taken one.
+    Own,
+    /// That of a run which is under way.
+    Others,
+}
+
+impl Claim {
+    /// No run has begun for this request.
+    fn give_back(self, resident: &Resident) {
+        if self == Self::Own {
+            resident.begin_no_run();
+        }
+    }
+}
+
 impl Conversations {
     pub(crate) fn new(
         catalog: Arc<Catalog>,
@@ -124,7 +142,7 @@ impl Conversations {
                 PathBuf::from(name.to_string())
             }
         };
-        self.allowance.begin(&root).await?;
+        let turn = self.allowance.begin(&root).await?;
         self.check_servers(request.kept.get("agent").unwrap_or(&Value::Null))?;
         let place = match request.initial_message {
             Some(_) => {
@@ -162,12 +180,13 @@ impl Conversations {
             let _ = self.composition.remove(id, Path::new("/")).await; // nobody will use the copy
         }
         created?;
+        drop(turn);
         if let (Some(message), Some(place)) = (request.initial_message, place) {
             let resident = self.resident(id).await?;
             self.store_message(&resident, Uuid::new_v4().into(), message)
                 .await?;
             resident.begin_run(place);
-            self.run_engine(&resident).await?;
+            self.run_engine(&resident, Claim::Own).await?;
         }
         self.webhooks.notice(id).await;
         Ok((id, Creation::New))
@@ -185,7 +204,10 @@ impl Conversations {
             self.allowance.left().await?;
         }
         self.store_message(resident, id, message).await?;
-        if run && self.take_place(resident).is_err() {
+        if !run {
+            return Ok(());
+        }
+        let Ok(claim) = self.take_place(resident) else {
             let id = resident.id;
             return Err(Failure::new(
                 StatusCode::TOO_MANY_REQUESTS,
@@ -194,18 +216,16 @@ impl Conversations {
                      Retry POST /api/conversations/{id}/run without resending the message."
                 ),
             ));
-        }
-        if run {
-            self.run_engine(resident).await?; // what runs already picks it up
-        }
+        };
+        self.run_engine(resident, claim).await?; // what runs already picks it up
         Ok(())
     }
 
     /// Lets the agent go on.
     pub(crate) async fn run(&self, resident: &Resident) -> Result<(), Failure> {
         self.allowance.left().await?;
-        self.take_place(resident)?;
-        match self.run_engine(resident).await? {
+        let claim = self.take_place(resident)?;
+        match self.run_engine(resident, claim).await? {
             Begun::Now => Ok(()),
             Begun::Before => Err(Failure::new(
                 StatusCode::CONFLICT,
@@ -225,25 +245,27 @@ impl Conversations {
     }
 
     /// Runs in the place that was taken before: the end of a run may come before we hear of its beginning.
-    async fn run_engine(&self, resident: &Resident) -> Result<Begun, Failure> {
+    async fn run_engine(&self, resident: &Resident, claim: Claim) -> Result<Begun, Failure> {
         let begun = match self.engine(resident).await {
             Ok(engine) => self.checked(resident, engine.run().await),
             Err(failure) => Err(failure),
         };
         if !matches!(begun, Ok(Begun::Now)) {
-            resident.begin_no_run();
+            claim.give_back(resident);
         }
         resident.answered();
         begun
     }
 
-    fn take_place(&self, resident: &Resident) -> Result<(), Failure> {
+    fn take_place(&self, resident: &Resident) -> Result<Claim, Failure> {
         match self.place_to_run() {
-            Ok(place) => resident.begin_run(place),
-            Err(_) if resident.is_running() => {} // it has one
-            Err(full) => return Err(full),
+            Ok(place) => {
+                resident.begin_run(place);
+                Ok(Claim::Own)
+            }
+            Err(_) if resident.is_running() => Ok(Claim::Others),
+            Err(full) => Err(full),
         }
-        Ok(())
     }
 
     /// Stops at the next safe boundary.

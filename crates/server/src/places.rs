@@ -9,7 +9,7 @@ use axum::http::StatusCode;
 use deft_executor::Client;
 use deft_store::Search;
 use deft_types::ConversationId;
-use deft_workspace::Stream;
+use deft_workspace::{Policy, Stream};
 use ring::digest;
 use serde_json::Value;
 use uuid::Uuid;
@@ -20,24 +20,10 @@ use crate::failure::Failure;
 
 /// How long the end of an executor may take.
 const CLOSE_LIMIT: Duration = Duration::from_secs(10);
+/// Where the program around the server keeps what is the user's own.
+const USER_DIR: &str = ".deft";
 /// Conversations whose workspaces are looked through for a path.
 const MAX_LOOKED_AT: usize = 1000;
-/// What nobody fetches from a home directory by a route that names no conversation.
-const PRIVATE: [&str; 12] = [
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".azure",
-    ".kube",
-    ".docker",
-    ".config/gcloud",
-    ".config/gh",
-    ".netrc",
-    ".git-credentials",
-    ".pgpass",
-    ".deft",
-];
-
 /// What the server may use for requests that name no conversation.
 pub(crate) struct Places {
     /// The only directories that a user may use. None: what follows says.
@@ -173,9 +159,9 @@ impl Places {
     pub(crate) fn is_private(&self, path: &Path, root: &Path) -> bool {
         let is_state = path.starts_with(&self.data_dir);
         let is_workspace_within = root.starts_with(&self.data_dir) && root != self.data_dir;
-        let hidden = PRIVATE.map(|name| self.home.join(name));
-        let is_hidden = |private: &PathBuf| path.starts_with(private) && !root.starts_with(private);
-        (is_state && !is_workspace_within) || hidden.iter().any(is_hidden)
+        let mut hidden = Policy::secrets_of_home(&self.home).chain([self.home.join(USER_DIR)]);
+        let is_hidden = |private: PathBuf| path.starts_with(&private) && !root.starts_with(&private);
+        (is_state && !is_workspace_within) || hidden.any(is_hidden)
     }
 
     /// The executor there, if it runs.

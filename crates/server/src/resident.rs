@@ -89,8 +89,8 @@ struct Stage {
 
 #[derive(Default)]
 struct Run {
-    /// The place of a run that was asked for and has not begun, as far as the log is read.
-    next: Option<OwnedSemaphorePermit>,
+    /// The places of runs that were asked for and have not begun, as far as the log is read: one for each request.
+    next: Vec<OwnedSemaphorePermit>,
     /// The place of the run that the log is in.
     current: Option<OwnedSemaphorePermit>,
     request: Request,
@@ -169,18 +169,18 @@ impl Resident {
     /// A run that is asked for takes its place, which is free again when the run ends.
     pub(crate) fn begin_run(&self, place: OwnedSemaphorePermit) {
         let mut run = self.stage.run();
-        run.next = Some(place);
+        run.next.push(place);
         run.request = Request::UnderWay;
     }
 
-    /// There is no run to begin: there is nothing to do, or one is under way.
+    /// There is no run to begin: there is nothing to do, or one is under way. Gives back a place that was taken.
     pub(crate) fn begin_no_run(&self) {
-        self.stage.run().next = None;
+        self.stage.run().next.pop();
     }
 
     pub(crate) fn is_running(&self) -> bool {
         let run = self.stage.run();
-        run.next.is_some() || run.current.is_some()
+        !run.next.is_empty() || run.current.is_some()
     }
 
     /// The request that asked for a run is about to be answered.
@@ -310,7 +310,10 @@ impl Watcher {
                 let before = *status;
                 *status = Status::deserialize(&update.value).unwrap_or(before);
                 let mut run = self.stage.run();
-                run.current = run.next.take_if(|_| *status == Status::Running);
+                run.current = match *status {
+                    Status::Running => run.next.pop().or(run.current.take()),
+                    _ => None,
+                };
                 before == Status::Running && *status != Status::Running
             }
             EventBody::Observation(_) | EventBody::AgentError(_) | EventBody::Interrupt(_) => {

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::Router;
+use deft_engine::Purse;
 use deft_store::Store;
 use deft_types::{Secret, UserId};
 use hyper_util::service::TowerToHyperService;
@@ -150,6 +151,8 @@ impl Users {
             directory: Arc::clone(&self.directory),
             user,
             folders: folders.clone(),
+            purse: Purse::shared(),
+            beginning: tokio::sync::Mutex::default(),
         };
         App {
             user,

@@ -96,9 +96,7 @@ impl Policy {
     /// The default for a user: all of the machine can be read but for keys, credentials, browsers' profiles and
     /// our own state.
     pub fn for_user(home: Option<&Path>, state: &Path) -> Self {
-        let of_home = home
-            .into_iter()
-            .flat_map(|home| places::SECRETS_OF_A_HOME.iter().map(|path| home.join(path)));
+        let of_home = home.into_iter().flat_map(Self::secrets_of_home);
         let hidden = places::SECRETS_OF_THE_MACHINE.iter().map(PathBuf::from);
         Self {
             readable: everything(),
@@ -110,6 +108,11 @@ impl Policy {
             limits: ResourceLimits::default(),
             minimum: Tier::default(),
         }
+    }
+
+    /// What nobody is to see of a home directory.
+    pub fn secrets_of_home(home: &Path) -> impl Iterator<Item = PathBuf> {
+        places::SECRETS_OF_A_HOME.iter().map(|path| home.join(path))
     }
 
     /// The paths of a workspace that are protected where nobody says otherwise.

@@ -207,6 +207,29 @@ impl Inside {
 }
 
 #[tokio::test]
+async fn x1_a_workspace_that_is_the_home_has_its_secrets_hidden_too() {
+    if !tiers().contains(&Tier::Namespaces) {
+        return; // the other tier refuses such a workspace
+    }
+    let place = Place::new();
+    let home = place.path("");
+    for secret in [".deft/vault-key", ".claude/credentials"] {
+        fs::create_dir_all(home.join(secret).parent().unwrap()).unwrap();
+        fs::write(home.join(secret), "LEAKED").unwrap();
+    }
+    let policy = Policy::for_user(Some(&home), &home.join(".deft"));
+    let plan = Plan::new(policy, &machine(Tier::Namespaces), &home).unwrap();
+    let workspace = LocalWorkspace {
+        root: home,
+        ..place.workspace(Some(plan))
+    };
+    let inside = Inside(Client::connect(workspace.open().await.unwrap()).await.unwrap());
+    assert!(inside.run("cat readme").await.contains("readable"));
+    inside.refuses("cat .deft/vault-key .claude/credentials .ssh/id").await;
+    inside.close().await;
+}
+
+#[tokio::test]
 async fn x1_secrets_cannot_be_read_and_nothing_outside_can_be_written() {
     for tier in tiers() {
         let place = Place::new();

@@ -60,8 +60,7 @@ impl Conversations {
         self.catalog.note(resident.id, field::BUDGET, json!(set)).await?;
         let described = self.catalog.get(resident.id).await?;
         let engine = self.engine(resident).await?;
-        let left = self.allowance.left().await.ok().flatten();
-        self.checked(resident, engine.set_limits(limits(&described, left)).await)
+        self.checked(resident, engine.set_limits(limits(&described)).await)
     }
 
     /// Adds to them.

@@ -12,7 +12,7 @@ use deft_engine::{
 use deft_llm::Model;
 use deft_skills::{AgentDefinition, sent_agent, without_doubles};
 use deft_tools::{Preset, Tool, Toolbox};
-use deft_types::{ConfirmationPolicy, Money, ToolSpec};
+use deft_types::{ConfirmationPolicy, ToolSpec};
 use serde_json::Value;
 
 use super::mcp::secret_named;
@@ -70,7 +70,7 @@ impl Conversations {
             Some(_) => McpOutfit::default(), // it has them itself
             None => self.servers(&described, &secrets.values),
         };
-        let left = self.allowance.left().await.ok().flatten(); // it can be looked at when nothing is left
+        let _ = self.allowance.left().await; // it can be looked at when nothing is left
         let parts = Parts {
             store: Arc::clone(&self.catalog.store),
             lease: self.catalog.store.acquire(id, &self.owner).await?,
@@ -84,7 +84,7 @@ impl Conversations {
             models: self.composition.models().filter(|_| agent.asks_for(&MODEL_TOOLS)),
             responses: BTreeMap::new(),
             world: Arc::new(RealWorld),
-            limits: limits(&described, left),
+            limits: limits(&described),
             safety: described.safety(),
             memory: memory(agent.condenser(), |llm| self.composition.model(llm).ok())
                 .unwrap_or_else(|| self.composition.memory()),
@@ -112,6 +112,7 @@ impl Conversations {
                 judge: self.judge(&described),
                 refinement: refinement(agent.critic()).filter(|_| is_own),
                 titles: self.titles(&described).await,
+                above: Some(self.allowance.purse.clone()),
                 ..Supervision::default()
             },
             external,
@@ -194,16 +195,14 @@ fn hooks_of(described: &Described) -> HookConfig {
         .unwrap_or_default()
 }
 
-/// What a conversation may use: what it was given, and no more than its user has left.
-pub(super) fn limits(described: &Described, left: Option<Money>) -> Limits {
+/// What a conversation may use. What its user has left is in the purse that it draws on.
+pub(super) fn limits(described: &Described) -> Limits {
     let own = described.limits();
-    let left = left.map(|left| left + described.record.cost);
     let steps = described.request.get("max_iterations").and_then(Value::as_u64);
     Limits {
         max_steps: u32::try_from(steps.unwrap_or(500)).unwrap_or(u32::MAX),
         parallel_calls: PARALLEL_CALLS,
         stuck_detection: described.request.get("stuck_detection") != Some(&Value::Bool(false)),
-        max_cost: own.max_cost.into_iter().chain(left).min(),
         ..own
     }
 }

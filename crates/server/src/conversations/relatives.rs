@@ -43,7 +43,7 @@ impl Conversations {
         settings.insert(field::FORKED_FROM.to_owned(), json!(source));
         settings.insert(field::FORKED_AT.to_owned(), json!(request.at));
         let workspace = std::path::Path::new(&described.record.workspace);
-        self.allowance.begin(workspace).await?;
+        let _turn = self.allowance.begin(workspace).await?;
         let new = NewConversation {
             id,
             created_at: SystemTime::now(),

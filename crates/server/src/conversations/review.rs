@@ -2,7 +2,7 @@
 
 use deft_engine::Answer;
 use deft_tools::{Change, CheckpointId, Overwrite, Restored};
-use deft_types::ActionId;
+use deft_types::{ActionId, Status};
 
 use super::Conversations;
 use crate::failure::Failure;
@@ -18,16 +18,22 @@ impl Conversations {
         let runs = answers
             .iter()
             .any(|(_, answer)| !matches!(answer, Answer::Reject { .. }));
-        if runs {
-            self.take_place(resident)?;
-        }
+        let claim = if runs {
+            Some(self.take_place(resident)?)
+        } else {
+            None
+        };
         let answered = match self.engine(resident).await {
-            Ok(engine) => self.checked(resident, engine.respond(answers).await),
+            Ok(engine) => match engine.respond(answers).await {
+                Ok(()) => self.checked(resident, engine.inspect().await),
+                Err(error) => self.checked(resident, Err(error)),
+            },
             Err(failure) => Err(failure),
         };
-        if runs {
-            if answered.is_err() {
-                resident.begin_no_run();
+        if let Some(claim) = claim {
+            let goes_on = answered.as_ref().is_ok_and(|state| state.status == Status::Running);
+            if !goes_on {
+                claim.give_back(resident); // others may still wait
             }
             resident.answered();
         }

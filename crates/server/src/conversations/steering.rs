@@ -18,8 +18,8 @@ use crate::secrets::Given;
 impl Conversations {
     /// Lets the actions that wait run.
     pub(crate) async fn approve(&self, resident: &Resident) -> Result<(), Failure> {
-        self.take_place(resident)?;
-        self.run_engine(resident).await?; // what runs already needs no word
+        let claim = self.take_place(resident)?;
+        self.run_engine(resident, claim).await?; // what runs already needs no word
         resident.tell_state();
         Ok(())
     }
@@ -39,10 +39,11 @@ impl Conversations {
         policy: ConfirmationPolicy,
     ) -> Result<(), Failure> {
         let engine = self.engine(resident).await?;
+        let changing = self.catalog.changing().await;
         let kept = json!(policy);
         self.checked(resident, engine.set_policy(policy).await)?;
         self.catalog
-            .change_request(resident.id, "confirmation_policy", kept)
+            .change_request(&changing, resident.id, "confirmation_policy", kept)
             .await?;
         Ok(())
     }
@@ -54,10 +55,11 @@ impl Conversations {
         analyzer: Option<SecurityAnalyzer>,
     ) -> Result<(), Failure> {
         let engine = self.engine(resident).await?;
+        let changing = self.catalog.changing().await;
         let kept = json!(analyzer);
         self.checked(resident, engine.set_analyzer(analyzer).await)?;
         self.catalog
-            .change_request(resident.id, "security_analyzer", kept)
+            .change_request(&changing, resident.id, "security_analyzer", kept)
             .await?;
         Ok(())
     }
@@ -142,11 +144,12 @@ impl Conversations {
                 "switch_acp_model is only supported for ACP conversations.",
             ));
         }
-        let agent = agent.with_own_model(model);
         let engine = self.engine(resident).await?;
+        let changing = self.catalog.changing().await;
+        let agent = self.catalog.get(resident.id).await?.agent.with_own_model(model);
         self.checked(resident, engine.switch_agent_model(model.to_owned()).await)?;
         self.catalog
-            .change_request(resident.id, "agent", agent.stored().clone())
+            .change_request(&changing, resident.id, "agent", agent.stored().clone())
             .await?;
         resident.show(&agent);
         Ok(())
@@ -155,11 +158,13 @@ impl Conversations {
     /// Gives the agent what a plugin brings along, from its next step on.
     pub(crate) async fn load_plugin(&self, resident: &Resident, plugin: &Plugin) -> Result<(), Failure> {
         refuse_running(resident)?;
+        let changing = self.catalog.changing().await;
         let mut described = self.catalog.get(resident.id).await?;
         plugins::add(plugin, &mut described.request);
         for part in plugins::PARTS {
             if let Some(value) = described.request.remove(part) {
-                self.catalog.change_request(resident.id, part, value).await?;
+                let id = resident.id;
+                self.catalog.change_request(&changing, id, part, value).await?;
             }
         }
         self.reload(resident, ExecutorFate::Keep).await;
@@ -187,12 +192,13 @@ impl Conversations {
         id: ConversationId,
         sent: &Map<String, Value>,
     ) -> Result<(), Failure> {
+        let changing = self.catalog.changing().await;
         let described = self.catalog.get(id).await?;
         let mut secrets = described.secrets().cloned().unwrap_or_default();
         secrets.extend(sent.clone());
         let sources = Given::of(&described.agent, Some(&secrets)).sources(self.keeper())?;
         self.catalog
-            .change_request(id, "secrets", Value::Object(secrets))
+            .change_request(&changing, id, "secrets", Value::Object(secrets))
             .await?;
         let resident = self.resident(id).await?;
         if let Some(running) = resident.engine.get() {
@@ -214,10 +220,11 @@ impl Conversations {
     ) -> Result<(), Failure> {
         let agent = self.catalog.get(resident.id).await?.agent;
         refuse_external(&agent, "it chooses its model itself; use switch_acp_model")?;
-        let agent = agent.with_llm(llm);
         let engine = self.engine(resident).await?;
+        let changing = self.catalog.changing().await;
+        let agent = self.catalog.get(resident.id).await?.agent.with_llm(llm);
         self.catalog
-            .change_request(resident.id, "agent", agent.stored().clone())
+            .change_request(&changing, resident.id, "agent", agent.stored().clone())
             .await?;
         resident.show(&agent);
         let switched = engine.switch_model(agent.model().to_owned(), self.model(&agent));

@@ -40,21 +40,31 @@ impl Conversations {
 
     /// Takes those out of memory that nobody has had to do with for long. Gives those that had an engine.
     pub(crate) async fn unload_idle(&self) -> Vec<ConversationId> {
-        let mut idle = Vec::new();
-        self.residents().retain(|_, resident| {
-            // The map's own is the only one: no request and no socket has it.
-            let is_idle = Arc::strong_count(resident) == 1
-                && !resident.is_running()
-                && resident.idle_for() >= self.idle_limit;
-            if is_idle {
-                idle.push(Arc::clone(resident));
-            }
-            !is_idle
-        });
+        let is_idle = |resident: &Arc<Resident>| {
+            !resident.is_running() && resident.idle_for() >= self.idle_limit
+        };
+        // The map's own is the only one: no request and no socket has it.
+        let unused = |resident: &&Arc<Resident>| Arc::strong_count(resident) == 1 && is_idle(resident);
+        let candidates: Vec<_> = self.residents().values().filter(unused).cloned().collect();
         let mut unloaded = Vec::new();
-        for resident in idle {
-            if let Some(running) = resident.engine.get() {
-                running.conversation.close(ExecutorFate::Keep).await;
+        for resident in candidates {
+            let engine = resident.engine.get().map(|running| &running.conversation);
+            let state = match engine {
+                Some(engine) => engine.inspect().await.ok(),
+                None => None,
+            };
+            if state.is_some_and(|state| state.status == Status::Running) {
+                continue; // it goes on though nobody has asked for it by a request of its own
+            }
+            {
+                let mut residents = self.residents();
+                if Arc::strong_count(&resident) > 2 || !is_idle(&resident) {
+                    continue; // somebody has come
+                }
+                residents.remove(&resident.id);
+            }
+            if let Some(engine) = engine {
+                engine.close(ExecutorFate::Keep).await;
                 unloaded.push(resident.id);
             }
         }

@@ -117,6 +117,10 @@ fn protect(root: &Path, protected: &Path, mounts: &mut BTreeMap<PathBuf, Mount>)
         .skip(1)
         .take_while(|above| *above != root)
         .collect();
+    let is_hidden = |path: &Path| matches!(mounts.get(path), Some(Mount::EmptyDirectory | Mount::EmptyFile));
+    if is_hidden(&path) || above.iter().any(|above| is_hidden(above)) {
+        return; // to show it read-only would be to show it
+    }
     let is_real = |path: &Path, directory: bool| {
         path.symlink_metadata()
             .is_ok_and(|data| !data.is_symlink() && (!directory || data.is_dir()))
@@ -154,6 +158,16 @@ mod tests {
             (root.join(".git/hooks"), Mount::ReadOnly),
         ];
         assert_eq!(mounts, BTreeMap::from(expected));
+    }
+
+    #[test]
+    fn what_is_hidden_stays_so_where_it_would_be_protected() {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir_all(root.path().join(".deft")).unwrap();
+        let hidden = BTreeMap::from([(root.path().join(".deft"), Mount::EmptyDirectory)]);
+        let mut mounts = hidden.clone();
+        protect(root.path(), Path::new(".deft"), &mut mounts);
+        assert_eq!(mounts, hidden);
     }
 
     #[test]
