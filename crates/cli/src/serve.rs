@@ -31,7 +31,7 @@ use crate::demo;
 use crate::exit::{Exit, UsageError};
 use crate::mcp;
 use crate::models::OLLAMA_HOST;
-use crate::settings::{Settings, Surroundings};
+use crate::settings::{Settings, Source, Surroundings};
 use crate::skills;
 use crate::traces;
 use crate::workspace::{self, Pool};
@@ -151,6 +151,13 @@ impl Start {
             init.apply(&mut surroundings.env);
         }
         let mut settings = self.settings(&surroundings)?;
+        let contracts = ["OH_PERSISTENCE_DIR", "OH_CONVERSATIONS_PATH"];
+        let contracts = contracts.iter().find_map(|name| surroundings.env.get(*name));
+        if settings.data_dir.source == Source::Default
+            && let Some(data_dir) = contracts.filter(|path| !path.is_empty())
+        {
+            settings.data_dir.value = surroundings.current_dir.join(data_dir);
+        }
         if let Some(data_dir) = init.and_then(Init::data_dir) {
             settings.data_dir.value = surroundings.current_dir.join(data_dir);
         }

@@ -51,9 +51,12 @@ impl Allowance {
     /// Puts into the purse what may still be spent, and refuses to go on where that is nothing.
     pub(crate) async fn left(&self) -> Result<(), Failure> {
         let left = match self.quota() {
-            Some((user, Quota { spend: Some(most), .. })) => {
-                Some((most - self.store.usage(user).await?.cost).max(Money::ZERO))
-            }
+            Some((
+                user,
+                Quota {
+                    spend: Some(most), ..
+                },
+            )) => Some((most - self.store.usage(user).await?.cost).max(Money::ZERO)),
             _ => None,
         };
         self.purse.set_money(left);

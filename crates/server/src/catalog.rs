@@ -209,10 +209,16 @@ impl Catalog {
             None => self.request_of_the_command_line(&record).await?,
         };
         let agent = Agent::from_stored(request.get("agent").cloned().unwrap_or_default());
-        let used_skills = if may_use_skills(&agent) {
-            UsedSkills::of(self.store.as_ref(), id).await?
-        } else {
-            UsedSkills::default()
+        let used_skills = match &summary.used_skills {
+            _ if !may_use_skills(&agent) => UsedSkills::default(),
+            Some(used) => used.clone(),
+            None => {
+                let used = UsedSkills::of(self.store.as_ref(), id).await?;
+                if let Some(summary) = self.summaries().get_mut(&id) {
+                    summary.used_skills = Some(used.clone());
+                }
+                used
+            }
         };
         Ok(Described {
             agent,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use deft_types::Secret;
+use fancy_regex::Regex;
 use serde_json::{Map, Value};
 
 use crate::connections::Patience;
@@ -41,6 +42,8 @@ pub struct Config {
     pub hosts: Vec<String>,
     /// Origins whose pages may use the server, besides its own and those of this machine.
     pub origins: Vec<String>,
+    /// More of them: all that this fits from beginning to end.
+    pub origin_pattern: Option<Regex>,
     /// Hosts whose pages may use it under any scheme and port.
     pub origin_hosts: Vec<String>,
     /// The port that shows what programs of workspaces serve. None: the next free one.
@@ -76,6 +79,8 @@ pub struct Build {
     pub git_sha: String,
     /// The branch or tag.
     pub git_ref: String,
+    /// After how many idle seconds whoever runs the server ends it, as they say.
+    pub runtime_idle_timeout: Option<f64>,
 }
 
 /// Why the set-up cannot be read.
@@ -94,6 +99,14 @@ pub enum ConfigError {
     /// Anybody could say how to serve.
     #[error("OH_DEFERRED_INIT needs a key that only you know, for X-Init-API-Key: set OH_SECRET_KEY")]
     InitKey,
+    /// A pattern that cannot be understood.
+    #[error("{variable} cannot be used: {reason}")]
+    Pattern {
+        /// The variable.
+        variable: String,
+        /// Why.
+        reason: String,
+    },
     /// A setting of previews that cannot be understood.
     #[error("{variable} cannot be used: {reason}")]
     Preview {
@@ -156,6 +169,7 @@ impl Config {
             keys: keys.map(Secret::new).collect(),
             hosts: hosts.chain(own_hosts).filter(|host| !host.is_empty()).collect(),
             origins: layers.list("allow_cors_origins"),
+            origin_pattern: layers.pattern("allow_cors_origin_regex")?,
             origin_hosts: variable("DOCKER_HOST_ADDR").into_iter().collect(),
             preview_port,
             preview_names: preview_names.transpose().map_err(preview("DEFT_PREVIEW_URL"))?,
@@ -173,6 +187,9 @@ impl Config {
             build: Build {
                 git_sha: variable("OPENHANDS_BUILD_GIT_SHA").unwrap_or_else(|| "unknown".to_owned()),
                 git_ref: variable("OPENHANDS_BUILD_GIT_REF").unwrap_or_else(|| "unknown".to_owned()),
+                runtime_idle_timeout: layers
+                    .text("runtime_idle_timeout_seconds")
+                    .and_then(|text| text.parse().ok()),
             },
         })
     }
@@ -186,6 +203,7 @@ struct Layers<'a> {
 
 impl<'a> Layers<'a> {
     fn new(variable: &'a dyn Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
+        // Only a file that is named: one that lies in the current directory may be a repository's.
         let file = match variable("OPENHANDS_AGENT_SERVER_CONFIG_PATH") {
             None => Map::new(),
             Some(path) => {
@@ -201,7 +219,11 @@ impl<'a> Layers<'a> {
     }
 
     fn text(&self, field: &str) -> Option<String> {
-        let set = (self.variable)(&variable_name(field)).filter(|text| !text.is_empty());
+        let name = variable_name(field);
+        if self.is_on(&format!("{name}_IS_NONE")) {
+            return None;
+        }
+        let set = (self.variable)(&name).filter(|text| !text.is_empty());
         set.or_else(|| match self.file.get(field)? {
             Value::Null => None,
             Value::String(text) => Some(text.clone()),
@@ -209,19 +231,30 @@ impl<'a> Layers<'a> {
         })
     }
 
+    fn pattern(&self, field: &str) -> Result<Option<Regex>, ConfigError> {
+        let Some(written) = self.text(field) else {
+            return Ok(None);
+        };
+        let whole = Regex::new(&format!("^(?:{written})$"));
+        whole.map(Some).map_err(|error| ConfigError::Pattern {
+            variable: variable_name(field),
+            reason: error.to_string(),
+        })
+    }
+
+    fn is_on(&self, name: &str) -> bool {
+        (self.variable)(name).is_some_and(|text| is_yes(&text))
+    }
+
     fn init_key(&self) -> Result<Option<Secret<String>>, ConfigError> {
-        let is_deferred = self.text("deferred_init").is_some_and(|text| {
-            let text = text.to_ascii_lowercase();
-            matches!(text.as_str(), "1" | "true" | "yes" | "on")
-        });
-        if !is_deferred {
+        if !self.text("deferred_init").is_some_and(|text| is_yes(&text)) {
             return Ok(None);
         }
         let key = self.text("secret_key").filter(|key| !key.is_empty());
         Ok(Some(Secret::new(key.ok_or(ConfigError::InitKey)?)))
     }
 
-    /// `OH_X` with a JSON list, or `OH_X_0`, `OH_X_1` …; else the file's list.
+    /// `OH_X` with a JSON list or a single text, or `OH_X_0`, `OH_X_1` …; else the file's list.
     fn list(&self, field: &str) -> Vec<String> {
         let name = variable_name(field);
         let numbered: Vec<_> = (0..)
@@ -230,10 +263,15 @@ impl<'a> Layers<'a> {
         if !numbered.is_empty() {
             return numbered;
         }
-        let set = (self.variable)(&name).and_then(|text| serde_json::from_str(&text).ok());
+        let set = (self.variable)(&name).filter(|text| !text.is_empty());
+        let set = set.map(|text| serde_json::from_str(&text).unwrap_or_else(|_| vec![text]));
         let from_file = || serde_json::from_value(self.file.get(field)?.clone()).ok();
         set.or_else(from_file).unwrap_or_default()
     }
+}
+
+fn is_yes(text: &str) -> bool {
+    matches!(text.to_ascii_lowercase().as_str(), "1" | "true" | "yes" | "on")
 }
 
 /// The fields of a webhook that variables can set: those that are texts, and those that are JSON.

@@ -39,6 +39,7 @@ use crate::catalog::Catalog;
 use crate::composition::Composition;
 use crate::documents::Documents;
 use crate::failure::Failure;
+use crate::new_directory;
 use crate::once::Requests;
 use crate::request::StartRequest;
 use crate::resident::{Farewell, Resident};
@@ -371,10 +372,9 @@ pub(crate) fn root_of(workspace: &str) -> PathBuf {
     name.map_or_else(|_| PathBuf::from(workspace), |name| name.root())
 }
 
-/// Clients name directories that do not exist yet; an executor needs one to live in.
 async fn make_directory(root: &Path) -> Result<(), Failure> {
     let path = root.to_owned();
-    let made = tokio::task::spawn_blocking(move || std::fs::create_dir_all(path)).await;
+    let made = tokio::task::spawn_blocking(move || new_directory::make(&path)).await;
     match made {
         Ok(Ok(())) => Ok(()),
         Ok(Err(error)) => Err(Failure::new(

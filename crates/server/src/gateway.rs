@@ -113,7 +113,12 @@ impl Exchange {
             .as_ref()
             .and_then(|found| Uuid::parse_str(found.as_str()?).ok());
         let id = ConversationId(id.ok_or_else(unknown)?);
-        let resident = app.conversations.resident(id).await.map_err(|_| unknown())?;
+        Self::with(app, id).await.map_err(|_| unknown())
+    }
+
+    /// Goes on with a conversation.
+    pub(crate) async fn with(app: &App, id: ConversationId) -> Result<Self, Failure> {
+        let resident = app.conversations.resident(id).await?;
         let described = app.conversations.catalog.get(id).await?;
         Ok(Self {
             resident,

@@ -93,7 +93,9 @@ pub(crate) async fn profile_settings(app: &App, profile: &Value) -> Result<Value
             merge(&mut settings[field], value);
         }
     }
-    settings["agent_context"]["system_message_suffix"] = profile["system_message_suffix"].clone();
+    for name in ["system_message_suffix", "disabled_skills"] {
+        settings["agent_context"][name] = profile[name].clone();
+    }
     with_servers(app, profile, settings).await
 }
 

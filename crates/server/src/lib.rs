@@ -43,6 +43,7 @@ mod mcp_tokens;
 mod memory;
 mod metrics;
 mod moment;
+mod new_directory;
 mod once;
 mod openapi;
 mod packages;

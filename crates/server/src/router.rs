@@ -241,18 +241,38 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .with_state(app)
 }
 
+/// Requests that wait for something with limits of its own: a model, a program, another server.
+fn takes_long(method: &Method, path: &str) -> bool {
+    const ENDINGS: [&str; 11] = [
+        "/execute_bash_command",
+        "/file/upload",
+        "/git/push",
+        "/ask_agent",
+        "/condense",
+        "/generate_title",
+        "/install",
+        "/refresh",
+        "/plugins/fetch",
+        "/acp/models",
+        "/mcp/test",
+    ];
+    let begins = *method == Method::POST && path == "/api/conversations"; // a worktree, plugins
+    begins
+        || path.starts_with("/v1/")
+        || path.starts_with("/api/mcp/oauth/")
+        || ENDINGS.iter().any(|ending| path.ends_with(ending))
+}
+
 /// Does what is asked for, and gives up on what takes too long. A change is carried through even if the client
 /// goes away meanwhile.
 async fn carry_out(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let (begun, method) = (Instant::now(), request.method().clone());
     let path = request.uri().path();
-    let takes_long = path.starts_with("/v1/")
-        || path.ends_with("/execute_bash_command")
-        || path.ends_with("/file/upload")
-        || path.ends_with("/git/push")
-        || path == "/api/mcp/test"
-        || path.starts_with("/api/mcp/oauth/");
-    let limit = if takes_long { LONG_LIMIT } else { REQUEST_LIMIT };
+    let limit = if takes_long(&method, path) {
+        LONG_LIMIT
+    } else {
+        REQUEST_LIMIT
+    };
     let answer = async {
         if request.method() == Method::GET {
             return next.run(request).await;

@@ -169,7 +169,11 @@ impl Server {
             home: config.home,
             file_roots: config.file_roots,
             hosts: Arc::new(Hosts::new(config.address, config.hosts)),
-            origins: Arc::new(Origins::new(config.origins, config.origin_hosts)),
+            origins: Arc::new(Origins::new(
+                config.origins,
+                config.origin_hosts,
+                config.origin_pattern,
+            )),
             previews: Arc::new(Previews::new(names)?),
             build: config.build,
             init_key: config.init_key,

@@ -31,24 +31,24 @@ impl UsedSkills {
             };
             let events = store.find_events(id, filter, Direction::Forward, None, MAX_LOOKED_AT);
             for (_, event) in events.await? {
-                used.take(event.body);
+                used.take(&event.body);
             }
         }
         Ok(used)
     }
 
-    fn take(&mut self, body: EventBody) {
+    /// Takes in what an event says of them.
+    pub(crate) fn take(&mut self, body: &EventBody) {
         match body {
             EventBody::Message(said) => {
-                said.activated_skills
-                    .into_iter()
-                    .for_each(|name| add(&mut self.activated, name));
+                let activated = said.activated_skills.iter();
+                activated.for_each(|name| add(&mut self.activated, name));
             }
             EventBody::Observation(seen) => {
-                if let Observation::InvokeSkill(read) = seen.observation
+                if let Observation::InvokeSkill(read) = &seen.observation
                     && !read.is_error
                 {
-                    add(&mut self.invoked, read.skill_name);
+                    add(&mut self.invoked, &read.skill_name);
                 }
             }
             _ => {}
@@ -56,9 +56,9 @@ impl UsedSkills {
     }
 }
 
-fn add(names: &mut Vec<String>, name: String) {
-    if !names.contains(&name) {
-        names.push(name);
+fn add(names: &mut Vec<String>, name: &str) {
+    if !names.iter().any(|other| other == name) {
+        names.push(name.to_owned());
     }
 }
 

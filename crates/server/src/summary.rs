@@ -6,6 +6,7 @@ use serde::Deserialize as _;
 use serde_json::{Value, json};
 
 use crate::calls::Calls;
+use crate::skills::UsedSkills;
 use crate::wire::public_stats;
 
 /// Events read at once.
@@ -25,6 +26,8 @@ pub(crate) struct Summary {
     agent_state: Option<Value>,
     /// Whether there is such an agent, as far as was looked.
     is_external: bool,
+    /// The skills that were used, once somebody has looked for them through the whole log.
+    pub(crate) used_skills: Option<UsedSkills>,
 }
 
 /// Where a conversation stands.
@@ -111,6 +114,9 @@ impl Summary {
     }
 
     fn take(&mut self, event: &Event) {
+        if let Some(used) = &mut self.used_skills {
+            used.take(&event.body);
+        }
         let EventBody::StateUpdate(update) = &event.body else {
             self.leaf = Leaf::At(event.id.clone());
             self.is_external |= matches!(event.body, EventBody::AcpToolCall(_));

@@ -5,6 +5,8 @@
 mod access;
 #[path = "it/acp.rs"]
 mod acp;
+#[path = "it/at_once.rs"]
+mod at_once;
 #[path = "it/attacks.rs"]
 mod attacks;
 #[path = "it/brief.rs"]

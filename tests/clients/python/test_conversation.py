@@ -18,26 +18,12 @@ FINISH = "- tool_calls: [{name: finish, arguments: {message: all done}}]"
 ECHO = "- text: I look.\n  tool_calls: [{name: terminal, arguments: {command: echo hello from the script}}]"
 
 
-@pytest.fixture(autouse=True)
-def every_frame_is_understood(caplog):
-    yield
-    # The client only logs that it could not read an event.
-    assert "ws_event_processing_error" not in caplog.text
-
-
-@pytest.fixture(scope="module")
-def desk():
-    desk = Desk()
-    yield desk
-    desk.stop()
-
-
-def agent(model: str, **llm) -> Agent:
+def agent(model: str, tools=(), **llm) -> Agent:
     llm = LLM(model=model, api_key=SecretStr("sk-never-to-be-seen"), usage_id="agent", **llm)
-    return Agent(llm=llm, tools=[Tool(name=TerminalTool.name), Tool(name=FileEditorTool.name)])
+    return Agent(llm=llm, tools=[Tool(name=TerminalTool.name), Tool(name=FileEditorTool.name), *tools])
 
 
-def begin(desk: Desk, steps: str, callbacks=(), conversation_id=None, **llm) -> RemoteConversation:
+def begin(desk: Desk, steps: str, callbacks=(), conversation_id=None, more=None, **llm) -> RemoteConversation:
     workspace = Workspace(host=desk.host, api_key=KEY, working_dir=str(desk.work))
     model = desk.script(uuid.uuid4().hex, steps)
     return Conversation(
@@ -47,6 +33,7 @@ def begin(desk: Desk, steps: str, callbacks=(), conversation_id=None, **llm) -> 
         conversation_id=conversation_id,
         visualizer=None,
         delete_on_close=False,
+        **(more or {}),
     )
 
 

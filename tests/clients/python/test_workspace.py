@@ -11,14 +11,7 @@ from openhands.sdk import Workspace
 from openhands.sdk.conversation.state import ConversationExecutionStatus as Status
 from openhands.sdk.event import UserRejectObservation
 from openhands.sdk.security.confirmation_policy import AlwaysConfirm, NeverConfirm
-from test_conversation import ECHO, FINISH, begin, every_frame_is_understood, kinds, until  # noqa: F401
-
-
-@pytest.fixture(scope="module")
-def desk():
-    desk = Desk()
-    yield desk
-    desk.stop()
+from test_conversation import ECHO, FINISH, begin, kinds, until
 
 
 @pytest.fixture
@@ -53,6 +46,18 @@ def test_an_action_waits_until_it_is_confirmed_or_rejected(desk):
     conversation.set_confirmation_policy(NeverConfirm())
     conversation.run()
     assert conversation.state.execution_status == Status.FINISHED
+
+
+def test_a_confirmed_action_runs(desk):
+    conversation = begin(desk, f"{ECHO}\n{FINISH}")
+    conversation.set_confirmation_policy(AlwaysConfirm())
+    conversation.send_message("look")
+    conversation.run()
+    assert conversation.state.execution_status == Status.WAITING_FOR_CONFIRMATION
+    conversation.run()  # a word for what waits: the echo, then the end
+    conversation.run()
+    assert conversation.state.execution_status == Status.FINISHED
+    assert kinds(conversation).count("ObservationEvent") == 2
 
 
 def test_secrets_reach_commands_and_stay_hidden(desk):

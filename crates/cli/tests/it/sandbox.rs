@@ -225,7 +225,9 @@ async fn x1_a_workspace_that_is_the_home_has_its_secrets_hidden_too() {
     };
     let inside = Inside(Client::connect(workspace.open().await.unwrap()).await.unwrap());
     assert!(inside.run("cat readme").await.contains("readable"));
-    inside.refuses("cat .deft/vault-key .claude/credentials .ssh/id").await;
+    inside
+        .refuses("cat .deft/vault-key .claude/credentials .ssh/id")
+        .await;
     inside.close().await;
 }
 

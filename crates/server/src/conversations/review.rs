@@ -31,7 +31,9 @@ impl Conversations {
             Err(failure) => Err(failure),
         };
         if let Some(claim) = claim {
-            let goes_on = answered.as_ref().is_ok_and(|state| state.status == Status::Running);
+            let goes_on = answered
+                .as_ref()
+                .is_ok_and(|state| state.status == Status::Running);
             if !goes_on {
                 claim.give_back(resident); // others may still wait
             }

@@ -40,9 +40,8 @@ impl Conversations {
 
     /// Takes those out of memory that nobody has had to do with for long. Gives those that had an engine.
     pub(crate) async fn unload_idle(&self) -> Vec<ConversationId> {
-        let is_idle = |resident: &Arc<Resident>| {
-            !resident.is_running() && resident.idle_for() >= self.idle_limit
-        };
+        let is_idle =
+            |resident: &Arc<Resident>| !resident.is_running() && resident.idle_for() >= self.idle_limit;
         // The map's own is the only one: no request and no socket has it.
         let unused = |resident: &&Arc<Resident>| Arc::strong_count(resident) == 1 && is_idle(resident);
         let candidates: Vec<_> = self.residents().values().filter(unused).cloned().collect();

@@ -5,7 +5,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use axum::Json;
 use axum::extract::State;
+use axum::http::{HeaderMap, HeaderName};
 use axum::response::{IntoResponse, Response};
+use deft_types::ConversationId;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -43,7 +45,29 @@ async fn models(State(app): State<Arc<App>>) -> Result<Json<Value>, Failure> {
     Ok(Json(json!({"object": "list", "data": data})))
 }
 
-async fn chat(State(app): State<Arc<App>>, JsonBody(body): JsonBody) -> Result<Response, Failure> {
+/// Which conversation an answer comes from, and which one a client wants to go on with.
+const CONVERSATION: HeaderName = HeaderName::from_static("x-openhands-serverconversation-id");
+
+/// The conversation that a client wants to go on with.
+fn wanted(headers: &HeaderMap) -> Result<Option<ConversationId>, Failure> {
+    let Some(named) = headers.get(CONVERSATION) else {
+        return Ok(None);
+    };
+    let id = named.to_str().ok().and_then(|text| Uuid::parse_str(text).ok());
+    let sentence = || Failure::refused(format!("The header {CONVERSATION} holds no id of a conversation"));
+    id.map(|id| Some(ConversationId(id))).ok_or_else(sentence)
+}
+
+/// An answer that says which conversation it comes from.
+fn from_conversation(id: ConversationId, answer: impl IntoResponse) -> Response {
+    ([(CONVERSATION, id.to_string())], answer).into_response()
+}
+
+async fn chat(
+    State(app): State<Arc<App>>,
+    headers: HeaderMap,
+    JsonBody(body): JsonBody,
+) -> Result<Response, Failure> {
     let model = text(&body, "model")?.to_owned();
     let Some(messages) = object(&body)?.get("messages").and_then(Value::as_array) else {
         return Err(Issue::missing(&["body", "messages"], &body).into());
@@ -51,22 +75,27 @@ async fn chat(State(app): State<Arc<App>>, JsonBody(body): JsonBody) -> Result<R
     if !messages.iter().any(|message| message["role"] == "user") {
         return Err(Failure::refused("At least one message of the user is needed"));
     }
-    let message = gateway::message(None, messages);
-    let exchange = Exchange::new(&app, &model).await?;
+    let (message, exchange) = match wanted(&headers)? {
+        Some(id) => {
+            let last = messages.last().map_or(&[][..], std::slice::from_ref); // the rest it knows
+            (gateway::message(None, last), Exchange::with(&app, id).await?)
+        }
+        None => (
+            gateway::message(None, messages),
+            Exchange::new(&app, &model).await?,
+        ),
+    };
+    let conversation = exchange.resident.id;
     let id = new_id("chatcmpl-");
     if body["stream"] == true {
         let with_usage = body["stream_options"]["include_usage"] == true;
-        return Ok(stream(
-            app,
-            exchange,
-            message,
-            ChatChunks {
-                id,
-                model,
-                with_usage,
-            },
-        )
-        .await);
+        let chunks = ChatChunks {
+            id,
+            model,
+            with_usage,
+        };
+        let answer = stream(app, exchange, message, chunks).await;
+        return Ok(from_conversation(conversation, answer));
     }
     let (answer, used) = exchange.answer(&app, message).await?;
     let choice =
@@ -75,7 +104,7 @@ async fn chat(State(app): State<Arc<App>>, JsonBody(body): JsonBody) -> Result<R
     let created = now() as i64;
     let completion = json!({"id": id, "choices": [choice], "created": created, "model": model,
         "object": "chat.completion", "usage": chat_usage(used)});
-    Ok(Json(completion).into_response())
+    Ok(from_conversation(conversation, Json(completion)))
 }
 
 pub(super) fn chat_usage(used: Tokens) -> Value {
@@ -109,12 +138,14 @@ async fn respond(State(app): State<Arc<App>>, JsonBody(body): JsonBody) -> Resul
             .remember(&app, response["id"].as_str().unwrap_or_default())
             .await?;
     }
+    let conversation = exchange.resident.id;
     if body["stream"] == true {
-        return Ok(stream(app, exchange, message, ResponseEvents::new(response)).await);
+        let answer = stream(app, exchange, message, ResponseEvents::new(response)).await;
+        return Ok(from_conversation(conversation, answer));
     }
     let (answer, used) = exchange.answer(&app, message).await?;
     complete(&mut response, &new_id("msg_"), &answer, used);
-    Ok(Json(response).into_response())
+    Ok(from_conversation(conversation, Json(response)))
 }
 
 /// Puts the answer into a response.

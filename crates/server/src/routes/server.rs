@@ -66,7 +66,7 @@ async fn server_info(State(app): State<Arc<App>>) -> Json<Value> {
         "build_git_ref": app.build.git_ref,
         "python_version": "none",
         "usable_tools": app.conversations.tool_names(),
-        "runtime_idle_timeout_seconds": null,
+        "runtime_idle_timeout_seconds": app.build.runtime_idle_timeout,
         "conversation_runtime": "local",
         "available_conversation_runtimes": [],
         "capabilities": CAPABILITIES,

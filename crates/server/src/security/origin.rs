@@ -8,6 +8,7 @@ use axum::http::header::{
 use axum::http::uri::Uri;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
+use fancy_regex::Regex;
 
 const METHODS: HeaderValue = HeaderValue::from_static("DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT");
 /// How long a browser may remember that it may ask.
@@ -22,12 +23,18 @@ pub(crate) struct Origins {
     allowed: Vec<String>,
     /// Hosts that may under any scheme and port.
     hosts: Vec<String>,
+    /// All that it fits.
+    pattern: Option<Regex>,
 }
 
 impl Origins {
     /// Besides pages on this machine and our own: these.
-    pub(crate) fn new(allowed: Vec<String>, hosts: Vec<String>) -> Self {
-        Self { allowed, hosts }
+    pub(crate) fn new(allowed: Vec<String>, hosts: Vec<String>, pattern: Option<Regex>) -> Self {
+        Self {
+            allowed,
+            hosts,
+            pattern,
+        }
     }
 
     /// Whether a page of this origin may change things and open sockets, given the name we were called by.
@@ -35,7 +42,8 @@ impl Origins {
         let Ok(origin) = origin.to_str() else {
             return false;
         };
-        if self.allowed.iter().any(|allowed| allowed == origin) {
+        let fits = |pattern: &Regex| pattern.is_match(origin).unwrap_or(false);
+        if self.allowed.iter().any(|allowed| allowed == origin) || self.pattern.as_ref().is_some_and(fits) {
             return true;
         }
         let Ok(uri) = origin.parse::<Uri>() else {
@@ -90,6 +98,7 @@ mod tests {
         let origins = Origins::new(
             vec!["https://app.example.org".to_owned()],
             vec!["host.docker.internal".to_owned()],
+            Regex::new(r"^(?:https://[a-z]+\.apps\.example)$").ok(),
         );
         let admit = |origin: &'static str| {
             let called = HeaderValue::from_static("deft.lan:3000");
@@ -102,6 +111,7 @@ mod tests {
             "https://app.example.org",
             "http://host.docker.internal:80",
             "http://deft.lan:3000",
+            "https://one.apps.example",
         ] {
             assert!(admit(known), "{known}");
         }
@@ -116,6 +126,7 @@ mod tests {
             "http://deft.lan:3001",
             "file://localhost",
             "http://localhost/x",
+            "https://one.apps.example.evil.com",
         ] {
             assert!(!admit(foreign), "{foreign}");
         }

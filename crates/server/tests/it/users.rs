@@ -366,6 +366,41 @@ async fn quotas_are_asked_before_anything_is_used() {
 }
 
 #[tokio::test]
+async fn quotas_hold_for_what_is_begun_and_spent_at_the_same_time() {
+    let desk = Desk::new().await;
+    User::add(&desk, "root", Role::Admin).await;
+    let quota = Quota {
+        conversations: Some(3),
+        spend: "1".parse().ok(),
+        ..Quota::default()
+    };
+    let ann = User::add_with(&desk, "ann", Role::Member, None, quota).await;
+    let step = "[{repeat: 20, cost: 0.2, tool_calls: [{name: think, arguments: {thought: 'more {{n}}'}}]}]";
+    let mut request = desk.start_request(&desk.script("dear.yaml", step));
+    request["workspace"]["working_dir"] = "work".into();
+    request["initial_message"] = json!({"content": [{"type": "text", "text": "go"}]});
+    let begin = |_| ann.ask(Method::POST, "/api/conversations", request.clone());
+    let begun = futures::future::join_all((0..8).map(begin)).await;
+    let count = begun.iter().filter(|(status, _)| *status == 201).count();
+    assert_eq!(count, 3, "{begun:?}");
+    let spent = async || {
+        let found = ann.get("/api/conversations/search").await;
+        let all = found["items"].as_array().unwrap().clone();
+        let cost = |info: &Value| info["stats"]["usage_to_metrics"]["agent"]["accumulated_cost"].as_f64();
+        let runs = all.iter().any(|info| info["execution_status"] == "running");
+        (all.iter().filter_map(cost).sum::<f64>(), runs)
+    };
+    let since = Instant::now();
+    while spent().await.1 {
+        assert!(since.elapsed() < Duration::from_secs(60), "it goes on and on");
+        tokio::task::yield_now().await;
+    }
+    let (spent, _) = spent().await;
+    // Calls that were under way when the last of it was spent end.
+    assert!((1.0..1.5).contains(&spent), "{spent}");
+}
+
+#[tokio::test]
 async fn a_run_ends_when_what_a_user_may_spend_is_spent_and_none_begins_then() {
     let desk = Desk::new().await;
     User::add(&desk, "root", Role::Admin).await;
