@@ -66,7 +66,8 @@ def test_a_conversation_is_copied_whole_and_up_to_an_event(desk):
     conversation.send_message("look")
     conversation.run()
     whole = conversation.fork(title="a copy")
-    assert kinds(whole)[:4] == kinds(conversation)[:4]
+    said = [name for name in kinds(whole) if name != "ConversationStateUpdateEvent"]
+    assert said == [name for name in kinds(conversation) if name != "ConversationStateUpdateEvent"]
     assert "hello from the script" in texts(whole)
     looked = next(event for event in conversation.state.events if isinstance(event, ObservationEvent))
     part = conversation.fork(from_event_id=looked.id)

@@ -59,6 +59,12 @@ impl Directory {
 
     /// Reads anew what the store has. Keys that are gone take with them what they have opened.
     pub(crate) async fn refresh(&self) {
+        let _turn = self.looking.lock().await; // or what was read first could count last
+        self.read().await;
+    }
+
+    async fn read(&self) {
+        let began = Instant::now();
         let read = async {
             Ok::<_, crate::AccountError>((self.accounts.users().await?, self.accounts.keys().await?))
         };
@@ -85,7 +91,7 @@ impl Directory {
         for entry in before.into_values() {
             entry.gone.cancel();
         }
-        known.read_at = Some(Instant::now());
+        known.read_at = Some(began);
     }
 
     /// The same for a key that nobody knows: it may have been made just now.
@@ -104,7 +110,7 @@ impl Directory {
         }
         let is_old = self.known().read_at.is_none_or(|at| at < came);
         if is_old {
-            self.refresh().await;
+            self.read().await;
         }
     }
 
