@@ -361,6 +361,29 @@ mod tests {
     }
 
     #[test]
+    fn a_single_key_a_pattern_and_nothing_can_be_said() {
+        let set = config(&[
+            ("OH_SESSION_API_KEYS", "k-one"),
+            ("OH_ALLOW_CORS_ORIGIN_REGEX", r"https://.*\.example"),
+            ("OH_MAX_CONCURRENT_RUNS", "3"),
+            ("OH_MAX_CONCURRENT_RUNS_IS_NONE", "1"),
+            ("OH_RUNTIME_IDLE_TIMEOUT_SECONDS", "90"),
+        ]);
+        assert_eq!(keys(&set), ["k-one"]);
+        let pattern = set.origin_pattern.unwrap();
+        assert!(pattern.is_match("https://a.example").unwrap());
+        assert!(!pattern.is_match("https://a.example.org").unwrap());
+        assert_eq!(set.max_runs, MAX_RUNS);
+        assert_eq!(set.build.runtime_idle_timeout, Some(90.0));
+        let bad = |name: &str| (name == "OH_ALLOW_CORS_ORIGIN_REGEX").then(|| "(".to_owned());
+        let refused = Config::from_variables(bad, PathBuf::new(), PathBuf::new()).unwrap_err();
+        assert!(
+            refused.to_string().starts_with("OH_ALLOW_CORS_ORIGIN_REGEX"),
+            "{refused}"
+        );
+    }
+
+    #[test]
     fn webhooks_are_read_from_variables_over_the_list() {
         let set = config(&[
             (

@@ -70,6 +70,51 @@ async fn a_chat_is_answered_whole_and_piece_by_piece() {
 }
 
 #[tokio::test]
+async fn a_chat_names_its_conversation_and_can_be_gone_on_with() {
+    const CONVERSATION: &str = "x-openhands-serverconversation-id";
+    let desk = with_profile("- text: One.\n- text: Two.\n").await;
+    let chat = |id: Option<String>, text: &str, stream: bool| {
+        let mut request = desk
+            .request(Method::POST, "/v1/chat/completions")
+            .bearer_auth(KEY);
+        if let Some(id) = id {
+            request = request.header(CONVERSATION, id);
+        }
+        let messages = json!([{"role": "user", "content": "first"}, {"role": "user", "content": text}]);
+        request.json(&json!({"model": "openhands_p2", "messages": messages, "stream": stream}))
+    };
+    let first = chat(None, "hi", false).send().await.unwrap();
+    let id = first.headers()[CONVERSATION].to_str().unwrap().to_owned();
+    let second = chat(Some(id.clone()), "and now?", true).send().await.unwrap();
+    assert_eq!(second.headers()[CONVERSATION].to_str().unwrap(), id);
+    assert!(second.text().await.unwrap().contains("Two."));
+    let found = desk
+        .get(&format!(
+            "/api/conversations/{id}/events/search?kind=MessageEvent&source=user"
+        ))
+        .await;
+    let said: Vec<_> = found["items"].as_array().unwrap().iter().collect();
+    assert_eq!(said.len(), 2);
+    assert_eq!(
+        said[1]["llm_message"]["content"][0]["text"], "and now?",
+        "what was said is not said again"
+    );
+    let nowhere = uuid::Uuid::nil().to_string();
+    assert_eq!(
+        chat(Some(nowhere), "hi", false).send().await.unwrap().status(),
+        404
+    );
+    assert_eq!(
+        chat(Some("x".to_owned()), "hi", false)
+            .send()
+            .await
+            .unwrap()
+            .status(),
+        422
+    );
+}
+
+#[tokio::test]
 async fn a_response_can_be_gone_on_from() {
     let desk = with_profile("- text: First.\n- text: Second.\n").await;
     let body = json!({"model": "openhands_p2", "input": "hi", "instructions": "be brief"});
