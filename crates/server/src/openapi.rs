@@ -23,10 +23,14 @@ struct Operation {
     /// The parameters behind the `?`, with their types.
     query: BTreeMap<String, Value>,
     query_required: Vec<String>,
+    /// Headers that mean something to it.
+    headers: Vec<String>,
     body: Option<Shape>,
     /// Where the body is not JSON.
     body_type: Option<String>,
     status: Option<u16>,
+    /// The statuses of refusals that are its own; 401 and 403 can come from every route that wants a key.
+    errors: Vec<u16>,
     answer: Option<Shape>,
     /// Where the answer is not JSON.
     answer_type: Option<String>,
@@ -140,7 +144,11 @@ fn operation(method: &Method, path: &str, access: Access, shape: &Operation) -> 
         let required = shape.query_required.contains(name);
         json!({"name": name, "in": "query", "required": required, "schema": typed(kind)})
     });
-    let parameters: Vec<_> = in_path.chain(in_query).collect();
+    let in_headers = shape
+        .headers
+        .iter()
+        .map(|name| json!({"name": name, "in": "header", "required": false, "schema": {"type": "string"}}));
+    let parameters: Vec<_> = in_path.chain(in_query).chain(in_headers).collect();
     let security = match access {
         Access::Open | Access::SignIn | Access::Socket => json!([]),
         Access::Guest => json!([{"share": []}]),
@@ -167,11 +175,19 @@ fn operation(method: &Method, path: &str, access: Access, shape: &Operation) -> 
     } else {
         ""
     };
+    let refusal = json!({"description": "It was refused; `detail` says why.",
+        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Refusal"}}}});
+    let mut responses: Map<_, _> = shape
+        .errors
+        .iter()
+        .map(|status| (status.to_string(), refusal.clone()))
+        .collect();
+    responses.insert(status, answer);
     let mut operation = json!({
         "operationId": format!("{}_{}{slash}", method.as_str().to_lowercase(), id.join("_")),
         "security": security,
         "parameters": parameters,
-        "responses": {status: answer},
+        "responses": responses,
     });
     if let Some(content) = content(&shape.body_type, &shape.body) {
         operation["requestBody"] = json!({ "content": content });

@@ -21,6 +21,8 @@ mod clones;
 mod commands;
 #[path = "it/contract.rs"]
 mod contract;
+#[path = "it/contract_document.rs"]
+mod contract_document;
 #[path = "it/desk.rs"]
 mod desk;
 #[path = "it/forge.rs"]
