@@ -22,9 +22,9 @@ type Given<O> = { query?: Query<O> } & (O extends { parameters: { path: infer P 
 
 type Json<R> = R extends { content: { "application/json": infer T } } ? T : never;
 
-/** What a request is answered with. */
+/** What a request is answered with that is not refused. */
 export type Answer<M extends Method, P extends PathOf<M>> = paths[P][M] extends { responses: infer R }
-  ? Json<R[keyof R]>
+  ? Json<R[keyof R & (200 | 201)]>
   : never;
 
 /** The last parameter may be left out where nothing needs to be said. */
