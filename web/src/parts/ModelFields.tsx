@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { useEffect } from "react";
 import { usePreferences } from "../preferences";
 import { server } from "../settings/server";
 import type { Answer } from "../ask";
@@ -14,6 +15,11 @@ export function ModelFields({ offer }: { offer: Answer<"get", "/api/app"> | unde
   const near = local.data?.flatMap((place) => place.models) ?? [];
   const known = [...near, ...(offer?.model ? [offer.model] : []), ...(offer?.models ?? []), "demo"];
   const names = profiles.data?.profiles.map(({ name }) => name) ?? [];
+  // One that was remembered may be gone: it must not stand in the way of the model that is written here.
+  const isGone = profiles.isSuccess && profile !== "" && !names.includes(profile);
+  useEffect(() => {
+    if (isGone) usePreferences.setState({ profile: "" });
+  }, [isGone]);
   return (
     <>
       {names.length > 0 && (

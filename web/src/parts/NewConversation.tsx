@@ -2,6 +2,8 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { ArrowUp, Play, PlugZap } from "lucide-react";
 import { useRef, useState } from "react";
 import { api, type Start } from "../api";
+import { MAX_PICTURES, PICTURE_KINDS, readPictures } from "../attachments";
+import { draftOf, keepDraft, NEW } from "../drafts";
 import type { Mode } from "../plan";
 import { usePreferences } from "../preferences";
 import { repositories } from "../repositories";
@@ -10,6 +12,7 @@ import { Findings } from "../settings/Findings";
 import { server } from "../settings/server";
 import { t } from "../words";
 import { ModelFields } from "./ModelFields";
+import { FileButton, Pictures } from "./Pictures";
 import { SidebarButton } from "./SidebarButton";
 import { type Place, WorkPlace } from "./WorkPlace";
 
@@ -18,7 +21,12 @@ export function NewConversation() {
   const queries = useQueryClient();
   const offer = useQuery({ queryKey: ["offer"], queryFn: api.offer, staleTime: Infinity });
   const preferences = usePreferences();
-  const [message, setMessage] = useState("");
+  const [message, setMessage] = useState(() => draftOf(NEW));
+  const [pictures, setPictures] = useState<string[]>([]);
+  const write = (text: string) => {
+    keepDraft(NEW, text);
+    setMessage(text);
+  };
   const [mode, setMode] = useState<Mode>("act");
   const [place, setPlace] = useState<Place>({ kind: "folder", address: "", branch: "" });
   const [progress, setProgress] = useState("");
@@ -42,9 +50,10 @@ export function NewConversation() {
     mutationFn: async (start: Start | "demo") => {
       if (start !== "demo") return api.start({ ...start, folder: await folderOf(start.folder) });
       const { folder, task } = await api.demo();
-      return api.start({ model: "demo", profile: "", folder, message: task, policy: "never", analyzer: "rules", mode: "act", apiKey: "", baseUrl: "" });
+      return api.start({ model: "demo", profile: "", folder, message: task, images: [], policy: "never", analyzer: "rules", mode: "act", apiKey: "", baseUrl: "" });
     },
-    onSuccess: (conversation) => {
+    onSuccess: (conversation, start) => {
+      if (start !== "demo") keepDraft(NEW, "");
       void queries.invalidateQueries({ queryKey: ["conversations"] });
       go(conversation.id);
     },
@@ -59,6 +68,10 @@ export function NewConversation() {
         ? server.checkModel(null, profile)
         : server.checkModel({ model, ...(apiKey && { api_key: apiKey }), ...(baseUrl && { base_url: baseUrl }) }, null),
   });
+  const add = async (files: FileList) => {
+    const added = await readPictures(files);
+    setPictures((before) => [...before, ...added].slice(0, MAX_PICTURES));
+  };
   const demo = (
     <section className="demo" aria-label={t("Demo")}>
       <p>
@@ -83,22 +96,32 @@ export function NewConversation() {
         <form
           onSubmit={(event) => {
             event.preventDefault();
-            start.mutate({ model, profile, folder, message: message.trim(), policy, analyzer, mode, apiKey, baseUrl });
+            start.mutate({ model, profile, folder, message: message.trim(), images: pictures, policy, analyzer, mode, apiKey, baseUrl });
           }}
         >
-          <div className="task-box">
+          <div
+            className="task-box"
+            onDragOver={(event) => event.preventDefault()}
+            onDrop={(event) => {
+              event.preventDefault();
+              void add(event.dataTransfer.files);
+            }}
+          >
             <textarea
               rows={4}
               autoFocus
               aria-label={t("Task")}
               value={message}
               placeholder={t("Find out why the tests fail, and repair it.")}
-              onChange={(event) => setMessage(event.target.value)}
+              onChange={(event) => write(event.target.value)}
+              onPaste={(event) => void add(event.clipboardData.files)}
               onKeyDown={(event) => {
                 if (event.key === "Enter" && (event.metaKey || event.ctrlKey)) event.currentTarget.form?.requestSubmit();
               }}
             />
+            {pictures.length > 0 && <Pictures urls={pictures} onChange={setPictures} />}
             <div className="task-foot">
+              <FileButton label={t("Add pictures")} accept={PICTURE_KINDS} onAdd={(files) => void add(files)} />
               <label className="inline">
                 <input
                   type="checkbox"
