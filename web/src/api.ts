@@ -7,7 +7,7 @@ import { llmOf } from "./llm";
 import { type Mode, plan } from "./plan";
 import { type Analyzer, type Policy, safetyOf } from "./safety";
 import { type Briefing, briefingOf } from "./view";
-import type { Content, Conversation } from "./wire";
+import type { Content, Conversation, Fields } from "./wire";
 
 /** What a person says to an action that waits. */
 export type Decision = components["schemas"]["Answer"];
@@ -26,6 +26,8 @@ export interface Start {
   folder: string;
   message: string;
   images: string[];
+  /** A program that works in the place of our own agent. */
+  external: Fields | null;
   policy: Policy;
   analyzer: Analyzer;
   /** Whether it works at once, or plans first. */
@@ -39,6 +41,13 @@ export const content = (text: string, images: string[] = []): { role: string; co
   role: "user",
   content: [{ type: "text", text }, ...(images.length > 0 ? [{ type: "image" as const, image_urls: images }] : [])],
 });
+
+/** Its model, and the tools that suit it. */
+async function ownAgent(start: Start, profile: Fields | null): Promise<Fields> {
+  const llm = llmOf(start, profile);
+  const { tools } = await ask("get", "/api/tools/catalog", { query: { model: String(llm["model"] ?? "") } });
+  return { llm, tools: tools.filter((tool) => tool.in_default_set).map(({ name }) => ({ name })) };
+}
 
 export const api = {
   offer: () => ask("get", "/api/app"),
@@ -55,14 +64,12 @@ export const api = {
   async start(start: Start): Promise<Conversation> {
     const [settings, profile] = await Promise.all([
       askSealed("/api/settings"),
-      start.profile ? askSealed("/api/profiles/{name}", { path: { name: start.profile } }) : null,
+      start.profile && !start.external ? askSealed("/api/profiles/{name}", { path: { name: start.profile } }) : null,
     ]);
-    const llm = llmOf(start, profile && profile.config);
-    const { tools } = await ask("get", "/api/tools/catalog", { query: { model: String(llm["model"] ?? "") } });
-    const usual = tools.filter((tool) => tool.in_default_set).map(({ name }) => ({ name }));
+    const agent = start.external ?? { ...settings.agent_settings, ...(await ownAgent(start, profile && profile.config)) };
     const conversation = await ask("post", "/api/conversations", {
       body: {
-        agent_settings: { ...settings.agent_settings, llm, tools: usual },
+        agent_settings: agent,
         secrets_encrypted: true,
         workspace: { working_dir: start.folder },
         max_iterations: settings.conversation_settings.max_iterations,

@@ -41,8 +41,8 @@ use crate::documents::Documents;
 use crate::failure::Failure;
 use crate::once::Requests;
 use crate::request::StartRequest;
-use crate::tool_choices::{ToolChoice, choices};
 use crate::resident::{Farewell, Resident};
+use crate::tool_choices::{ToolChoice, choices};
 use crate::wanted::Wanted;
 use crate::webhooks::Webhooks;
 

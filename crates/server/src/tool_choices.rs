@@ -56,7 +56,8 @@ pub(crate) fn choices(of_workspaces: &[ToolSpec], model: &str) -> Vec<ToolChoice
         more(tasks, "Gives tasks to agents of their own.", true, true),
         more(alias, "The same by another name.", false, false),
     ];
-    let models = MODEL_TOOLS.map(|name| more(name, "Uses another model that the user has named.", false, true));
+    let models =
+        MODEL_TOOLS.map(|name| more(name, "Uses another model that the user has named.", false, true));
     own.chain(browser).chain(tasks).chain(models).collect()
 }
 
@@ -73,7 +74,10 @@ mod tests {
 
     #[test]
     fn the_point_of_a_tool_is_its_first_sentence() {
-        assert_eq!(first_sentence("Runs a command. It stays.\nMore."), "Runs a command.");
+        assert_eq!(
+            first_sentence("Runs a command. It stays.\nMore."),
+            "Runs a command."
+        );
         assert_eq!(first_sentence("Looks\nat it"), "Looks");
     }
 }

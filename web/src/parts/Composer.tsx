@@ -218,7 +218,7 @@ export function Composer({ desk, isBusy, isAsked, canWait, onReady, children }: 
               </button>
             )}
             <button className="primary" disabled={isEmpty}>
-              <ArrowUp /> {isBusy ? t("Steer now") : isAsked ? t("Reject and send") : t("Send")}
+              <ArrowUp /> {isBusy ? t("Steer now") : isAsked ? t("Send instead") : t("Send")}
             </button>
           </span>
         </div>

@@ -6,9 +6,9 @@ import type { Answer } from "../ask";
 import { policyWords } from "../safety";
 import { t } from "../words";
 
-/** Which model answers, how it is reached, and what it may do unasked. */
+/** Which model answers, and how it is reached. */
 export function ModelFields({ offer }: { offer: Answer<"get", "/api/app"> | undefined }) {
-  const { model, profile, apiKey, baseUrl, policy } = usePreferences();
+  const { model, profile, apiKey, baseUrl } = usePreferences();
   const set = usePreferences.setState;
   const profiles = useQuery({ queryKey: ["profiles"], queryFn: server.profiles });
   const local = useQuery({ queryKey: ["local"], queryFn: server.localModels, staleTime: 60_000 });
@@ -75,16 +75,23 @@ export function ModelFields({ offer }: { offer: Answer<"get", "/api/app"> | unde
           </details>
         </>
       )}
-      <label>
-        {t("Ask before")}
-        <select value={policy} onChange={(event) => set({ policy: event.target.value as typeof policy })}>
-          {Object.entries(policyWords()).map(([each, words]) => (
-            <option key={each} value={each}>
-              {words}
-            </option>
-          ))}
-        </select>
-      </label>
     </>
+  );
+}
+
+/** What it may do unasked. */
+export function PolicyField() {
+  const { policy } = usePreferences();
+  return (
+    <label>
+      {t("Ask before")}
+      <select value={policy} onChange={(event) => usePreferences.setState({ policy: event.target.value as typeof policy })}>
+        {Object.entries(policyWords()).map(([each, words]) => (
+          <option key={each} value={each}>
+            {words}
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }

@@ -4,6 +4,7 @@ import { useRef, useState } from "react";
 import { api, type Start } from "../api";
 import { MAX_PICTURES, PICTURE_KINDS, readPictures } from "../attachments";
 import { draftOf, keepDraft, NEW } from "../drafts";
+import { externalAgent } from "../external-agent";
 import type { Mode } from "../plan";
 import { usePreferences } from "../preferences";
 import { repositories } from "../repositories";
@@ -11,9 +12,10 @@ import { go } from "../route";
 import { Findings } from "../settings/Findings";
 import { server } from "../settings/server";
 import { t } from "../words";
-import { ModelFields } from "./ModelFields";
+import { ModelFields, PolicyField } from "./ModelFields";
 import { FileButton, Pictures } from "./Pictures";
 import { SidebarButton } from "./SidebarButton";
+import { WorkerFields } from "./WorkerFields";
 import { type Place, WorkPlace } from "./WorkPlace";
 
 /** Begins a conversation, or the demo. */
@@ -50,7 +52,7 @@ export function NewConversation() {
     mutationFn: async (start: Start | "demo") => {
       if (start !== "demo") return api.start({ ...start, folder: await folderOf(start.folder) });
       const { folder, task } = await api.demo();
-      return api.start({ model: "demo", profile: "", folder, message: task, images: [], policy: "never", analyzer: "rules", mode: "act", apiKey: "", baseUrl: "" });
+      return api.start({ model: "demo", profile: "", folder, message: task, images: [], external: null, policy: "never", analyzer: "rules", mode: "act", apiKey: "", baseUrl: "" });
     },
     onSuccess: (conversation, start) => {
       if (start !== "demo") keepDraft(NEW, "");
@@ -61,7 +63,9 @@ export function NewConversation() {
   const { profile, apiKey, baseUrl, policy, analyzer } = preferences;
   const model = profile ? "" : preferences.model || offer.data?.model || "";
   const folder = preferences.folder || offer.data?.folder || "";
+  const external = externalAgent(preferences.worker, preferences.command);
   const hasModel = model !== "" || profile !== "";
+  const canStart = external ? external["acp_command"] !== "" : hasModel;
   const check = useMutation({
     mutationFn: () =>
       profile
@@ -96,7 +100,7 @@ export function NewConversation() {
         <form
           onSubmit={(event) => {
             event.preventDefault();
-            start.mutate({ model, profile, folder, message: message.trim(), images: pictures, policy, analyzer, mode, apiKey, baseUrl });
+            start.mutate({ model, profile, folder, message: message.trim(), images: pictures, external, policy, analyzer, mode: external ? "act" : mode, apiKey, baseUrl });
           }}
         >
           <div
@@ -122,18 +126,20 @@ export function NewConversation() {
             {pictures.length > 0 && <Pictures urls={pictures} onChange={setPictures} />}
             <div className="task-foot">
               <FileButton label={t("Add pictures")} accept={PICTURE_KINDS} onAdd={(files) => void add(files)} />
-              <label className="inline">
-                <input
-                  type="checkbox"
-                  checked={mode === "plan"}
-                  onChange={(event) => setMode(event.target.checked ? "plan" : "act")}
-                />
-                {t("Plan first: change nothing until I approve the plan")}
-              </label>
+              {!external && (
+                <label className="inline">
+                  <input
+                    type="checkbox"
+                    checked={mode === "plan"}
+                    onChange={(event) => setMode(event.target.checked ? "plan" : "act")}
+                  />
+                  {t("Plan first: change nothing until I approve the plan")}
+                </label>
+              )}
               <button
                 className="primary"
                 title={t("Ctrl+Enter or ⌘↩")}
-                disabled={start.isPending || !message.trim() || !hasModel}
+                disabled={start.isPending || !message.trim() || !canStart}
               >
                 <ArrowUp /> {start.isPending ? t("Starting…") : t("Start")}
               </button>
@@ -147,7 +153,9 @@ export function NewConversation() {
               start.reset(); // what went wrong was about another place
             }}
           />
-          <ModelFields offer={offer.data} />
+          <WorkerFields />
+          {!external && <ModelFields offer={offer.data} />}
+          <PolicyField />
           {progress && (
             <div className="row fetching">
               <p role="status">{progress}</p>
@@ -162,11 +170,13 @@ export function NewConversation() {
             </p>
           )}
           <Findings check={check} />
-          <div className="row">
-            <button type="button" disabled={!hasModel || check.isPending} onClick={() => check.mutate()}>
-              <PlugZap /> {t("Test the connection")}
-            </button>
-          </div>
+          {!external && (
+            <div className="row">
+              <button type="button" disabled={!hasModel || check.isPending} onClick={() => check.mutate()}>
+                <PlugZap /> {t("Test the connection")}
+              </button>
+            </div>
+          )}
         </form>
         {offer.isSuccess && hasModel && demo}
       </div>

@@ -375,7 +375,8 @@ impl Composition for Executors {
     }
 
     fn tools(&self) -> Vec<ToolSpec> {
-        self.toolbox(ConversationId(uuid::Uuid::nil()), Path::new("/")).specs()
+        self.toolbox(ConversationId(uuid::Uuid::nil()), Path::new("/"))
+            .specs()
     }
 
     fn offer(&self) -> Offer {
