@@ -15,11 +15,14 @@ export function ModelFields({ offer }: { offer: Answer<"get", "/api/app"> | unde
   const near = local.data?.flatMap((place) => place.models) ?? [];
   const known = [...near, ...(offer?.model ? [offer.model] : []), ...(offer?.models ?? []), "demo"];
   const names = profiles.data?.profiles.map(({ name }) => name) ?? [];
-  // One that was remembered may be gone: it must not stand in the way of the model that is written here.
-  const isGone = profiles.isSuccess && profile !== "" && !names.includes(profile);
+  // One that was remembered may be gone: it must not stand in the way of the model that is written here. One that was
+  // just made is in the list when that has been loaded anew.
+  const { data, isFetching } = profiles;
   useEffect(() => {
-    if (isGone) usePreferences.setState({ profile: "" });
-  }, [isGone]);
+    const chosen = usePreferences.getState().profile;
+    if (!data || isFetching || chosen === "") return;
+    if (!data.profiles.some(({ name }) => name === chosen)) usePreferences.setState({ profile: "" });
+  }, [data, isFetching]);
   return (
     <>
       {names.length > 0 && (
