@@ -152,8 +152,15 @@ export async function picture(page, name) {
   if (DEFT_PICTURES) await page.screenshot({ path: `${PICTURES}${name}.png` });
 }
 
-/** Nothing is wider than the screen. */
+/** Nothing is wider than the screen, nor does anything that floats above the page reach over its edge. */
 export async function checkWidth(page) {
   const [content, screen] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
   assert.ok(content <= screen, `${content} px of content on ${screen} px`);
+  const over = await page.evaluate(() => {
+    const floating = [...document.querySelectorAll("*")].filter((each) => getComputedStyle(each).position === "fixed");
+    const boxes = floating.map((each) => [each.className, each.getBoundingClientRect()]);
+    const isShown = ({ width, left, right }) => width > 0 && right > 0 && left < innerWidth;
+    return boxes.filter(([, box]) => isShown(box) && (box.left < -1 || box.right > innerWidth + 1)).map(([name]) => name);
+  });
+  assert.deepEqual(over, [], "boxes that reach over the edge");
 }

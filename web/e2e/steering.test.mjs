@@ -142,6 +142,8 @@ test("a conversation that stopped at its budget gets more where it stopped", asy
   await page.getByText("Done.").waitFor();
   await status(page, "Finished");
   await meter.getByRole("button", { name: "$2.50 of $4.20" }).waitFor();
+  await page.reload();
+  await meter.getByRole("button", { name: "$2.50 of $4.20" }).waitFor();
   await close();
 });
 

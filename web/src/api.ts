@@ -1,11 +1,13 @@
 // Conversations: what can be asked of them.
 
 import { type Answer, ask, askSealed, on } from "./ask";
+import { freshId } from "./fresh-id";
 import type { components } from "./generated/api";
+import { llmOf } from "./llm";
 import { type Mode, plan } from "./plan";
 import { type Analyzer, type Policy, safetyOf } from "./safety";
 import { type Briefing, briefingOf } from "./view";
-import type { Content, Conversation } from "./wire";
+import type { Content, Conversation, Fields } from "./wire";
 
 /** What a person says to an action that waits. */
 export type Decision = components["schemas"]["Answer"];
@@ -19,10 +21,13 @@ const FIRST_EVENTS = 60;
 export interface Start {
   /** The name of a model. */
   model: string;
-  /** The name of a profile of the server's, which then says which model. */
+  /** The name of a profile of the server's, which then says which model and how it is reached. */
   profile: string;
   folder: string;
   message: string;
+  images: string[];
+  /** A program that works in the place of our own agent. */
+  external: Fields | null;
   policy: Policy;
   analyzer: Analyzer;
   /** Whether it works at once, or plans first. */
@@ -37,6 +42,13 @@ export const content = (text: string, images: string[] = []): { role: string; co
   content: [{ type: "text", text }, ...(images.length > 0 ? [{ type: "image" as const, image_urls: images }] : [])],
 });
 
+/** Its model, and the tools that suit it. */
+async function ownAgent(start: Start, profile: Fields | null): Promise<Fields> {
+  const llm = llmOf(start, profile);
+  const { tools } = await ask("get", "/api/tools/catalog", { query: { model: String(llm["model"] ?? "") } });
+  return { llm, tools: tools.filter((tool) => tool.in_default_set).map(({ name }) => ({ name })) };
+}
+
 export const api = {
   offer: () => ask("get", "/api/app"),
   demo: () => ask("post", "/api/app/demo"),
@@ -50,31 +62,24 @@ export const api = {
 
   /** Begins with the agent that the server's settings describe, and the model that is chosen here. */
   async start(start: Start): Promise<Conversation> {
-    const [tools, settings, profile] = await Promise.all([
-      ask("get", "/api/tools/"),
+    const [settings, profile] = await Promise.all([
       askSealed("/api/settings"),
-      start.profile ? askSealed("/api/profiles/{name}", { path: { name: start.profile } }) : null,
+      start.profile && !start.external ? askSealed("/api/profiles/{name}", { path: { name: start.profile } }) : null,
     ]);
-    const llm = {
-      ...profile?.config,
-      ...(start.model && { model: start.model }),
-      ...(start.apiKey && { api_key: start.apiKey }),
-      ...(start.baseUrl && { base_url: start.baseUrl }),
-      stream: true,
-    };
+    const agent = start.external ?? { ...settings.agent_settings, ...(await ownAgent(start, profile && profile.config)) };
     const conversation = await ask("post", "/api/conversations", {
       body: {
-        agent_settings: { ...settings.agent_settings, llm, tools: tools.map((name) => ({ name })) },
+        agent_settings: agent,
         secrets_encrypted: true,
         workspace: { working_dir: start.folder },
         max_iterations: settings.conversation_settings.max_iterations,
-        ...(start.mode === "act" && { initial_message: content(start.message) }),
+        ...(start.mode === "act" && { initial_message: content(start.message, start.images) }),
         ...safetyOf(start.policy, start.analyzer),
       },
     });
     if (start.mode === "plan") {
       await plan.setMode(conversation.id, "plan");
-      await api.send(conversation.id, start.message, []);
+      await api.send(conversation.id, freshId(), start.message, start.images);
     }
     return conversation;
   },
@@ -102,8 +107,14 @@ export const api = {
     return event?.kind === "SystemPromptEvent" ? briefingOf(event) : null;
   },
 
-  send: (id: string, text: string, images: string[]) =>
-    ask("post", "/api/conversations/{conversation_id}/events", { ...on(id), body: { ...content(text, images), run: true } }),
+  /** Says something; what waits for a word is thereby rejected. Its event has the id of the message, so that it is said
+   * once however often it is sent. */
+  send: (id: string, message: string, text: string, images: string[]) =>
+    ask("post", "/api/conversations/{conversation_id}/events", {
+      ...on(id),
+      body: { ...content(text, images), run: true, rejects: true },
+      headers: { "Idempotency-Key": message },
+    }),
   /** Goes on. What waits for a word is thereby allowed. */
   run: (id: string) => ask("post", "/api/conversations/{conversation_id}/run", on(id)),
   pause: (id: string) => ask("post", "/api/conversations/{conversation_id}/pause", on(id)),
@@ -118,6 +129,9 @@ export const api = {
   /** Stands at an event, or before the first: what is said next follows it. */
   navigate: (id: string, event: string | null) =>
     ask("post", "/api/conversations/{conversation_id}/navigate", { ...on(id), body: { event_id: event } }),
+  /** Goes back to an event, with the files as they were then. */
+  rewind: (id: string, event: string) =>
+    ask("post", "/api/conversations/{conversation_id}/rewind", { ...on(id), body: { event_id: event, what: "both" } }),
   /** A copy that goes on from an event, or from the end. */
   fork: (id: string, from: string | null) =>
     ask("post", "/api/conversations/{conversation_id}/fork", {

@@ -17,7 +17,7 @@ type PathOf<M extends Method> = { [P in keyof paths]: undefined extends paths[P]
 type Query<O> = O extends { parameters: { query?: infer Q } } ? { [K in keyof Q]?: Q[K] | null } : never;
 
 /** What a request has to say. */
-type Given<O> = { query?: Query<O> } & (O extends { parameters: { path: infer P } } ? { path: P } : { path?: never }) &
+type Given<O> = { query?: Query<O>; headers?: Record<string, string> } & (O extends { parameters: { path: infer P } } ? { path: P } : { path?: never }) &
   (O extends { requestBody?: { content: { "application/json": infer B } } } ? { body?: B } : { body?: never });
 
 type Json<R> = R extends { content: { "application/json": infer T } } ? T : never;
@@ -36,8 +36,13 @@ export async function ask<M extends Method, P extends PathOf<M>>(
   path: P,
   ...[given]: Rest<paths[P][M]>
 ): Promise<Answer<M, P>> {
-  const { path: names, query, body } = (given ?? {}) as { path?: object; query?: object; body?: unknown };
-  return (await (await send(method, filled(path, names, query), body)).json().catch(() => null)) as Answer<M, P>;
+  const { path: names, query, body, headers } = (given ?? {}) as {
+    path?: object;
+    query?: object;
+    body?: unknown;
+    headers?: object;
+  };
+  return (await (await send(method, filled(path, names, query), body, headers)).json().catch(() => null)) as Answer<M, P>;
 }
 
 /** Asks for settings in which secrets are sealed: only the server can read them when they come back. */

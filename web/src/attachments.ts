@@ -7,6 +7,7 @@ import { workspace } from "./workspace";
 export const MAX_PICTURES = 8;
 const MAX_PICTURE_BYTES = 5 * 1024 * 1024;
 const KINDS = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+export const PICTURE_KINDS = KINDS.join();
 /** Files that are taken at once, and the size of each. */
 const MAX_FILES = 20;
 const MAX_FILE_BYTES = 100 * 1024 * 1024;
@@ -21,14 +22,19 @@ export interface Attached {
   refused: string | null;
 }
 
+const isPicture = (file: File) => KINDS.includes(file.type) && file.size <= MAX_PICTURE_BYTES;
+
+/** Those among files that can go with a message. */
+export const readPictures = (given: Iterable<File>) =>
+  Promise.all([...given].filter(isPicture).slice(0, MAX_PICTURES).map(read));
+
 /** Takes files in. What cannot be taken is said in words. */
 export async function attach(id: string, folder: string, given: Iterable<File>): Promise<Attached> {
   const all = [...given];
-  const isPicture = (file: File) => KINDS.includes(file.type) && file.size <= MAX_PICTURE_BYTES;
   const others = all.filter((file) => !isPicture(file));
   const fit = others.filter((file) => file.size <= MAX_FILE_BYTES).slice(0, MAX_FILES);
   const refused = fit.length === others.length ? null : t("At most {n} files of at most {size} MB each can be added.", { n: MAX_FILES, size: MAX_FILE_BYTES / 2 ** 20 });
-  const pictures = await Promise.all(all.filter(isPicture).slice(0, MAX_PICTURES).map(read));
+  const pictures = await readPictures(all);
   if (fit.length > 0) await workspace.makeFolder(id, `${folder}/${FOLDER}`);
   const files: string[] = [];
   for (const file of fit) {

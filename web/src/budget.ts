@@ -42,6 +42,6 @@ export function spentOf(budget: Budget): Kind | null {
 
 export const budgetKey = (id: string) => ["budget", id];
 
-export function useBudget(id: string, isWanted: boolean) {
-  return useQuery({ queryKey: budgetKey(id), queryFn: () => budgets.get(id), enabled: isWanted, retry: false });
+export function useBudget(id: string) {
+  return useQuery({ queryKey: budgetKey(id), queryFn: () => budgets.get(id), retry: false });
 }

@@ -6,8 +6,8 @@ import type { Stream } from "./stream";
 export interface Desk {
   id: string;
   stream: Stream;
-  /** Sends a message; what goes wrong is shown beside the message. */
-  send: (text: string, images: string[]) => Promise<void>;
+  /** Sends a message; what goes wrong is shown beside the message. Once more under the id that it had. */
+  send: (text: string, images: string[], message?: string) => Promise<void>;
   /** Says it when the turn ends. */
   queue: (text: string, images: string[]) => Promise<void>;
   /** Puts a text where messages are written. */

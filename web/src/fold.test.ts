@@ -94,12 +94,44 @@ test("results find their calls, and what has none is open", () => {
 
 test("a message on its way disappears when the log has it, and stays when it failed", () => {
   const fold = new Fold();
-  fold.sending("hi");
-  const second = fold.sending("there");
-  fold.apply([stored(0, says("user", "hi"))]);
-  expect(fold.view.unsent.map((message) => message.text)).toEqual(["there"]);
-  fold.unsent(second, "no network");
-  expect(fold.view.unsent).toMatchObject([{ text: "there", failure: "no network" }]);
+  const first = says("user", "hi");
+  fold.sending(first.id, "hi");
+  fold.sending("other", "hi");
+  fold.apply([stored(0, first)]);
+  expect(fold.view.unsent.map((message) => message.id)).toEqual(["other"]);
+  fold.unsent("other", "no network");
+  expect(fold.view.unsent).toMatchObject([{ text: "hi", failure: "no network" }]);
+  fold.sending("other", "hi");
+  expect(fold.view.unsent).toMatchObject([{ id: "other", failure: null }]);
+});
+
+test("a message whose answer was lost is not shown as unsent once the log has it", () => {
+  const fold = new Fold();
+  const early = says("user", "early");
+  const late = says("user", "late");
+  fold.sending(early.id, "early");
+  fold.sending(late.id, "late");
+  fold.apply([stored(0, early)]);
+  fold.unsent(early.id, "no network");
+  fold.unsent(late.id, "no network");
+  expect(fold.view.unsent).toMatchObject([{ text: "late", failure: "no network" }]);
+  fold.apply([stored(1, late)]);
+  expect(fold.view.unsent).toEqual([]);
+});
+
+test("what a model thought, and what took the place of earlier steps, is kept", () => {
+  const fold = new Fold();
+  const llm_message = { role: "assistant", content: [], reasoning_content: "Hm." };
+  const reply: Event = { ...base("agent"), kind: "MessageEvent", llm_message };
+  fold.apply([stored(0, reply), stored(1, { ...base("environment"), kind: "Condensation", summary: "All of it." } as Event)]);
+  expect(fold.view.items).toMatchObject([{ reasoning: "Hm." }, { type: "note", more: "All of it." }]);
+});
+
+test("a circle tells where it can be left", () => {
+  const fold = new Fold();
+  const stuck = { ...base("environment"), kind: "ConversationErrorEvent", code: "AgentStuckInLoop", detail: "x", before_circle: "e1" };
+  fold.apply([stored(0, stuck as Event)]);
+  expect(fold.view.items).toMatchObject([{ type: "failure", rewindTo: "e1" }]);
 });
 
 test("edits of one file become one change, and going back becomes none", () => {

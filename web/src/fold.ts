@@ -11,7 +11,7 @@ import { withoutAction, withPiece } from "./output";
 import { Spending } from "./spending";
 import { takeState } from "./state";
 import { isNode, Tree } from "./tree";
-import { briefingOf, EMPTY, type Item, type Result, type Task, type Unsent, type View } from "./view";
+import { briefingOf, EMPTY, type Item, type Result, type Task, type View } from "./view";
 import type { Event, Frame, Observation } from "./wire";
 import { imagesOf, screenshotOf, textOf } from "./wire";
 import { t } from "./words";
@@ -32,7 +32,6 @@ export class Fold {
   /** Where what is being taken in stands. */
   private at = 0;
   private through = -1;
-  private lastKey = 0;
   /** What the batch under way has changed. */
   private next: View = EMPTY;
 
@@ -100,6 +99,9 @@ export class Fold {
   }
 
   private show(): View {
+    if (this.next.unsent.some(({ id }) => this.tree.has(id))) {
+      this.next.unsent = this.next.unsent.filter(({ id }) => !this.tree.has(id));
+    }
     if (this.items.areNew) this.next.items = this.items.on(this.tree.way());
     this.view = this.next;
     return this.view;
@@ -113,18 +115,17 @@ export class Fold {
     this.next.hasEarlier = true;
   }
 
-  /** A message that is on its way. */
-  sending(text: string, images: string[] = []): number {
-    const key = ++this.lastKey;
-    this.view = { ...this.view, unsent: [...this.view.unsent, { key, text, images, failure: null }] };
-    return key;
+  /** A message is on its way, for the first time or once more. */
+  sending(id: string, text: string, images: string[] = []): void {
+    const others = this.view.unsent.filter((message) => message.id !== id);
+    this.view = { ...this.view, unsent: [...others, { id, text, images, failure: null }] };
   }
 
-  /** It could not be sent; without a failure it is taken back. */
-  unsent(key: number, failure: string | null): void {
-    const others = this.view.unsent.filter((message) => message.key !== key);
-    const message = this.view.unsent.find((message) => message.key === key);
-    this.view = { ...this.view, unsent: message && failure ? [...others, { ...message, failure }] : others };
+  /** It could not be sent, as far as is known; without a failure it is taken back. */
+  unsent(id: string, failure: string | null): void {
+    const isGone = failure === null || this.tree.has(id);
+    const marked = this.view.unsent.map((message) => (message.id === id ? { ...message, failure } : message));
+    this.view = { ...this.view, unsent: isGone ? marked.filter((message) => message.id !== id) : marked };
   }
 
   private take(frame: Frame): void {
@@ -192,9 +193,9 @@ export class Fold {
         const from = event.source === "user" ? "user" : "agent";
         const text = textOf(content);
         if (from === "agent") next.draft = null;
-        else next.unsent = withoutFirst(next.unsent, text);
         const spent = from === "agent" ? this.spending.take() : {};
-        this.add({ type: "message", ...base, from, text, images: imagesOf(content), ...spent });
+        const { reasoning_content: reasoning } = event.llm_message;
+        this.add({ type: "message", ...base, from, text, images: imagesOf(content), ...(reasoning && { reasoning }), ...spent });
         break;
       }
       case "ActionEvent":
@@ -219,8 +220,9 @@ export class Fold {
       case "ConversationErrorEvent":
       case "ServerErrorEvent": {
         const classification = "classification" in event ? (event.classification ?? null) : null;
+        const before = "before_circle" in event && typeof event.before_circle === "string" ? event.before_circle : null;
         next.draft = null;
-        this.add({ type: "failure", ...base, code: event.code, text: event.detail, classification });
+        this.add({ type: "failure", ...base, code: event.code, text: event.detail, classification, ...(before && { rewindTo: before }) });
         break;
       }
       case "PauseEvent":
@@ -231,7 +233,12 @@ export class Fold {
         this.add({ type: "note", ...base, text: t("Stopped") });
         break;
       case "Condensation":
-        this.add({ type: "note", ...base, text: t("Earlier steps were summarised to make room") });
+        this.add({
+          type: "note",
+          ...base,
+          text: t("Earlier steps were summarised to make room"),
+          ...(event.summary && { more: event.summary }),
+        });
         break;
       case "SecurityAnalysisEvent":
         for (const [id, risk] of Object.entries(event.risks)) {
@@ -275,9 +282,4 @@ export class Fold {
     const image = screenshotOf(observation);
     if (image) this.next.screenshot = { image, address: String(observation["url"] ?? "") };
   }
-}
-
-function withoutFirst(unsent: Unsent[], text: string): Unsent[] {
-  const place = unsent.findIndex((message) => message.text === text && message.failure === null);
-  return place < 0 ? unsent : unsent.toSpliced(place, 1);
 }

@@ -3,6 +3,7 @@
 import { create } from "zustand";
 import { persist } from "zustand/middleware";
 import type { Decided } from "./allow";
+import type { Worker } from "./external-agent";
 import type { Analyzer, Policy } from "./safety";
 
 export type Theme = "system" | "light" | "dark";
@@ -15,6 +16,9 @@ interface Preferences {
   profile: string;
   folder: string;
   baseUrl: string;
+  /** Who works, and the command where it is a program of the user's own. */
+  worker: Worker;
+  command: string;
   policy: Policy;
   analyzer: Analyzer;
   apiKey: string;
@@ -32,6 +36,8 @@ const DEFAULTS: Preferences = {
   profile: "",
   folder: "",
   baseUrl: "",
+  worker: "deft",
+  command: "",
   policy: "risky",
   analyzer: "rules",
   apiKey: "",

@@ -19,7 +19,8 @@ function partOf(item: Item): Part {
     case "call": {
       const { label, title, outcome } = describe(item);
       if (item.event.action?.kind === "FinishAction") {
-        return { heading: "Agent", text: String(item.event.action["message"] ?? ""), code: "" };
+        const words = [textOf(item.event.thought), String(item.event.action["message"] ?? "")];
+        return { heading: "Agent", text: words.filter(Boolean).join("\n\n"), code: "" };
       }
       const heading = `${label}: ${title}${outcome && ` (${outcome})`}`;
       return { heading, text: textOf(item.event.thought), code: plain(answerOf(item)) };

@@ -27,10 +27,12 @@ export interface Call {
 }
 
 export type Item =
-  | { type: "message"; id: string; time: string; from: "user" | "agent"; text: string; images: string[]; spent?: Spent }
+  | { type: "message"; id: string; time: string; from: "user" | "agent"; text: string; images: string[]; reasoning?: string; spent?: Spent }
   | Call
-  | { type: "note"; id: string; time: string; text: string }
-  | { type: "failure"; id: string; time: string; code: string; text: string; classification: Classification | null };
+  /** `more`: what there is to say about it. */
+  | { type: "note"; id: string; time: string; text: string; more?: string }
+  /** `rewindTo`: the event before an agent began to go in circles. */
+  | { type: "failure"; id: string; time: string; code: string; text: string; classification: Classification | null; rewindTo?: string };
 
 /** A reply that is being written. `isPartial`: we came in the middle of it. */
 export interface Draft {
@@ -43,7 +45,8 @@ export interface Draft {
 
 /** A message that the server has not confirmed yet. */
 export interface Unsent {
-  key: number;
+  /** The one that its event will have. */
+  id: string;
   text: string;
   images: string[];
   failure: string | null;

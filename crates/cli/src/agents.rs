@@ -5,7 +5,7 @@ pub(crate) mod own_branch;
 use std::sync::Arc;
 
 use deft_engine::{Mode, OwnBranch, Purse, SubAgent, SubAgentKind, SubAgents};
-use deft_server::McpOutfit;
+use deft_server::{McpOutfit, note_child};
 use deft_skills::{AgentDefinition, Origin, agents_in, agents_of_plugins, without_doubles};
 use deft_store::{ConversationRecord, Store};
 use deft_tools::Preset;
@@ -186,7 +186,9 @@ impl Helpers {
             Isolation::Shared => parents,
             Isolation::Worktree => own_branch::workspace_of(&parents, id)?,
         };
-        compose::create_as(store, id, &workspace, Some(self.parent.id)).await
+        let record = compose::create_as(store, id, &workspace, Some(self.parent.id)).await?;
+        note_child(store, self.parent.id, id).await?;
+        Ok(record)
     }
 }
 

@@ -297,6 +297,16 @@ pub(crate) fn place_in(
     Ok((place.workspace, tools))
 }
 
+/// The tools that every workspace has. Nothing is started for this.
+pub(crate) fn tools_of_workspaces(settings: &Settings) -> anyhow::Result<Vec<ToolSpec>> {
+    let context = ToolContext {
+        workspace: "/".into(),
+        private_dir: settings.data_dir.value.clone(), // it is there
+        env: Vec::new(),
+    };
+    Ok(toolbox(&context, TerminalOptions::default(), Reachable::default())?.specs())
+}
+
 /// The MCP servers that a client of the server gives to its agent.
 pub(crate) fn servers_of_client(
     settings: &Settings,

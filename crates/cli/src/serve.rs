@@ -384,9 +384,8 @@ impl Composition for Parts {
         ))
     }
 
-    fn tools(&self) -> Vec<String> {
-        // Those that an agent always has are not chosen.
-        ["terminal", "file_editor"].map(str::to_owned).to_vec()
+    fn tools(&self) -> Vec<ToolSpec> {
+        compose::tools_of_workspaces(&self.settings()).unwrap_or_default()
     }
 
     fn skills(&self) -> Vec<Skill> {

@@ -11,7 +11,7 @@ use crate::tool_filter;
 use crate::validation::Issue;
 
 /// The name that stands for all tools of the browser.
-const BROWSER_SET: &str = "browser_tool_set";
+pub(crate) const BROWSER_SET: &str = "browser_tool_set";
 
 /// What the contract's clients find in a model's settings where nobody has said otherwise.
 const LLM_DEFAULTS: &str = include_str!("agent/llm.json");

@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use crate::agent::Agent;
+use crate::children::children_of;
 use crate::failure::Failure;
 use crate::info::Snapshot;
 use crate::skills::{UsedSkills, may_use_skills};
@@ -32,7 +33,6 @@ pub(crate) mod field {
     pub(crate) const FORKED_AT: &str = "forked_from_event_id";
     /// In the request of a client, or where an agent began it for a task.
     pub(crate) const PARENT: &str = "parent_conversation_id";
-    pub(crate) const CHILDREN: &str = "sub_conversation_ids";
     pub(crate) const GOAL: &str = "goal";
     pub(crate) const BUDGET: &str = "budget";
     pub(crate) const MODE: &str = "mode";
@@ -90,8 +90,7 @@ impl Described {
 
     /// The conversations that were begun from this one.
     pub(crate) fn children(&self) -> Vec<Value> {
-        let children = self.settings[field::CHILDREN].as_array();
-        children.cloned().unwrap_or_default()
+        children_of(&self.settings)
     }
 
     /// The tools that the client runs itself.

@@ -105,8 +105,8 @@ pub trait Composition: Send + Sync {
         None
     }
 
-    /// The names of the tools that clients can choose from.
-    fn tools(&self) -> Vec<String>;
+    /// The tools that workspaces have, from which clients choose.
+    fn tools(&self) -> Vec<ToolSpec>;
 
     /// The skills that the user keeps for all projects.
     fn skills(&self) -> Vec<Skill> {

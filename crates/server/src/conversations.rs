@@ -43,6 +43,7 @@ use crate::new_directory;
 use crate::once::Requests;
 use crate::request::StartRequest;
 use crate::resident::{Farewell, Resident};
+use crate::tool_choices::{ToolChoice, choices};
 use crate::wanted::Wanted;
 use crate::webhooks::Webhooks;
 
@@ -351,9 +352,15 @@ impl Conversations {
         (residents.len(), running, self.runs.available_permits())
     }
 
-    /// The names of the tools that clients can choose from.
+    /// The tools that clients can choose from; the default is that of a model.
+    pub(crate) fn tool_choices(&self, model: &str) -> Vec<ToolChoice> {
+        choices(&self.composition.tools(), model)
+    }
+
+    /// Their names.
     pub(crate) fn tool_names(&self) -> Vec<String> {
-        self.composition.tools()
+        let all = self.tool_choices("").into_iter();
+        all.map(|choice| choice.name).collect()
     }
 
     /// What is kept beside the conversations.

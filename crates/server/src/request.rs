@@ -143,14 +143,18 @@ fn agent_of(body: &Value, fields: &Map<String, Value>) -> Result<Agent, Failure>
 pub(crate) struct SendRequest {
     pub(crate) message: Message,
     pub(crate) run: bool,
+    /// Whether it is said instead of allowing what waits for a word.
+    pub(crate) rejects: bool,
 }
 
 impl SendRequest {
     pub(crate) fn read(body: &Value) -> Result<Self, Failure> {
-        let run = object(body)?.get("run").and_then(Value::as_bool).unwrap_or(false);
+        let fields = object(body)?;
+        let is_set = |name| fields.get(name).and_then(Value::as_bool).unwrap_or(false);
         Ok(Self {
             message: read_message(body, &["body"])?,
-            run,
+            run: is_set("run"),
+            rejects: is_set("rejects"),
         })
     }
 }

@@ -9,6 +9,8 @@ import { CallDetails } from "./CallDetails";
 import { CallIcon } from "./CallIcon";
 import { describe } from "./describe";
 import { Output } from "./Output";
+import { Reasoning } from "./Reasoning";
+import { SpentNote } from "./SpentNote";
 
 interface Props {
   call: Call;
@@ -25,7 +27,10 @@ export function CallCard({ call, folder, output }: Props) {
   if (call.event.action?.kind === "FinishAction") {
     return (
       <article className="message from-agent finish" aria-label={t("Agent: finished")}>
+        <Reasoning id={call.id} text={call.event.reasoning_content} />
+        {thought && <Markdown text={thought} />}
         <Markdown text={String(call.event.action["message"] ?? "")} />
+        {call.spent && <SpentNote spent={call.spent} />}
       </article>
     );
   }

@@ -1,3 +1,6 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { Undo2 } from "lucide-react";
+import { api } from "../api";
 import { spentOf, useBudget } from "../budget";
 import { useDesk, useDeskIfAny } from "../desk";
 import { AddBudget } from "../parts/AddBudget";
@@ -35,6 +38,7 @@ export function FailureCard({ failure, isLast }: { failure: Item & { type: "fail
           {classification?.user_action === "settings" && (
             <button onClick={() => useScreen.setState({ dialog: "settings" })}>{t("Settings")}</button>
           )}
+          {failure.rewindTo && <RewindButton to={failure.rewindTo} />}
           <button onClick={() => void navigator.clipboard?.writeText(`${code}\n${text}`)}>{t("Copy")}</button>
         </div>
       )}
@@ -42,10 +46,29 @@ export function FailureCard({ failure, isLast }: { failure: Item & { type: "fail
   );
 }
 
+/** Goes back to before the agent began to go in circles. */
+function RewindButton({ to }: { to: string }) {
+  const { id, complain } = useDesk();
+  const queries = useQueryClient();
+  const rewind = useMutation({
+    mutationFn: () => api.rewind(id, to),
+    onSuccess: () => {
+      void queries.invalidateQueries({ queryKey: ["changes", id] });
+      void queries.invalidateQueries({ queryKey: ["files", id] });
+    },
+    onError: complain,
+  });
+  return (
+    <button disabled={rewind.isPending} onClick={() => rewind.mutate()}>
+      <Undo2 /> {t("Rewind to before the circle")}
+    </button>
+  );
+}
+
 /** More of what the conversation has used up, if it was its own budget. */
 function MoreBudget() {
   const { id } = useDesk();
-  const budget = useBudget(id, true).data;
+  const budget = useBudget(id).data;
   const spent = budget && spentOf(budget);
   return spent ? <AddBudget key={spent} id={id} kind={spent} then="go on" /> : null;
 }

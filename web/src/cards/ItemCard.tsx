@@ -1,4 +1,5 @@
 import { memo } from "react";
+import { Markdown } from "../parts/Markdown";
 import type { Item } from "../view";
 import { CallCard } from "./CallCard";
 import { FailureCard } from "./FailureCard";
@@ -21,7 +22,14 @@ export const ItemCard = memo(function ItemCard({ item, isLast, folder, output }:
     case "call":
       return <CallCard call={item} folder={folder} output={output} />;
     case "note":
-      return <p className="note">{item.text}</p>;
+      return item.more ? (
+        <details className="note">
+          <summary>{item.text}</summary>
+          <Markdown text={item.more} />
+        </details>
+      ) : (
+        <p className="note">{item.text}</p>
+      );
     case "failure":
       return <FailureCard failure={item} isLast={isLast} />;
   }

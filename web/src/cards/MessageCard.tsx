@@ -1,5 +1,5 @@
 import { Copy, GitFork, Pencil, Undo2 } from "lucide-react";
-import { useState } from "react";
+import { useState, useSyncExternalStore } from "react";
 import { api } from "../api";
 import { useDesk, useDeskIfAny } from "../desk";
 import { Markdown } from "../parts/Markdown";
@@ -7,6 +7,7 @@ import { go } from "../route";
 import type { Item } from "../view";
 import { t } from "../words";
 import { Images } from "./Images";
+import { Reasoning } from "./Reasoning";
 import { SpentNote } from "./SpentNote";
 
 type Message = Item & { type: "message" };
@@ -19,6 +20,7 @@ export function MessageCard({ message }: { message: Message }) {
   if (isEdited) return <EditForm message={message} onClose={() => setEdited(false)} />;
   return (
     <article className={`message from-${message.from}`} aria-label={isOwn ? t("You") : t("Agent")}>
+      <Reasoning id={message.id} text={message.reasoning} />
       <Markdown text={message.text} />
       <Images urls={message.images} />
       {message.spent && <SpentNote spent={message.spent} />}
@@ -29,6 +31,9 @@ export function MessageCard({ message }: { message: Message }) {
 
 function MessageActions({ message, onEdit }: { message: Message; onEdit: () => void }) {
   const { id, stream, rewind, complain } = useDesk();
+  // While it runs, the place where it stands cannot be changed.
+  const isBusy = useSyncExternalStore(stream.subscribe, () => stream.current().view.status === "running");
+  const title = isBusy ? t("Stop it first") : undefined;
   const isOwn = message.from === "user";
   const versions = isOwn ? stream.fold.versionsOf(message.id) : [];
   const place = versions.indexOf(message.id);
@@ -56,10 +61,10 @@ function MessageActions({ message, onEdit }: { message: Message; onEdit: () => v
       )}
       {isOwn && (
         <>
-          <button className="quiet" onClick={onEdit}>
+          <button className="quiet" disabled={isBusy} title={title} onClick={onEdit}>
             <Pencil /> {t("Edit")}
           </button>
-          <button className="quiet" onClick={() => rewind(message.id)}>
+          <button className="quiet" disabled={isBusy} title={title} onClick={() => rewind(message.id)}>
             <Undo2 /> {t("Rewind")}
           </button>
         </>

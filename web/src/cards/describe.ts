@@ -2,8 +2,9 @@
 
 import { changeOf, diffOf } from "../changes";
 import type { Call } from "../view";
+import { patchCounts, patchedFiles } from "../patch";
 import { plain } from "../plain";
-import { textOf } from "../wire";
+import { type Fields, textOf } from "../wire";
 import { t } from "../words";
 
 export interface Description {
@@ -21,16 +22,26 @@ export function describe(call: Call, folder = ""): Description {
   return { label, title: firstLine(title), ...outcome(call) };
 }
 
+/** An argument of a call; those for tools that we have no form for stand one level deeper. */
 function field(call: Call, ...names: string[]): string {
+  const { action } = call.event;
+  const data = (action?.["data"] ?? {}) as Fields;
   for (const name of names) {
-    const value = call.event.action?.[name];
+    const value = action?.[name] ?? data[name];
     if (typeof value === "string" && value !== "") return value;
+    if (typeof value === "number") return String(value);
   }
   return "";
 }
 
+/** The model's own words for a call; where it found none, the server has put the arguments there. */
+function summaryOf({ event: { summary, tool_name: tool } }: Call): string {
+  return !summary || summary.startsWith(`${tool}: {`) ? "" : summary;
+}
+
 function subject(call: Call, folder: string): { label: string; title: string } {
-  const { tool_name: tool, summary } = call.event;
+  const { tool_name: tool } = call.event;
+  const summary = summaryOf(call);
   const command = field(call, "command");
   const path = within(folder, field(call, "path", "file_path", "dir_path"));
   switch (call.event.action?.kind) {
@@ -47,7 +58,7 @@ function subject(call: Call, folder: string): { label: string; title: string } {
     case "ListDirectoryAction":
       return { label: t("Read"), title: path };
     case "ApplyPatchAction":
-      return { label: t("Patch"), title: summary ?? t("several files") };
+      return { label: t("Patch"), title: patchedFiles(field(call, "patch")).join(", ") || summary };
     case "GrepAction":
     case "GlobAction":
       return { label: t("Search"), title: field(call, "pattern") };
@@ -56,11 +67,36 @@ function subject(call: Call, folder: string): { label: string; title: string } {
     case "ThinkAction":
       return { label: t("Thought"), title: field(call, "thought") };
     case "TaskAction":
-      return { label: t("Sub-agent"), title: field(call, "description", "prompt") || summary || "" };
+      return { label: t("Sub-agent"), title: field(call, "description", "prompt") || summary };
     case "FinishAction":
-      return { label: t("Finished"), title: summary ?? "" };
+      return { label: t("Finished"), title: summary };
+    case "InvokeSkillAction":
+      return { label: t("Skill"), title: field(call, "name") };
+    case "SwitchLLMAction":
+      return { label: t("Model"), title: field(call, "profile_name") };
+    case "AskOracleAction":
+      return { label: t("Advice"), title: field(call, "question") };
+    case "VisionInspectAction":
+      return { label: t("Look at a picture"), title: field(call, "question") };
+  }
+  if (tool.startsWith("browser_")) return { label: t("Browser"), title: browsing(call, tool) };
+  if (tool === "fetch") return { label: t("Fetch"), title: field(call, "url") };
+  if (tool === "code") return { label: t("Code"), title: [command, field(call, "symbol", "query"), path].filter(Boolean).join(" ") };
+  return { label: tool, title: summary || field(call, "url", "query", "path", "name", "task", "prompt") };
+}
+
+/** What is done in the browser. */
+function browsing(call: Call, tool: string): string {
+  const verb = tool.slice("browser_".length).replaceAll("_", " ");
+  switch (tool) {
+    case "browser_navigate":
+      return field(call, "url");
+    case "browser_click":
+      return t("click element {n}", { n: field(call, "index") });
+    case "browser_type":
+      return t("type “{text}”", { text: field(call, "text") });
     default:
-      return { label: tool, title: field(call, "url", "query", "task", "prompt") || summary || "" };
+      return [verb, field(call, "direction", "tab_id")].filter(Boolean).join(" ");
   }
 }
 
@@ -90,6 +126,10 @@ function outcome(call: Call): Pick<Description, "outcome" | "tone"> {
   const change = changeOf(observation);
   const diff = change && diffOf(change);
   if (diff) return { outcome: `+${diff.added} −${diff.removed}`, tone: "good" };
+  if (observation.kind === "ApplyPatchObservation") {
+    const { added, removed } = patchCounts(field(call, "patch"));
+    return { outcome: `+${added} −${removed}`, tone: "good" };
+  }
   const hits = observation["matches"] ?? observation["files"];
   if (Array.isArray(hits)) return { outcome: hits.length === 1 ? t("1 hit") : t("{n} hits", { n: hits.length }), tone: "neutral" };
   return { outcome: "", tone: "neutral" };

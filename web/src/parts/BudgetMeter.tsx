@@ -7,11 +7,11 @@ import { t } from "../words";
 import { AddBudget } from "./AddBudget";
 import { Dialog } from "./Dialog";
 
-/** How much may be used; a click changes it. What has ended is only asked when somebody wants to know. */
+/** How much may be used; a click changes it. */
 export function BudgetMeter({ id, status, meter }: { id: string; status: Status; meter: Meter }) {
   const [isOpen, setOpen] = useState(false);
   const queries = useQueryClient();
-  const budget = useBudget(id, isOpen || (status !== "finished" && status !== "idle")).data;
+  const budget = useBudget(id).data;
   useEffect(() => void queries.invalidateQueries({ queryKey: budgetKey(id) }), [id, status, queries]);
   return (
     <div className="budget">

@@ -1,24 +1,26 @@
 import { useQuery } from "@tanstack/react-query";
-import { ArrowUp, ListPlus, Paperclip, X } from "lucide-react";
+import { ArrowUp, ListPlus, X } from "lucide-react";
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { attach, MAX_PICTURES } from "../attachments";
 import { commandOf, commands, shellCommandOf } from "../commands";
 import { completed, wordAt } from "../completion";
 import type { Desk } from "../desk";
+import { draftOf, keepDraft } from "../drafts";
 import { recalled, saidBefore } from "../recall";
 import { showPanel } from "../screen";
 import { runInShell } from "../shell";
 import { t } from "../words";
 import { workspace } from "../workspace";
+import { FileButton, Pictures } from "./Pictures";
 
-/** Drafts of messages survive a change of the conversation. */
-const drafts = new Map<string, string>();
 /** Names that are offered. */
 const MAX_CHOICES = 8;
 
 interface Props {
   desk: Desk;
   isBusy: boolean;
+  /** Whether something waits for a word, which a message rejects. */
+  isAsked: boolean;
   /** Whether a message can wait for the end of the turn. */
   canWait: boolean;
   /** Hears how a text is put here from elsewhere. */
@@ -27,32 +29,34 @@ interface Props {
   children?: ReactNode;
 }
 
+/** Keyboards on glass have no Shift+Enter: there Enter makes a new line, and the button sends. */
+const isTouched = () => matchMedia("(pointer: coarse)").matches;
+
 interface Choice {
   name: string;
   help: string;
 }
 
 /** Where messages are written. Pictures and files come by button, paste or drop; `@` names files, `/` commands. */
-export function Composer({ desk, isBusy, canWait, onReady, children }: Props) {
+export function Composer({ desk, isBusy, isAsked, canWait, onReady, children }: Props) {
   const { id } = desk;
-  const [text, setText] = useState(drafts.get(id) ?? "");
+  const [text, setText] = useState(() => draftOf(id));
   const [caret, setCaret] = useState(0);
   const [chosen, setChosen] = useState(0);
   const [isDismissed, setDismissed] = useState(false);
   const [pictures, setPictures] = useState<string[]>([]);
   const [refused, setRefused] = useState<string | null>(null);
   const [said, setSaid] = useState<string | null>(null);
-  const chooser = useRef<HTMLInputElement>(null);
   const area = useRef<HTMLTextAreaElement>(null);
   const change = (next: string) => {
-    drafts.set(id, next);
+    keepDraft(id, next);
     setText(next);
     setChosen(0);
     setDismissed(false);
   };
   useEffect(() => {
     onReady((next) => {
-      drafts.set(id, next);
+      keepDraft(id, next);
       setText(next);
       area.current?.focus();
     });
@@ -63,7 +67,7 @@ export function Composer({ desk, isBusy, canWait, onReady, children }: Props) {
       const added = await attach(id, desk.stream.fold.view.folder, files);
       setRefused(added.refused);
       setPictures((before) => [...before, ...added.pictures].slice(0, MAX_PICTURES));
-      const written = drafts.get(id) ?? "";
+      const written = draftOf(id);
       if (added.files.length > 0) change([written.trimEnd(), ...added.files.map((name) => `@${name}`)].join(" ").trimStart() + " ");
     } catch (error) {
       desk.complain(error);
@@ -132,24 +136,11 @@ export function Composer({ desk, isBusy, canWait, onReady, children }: Props) {
           </button>
         </p>
       )}
-      {(pictures.length > 0 || refused) && (
-        <div className="row pictures">
-          {pictures.map((url, index) => (
-            <button
-              key={index}
-              type="button"
-              aria-label={t("Remove picture {n}", { n: index + 1 })}
-              onClick={() => setPictures(pictures.toSpliced(index, 1))}
-            >
-              <img src={url} alt="" />
-            </button>
-          ))}
-          {refused && (
-            <span role="alert" className="problem">
-              {refused}
-            </span>
-          )}
-        </div>
+      {pictures.length > 0 && <Pictures urls={pictures} onChange={setPictures} />}
+      {refused && (
+        <p role="alert" className="problem">
+          {refused}
+        </p>
       )}
       {offered.length > 0 && (
         <ul className="choices" id="choices" role="listbox" aria-label={t("Completions")}>
@@ -178,7 +169,7 @@ export function Composer({ desk, isBusy, canWait, onReady, children }: Props) {
           aria-activedescendant={offered.length > 0 ? `choice-${chosen}` : undefined}
           rows={Math.min(10, Math.max(2, text.split("\n").length))}
           value={text}
-          placeholder={isBusy ? t("Steer it: read at the next step. Alt+Enter: at the end of the turn") : t("Say what comes next. @ names a file, / a command, ! runs one in your shell")}
+          placeholder={invitation()}
           onChange={(event) => {
             change(event.target.value);
             setCaret(event.target.selectionStart);
@@ -200,7 +191,7 @@ export function Composer({ desk, isBusy, canWait, onReady, children }: Props) {
               else if (event.key !== "Enter" || event.shiftKey) return;
               else event.currentTarget.form?.requestSubmit();
               event.preventDefault();
-            } else if (event.key === "Enter" && !event.shiftKey) {
+            } else if (event.key === "Enter" && !event.shiftKey && !isTouched()) {
               event.preventDefault();
               event.currentTarget.form?.requestSubmit();
             } else if (event.key === "ArrowUp" || event.key === "ArrowDown") {
@@ -212,27 +203,8 @@ export function Composer({ desk, isBusy, canWait, onReady, children }: Props) {
             }
           }}
         />
-        <input
-          ref={chooser}
-          type="file"
-          hidden
-          multiple
-          aria-label={t("Pictures and files")}
-          onChange={(event) => {
-            if (event.target.files) void add(event.target.files);
-            event.target.value = "";
-          }}
-        />
         <div className="composer-tools">
-          <button
-            type="button"
-            className="quiet icon-only"
-            aria-label={t("Add pictures or files")}
-            title={t("Add pictures or files")}
-            onClick={() => chooser.current?.click()}
-          >
-            <Paperclip />
-          </button>
+          <FileButton label={t("Add pictures or files")} onAdd={(files) => void add(files)} />
           {children}
           <span className="send">
             {canWait && (
@@ -246,13 +218,19 @@ export function Composer({ desk, isBusy, canWait, onReady, children }: Props) {
               </button>
             )}
             <button className="primary" disabled={isEmpty}>
-              <ArrowUp /> {isBusy ? t("Steer now") : t("Send")}
+              <ArrowUp /> {isBusy ? t("Steer now") : isAsked ? t("Send instead") : t("Send")}
             </button>
           </span>
         </div>
       </div>
     </form>
   );
+
+  function invitation(): string {
+    if (isAsked) return t("Say what to do instead. What waits is not done then");
+    if (isBusy) return t("Steer it: read at the next step. Alt+Enter: at the end of the turn");
+    return t("Say what comes next. @ names a file, / a command, ! runs one in your shell");
+  }
 
   /** Whether the name stands there already: then Enter sends. */
   function isWhole(choice: Choice | undefined): boolean {

@@ -1,5 +1,5 @@
 import { useMutation } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { allow, ruleFor, type Scope } from "../allow";
 import { api, type Decision } from "../api";
 import { CallDetails } from "../cards/CallDetails";
@@ -14,6 +14,15 @@ import { AllowRule } from "./AllowRule";
 import { RiskMark } from "./RiskMark";
 
 type Word = "allow" | "always" | "reject" | { rule: string; scope: Scope };
+
+/** Whether a key is for something else than the answer: who writes, be it why not, must not allow it by a slip. Only the
+ * text of a changed action is sent with the answer. */
+function isMeantForOther(target: EventTarget | null, region: HTMLElement | null): boolean {
+  if (document.querySelector("dialog[open]")) return true;
+  if (!(target instanceof HTMLElement)) return false;
+  if (target instanceof HTMLTextAreaElement) return !region?.contains(target);
+  return target instanceof HTMLInputElement || target instanceof HTMLSelectElement || target.isContentEditable;
+}
 
 /** Actions that wait for a word. */
 export function Confirm({ id, calls }: { id: string; calls: Call[] }) {
@@ -37,10 +46,10 @@ export function Confirm({ id, calls }: { id: string; calls: Call[] }) {
     },
   });
   const { mutate } = answer;
+  const region = useRef<HTMLElement>(null);
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      // Who writes why not must not allow it by a slip.
-      if (!(event.metaKey || event.ctrlKey) || event.target instanceof HTMLInputElement) return;
+      if (!(event.metaKey || event.ctrlKey) || isMeantForOther(event.target, region.current)) return;
       if (event.key === "Enter") mutate("allow");
       else if (event.key === "Backspace" && event.shiftKey) mutate("reject");
       else return;
@@ -53,7 +62,7 @@ export function Confirm({ id, calls }: { id: string; calls: Call[] }) {
   const rule = only ? ruleFor(only) : null;
   const isEdited = Object.keys(edits).length > 0;
   return (
-    <section className="confirm" role="region" aria-label={t("Waiting for your word")}>
+    <section ref={region} className="confirm" role="region" aria-label={t("Waiting for your word")}>
       <h2>{t("May it do this?")}</h2>
       <ul tabIndex={0} aria-label={t("Actions")}>
         {calls.map((call) => (
@@ -101,7 +110,7 @@ export function Confirm({ id, calls }: { id: string; calls: Call[] }) {
       )}
       <div className="row">
         <button
-          className="primary"
+          className={calls.some(({ risk }) => risk === "HIGH") ? "" : "primary"}
           disabled={answer.isPending}
           title={t("Ctrl+Enter or ⌘↩")}
           onClick={() => mutate("allow")}

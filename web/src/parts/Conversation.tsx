@@ -3,6 +3,7 @@ import { PanelRight, Pause, Play, RotateCw, Square, X } from "lucide-react";
 import { lazy, Suspense, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import { api } from "../api";
 import { type Desk, DeskContext } from "../desk";
+import { freshId } from "../fresh-id";
 import { nameOf } from "../name";
 import { noteStatus } from "../notify";
 import { useMode } from "../plan";
@@ -71,13 +72,13 @@ export function Conversation({ id }: { id: string }) {
   }, [isBusy, order]);
 
   const desk = useMemo((): Desk => {
-    const send = async (text: string, images: string[]) => {
-      const key = stream.fold.sending(text, images);
+    const send = async (text: string, images: string[], message = freshId()) => {
+      stream.fold.sending(message, text, images);
       stream.changed();
       try {
-        await api.send(id, text, images);
+        await api.send(id, message, text, images);
       } catch (error) {
-        stream.fold.unsent(key, error instanceof Error ? error.message : String(error));
+        stream.fold.unsent(message, error instanceof Error ? error.message : String(error));
         stream.changed();
       }
     };
@@ -92,10 +93,10 @@ export function Conversation({ id }: { id: string }) {
     const complain = (error: unknown) => setProblem(error instanceof Error ? error.message : String(error));
     return { id, stream, send, queue: wait, write: (text) => composer.current(text), rewind: setRewindTo, complain };
   }, [id, stream, queries]);
-  const settle = ({ key, text, images }: Unsent, what: "again" | "discard") => {
-    stream.fold.unsent(key, null);
+  const settle = ({ id: message, text, images }: Unsent, what: "again" | "discard") => {
+    if (what === "again") return void desk.send(text, images, message);
+    stream.fold.unsent(message, null);
     stream.changed();
-    if (what === "again") void desk.send(text, images);
   };
 
   if (link === "gone") {
@@ -191,6 +192,7 @@ export function Conversation({ id }: { id: string }) {
               key={id}
               desk={desk}
               isBusy={isBusy}
+              isAsked={status === "waiting_for_confirmation"}
               canWait={canWait(status)}
               onReady={(write) => (composer.current = write)}
             >

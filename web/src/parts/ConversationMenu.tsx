@@ -52,6 +52,10 @@ export function ConversationMenu({ conversation, isCurrent }: { conversation: Co
     setText(what === "rename" ? name : tagsOf(conversation).join(" "));
     setOpen(what);
   };
+  const close = () => {
+    setOpen(null);
+    act.reset();
+  };
   const does = (task: Task) => () => act.mutate(task);
   const titles = { rename: t("Rename"), tags: t("Tags"), delete: t("Delete this conversation?") };
   return (
@@ -73,8 +77,15 @@ export function ConversationMenu({ conversation, isCurrent }: { conversation: Co
         <Ellipsis />
       </Menu>
       <Suspense>{isShared && <ShareDialog id={id} name={name} onClose={() => setShared(false)} />}</Suspense>
+      {!open && act.isError && (
+        <Dialog title={t("That did not work")} onClose={act.reset}>
+          <p role="alert" className="problem">
+            {act.error.message}
+          </p>
+        </Dialog>
+      )}
       {open && (
-        <Dialog title={titles[open]} onClose={() => setOpen(null)}>
+        <Dialog title={titles[open]} onClose={close}>
           <form
             onSubmit={(event) => {
               event.preventDefault();
@@ -100,7 +111,7 @@ export function ConversationMenu({ conversation, isCurrent }: { conversation: Co
               </p>
             )}
             <div className="row end">
-              <button type="button" onClick={() => setOpen(null)}>
+              <button type="button" onClick={close}>
                 {t("Cancel")}
               </button>
               <button className={open === "delete" ? "danger" : "primary"} disabled={act.isPending}>

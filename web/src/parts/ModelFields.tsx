@@ -1,19 +1,28 @@
 import { useQuery } from "@tanstack/react-query";
+import { useEffect } from "react";
 import { usePreferences } from "../preferences";
 import { server } from "../settings/server";
 import type { Answer } from "../ask";
 import { policyWords } from "../safety";
 import { t } from "../words";
 
-/** Which model answers, how it is reached, and what it may do unasked. */
+/** Which model answers, and how it is reached. */
 export function ModelFields({ offer }: { offer: Answer<"get", "/api/app"> | undefined }) {
-  const { model, profile, apiKey, baseUrl, policy } = usePreferences();
+  const { model, profile, apiKey, baseUrl } = usePreferences();
   const set = usePreferences.setState;
   const profiles = useQuery({ queryKey: ["profiles"], queryFn: server.profiles });
   const local = useQuery({ queryKey: ["local"], queryFn: server.localModels, staleTime: 60_000 });
   const near = local.data?.flatMap((place) => place.models) ?? [];
   const known = [...near, ...(offer?.model ? [offer.model] : []), ...(offer?.models ?? []), "demo"];
   const names = profiles.data?.profiles.map(({ name }) => name) ?? [];
+  // One that was remembered may be gone: it must not stand in the way of the model that is written here. One that was
+  // just made is in the list when that has been loaded anew.
+  const { data, isFetching } = profiles;
+  useEffect(() => {
+    const chosen = usePreferences.getState().profile;
+    if (!data || isFetching || chosen === "") return;
+    if (!data.profiles.some(({ name }) => name === chosen)) usePreferences.setState({ profile: "" });
+  }, [data, isFetching]);
   return (
     <>
       {names.length > 0 && (
@@ -69,16 +78,23 @@ export function ModelFields({ offer }: { offer: Answer<"get", "/api/app"> | unde
           </details>
         </>
       )}
-      <label>
-        {t("Ask before")}
-        <select value={policy} onChange={(event) => set({ policy: event.target.value as typeof policy })}>
-          {Object.entries(policyWords()).map(([each, words]) => (
-            <option key={each} value={each}>
-              {words}
-            </option>
-          ))}
-        </select>
-      </label>
     </>
+  );
+}
+
+/** What it may do unasked. */
+export function PolicyField() {
+  const { policy } = usePreferences();
+  return (
+    <label>
+      {t("Ask before")}
+      <select value={policy} onChange={(event) => usePreferences.setState({ policy: event.target.value as typeof policy })}>
+        {Object.entries(policyWords()).map(([each, words]) => (
+          <option key={each} value={each}>
+            {words}
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }

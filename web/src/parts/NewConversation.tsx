@@ -2,6 +2,9 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { ArrowUp, Play, PlugZap } from "lucide-react";
 import { useRef, useState } from "react";
 import { api, type Start } from "../api";
+import { MAX_PICTURES, PICTURE_KINDS, readPictures } from "../attachments";
+import { draftOf, keepDraft, NEW } from "../drafts";
+import { externalAgent } from "../external-agent";
 import type { Mode } from "../plan";
 import { usePreferences } from "../preferences";
 import { repositories } from "../repositories";
@@ -9,8 +12,10 @@ import { go } from "../route";
 import { Findings } from "../settings/Findings";
 import { server } from "../settings/server";
 import { t } from "../words";
-import { ModelFields } from "./ModelFields";
+import { ModelFields, PolicyField } from "./ModelFields";
+import { FileButton, Pictures } from "./Pictures";
 import { SidebarButton } from "./SidebarButton";
+import { WorkerFields } from "./WorkerFields";
 import { type Place, WorkPlace } from "./WorkPlace";
 
 /** Begins a conversation, or the demo. */
@@ -18,7 +23,12 @@ export function NewConversation() {
   const queries = useQueryClient();
   const offer = useQuery({ queryKey: ["offer"], queryFn: api.offer, staleTime: Infinity });
   const preferences = usePreferences();
-  const [message, setMessage] = useState("");
+  const [message, setMessage] = useState(() => draftOf(NEW));
+  const [pictures, setPictures] = useState<string[]>([]);
+  const write = (text: string) => {
+    keepDraft(NEW, text);
+    setMessage(text);
+  };
   const [mode, setMode] = useState<Mode>("act");
   const [place, setPlace] = useState<Place>({ kind: "folder", address: "", branch: "" });
   const [progress, setProgress] = useState("");
@@ -42,9 +52,10 @@ export function NewConversation() {
     mutationFn: async (start: Start | "demo") => {
       if (start !== "demo") return api.start({ ...start, folder: await folderOf(start.folder) });
       const { folder, task } = await api.demo();
-      return api.start({ model: "demo", profile: "", folder, message: task, policy: "never", analyzer: "rules", mode: "act", apiKey: "", baseUrl: "" });
+      return api.start({ model: "demo", profile: "", folder, message: task, images: [], external: null, policy: "never", analyzer: "rules", mode: "act", apiKey: "", baseUrl: "" });
     },
-    onSuccess: (conversation) => {
+    onSuccess: (conversation, start) => {
+      if (start !== "demo") keepDraft(NEW, "");
       void queries.invalidateQueries({ queryKey: ["conversations"] });
       go(conversation.id);
     },
@@ -52,13 +63,19 @@ export function NewConversation() {
   const { profile, apiKey, baseUrl, policy, analyzer } = preferences;
   const model = profile ? "" : preferences.model || offer.data?.model || "";
   const folder = preferences.folder || offer.data?.folder || "";
+  const external = externalAgent(preferences.worker, preferences.command);
   const hasModel = model !== "" || profile !== "";
+  const canStart = external ? external["acp_command"] !== "" : hasModel;
   const check = useMutation({
     mutationFn: () =>
       profile
         ? server.checkModel(null, profile)
         : server.checkModel({ model, ...(apiKey && { api_key: apiKey }), ...(baseUrl && { base_url: baseUrl }) }, null),
   });
+  const add = async (files: FileList) => {
+    const added = await readPictures(files);
+    setPictures((before) => [...before, ...added].slice(0, MAX_PICTURES));
+  };
   const demo = (
     <section className="demo" aria-label={t("Demo")}>
       <p>
@@ -83,34 +100,46 @@ export function NewConversation() {
         <form
           onSubmit={(event) => {
             event.preventDefault();
-            start.mutate({ model, profile, folder, message: message.trim(), policy, analyzer, mode, apiKey, baseUrl });
+            start.mutate({ model, profile, folder, message: message.trim(), images: pictures, external, policy, analyzer, mode: external ? "act" : mode, apiKey, baseUrl });
           }}
         >
-          <div className="task-box">
+          <div
+            className="task-box"
+            onDragOver={(event) => event.preventDefault()}
+            onDrop={(event) => {
+              event.preventDefault();
+              void add(event.dataTransfer.files);
+            }}
+          >
             <textarea
               rows={4}
               autoFocus
               aria-label={t("Task")}
               value={message}
               placeholder={t("Find out why the tests fail, and repair it.")}
-              onChange={(event) => setMessage(event.target.value)}
+              onChange={(event) => write(event.target.value)}
+              onPaste={(event) => void add(event.clipboardData.files)}
               onKeyDown={(event) => {
                 if (event.key === "Enter" && (event.metaKey || event.ctrlKey)) event.currentTarget.form?.requestSubmit();
               }}
             />
+            {pictures.length > 0 && <Pictures urls={pictures} onChange={setPictures} />}
             <div className="task-foot">
-              <label className="inline">
-                <input
-                  type="checkbox"
-                  checked={mode === "plan"}
-                  onChange={(event) => setMode(event.target.checked ? "plan" : "act")}
-                />
-                {t("Plan first: change nothing until I approve the plan")}
-              </label>
+              <FileButton label={t("Add pictures")} accept={PICTURE_KINDS} onAdd={(files) => void add(files)} />
+              {!external && (
+                <label className="inline">
+                  <input
+                    type="checkbox"
+                    checked={mode === "plan"}
+                    onChange={(event) => setMode(event.target.checked ? "plan" : "act")}
+                  />
+                  {t("Plan first: change nothing until I approve the plan")}
+                </label>
+              )}
               <button
                 className="primary"
                 title={t("Ctrl+Enter or ⌘↩")}
-                disabled={start.isPending || !message.trim() || !hasModel}
+                disabled={start.isPending || !message.trim() || !canStart}
               >
                 <ArrowUp /> {start.isPending ? t("Starting…") : t("Start")}
               </button>
@@ -124,7 +153,9 @@ export function NewConversation() {
               start.reset(); // what went wrong was about another place
             }}
           />
-          <ModelFields offer={offer.data} />
+          <WorkerFields />
+          {!external && <ModelFields offer={offer.data} />}
+          <PolicyField />
           {progress && (
             <div className="row fetching">
               <p role="status">{progress}</p>
@@ -139,11 +170,13 @@ export function NewConversation() {
             </p>
           )}
           <Findings check={check} />
-          <div className="row">
-            <button type="button" disabled={!hasModel || check.isPending} onClick={() => check.mutate()}>
-              <PlugZap /> {t("Test the connection")}
-            </button>
-          </div>
+          {!external && (
+            <div className="row">
+              <button type="button" disabled={!hasModel || check.isPending} onClick={() => check.mutate()}>
+                <PlugZap /> {t("Test the connection")}
+              </button>
+            </div>
+          )}
         </form>
         {offer.isSuccess && hasModel && demo}
       </div>

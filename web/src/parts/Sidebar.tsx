@@ -1,9 +1,11 @@
-import { Search, Settings, SquarePen } from "lucide-react";
+import { Bot, Search, Settings, SquarePen } from "lucide-react";
 import { useEffect, useState } from "react";
 import { ago } from "../ago";
+import { nested } from "../children";
 import { useConversations } from "../conversations";
 import { dollars, meterOf } from "../meter";
 import { isArchived, nameOf, tagsOf } from "../name";
+import { noteStatus } from "../notify";
 import { go } from "../route";
 import { useScreen } from "../screen";
 import type { Conversation } from "../wire";
@@ -25,6 +27,13 @@ export function Sidebar({ current }: { current: string | null }) {
     if (isMore) void fetchNextPage();
   }, [isMore, fetchNextPage]);
   const all = list.data?.pages.flatMap((page) => page.items) ?? [];
+  // Of the one on the screen its stream tells, sooner; of sub-agents nobody needs to hear.
+  useEffect(() => {
+    const items = list.data?.pages.flatMap((page) => page.items) ?? [];
+    for (const each of items) {
+      if (each.id !== current && !each.parent_conversation_id) noteStatus(each.id, nameOf(each), each.execution_status);
+    }
+  }, [list.data, current]);
   const words = search.toLowerCase().split(/\s+/);
   const found = all.filter((conversation) => {
     const status = statusWords()[conversation.execution_status];
@@ -68,9 +77,14 @@ export function Sidebar({ current }: { current: string | null }) {
       {list.isSuccess && all.length === 0 && <p className="hint">{t("No conversations yet.")}</p>}
       {all.length > 0 && found.length === 0 && <p className="hint">{t("Nothing found among those loaded.")}</p>}
       <ul className="conversations">
-        {found.map((conversation) => (
-          <Entry key={conversation.id} conversation={conversation} isCurrent={conversation.id === current} />
-        ))}
+        {nested(found).map(({ conversation, children }) => {
+          const entry = (each: Conversation, kind: "own" | "sub-agent") => (
+            <Entry key={each.id} conversation={each} kind={kind} isCurrent={each.id === current} />
+          );
+          // Sub-agents are shown while one of the family is looked at, or searched for.
+          const isOpen = search !== "" || [conversation, ...children].some(({ id }) => id === current);
+          return [entry(conversation, "own"), ...(isOpen ? children.map((child) => entry(child, "sub-agent")) : [])];
+        })}
       </ul>
       {(archived || all.some(isArchived)) && (
         <button className="quiet" aria-pressed={archived} onClick={() => setArchived(!archived)}>
@@ -86,10 +100,10 @@ export function Sidebar({ current }: { current: string | null }) {
   );
 }
 
-function Entry({ conversation, isCurrent }: { conversation: Conversation; isCurrent: boolean }) {
+function Entry({ conversation, kind, isCurrent }: { conversation: Conversation; kind: "own" | "sub-agent"; isCurrent: boolean }) {
   const cost = dollars(meterOf(conversation.stats));
   return (
-    <li className={isCurrent ? "entry current" : "entry"}>
+    <li className={`entry ${kind} ${isCurrent ? "current" : ""}`}>
       <a
         href={`/c/${conversation.id}`}
         aria-current={isCurrent ? "page" : undefined}
@@ -99,7 +113,9 @@ function Entry({ conversation, isCurrent }: { conversation: Conversation; isCurr
           go(conversation.id);
         }}
       >
-        <span className="entry-title">{nameOf(conversation)}</span>
+        <span className="entry-title">
+          {kind === "sub-agent" && <Bot aria-label={t("Sub-agent")} />} {nameOf(conversation)}
+        </span>
         <span className="entry-facts">
           <StatusMark status={conversation.execution_status} />
           <span className="entry-folder">{conversation.workspace.working_dir.split("/").at(-1)}</span>

@@ -30,7 +30,7 @@ export function Timeline({ view, stream, onSettle }: { view: View; stream: Strea
     initialRect: { width: innerWidth, height: innerHeight },
     getScrollElement: () => scroller.current,
     estimateSize: () => ROW_HEIGHT,
-    getItemKey: (index) => items[index]?.id ?? (index < items.length + drafts ? "draft" : `unsent-${index}`),
+    getItemKey: (index) => items[index]?.id ?? unsent[index - items.length - drafts]?.id ?? "draft",
     overscan: 4,
     paddingStart: PADDING_PX,
     paddingEnd: PADDING_PX,

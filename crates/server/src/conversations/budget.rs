@@ -49,8 +49,11 @@ impl Conversations {
     /// The limits, what was added to them, and what was used.
     pub(crate) async fn budget(&self, resident: &Resident) -> Result<Value, Failure> {
         let described = self.catalog.get(resident.id).await?;
-        let engine = self.engine(resident).await?;
-        let state = self.checked(resident, engine.inspect().await)?;
+        // Whoever only looks loads nothing.
+        let state = match resident.engine.get() {
+            Some(running) => self.checked(resident, running.conversation.inspect().await)?,
+            None => deft_engine::load(self.catalog.store.as_ref(), resident.id).await?,
+        };
         let used = json!({"cost": state.stats.total_cost(), "tokens": state.stats.total_tokens()});
         Ok(json!({"limits": described.budget_limits(), "added": state.added, "used": used}))
     }

@@ -26,11 +26,8 @@ use crate::memory::memory;
 use crate::resident::{Resident, Running};
 use crate::secrets::{Addresses, Given, Keeper};
 use crate::skills::{of_project, sources_of};
+use crate::tool_choices::{MODEL_TOOLS, TASK_TOOLS};
 
-/// The tools that use other models.
-const MODEL_TOOLS: [&str; 3] = ["switch_llm", "ask_oracle", "inspect_image_with_vision"];
-/// The tool that gives tasks to other agents, by each of its names.
-const TASK_TOOLS: [&str; 2] = ["task", "task_tool_set"];
 /// Calls of one reply that may run at the same time.
 const PARALLEL_CALLS: usize = 8;
 

@@ -13,6 +13,7 @@ use uuid::Uuid;
 
 use super::Conversations;
 use crate::catalog::field;
+use crate::children::note_child;
 use crate::failure::Failure;
 use crate::request::StartRequest;
 use crate::wanted::Wanted;
@@ -124,12 +125,8 @@ impl Conversations {
             tags: Map::new(),
             kept,
         };
-        let mut children = described.children();
-        children.push(json!(id));
         self.create(request).await?;
-        self.catalog
-            .note(parent, field::CHILDREN, children.into())
-            .await?;
+        note_child(self.catalog.store.as_ref(), parent, id).await?;
         if title.is_some() {
             let resident = self.resident(id).await?;
             self.label(&resident, title, None).await?;

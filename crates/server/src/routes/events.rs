@@ -60,6 +60,13 @@ async fn send(
     let request = SendRequest::read(&body)?;
     exists(&app, id).await?;
     let resident = app.conversations.resident(id).await?;
+    if request.rejects {
+        // Before the message, which else would let what waits go on.
+        let text = request.message.plain_text();
+        let reason = Some(text).filter(|text| !text.is_empty());
+        let reason = reason.unwrap_or_else(|| "The user says something else instead.".to_owned());
+        app.conversations.reject(&resident, reason).await?;
+    }
     app.conversations
         .send(
             &resident,

@@ -8,7 +8,9 @@ use axum::response::Redirect;
 use serde_json::{Value, json};
 
 use crate::app::App;
+use crate::extract::Query;
 use crate::router::{Access, Route};
+use crate::tool_choices::ToolChoice;
 
 pub(crate) fn table() -> Vec<Route> {
     vec![
@@ -26,8 +28,11 @@ async fn names(State(app): State<Arc<App>>) -> Json<Vec<String>> {
     Json(app.conversations.tool_names())
 }
 
-async fn catalog(State(app): State<Arc<App>>) -> Json<Value> {
-    let entry = |name: String| json!({"name": name, "user_selectable": true, "usable": true, "description": "", "in_default_set": true});
-    let tools: Vec<_> = app.conversations.tool_names().into_iter().map(entry).collect();
+/// With `model`, the default is what suits it.
+async fn catalog(State(app): State<Arc<App>>, query: Query) -> Json<Value> {
+    let tools = app
+        .conversations
+        .tool_choices(query.get("model").unwrap_or_default());
+    let tools: Vec<_> = tools.iter().map(ToolChoice::shown).collect();
     Json(json!({ "tools": tools }))
 }

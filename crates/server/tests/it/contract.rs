@@ -225,7 +225,37 @@ async fn the_server_describes_itself_as_recorded() {
         &desk.get("/api/tools/catalog").await,
         &[],
     );
-    assert_eq!(desk.get("/api/tools/").await, json!(["terminal", "file_editor"]));
+    let names = desk.get("/api/tools/").await;
+    for name in [
+        "terminal",
+        "file_editor",
+        "apply_patch",
+        "grep",
+        "task_tool_set",
+        "task",
+        "switch_llm",
+    ] {
+        assert!(
+            names.as_array().unwrap().contains(&json!(name)),
+            "{name}: {names}"
+        );
+    }
+    let default_of = async |model: &str| {
+        let catalog = desk.get(&format!("/api/tools/catalog?model={model}")).await;
+        let tools = catalog["tools"].as_array().unwrap().clone().into_iter();
+        let default = tools.filter(|tool| tool["in_default_set"] == true);
+        default
+            .map(|tool| tool["name"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let (usual, of_patches) = (default_of("demo").await, default_of("openai/gpt-5").await);
+    assert!(usual.contains(&"file_editor".to_owned()) && !usual.contains(&"apply_patch".to_owned()));
+    assert!(
+        of_patches.contains(&"apply_patch".to_owned()) && !of_patches.contains(&"file_editor".to_owned())
+    );
+    for name in ["terminal", "grep", "glob", "task_tracker", "task_tool_set"] {
+        assert!(usual.contains(&name.to_owned()), "{name}: {usual:?}");
+    }
     let (status, _) = desk.ask(Method::GET, "/api/tools", None).await;
     assert_eq!(status, 307);
     let (status, body) = desk.ask(Method::POST, "/alive", None).await;

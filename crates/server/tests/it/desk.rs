@@ -12,7 +12,7 @@ use deft_llm::{Finding, Found, Model, ModelSettings};
 use deft_server::{Accounts, Audit, Composition, Config, Demo, Offer, Place, Server};
 use deft_store::{Options, SqliteStore, Store};
 use deft_tools::{ToolContext, Toolbox};
-use deft_types::{ConversationId, Secret};
+use deft_types::{ConversationId, Secret, ToolSpec};
 use deft_workspace::{Stream, Workspace, WorkspaceError};
 use futures::future::BoxFuture;
 use futures::{FutureExt, SinkExt, StreamExt};
@@ -374,8 +374,9 @@ impl Composition for Executors {
         Ok(self.place_at("plan", id, root))
     }
 
-    fn tools(&self) -> Vec<String> {
-        ["terminal", "file_editor"].map(str::to_owned).to_vec()
+    fn tools(&self) -> Vec<ToolSpec> {
+        self.toolbox(ConversationId(uuid::Uuid::nil()), Path::new("/"))
+            .specs()
     }
 
     fn offer(&self) -> Offer {

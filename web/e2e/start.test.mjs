@@ -1,0 +1,100 @@
+// How a conversation begins: with which model, which tools and which words.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { browser, checkWidth, open, Server, status } from "./harness.mjs";
+
+const server = new Server();
+before(() => server.start());
+after(async () => {
+  await browser.close();
+  await server.remove();
+});
+
+const start = async (page, task) => {
+  await page.getByLabel("Task").fill(task);
+  await page.getByRole("button", { name: "Start", exact: true }).click();
+  await page.waitForURL(/\/c\//);
+  return new URL(page.url()).pathname.slice(3);
+};
+
+/** Opens the app as somebody who was here before. */
+async function openAs(preferences, path = "/") {
+  const opened = await open(server, path);
+  await opened.page.evaluate(
+    (state) => localStorage.setItem("deft.preferences", JSON.stringify({ state, version: 0 })),
+    preferences,
+  );
+  await opened.page.reload();
+  return opened;
+}
+
+test("a new conversation has every tool that suits its model", async () => {
+  const { page, close } = await openAs({ model: "demo" });
+  const id = await start(page, "Say hello.");
+  const { agent } = (await server.ask("GET", `/api/conversations/${id}`)).body;
+  const names = agent.tools.map(({ name }) => name);
+  for (const name of ["terminal", "file_editor", "grep", "glob", "task_tracker", "fetch", "browser_navigate", "task_tool_set"]) {
+    assert.ok(names.includes(name), `${name} is among ${names}`);
+  }
+  assert.ok(!names.includes("apply_patch"), "one way to edit is enough");
+  await close();
+});
+
+test("a profile is used as it is, whatever address was written before", async () => {
+  await server.ask("POST", "/api/profiles/mine", { llm: { model: "demo" } });
+  const { page, close } = await openAs({ profile: "mine", baseUrl: "http://127.0.0.1:9/elsewhere" });
+  await page.getByLabel("Profile").waitFor();
+  const id = await start(page, "Say hello.");
+  const { agent } = (await server.ask("GET", `/api/conversations/${id}`)).body;
+  assert.equal(agent.llm.model, "demo");
+  assert.notEqual(agent.llm.base_url, "http://127.0.0.1:9/elsewhere");
+  await server.ask("DELETE", "/api/profiles/mine");
+  await close();
+});
+
+test("a profile that is gone is forgotten", async () => {
+  const { page, close } = await openAs({ profile: "ghost", model: "demo" });
+  await start(page, "Say hello.");
+  await page.getByLabel("You", { exact: true }).filter({ hasText: "Say hello." }).waitFor();
+  await close();
+});
+
+test("what was written is there after a look elsewhere and a reload; pictures go with the first message", async () => {
+  const other = await server.begin([{ text: "Done." }]);
+  const { page, close } = await openAs({ model: "demo" });
+  await page.getByLabel("Task").fill("Much to do");
+  await page.locator(".conversations a").first().click();
+  await status(page, "Finished");
+  await page.getByLabel("Message", { exact: true }).fill("A long message");
+  await page.reload();
+  assert.equal(await page.getByLabel("Message", { exact: true }).inputValue(), "A long message");
+  await page.getByRole("button", { name: "New conversation" }).click();
+  assert.equal(await page.getByLabel("Task").inputValue(), "Much to do");
+  const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+  await page.getByLabel("Pictures and files").setInputFiles({ name: "a.png", mimeType: "image/png", buffer: Buffer.from(png, "base64") });
+  await page.getByRole("button", { name: "Remove picture 1" }).waitFor();
+  await page.getByRole("button", { name: "Start", exact: true }).click();
+  await page.waitForURL((url) => url.pathname.startsWith("/c/") && !url.pathname.endsWith(other));
+  await page.getByLabel("You", { exact: true }).getByRole("img", { name: "Picture 1" }).waitFor();
+  await page.getByRole("button", { name: "New conversation" }).click();
+  assert.equal(await page.getByLabel("Task").inputValue(), "", "what was sent is not written once more");
+  await close();
+});
+
+test("menus and buttons have room on a telephone, in German too", async () => {
+  await server.begin([{ text: "Done." }]);
+  const { page, close } = await openAs({ model: "demo", language: "de" });
+  await page.setViewportSize({ width: 360, height: 640 });
+  await page.getByRole("heading", { name: "Was soll getan werden?" }).waitFor();
+  const field = await page.locator(".with-button input").boundingBox();
+  const button = await page.locator(".with-button > button").boundingBox();
+  const isApart = button.y >= field.y + field.height || button.x >= field.x + field.width;
+  assert.ok(isApart, `the button at ${button.x},${button.y} covers the field`);
+  await page.getByRole("button", { name: "Gespräche zeigen" }).click();
+  await page.locator(".entry [aria-haspopup=menu]").first().click();
+  const menu = await page.getByRole("menu").boundingBox();
+  assert.ok(menu.width < 320, `the menu is ${menu.width} px wide`);
+  await checkWidth(page);
+  await close();
+});

@@ -1,0 +1,37 @@
+import { Markdown } from "../parts/Markdown";
+import { plain } from "../plain";
+import { plannedLines } from "../planned";
+import type { Call } from "../view";
+import { MarkedLines } from "./MarkedLines";
+
+/** What a call asks for, as far as its answer does not show it better. */
+export function CallRequest({ call }: { call: Call }) {
+  const { action, tool_call: sent } = call.event;
+  const text = (name: string) => String(action?.[name] ?? "");
+  switch (action?.kind) {
+    case "TerminalAction":
+      return <pre className="command" tabIndex={0}>{plain(text("command"))}</pre>;
+    case "ApplyPatchAction":
+      return <MarkedLines text={text("patch")} />;
+    case "FileEditorAction":
+    case "PlanningFileEditorAction":
+    case "EditAction":
+    case "WriteFileAction": {
+      // The lines that differ tell more when it is done; where it was not done, this is all there is.
+      const planned = call.result?.type === "answer" ? "" : plannedLines(action);
+      return planned && <MarkedLines text={planned} />;
+    }
+    case "ThinkAction":
+      return <p>{plain(text("thought"))}</p>;
+    case "TaskAction":
+      return <Markdown text={text("prompt")} />;
+    case "TaskTrackerAction":
+    case "GrepAction":
+    case "GlobAction":
+    case "ReadFileAction":
+    case "ListDirectoryAction":
+      return null;
+    default:
+      return <pre className="output" tabIndex={0}>{plain(sent?.arguments ?? "")}</pre>;
+  }
+}
