@@ -38,7 +38,7 @@ export function PackageSettings({ kind, title }: { kind: PackageKind; title: str
               </label>
               <button
                 disabled={refresh.isPending}
-                aria-label={t("Bring {name} up to date", { name })}
+                aria-label={t("Update {name}", { name })}
                 onClick={() => refresh.mutate(name)}
               >
                 {t("Update")}
