@@ -13,6 +13,17 @@ after(async () => {
 
 const slow = { text: "word ".repeat(100), chunk_delay_ms: 40 };
 
+test("files of the app are packed and kept for good", async () => {
+  const page = await (await fetch(server.origin, { headers: { Accept: "text/html" } })).text();
+  const files = [...page.matchAll(/"(\/assets\/[^"]+\.(?:js|css))"/g)].map(([, path]) => path);
+  assert.ok(files.length >= 2, page);
+  for (const path of files) {
+    const { headers } = await fetch(server.origin + path, { headers: { "Accept-Encoding": "gzip" } });
+    assert.equal(headers.get("content-encoding"), "gzip", path);
+    assert.equal(headers.get("cache-control"), "public, max-age=31536000, immutable", path);
+  }
+});
+
 test("a newcomer sees a finished task, what changed and what it cost", async () => {
   const { page, close } = await open(server);
   assert.equal(new URL(page.url()).hash, "", "the key is taken out of the address");
@@ -104,17 +115,17 @@ test("what must be allowed waits for a word", async () => {
   await close();
 });
 
-test("what is rejected does not run, and the agent is told why", async (t) => {
+test("what is rejected does not run, and the agent is told why", async () => {
   const id = await server.begin([command("Careful.", "touch made"), { text: "Then not." }], {
     confirmation_policy: { kind: "AlwaysConfirm" },
   });
-  const route = `/api/conversations/${id}/events/respond_to_confirmation`;
-  if ((await server.ask("POST", route, {})).status === 405) return t.skip("the server cannot reject yet");
   const { page, close } = await open(server, `/c/${id}`);
   await page.getByLabel("Why not, for the agent").fill("not here");
   await page.getByRole("button", { name: "Reject" }).click();
   await page.getByText("Then not.").waitFor();
   await page.getByText("rejected").waitFor();
+  const { body } = await server.ask("GET", `/api/conversations/${id}`);
+  assert.ok(!existsSync(join(body.workspace.working_dir, "made")));
   await close();
 });
 
@@ -124,20 +135,31 @@ test("what models and commands say stays text", async () => {
     "[click](javascript:window.hacked=1) ![p](https://evil.example/p.png?secret)",
     "<iframe src='https://evil.example'></iframe><svg onload='window.hacked = 1'></svg>",
   ].join("\n\n");
-  const id = await server.begin([
+  const hostile = "<img src=x onerror='window.hacked = 1'>";
+  const id = await server.begin((folder) => [
     command(text, "printf '\\033[31mred\\033[0m <b>bold</b>\\033]0;title\\007\\n'"),
+    command("Files.", `git init -q . && printf '%s\\n' "${hostile}" > "${hostile.replaceAll("/", "")}.txt"`),
+    { tool_calls: [{ name: "file_editor", arguments: { command: "create", path: `${folder}/${hostile}\u202e.md`, file_text: `${hostile}\u202e\n` } }] },
     { text: "Done." },
   ]);
+  await server.ended(id);
+  await server.ask("PATCH", `/api/conversations/${id}`, { title: `${hostile}\u202e` });
   const { page, close } = await open(server, `/c/${id}`);
   await status(page, "Finished");
+  const changes = await panel(page, "Changes");
+  await changes.getByText(hostile).nth(3).waitFor(); // two names, two contents
+  await page.getByRole("tab", { name: "Files" }).click();
+  await page.getByRole("complementary", { name: "Files" }).getByText(hostile).first().waitFor();
+  await page.getByRole("heading", { name: hostile }).waitFor();
   await page.getByRole("button", { name: /^Command printf/ }).click();
   await page.locator("pre.output", { hasText: "red <b>bold</b>" }).waitFor();
   await page.getByText("Picture: p (opens evil.example)").waitFor();
   const found = await page.evaluate(() => ({
     hacked: "hacked" in window,
-    dangerous: document.querySelectorAll("#main script, #main iframe, #main img, #main svg:not(.lucide), a[href^='javascript']").length,
+    dangerous: document.querySelectorAll("body script, iframe, img, svg:not(.lucide), a[href^='javascript']").length,
+    turned: document.body.innerText.includes("\u202e"),
   }));
-  assert.deepEqual(found, { hacked: false, dangerous: 0 });
+  assert.deepEqual(found, { hacked: false, dangerous: 0, turned: false });
   await close();
 });
 

@@ -62,3 +62,25 @@ test("a laptop that slept shows what happened meanwhile by itself, without gap o
   way.close();
   await close();
 });
+
+test("an earlier page that could not be loaded is loaded by itself", async () => {
+  const think = { repeat: 100, tool_calls: [{ name: "think", arguments: { thought: "thought {{n}}" } }] };
+  const id = await server.begin([think, { text: "The end." }]);
+  await server.ended(id);
+  const { page, close } = await open(server, "/");
+  let failures = 0;
+  await page.route(/\/history\?.*before_seq/, (route) => {
+    if (failures >= 2) return route.continue();
+    failures += 1;
+    return route.fulfill({ status: 503, json: { detail: "not now" } });
+  });
+  await page.goto(`${server.origin}/c/${id}`);
+  await page.getByText("The end.").waitFor();
+  const begin = page.getByLabel("You", { exact: true }).getByText("Begin.");
+  while (!(await begin.isVisible())) {
+    await page.locator(".timeline").evaluate((timeline) => timeline.scrollTo(0, 0));
+    await page.waitForTimeout(50);
+  }
+  assert.equal(failures, 2);
+  await close();
+});

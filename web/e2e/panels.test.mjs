@@ -1,7 +1,7 @@
 // The panels beside the talk.
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { browser, checkAccess, checkWidth, command, open, panel, picture, Server, status } from "./harness.mjs";
@@ -67,8 +67,59 @@ test("a file that is new is reverted by removing it", async () => {
   const { id } = await repository();
   const { page, close } = await open(server, `/c/${id}`);
   const changes = await panel(page, "Changes");
-  await changes.getByRole("region", { name: "added.txt" }).getByRole("button", { name: "Revert" }).click();
+  await revert(page, changes, "added.txt");
   await changes.getByRole("region", { name: "added.txt" }).waitFor({ state: "detached" });
+  await close();
+});
+
+/** Takes a whole file back, and says yes to the question. */
+async function revert(page, changes, name) {
+  await changes.getByRole("region", { name }).getByRole("button", { name: "Revert", exact: true }).click();
+  await page.getByRole("dialog", { name: "Revert the whole file?" }).getByRole("button", { name: "Revert" }).click();
+}
+
+test("a file is reverted as it was seen and byte by byte, or not at all", async () => {
+  const picture = "printf '\\211PNG\\r\\n\\377' > p.png";
+  const { id, folder } = await repository([
+    command("A picture.", `${picture} && git add p.png && git -c user.name=a -c user.email=a@b commit -qm p && printf '\\211other' > p.png`),
+  ]);
+  const { page, close } = await open(server, `/c/${id}`);
+  const changes = await panel(page, "Changes");
+  const poem = changes.getByRole("region", { name: "src/poem.txt" });
+  await poem.getByText("LINE FIVE").waitFor();
+  const file = join(folder, "src/poem.txt");
+  appendFileSync(file, "mine, since\n");
+  await revert(page, changes, "src/poem.txt");
+  await poem.getByRole("alert").getByText(/changed since it was looked at/).waitFor();
+  assert.ok(readFileSync(file, "utf8").endsWith("mine, since\n"), "what came since is not lost");
+  await poem.getByText("mine, since").waitFor();
+  await checkAccess(page, "a file that was not reverted");
+  await revert(page, changes, "src/poem.txt");
+  await poem.waitFor({ state: "detached" });
+
+  const shown = changes.getByRole("region", { name: "p.png" });
+  await shown.getByText("It is no text").waitFor();
+  assert.equal(await shown.getByRole("button", { name: "Revert this part" }).count(), 0);
+  await revert(page, changes, "p.png");
+  await shown.waitFor({ state: "detached" });
+  assert.deepEqual([...readFileSync(join(folder, "p.png"))], [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0xff]);
+  await close();
+});
+
+test("where there is no repository nothing is overwritten that came since", async () => {
+  const create = (folder) => ({ name: "file_editor", arguments: { command: "create", path: `${folder}/a.txt`, file_text: "agent\n" } });
+  const id = await server.begin((folder) => [{ tool_calls: [create(folder)] }, { text: "Done." }]);
+  const { workspace } = await server.ended(id);
+  const file = join(workspace.working_dir, "a.txt");
+  writeFileSync(file, "mine\n");
+  const { page, close } = await open(server, `/c/${id}`);
+  const changes = await panel(page, "Changes");
+  await revert(page, changes, "a.txt");
+  await changes.getByRole("alert").getByText("The file has changed meanwhile").waitFor();
+  assert.equal(readFileSync(file, "utf8"), "mine\n");
+  writeFileSync(file, "agent\n");
+  await revert(page, changes, "a.txt");
+  while (existsSync(file)) await new Promise((resolve) => setTimeout(resolve, 50));
   await close();
 });
 
@@ -96,7 +147,7 @@ test("files are looked through, read in colours, found by name, fetched and brou
   await close();
 });
 
-test("the agent's commands are seen as they run, and one's own run beside them", async () => {
+test("the agent's commands are seen as they run, and one's own terminal is beside them", async () => {
   const id = await server.begin([command("Wait.", "echo begun; sleep 300"), { text: "Done." }]);
   const { page, close } = await open(server, `/c/${id}`);
   await status(page, "Working");
@@ -104,46 +155,51 @@ test("the agent's commands are seen as they run, and one's own run beside them",
   const screen = terminal.locator(".xterm-accessibility-tree");
   await screen.filter({ hasText: "begun" }).waitFor();
   await terminal.getByRole("button", { name: "Yours" }).click();
-  const run = async (text) => {
-    await terminal.getByLabel("Command", { exact: true }).fill(text);
-    await page.keyboard.press("Enter");
+  const type = async (text) => {
+    await terminal.getByLabel("Type here.").focus();
+    await page.keyboard.type(`${text}\n`);
   };
-  await run("mkdir sub; cd sub; printf '\\033[32mgreen\\033[0m\\n'");
+  await type("test -t 0 && echo is-a-''tty; export KEPT=yes; cd /; printf '\\033[32mgr''een\\033[0m\\n'");
+  await screen.getByText("is-a-tty").waitFor();
   await screen.getByText("green", { exact: true }).waitFor();
-  await terminal.getByText("sub $").waitFor();
-  await run("printf '10%%\\r50%%\\r100%%\\n'; basename $PWD; exit 3");
-  await screen.getByText("100%", { exact: true }).waitFor();
-  await screen.getByText("exit 3", { exact: true }).waitFor();
-  await run("echo first; sleep 300");
-  await screen.getByText("first", { exact: true }).waitFor();
-  await terminal.getByRole("button", { name: "Stop" }).click();
-  await terminal.getByRole("button", { name: "Run" }).waitFor();
+  await type("echo kept-$KEPT-in-$PWD.");
+  await screen.getByText("kept-yes-in-/.", { exact: true }).waitFor();
+  await type("read -p 'your na''me? ' name; echo hello-$name");
+  await screen.getByText("your name?").waitFor();
+  await type("Ada");
+  await screen.getByText("hello-Ada", { exact: true }).waitFor();
   await checkAccess(page, "a terminal");
   await picture(page, "web-terminal");
+  await type("sleep 300");
+  await page.keyboard.press("Control+c");
+  await type("echo inter''rupted");
+  await screen.getByText("interrupted", { exact: true }).waitFor();
+  await page.keyboard.press("F6");
+  assert.equal(await page.evaluate(() => document.activeElement.closest(".xterm")), null, "the keyboard is not caught");
+  await type("exit");
+  await terminal.getByText("The shell has ended.").waitFor();
+  await terminal.getByRole("button", { name: "Open a new one" }).click();
+  await type("echo ag''ain");
+  await screen.getByText("again", { exact: true }).waitFor();
+  await page.getByRole("button", { name: "Close the panel" }).click();
+  await page.getByLabel("Message", { exact: true }).fill("!echo from-the-fi''eld");
+  await page.keyboard.press("Enter");
+  await screen.getByText("from-the-field", { exact: true }).waitFor();
   await close();
 });
 
-test("what commands wrote before the page was opened is there, without gap or double", async () => {
+test("what the agent's commands wrote before the page was opened is there, without gap or double", async () => {
   const id = await server.begin([command("Wait.", "echo be''gun; until [ -e go ]; do sleep 0.1; done; echo en''ded"), { text: "Done." }]);
-  const first = await open(server, `/c/${id}`);
-  const before = await panel(first.page, "Terminal");
-  await before.locator(".xterm-accessibility-tree").getByText("begun", { exact: true }).waitFor();
-  await before.getByRole("button", { name: "Yours" }).click();
-  await before.getByLabel("Command", { exact: true }).fill("echo mi''ne");
-  await first.page.keyboard.press("Enter");
-  await before.locator(".xterm-accessibility-tree").getByText("mine", { exact: true }).waitFor();
-  await first.close();
-
   const { page, close } = await open(server, `/c/${id}`);
   const terminal = await panel(page, "Terminal");
   const screen = terminal.locator(".xterm-accessibility-tree");
   await screen.getByText("begun", { exact: true }).waitFor();
-  await terminal.getByRole("button", { name: "Yours" }).click();
-  await screen.getByText("mine", { exact: true }).waitFor();
-  await terminal.getByLabel("Command", { exact: true }).fill("touch go");
-  await page.keyboard.press("Enter");
+  await page.reload();
+  const again = await panel(page, "Terminal");
+  await again.locator(".xterm-accessibility-tree").getByText("begun", { exact: true }).waitFor();
+  const { body } = await server.ask("GET", `/api/conversations/${id}`);
+  writeFileSync(join(body.workspace.working_dir, "go"), "");
   await status(page, "Finished");
-  await terminal.getByRole("button", { name: "The agent’s" }).click();
   await screen.getByText("ended", { exact: true }).waitFor();
   assert.equal(await screen.getByText("begun", { exact: true }).count(), 1);
   await close();
@@ -151,7 +207,7 @@ test("what commands wrote before the page was opened is there, without gap or do
 
 test("the context says what the model reads; panels are reached by keys and on a telephone", async () => {
   const plan = { name: "task_tracker", arguments: { command: "plan", task_list: [{ title: "Look", notes: "", status: "done" }, { title: "Mend", notes: "", status: "in_progress" }] } };
-  const id = await server.begin([{ tool_calls: [plan] }, { text: "Done." }], { tools: true });
+  const id = await server.begin([{ tool_calls: [plan] }, { text: "Done." }], {}, ["task_tracker"]);
   await server.ended(id);
   const { page, close } = await open(server, `/c/${id}`, { width: 360, height: 640 });
   await status(page, "Finished");
@@ -165,6 +221,8 @@ test("the context says what the model reads; panels are reached by keys and on a
   await page.keyboard.press("Alt+5");
   await page.getByText("The agent has not looked at a page.").waitFor();
   await page.keyboard.press("Alt+4");
-  await page.getByRole("complementary", { name: "Tasks" }).waitFor();
+  const tasks = page.getByRole("complementary", { name: "Tasks" });
+  await tasks.getByText("1 of 2 done").waitFor();
+  await tasks.getByRole("listitem").filter({ hasText: "Mend" }).getByLabel("under way").waitFor();
   await close();
 });

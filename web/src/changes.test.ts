@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { changeOf, diffOf, noteEarlier, sideBySide, withoutHunk } from "./changes";
+import { changeOf, diffOf, noteEarlier, sideBySide, withoutHunk, withEarlier } from "./changes";
 
 test("a diff counts its lines and numbers them", () => {
   const diff = diffOf({ path: "a", before: "one\ntwo\nthree\n", after: "one\n2\nthree\nfour\n" });
@@ -47,4 +47,20 @@ test("a change is known from its first state even if that is loaded last", () =>
   const changes = new Map([["f", { path: "f", before: "two", after: "three" }]]);
   noteEarlier(changes, new Map([["f", { path: "f", before: null, after: "two" }]]));
   expect(changes.get("f")).toEqual({ path: "f", before: null, after: "three" });
+});
+
+test("changes from before what is loaded begin earlier, and what came back is none", () => {
+  const answer = (path: string, before: string, after: string) => ({
+    observation: { kind: "FileEditorObservation", path, prev_exist: true, old_content: before, new_content: after },
+  });
+  const loaded = [
+    { path: "/a", before: "two", after: "three" },
+    { path: "/b", before: "new", after: "old" },
+  ];
+  const earlier = [answer("/a", "one", "two"), answer("/b", "old", "new"), answer("/c", "x", "y")];
+  expect(withEarlier(loaded, earlier)).toEqual([
+    { path: "/a", before: "one", after: "three" },
+    { path: "/c", before: "x", after: "y" },
+  ]);
+  expect(withEarlier(loaded, [...earlier, answer("/a", "two", "three")])[0]).toEqual({ path: "/a", before: "one", after: "three" });
 });

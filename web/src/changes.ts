@@ -32,6 +32,15 @@ export function noteEarlier(changes: Map<string, Change>, earlier: ReadonlyMap<s
   return earlier.size > 0;
 }
 
+/** Changes with those that some earlier answers tell of, which may be among them. */
+export function withEarlier(changes: readonly Change[], answers: readonly { observation: Observation }[]): Change[] {
+  const earlier = new Map<string, Change>();
+  for (const { observation } of answers) noteChange(earlier, observation);
+  const all = new Map(changes.map((change) => [change.path, change]));
+  noteEarlier(all, earlier);
+  return [...all.values()];
+}
+
 /** The change that an answer tells of. */
 export function changeOf(observation: Observation): Change | null {
   const path = observation["path"] ?? observation["file_path"];

@@ -10,7 +10,7 @@ export interface Word {
 
 export function wordAt(text: string, caret: number): Word | null {
   const before = text.slice(0, caret);
-  const command = /^\/(\w*)$/.exec(before);
+  const command = /^\/([\w:-]*)$/.exec(before);
   if (command) return { kind: "command", name: command[1] ?? "", start: 0 };
   const file = /(?:^|\s)@([^\s@]*)$/.exec(before);
   return file ? { kind: "file", name: file[1] ?? "", start: caret - (file[1]?.length ?? 0) - 1 } : null;
@@ -20,4 +20,23 @@ export function wordAt(text: string, caret: number): Word | null {
 export function completed(text: string, caret: number, word: Word, choice: string): { text: string; caret: number } {
   const written = `${word.kind === "file" ? "@" : "/"}${choice} `;
   return { text: text.slice(0, word.start) + written + text.slice(caret), caret: word.start + written.length };
+}
+
+/** The choices whose names have these letters in this order, those first in which they stand at the beginning or together. */
+export function ranked<T extends { name: string }>(choices: readonly T[], written: string): T[] {
+  const rank = ({ name }: T) => {
+    const [whole, part] = [name.toLowerCase(), written.toLowerCase()];
+    if (whole.startsWith(part)) return 0;
+    if (whole.includes(part)) return 1;
+    let at = 0;
+    for (const letter of whole) if (letter === part[at]) at += 1;
+    return at === part.length ? 2 : null;
+  };
+  return choices
+    .flatMap((choice) => {
+      const place = rank(choice);
+      return place === null ? [] : [{ choice, place }];
+    })
+    .toSorted((one, other) => one.place - other.place)
+    .map(({ choice }) => choice);
 }

@@ -33,6 +33,9 @@ export class Stream {
   private isLoaded = false;
   private loading: Promise<void> | null = null;
   private retry = 0;
+  /** When a page that could not be loaded is tried again, and how often it has failed. */
+  private pageRetry = 0;
+  private pageFailures = 0;
   private ticking = 0;
   private ticked = 0;
   private readonly listeners = new Set<() => void>();
@@ -80,6 +83,7 @@ export class Stream {
     removeEventListener("online", this.again);
     document.removeEventListener("visibilitychange", this.woken);
     clearTimeout(this.retry);
+    this.forgetRetry();
     clearInterval(this.ticking);
     this.drop();
   }
@@ -131,7 +135,7 @@ export class Stream {
     if (frame.type === "sync") {
       this.attempts = 0;
       this.link = "live";
-      if (!this.isLoaded) void this.load();
+      if (!this.isLoaded || this.pageRetry) void this.load();
     }
     this.waiting.push(frame);
     if (this.isFlushing) return;
@@ -142,6 +146,7 @@ export class Stream {
 
   /** Loads the page before what is there. */
   load(): Promise<void> {
+    this.forgetRetry();
     this.loading ??= this.loadPage().finally(() => (this.loading = null));
     return this.loading;
   }
@@ -152,10 +157,17 @@ export class Stream {
       this.flush();
       this.fold.prepend(page);
       this.isLoaded = true;
+      this.pageFailures = 0;
       this.changed();
     } catch {
       if (!this.isLoaded) this.socket?.close(); // the next attempt loads it
+      else if (this.listeners.size > 0) this.pageRetry = window.setTimeout(() => void this.load(), waitAfter(this.pageFailures++));
     }
+  }
+
+  private forgetRetry(): void {
+    clearTimeout(this.pageRetry);
+    this.pageRetry = 0;
   }
 
   private readonly flush = () => {
@@ -176,7 +188,11 @@ export class Stream {
     }
     this.link = "lost";
     this.changed();
-    const wait = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** this.attempts++);
-    this.retry = window.setTimeout(() => this.connect(), wait * (0.5 + Math.random() / 2));
+    this.retry = window.setTimeout(() => this.connect(), waitAfter(this.attempts++));
   }
+}
+
+/** How long to wait after so many failures; not all clients the same. */
+function waitAfter(failures: number): number {
+  return Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** failures) * (0.5 + Math.random() / 2);
 }

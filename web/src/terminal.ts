@@ -1,8 +1,9 @@
 // What terminals show, as a text that grows: commands, what they wrote, and how they ended.
 
 import { answerOf, describe } from "./cards/describe";
-import type { Entry } from "./shell";
+import type { Answered } from "./told";
 import type { Call, View } from "./view";
+import { textOf } from "./wire";
 import { t } from "./words";
 
 /** Commands of the agent that are shown, and letters of each one's output. */
@@ -18,22 +19,25 @@ function section(command: string, output: string, outcome: string): string {
   return `${bold(`$ ${command}`)}\n${said ? `${said}\u001b[0m\u001b[?25l\n` : ""}${outcome ? `${outcome}\n` : ""}`;
 }
 
-/** The agent's shells. */
-export function agentTranscript({ items, output }: Pick<View, "items" | "output">): string {
+/** The agent's shells: what was answered before what is loaded, then what is. */
+export function agentTranscript({ items, output }: Pick<View, "items" | "output">, told: readonly Answered[] = []): string {
   const isCommand = (item: View["items"][number]): item is Call =>
     item.type === "call" && item.event.action?.kind === "TerminalAction";
-  const shown = items.filter(isCommand).slice(-MAX_COMMANDS);
-  return shown
-    .map((call) => {
-      const { outcome, tone } = describe(call);
-      const said = call.result ? answerOf(call) : (output[call.id] ?? "");
-      return section(String(call.event.action?.["command"] ?? ""), said, tone === "bad" ? red(outcome) : "");
-    })
-    .join("");
+  const loaded = items.filter(isCommand).slice(-MAX_COMMANDS);
+  const known = new Set(loaded.map((call) => call.event.tool_call_id));
+  const room = MAX_COMMANDS - loaded.length;
+  const earlier = room > 0 ? told.filter((event) => !known.has(event.tool_call_id)).slice(-room) : [];
+  return [...earlier.map(ofAnswer), ...loaded.map((call) => ofCall(call, output[call.id] ?? ""))].join("");
 }
 
-/** The user's own. */
-export function ownTranscript(entries: Entry[]): string {
-  const outcome = ({ code }: Entry) => (code ? red(t("exit {code}", { code })) : "");
-  return entries.map((entry) => section(entry.command, entry.text, outcome(entry))).join("");
+function ofCall(call: Call, output: string): string {
+  const { outcome, tone } = describe(call);
+  const said = call.result ? answerOf(call) : output;
+  return section(String(call.event.action?.["command"] ?? ""), said, tone === "bad" ? red(outcome) : "");
+}
+
+function ofAnswer({ observation }: Answered): string {
+  const code = observation["exit_code"];
+  const outcome = typeof code === "number" && code > 0 ? red(t("exit {code}", { code })) : "";
+  return section(String(observation["command"] ?? ""), textOf(observation.content), outcome);
 }

@@ -58,6 +58,12 @@ export interface Task {
   status: "todo" | "in_progress" | "done";
 }
 
+/** The tasks that an answer tells of. */
+export function tasksOf(observation: Observation | undefined): Task[] {
+  const tasks = observation?.kind === "TaskTrackerObservation" ? observation["task_list"] : null;
+  return Array.isArray(tasks) ? (tasks as Task[]) : [];
+}
+
 /** What the model is told before everything else. */
 export interface Briefing {
   prompt: string;

@@ -1,5 +1,6 @@
 //! The engine's end of a connection to an executor.
 
+mod console;
 mod figures;
 mod files;
 mod git;
@@ -29,6 +30,7 @@ use crate::checkpoints::{CheckpointReply, CheckpointRequest};
 use crate::frame::{self, Hello, Outcome, PROTOCOL_VERSION, Reply, Request};
 use work::Asked;
 
+pub use console::{ConsoleKeys, ConsoleScreen, ConsoleStream};
 pub use live::Pictures;
 pub use ports::PortStream;
 pub use program::{ProgramEnding, ProgramStream};

@@ -7,6 +7,7 @@ mod commits;
 mod diff;
 mod program;
 mod repository;
+mod review;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -36,6 +37,22 @@ pub enum GitRequest {
         path: String,
         /// Between what.
         against: Against,
+    },
+    /// The same for a reviewer. Answered with a [`FileReview`].
+    Review {
+        /// The file, which need not exist any more.
+        path: String,
+        /// The commit to compare with; without, the one that people mean.
+        revision: Option<String>,
+    },
+    /// Make a file what it was in a commit, byte by byte; remove it if the commit has none.
+    Revert {
+        /// The file.
+        path: String,
+        /// The commit; without, the one that people mean.
+        revision: Option<String>,
+        /// The version that was looked at: another one is left alone.
+        version: String,
     },
     /// The history of the commit that is checked out. Answered with a [`CommitPage`].
     Commits {
@@ -102,6 +119,31 @@ pub struct FileDiff {
     pub modified: Option<String>,
 }
 
+/// What can be shown of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Shown {
+    /// All of it.
+    Text,
+    /// Nothing: it has bytes that are no text.
+    Binary,
+    /// Nothing: it is too large.
+    Large,
+}
+
+/// A file before and now, and what it takes to make it what it was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileReview {
+    /// What of it can be shown.
+    pub content: Shown,
+    /// Before; `None` where there is none, or nothing can be shown.
+    pub original: Option<String>,
+    /// Now; likewise.
+    pub modified: Option<String>,
+    /// Which state of the file this is.
+    pub version: String,
+}
+
 /// A commit of a history.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Commit {
@@ -158,6 +200,17 @@ impl Git {
                 value(self.changes(&self.path(&path)?, revision.as_deref()).await?)
             }
             GitRequest::Diff { path, against } => value(self.diff(&self.path(&path)?, &against).await?),
+            GitRequest::Review { path, revision } => {
+                value(self.review(&self.path(&path)?, revision.as_deref()).await?)
+            }
+            GitRequest::Revert {
+                path,
+                revision,
+                version,
+            } => {
+                let path = self.path(&path)?;
+                value(self.revert(&path, revision.as_deref(), &version).await?)
+            }
             GitRequest::Commits { path, skip, limit } => {
                 value(self.commits(&self.path(&path)?, skip, limit).await?)
             }

@@ -2,12 +2,13 @@
 //!
 //! It knows tools and nothing of agents, models or servers. The two ends share [`frame`]; begin reading
 //! there, then [`Executor`] (what runs calls and keeps their results) and [`Client`] (what asks for them).
-//! Beside tool calls people and servers ask for [`Work`]: files, git, plain commands, programs that are talked to and the ports
-//! that are served there, every path beneath the roots. [`daemon`] puts an executor on a private socket, so that it outlives a dropped connection or a
-//! restarted server.
+//! Beside tool calls people and servers ask for [`Work`]: files, git, plain commands, programs that are talked to, consoles for
+//! people and the ports that are served there, every path beneath the roots. [`daemon`] puts an executor on a private
+//! socket, so that it outlives a dropped connection or a restarted server.
 
 mod checkpoints;
 mod client;
+mod console;
 pub mod daemon;
 mod executor;
 mod figures;
@@ -15,6 +16,7 @@ mod files;
 pub mod frame;
 mod git;
 mod journal;
+mod leash;
 mod live;
 mod ports;
 mod program;
@@ -26,14 +28,18 @@ mod work;
 
 pub use checkpoints::{CheckpointFailure, CheckpointReply, CheckpointRequest};
 pub use client::{
-    Client, ClientError, CommandUpdate, Download, Following, Pictures, PortStream, ProgramEnding,
-    ProgramStream, RunningCall, StartedServers, Update, Upload,
+    Client, ClientError, CommandUpdate, ConsoleKeys, ConsoleScreen, ConsoleStream, Download, Following,
+    Pictures, PortStream, ProgramEnding, ProgramStream, RunningCall, StartedServers, Update, Upload,
 };
+pub use console::{Console, ConsoleInput, ConsoleSize};
 pub use executor::Executor;
 pub use figures::Figures;
 pub use files::{Entry, EntryKind, EntryPage, FileRequest, GatheredFile, Page};
 pub use frame::{Hello, Outcome};
-pub use git::{Against, Change, ChangeStatus, Commit, CommitPage, FileDiff, GitRequest, RepositoryInfo};
+pub use git::{
+    Against, Change, ChangeStatus, Commit, CommitPage, FileDiff, FileReview, GitRequest, RepositoryInfo,
+    Shown,
+};
 pub use ports::{ListeningPort, PortRequest};
 pub use program::{Program, ProgramEnd};
 pub use request_error::RequestError;

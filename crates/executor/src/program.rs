@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use deft_tools::{Family, SHELL_VARIABLE, Secrets};
-use rustix::process::{Pid, Signal, kill_process_group};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt};
@@ -18,6 +17,7 @@ use tokio::time::timeout;
 use uuid::Uuid;
 
 use crate::frame::Reply;
+use crate::leash::Leash;
 use crate::ports::carry;
 use crate::request_error::RequestError;
 use crate::stream::Pipe;
@@ -70,8 +70,7 @@ impl Programs {
         program: &Program,
         pipe: &mut Pipe<Reply>,
     ) -> Result<Value, RequestError> {
-        let mut running = self.start(program)?;
-        let child = &mut running.child;
+        let (mut child, _leash) = self.start(program)?;
         let (Some(stdin), Some(stdout), Some(stderr)) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {
@@ -101,7 +100,7 @@ impl Programs {
         })
     }
 
-    fn start(&self, program: &Program) -> Result<Running, RequestError> {
+    fn start(&self, program: &Program) -> Result<(Child, Leash), RequestError> {
         let Some((name, arguments)) = program.command.split_first() else {
             return Err(RequestError::failed("no program is named"));
         };
@@ -134,26 +133,7 @@ impl Programs {
             name: mark,
             shell: child.id(),
         };
-        Ok(Running { child, family })
-    }
-}
-
-/// A program and all that it has started. Dropping it kills them.
-struct Running {
-    child: Child,
-    family: Family,
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        if let Some(group) = self.family.shell.and_then(|pid| Pid::from_raw(pid.cast_signed())) {
-            let _ = kill_process_group(group, Signal::KILL); // none left is fine
-        }
-        // What has left the group is found by its mark, which takes a walk over all processes.
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            let family = self.family.clone();
-            runtime.spawn(async move { family.kill().await });
-        }
+        Ok((child, Leash(family)))
     }
 }
 

@@ -43,6 +43,9 @@ pub enum RequestError {
     /// Name another.
     #[error("the repository has no commit named {revision}")]
     UnknownRevision { revision: String },
+    /// Look again before repeating it.
+    #[error("{path} has changed since it was looked at, so it was left alone; look again and repeat it")]
+    Changed { path: String },
     /// What git said.
     #[error("git failed: {reason}")]
     Git { reason: String },

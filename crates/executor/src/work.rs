@@ -1,5 +1,5 @@
 //! What can be asked of a workspace beside tool calls: files, git, plain commands, ports, programs
-//! that are talked to, the browser's picture and how much is used. People and servers ask for
+//! that are talked to, consoles, the browser's picture and how much is used. People and servers ask for
 //! it, not agents, so it is answered once and forgotten when the connection ends; only commands live on.
 
 use std::path::PathBuf;
@@ -12,6 +12,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use uuid::Uuid;
 
+use crate::console::{Console, Consoles};
 use crate::figures::figures;
 use crate::files::{FileRequest, Files, Roots};
 use crate::frame::Reply;
@@ -37,6 +38,8 @@ pub enum Work {
     Port(PortRequest),
     /// A program that is talked to over its standard streams.
     Program(Program),
+    /// A shell on a terminal of its own, for a person.
+    Console(Console),
     /// What the browser shows, until nobody wants to see it any more.
     Live,
     /// How much is used.
@@ -49,6 +52,7 @@ pub(crate) struct Worker {
     git: Git,
     pub(crate) shells: Shells,
     programs: Programs,
+    consoles: Consoles,
     live_view: LiveView,
     workspace: PathBuf,
 }
@@ -67,6 +71,7 @@ impl Worker {
             files: Files::new(roots.clone()),
             git: Git::new(roots.clone(), &env),
             programs: Programs::new(workspace.clone(), env.clone(), secrets.clone()),
+            consoles: Consoles::new(roots.clone(), env.clone()),
             shells: Shells::new(roots, env, secrets),
             live_view,
             workspace,
@@ -106,6 +111,7 @@ impl Worker {
             Work::Shell(request) => self.shells.perform(request, pipe).await,
             Work::Port(request) => ports::perform(request, pipe).await,
             Work::Program(program) => self.programs.perform(&program, pipe).await,
+            Work::Console(console) => self.consoles.perform(&console, pipe).await,
             Work::Figures => {
                 let workspace = self.workspace.clone();
                 value(blocking(move || Ok(figures(&workspace))).await?)

@@ -3,12 +3,16 @@
 
 #[path = "it/archives.rs"]
 mod archives;
+#[path = "it/console.rs"]
+mod console;
 #[path = "it/files.rs"]
 mod files;
 #[path = "it/git.rs"]
 mod git;
 #[path = "it/ports.rs"]
 mod ports;
+#[path = "it/review.rs"]
+mod review;
 #[path = "it/servers.rs"]
 mod servers;
 #[path = "it/shell.rs"]

@@ -31,6 +31,8 @@ pub(crate) struct Filter {
     events: EventFilter,
     /// What a message must say, in small letters.
     body: Option<String>,
+    /// The tools that an action or its result must be of; empty: any.
+    tools: Vec<String>,
 }
 
 impl Filter {
@@ -41,6 +43,8 @@ impl Filter {
             .get("kind")
             .map(|kind| kind.rsplit('.').next().unwrap_or(kind));
         let body = query.get("body").map(str::to_lowercase);
+        let tools = query.get("tool_name").unwrap_or_default().split(',');
+        let tools = tools.filter(|tool| !tool.is_empty()).map(str::to_owned).collect();
         let events = EventFilter {
             kind: kind.or(body.as_ref().map(|_| MESSAGE)).map(str::to_owned),
             source: query.choice("source", &SOURCES)?,
@@ -48,11 +52,24 @@ impl Filter {
             from: moment_of(query, "timestamp__gte")?,
             before: moment_of(query, "timestamp__lt")?,
         };
-        Ok(Self { events, body })
+        Ok(Self { events, body, tools })
+    }
+
+    /// Whether all that is wanted can be asked of the store.
+    fn is_plain(&self) -> bool {
+        self.body.is_none() && self.tools.is_empty()
     }
 
     /// Whether an event that fits otherwise says what it must.
     fn says(&self, event: &Event) -> bool {
+        if !self.tools.is_empty() {
+            let tool = match &event.body {
+                EventBody::Action(action) => &action.tool_name,
+                EventBody::Observation(observation) => &observation.tool_name,
+                _ => return false,
+            };
+            return self.tools.contains(tool);
+        }
         let Some(body) = &self.body else {
             return true;
         };
@@ -117,10 +134,7 @@ impl Log {
             Some(first) => self.store.position(self.id, &first).await?,
             None => None,
         };
-        let page = match filter.body {
-            Some(_) => PAGE,
-            None => limit + 1,
-        };
+        let page = if filter.is_plain() { limit + 1 } else { PAGE };
         let mut found = Found::default();
         let mut from = first;
         loop {
@@ -150,7 +164,7 @@ impl Log {
 
     /// How many there are.
     pub(crate) async fn count(&self, filter: &Filter) -> Result<u64, Failure> {
-        if filter.body.is_none() {
+        if filter.is_plain() {
             return Ok(self.store.count_events(self.id, filter.events.clone()).await?);
         }
         let (mut count, mut from) = (0, Some(Seq::FIRST));

@@ -2,6 +2,7 @@
 
 pub(crate) mod bash;
 pub(crate) mod browser;
+pub(crate) mod console;
 pub(crate) mod events;
 pub(crate) mod executor;
 mod knock;

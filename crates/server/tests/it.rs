@@ -19,6 +19,8 @@ mod checklist;
 mod clones;
 #[path = "it/commands.rs"]
 mod commands;
+#[path = "it/console.rs"]
+mod console;
 #[path = "it/contract.rs"]
 mod contract;
 #[path = "it/contract_document.rs"]

@@ -1,12 +1,13 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { type Change, diffOf, type Line, withoutHunk } from "../changes";
+import { type Change, diffOf, type Line } from "../changes";
 import { addComment, removeComment, useComments } from "../comments";
 import { plain } from "../plain";
-import { quoted } from "../quoting";
+import { revertHunk, revertKnown } from "../reverting";
 import { useCard } from "../screen";
 import { t } from "../words";
 import { workspace } from "../workspace";
 import { type DiffLayout, DiffTable } from "./DiffTable";
+import { RevertFile } from "./RevertFile";
 
 const NO_COMMENTS: never[] = [];
 
@@ -26,35 +27,33 @@ interface Props {
 const LETTERS = { ADDED: "A", UPDATED: "M", DELETED: "D", MOVED: "R" };
 const words = () => ({ ADDED: t("New"), UPDATED: t("Changed"), DELETED: t("Deleted"), MOVED: t("Moved") });
 
+const unshown = (content: string) =>
+  content === "binary" ? t("It is no text: there are no lines to compare.") : t("The file is too large to compare here.");
+
 /** One file of those that changed: its lines, and what a reviewer does about them. */
 export function ChangedFile({ conversation, folder, path, status, base, layout, known }: Props) {
   const [isOpen, toggle] = useCard(`changes/${conversation}/${path}`, true);
   const whole = `${folder}/${path}`;
   const queries = useQueryClient();
-  const sides = useQuery({
-    queryKey: ["changes", conversation, "diff", path, base],
-    queryFn: () => workspace.diff(conversation, whole, base),
-    enabled: isOpen && !known,
+  const review = useQuery({
+    queryKey: ["changes", conversation, "review", path, base],
+    queryFn: () => workspace.review(conversation, whole, base),
+    enabled: !known,
   });
-  const loaded = sides.data && {
+  const seen = review.data;
+  const loaded = seen?.content === "text" && {
     path,
-    before: status === "ADDED" ? null : (sides.data.original ?? ""),
-    after: sides.data.modified ?? "",
+    before: status === "ADDED" ? null : (seen.original ?? ""),
+    after: seen.modified ?? "",
   };
-  const change: Change | undefined = known ? { ...known, path } : loaded;
+  const change: Change | null = known ? { ...known, path } : loaded || null;
   const diff = change && diffOf(change);
   const all = useComments((comments) => comments[conversation]) ?? NO_COMMENTS;
   const revert = useMutation({
-    mutationFn: async (hunk: number | "all") => {
-      if (!change) return;
-      if (hunk === "all" && change.before === null) {
-        await workspace.run(conversation, `rm -- ${quoted(whole)}`, folder);
-        return;
-      }
-      const now = status === "DELETED" ? "" : await (await workspace.read(conversation, whole)).text();
-      const without = hunk === "all" ? change.before : withoutHunk(change, hunk, now);
-      if (without === null) throw new Error(t("The file has changed meanwhile. Look again and repeat it."));
-      await workspace.write(conversation, whole, new Blob([without]));
+    mutationFn: async (what: number | "all") => {
+      if (what !== "all") return change && revertHunk(conversation, whole, change, what);
+      if (known) return revertKnown(conversation, folder, whole, known);
+      if (seen) await workspace.revert(conversation, whole, base, seen.version);
     },
     onSettled: () => queries.invalidateQueries({ queryKey: ["changes", conversation] }),
   });
@@ -76,13 +75,16 @@ export function ChangedFile({ conversation, folder, path, status, base, layout, 
             </span>
           )}
         </button>
-        <button className="quiet" disabled={!change || revert.isPending} onClick={() => revert.mutate("all")}>
-          {t("Revert")}
-        </button>
+        <RevertFile
+          path={path}
+          isNew={status === "ADDED"}
+          isDisabled={(!known && !seen) || revert.isPending}
+          onRevert={() => revert.mutate("all")}
+        />
       </div>
-      {(revert.isError || sides.isError) && (
+      {(revert.isError || review.isError) && (
         <p role="alert" className="problem">
-          {(revert.error ?? sides.error)?.message}
+          {(revert.error ?? review.error)?.message}
         </p>
       )}
       {isOpen && change && (
@@ -97,7 +99,7 @@ export function ChangedFile({ conversation, folder, path, status, base, layout, 
           }}
         />
       )}
-      {isOpen && !change && !sides.isError && <p className="hint">{t("Loading…")}</p>}
+      {isOpen && !change && !review.isError && <p className="hint">{seen ? unshown(seen.content) : t("Loading…")}</p>}
     </section>
   );
 }

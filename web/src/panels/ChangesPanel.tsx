@@ -1,7 +1,9 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
+import { useEffect, useMemo, useState } from "react";
+import { withEarlier } from "../changes";
 import { asMessage, useComments } from "../comments";
 import { usePreferences } from "../preferences";
+import { EDITORS, useTold } from "../told";
 import type { View } from "../view";
 import { t } from "../words";
 import { type GitChange, workspace } from "../workspace";
@@ -39,8 +41,12 @@ export default function ChangesPanel({ id, view, onSend }: Props) {
 
   const isRepository = (commits.data?.commits.length ?? 0) > 0 || (changes.data?.length ?? 0) > 0;
   const listed: GitChange[] = isRepository ? (changes.data ?? []) : [];
-  const fromLog = isRepository || !commits.isSuccess ? [] : view.changes;
-  const isEmpty = commits.isSuccess && changes.isSuccess && listed.length === 0 && fromLog.length === 0;
+  const isFolder = commits.isSuccess && changes.isSuccess && !isRepository;
+  const told = useTold(id, EDITORS, isFolder && view.hasEarlier);
+  const all = useMemo(() => withEarlier(view.changes, told.events), [view.changes, told.events]);
+  const fromLog = isFolder ? all : [];
+  const isKnown = commits.isSuccess && changes.isSuccess && !told.isLoading && !told.problem;
+  const isEmpty = isKnown && listed.length === 0 && fromLog.length === 0;
   return (
     <>
       <div className="row tools">
@@ -66,9 +72,9 @@ export default function ChangesPanel({ id, view, onSend }: Props) {
           ))}
         </div>
       </div>
-      {(changes.isError || commits.isError) && (
+      {(changes.isError || commits.isError || told.problem) && (
         <p role="alert" className="problem">
-          {(changes.error ?? commits.error)?.message}
+          {(changes.error ?? commits.error)?.message ?? told.problem}
         </p>
       )}
       {isEmpty && <p className="hint">{t("Nothing has changed.")}</p>}
@@ -79,6 +85,7 @@ export default function ChangesPanel({ id, view, onSend }: Props) {
       {fromLog.length > 0 && (
         <p className="hint">{t("The folder is no repository: only what the agent’s editor changed is listed.")}</p>
       )}
+      {told.isCut && <p className="hint">{t("The conversation is long: its first changes were not looked at.")}</p>}
       {fromLog.map((change) => (
         <ChangedFile
           key={change.path}

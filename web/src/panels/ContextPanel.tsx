@@ -69,6 +69,7 @@ export default function ContextPanel({ id, view }: { id: string; view: View }) {
           <dd>{t("{share} % of {tokens} tokens", { share: hits, tokens: short(meter.input) })}</dd>
         </div>
       </dl>
+      {view.hasEarlier && <p className="hint">{t("The shares below are of what is loaded of the conversation, not of all that the model reads.")}</p>}
       <div className="share-bar" aria-hidden="true">
         {shares.map(({ kind, share }) => (
           <span key={kind} className={`share-${kind}`} style={{ flexGrow: share }} />
@@ -79,7 +80,8 @@ export default function ContextPanel({ id, view }: { id: string; view: View }) {
           <li key={kind}>
             <span className={`swatch share-${kind}`} aria-hidden="true" /> {words()[kind]}
             <span className="hint">
-              {Math.round(share * 100)} %{meter.last > 0 && ` · ~${short(Math.round(share * meter.last))}`}
+              {Math.round(share * 100)} %
+              {meter.last > 0 && !view.hasEarlier && ` · ~${short(Math.round(share * meter.last))}`}
             </span>
           </li>
         ))}
@@ -97,7 +99,6 @@ export default function ContextPanel({ id, view }: { id: string; view: View }) {
           </ul>
         </details>
       )}
-      {view.hasEarlier && <p className="hint">{t("Counted from what is loaded of the conversation.")}</p>}
       <div className="row">
         <button disabled={condense.isPending} onClick={() => condense.mutate()}>
           {t("Make room now")}

@@ -1,4 +1,4 @@
-import { Fragment, type ReactNode, useMemo, useState } from "react";
+import { Fragment, type KeyboardEvent, type ReactNode, useMemo, useState } from "react";
 import { type Change, diffOf, type Line, sideBySide } from "../changes";
 import type { Comment } from "../comments";
 import { plain } from "../plain";
@@ -28,6 +28,8 @@ interface Props {
 /** The lines in which a file differs. */
 export function DiffTable({ change, layout = "inline", review }: Props) {
   const [open, setOpen] = useState<Line | null>(null);
+  /** The one line that the tabulator key stops at; from there the arrows lead to the others. */
+  const [stop, setStop] = useState<Stop | null>(null);
   const { path, before, after } = change;
   const diff = useMemo(() => diffOf({ path, before, after }), [path, before, after]);
   if (!diff) return <p className="hint">{t("The file is too large to compare here.")}</p>;
@@ -35,10 +37,19 @@ export function DiffTable({ change, layout = "inline", review }: Props) {
   const lines = diff.lines.slice(0, MAX_LINES);
   const columns = layout === "inline" ? 4 : 6;
 
-  const number = (line: Line | null, value: number | null) => (
+  const first = lines.find((line) => line.type !== "gap");
+  const held = stop && lines.includes(stop.line) ? stop : first && { line: first, side: sideOf(first) };
+  const isStop = (line: Line, side: Side) => held?.line === line && held.side === side;
+  const number = (line: Line | null, side: Side, value: number | null) => (
     <td className="number">
       {review && line && line.type !== "gap" && value !== null ? (
-        <button className="line" aria-label={t("Comment on line {n}", { n: value })} onClick={() => setOpen(line)}>
+        <button
+          className="line"
+          tabIndex={isStop(line, side) ? 0 : -1}
+          aria-label={t("Comment on line {n}", { n: value })}
+          onFocus={() => setStop({ line, side })}
+          onClick={() => setOpen(line)}
+        >
           {value}
         </button>
       ) : (
@@ -87,18 +98,24 @@ export function DiffTable({ change, layout = "inline", review }: Props) {
       </td>
     </tr>
   );
-  const cell = (line: Line | null, side: "old" | "new") => {
+  const cell = (line: Line | null, side: Side) => {
     const kind = line?.type === "same" ? "" : (line?.type ?? "none");
     return (
       <>
-        {number(line, line?.[side] ?? null)}
+        {number(line, side, line?.[side] ?? null)}
         <td className={`mark ${kind}`}>{line && MARKS[line.type]}</td>
         <td className={`text ${kind}`}>{line && plain(line.text)}</td>
       </>
     );
   };
   return (
-    <div className={`diff ${layout}`} tabIndex={0} role="group" aria-label={t("Differences in {path}", { path })}>
+    <div
+      className={`diff ${layout}`}
+      tabIndex={0}
+      role="group"
+      aria-label={t("Differences in {path}", { path: plain(path) })}
+      onKeyDown={moveBetweenLines}
+    >
       <table>
         {layout === "beside" && (
           <colgroup>
@@ -115,8 +132,8 @@ export function DiffTable({ change, layout = "inline", review }: Props) {
                     gap(line)
                   ) : (
                     <tr className={line.type}>
-                      {number(line.type === "removed" ? line : null, line.old)}
-                      {number(line.type === "removed" ? null : line, line.new)}
+                      {number(line.type === "removed" ? line : null, "old", line.old)}
+                      {number(line.type === "removed" ? null : line, "new", line.new)}
                       <td className="mark">{MARKS[line.type]}</td>
                       <td className="text">{plain(line.text)}</td>
                     </tr>
@@ -145,6 +162,26 @@ export function DiffTable({ change, layout = "inline", review }: Props) {
       )}
     </div>
   );
+}
+
+type Side = "old" | "new";
+
+interface Stop {
+  line: Line;
+  side: Side;
+}
+
+/** On which side a line is spoken about where both are in one column. */
+const sideOf = (line: Line): Side => (line.type === "removed" ? "old" : "new");
+
+/** From a line to the one above or below. */
+function moveBetweenLines(event: KeyboardEvent<HTMLElement>): void {
+  const by = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+  const all = [...event.currentTarget.querySelectorAll<HTMLElement>("button.line")];
+  const place = all.indexOf(event.target as HTMLElement);
+  if (by === 0 || place < 0) return;
+  event.preventDefault();
+  all[place + by]?.focus();
 }
 
 function isAt(comment: Comment, line: Line): boolean {

@@ -75,7 +75,7 @@ export default function Panel({ id, view, name, onSend }: Props) {
       case "terminal":
         return <TerminalPanel id={id} view={view} />;
       case "tasks":
-        return <TasksPanel id={id} tasks={view.tasks} />;
+        return <TasksPanel id={id} view={view} />;
       case "browser":
         return <BrowserPanel id={id} view={view} />;
       case "context":

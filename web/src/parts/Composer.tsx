@@ -3,12 +3,13 @@ import { ArrowUp, ListPlus, X } from "lucide-react";
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { attach, MAX_PICTURES } from "../attachments";
 import { commandOf, commands, shellCommandOf } from "../commands";
-import { completed, wordAt } from "../completion";
+import { completed, ranked, wordAt } from "../completion";
 import type { Desk } from "../desk";
 import { draftOf, keepDraft } from "../drafts";
 import { recalled, saidBefore } from "../recall";
 import { showPanel } from "../screen";
 import { runInShell } from "../shell";
+import { useSkillCommands } from "../skill-commands";
 import { t } from "../words";
 import { workspace } from "../workspace";
 import { FileButton, Pictures } from "./Pictures";
@@ -81,9 +82,10 @@ export function Composer({ desk, isBusy, isAsked, canWait, onReady, children }: 
     enabled: word?.kind === "file",
     placeholderData: (before) => before,
   });
+  const skills = useSkillCommands(desk.stream.fold.view.folder, word?.kind === "command");
   const choices: Choice[] =
     word?.kind === "command"
-      ? commands().filter(({ name }) => name.startsWith(word.name))
+      ? ranked([...commands(), ...skills], word.name)
       : word?.kind === "file"
         ? (files.data?.items ?? []).map(({ name, kind }) => ({ name: kind === "directory" ? `${name}/` : name, help: "" }))
         : [];
@@ -104,7 +106,7 @@ export function Composer({ desk, isBusy, isAsked, canWait, onReady, children }: 
     change("");
     if (shell) {
       showPanel("terminal");
-      void runInShell(id, desk.stream.fold.view.folder, shell);
+      runInShell(id, shell);
       return;
     }
     if (command) {

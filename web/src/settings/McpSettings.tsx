@@ -1,19 +1,13 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { t } from "../words";
-import { EntryForm, RemoveButton } from "./EntryForm";
+import { ConversationServers } from "./ConversationServers";
+import { RemoveButton } from "./EntryForm";
+import { McpForm } from "./McpForm";
+import { McpLogin } from "./McpLogin";
+import { namesOf, targetOf } from "./mcp-config";
 import { type McpServer, server } from "./server";
 
-/** How a server is named in one line: an address, or a program and its arguments. */
-export function configOf(written: string): McpServer {
-  const text = written.trim();
-  if (/^https?:\/\//.test(text)) return { url: text };
-  const [command = "", ...args] = text.split(/\s+/);
-  return { command, args };
-}
-
-const shown = ({ url, command, args }: McpServer) => url ?? [command, ...(args ?? [])].join(" ");
-
-/** The MCP servers whose tools agents of new conversations get. */
+/** The MCP servers whose tools agents of new conversations get, and how those of the open one are doing. */
 export function McpSettings() {
   const settings = useQuery({ queryKey: ["settings"], queryFn: server.settings });
   const queries = useQueryClient();
@@ -23,8 +17,9 @@ export function McpSettings() {
     onSuccess,
   });
   const remove = useMutation({ mutationFn: server.removeServer, onSuccess });
-  const test = useMutation({ mutationFn: ([, config]: [string, McpServer]) => server.testServer(config) });
+  const test = useMutation({ mutationFn: server.testServer });
   const servers = Object.entries(settings.data?.agent_settings.mcp_config ?? {});
+  const problem = toggle.error ?? remove.error ?? test.error ?? settings.error;
   return (
     <>
       <ul className="list">
@@ -37,14 +32,19 @@ export function McpSettings() {
                   checked={config.enabled !== false}
                   onChange={(event) => toggle.mutate([each, event.target.checked])}
                 />
-                <strong>{each}</strong> <code>{shown(config)}</code>
+                <strong>{each}</strong> <code>{targetOf(config)}</code> <span className="hint">{withNames(config)}</span>
               </label>
-              <button disabled={test.isPending} onClick={() => test.mutate([each, config])}>
+              {config.url && <McpLogin name={each} config={config} />}
+              <button
+                disabled={test.isPending}
+                aria-label={t("Test {name}", { name: each })}
+                onClick={() => test.mutate(each)}
+              >
                 {t("Test")}
               </button>
               <RemoveButton name={each} onRemove={remove.mutate} />
             </div>
-            {test.variables?.[0] === each && test.data && (
+            {test.variables === each && test.data && (
               <p role="status" className={test.data.ok ? "good" : "problem"}>
                 {test.data.ok ? t("Works. Tools: {tools}", { tools: toolNames(test.data.tools) }) : test.data.error}
               </p>
@@ -53,17 +53,20 @@ export function McpSettings() {
         ))}
       </ul>
       {settings.isSuccess && servers.length === 0 && <p className="hint">{t("There are none yet.")}</p>}
-      <EntryForm
-        fields={[
-          { name: "name", label: t("Name"), required: true },
-          { name: "written", label: t("Address, or program and arguments"), required: true, placeholder: "https://… or npx -y …" },
-        ]}
-        word={t("Add")}
-        onSave={({ name = "", written = "" }) => server.addServer(name, configOf(written)).then(onSuccess)}
-        problem={toggle.error ?? remove.error ?? settings.error}
-      />
+      {problem && (
+        <p role="alert" className="problem">
+          {problem.message}
+        </p>
+      )}
+      <McpForm onSaved={() => void onSuccess()} />
+      <ConversationServers />
     </>
   );
 }
 
 const toolNames = (tools: string[] | undefined) => tools?.join(", ") || t("none");
+
+function withNames(config: McpServer): string {
+  const names = namesOf(config);
+  return names.length > 0 ? t("with {names}", { names: names.join(", ") }) : "";
+}

@@ -1,8 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
+import { plain } from "../plain";
 import { t } from "../words";
+import { PackageSettings } from "./PackageSettings";
 import { server } from "./server";
 
-/** The skills that the server knows of. */
+/** The skills that the server knows of, and the packages that bring some. */
 export function SkillSettings() {
   const skills = useQuery({ queryKey: ["skills"], queryFn: server.skills });
   const all = skills.data?.skills ?? [];
@@ -20,10 +22,12 @@ export function SkillSettings() {
       <ul className="list">
         {all.map((skill) => (
           <li key={skill.name}>
-            <strong>{skill.name}</strong> <span className="hint">{skill.description}</span>
+            <strong>{plain(skill.name)}</strong> <span className="hint">{plain(skill.description ?? "")}</span>
           </li>
         ))}
       </ul>
+      <PackageSettings kind="skills" title={t("Installed skills")} />
+      <PackageSettings kind="plugins" title={t("Installed plugins")} />
     </>
   );
 }

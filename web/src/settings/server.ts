@@ -1,6 +1,6 @@
 // The server's settings: what can be asked and changed.
 
-import { ask, send } from "../ask";
+import { ask, askSealed, on, send } from "../ask";
 import type { components } from "../generated/api";
 import type { Fields } from "../wire";
 
@@ -8,6 +8,7 @@ type Schemas = components["schemas"];
 /** What came out for one layer of a model's connection. */
 export type Finding = Schemas["Finding"];
 export type McpServer = Schemas["McpServer"];
+export type ConversationServer = Schemas["ConversationServer"];
 
 /** What names a model, and how it is reached. */
 export interface Llm {
@@ -23,6 +24,11 @@ export interface WebhookFields {
   base_url?: string;
   secret?: string;
   headers?: Record<string, string>;
+}
+
+/** A server as it is kept, with secrets that only the server can read. */
+async function sealedServer(name: string): Promise<McpServer> {
+  return (await askSealed("/api/settings")).agent_settings.mcp_config[name] ?? {};
 }
 
 const hook = (id: string) => ({ path: { webhook_id: id } });
@@ -51,7 +57,15 @@ export const server = {
   changeServer: (name: string, config: McpServer) =>
     ask("patch", "/api/settings/mcp/{settings_key}", { path: { settings_key: name }, body: config }),
   removeServer: (name: string) => ask("delete", "/api/settings/mcp/{settings_key}", { path: { settings_key: name } }),
-  testServer: (config: McpServer) => ask("post", "/api/mcp/test", { body: { server: config } }),
+  testServer: async (name: string) => ask("post", "/api/mcp/test", { body: { name, server: await sealedServer(name) } }),
+  beginLogin: async (name: string) =>
+    ask("post", "/api/mcp/oauth/start", { body: { name, server: await sealedServer(name) } }),
+  login: (job: string) => ask("get", "/api/mcp/oauth/status/{job_id}", { path: { job_id: job } }),
+  /** Uses the token of a login from now on. */
+  useLogin: (name: string) => server.changeServer(name, { auth: { strategy: "oauth2" } }),
+  serversOf: (id: string) => ask("get", "/api/conversations/{conversation_id}/mcp_servers", on(id)),
+  approveServer: (id: string, name: string, fingerprint: string) =>
+    ask("post", "/api/conversations/{conversation_id}/mcp_servers", { ...on(id), body: { name, fingerprint } }),
 
   skills: () => ask("post", "/api/skills", { body: {} }),
 

@@ -1,7 +1,7 @@
 //! Git repositories of a workspace, as a client asks about them. Paths are absolute or relative to the workspace.
 
 use super::Client;
-use crate::git::{Against, Change, CommitPage, FileDiff, GitRequest, RepositoryInfo};
+use crate::git::{Against, Change, CommitPage, FileDiff, FileReview, GitRequest, RepositoryInfo};
 use crate::request_error::RequestError;
 use crate::work::Work;
 
@@ -17,6 +17,29 @@ impl Client {
     pub async fn git_diff(&self, path: &str, against: Against) -> Result<FileDiff, RequestError> {
         let path = path.to_owned();
         self.ask(Work::Git(GitRequest::Diff { path, against })).await
+    }
+
+    /// A file as a reviewer sees it, compared with a commit or with the one that people mean.
+    pub async fn git_review(&self, path: &str, revision: Option<&str>) -> Result<FileReview, RequestError> {
+        let (path, revision) = (path.to_owned(), revision.map(str::to_owned));
+        self.ask(Work::Git(GitRequest::Review { path, revision })).await
+    }
+
+    /// Makes a file what it was, if it is still in the state of this version.
+    pub async fn git_revert(
+        &self,
+        path: &str,
+        revision: Option<&str>,
+        version: &str,
+    ) -> Result<(), RequestError> {
+        let (path, revision) = (path.to_owned(), revision.map(str::to_owned));
+        let version = version.to_owned();
+        self.ask(Work::Git(GitRequest::Revert {
+            path,
+            revision,
+            version,
+        }))
+        .await
     }
 
     /// The history of what is checked out, the newest first.

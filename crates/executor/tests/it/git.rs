@@ -8,7 +8,7 @@ use deft_executor::{Against, Change, ChangeStatus, Client, FileDiff, RequestErro
 
 use super::*;
 
-fn git(directory: &Path, arguments: &[&str]) -> String {
+pub(super) fn git(directory: &Path, arguments: &[&str]) -> String {
     let output = Command::new("git")
         .args([
             "-c",
@@ -33,7 +33,7 @@ fn git(directory: &Path, arguments: &[&str]) -> String {
 }
 
 /// A repository with one commit of the given files.
-fn repository(directory: &Path, files: &[(&str, &str)]) {
+pub(super) fn repository(directory: &Path, files: &[(&str, &str)]) {
     fs::create_dir_all(directory).unwrap();
     git(directory, &["init", "--quiet"]);
     commit(directory, files, "first");
@@ -262,6 +262,9 @@ async fn ask_everything(client: &Client) {
         Against::Commit("HEAD".into()),
     ] {
         let _ = client.git_diff("repo/file", against).await;
+    }
+    if let Ok(review) = client.git_review("repo/file", None).await {
+        let _ = client.git_revert("repo/file", None, &review.version).await;
     }
     let _ = client.git_commits("repo", 0, 10).await;
     let _ = client.git_commit_changes("repo", "HEAD").await;

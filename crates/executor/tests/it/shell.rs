@@ -52,7 +52,7 @@ async fn run(client: &Client, command: ShellCommand) -> Seen {
     follow(client, id).await
 }
 
-fn is_alive(pid: &str) -> bool {
+pub(super) fn is_alive(pid: &str) -> bool {
     let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
     stat.rsplit(')')
         .next()

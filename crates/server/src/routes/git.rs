@@ -5,14 +5,16 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use deft_executor::{Against, Change, RequestError};
+use deft_executor::{Against, Change, FileReview, RequestError};
 use serde_json::{Value, json};
 
 use super::files::{reached, refused};
+use super::success;
 use crate::app::App;
-use crate::extract::{Name, Query, Scope};
+use crate::extract::{JsonBody, Name, Query, Scope};
 use crate::failure::Failure;
 use crate::places::asked_path;
+use crate::request::text;
 use crate::router::{Access, Route};
 
 pub(crate) fn table() -> Vec<Route> {
@@ -37,6 +39,12 @@ pub(crate) fn table() -> Vec<Route> {
             Access::Key,
             commit_changes,
         ),
+        Route::get(
+            "/api/conversations/{conversation_id}/git/review",
+            Access::Key,
+            review,
+        ),
+        Route::post("/api/conversations/{conversation_id}/git/revert", revert),
     ]
 }
 
@@ -47,6 +55,7 @@ fn failed(error: &RequestError) -> Failure {
             let sentence = format!("File does not exist: {path}");
             Failure::new(StatusCode::BAD_REQUEST, sentence)
         }
+        RequestError::Changed { .. } => Failure::new(StatusCode::CONFLICT, error.to_string()),
         error => refused(error),
     }
 }
@@ -80,6 +89,30 @@ async fn diff(State(app): State<Arc<App>>, scope: Scope, query: Query) -> Result
     };
     let [modified, original] = [sides.modified, sides.original].map(Option::unwrap_or_default);
     Ok(Json(json!({"modified": modified, "original": original})))
+}
+
+/// A file for a reviewer: `content` says whether there is text to compare, `version` which state of the file it is.
+async fn review(
+    State(app): State<Arc<App>>,
+    scope: Scope,
+    query: Query,
+) -> Result<Json<FileReview>, Failure> {
+    let (client, path) = reached(&app, scope, asked_path(&query)?).await?;
+    let review = client.git_review(&path, query.get("ref")).await;
+    Ok(Json(review.map_err(|error| failed(&error))?))
+}
+
+/// `{"path", "ref"?, "version"}`: makes a file what it was, unless it is not the one of this version any more.
+async fn revert(
+    State(app): State<Arc<App>>,
+    scope: Scope,
+    JsonBody(body): JsonBody,
+) -> Result<Json<Value>, Failure> {
+    let (path, version) = (text(&body, "path")?, text(&body, "version")?);
+    let (client, path) = reached(&app, scope, path).await?;
+    let reverted = client.git_revert(&path, body["ref"].as_str(), version).await;
+    reverted.map_err(|error| failed(&error))?;
+    Ok(success())
 }
 
 async fn commits(State(app): State<Arc<App>>, scope: Scope, query: Query) -> Result<Json<Value>, Failure> {

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::app::App;
 use crate::composition::{McpCall, McpTrial, McpTried};
+use crate::exposure::unseal;
 use crate::extract::JsonBody;
 use crate::failure::Failure;
 use crate::request::object;
@@ -40,6 +41,13 @@ pub(super) fn checked(body: &Value) -> Result<Option<McpCall>, Issue> {
     serde_json::from_value(call.clone()).map_err(wrong)
 }
 
+/// A server as somebody wrote it, or as we gave it out with its secrets sealed.
+pub(super) fn unsealed(app: &App, server: &Value) -> Result<Value, Failure> {
+    let mut server = server.clone();
+    unseal(&mut server, &app.conversations.catalog.vault)?;
+    Ok(server)
+}
+
 /// What a tool answered, in the words of the contract.
 pub(crate) fn tool_result(answer: Option<&MCPToolObservation>) -> Value {
     answer.map_or(
@@ -53,7 +61,7 @@ async fn test(State(app): State<Arc<App>>, JsonBody(body): JsonBody) -> Result<J
     let call = checked(&body)?;
     let name = body["name"].as_str().unwrap_or(USUAL_NAME);
     let limit = limit_of(&body)?;
-    let server = &body["server"];
+    let server = &unsealed(&app, &body["server"])?;
     if server.get("url").is_some() && app.for_all().is_err() {
         return Ok(failed(ADDRESSES, "unknown"));
     }

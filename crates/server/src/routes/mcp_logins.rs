@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
-use super::mcp::{ADDRESSES, USUAL_NAME, checked, limit_of};
+use super::mcp::{ADDRESSES, USUAL_NAME, checked, limit_of, unsealed};
 use crate::app::App;
 use crate::extract::{JsonBody, Name};
 use crate::failure::Failure;
@@ -40,7 +40,7 @@ async fn start(
         return Ok(failed(ADDRESSES));
     }
     let name = body["name"].as_str().unwrap_or(USUAL_NAME);
-    let mut server = body["server"].clone();
+    let mut server = unsealed(&app, &body["server"])?;
     if server["auth"].is_null() {
         server["auth"] = "oauth".into();
     }

@@ -41,6 +41,11 @@ pub(crate) fn table() -> Vec<Route> {
             sockets::browser::handle,
         ),
         Route::get(
+            "/sockets/console/{conversation_id}",
+            Access::Socket,
+            sockets::console::handle,
+        ),
+        Route::get(
             "/sockets/executor/{conversation_id}",
             Access::Socket,
             sockets::executor::handle,

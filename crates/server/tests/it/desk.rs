@@ -303,7 +303,11 @@ impl Socket {
         self.0.send(Message::text(text)).await.unwrap();
     }
 
-    async fn message(&mut self) -> Message {
+    pub(crate) async fn send_bytes(&mut self, bytes: &'static [u8]) {
+        self.0.send(Message::binary(bytes)).await.unwrap();
+    }
+
+    pub(crate) async fn message(&mut self) -> Message {
         loop {
             let message = tokio::time::timeout(LIMIT, self.0.next()).await;
             match message.expect("no frame comes").expect("it is closed").unwrap() {

@@ -166,6 +166,15 @@ const ONLY_OURS: &[(&str, &str)] = &[
     ("GET /sockets/events/{}", "sockets are not listed"),
     ("GET /sockets/session/{}", "sockets are not listed"),
     ("GET /sockets/bash-events", "sockets are not listed"),
+    ("GET /sockets/console/{}", "a terminal for a person"),
+    (
+        "GET /api/conversations/{}/git/review",
+        "a file for a reviewer, with its version",
+    ),
+    (
+        "POST /api/conversations/{}/git/revert",
+        "a file as it was, byte by byte",
+    ),
     ("GET /sockets/browser/{}", "what the agent's browser shows"),
     ("GET /sockets/executor/{}", "our own, for another Deft"),
 ];

@@ -193,3 +193,56 @@ async fn a_model_is_tried_layer_by_layer() {
     assert!(layers[0]["remedy"].is_string());
     assert_eq!(desk.get("/api/app/local_models").await, json!([]));
 }
+
+#[tokio::test]
+async fn a_changed_file_is_reverted_only_as_it_was_seen() {
+    let desk = Desk::new().await;
+    let script = "- tool_calls: [{name: terminal, arguments: {command: \"git init -q . && printf 'a\\\\377' > f && git add f && git -c user.name=a -c user.email=a@b commit -qm one && printf other > f\"}}]\n";
+    let talk = desk.begin(&format!("{script}{FINISH}")).await;
+    desk.run(&talk).await;
+    let file = desk.work().join("f");
+    let path = file.display().to_string();
+    let look = talk.path(&format!("/git/review?path={path}"));
+    let seen = desk.get(&look).await;
+    assert_eq!(seen["content"], "binary");
+    fs::write(&file, "mine").unwrap();
+    let revert = json!({"path": path, "version": seen["version"]});
+    let (status, said) = desk
+        .refusal(Method::POST, &talk.path("/git/revert"), revert)
+        .await;
+    assert_eq!(status, 409, "{said}");
+    assert_eq!(fs::read(&file).unwrap(), b"mine");
+    let version = desk.get(&look).await["version"].clone();
+    let revert = json!({"path": path, "version": version});
+    desk.post(&talk.path("/git/revert"), revert).await;
+    assert_eq!(fs::read(&file).unwrap(), b"a\xff");
+}
+
+#[tokio::test]
+async fn what_a_tool_did_is_found_in_a_log_of_any_length() {
+    let desk = Desk::new().await;
+    let talk = desk.begin(&format!("{WRITES}{FINISH}")).await;
+    desk.run(&talk).await;
+    let found = async |query: &str| -> Vec<String> {
+        let page = desk.get(&talk.path(&format!("/events/search?{query}"))).await;
+        let items = page["items"].as_array().unwrap();
+        items
+            .iter()
+            .map(|item| item["kind"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(
+        found("tool_name=terminal").await,
+        ["ActionEvent", "ObservationEvent"]
+    );
+    let results = "kind=ObservationEvent&sort_order=TIMESTAMP_DESC";
+    assert_eq!(
+        found(&format!("{results}&tool_name=terminal,finish")).await.len(),
+        2
+    );
+    assert_eq!(
+        found(&format!("{results}&tool_name=finish&limit=1")).await.len(),
+        1
+    );
+    assert!(found("tool_name=grep").await.is_empty());
+}

@@ -29,9 +29,15 @@ async fn a_browser_gets_a_page_that_can_load_and_reach_nothing_else() {
 #[tokio::test]
 async fn files_of_the_app_are_packed_and_kept_for_good() {
     let desk = Desk::new().await;
-    let assets = deft_server::routes()
-        .into_iter()
-        .filter(|(_, path, _)| path.starts_with("/assets/"));
+    let routes = deft_server::routes().into_iter();
+    let assets: Vec<_> = routes
+        .filter(|(_, path, _)| path.starts_with("/assets/"))
+        .collect();
+    let page = desk.request(Method::GET, "/").header("Accept", "text/html");
+    let page = page.send().await.unwrap().text().await.unwrap();
+    // A program without the app says how to add it; one that has it has all that its page names.
+    assert_eq!(assets.is_empty(), page.contains("make web"), "{page}");
+    assert_eq!(assets.is_empty(), !page.contains("/assets/"), "{page}");
     for (_, path, _) in assets {
         let ask = |encoding: &'static str| {
             desk.request(Method::GET, path)

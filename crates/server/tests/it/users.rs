@@ -249,6 +249,9 @@ async fn a_key_does_what_it_is_good_for_and_a_viewer_only_looks() {
         socket.send(&message).await;
         let complaint = socket.until(|frame| frame["kind"] == "ServerErrorEvent").await;
         assert_eq!(complaint.last().unwrap()["code"], "Forbidden");
+        let path = format!("/sockets/console/{}?session_api_key={}", talk.0, looker.key);
+        let mut socket = desk.connect(&path, &[]).await.unwrap();
+        assert_eq!(socket.closed().await.0, 4001, "a terminal is more than a look");
     }
     let writer = User::with_key(
         &desk,

@@ -1,0 +1,157 @@
+// What cards show, and what comes and goes with them.
+
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { once } from "node:events";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { browser, checkAccess, command, open, Server, status } from "./harness.mjs";
+
+const server = new Server();
+before(() => server.start());
+after(async () => {
+  await browser.close();
+  await server.remove();
+});
+
+const own = (page, text) => page.getByLabel("You", { exact: true }).filter({ hasText: text });
+
+test("a search shows how many hits it had, and which", async () => {
+  const steps = [
+    command("Make.", "echo needle > one.txt; echo needle > two.txt"),
+    { tool_calls: [{ name: "grep", arguments: { pattern: "needle" } }] },
+    { text: "Found." },
+  ];
+  const id = await server.begin(steps, {}, ["grep"]);
+  await server.ended(id);
+  const { page, close } = await open(server, `/c/${id}`);
+  await status(page, "Finished");
+  const search = page.getByRole("article", { name: "Search" });
+  await search.getByText("2 hits").waitFor();
+  await search.getByRole("button", { name: /needle/ }).click();
+  await search.getByText("two.txt").waitFor();
+  await checkAccess(page, "the card of a search");
+  await close();
+});
+
+test("the picture of a page is in its card", async () => {
+  const site = createServer((_, response) => response.setHeader("Content-Type", "text/html").end("<h1>A page</h1>"));
+  site.listen(0, "127.0.0.1");
+  await once(site, "listening");
+  const url = `http://127.0.0.1:${site.address().port}/`;
+  const id = await server.begin(
+    [
+      { tool_calls: [{ name: "browser_navigate", arguments: { url } }] },
+      { tool_calls: [{ name: "browser_get_state", arguments: { include_screenshot: true } }] },
+      { text: "Seen." },
+    ],
+    {},
+    ["browser_tool_set"],
+  );
+  await server.ended(id);
+  const { page, close } = await open(server, `/c/${id}`);
+  await status(page, "Finished");
+  const card = page.getByRole("article", { name: "browser_get_state" });
+  await card.getByRole("button").first().click();
+  await card.getByRole("img").last().waitFor();
+  const width = await card.locator("img").evaluate((image) => image.naturalWidth);
+  assert.ok(width > 100, `${width} px`);
+  site.close();
+  await close();
+});
+
+test("pictures are pasted, and other files dropped", async () => {
+  const id = await server.begin([{ text: "Show me." }]);
+  const { workspace } = await server.ended(id);
+  const { page, close } = await open(server, `/c/${id}`);
+  await status(page, "Finished");
+  const bring = (kind, name, type) =>
+    page.getByLabel("Message", { exact: true }).evaluate(
+      async (field, [kind, name, type]) => {
+        const canvas = Object.assign(document.createElement("canvas"), { width: 4, height: 4 });
+        const picture = await new Promise((resolve) => canvas.toBlob(resolve));
+        const brought = new DataTransfer();
+        brought.items.add(new File([type.startsWith("image/") ? picture : "text"], name, { type }));
+        const init = { bubbles: true, cancelable: true };
+        const event =
+          kind === "paste"
+            ? new ClipboardEvent("paste", { ...init, clipboardData: brought })
+            : new DragEvent("drop", { ...init, dataTransfer: brought });
+        field.dispatchEvent(event);
+      },
+      [kind, name, type],
+    );
+  await bring("paste", "p.png", "image/png");
+  await page.locator(".composer img").waitFor();
+  await bring("drop", "notes.csv", "text/csv");
+  await page.waitForFunction(() => document.querySelector(".composer textarea").value.includes("@uploads/notes.csv"));
+  assert.ok(existsSync(join(workspace.working_dir, "uploads/notes.csv")));
+  await close();
+});
+
+test("only the files go back, or only the conversation", async () => {
+  const id = await server.begin([
+    command("Make.", "echo kept > kept.txt"),
+    { text: "Made." },
+    command("Spoil.", "echo spoilt > kept.txt"),
+    { text: "Spoilt." },
+  ]);
+  const { workspace } = await server.ended(id);
+  const file = () => readFileSync(join(workspace.working_dir, "kept.txt"), "utf8");
+  const { page, close } = await open(server, `/c/${id}`);
+  await page.getByText("Made.").waitFor();
+  await page.getByLabel("Message", { exact: true }).fill("Spoil it");
+  await page.keyboard.press("Enter");
+  await page.getByText("Spoilt.").waitFor();
+  await status(page, "Finished");
+  const rewind = async (what) => {
+    await own(page, "Spoil it").hover();
+    await own(page, "Spoil it").getByRole("button", { name: "Rewind" }).click();
+    const dialog = page.getByRole("dialog", { name: "Rewind to before this message" });
+    await dialog.getByLabel(what).check();
+    await dialog.getByRole("button", { name: "Rewind" }).click();
+    await dialog.waitFor({ state: "detached" });
+  };
+  await rewind("Only the files");
+  assert.equal(file(), "kept\n");
+  await page.getByText("Spoilt.").waitFor();
+  writeFileSync(join(workspace.working_dir, "kept.txt"), "other\n");
+  await rewind("Only the conversation");
+  await own(page, "Spoil it").waitFor({ state: "detached" });
+  assert.equal(file(), "other\n");
+  await close();
+});
+
+test("a decision about what a project brings along is forgotten, and asked for again", async () => {
+  const folder = mkdtempSync(join(server.data, "project-"));
+  const skill = join(folder, ".agents/skills/count");
+  mkdirSync(skill, { recursive: true });
+  writeFileSync(join(skill, "SKILL.md"), "---\ndescription: x\n---\nThere are !`echo 6 7`.");
+  writeFileSync(`${folder}.json`, JSON.stringify([{ text: "Done." }]));
+  const id = await server.begin([], {
+    agent: {
+      kind: "Agent",
+      llm: { model: `script:${folder}.json` },
+      tools: [{ name: "terminal" }],
+      agent_context: { load_project_skills: true },
+    },
+    workspace: { working_dir: folder },
+  });
+  const { page, close } = await open(server, `/c/${id}`);
+  await status(page, "Finished");
+  const question = page.getByRole("region", { name: "May the project do this?" });
+  await question.getByRole("button", { name: "Allow" }).click();
+  await question.waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Settings", exact: true }).click();
+  const dialog = page.getByRole("dialog", { name: "Settings" });
+  await dialog.getByRole("tab", { name: "Safety" }).click();
+  const decisions = dialog.getByRole("group", { name: "What projects may bring along" });
+  await decisions.getByText(".agents/skills/count/SKILL.md").waitFor();
+  await decisions.getByRole("button", { name: /^Forget about/ }).click();
+  await decisions.getByText("Nothing was decided in this browser yet.").waitFor();
+  await dialog.getByRole("button", { name: "Done" }).click();
+  await page.reload();
+  await question.waitFor();
+  await close();
+});

@@ -1,0 +1,54 @@
+// A shell on a terminal of its own in the workspace, over a socket. It ends with the socket.
+
+import { useKey } from "./key";
+
+export interface Size {
+  rows: number;
+  cols: number;
+}
+
+/** Why a console is over: its shell has ended, or something else, which the server says. */
+export type Ending = { type: "ended" } | { type: "lost"; reason: string };
+
+export interface Console {
+  type: (text: string) => void;
+  resize: (size: Size) => void;
+  close: () => void;
+}
+
+/** The server's code for a shell that has ended by itself. */
+const NORMAL = 1000;
+
+export interface Listener {
+  onOutput: (bytes: Uint8Array) => void;
+  onEnd: (ending: Ending) => void;
+}
+
+/** Opens one. What is typed before that is done waits. */
+export function openConsole(id: string, { rows, cols }: Size, listener: Listener): Console {
+  const address = new URL(`/sockets/console/${encodeURIComponent(id)}?rows=${rows}&columns=${cols}`, location.href);
+  address.protocol = location.protocol === "https:" ? "wss:" : "ws:";
+  address.hash = "";
+  const socket = new WebSocket(address);
+  socket.binaryType = "arraybuffer";
+  let early: (string | Uint8Array<ArrayBuffer>)[] = [];
+  const send = (message: string | Uint8Array<ArrayBuffer>) => {
+    if (socket.readyState === WebSocket.CONNECTING) early.push(message);
+    else if (socket.readyState === WebSocket.OPEN) socket.send(message);
+  };
+  socket.onopen = () => {
+    send(JSON.stringify({ type: "auth", session_api_key: useKey.getState().key ?? "" }));
+    early.forEach(send);
+    early = [];
+  };
+  socket.onmessage = (message: MessageEvent<ArrayBuffer>) => listener.onOutput(new Uint8Array(message.data));
+  socket.onclose = ({ code, reason }) => listener.onEnd(code === NORMAL ? { type: "ended" } : { type: "lost", reason });
+  return {
+    type: (text) => send(new TextEncoder().encode(text)),
+    resize: (size) => send(JSON.stringify({ rows: size.rows, columns: size.cols })),
+    close: () => {
+      socket.onclose = socket.onmessage = socket.onopen = null;
+      socket.close();
+    },
+  };
+}

@@ -1,0 +1,39 @@
+// @vitest-environment happy-dom
+import { cleanup, fireEvent, render, screen } from "@testing-library/react";
+import { afterEach, expect, test, vi } from "vitest";
+import { DiffTable } from "./DiffTable";
+
+afterEach(cleanup);
+const change = { path: "a.txt", before: "one\ntwo\nthree\n", after: "one\n2\nthree\n" };
+const review = () => ({ comments: [], onComment: vi.fn(), onRemove: vi.fn(), onRevert: vi.fn() });
+const stops = () => screen.getAllByRole("button", { name: /Comment on line/ }).filter((button) => button.tabIndex === 0);
+
+test.each(["inline", "beside"] as const)("%s: one line is reached by the tabulator, the others by arrows", (layout) => {
+  render(<DiffTable change={change} layout={layout} review={review()} />);
+  expect(stops()).toHaveLength(1);
+  const [first] = stops();
+  first?.focus();
+  fireEvent.keyDown(document.activeElement ?? document.body, { key: "ArrowDown" });
+  expect(document.activeElement).not.toBe(first);
+  expect(stops()).toEqual([document.activeElement]);
+  fireEvent.keyDown(document.activeElement ?? document.body, { key: "ArrowUp" });
+  expect(document.activeElement).toBe(first);
+});
+
+test("a line is commented on, and a part is taken back", () => {
+  const does = review();
+  render(<DiffTable change={change} review={does} />);
+  fireEvent.click(screen.getAllByRole("button", { name: "Comment on line 2" }).at(-1) ?? document.body);
+  fireEvent.change(screen.getByLabelText("Comment"), { target: { value: " In words. " } });
+  fireEvent.click(screen.getByRole("button", { name: "Add comment" }));
+  expect(does.onComment).toHaveBeenCalledWith(expect.objectContaining({ type: "added", new: 2 }), "In words.");
+  fireEvent.click(screen.getByRole("button", { name: "Revert this part" }));
+  expect(does.onRevert).toHaveBeenCalledWith(0);
+});
+
+test("what stands in a file stays text", () => {
+  render(<DiffTable change={{ path: "x", before: null, after: "<img src=x onerror=alert(1)>\u202e" }} />);
+  expect(document.querySelector("img")).toBeNull();
+  expect(document.body.textContent).toContain("<img src=x onerror=alert(1)>");
+  expect(document.body.textContent).not.toContain("\u202e");
+});

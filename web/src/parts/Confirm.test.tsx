@@ -1,0 +1,72 @@
+// @vitest-environment happy-dom
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { cleanup, fireEvent, render, screen, waitFor } from "@testing-library/react";
+import { afterEach, expect, test, vi } from "vitest";
+import { api } from "../api";
+import type { Call } from "../view";
+import { Confirm } from "./Confirm";
+
+afterEach(() => {
+  cleanup();
+  vi.restoreAllMocks();
+});
+const call: Call = {
+  type: "call",
+  id: "a",
+  time: "",
+  risk: "HIGH",
+  why: "It removes files.",
+  result: null,
+  event: {
+    id: "a",
+    timestamp: "",
+    source: "agent",
+    kind: "ActionEvent",
+    tool_name: "terminal",
+    tool_call_id: "c",
+    action: { kind: "TerminalAction", command: "rm -r build" },
+    tool_call: { arguments: '{"command":"rm -r build"}' },
+  } as Call["event"],
+};
+
+function show() {
+  const answer = vi.spyOn(api, "answer").mockResolvedValue();
+  render(
+    <QueryClientProvider client={new QueryClient()}>
+      <Confirm id="x" calls={[call]} />
+    </QueryClientProvider>,
+  );
+  return answer;
+}
+
+test("what waits is shown whole, with its risk and why", () => {
+  show();
+  const region = screen.getByRole("region", { name: "Waiting for your word" });
+  expect(region.textContent).toContain("rm -r build");
+  expect(region.textContent).toContain("It removes files.");
+});
+
+test("it is allowed by the button or by keys, but not by keys from where a reason is written", async () => {
+  const answer = show();
+  fireEvent.keyDown(screen.getByLabelText("Why not, for the agent"), { key: "Enter", ctrlKey: true });
+  expect(answer).not.toHaveBeenCalled();
+  fireEvent.click(screen.getByRole("button", { name: "Allow" }));
+  await waitFor(() => expect(answer).toHaveBeenCalledWith("x", [{ action_id: "a", answer: "approve" }]));
+});
+
+test("it is rejected with the reason", async () => {
+  const answer = show();
+  fireEvent.change(screen.getByLabelText("Why not, for the agent"), { target: { value: "Keep it." } });
+  fireEvent.click(screen.getByRole("button", { name: "Reject" }));
+  await waitFor(() => expect(answer).toHaveBeenCalledWith("x", [{ action_id: "a", answer: "reject", reason: "Keep it." }]));
+});
+
+test("it runs as changed", async () => {
+  const answer = show();
+  fireEvent.click(screen.getByRole("button", { name: "Edit" }));
+  fireEvent.change(screen.getByLabelText("The action, changed"), { target: { value: "rm -r out" } });
+  fireEvent.click(screen.getByRole("button", { name: "Run as changed" }));
+  await waitFor(() =>
+    expect(answer).toHaveBeenCalledWith("x", [{ action_id: "a", answer: "edit", arguments: { command: "rm -r out" } }]),
+  );
+});
