@@ -38,9 +38,9 @@ pub(crate) fn serve(args: ExecutorServe) -> anyhow::Result<()> {
         directory: args.place.directory.clone(),
     };
     if !args.inside
-        && let Some(command) = launch.prepare(INSIDE)?
+        && let Some(outside) = launch.prepare(INSIDE)?
     {
-        return Ok(launch.run(command)?);
+        return Ok(launch.run(outside)?);
     }
     launch.restrict_self()?;
     crate::wait(serve_calls(args.place, args.roots, Some(launch)))

@@ -20,7 +20,7 @@ mod machine;
 mod plan;
 mod seccomp;
 
-pub use launch::{Launch, LaunchError};
+pub use launch::{Launch, LaunchError, Outside};
 pub use machine::{Machine, Unavailable};
 pub use plan::{Gap, Plan, PolicyError};
 
