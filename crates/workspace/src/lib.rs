@@ -27,7 +27,7 @@ pub use local::{LocalWorkspace, PASSED_ON};
 pub use name::{Image, SshPlace, WorkspaceName, WorkspaceNameError};
 pub use policy::{Access, Network, Policy, ResourceLimits};
 pub use program::Program;
-pub use protected::protected_in;
+pub use protected::{Kept, keep_as_it_is};
 
 /// A byte stream to an executor.
 pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}

@@ -7,13 +7,15 @@
 //! | `.git/commondir` that leads git to another configuration | one that leads nowhere is put there, see [`Guard::Placed`] |
 //! | put a copy in its place (`mv .git old`) | all that lies above it is a mount, which cannot be renamed |
 //!
-//! Not prevented: repositories that an agent makes itself, with settings of their own.
+//! Not prevented: repositories that an agent makes itself, with settings of their own. And who replaces a protected file
+//! from outside while a sandbox runs takes its protection away until the next one starts.
 
 mod repository;
 mod stand_ins;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use self::repository::Repositories;
@@ -22,6 +24,8 @@ use crate::Policy;
 
 /// The path that stands for all that git obeys.
 const GIT: &str = ".git";
+/// The text of a [`Guard::Placed`] that no sandbox takes away: a container may have it still.
+const STAYS: &str = "./\n";
 
 /// How a path is kept as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,14 +73,38 @@ pub(crate) fn guards(policy: &Policy, root: &Path) -> BTreeMap<PathBuf, Guard> {
     guards
 }
 
-/// Those of a directory that are there already, for whoever can only make what is there read-only.
-pub fn protected_in(root: &Path) -> Vec<PathBuf> {
+/// A path to mount over itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// The path.
+    pub path: PathBuf,
+    /// Whether it must stay as it is; else it only must not be renamed.
+    pub read_only: bool,
+}
+
+/// What to mount in a container that has a directory of this machine: that which is there, and is obeyed outside. What is
+/// not there can be made, but for another place of git's settings: that is put there, and stays.
+pub fn keep_as_it_is(root: &Path) -> io::Result<Vec<Kept>> {
     let policy = Policy::for_user(None, root);
-    let guards = guards(&policy, root).into_iter();
-    guards
-        .filter(|(_, guard)| *guard == Guard::ReadOnly)
-        .map(|(path, _)| path)
-        .collect()
+    let mut kept = BTreeMap::new();
+    for (path, guard) in guards(&policy, root) {
+        match guard {
+            Guard::Placed(text) if !text.is_empty() => stand_ins::place(&path, STAYS)?,
+            Guard::Placed(_) | Guard::ReadOnly => {}
+            Guard::Absent => continue,
+        }
+        let is_real = |path: &Path| path.symlink_metadata().is_ok_and(|data| !data.is_symlink());
+        let above = path.ancestors().skip(1).take_while(|above| *above != root);
+        if !is_real(&path) || !above.clone().all(is_real) {
+            continue;
+        }
+        for above in above {
+            kept.entry(above.to_owned()).or_insert(false);
+        }
+        kept.insert(path, true);
+    }
+    let kept = kept.into_iter();
+    Ok(kept.map(|(path, read_only)| Kept { path, read_only }).collect())
 }
 
 fn is_empty(directory: &Path) -> bool {

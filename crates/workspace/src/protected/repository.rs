@@ -69,7 +69,7 @@ impl<'a> Repositories<'a> {
         self.seen.insert(directory.to_owned());
         let config = directory.join("config");
         let common = directory.join("commondir");
-        if common.exists() && read(&common).trim() != ITSELF.trim() {
+        if common.exists() && !["", ".", "./"].contains(&read(&common).trim()) {
             // A linked worktree, which has its settings elsewhere.
             self.keep(directory, &["commondir", "gitdir"]);
             if let Ok(main) = directory.join(read(&common).trim()).canonicalize() {

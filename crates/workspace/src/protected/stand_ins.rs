@@ -23,11 +23,7 @@ impl StandIns {
         flock(&workspace, FlockOperation::LockShared)?;
         for (path, guard) in &guards {
             match guard {
-                Guard::Placed(text) => match File::create_new(path) {
-                    Ok(mut file) => file.write_all(text.as_bytes())?,
-                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                    Err(error) => return Err(error),
-                },
+                Guard::Placed(text) => place(path, text)?,
                 // Made as mount points are needed.
                 Guard::ReadOnly | Guard::Absent => {}
             }
@@ -53,6 +49,15 @@ impl Drop for StandIns {
                 Guard::Placed(_) | Guard::ReadOnly => Ok(()),
             };
         }
+    }
+}
+
+/// Makes a file unless something is there.
+pub(super) fn place(path: &Path, text: &str) -> io::Result<()> {
+    match File::create_new(path) {
+        Ok(mut file) => file.write_all(text.as_bytes()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
     }
 }
 

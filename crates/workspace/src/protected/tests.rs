@@ -55,7 +55,19 @@ fn all_that_git_obeys_is_kept_in_a_repository_and_its_submodules() {
         ("team.config", Guard::ReadOnly),
     ];
     assert_eq!(of_git(root.path()), owned(&expected));
-    assert!(protected_in(root.path()).contains(&root.path().join(".husky")));
+    let kept = keep_as_it_is(root.path()).unwrap();
+    for (path, read_only) in [
+        (".git", false),
+        (".git/commondir", true),
+        (".git/modules/a/b", false),
+        (".husky", true),
+        ("lib", false),
+        ("lib/.git", true),
+    ] {
+        let path = root.path().join(path);
+        assert!(kept.contains(&Kept { path, read_only }), "{kept:?}");
+    }
+    assert_eq!(fs::read_to_string(root.path().join(".git/commondir")).unwrap(), STAYS);
 }
 
 #[test]

@@ -187,7 +187,8 @@ impl Launch {
         seccomp::restrict(&self.plan).map_err(setup("filter system calls"))
     }
 
-    fn writable(&self) -> Vec<PathBuf> {
+    /// Everything that can be written.
+    pub(super) fn writable(&self) -> Vec<PathBuf> {
         let mut writable = self.plan.policy.writable.clone();
         writable.extend(self.changeable());
         writable.push(self.directory.clone());
