@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use deft_workspace::WorkspaceName;
 
-pub(crate) use self::conversation::{Checkpoints, Replay, Restore, Rewind, Show};
+pub(crate) use self::conversation::{Checkpoints, Delete, Replay, Restore, Rewind, Show};
 pub(crate) use self::executor::{Executor, ExecutorPlace, ExecutorRelay, ExecutorServe};
 pub(crate) use self::images::Images;
 pub(crate) use self::secrets::{RotateKey, Secrets};
@@ -46,6 +46,8 @@ pub(crate) enum Command {
     Restore(Restore),
     /// Go back to an earlier event: the conversation, its files, or both
     Rewind(Rewind),
+    /// Delete conversations, with what was made for their workspaces: containers, pods, volumes
+    Delete(Delete),
     /// Show a conversation again as it went, or try it once more from one of its steps
     Replay(Replay),
     /// Serve conversations to apps and other programs

@@ -4,6 +4,7 @@ use std::fs::Permissions;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -14,13 +15,14 @@ use deft_executor::Executor;
 use deft_executor::daemon::Daemon;
 use deft_executor::relay::{self, Received, Relay};
 use deft_tools::{TerminalOptions, ToolContext};
-use deft_workspace::sandbox::Launch;
+use deft_workspace::sandbox::{Denials, Launch};
 use deft_workspace::{LocalWorkspace, Stream, Workspace};
 use tokio::io::AsyncWriteExt;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinSet;
 
 use crate::args::{ExecutorPlace, ExecutorRelay, ExecutorServe};
+use crate::explained::Explained;
 use crate::settings::WebAddresses;
 use crate::toolbox::toolbox;
 
@@ -30,6 +32,7 @@ const INSIDE: &str = "--inside";
 /// Shuts itself in if it is to be, and serves. Nothing here may start a thread before that.
 pub(crate) fn serve(args: ExecutorServe) -> anyhow::Result<()> {
     let Some(plan) = &args.plan else {
+        crate::keep_memory_private();
         return crate::wait(serve_calls(args.place, args.roots, None));
     };
     let launch = Launch {
@@ -38,9 +41,9 @@ pub(crate) fn serve(args: ExecutorServe) -> anyhow::Result<()> {
         directory: args.place.directory.clone(),
     };
     if !args.inside
-        && let Some(command) = launch.prepare(INSIDE)?
+        && let Some(outside) = launch.prepare(INSIDE)?
     {
-        return Ok(launch.run(command)?);
+        return Ok(launch.run(outside)?);
     }
     launch.restrict_self()?;
     crate::wait(serve_calls(args.place, args.roots, Some(launch)))
@@ -61,7 +64,7 @@ async fn serve_calls(
         .collect();
     let mut way_out = None;
     let mut forwarding = JoinSet::new(); // ends with us
-    if let Some(launch) = launch {
+    if let Some(launch) = &launch {
         env = launch.environment(env);
         if let Some(forwarder) = launch.way_out().await? {
             env.extend(forwarder.environment());
@@ -81,7 +84,16 @@ async fn serve_calls(
         addresses: place.web_addresses.map(WebAddresses::addresses),
         way_out,
     };
-    let tools = toolbox(&context, options, reachable)?;
+    let mut tools = toolbox(&context, options, reachable)?;
+    if let Some(launch) = &launch {
+        let denials = Arc::new(Denials::of(launch));
+        tools = tools.wrapped(|tool| {
+            Arc::new(Explained {
+                tool,
+                denials: Arc::clone(&denials),
+            })
+        });
+    }
     let executor = Executor::with_roots(tools, place.workspace.display().to_string(), roots);
 
     let mut terminate = signal(SignalKind::terminate())?;

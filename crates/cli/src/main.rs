@@ -9,10 +9,12 @@ mod checkpoints;
 mod client_model;
 mod compose;
 mod config;
+mod delete;
 mod demo;
 mod doctor;
 mod executor;
 mod exit;
+mod explained;
 mod hooks;
 mod images;
 mod import;
@@ -69,6 +71,7 @@ fn main() -> ExitCode {
         Command::Checkpoints(args) => while_read(wait(checkpoints::checkpoints(&args))),
         Command::Restore(args) => wait(checkpoints::restore(&args)),
         Command::Rewind(args) => wait(rewind::rewind(&args)),
+        Command::Delete(args) => wait(delete::delete(&args)),
         Command::Replay(args) => while_read(wait(replay::replay(args))),
         Command::Users(args) => while_read(wait(users::users(args))),
         Command::Keys(args) => while_read(wait(users::keys(args))),

@@ -95,7 +95,11 @@ impl<W: Write> Printer<W> {
                 );
             }
             EventBody::ConversationError(error) => {
-                failure::render(page, "Error", &error.detail, error.classification.as_ref());
+                let what = match error.code.as_str() {
+                    "WorkspaceError" => failure::NO_WORKSPACE,
+                    _ => "Error",
+                };
+                failure::render(page, what, &error.detail, error.classification.as_ref());
             }
             EventBody::ServerError(error) => failure::render(page, "Error", &error.detail, None),
             EventBody::HookExecution(hook) => render_hook(hook, page),

@@ -100,7 +100,8 @@ impl Settings {
             if let Some(path) = users.as_ref().filter(|path| path.exists()) {
                 layers.add_file(path, FileOwner::User)?;
             }
-            if projects.exists() && users.as_ref() != Some(&projects) {
+            // While a sandbox runs, an empty directory keeps a missing one from being made.
+            if projects.exists() && !projects.is_dir() && users.as_ref() != Some(&projects) {
                 layers.add_file(&projects, FileOwner::Project)?;
             }
         }

@@ -36,6 +36,8 @@ mod plugins;
 mod sandbox;
 #[path = "it/sandbox_network.rs"]
 mod sandbox_network;
+#[path = "it/sandbox_protected.rs"]
+mod sandbox_protected;
 #[path = "it/secrets.rs"]
 mod secrets;
 #[path = "it/serve.rs"]

@@ -1,8 +1,9 @@
 //! What a container may do and have, and how that is said to the engine.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use deft_workspace::Kept;
 use serde_json::{Map, Value, json};
 
 use crate::archive::Owner;
@@ -125,6 +126,8 @@ pub struct Options {
 pub(crate) struct Spec<'a> {
     pub(crate) image: &'a str,
     pub(crate) files: &'a Files,
+    /// What of the files' directory must stay as it is.
+    pub(crate) kept: Vec<Kept>,
     /// The file to mount as our program.
     pub(crate) program: Option<&'a PathBuf>,
     pub(crate) user: Owner,
@@ -194,9 +197,16 @@ impl Spec<'_> {
             Files::Directory(path) => bind(path, WORKSPACE, false),
             Files::Volume(name) => json!({"Type": "volume", "Source": name, "Target": WORKSPACE}),
         };
+        let kept = self.kept.iter().filter_map(|kept| {
+            let Files::Directory(root) = self.files else {
+                return None; // nobody outside obeys what is on a volume
+            };
+            let target = Path::new(WORKSPACE).join(kept.path.strip_prefix(root).ok()?);
+            Some(bind(&kept.path, &target.display().to_string(), kept.read_only))
+        });
         let program = self.program.map(|path| bind(path, &format!("/{PROGRAM}"), true));
         let others = self.options.mounts.iter();
         let others = others.map(|mount| bind(&mount.source, &mount.target, mount.read_only));
-        [files].into_iter().chain(program).chain(others).collect()
+        [files].into_iter().chain(kept).chain(program).chain(others).collect()
     }
 }

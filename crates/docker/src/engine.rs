@@ -18,6 +18,10 @@ pub(crate) const CONVERSATION: &str = "deft.conversation";
 pub(crate) const OWNER: &str = "deft.owner";
 /// The version of this program in a container.
 pub(crate) const VERSION: &str = "deft.version";
+/// How this program comes into a container.
+pub(crate) const DELIVERY: &str = "deft.delivery";
+/// It is copied.
+pub(crate) const COPIED: &str = "copy";
 
 /// Docker or Podman.
 #[derive(Clone, Debug)]
@@ -48,6 +52,10 @@ impl Container {
     /// The version of this program in it.
     pub fn version(&self) -> &str {
         self.label(VERSION)
+    }
+
+    pub(crate) fn is_delivered_by(&self, delivery: &str) -> bool {
+        self.label(DELIVERY) == delivery
     }
 
     fn label(&self, name: &str) -> &str {

@@ -82,6 +82,15 @@ pub enum DockerError {
         /// What was seen.
         message: String,
     },
+    /// The image is here for another platform only. Name that, or another image.
+    #[error(
+        "the image is here, but for another platform, and could not be pulled for this one: {0}; leave out `platform`, or \
+         load the image for it yourself (`docker pull --platform …`)"
+    )]
+    OtherPlatform(String),
+    /// The engine made a container that lacks something, and did not say so. Leave that out, or use another engine.
+    #[error("the container engine did not make the container as it was asked to: {0}; leave that out, or use another engine")]
+    NotGiven(String),
     /// The kernel killed the executor because the container had used up its memory.
     #[error(
         "the container used up its {} MiB of memory and was killed; what ran in it is lost, it has been started anew; \
@@ -154,6 +163,17 @@ pub enum DockerError {
         message: String,
         /// The end of the build's log.
         log: String,
+    },
+    /// Settings in the directory that act outside cannot be kept from changes. Look at the path.
+    #[error(
+        "what git obeys in {} cannot be protected from the container: {reason}; see to it that you may write there, \
+         or use a volume", .path.display()
+    )]
+    Keep {
+        /// The directory.
+        path: PathBuf,
+        /// What was seen.
+        reason: String,
     },
     /// The directory to work in is not there.
     #[error("the workspace {} does not exist or is not a directory; create it or name another one", .0.display())]

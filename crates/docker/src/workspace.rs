@@ -1,5 +1,6 @@
 //! A conversation's container, from its making to its end.
 
+mod checking;
 mod joining;
 mod making;
 
@@ -140,7 +141,7 @@ impl DockerWorkspace {
             "running" => {}
             "paused" => self.order(id, Order::Unpause).await?,
             "created" => {
-                self.furnish(id).await?;
+                self.furnish(&container).await?;
                 self.order(id, Order::Start).await?;
             }
             _ => {

@@ -59,6 +59,31 @@ impl Egress {
         Some(told)
     }
 
+    /// What to tell the agent of hosts that were refused, if any were.
+    pub(crate) fn refusal(&self) -> Option<String> {
+        let hosts_that = |outcome: Outcome| {
+            let refused = self.requests.iter().filter(|asked| asked.outcome == outcome);
+            let hosts: Vec<_> = refused
+                .map(|asked| format!("{}:{}", asked.host, asked.port))
+                .collect();
+            (!hosts.is_empty()).then(|| hosts.join(", "))
+        };
+        let unlisted = hosts_that(Outcome::NotOnTheList).map(|hosts| {
+            format!(
+                "The sandbox refused {hosts}: not on its allow-list. Only the user can change that, with the setting \
+                 sandbox_allow (or sandbox_network = \"all\")."
+            )
+        });
+        let private = hosts_that(Outcome::PrivateAddress).map(|hosts| {
+            format!(
+                "The sandbox refused {hosts}: its name leads to a private network. Only the user can allow that, by \
+                 adding the address itself to the setting sandbox_allow."
+            )
+        });
+        let told: Vec<_> = unlisted.into_iter().chain(private).collect();
+        (!told.is_empty()).then(|| format!("\n[{}]", told.join(" ")))
+    }
+
     /// Adds it to what was asked for before.
     pub(crate) fn join(self, before: &mut Vec<Requested>) {
         for requested in self.requests {
@@ -97,6 +122,32 @@ mod tests {
             port: 443,
             outcome: Outcome::Connected,
         }
+    }
+
+    #[test]
+    fn the_agent_is_told_which_hosts_were_refused_and_by_which_setting() {
+        let mut requests = vec![request(1, "fine.example")];
+        assert_eq!(Egress::of(requests.clone()).unwrap().refusal(), None);
+        for (host, outcome) in [
+            ("a.example", Outcome::NotOnTheList),
+            ("b.example", Outcome::NotOnTheList),
+            ("intranet", Outcome::PrivateAddress),
+        ] {
+            let at = requests.len() as u64 + 1;
+            requests.push(EgressRequest {
+                outcome,
+                ..request(at, host)
+            });
+        }
+        let refusal = Egress::of(requests).unwrap().refusal().unwrap();
+        for words in [
+            "a.example:443, b.example:443: not on",
+            "sandbox_allow",
+            "intranet:443: its name leads",
+        ] {
+            assert!(refusal.contains(words), "{refusal}");
+        }
+        assert!(!refusal.contains("fine.example"));
     }
 
     #[test]

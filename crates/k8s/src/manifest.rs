@@ -281,3 +281,6 @@ pub(crate) fn receive(bytes: usize) -> String {
         "mkdir -p {HOME} && head -c {bytes} >{PROGRAM}.new && chmod 755 {PROGRAM}.new && mv {PROGRAM}.new {PROGRAM}"
     )
 }
+
+#[cfg(test)]
+mod tests;

@@ -16,10 +16,16 @@ use crate::error::RemoteError;
 /// Of a refusal's reason, so much is told.
 const MAX_REASON_CHARS: usize = 500;
 
+/// Connections that are kept for further requests.
+const MAX_IDLE_CONNECTIONS: usize = 4;
+
 /// A server that answers requests, and the key it wants.
 #[derive(Clone, Debug)]
 pub(crate) struct Http {
     client: Client,
+    /// For requests that ask for a socket: a server that refuses may close the connection without a word, which
+    /// therefore nobody must use again.
+    for_sockets: Client,
     base: Url,
     key: Option<(HeaderName, Secret<String>)>,
 }
@@ -35,18 +41,21 @@ impl Http {
         let unusable = |reason: &dyn std::fmt::Display| RemoteError::Client(reason.to_string());
         let mut tls = deft_net::tls(ca_file).map_err(|error| unusable(&error))?;
         tls.alpn_protocols = vec![b"http/1.1".to_vec()]; // what sockets need
-        let client = Client::builder()
-            .tls_backend_preconfigured(tls)
-            .http1_only()
-            .connect_timeout(deft_net::CONNECT_LIMIT)
-            .user_agent(concat!("deft/", env!("CARGO_PKG_VERSION")))
-            // A server that sends us elsewhere would send our key along.
-            .redirect(Policy::none())
-            .no_proxy()
-            .build()
-            .map_err(|error| unusable(&error))?;
+        let client = |idle: usize| {
+            let client = Client::builder()
+                .tls_backend_preconfigured(tls.clone())
+                .http1_only()
+                .connect_timeout(deft_net::CONNECT_LIMIT)
+                .pool_max_idle_per_host(idle)
+                .user_agent(concat!("deft/", env!("CARGO_PKG_VERSION")))
+                // A server that sends us elsewhere would send our key along.
+                .redirect(Policy::none())
+                .no_proxy();
+            client.build().map_err(|error| unusable(&error))
+        };
         Ok(Self {
-            client,
+            client: client(MAX_IDLE_CONNECTIONS)?,
+            for_sockets: client(0)?,
             base,
             key: key.map(|key| (HeaderName::from_static(header), key)),
         })
@@ -64,6 +73,11 @@ impl Http {
 
     pub(crate) fn get(&self, path: &str, query: &[(&str, &str)]) -> RequestBuilder {
         self.with_key(self.client.get(self.address(path, query)))
+    }
+
+    /// A request for a socket.
+    pub(crate) fn get_socket(&self, path: &str, query: &[(&str, &str)]) -> RequestBuilder {
+        self.with_key(self.for_sockets.get(self.address(path, query)))
     }
 
     pub(crate) fn post(&self, path: &str, query: &[(&str, &str)]) -> RequestBuilder {

@@ -50,7 +50,7 @@ pub(crate) async fn join(
     let nonce = BASE64_STANDARD.encode(Uuid::new_v4().as_bytes());
     let request = server
         .http
-        .get(&format!("/sockets/executor/{conversation}"), &query)
+        .get_socket(&format!("/sockets/executor/{conversation}"), &query)
         .header(CONNECTION, "Upgrade")
         .header(UPGRADE, "websocket")
         .header(SEC_WEBSOCKET_VERSION, "13")

@@ -97,6 +97,27 @@ pub(crate) async fn open(
     }
 }
 
+/// Ends what runs for a conversation, deletes what is kept for it, and our programs with the last one. A Deft whose socket
+/// we use has nothing of ours.
+pub(crate) async fn remove(server: &AgentServer, workspace: &RemoteWorkspace) -> Result<(), RemoteError> {
+    let what = "remove what we brought there";
+    let conversation = workspace.conversation.hex();
+    let script = format!(
+        "cache=\"$HOME/.cache/deft\"; run=\"$cache/run\"; place=\"$run/{conversation}\"; [ -d \"$place\" ] || exit 0\n\
+         for process in /proc/[0-9]*; do\n\
+         tr '\\0' ' ' <\"$process/cmdline\" 2>/dev/null | grep -q \"^$cache/[0-9a-f]*/deft executor .*$place\" && kill \"${{process#/proc/}}\"\n\
+         done 2>/dev/null\n\
+         rm -rf \"$place\" \"$place\"-*; rmdir \"$run\" 2>/dev/null || exit 0\n\
+         for program in \"$cache\"/*/deft; do rm -f \"$program\"; rmdir \"${{program%/*}}\" 2>/dev/null; done\n\
+         rmdir \"$cache\" 2>/dev/null; exit 0"
+    );
+    let ran = server.run(what, &script, COMMAND_LIMIT).await?;
+    match ran.exit_code {
+        Some(0) => Ok(()),
+        _ => Err(server.http.broken(what, &ran.stderr())),
+    }
+}
+
 /// Where our program is to be there, unless it is there.
 async fn missing(server: &AgentServer, places: &Places) -> Result<Option<String>, RemoteError> {
     let look = format!(

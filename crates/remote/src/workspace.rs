@@ -72,10 +72,10 @@ impl RemoteWorkspace {
         }
     }
 
-    /// Ends a hosted sandbox for good. A server that was there before stays as it is.
+    /// Ends a hosted sandbox for good. From a server that was there before only what we brought there is removed.
     pub async fn remove(&self) -> Result<(), RemoteError> {
         match &self.host {
-            Host::Server(_) => Ok(()),
+            Host::Server(server) => tunnel::remove(server, self).await,
             Host::Sandbox(api, _) => match api.find(self.conversation).await? {
                 Some(sandbox) => api.stop(&sandbox).await,
                 None => Ok(()),

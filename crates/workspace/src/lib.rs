@@ -12,6 +12,7 @@ mod local;
 mod name;
 mod policy;
 mod program;
+mod protected;
 pub mod sandbox;
 
 use std::path::PathBuf;
@@ -26,6 +27,7 @@ pub use local::{LocalWorkspace, PASSED_ON};
 pub use name::{Image, SshPlace, WorkspaceName, WorkspaceNameError};
 pub use policy::{Access, Network, Policy, ResourceLimits};
 pub use program::Program;
+pub use protected::{Kept, keep_as_it_is};
 
 /// A byte stream to an executor.
 pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}

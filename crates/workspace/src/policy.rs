@@ -133,7 +133,7 @@ mod tests {
     fn what_a_file_leaves_out_is_the_default() {
         let policy: Policy = serde_json::from_str("{}").unwrap();
         assert_eq!(policy.readable, [PathBuf::from("/")]);
-        assert!(policy.protected.contains(&PathBuf::from(".git/hooks")));
+        assert!(policy.protected.contains(&PathBuf::from(".vscode")));
         assert_eq!(policy.network, Network::AllowList { hosts: Vec::new() });
         assert!(serde_json::from_str::<Policy>(r#"{"netwrok": "off"}"#).is_err());
     }

@@ -14,13 +14,15 @@
 mod bubblewrap;
 mod capabilities;
 mod cgroup;
+mod denial;
 mod landlock;
 mod launch;
 mod machine;
 mod plan;
 mod seccomp;
 
-pub use launch::{Launch, LaunchError};
+pub use denial::Denials;
+pub use launch::{Launch, LaunchError, Outside};
 pub use machine::{Machine, Unavailable};
 pub use plan::{Gap, Plan, PolicyError};
 

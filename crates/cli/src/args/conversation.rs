@@ -62,6 +62,15 @@ pub(crate) struct Rewind {
 }
 
 #[derive(Args)]
+pub(crate) struct Delete {
+    /// The conversations (the beginning of an id is enough)
+    #[arg(required = true)]
+    pub(crate) ids: Vec<String>,
+    #[command(flatten)]
+    pub(crate) flags: Flags,
+}
+
+#[derive(Args)]
 pub(crate) struct Replay {
     /// The conversation (the beginning of its id is enough)
     pub(crate) id: String,

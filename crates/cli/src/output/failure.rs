@@ -5,6 +5,9 @@ use deft_types::{Classification, FailureKind};
 use super::clip::Clip;
 use super::page::Page;
 
+/// What happened where a workspace could not be opened.
+pub(super) const NO_WORKSPACE: &str = "The workspace cannot be used";
+
 /// Shows what happened and, where it helps, what to do next.
 pub(super) fn render(page: &mut Page, what: &str, detail: &str, classification: Option<&Classification>) {
     page.clipped(
@@ -13,13 +16,17 @@ pub(super) fn render(page: &mut Page, what: &str, detail: &str, classification: 
         &format!("{what}: {}", detail.trim()),
         Clip::OUTPUT,
     );
-    if let Some(remedy) = classification.and_then(|failure| remedy(failure.kind)) {
+    if let Some(remedy) = classification.and_then(|failure| remedy(what, failure.kind)) {
         page.line(page.style.warning, &format!("→ {remedy}"));
     }
 }
 
-fn remedy(kind: FailureKind) -> Option<&'static str> {
+fn remedy(what: &str, kind: FailureKind) -> Option<&'static str> {
     match kind {
+        // What is wrong with it, and what to do about that, is in the detail. This is for whoever has done it.
+        _ if what == NO_WORKSPACE => Some(
+            "`deft doctor -w WORKSPACE` tries whether it can be opened now; then go on with the conversation.",
+        ),
         FailureKind::Auth => {
             Some("Set LLM_API_KEY, or api_key in ~/.deft/deft.toml, to a key that is valid.")
         }

@@ -240,6 +240,10 @@ settings! {
     workspace_pool: Option<u64> {
         flag: None, env: ["DEFT_WORKSPACE_POOL"], default: None, project: FromProject::Refused,
     }
+    /// Days without an event after which a server removes the container, pod and volume of a conversation
+    workspace_max_age: Option<u64> {
+        flag: None, env: ["DEFT_WORKSPACE_MAX_AGE"], default: None, project: FromProject::Refused,
+    }
     /// A configuration for ssh to use instead of your own, for workspaces on other machines
     ssh_config: Option<PathBuf> {
         // It can name programs that ssh runs.

@@ -207,6 +207,11 @@ fn a_project_may_not_set_what_decides_over_keys_and_data() {
         ("executor_linger", "DEFT_EXECUTOR_LINGER", "executor_linger = 9"),
         ("workspace", "DEFT_WORKSPACE", "workspace = \"local:/\""),
         ("workspace_pool", "DEFT_WORKSPACE_POOL", "workspace_pool = 9"),
+        (
+            "workspace_max_age",
+            "DEFT_WORKSPACE_MAX_AGE",
+            "workspace_max_age = 9",
+        ),
         ("ssh_config", "DEFT_SSH_CONFIG", "ssh_config = \"evil\""),
         ("remote_key", "DEFT_REMOTE_KEY", "remote_key = \"k\""),
         ("web_addresses", "DEFT_WEB_ADDRESSES", "web_addresses = \"all\""),
@@ -326,7 +331,7 @@ fn mistakes_in_a_file_are_told_with_file_line_and_remedy() {
             "[llm]\nmodel = \"x\"",
             "1: there is no setting \"llm\"; known are model, condenser_model, condenser_kind, title_model, judge_model, critic_model, agents_model, api_key, base_url, ca_file, otlp_endpoint, mcp_config, data_dir, max_steps, max_cost, max_tokens, max_time, max_agents, max_depth, \
              durability, connect_timeout, idle_timeout, total_timeout, model_attempts, terminal_no_change_timeout, executor_linger, \
-             workspace, workspace_pool, ssh_config, remote_key, web_addresses, sandbox_network, sandbox_allow, sandbox_write, sandbox_minimum, sandbox_pids, sandbox_memory, sandbox_cpu",
+             workspace, workspace_pool, workspace_max_age, ssh_config, remote_key, web_addresses, sandbox_network, sandbox_allow, sandbox_write, sandbox_minimum, sandbox_pids, sandbox_memory, sandbox_cpu",
         ),
         (
             "\n\nmax_steps = \"5\"",
@@ -482,6 +487,7 @@ fn the_settings_are_shown_as_a_file_with_sources() {
             "executor_linger = 300 # default",
             "# workspace is not set",
             "# workspace_pool is not set",
+            "# workspace_max_age is not set",
             "# ssh_config is not set",
             "# remote_key is not set",
             "# web_addresses is not set",

@@ -150,6 +150,13 @@ fn options(image: &Image) -> anyhow::Result<Options> {
                 options.network = match value.as_str() {
                     "none" => Network::None,
                     "bridge" => Network::Bridge,
+                    "host" => bail!(
+                        "a container in this machine's own network reaches every service of it; `network` must be none, \
+                         bridge, or the name of a network"
+                    ),
+                    other if other.starts_with("container:") => {
+                        bail!("a container cannot be in the network of another one; name a network")
+                    }
                     other => Network::Named(other.to_owned()),
                 }
             }
@@ -272,6 +279,8 @@ mod tests {
             ("mount=/data", "/SOURCE:/TARGET"),
             ("publish=http", "HERE:THERE"),
             ("gpus=2", "must be all"),
+            ("network=host", "every service"),
+            ("network=container:x", "name a network"),
             ("port=1", "no option `port`"),
         ] {
             let error = options(&image(given)).unwrap_err().to_string();

@@ -14,6 +14,7 @@ use crate::settings::Settings;
 
 /// What is younger is left alone: somebody may just be making it.
 const ORPHAN_AGE: Duration = Duration::from_mins(10);
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Removes the container, the pod with its volume, the sandbox, or our files on the other machine of a conversation.
 /// What was there before stays.
@@ -44,13 +45,18 @@ pub(crate) async fn pause(kept: &str, settings: &Settings, id: ConversationId) -
     Ok(())
 }
 
-/// Removes containers, pods and volumes of conversations that are not in the store; gives their ids.
+/// Removes containers, pods and volumes of conversations that are not in the store, or in which nothing has happened for
+/// longer than is set; gives their ids.
 pub(crate) async fn collect(settings: &Settings, store: &dyn Store) -> anyhow::Result<Vec<String>> {
-    let mut removed = collect_containers(settings, store).await?;
+    let oldest = settings
+        .workspace_max_age
+        .value
+        .and_then(|days| SystemTime::now().checked_sub(DAY.checked_mul(u32::try_from(days).ok()?)?));
+    let mut removed = collect_containers(settings, store, oldest).await?;
     let owner = kubernetes::owner(settings);
     for cluster in kubernetes::used(settings)? {
         let made = cluster.conversations(&owner).await?;
-        let known = known(made, store).await?;
+        let known = in_use(made, store, oldest).await?;
         let is_known = |id: &str| known.contains(id);
         let collected = cluster.collect_orphans(&owner, is_known, ORPHAN_AGE, SystemTime::now());
         removed.extend(collected.await?);
@@ -59,7 +65,11 @@ pub(crate) async fn collect(settings: &Settings, store: &dyn Store) -> anyhow::R
 }
 
 /// Without an engine there are none.
-async fn collect_containers(settings: &Settings, store: &dyn Store) -> anyhow::Result<Vec<String>> {
+async fn collect_containers(
+    settings: &Settings,
+    store: &dyn Store,
+    oldest: Option<SystemTime>,
+) -> anyhow::Result<Vec<String>> {
     let Ok(engine) = elsewhere::engine() else {
         return Ok(Vec::new());
     };
@@ -71,18 +81,25 @@ async fn collect_containers(settings: &Settings, store: &dyn Store) -> anyhow::R
     let conversations = containers
         .iter()
         .map(|container| container.conversation().to_owned());
-    let known = known(conversations.collect(), store).await?;
+    let known = in_use(conversations.collect(), store, oldest).await?;
     let is_known = |id: &str| known.contains(id);
     let removed = engine.collect_orphans(&owner, is_known, ORPHAN_AGE, SystemTime::now());
     Ok(removed.await?)
 }
 
-/// Those that are in the store. One whose id cannot be read is nobody's to remove.
-async fn known(conversations: Vec<String>, store: &dyn Store) -> anyhow::Result<HashSet<String>> {
+/// Those that are in the store and not older than this. One whose id cannot be read is nobody's to remove.
+async fn in_use(
+    conversations: Vec<String>,
+    store: &dyn Store,
+    oldest: Option<SystemTime>,
+) -> anyhow::Result<HashSet<String>> {
     let mut known = HashSet::new();
     for conversation in conversations {
         let is_known = match conversation.parse() {
-            Ok(id) => store.conversation(id).await?.is_some(),
+            Ok(id) => {
+                let record = store.conversation(id).await?;
+                record.is_some_and(|record| oldest.is_none_or(|oldest| record.updated_at >= oldest))
+            }
             Err(_) => true,
         };
         if is_known {

@@ -13,7 +13,7 @@ use deft_workspace::sandbox::{Machine, Plan, Tier, Unavailable};
 use deft_workspace::{Access, LocalWorkspace, Network, Policy, Workspace, WorkspaceError};
 use tempfile::TempDir;
 
-use crate::workspaces::skip;
+use crate::workspaces::or_skip;
 
 /// A home with secrets in it, and a workspace beside them.
 pub(crate) struct Place {
@@ -58,14 +58,14 @@ impl Place {
         self.home.path().canonicalize().unwrap().join(path)
     }
 
-    fn policy(&self, network: Network) -> Policy {
+    pub(crate) fn policy(&self, network: Network) -> Policy {
         Policy {
             network,
             ..Policy::for_user(Some(&self.path("")), &self.path("state"))
         }
     }
 
-    fn workspace(&self, plan: Option<Plan>) -> LocalWorkspace {
+    pub(crate) fn workspace(&self, plan: Option<Plan>) -> LocalWorkspace {
         LocalWorkspace {
             program: env!("CARGO_BIN_EXE_deft").into(),
             root: self.path("work"),
@@ -113,7 +113,7 @@ impl Place {
 }
 
 /// This machine, or one like it without bubblewrap.
-fn machine(tier: Tier) -> Machine {
+pub(crate) fn machine(tier: Tier) -> Machine {
     let machine = Machine::probe();
     match tier {
         Tier::Namespaces => machine,
@@ -139,7 +139,7 @@ pub(crate) fn tiers() -> Vec<Tier> {
     tiers
 }
 
-pub(crate) struct Inside(Client);
+pub(crate) struct Inside(pub(crate) Client);
 
 impl Inside {
     pub(crate) async fn run(&self, command: &str) -> String {
@@ -177,7 +177,7 @@ impl Inside {
         }
     }
 
-    async fn edit(&self, action: FileEditorAction) -> String {
+    pub(crate) async fn edit(&self, action: FileEditorAction) -> String {
         let id = uuid::Uuid::new_v4().to_string();
         let end = self
             .0
@@ -329,49 +329,6 @@ async fn x2_f2_file_tools_are_held_by_the_same_rules_as_commands() {
 }
 
 #[tokio::test]
-async fn x3_hooks_and_settings_in_the_workspace_cannot_be_changed() {
-    if !tiers().contains(&Tier::Namespaces) {
-        return;
-    }
-    let place = Place::new();
-    let inside = place.open(Tier::Namespaces, Network::Off).await;
-    for attack in [
-        "echo evil > .git/hooks/pre-commit",
-        "echo evil >> .git/config",
-        "git config core.fsmonitor evil",
-        "echo evil > deft.toml",
-        "rm deft.toml",
-        "mv .git/hooks old && mkdir .git/hooks && echo evil > .git/hooks/pre-commit",
-        "mv .git old && cp -r old .git && echo evil > .git/hooks/pre-commit",
-        "rm -rf .git",
-        "ln .git/config alias && echo evil >> alias",
-        "mount -o remount,rw .git/hooks",
-    ] {
-        inside
-            .refuses(&format!("({attack}) 2>/dev/null && echo ESCAPED"))
-            .await;
-    }
-    assert!(
-        inside
-            .run("echo x > .git/index.lock && echo fi\"\"ne")
-            .await
-            .contains("fine")
-    );
-    inside.close().await;
-    assert_eq!(
-        fs::read_to_string(place.path("work/.git/config")).unwrap(),
-        "[core]\n"
-    );
-    assert!(
-        fs::read_dir(place.path("work/.git/hooks"))
-            .unwrap()
-            .next()
-            .is_none()
-    );
-    assert!(place.path("work/deft.toml").exists());
-}
-
-#[tokio::test]
 async fn x4_s2_processes_outside_can_be_neither_seen_into_nor_stopped() {
     let mut victim = Command::new("sleep")
         .arg("600")
@@ -490,15 +447,21 @@ async fn f7_a_link_that_an_agent_leaves_does_not_lead_our_own_writing_astray() {
 
 #[tokio::test]
 async fn processes_are_limited_where_control_groups_are_ours() {
-    if !Machine::probe().controllers.contains(&"pids") {
-        return skip("cgroup v2 is not delegated with `pids`");
+    let delegated = Machine::probe().controllers.contains(&"pids");
+    let delegated = delegated
+        .then_some(())
+        .ok_or("cgroup v2 is not delegated with `pids`".to_owned());
+    if or_skip(delegated).is_none() {
+        return;
     }
     for tier in tiers() {
         let place = Place::new();
         let mut policy = place.policy(Network::Off);
         policy.limits.pids = Some(40);
         let inside = place.open_with(tier, policy).await.unwrap();
-        let many = "for i in $(seq 100); do sleep 60 & done 2>&1 | tail -n 3; echo go\"\"es on";
+        // It ends at once, however little it may start.
+        let many = "perl -e 'for (1..100) { $p = fork; if (!defined $p) { print \"refused: $!\\n\"; last } \
+                    if (!$p) { sleep 60; exit } push @k, $p } kill 9, @k'";
         let said = inside.run(many).await;
         assert!(
             said.contains("Resource temporarily unavailable"),

@@ -2,16 +2,20 @@
 
 use std::os::unix::fs::MetadataExt;
 
+use deft_workspace::{Kept, keep_as_it_is};
 use hyper::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{DockerWorkspace, OUR_VERSION};
 use crate::api::Ask;
 use crate::archive::{Archive, Owner, ROOT};
 use crate::build::ImageNews;
 use crate::container::{Delivery, Files, HOME, OURS, PRIVATE, PROGRAM, Spec, WORKSPACE};
-use crate::engine::{CONVERSATION, Container, OWNER, VERSION};
+use crate::engine::{CONVERSATION, COPIED, Container, DELIVERY, OWNER, VERSION};
 use crate::error::DockerError;
+
+/// What the engine says of an image that is here, but not for the platform that was asked for.
+const OTHER_PLATFORM: &str = "does not match the specified platform";
 
 impl DockerWorkspace {
     pub(super) async fn create(&self) -> Result<Container, DockerError> {
@@ -28,45 +32,89 @@ impl DockerWorkspace {
                 .build(&self.image, &self.layers, platform, told)
                 .await?
         };
-        let spec = Spec {
-            image: &image,
-            files: &self.files,
-            program: (self.delivery == Delivery::Mount).then_some(&self.program),
-            user: self.user()?,
-            labels: json!({
-                CONVERSATION: self.conversation, OWNER: self.owner, VERSION: OUR_VERSION,
-            }),
-            command: self.serve(),
-            options: &self.options,
-        };
-        if let Files::Volume(name) = &self.files {
-            self.docker.create_volume(name, &spec.labels).await?;
-        }
-        let body = spec.body();
         let name = self.name();
         let mut query = vec![("name", name.as_str())];
         query.extend(platform.map(|platform| ("platform", platform)));
-        let create = || {
+        let create = async |delivery: Delivery| {
+            let body = self.spec(&image, delivery)?.body();
             let ask = Ask::post("create a container", "/containers/create");
-            self.docker.tell(ask.query(&query).json(&body))
+            self.docker.tell(ask.query(&query).json(&body)).await
         };
-        let created = match create().await {
-            Err(DockerError::Refused { status: 404, .. }) => {
-                let told = |progress| told(ImageNews::Pull(progress));
-                self.docker.pull(&image, platform, told).await?;
-                create().await
+        if let Files::Volume(name) = &self.files {
+            let labels = self.labels(self.delivery);
+            self.docker.create_volume(name, &labels).await?;
+        }
+        let mut created = create(self.delivery).await;
+        if let Err(DockerError::Refused { status: 404, message, .. }) = &created {
+            let told = |progress| told(ImageNews::Pull(progress));
+            let pulled = self.docker.pull(&image, platform, told).await;
+            if pulled.is_err() && message.contains(OTHER_PLATFORM) {
+                return Err(DockerError::OtherPlatform(message.clone()));
             }
-            created => created,
-        };
+            pulled?;
+            created = create(self.delivery).await;
+        }
+        if self.delivery == Delivery::Mount && created.as_ref().is_err_and(|error| self.lacks_program(error)) {
+            created = create(Delivery::Copy).await; // the socket leads to an engine on another machine
+        }
         match (created, self.look().await?) {
             // A conflict of names: another one of us was quicker.
-            (Ok(()) | Err(DockerError::Refused { status: 409, .. }), Some(container)) => Ok(container),
+            (Ok(()) | Err(DockerError::Refused { status: 409, .. }), Some(container)) => {
+                self.check(&container.id).await?;
+                Ok(container)
+            }
             (Ok(()), None) => Err(DockerError::Broken {
                 what: "create a container",
                 reason: "it was removed at once".to_owned(),
             }),
             (Err(error), _) => Err(error),
         }
+    }
+
+    fn spec<'a>(&'a self, image: &'a str, delivery: Delivery) -> Result<Spec<'a>, DockerError> {
+        Ok(Spec {
+            image,
+            files: &self.files,
+            kept: self.kept()?,
+            program: (delivery == Delivery::Mount).then_some(&self.program),
+            user: self.user()?,
+            labels: self.labels(delivery),
+            command: self.serve(),
+            options: &self.options,
+        })
+    }
+
+    fn labels(&self, delivery: Delivery) -> Value {
+        let delivery = match delivery {
+            Delivery::Mount => "mount",
+            Delivery::Copy => COPIED,
+        };
+        json!({
+            CONVERSATION: self.conversation, OWNER: self.owner, VERSION: OUR_VERSION, DELIVERY: delivery,
+        })
+    }
+
+    /// What of a directory of this machine must not be changed from inside.
+    fn kept(&self) -> Result<Vec<Kept>, DockerError> {
+        match &self.files {
+            Files::Directory(path) if path.is_dir() => {
+                keep_as_it_is(path).map_err(|error| DockerError::Keep {
+                    path: path.clone(),
+                    reason: error.to_string(),
+                })
+            }
+            Files::Directory(_) | Files::Volume(_) => Ok(Vec::new()),
+        }
+    }
+
+    /// Whether the engine says that it does not see our program. Engines differ in the words.
+    fn lacks_program(&self, error: &DockerError) -> bool {
+        let DockerError::Refused { message, .. } = error else {
+            return false;
+        };
+        let program = self.program.display().to_string();
+        let missing = ["does not exist", "no such file"];
+        message.contains(&program) && missing.iter().any(|words| message.contains(words))
     }
 
     /// The owner of the files. In a rootless engine that is the container's first user, and a volume has no other.
@@ -106,13 +154,13 @@ impl DockerWorkspace {
     }
 
     /// Puts into a new container what the executor needs there. Doing so again does no harm.
-    pub(super) async fn furnish(&self, id: &str) -> Result<(), DockerError> {
+    pub(super) async fn furnish(&self, container: &Container) -> Result<(), DockerError> {
         let user = self.user()?;
         let mut archive = Archive::default();
         archive.directory(OURS, 0o755, ROOT);
         archive.directory(PRIVATE, 0o700, user);
         archive.directory(HOME, 0o700, user);
-        if self.delivery == Delivery::Copy {
+        if container.is_delivered_by(COPIED) {
             let path = self.program.clone();
             let read = tokio::task::spawn_blocking(move || std::fs::read(path)).await;
             let program = read.map_err(|error| error.to_string());
@@ -126,7 +174,7 @@ impl DockerWorkspace {
         let put = Ask::new(
             "put files into a container",
             Method::PUT,
-            format!("/containers/{id}/archive"),
+            format!("/containers/{}/archive", container.id),
         );
         let put = put.query(&[("path", "/")]);
         self.docker

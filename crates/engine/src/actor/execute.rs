@@ -152,8 +152,8 @@ impl Actor {
                 let observed = matches!(update, Update::Ended(CallOutcome::Observed { .. }));
                 let switch_to = switched_to(&update);
                 let mut drafts: Vec<_> = self.spent().into_iter().collect();
-                drafts.extend(self.requested().await);
                 let mut result = result_of(call, update);
+                drafts.extend(self.requested(result.as_mut()).await);
                 drafts.extend(self.add_path_rules(call, result.as_mut()));
                 self.tell_hooks(call, result.as_ref());
                 drafts.extend(result);

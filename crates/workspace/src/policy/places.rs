@@ -44,10 +44,9 @@ pub(super) const SECRETS_OF_A_HOME: &[&str] = &[
 /// Of the machine: only an executor that runs as root could read them at all.
 pub(super) const SECRETS_OF_THE_MACHINE: &[&str] = &["/etc/shadow", "/etc/gshadow", "/run/secrets"];
 
-/// In a workspace: what git, editors, shells and agents run or obey, ours too.
+/// In a workspace: what git, editors, shells and agents run or obey, ours too. Of `.git` that is only a part.
 pub(super) const PROTECTED: &[&str] = &[
-    ".git/hooks",
-    ".git/config",
+    ".git",
     ".deft",
     "deft.toml",
     ".openhands",

@@ -5,7 +5,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::Launch;
-use crate::policy::{Access, Network};
+use crate::policy::Network;
+use crate::protected::Guard;
 
 /// What stands at a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,25 +26,22 @@ enum Mount {
 }
 
 /// The options that make the view.
-pub(super) fn options(launch: &Launch) -> Vec<OsString> {
+pub(super) fn options(launch: &Launch, guards: &BTreeMap<PathBuf, Guard>) -> Vec<OsString> {
     let mut options: Vec<OsString> = [
         "--unshare-pid",
         "--unshare-ipc",
         "--unshare-uts",
         "--unshare-cgroup-try",
+        "--die-with-parent", // which is its proxy, and tidies up after it
     ]
     .map(OsString::from)
     .to_vec();
     match launch.plan.policy.network {
-        Network::Off => options.push("--unshare-net".into()),
-        // The proxy ends with its sandbox, and a sandbox without its proxy is of no use.
-        Network::AllowList { .. } => {
-            options.extend(["--unshare-net", "--die-with-parent"].map(OsString::from));
-        }
+        Network::Off | Network::AllowList { .. } => options.push("--unshare-net".into()),
         Network::All => {}
     }
     // By path: what lies in another place comes after it, and so on top of it.
-    for (path, mount) in mounts(launch) {
+    for (path, mount) in mounts(launch, guards) {
         let (option, source) = match mount {
             Mount::Same => ("--bind", Some(path.clone())),
             Mount::ReadOnly => ("--ro-bind", Some(path.clone())),
@@ -65,7 +63,7 @@ pub(super) fn options(launch: &Launch) -> Vec<OsString> {
     options
 }
 
-fn mounts(launch: &Launch) -> BTreeMap<PathBuf, Mount> {
+fn mounts(launch: &Launch, guards: &BTreeMap<PathBuf, Guard>) -> BTreeMap<PathBuf, Mount> {
     let policy = &launch.plan.policy;
     let mut mounts: BTreeMap<PathBuf, Mount> = BTreeMap::new();
     mounts.extend(policy.readable.iter().map(|path| (path.clone(), Mount::ReadOnly)));
@@ -99,43 +97,36 @@ fn mounts(launch: &Launch) -> BTreeMap<PathBuf, Mount> {
         .chain(&changeable)
         .chain([&launch.directory]);
     mounts.extend(named.map(|path| (path.clone(), Mount::Same)));
-    if policy.workspace == Access::Plan {
-        return mounts; // nothing of it can be changed that would have to be protected
-    }
-    for protected in &policy.protected {
-        protect(&launch.root, protected, &mut mounts);
+    for (path, guard) in guards {
+        protect(path, *guard, &mut mounts);
     }
     mounts
 }
 
-/// Makes a path read-only. Whatever lies between it and the workspace becomes a mount too, because those cannot be
-/// renamed: otherwise a copy could be put in the place of what is protected.
-fn protect(root: &Path, protected: &Path, mounts: &mut BTreeMap<PathBuf, Mount>) {
-    let path = root.join(protected);
+/// Makes a path read-only, or keeps it empty. Whatever lies between it and what can be written becomes a mount too,
+/// because those cannot be renamed: otherwise a copy could be put in the place of what is protected.
+fn protect(path: &Path, guard: Guard, mounts: &mut BTreeMap<PathBuf, Mount>) {
     let above: Vec<&Path> = path
         .ancestors()
         .skip(1)
-        .take_while(|above| *above != root)
+        .take_while(|above| !matches!(mounts.get(*above), Some(Mount::Same)))
         .collect();
     let is_hidden = |path: &Path| matches!(mounts.get(path), Some(Mount::EmptyDirectory | Mount::EmptyFile));
-    if is_hidden(&path) || above.iter().any(|above| is_hidden(above)) {
+    if is_hidden(path) || above.iter().any(|above| is_hidden(above)) {
         return; // to show it read-only would be to show it
     }
-    let is_real = |path: &Path, directory: bool| {
-        path.symlink_metadata()
-            .is_ok_and(|data| !data.is_symlink() && (!directory || data.is_dir()))
+    if path.is_symlink() || !above.iter().all(|above| above.is_dir() && !above.is_symlink()) {
+        return;
+    }
+    let mount = match guard {
+        Guard::ReadOnly | Guard::Placed(_) if path.exists() => Mount::ReadOnly,
+        Guard::ReadOnly | Guard::Placed(_) => return,
+        Guard::Absent => Mount::EmptyReadOnly,
     };
-    if !above.iter().all(|above| is_real(above, true)) {
-        return;
+    mounts.insert(path.to_owned(), mount);
+    for above in above {
+        mounts.entry(above.to_owned()).or_insert(Mount::Same);
     }
-    if is_real(&path, false) {
-        mounts.insert(path.clone(), Mount::ReadOnly);
-    } else if protected == Path::new(".git/hooks") && !path.is_symlink() {
-        mounts.insert(path.clone(), Mount::EmptyReadOnly); // git runs what is put there later, too
-    } else {
-        return;
-    }
-    mounts.extend(above.into_iter().map(|above| (above.to_owned(), Mount::Same)));
 }
 
 #[cfg(test)]
@@ -143,41 +134,45 @@ mod tests {
     use super::*;
     use std::fs;
 
+    fn protected(root: &Path, guards: &[(&str, Guard)]) -> BTreeMap<PathBuf, Mount> {
+        let mut mounts = BTreeMap::from([(root.to_owned(), Mount::Same)]);
+        for (path, guard) in guards {
+            protect(&root.join(path), *guard, &mut mounts);
+        }
+        mounts.remove(root);
+        mounts
+    }
+
     #[test]
     fn what_is_protected_cannot_be_moved_away_and_links_are_left_alone() {
         let root = tempfile::tempdir().unwrap();
         let root = root.path();
         fs::create_dir_all(root.join(".git/hooks")).unwrap();
         std::os::unix::fs::symlink("/etc", root.join(".vscode")).unwrap();
-        let mut mounts = BTreeMap::new();
-        for protected in [".git/hooks", ".git/config", ".vscode", ".deft"] {
-            protect(root, Path::new(protected), &mut mounts);
-        }
+        let guards = [
+            (".git/hooks", Guard::ReadOnly),
+            (".vscode", Guard::ReadOnly),
+            (".vscode/passwd", Guard::ReadOnly),
+            (".deft", Guard::Absent),
+        ];
         let expected = [
             (root.join(".git"), Mount::Same),
             (root.join(".git/hooks"), Mount::ReadOnly),
+            (root.join(".deft"), Mount::EmptyReadOnly),
         ];
-        assert_eq!(mounts, BTreeMap::from(expected));
+        assert_eq!(protected(root, &guards), BTreeMap::from(expected));
     }
 
     #[test]
     fn what_is_hidden_stays_so_where_it_would_be_protected() {
         let root = tempfile::tempdir().unwrap();
         fs::create_dir_all(root.path().join(".deft")).unwrap();
-        let hidden = BTreeMap::from([(root.path().join(".deft"), Mount::EmptyDirectory)]);
+        let hidden = BTreeMap::from([
+            (root.path().to_owned(), Mount::Same),
+            (root.path().join(".deft"), Mount::EmptyDirectory),
+        ]);
         let mut mounts = hidden.clone();
-        protect(root.path(), Path::new(".deft"), &mut mounts);
+        protect(&root.path().join(".deft"), Guard::ReadOnly, &mut mounts);
         assert_eq!(mounts, hidden);
-    }
-
-    #[test]
-    fn hooks_that_are_not_there_cannot_be_added() {
-        let root = tempfile::tempdir().unwrap();
-        let mut mounts = BTreeMap::new();
-        protect(root.path(), Path::new(".git/hooks"), &mut mounts);
-        assert!(mounts.is_empty(), "no repository, no hooks");
-        fs::create_dir(root.path().join(".git")).unwrap();
-        protect(root.path(), Path::new(".git/hooks"), &mut mounts);
-        assert_eq!(mounts[&root.path().join(".git/hooks")], Mount::EmptyReadOnly);
     }
 }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::fs::{Access, access};
 
@@ -16,54 +17,86 @@ const DEFAULT_PIDS: u64 = 4096;
 const CONTROLLERS: [&str; 3] = ["pids", "memory", "cpu"];
 /// Microseconds of the time in which a share of the processors is counted.
 const CPU_PERIOD: u64 = 100_000;
+/// The file of a group that takes in a process.
+const PROCESSES: &str = "cgroup.procs";
+/// How often, and how far apart, the removal of a group is tried.
+const REMOVALS: usize = 50;
+const BETWEEN_REMOVALS: Duration = Duration::from_millis(10);
 
 /// The controllers that groups of ours would have.
 pub(super) fn controllers() -> Vec<&'static str> {
     parent().map_or_else(Vec::new, |parent| given_on(&parent))
 }
 
-/// Puts this process, and all it will start, into a group with these limits. Where there are no groups, nothing is
-/// done: whoever asked for a limit was refused before.
-pub(super) fn join(limits: ResourceLimits) -> io::Result<()> {
-    let Some(parent) = parent() else {
-        return Ok(());
-    };
-    remove_left_behind(&parent);
-    let group = parent.join(format!("{PREFIX}{}", std::process::id()));
-    fs::create_dir(&group)?;
-    let given = given_on(&parent);
-    let set = |controller: &str, file: &str, value: Option<String>| match value {
-        Some(value) if given.contains(&controller) => fs::write(group.join(file), value),
-        _ => Ok(()),
-    };
-    set(
-        "pids",
-        "pids.max",
-        Some(limits.pids.unwrap_or(DEFAULT_PIDS).to_string()),
-    )?;
-    set(
-        "memory",
-        "memory.max",
-        limits.memory.map(|bytes| bytes.to_string()),
-    )?;
-    let share = |hundredths: u64| format!("{} {CPU_PERIOD}", hundredths * CPU_PERIOD / 100);
-    set("cpu", "cpu.max", limits.cpu.map(share))?;
-    fs::write(group.join("cgroup.procs"), "0")
+/// A group of ours, which this process is in. It is left and removed at the end.
+#[derive(Debug)]
+pub(super) struct Group {
+    place: PathBuf,
+    /// Where this process was before.
+    before: PathBuf,
+}
+
+impl Group {
+    /// Puts this process, and all it will start, into a group with these limits. Where there are no groups, nothing is
+    /// done: whoever asked for a limit was refused before.
+    pub(super) fn join(limits: ResourceLimits) -> io::Result<Option<Self>> {
+        let (Some(parent), Some((_, before))) = (parent(), own_group()) else {
+            return Ok(None);
+        };
+        remove_left_behind(&parent);
+        let place = parent.join(format!("{PREFIX}{}", std::process::id()));
+        fs::create_dir(&place)?;
+        let group = Self { place, before };
+        group.limit(limits, &given_on(&parent))?;
+        fs::write(group.place.join(PROCESSES), "0")?;
+        Ok(Some(group))
+    }
+
+    fn limit(&self, limits: ResourceLimits, given: &[&str]) -> io::Result<()> {
+        let set = |controller: &str, file: &str, value: Option<String>| match value {
+            Some(value) if given.contains(&controller) => fs::write(self.place.join(file), value),
+            _ => Ok(()),
+        };
+        let pids = limits.pids.unwrap_or(DEFAULT_PIDS);
+        set("pids", "pids.max", Some(pids.to_string()))?;
+        let memory = limits.memory.map(|bytes| bytes.to_string());
+        set("memory", "memory.max", memory)?;
+        let share = |hundredths: u64| format!("{} {CPU_PERIOD}", hundredths * CPU_PERIOD / 100);
+        set("cpu", "cpu.max", limits.cpu.map(share))
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let left = fs::write(self.before.join(PROCESSES), "0");
+        // A process that is about to end still counts for a moment.
+        for _ in 0..REMOVALS {
+            if left.is_err() || fs::remove_dir(&self.place).is_ok() {
+                return; // who cannot leave it has it removed by the next one
+            }
+            std::thread::sleep(BETWEEN_REMOVALS);
+        }
+    }
 }
 
 /// The nearest group above or at ours that gives controllers on and in which we may make another.
 fn parent() -> Option<PathBuf> {
-    let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
-    let own = fs::read_to_string("/proc/self/cgroup").ok()?;
-    let (mount, group) = place_of(&mounts, &own)?;
+    let (mount, group) = own_group()?;
     let groups = group.ancestors().take_while(|group| group.starts_with(&mount));
     groups
         .filter(|group| !given_on(group).is_empty())
         .find(|group| {
             access(*group, Access::WRITE_OK).is_ok()
-                && access(group.join("cgroup.procs"), Access::WRITE_OK).is_ok()
+                && access(group.join(PROCESSES), Access::WRITE_OK).is_ok()
         })
         .map(Path::to_owned)
+}
+
+/// Where groups are, and which is ours.
+fn own_group() -> Option<(PathBuf, PathBuf)> {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+    let own = fs::read_to_string("/proc/self/cgroup").ok()?;
+    place_of(&mounts, &own)
 }
 
 fn given_on(group: &Path) -> Vec<&'static str> {
@@ -75,7 +108,7 @@ fn given_on(group: &Path) -> Vec<&'static str> {
         .collect()
 }
 
-/// Where groups are, and which is ours, from the two files the kernel tells it in.
+/// The same from the two files the kernel tells it in.
 fn place_of(mounts: &str, own: &str) -> Option<(PathBuf, PathBuf)> {
     let mount = mounts.lines().find_map(|line| {
         let (place, kind) = line.split_once(" - ")?;

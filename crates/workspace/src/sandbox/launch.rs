@@ -1,20 +1,22 @@
 //! Carrying out a plan: from the process that is started to the one that is shut in.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{self, File, Permissions};
 use std::io;
 use std::os::fd::IntoRawFd;
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rustix::io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
-use super::{Plan, Tier, bubblewrap, capabilities, cgroup, landlock, seccomp};
+use super::cgroup::Group;
+use super::{Plan, Tier, bubblewrap, capabilities, landlock, seccomp};
 use crate::egress::{self, Egress, EgressError};
 use crate::policy::{Access, Network, PLAN_AT_THE_TOP, PLANS};
+use crate::protected::{self, Guard, StandIns};
 
 /// Where programs keep what they fetch: the variable that says so, the usual place in a home, ours.
 const CACHES: [(&str, &str, &str); 6] = [
@@ -69,20 +71,46 @@ fn make_real_directory(path: &Path) -> io::Result<()> {
     }
 }
 
+/// A sandbox about to be run, and what is taken away when it has ended.
+#[derive(Debug)]
+pub struct Outside {
+    command: Command,
+    _stand_ins: Option<StandIns>,
+    _group: Option<Group>,
+}
+
+impl Outside {
+    fn new(mut command: Command, inside: &str, stand_ins: Option<StandIns>, group: Option<Group>) -> Self {
+        command.args(std::env::args_os().skip(1)).arg(inside);
+        Self {
+            command,
+            _stand_ins: stand_ins,
+            _group: group,
+        }
+    }
+}
+
+/// This program, handed over open: its file may lie where nothing can be seen from inside, or be replaced by now.
+fn this_program() -> io::Result<PathBuf> {
+    let this = fcntl_dupfd_cloexec(File::open("/proc/self/exe")?, HANDED_OVER)?;
+    fcntl_setfd(&this, FdFlags::empty())?;
+    Ok(PathBuf::from(format!("/proc/self/fd/{}", this.into_raw_fd())))
+}
+
 impl Launch {
     /// The directory for temporary files.
     pub(super) fn temporary(&self) -> PathBuf {
         self.directory.join("tmp")
     }
 
-    /// What is done outside: by the process that was started, before it has a second thread. Gives the command that
-    /// runs this program again inside, with one more argument; none if this process itself is to be shut in.
-    pub fn prepare(&self, inside: &str) -> Result<Option<Command>, LaunchError> {
+    /// What is done outside: by the process that was started, before it has a second thread. Gives what runs this
+    /// program again inside, with one more argument; none if this process itself is to be shut in.
+    pub fn prepare(&self, inside: &str) -> Result<Option<Outside>, LaunchError> {
         // Ctrl-C and the end of a terminal are the client's business.
         let _ = rustix::process::setsid();
         // Whoever only waits keeps no directory busy.
         std::env::set_current_dir("/").map_err(setup("leave the directory"))?;
-        cgroup::join(self.plan.policy.limits).map_err(setup("limit what it uses"))?;
+        let group = Group::join(self.plan.policy.limits).map_err(setup("limit what it uses"))?;
         let temporary = self.temporary();
         fs::create_dir_all(&temporary)
             .and_then(|()| fs::set_permissions(&temporary, Permissions::from_mode(0o1777)))
@@ -92,35 +120,43 @@ impl Launch {
         }
         match (self.plan.tier, &self.plan.bubblewrap) {
             (Tier::Namespaces, Some(program)) => {
-                let command = self
-                    .command_inside(program, inside)
-                    .map_err(setup("find this program"))?;
-                Ok(Some(command))
+                let stand_ins = StandIns::put(&self.root, self.guards())
+                    .map_err(setup("keep what is protected from being made"))?;
+                let mut command = Command::new(program);
+                command
+                    .args(bubblewrap::options(self, stand_ins.guards()))
+                    .arg("--")
+                    .arg(this_program().map_err(setup("find this program"))?);
+                Ok(Some(Outside::new(command, inside, Some(stand_ins), group)))
             }
             (Tier::Namespaces, None) => Err(setup("make namespaces")(io::ErrorKind::NotFound.into())),
+            // Somebody must be left to remove the group.
+            (Tier::Landlock, _) if group.is_some() => {
+                let command = Command::new(this_program().map_err(setup("find this program"))?);
+                Ok(Some(Outside::new(command, inside, None, group)))
+            }
             (Tier::Landlock, _) => Ok(None),
         }
     }
 
-    fn command_inside(&self, bubblewrap: &Path, inside: &str) -> io::Result<Command> {
-        // Handed over open: its file may lie where nothing can be seen from inside, or be replaced by now.
-        let this = fcntl_dupfd_cloexec(File::open("/proc/self/exe")?, HANDED_OVER)?;
-        fcntl_setfd(&this, FdFlags::empty())?;
-        let number = this.into_raw_fd();
-        let mut command = Command::new(bubblewrap);
-        command
-            .args(bubblewrap::options(self))
-            .arg("--")
-            .arg(format!("/proc/self/fd/{number}"))
-            .args(std::env::args_os().skip(1))
-            .arg(inside);
-        Ok(command)
+    /// What of the workspace is kept as it is.
+    fn guards(&self) -> BTreeMap<PathBuf, Guard> {
+        match self.plan.policy.workspace {
+            Access::Change => protected::guards(&self.plan.policy, &self.root),
+            Access::Plan => BTreeMap::new(), // nothing of it can be changed anyway
+        }
     }
 
-    /// Becomes the command, or runs it beside a proxy for what it may reach.
-    pub fn run(&self, mut command: Command) -> Result<(), LaunchError> {
+    /// Runs what was prepared, beside a proxy for what it may reach, and tidies up after it.
+    pub fn run(&self, outside: Outside) -> Result<(), LaunchError> {
+        let Outside {
+            mut command,
+            _stand_ins,
+            _group,
+        } = outside;
         let Network::AllowList { hosts } = &self.plan.policy.network else {
-            return Err(setup("start bubblewrap")(command.exec()));
+            let ended = command.status().map_err(setup("start the sandbox"));
+            return ended.map(drop);
         };
         let egress = Egress::new(hosts, &self.root, Self::egress_log(&self.directory));
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -151,7 +187,8 @@ impl Launch {
         seccomp::restrict(&self.plan).map_err(setup("filter system calls"))
     }
 
-    fn writable(&self) -> Vec<PathBuf> {
+    /// Everything that can be written.
+    pub(super) fn writable(&self) -> Vec<PathBuf> {
         let mut writable = self.plan.policy.writable.clone();
         writable.extend(self.changeable());
         writable.push(self.directory.clone());

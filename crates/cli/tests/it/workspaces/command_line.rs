@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::{Duration, SystemTime};
 
 use super::dockerd::{Dockerd, IMAGE};
 use super::sshd::Sshd;
@@ -59,9 +58,17 @@ pub(super) async fn a_task_runs_in_a_container(engine: &Dockerd) {
 
     let docker = Docker::at(engine.socket());
     let data_dir = home.root.path().join(".deft").display().to_string();
-    let now = SystemTime::now() + Duration::from_secs(60);
-    let left = docker.collect_orphans(&data_dir, |_| false, Duration::ZERO, now);
-    assert_eq!(left.await.unwrap().len(), 1);
+    assert_eq!(docker.containers(&data_dir).await.unwrap().len(), 1);
+    let deleted = home
+        .deft(&["delete", &conversation(&home)])
+        .env("DOCKER_HOST", &address)
+        .output()
+        .unwrap();
+    assert!(deleted.status.success(), "{deleted:?}");
+    assert!(docker.containers(&data_dir).await.unwrap().is_empty());
+    let listed = home.run(&["list", "--json"]);
+    assert!(listed.stdout.is_empty(), "{listed:?}");
+    assert!(work.join("place").exists(), "files of the user's stay");
 }
 
 #[tokio::test]

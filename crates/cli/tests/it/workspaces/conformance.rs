@@ -9,7 +9,8 @@ use deft_docker::{Delivery, Docker, DockerWorkspace, Files, Options};
 use deft_executor::Update;
 use deft_ssh::{SshWorkspace, Target};
 use deft_types::{ConversationId, text_of};
-use deft_workspace::{LocalWorkspace, Workspace};
+use deft_workspace::sandbox::{Machine, Plan};
+use deft_workspace::{LocalWorkspace, Policy, Workspace};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tempfile::TempDir;
@@ -159,6 +160,31 @@ async fn a_local_workspace_conforms() {
         web_addresses: None,
         quiet_limit: Duration::from_secs(30),
         sandbox: None,
+    };
+    conforms(&Local(workspace), &files).await;
+}
+
+#[tokio::test]
+async fn a_sandbox_conforms() {
+    let machine = Machine::probe();
+    let sandboxes = machine.bubblewrap.as_ref().map(drop).map_err(ToString::to_string);
+    if or_skip(sandboxes).is_none() {
+        return;
+    }
+    // Not below /tmp, of which a sandbox has its own.
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let place = place.path().canonicalize().unwrap();
+    let files = place.join("files");
+    std::fs::create_dir(&files).unwrap();
+    let policy = Policy::for_user(None, &place.join("state"));
+    let workspace = LocalWorkspace {
+        program: program().to_owned(),
+        root: files.clone(),
+        directory: place.join("executor"),
+        linger: Duration::from_secs(30),
+        web_addresses: None,
+        quiet_limit: Duration::from_secs(30),
+        sandbox: Some(Plan::new(policy, &machine, &files).unwrap()),
     };
     conforms(&Local(workspace), &files).await;
 }

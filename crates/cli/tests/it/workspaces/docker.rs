@@ -1,10 +1,11 @@
 //! What is particular to containers. One test, because starting an engine costs more than all that is tried with it.
 
+use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
-use deft_docker::{Delivery, Docker, DockerWorkspace, Files, ImageNews, PullProgress};
+use deft_docker::{Delivery, Docker, DockerWorkspace, Files, Gpus, ImageNews, PullProgress};
 use deft_executor::Client;
 use deft_workspace::Workspace;
 
@@ -30,6 +31,7 @@ async fn a_container_conforms_and_is_kept_within_its_limits() {
     super::through_server::containers_are_ready_before_they_are_wanted(&engine).await;
     super::killed::a_container_goes_on(&engine);
     it_can_do_nothing_but_its_work(&engine).await;
+    x3_s2_it_leaves_nothing_that_acts_outside_and_cannot_look_into_the_executor(&engine).await;
     it_is_found_paused_and_stopped(&engine).await;
     a_volume_and_a_copied_program_do_as_well(&engine).await;
     an_image_that_is_not_here_is_pulled(&engine).await;
@@ -82,6 +84,18 @@ async fn it_can_do_nothing_but_its_work(engine: &Dockerd) {
     assert_ne!(run(&client, "5", "echo x > /.deft/deft").await.exit_code, Some(0));
     assert_eq!(output(&client, "6", "cat /beside/file").await, "beside");
     assert_ne!(run(&client, "7", "touch /beside/new").await.exit_code, Some(0));
+    // System calls are filtered, and the engine is out of reach.
+    assert_eq!(
+        output(
+            &client,
+            "8",
+            "grep -w Seccomp /proc/self/status | tr -d '[:blank:]'"
+        )
+        .await,
+        "Seccomp:2"
+    );
+    let sockets = "find / -xdev -name '*docker*.sock' -o -xdev -name '*podman*.sock' 2>/dev/null | wc -l";
+    assert_eq!(output(&client, "9", sockets).await, "0");
     let body = engine
         .api("GET", &format!("/containers/{}/json", workspace.name()), b"")
         .unwrap()
@@ -92,6 +106,47 @@ async fn it_can_do_nothing_but_its_work(engine: &Dockerd) {
     );
     drop(client);
     workspace.remove().await.unwrap();
+}
+
+async fn x3_s2_it_leaves_nothing_that_acts_outside_and_cannot_look_into_the_executor(engine: &Dockerd) {
+    let files = somebodys_directory();
+    for directory in [".git/hooks", ".git/objects", ".git/refs", ".vscode"] {
+        std::fs::create_dir_all(files.path().join(directory)).unwrap();
+    }
+    std::fs::write(files.path().join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+    std::fs::write(files.path().join(".git/config"), "[core]\n").unwrap();
+    std::fs::write(files.path().join(".vscode/tasks.json"), "{}").unwrap();
+    let owned = std::process::Command::new("chown")
+        .args(["-R", "12345:12345"])
+        .arg(files.path())
+        .status();
+    assert!(owned.unwrap().success());
+    let workspace = container(engine, Files::Directory(files.path().to_owned()));
+    let client = open(&workspace).await;
+    for (number, attack) in [
+        "echo evil > .git/hooks/pre-commit",
+        "echo evil >> .git/config",
+        "echo ../ev > .git/commondir",
+        "mv .git old",
+        "rm -rf .git/hooks",
+        "echo evil > .vscode/tasks.json",
+        "dd if=/proc/1/mem bs=1 count=0",
+        "cat /proc/1/environ",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let ran = run(&client, &format!("x{number}"), attack).await;
+        assert_ne!(ran.exit_code, Some(0), "{attack}");
+    }
+    assert_eq!(
+        output(&client, "fine", "touch .git/index.lock file && echo fine").await,
+        "fine"
+    );
+    drop(client);
+    workspace.remove().await.unwrap();
+    let config = std::fs::read_to_string(files.path().join(".git/config"));
+    assert_eq!(config.unwrap(), "[core]\n");
 }
 
 async fn it_is_found_paused_and_stopped(engine: &Dockerd) {
@@ -138,10 +193,23 @@ async fn a_volume_and_a_copied_program_do_as_well(engine: &Dockerd) {
     let client = open(&workspace).await;
     assert_eq!(output(&client, "1", "echo kept > file; cat file").await, "kept");
     drop(client);
+    an_engine_that_does_not_see_our_program_gets_a_copy(engine).await;
     let volume = || engine.api("GET", "/volumes/deft-test-files", b"").unwrap().0;
     assert_eq!(volume(), 200);
     workspace.remove().await.unwrap();
     assert_eq!(volume(), 404);
+}
+
+/// As it is with an engine of another machine, whose socket was brought here.
+async fn an_engine_that_does_not_see_our_program_gets_a_copy(engine: &Dockerd) {
+    let ours = std::fs::File::open(super::program()).unwrap();
+    let ours = rustix::io::fcntl_dupfd_cloexec(&ours, 900).unwrap(); // under a number that the engine has not
+    let mut workspace = container(engine, Files::Volume(String::from("deft-test-elsewhere")));
+    workspace.program = format!("/proc/self/fd/{}", ours.as_raw_fd()).into();
+    let client = open(&workspace).await;
+    assert_eq!(output(&client, "1", "echo there").await, "there");
+    drop(client);
+    workspace.remove().await.unwrap();
 }
 
 async fn an_image_that_is_not_here_is_pulled(engine: &Dockerd) {
@@ -190,6 +258,21 @@ async fn each_failure_has_its_own_words(engine: &Dockerd) {
         down.contains("nothing answers at") && down.contains("systemctl start docker"),
         "{down}"
     );
+
+    let mut foreign = new();
+    foreign.options.platform = Some("linux/s390x".to_owned());
+    let foreign = failure(&foreign).await;
+    assert!(foreign.contains("for another platform"), "{foreign}");
+
+    // There are none on this machine. The engine was asked for them all the same, and says so.
+    let mut with_gpus = new();
+    with_gpus.options.gpus = Gpus::All;
+    let refused = failure(&with_gpus).await;
+    assert!(refused.contains("gpu"), "{refused}");
+    let path = format!("/containers/{}/json", with_gpus.name());
+    let made = engine.api("GET", &path, b"").unwrap().1;
+    assert!(made.contains(r#""Capabilities":[["gpu"]]"#), "{made}");
+    with_gpus.remove().await.unwrap();
 
     let mut missing = new();
     missing.image = "127.0.0.1:1/no/such:image".into();

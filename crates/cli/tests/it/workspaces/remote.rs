@@ -99,8 +99,47 @@ async fn a_workspace_of_a_foreign_server_conforms_through_its_commands() {
     let files = files(&home);
     let remote = Remote(workspace(server(&served), Way::Commands, &files));
     conforms(&remote, &files).await;
+    let brought = home.root.path().join(".cache/deft");
+    assert!(brought.exists());
+    remote.0.remove().await.unwrap();
+    assert!(!brought.exists());
     drop(served);
     end(&home.root.path().display().to_string());
+}
+
+/// A server that has no such socket refuses it, and hangs up as soon as anything else comes over that connection.
+#[tokio::test]
+async fn a_connection_over_which_a_socket_was_refused_is_not_used_again() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            std::thread::spawn(move || {
+                let mut reader = BufReader::new(stream.try_clone().unwrap());
+                let mut head = String::new();
+                while reader.read_line(&mut head).unwrap() > 2 {}
+                let head = head.to_lowercase();
+                let length = head
+                    .lines()
+                    .find_map(|line| line.strip_prefix("content-length: "));
+                let mut body = vec![0; length.map_or(0, |length| length.parse().unwrap())];
+                reader.read_exact(&mut body).unwrap();
+                let answer = if head.contains("upgrade: websocket") {
+                    "403 X\r\nContent-Length: 0"
+                } else {
+                    "507 X\r\nContent-Length: 0\r\nConnection: close"
+                };
+                write!(stream, "HTTP/1.1 {answer}\r\n\r\n").unwrap();
+                let _ = reader.read(&mut [0]); // and then it is closed
+            });
+        }
+    });
+    let foreign = Host::Server(AgentServer::new(address.parse().unwrap(), None, None).unwrap());
+    for _ in 0..5 {
+        let workspace = workspace(foreign.clone(), Way::Best, Path::new("/"));
+        let refused = workspace.open().await.err().unwrap().to_string();
+        assert!(refused.contains("507"), "{refused}");
+    }
 }
 
 #[tokio::test]

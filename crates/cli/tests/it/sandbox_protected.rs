@@ -1,0 +1,203 @@
+//! What programs outside obey, and what an agent is told that tries to change it.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use deft_executor::Client;
+use deft_types::{EditorCommand, FileEditorAction};
+use deft_workspace::sandbox::{Plan, Tier};
+use deft_workspace::{Network, Workspace};
+
+use crate::sandbox::{Inside, Place, machine, tiers};
+
+#[tokio::test]
+async fn a_denied_access_is_told_with_path_and_rule() {
+    for tier in tiers() {
+        let place = Place::new();
+        let inside = place.open(tier, Network::Off).await;
+        let secret = place.path(".ssh/id").display().to_string();
+        let outside = place.path("new").display().to_string();
+        let told = inside.run(&format!("cat {secret}")).await;
+        assert!(told.contains(&format!("{secret} is hidden")), "{tier:?}: {told}");
+        let told = inside.run(&format!("touch {outside}")).await;
+        assert!(
+            told.contains(&format!("{outside} is outside of the workspace"))
+                && told.contains("sandbox_write"),
+            "{tier:?}: {told}"
+        );
+        let view = FileEditorAction {
+            command: EditorCommand::View,
+            path: secret.clone(),
+            ..FileEditorAction::default()
+        };
+        let told = inside.edit(view).await;
+        assert!(told.contains("is hidden"), "{tier:?}: {told}");
+        if tier == Tier::Namespaces {
+            let told = inside.run("echo x > .vscode/tasks.json").await;
+            assert!(told.contains(".vscode/tasks.json is protected"), "{told}");
+        }
+        let told = inside.run("cat nothing.txt").await;
+        assert!(!told.contains("sandbox"), "{tier:?}: {told}");
+        inside.close().await;
+    }
+}
+
+#[tokio::test]
+async fn x3_hooks_and_settings_in_the_workspace_cannot_be_changed() {
+    if !tiers().contains(&Tier::Namespaces) {
+        return;
+    }
+    let place = Place::new();
+    fs::create_dir_all(place.path("work/.git/modules/lib")).unwrap();
+    fs::create_dir_all(place.path("work/lib")).unwrap();
+    for (path, text) in [
+        (".git/modules/lib/HEAD", "ref: refs/heads/main\n"),
+        (".git/modules/lib/config", "[core]\n"),
+        (".gitmodules", "[submodule \"lib\"]\n\tpath = lib\n"),
+        ("lib/.git", "gitdir: ../.git/modules/lib\n"),
+    ] {
+        fs::write(place.path("work").join(path), text).unwrap();
+    }
+    let inside = place.open(Tier::Namespaces, Network::Off).await;
+    for attack in [
+        "echo evil > .git/hooks/pre-commit",
+        "echo evil >> .git/config",
+        "git config core.fsmonitor evil",
+        "echo evil > deft.toml",
+        "rm deft.toml",
+        "mv .git/hooks old && mkdir .git/hooks && echo evil > .git/hooks/pre-commit",
+        "mv .git old && cp -r old .git && echo evil > .git/hooks/pre-commit",
+        "rm -rf .git",
+        "echo ../ev > .git/commondir",
+        "rm -f .git/commondir && echo ../ev > .git/commondir",
+        "echo evil >> .git/modules/lib/config",
+        "echo ../../../ev > .git/modules/lib/commondir",
+        "mkdir -p .git/modules/lib/hooks && echo evil > .git/modules/lib/hooks/post-checkout",
+        "rm -f lib/.git && git init lib",
+        "mv lib old-lib",
+        "echo evil > .mcp.json",
+        "mkdir -p .claude && echo evil > .claude/settings.json",
+        "mkdir -p .vscode && echo evil > .vscode/tasks.json",
+        "rmdir .vscode",
+        "touch new && mv -T new .mcp.json",
+        "ln .git/config alias && echo evil >> alias",
+        "mount -o remount,rw .git/hooks",
+    ] {
+        inside
+            .refuses(&format!("({attack}) 2>/dev/null && echo ESCAPED"))
+            .await;
+    }
+    assert!(
+        inside
+            .run("echo x > .git/index.lock && echo fi\"\"ne")
+            .await
+            .contains("fine")
+    );
+    inside.close().await;
+    assert_eq!(
+        fs::read_to_string(place.path("work/.git/config")).unwrap(),
+        "[core]\n"
+    );
+    assert!(
+        fs::read_dir(place.path("work/.git/hooks"))
+            .unwrap()
+            .next()
+            .is_none()
+    );
+    assert!(place.path("work/deft.toml").exists());
+    // What stood there in the meantime is taken away.
+    for stand_in in [".git/commondir", ".git/modules/lib/hooks", ".mcp.json", ".vscode"] {
+        gone(&place.path("work").join(stand_in)).await;
+    }
+}
+
+async fn gone(path: &Path) {
+    let deadline = std::time::Instant::now() + Duration::from_secs(10);
+    while path.exists() {
+        assert!(std::time::Instant::now() < deadline, "{}", path.display());
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// Git of this machine, which nobody has set up.
+fn git(place: &Path, arguments: &[&str]) -> String {
+    let run = Command::new("git")
+        .args(["-c", "user.name=me", "-c", "user.email=me@example.com"])
+        .args(arguments)
+        .current_dir(place)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .output()
+        .unwrap();
+    assert!(run.status.success(), "git {arguments:?}: {run:?}");
+    String::from_utf8(run.stdout).unwrap()
+}
+
+#[tokio::test]
+async fn x3_git_outside_runs_nothing_that_an_agent_has_left_and_git_inside_works() {
+    if !tiers().contains(&Tier::Namespaces) {
+        return;
+    }
+    let place = Place::new();
+    let work = place.path("work");
+    fs::remove_dir_all(work.join(".git")).unwrap();
+    git(&work, &["init", "-q", "-b", "main", "."]);
+    fs::write(work.join("file"), "one\n").unwrap();
+    git(&work, &["add", "."]);
+    git(&work, &["commit", "-q", "-m", "first"]);
+    git(&work, &["worktree", "add", "-q", "../linked"]);
+
+    let inside = place.open(Tier::Namespaces, Network::Off).await;
+    let as_me = "git -c user.name=me -c user.email=me@example.com";
+    let worked = inside
+        .run(&format!(
+            "echo two >> file && {as_me} commit -q -a -m second && git switch -q -c other && {as_me} gc -q \
+             && git worktree list && git add -A && git status --short && git log --oneline && echo wo\"\"rked"
+        ))
+        .await;
+    assert!(worked.contains("worked") && worked.contains("second"), "{worked}");
+    assert!(!worked.contains(".mcp.json"), "a stand-in is no change: {worked}");
+    let canary = place.path("canary");
+    let evil = format!(
+        "[core]\n\trepositoryformatversion = 0\n\tfsmonitor = \"touch {} #\"\n",
+        canary.display()
+    );
+    for attack in [
+        "echo ../ev > .git/commondir",
+        "echo ../../../ev > .git/worktrees/linked/commondir",
+        "cp ev/config .git/config",
+    ] {
+        inside
+            .run(&format!(
+                "cp -rn .git ev; rm -f ev/commondir; cat > ev/config <<'END'\n{evil}END\n({attack}) 2>/dev/null"
+            ))
+            .await;
+        // While it runs, too.
+        git(&work, &["status"]);
+        git(&place.path("linked"), &["status"]);
+        assert!(!canary.exists(), "{attack}");
+    }
+    inside.close().await;
+    gone(&work.join(".git/commondir")).await;
+    git(&work, &["status"]);
+    assert!(git(&work, &["log", "--oneline"]).contains("second"));
+    assert!(!canary.exists());
+
+    // In a linked worktree `.git` is a file, which cannot be replaced.
+    let mut workspace = place.workspace(None);
+    workspace.root = place.path("linked");
+    workspace.directory = place.path("state/executors/2");
+    let plan = Plan::new(
+        place.policy(Network::Off),
+        &machine(Tier::Namespaces),
+        &workspace.root,
+    );
+    workspace.sandbox = Some(plan.unwrap());
+    let inside = Inside(Client::connect(workspace.open().await.unwrap()).await.unwrap());
+    inside.refuses("rm -f .git && echo ESCAPED").await;
+    inside
+        .refuses("echo 'gitdir: ev' > evil; mv evil .git 2>/dev/null && echo ESCAPED")
+        .await;
+    inside.close().await;
+}

@@ -1,0 +1,115 @@
+//! What of a workspace's directory must not be changed from inside: whatever stands there is run or obeyed outside.
+//!
+//! | the attack | what is done |
+//! | --- | --- |
+//! | change what is there (`.git/config`, `.mcp.json`) | it is read-only |
+//! | make what is not there yet (`.vscode/tasks.json`) | an empty directory stands in its place, which git does not show |
+//! | `.git/commondir` that leads git to another configuration | one that leads nowhere is put there, see [`Guard::Placed`] |
+//! | put a copy in its place (`mv .git old`) | all that lies above it is a mount, which cannot be renamed |
+//!
+//! Not prevented: repositories that an agent makes itself, with settings of their own. And who replaces a protected file
+//! from outside while a sandbox runs takes its protection away until the next one starts.
+
+mod repository;
+mod stand_ins;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use self::repository::Repositories;
+pub(crate) use self::stand_ins::StandIns;
+use crate::Policy;
+
+/// The path that stands for all that git obeys.
+const GIT: &str = ".git";
+/// The text of a [`Guard::Placed`] that no sandbox takes away: a container may have it still.
+const STAYS: &str = "./\n";
+
+/// How a path is kept as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Guard {
+    /// It is there and cannot be changed.
+    ReadOnly,
+    /// It is not there and cannot be made.
+    Absent,
+    /// It is made with this text, which says what its absence would, and cannot be changed.
+    Placed(&'static str),
+}
+
+/// The guards for a workspace and whatever else can be written, by path.
+pub(crate) fn guards(policy: &Policy, root: &Path) -> BTreeMap<PathBuf, Guard> {
+    let mut guards = BTreeMap::new();
+    let is_new = is_empty(root);
+    for protected in &policy.protected {
+        if protected == Path::new(GIT) {
+            let mut repositories = Repositories::new(policy, root);
+            repositories.add(root);
+            guards.extend(repositories.guards());
+            continue;
+        }
+        let path = root.join(protected);
+        let is_given = |given: &PathBuf| given != root && given.starts_with(root) && path.starts_with(given);
+        if policy.writable.iter().any(is_given) {
+            continue; // the user says so
+        }
+        match path.symlink_metadata() {
+            Ok(data) if data.is_symlink() => {} // what it leads to is outside, or not obeyed by this name
+            // Left behind by a sandbox that died, or as good as nothing.
+            Ok(data) if data.is_dir() && is_empty(&path) => {
+                guards.insert(path, Guard::Absent);
+            }
+            Ok(_) => {
+                guards.insert(path, Guard::ReadOnly);
+            }
+            // A project that has nothing yet is begun by tools that insist on an empty directory.
+            Err(_) if is_new => {}
+            Err(_) => {
+                guards.insert(path, Guard::Absent);
+            }
+        }
+    }
+    guards
+}
+
+/// A path to mount over itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// The path.
+    pub path: PathBuf,
+    /// Whether it must stay as it is; else it only must not be renamed.
+    pub read_only: bool,
+}
+
+/// What to mount in a container that has a directory of this machine: that which is there, and is obeyed outside. What is
+/// not there can be made, but for another place of git's settings: that is put there, and stays.
+pub fn keep_as_it_is(root: &Path) -> io::Result<Vec<Kept>> {
+    let policy = Policy::for_user(None, root);
+    let mut kept = BTreeMap::new();
+    for (path, guard) in guards(&policy, root) {
+        match guard {
+            Guard::Placed(text) if !text.is_empty() => stand_ins::place(&path, STAYS)?,
+            Guard::Placed(_) | Guard::ReadOnly => {}
+            Guard::Absent => continue,
+        }
+        let is_real = |path: &Path| path.symlink_metadata().is_ok_and(|data| !data.is_symlink());
+        let above = path.ancestors().skip(1).take_while(|above| *above != root);
+        if !is_real(&path) || !above.clone().all(is_real) {
+            continue;
+        }
+        for above in above {
+            kept.entry(above.to_owned()).or_insert(false);
+        }
+        kept.insert(path, true);
+    }
+    let kept = kept.into_iter();
+    Ok(kept.map(|(path, read_only)| Kept { path, read_only }).collect())
+}
+
+fn is_empty(directory: &Path) -> bool {
+    fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_none())
+}
+
+#[cfg(test)]
+mod tests;

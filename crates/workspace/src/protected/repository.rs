@@ -1,0 +1,165 @@
+//! Everything in a repository that tells git to run something, or where to look for what tells it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::Guard;
+use crate::Policy;
+
+/// Repositories of one workspace that are looked into. Those beyond are read-only as a whole.
+const MAX_REPOSITORIES: usize = 100;
+/// Bytes of a file of git's that are read.
+const MAX_FILE: u64 = 1024 * 1024;
+/// To be the repository oneself is the same as to name no other one.
+const ITSELF: &str = ".\n";
+
+pub(super) struct Repositories<'a> {
+    /// What can be written, so that something must be kept in it.
+    changeable: Vec<&'a Path>,
+    seen: BTreeSet<PathBuf>,
+    guards: BTreeMap<PathBuf, Guard>,
+}
+
+impl<'a> Repositories<'a> {
+    pub(super) fn new(policy: &'a Policy, root: &'a Path) -> Self {
+        let writable = policy.writable.iter().map(PathBuf::as_path);
+        Self {
+            changeable: writable.chain([root]).collect(),
+            seen: BTreeSet::new(),
+            guards: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn guards(self) -> BTreeMap<PathBuf, Guard> {
+        self.guards
+    }
+
+    /// The repository whose files are in a directory, and its submodules.
+    pub(super) fn add(&mut self, files: &Path) {
+        let git = files.join(".git");
+        match git.symlink_metadata() {
+            Ok(data) if data.is_dir() => self.add_directory(&git),
+            Ok(data) if data.is_file() => {
+                let named = read(&git).strip_prefix("gitdir:").map(|place| files.join(place.trim()));
+                if let Some(directory) = named.and_then(|place| place.canonicalize().ok()) {
+                    self.add_directory(&directory);
+                }
+                self.guard(git, Guard::ReadOnly);
+            }
+            _ => return,
+        }
+        for submodule in values(&read(&files.join(".gitmodules")), "path") {
+            // The repository's own word: it must not lead out, nor to where we were.
+            let place = files.join(submodule).canonicalize();
+            if let Some(place) = place.ok().filter(|place| place.starts_with(files) && place != files) {
+                self.add(&place);
+            }
+        }
+    }
+
+    /// A directory of git's.
+    fn add_directory(&mut self, directory: &Path) {
+        if self.seen.contains(directory) {
+            return;
+        }
+        if self.seen.len() == MAX_REPOSITORIES {
+            return self.guard(directory.to_owned(), Guard::ReadOnly);
+        }
+        self.seen.insert(directory.to_owned());
+        let config = directory.join("config");
+        let common = directory.join("commondir");
+        if common.exists() && !["", ".", "./"].contains(&read(&common).trim()) {
+            // A linked worktree, which has its settings elsewhere.
+            self.keep(directory, &["commondir", "gitdir"]);
+            if let Ok(main) = directory.join(read(&common).trim()).canonicalize() {
+                self.keep_own_settings(directory, &main.join("config"));
+                self.add_directory(&main);
+            }
+            return;
+        }
+        self.guard(common, Guard::Placed(ITSELF));
+        self.keep_own_settings(directory, &config);
+        self.keep_what_is_named(directory, &read(&config));
+        self.guard(config, Guard::Placed(""));
+        let hooks = directory.join("hooks");
+        let guard = if hooks.exists() { Guard::ReadOnly } else { Guard::Absent };
+        self.guard(hooks, guard);
+        for worktree in directories(&directory.join("worktrees")) {
+            self.add_directory(&worktree);
+        }
+        self.add_modules(&directory.join("modules"));
+    }
+
+    /// The repositories of submodules, whose names may have slashes.
+    fn add_modules(&mut self, modules: &Path) {
+        for module in directories(modules) {
+            if module.join("HEAD").exists() {
+                self.add_directory(&module);
+            } else if self.seen.len() < MAX_REPOSITORIES {
+                self.add_modules(&module);
+            } else {
+                self.guard(module, Guard::ReadOnly);
+            }
+        }
+    }
+
+    /// The settings that each worktree can have for itself: read only where those of the repository say so.
+    fn keep_own_settings(&mut self, directory: &Path, config: &Path) {
+        if read(config).to_ascii_lowercase().contains("worktreeconfig") {
+            self.guard(directory.join("config.worktree"), Guard::Placed(""));
+        }
+    }
+
+    /// Files whose settings count as well, and another place for hooks, which is named from the files' directory.
+    fn keep_what_is_named(&mut self, directory: &Path, settings: &str) {
+        let included = values(settings, "path").map(|path| directory.join(path));
+        let files = directory.parent().unwrap_or(directory);
+        let hooks = values(settings, "hooksPath").map(|path| files.join(path));
+        for named in included.chain(hooks) {
+            if let Ok(path) = named.canonicalize() {
+                self.guard(path, Guard::ReadOnly);
+            }
+        }
+    }
+
+    fn keep(&mut self, directory: &Path, names: &[&str]) {
+        for name in names {
+            self.guard(directory.join(name), Guard::ReadOnly);
+        }
+    }
+
+    /// What cannot be written anyway needs none.
+    fn guard(&mut self, path: PathBuf, guard: Guard) {
+        if self.changeable.iter().any(|changeable| path.starts_with(changeable)) {
+            self.guards.insert(path, guard);
+        }
+    }
+}
+
+/// The directories in a directory, links aside.
+fn directories(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    entries
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        .map(|entry| entry.path())
+        .collect()
+}
+
+/// The text of a small file; nothing if it is none.
+fn read(path: &Path) -> String {
+    let is_small = path
+        .symlink_metadata()
+        .is_ok_and(|data| data.is_file() && data.len() <= MAX_FILE);
+    let text = is_small.then(|| fs::read(path).ok()).flatten();
+    text.map_or_else(String::new, |text| String::from_utf8_lossy(&text).into_owned())
+}
+
+/// The values of a key in a file of git's settings, as far as we must understand those.
+fn values<'a>(settings: &'a str, key: &'a str) -> impl Iterator<Item = &'a str> {
+    settings
+        .lines()
+        .filter_map(|line| line.split_once('='))
+        .filter(move |(name, _)| name.trim().eq_ignore_ascii_case(key))
+        .map(|(_, value)| value.trim().trim_matches('"'))
+}

@@ -1,0 +1,67 @@
+//! What stands in the place of what must not be made, for as long as a sandbox runs.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+
+use super::Guard;
+
+/// Holds them in place. Whoever is the last to work in the workspace takes them away, also those of one that died.
+#[derive(Debug)]
+pub(crate) struct StandIns {
+    /// Locked together by all that work here. Nobody inside can lock it for themselves alone.
+    workspace: File,
+    guards: BTreeMap<PathBuf, Guard>,
+}
+
+impl StandIns {
+    pub(crate) fn put(root: &Path, guards: BTreeMap<PathBuf, Guard>) -> io::Result<Self> {
+        let workspace = File::open(root)?;
+        flock(&workspace, FlockOperation::LockShared)?;
+        for (path, guard) in &guards {
+            match guard {
+                Guard::Placed(text) => place(path, text)?,
+                // Made as mount points are needed.
+                Guard::ReadOnly | Guard::Absent => {}
+            }
+        }
+        Ok(Self { workspace, guards })
+    }
+
+    pub(crate) fn guards(&self) -> &BTreeMap<PathBuf, Guard> {
+        &self.guards
+    }
+}
+
+impl Drop for StandIns {
+    fn drop(&mut self) {
+        if flock(&self.workspace, FlockOperation::NonBlockingLockExclusive).is_err() {
+            return; // to remove a mount point is to remove the mount, there too
+        }
+        for (path, guard) in &self.guards {
+            let _ = match guard {
+                // Whatever is not empty is no stand-in and stays.
+                Guard::Absent => fs::remove_dir(path),
+                Guard::Placed(text) if !text.is_empty() && is_file_with(path, text) => fs::remove_file(path),
+                Guard::Placed(_) | Guard::ReadOnly => Ok(()),
+            };
+        }
+    }
+}
+
+/// Makes a file unless something is there.
+pub(super) fn place(path: &Path, text: &str) -> io::Result<()> {
+    match File::create_new(path) {
+        Ok(mut file) => file.write_all(text.as_bytes()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+fn is_file_with(path: &Path, text: &str) -> bool {
+    path.symlink_metadata().is_ok_and(|data| data.is_file())
+        && fs::read(path).is_ok_and(|bytes| bytes == text.as_bytes())
+}

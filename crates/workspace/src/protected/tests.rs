@@ -1,0 +1,132 @@
+use super::*;
+
+fn place(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let root = tempfile::tempdir().unwrap();
+    for (path, text) in files {
+        let path = root.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    root
+}
+
+/// The guards by their paths in the workspace, those for other agents' settings aside.
+fn of_git(root: &Path) -> Vec<(String, Guard)> {
+    let policy = Policy::for_user(None, Path::new("/state"));
+    let root = root.canonicalize().unwrap();
+    let guards = guards(&policy, &root).into_iter();
+    guards
+        .map(|(path, guard)| (path.strip_prefix(&root).unwrap().display().to_string(), guard))
+        .filter(|(path, _)| path.contains(".git") || !path.starts_with('.') && path != "deft.toml")
+        .collect()
+}
+
+fn owned(guards: &[(&str, Guard)]) -> Vec<(String, Guard)> {
+    let owned = guards.iter().map(|(path, guard)| ((*path).to_owned(), *guard));
+    owned.collect()
+}
+
+#[test]
+fn all_that_git_obeys_is_kept_in_a_repository_and_its_submodules() {
+    let root = place(&[
+        (".git/HEAD", "ref: refs/heads/main"),
+        (".git/config", "[core]\n\thooksPath = .husky\n[include]\n\tpath = ../team.config"),
+        (".git/hooks/pre-commit.sample", ""),
+        (".git/modules/a/b/HEAD", ""),
+        (".git/modules/a/b/config", "[core]\n\tworktree = ../../../../lib"),
+        (".git/worktrees/w/commondir", "../..\n"),
+        (".git/worktrees/w/gitdir", "/elsewhere/.git\n"),
+        (".gitmodules", "[submodule \"a/b\"]\n\tpath = lib\n[submodule \"bad\"]\n\tpath = ../..\n"),
+        (".husky/pre-commit", ""),
+        ("lib/.git", "gitdir: ../.git/modules/a/b\n"),
+        ("team.config", ""),
+    ]);
+    let placed = Guard::Placed(".\n");
+    let expected = [
+        (".git/commondir", placed),
+        (".git/config", Guard::Placed("")),
+        (".git/hooks", Guard::ReadOnly),
+        (".git/modules/a/b/commondir", placed),
+        (".git/modules/a/b/config", Guard::Placed("")),
+        (".git/modules/a/b/hooks", Guard::Absent),
+        (".git/worktrees/w/commondir", Guard::ReadOnly),
+        (".git/worktrees/w/gitdir", Guard::ReadOnly),
+        ("lib/.git", Guard::ReadOnly),
+        ("team.config", Guard::ReadOnly),
+    ];
+    assert_eq!(of_git(root.path()), owned(&expected));
+    let kept = keep_as_it_is(root.path()).unwrap();
+    for (path, read_only) in [
+        (".git", false),
+        (".git/commondir", true),
+        (".git/modules/a/b", false),
+        (".husky", true),
+        ("lib", false),
+        ("lib/.git", true),
+    ] {
+        let path = root.path().join(path);
+        assert!(kept.contains(&Kept { path, read_only }), "{kept:?}");
+    }
+    assert_eq!(fs::read_to_string(root.path().join(".git/commondir")).unwrap(), STAYS);
+}
+
+#[test]
+fn a_linked_worktree_keeps_its_link_and_the_repository_where_that_can_be_written() {
+    let elsewhere = place(&[
+        (".git/HEAD", ""),
+        (".git/config", "[extensions]\n\tworktreeConfig = true"),
+        (".git/worktrees/w/commondir", "../..\n"),
+        (".git/worktrees/w/gitdir", ""),
+    ]);
+    let repository = elsewhere.path().canonicalize().unwrap().join(".git");
+    let link = format!("gitdir: {}/worktrees/w\n", repository.display());
+    let root = place(&[(".git", &link)]);
+    assert_eq!(of_git(root.path()), owned(&[(".git", Guard::ReadOnly)]));
+
+    let mut policy = Policy::for_user(None, Path::new("/state"));
+    policy.writable = vec![repository.clone()];
+    let guards = guards(&policy, root.path());
+    for (path, guard) in [
+        ("config", Guard::Placed("")),
+        ("config.worktree", Guard::Placed("")),
+        ("hooks", Guard::Absent),
+        ("worktrees/w/commondir", Guard::ReadOnly),
+        ("worktrees/w/config.worktree", Guard::Placed("")),
+    ] {
+        assert_eq!(guards.get(&repository.join(path)), Some(&guard), "{path}");
+    }
+}
+
+#[test]
+fn what_is_not_there_is_kept_from_being_made_unless_all_is_new_or_the_user_says_so() {
+    let mut policy = Policy::for_user(None, Path::new("/state"));
+    let new = tempfile::tempdir().unwrap();
+    assert!(guards(&policy, new.path()).is_empty());
+
+    let root = place(&[("main.c", ""), (".mcp.json", "{}")]);
+    let made = guards(&policy, root.path());
+    assert_eq!(made[&root.path().join(".mcp.json")], Guard::ReadOnly);
+    assert_eq!(made[&root.path().join("deft.toml")], Guard::Absent);
+    assert_eq!(made[&root.path().join(".vscode")], Guard::Absent);
+    assert!(!made.keys().any(|path| path.ends_with(".git")));
+
+    policy.writable = vec![root.path().join(".vscode")];
+    assert!(!guards(&policy, root.path()).contains_key(&root.path().join(".vscode")));
+}
+
+#[test]
+fn the_last_one_takes_the_stand_ins_away() {
+    let root = place(&[("main.c", ""), (".git/HEAD", ""), (".git/config", "")]);
+    let policy = Policy::for_user(None, Path::new("/state"));
+    let put = || StandIns::put(root.path(), guards(&policy, root.path())).unwrap();
+    let common = root.path().join(".git/commondir");
+    let (first, second) = (put(), put());
+    fs::create_dir(root.path().join(".claude")).unwrap(); // a mount point
+    drop(first);
+    assert_eq!(fs::read_to_string(&common).unwrap(), ".\n");
+    assert!(root.path().join(".claude").exists());
+    drop(second);
+    assert!(!common.exists());
+    assert!(!root.path().join(".claude").exists());
+    assert!(root.path().join(".git/config").exists());
+}
