@@ -98,7 +98,10 @@ async fn a_result_that_crosses_the_limit_is_read_before_anything_of_it_goes() {
     let newest = asked.iter().find(|text| text.starts_with("begins"));
     assert!(newest.unwrap().contains("ends"), "{newest:?}");
     let events = desk.events().await;
-    assert!(is_masked(&events) || condensations(&events) > 0, "the limit is not crossed");
+    assert!(
+        is_masked(&events) || condensations(&events) > 0,
+        "the limit is not crossed"
+    );
     assert_paired(&events);
 }
 
@@ -173,7 +176,10 @@ async fn a_summary_that_is_too_long_is_cut_and_there_is_room_afterwards() {
     });
     let summary = summary.unwrap();
     let ends: Vec<_> = summary.lines().collect();
-    assert!(ends[0].starts_with("it began") && ends[2].ends_with("it ended"), "{ends:?}");
+    assert!(
+        ends[0].starts_with("it began") && ends[2].ends_with("it ended"),
+        "{ends:?}"
+    );
     assert!(summary.len() < 100_000, "{}", summary.len());
 }
 
