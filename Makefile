@@ -23,7 +23,7 @@ build: setup ## the static release binary
 test: setup ## every check: format, lints, tests
 	@scripts/test
 
-soak: setup ## new stories for the simulation of the engine, for SECONDS (default 600)
+soak: setup ## new stories and damaged logs for the engine, for SECONDS (default 600)
 	DEFT_SOAK_SECONDS=$(or $(SECONDS),600) cargo test --locked --package deft-engine --test it soak -- --ignored --nocapture
 
 test-small-model: setup ## the same tests against a real, small model, which it installs

@@ -137,8 +137,10 @@ pub(crate) struct Actor {
     pub(crate) meter: TokenMeter,
     /// How often room was made since the last reply.
     pub(crate) condensations: u32,
-    /// What the model said about a request that was too long.
+    /// What the model said about a request that was too long, or that it could not read.
     pub(crate) overflow: Option<ModelError>,
+    /// How often in a row the provider refused what was said.
+    pub(crate) refusals: u32,
     /// Who waits for room to be made.
     pub(crate) condensed: Vec<Done<()>>,
     /// How often in a row the executor was lost in the middle of a call.

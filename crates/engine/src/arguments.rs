@@ -1,9 +1,14 @@
 //! A model's arguments: read, repaired and checked against the tool's schema.
 
+mod schema;
+
 use std::fmt::Write;
 
 use deft_types::SecurityRisk;
+use serde::Deserialize as _;
 use serde_json::{Map, Value};
+
+use self::schema::{check, repair};
 
 /// Arguments that fit the schema, and what the model said beside them.
 #[derive(Debug, PartialEq)]
@@ -54,11 +59,12 @@ pub(crate) fn fit(mut fields: Map<String, Value>, schema: &Value) -> Result<Argu
     let properties = schema.get("properties").and_then(Value::as_object);
     let declares = |name: &str| properties.is_some_and(|properties| properties.contains_key(name));
 
-    let risk = match if declares("security_risk") {
+    let risk = if declares("security_risk") {
         None
     } else {
-        fields.remove("security_risk")
-    } {
+        take_risk(&mut fields, declares)
+    };
+    let risk = match risk {
         None => SecurityRisk::Unknown,
         Some(risk) => serde_json::from_value(risk)
             .map_err(|_| "`security_risk` must be one of UNKNOWN, LOW, MEDIUM, HIGH".to_owned())?,
@@ -109,59 +115,21 @@ pub(crate) fn fit(mut fields: Map<String, Value>, schema: &Value) -> Result<Argu
     }
 }
 
-/// Mends what models often get wrong: a list or an object written as text, and text written as a list of
-/// lines.
-fn repair(value: &mut Value, schema: &Value) {
-    match (schema.get("type").and_then(Value::as_str), &*value) {
-        (Some("array" | "object"), Value::String(text)) => {
-            let end = text.rfind(['}', ']']).map_or(text.len(), |last| last + 1);
-            let read = |text: &str| serde_json::from_str(&escape_control_characters(text)).ok();
-            if let Some(read) = read(text).or_else(|| read(&text[..end])) {
-                *value = read;
-            }
-        }
-        (Some("string"), Value::Array(parts)) => {
-            if let Some(parts) = parts.iter().map(Value::as_str).collect::<Option<Vec<_>>>() {
-                *value = Value::String(parts.concat());
-            }
-        }
-        _ => {}
-    }
-}
-
-/// The part of JSON Schema that our tools use: `type`, `enum`, `minimum`, `items`.
-fn check(value: &Value, schema: &Value) -> Result<(), String> {
-    if let Some(expected) = schema.get("type").and_then(Value::as_str) {
-        let fits = match expected {
-            "string" => value.is_string(),
-            "boolean" => value.is_boolean(),
-            "integer" => value.is_i64() || value.is_u64(),
-            "number" => value.is_number(),
-            "array" => value.is_array(),
-            "object" => value.is_object(),
-            _ => true,
-        };
-        if !fits {
-            return Err(format!("must be of type {expected}"));
-        }
-    }
-    if let Some(allowed) = schema.get("enum").and_then(Value::as_array)
-        && !allowed.contains(value)
-    {
-        let allowed: Vec<_> = allowed.iter().filter_map(Value::as_str).collect();
-        return Err(format!("must be one of {}", allowed.join(", ")));
-    }
-    if let (Some(minimum), Some(number)) = (schema.get("minimum").and_then(Value::as_f64), value.as_f64())
-        && number < minimum
-    {
-        return Err(format!("must be at least {minimum}"));
-    }
-    if let (Some(items), Value::Array(values)) = (schema.get("items"), value) {
-        for item in values {
-            check(item, items).map_err(|problem| format!("has an item that {problem}"))?;
-        }
-    }
-    Ok(())
+/// Takes the risk out of the arguments under its name, or under one that a model mistook for it.
+fn take_risk(fields: &mut Map<String, Value>, declares: impl Fn(&str) -> bool) -> Option<Value> {
+    let meant = |name: &str| {
+        let letters: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
+        letters.to_ascii_lowercase().starts_with("securityr")
+    };
+    let is_risk = |value: &Value| SecurityRisk::deserialize(value).is_ok();
+    let mistaken = |(name, value): (&String, &Value)| {
+        (meant(name) && !declares(name) && is_risk(value)).then(|| name.clone())
+    };
+    let named = fields.remove("security_risk");
+    // A second one is as useless to the tool as the first.
+    let mistaken: Vec<_> = fields.iter().filter_map(mistaken).collect();
+    let mistaken: Vec<_> = mistaken.iter().filter_map(|name| fields.remove(name)).collect();
+    named.or_else(|| mistaken.into_iter().next())
 }
 
 #[cfg(test)]
@@ -177,6 +145,11 @@ mod tests {
                 "mode": {"type": "string", "enum": ["a", "b"]},
                 "timeout": {"type": "number", "minimum": 0},
                 "range": {"type": "array", "items": {"type": "integer"}},
+                "tags": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "null"}]},
+                "lines": {"type": ["array", "null"], "items": {"type": "integer", "minimum": 1}},
+                "loose": {"oneOf": [{"type": "string"}, {"type": "array"}]},
+                "count": {"type": "integer"},
+                "force": {"type": "boolean"},
             }
         })
     }
@@ -216,7 +189,7 @@ mod tests {
             Err("`cmd` is not an argument of this tool"),
         );
         check_fit(
-            json!({"command": "ls", "range": [1, "2"]}),
+            json!({"command": "ls", "range": [1, "two"]}),
             Err("`range` has an item that must be of type integer"),
         );
         check_fit(
@@ -235,6 +208,60 @@ mod tests {
         check_fit(
             json!({"command": "ls", "range": "[1, 2]</parameter>"}),
             Ok(json!({"command": "ls", "range": [1, 2]})),
+        );
+    }
+
+    #[test]
+    fn a_value_that_only_looks_otherwise_is_taken_for_what_it_means() {
+        for (name, given, meant) in [
+            ("tags", json!("[\"a\", \"b\"]"), json!(["a", "b"])),
+            ("lines", json!("[1, 2]"), json!([1, 2])),
+            ("lines", json!(["1", 2.0]), json!([1, 2])),
+            ("loose", json!("[1]"), json!("[1]")),
+            ("loose", json!(["a"]), json!(["a"])),
+            ("timeout", json!("30"), json!(30)),
+            ("timeout", json!(" 0.5 "), json!(0.5)),
+            ("count", json!("30"), json!(30)),
+            ("count", json!(1.0), json!(1)),
+            ("count", json!("-2.0"), json!(-2)),
+            ("force", json!("True"), json!(true)),
+        ] {
+            check_fit(
+                json!({"command": "ls", name: given}),
+                Ok(json!({"command": "ls", name: meant})),
+            );
+        }
+        for (name, given, problem) in [
+            ("count", json!(1.5), "`count` must be of type integer"),
+            ("count", json!("many"), "`count` must be of type integer"),
+            ("timeout", json!("soon"), "`timeout` must be of type number"),
+            ("tags", json!(7), "`tags` must be of type array or null"),
+            (
+                "lines",
+                json!("[0]"),
+                "`lines` has an item that must be at least 1",
+            ),
+        ] {
+            check_fit(json!({"command": "ls", name: given}), Err(problem));
+        }
+    }
+
+    #[test]
+    fn a_risk_under_a_mistaken_name_is_the_risk() {
+        for name in ["security_risks", "securityRisk", "security-risk", "security_rist"] {
+            let Value::Object(fields) = json!({"command": "ls", name: "HIGH"}) else {
+                panic!()
+            };
+            let arguments = fit(fields, &schema()).unwrap();
+            assert_eq!(
+                (arguments.risk, arguments.fields.len()),
+                (SecurityRisk::High, 1),
+                "{name}"
+            );
+        }
+        check_fit(
+            json!({"command": "ls", "security_rules": "none"}),
+            Err("`security_rules` is not an argument of this tool"),
         );
     }
 

@@ -106,15 +106,20 @@ impl Left {
         if self.steps == Some(0) {
             return Some(Limit::Steps);
         }
+        let spent = self.spent();
+        spent.or_else(|| {
+            self.until
+                .is_some_and(|until| until <= now)
+                .then_some(Limit::Time)
+        })
+    }
+
+    /// What there is no more of to pay a call with.
+    fn spent(&self) -> Option<Limit> {
         if self.cost.is_some_and(|left| left <= Money::ZERO) {
             return Some(Limit::Cost);
         }
-        if self.tokens == Some(Tokens::ZERO) {
-            return Some(Limit::Tokens);
-        }
-        self.until
-            .is_some_and(|until| until <= now)
-            .then_some(Limit::Time)
+        (self.tokens == Some(Tokens::ZERO)).then_some(Limit::Tokens)
     }
 }
 
@@ -207,6 +212,16 @@ impl Purse {
             return Some(Reached::Here(limit));
         }
         match self.0.above.as_ref()?.reached(now)? {
+            Reached::Here(limit) | Reached::Above(limit) => Some(Reached::Above(limit)),
+        }
+    }
+
+    /// What there is no more of to pay a call with, here or above, whether it belongs to a run or not.
+    pub(crate) fn is_spent(&self) -> Option<Reached> {
+        if let Some(limit) = self.left().spent() {
+            return Some(Reached::Here(limit));
+        }
+        match self.0.above.as_ref()?.is_spent()? {
             Reached::Here(limit) | Reached::Above(limit) => Some(Reached::Above(limit)),
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use deft_llm::{Model, Reply};
 use deft_risk::AllowRule;
 use deft_tools::{Change, CheckpointId, Overwrite, Restored};
-use deft_types::{ActionId, ConfirmationPolicy, EventId, McpPin, Message, Money, SecurityAnalyzer};
+use deft_types::{ActionId, ConfirmationPolicy, EventId, McpPin, Message, SecurityAnalyzer};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -314,8 +314,8 @@ pub enum CommandError {
     #[error("it was interrupted before it was done; ask again if it is still wanted")]
     Interrupted,
     /// Nothing may be spent any more: raise the budget first.
-    #[error("the budget of {0} is spent; raise it and ask again")]
-    BudgetSpent(Money),
+    #[error("{0}")]
+    BudgetSpent(String),
     /// The workspace could not do it; the message says why.
     #[error("{0}")]
     Workspace(String),

@@ -3,25 +3,20 @@
 //! A condenser looks at the view and plans: which results to mask, which messages to forget, what to summarise.
 //! Nothing is ever removed from the log.
 
+mod mask;
 mod named;
 mod summary;
 #[cfg(test)]
 mod tests;
 
 use deft_types::{EventId, Role};
-use serde::{Deserialize, Serialize};
 
 use crate::view::{Entry, View, segments};
 
+pub(crate) use self::mask::{Mask, cut_newest};
+use self::mask::{mask_browser, mask_old};
 pub use self::named::UnknownCondenser;
-pub(crate) use self::summary::{Draft, fallback, request};
-
-/// What stands where a result was.
-pub(crate) const MASKED: &str = "[The output was removed to save room. If it is needed again, call the tool again or read the file again.]";
-/// Shorter results are not worth masking, in tokens.
-const MASK_FROM: u64 = 100;
-/// The tools whose results a browser makes.
-const BROWSER: &str = "browser_";
+pub(crate) use self::summary::{Draft, fallback, held_to, most, request};
 
 /// A way to keep a view short.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,11 +28,12 @@ pub enum Condenser {
         /// How many stay.
         keep: usize,
     },
-    /// Forgets all but the first and the last events.
+    /// Forgets all but the first and the last events. A quarter more goes than must, so that it is not done before
+    /// each step.
     RecentEvents {
         /// How many of the first stay.
         keep_first: usize,
-        /// How many stay in all.
+        /// How many stay in all, at most.
         max_events: usize,
     },
     /// Forgets the older half, each time that there are too many events.
@@ -125,23 +121,6 @@ pub(crate) enum Style {
     Sections,
 }
 
-/// Results that are left out of the view, as the log has it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Mask {
-    /// The last one.
-    pub(crate) until: EventId,
-    /// Only tools whose names begin so.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub(crate) tools: String,
-}
-
-impl Mask {
-    pub(crate) fn covers(&self, entry: &Entry) -> bool {
-        let name = entry.message.name.as_deref().unwrap_or_default();
-        entry.message.role == Role::Tool && entry.tokens > MASK_FROM && name.starts_with(&self.tools)
-    }
-}
-
 impl Condenser {
     /// What to do about the view, if anything.
     pub(crate) fn plan(&self, view: &View, pressure: Pressure) -> Option<Plan> {
@@ -156,7 +135,7 @@ impl Condenser {
                 forget(
                     view,
                     *keep_first,
-                    Tail::Events(max_events.saturating_sub(*keep_first)),
+                    Tail::Events((max_events - max_events / 4).saturating_sub(*keep_first)),
                     None,
                 )
             })?,
@@ -246,42 +225,4 @@ fn forget(view: &View, keep_first: usize, tail: Tail, summarise: Option<Style>) 
         offset,
         summarise,
     })
-}
-
-/// Masks all results but those of the last quarter of the room, if that makes enough of it.
-fn mask_old(view: &View, pressure: Pressure) -> Option<Plan> {
-    let entries = view.entries();
-    let keep = pressure.room(view) / 4;
-    let mut kept = 0;
-    let mut position = entries.len();
-    while position > 0 && kept + entries[position - 1].tokens <= keep {
-        position -= 1;
-        kept += entries[position].tokens;
-    }
-    let until = entries[..position]
-        .iter()
-        .rev()
-        .find_map(|entry| entry.events.last())?;
-    let mask = Mask {
-        until: until.clone(),
-        tools: String::new(),
-    };
-    let saved: u64 = entries[..position]
-        .iter()
-        .filter(|entry| mask.covers(entry))
-        .map(|entry| entry.tokens - MASK_FROM / 4)
-        .sum();
-    // Less would have to be done again soon, and each time the provider's cache begins anew.
-    (saved * 5 >= view.tokens()).then_some(Plan::Mask(mask))
-}
-
-fn mask_browser(view: &View, keep: usize) -> Option<Plan> {
-    let mask = |until: &EventId| Mask {
-        until: until.clone(),
-        tools: BROWSER.to_owned(),
-    };
-    let any = mask(&EventId(String::new()));
-    let long: Vec<_> = view.entries().iter().filter(|entry| any.covers(entry)).collect();
-    let last_masked = long.len().checked_sub(keep + 1)?;
-    Some(Plan::Mask(mask(long[last_masked].events.last()?)))
 }

@@ -12,10 +12,15 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::json;
 
+use crate::budget::Purse;
+
 /// The name of the model that is asked for advice.
 const ORACLE: &str = "oracle";
 const ORACLE_PROMPT: &str = "You are asked for advice by a software agent that is stuck or unsure. Think it through, say what you \
                              would do and why, and name what you are not sure of.";
+
+/// Why nobody is asked when all is spent.
+const NOTHING_LEFT: &str = "the budget is spent; go on without it, the user can add to it";
 
 /// Models by the names that the user gave them.
 pub trait Models: Send + Sync {
@@ -92,6 +97,7 @@ pub(crate) fn offered(
     models: &Arc<dyn Models>,
     model: &dyn Model,
     spending: &Spending,
+    purse: &Purse,
     images: &Images,
 ) -> Vec<Arc<dyn Tool>> {
     let names = models.names();
@@ -105,6 +111,7 @@ pub(crate) fn offered(
         tools.push(Arc::new(AskOracle {
             models: models.clone(),
             spending: spending.clone(),
+            purse: purse.clone(),
         }));
     }
     if !model.profile().capabilities.vision {
@@ -118,6 +125,7 @@ pub(crate) fn offered(
                 models: models.clone(),
                 eyes,
                 spending: spending.clone(),
+                purse: purse.clone(),
                 images: images.clone(),
             }));
         }
@@ -125,8 +133,16 @@ pub(crate) fn offered(
     tools
 }
 
-/// Asks a model one thing.
-async fn ask(model: &Arc<dyn Model>, messages: Vec<Message>, call: &Call) -> Result<Reply, String> {
+/// Asks a model one thing, if there is something left to pay it with.
+async fn ask(
+    model: &Arc<dyn Model>,
+    messages: Vec<Message>,
+    call: &Call,
+    purse: &Purse,
+) -> Result<Reply, String> {
+    if purse.is_spent().is_some() {
+        return Err(NOTHING_LEFT.to_owned());
+    }
     let request = Request {
         messages: messages.into_iter().map(Arc::new).collect(),
         tools: Arc::new([]),
@@ -200,6 +216,7 @@ impl Tool for SwitchModel {
 struct AskOracle {
     models: Arc<dyn Models>,
     spending: Spending,
+    purse: Purse,
 }
 
 impl Tool for AskOracle {
@@ -237,7 +254,7 @@ impl Tool for AskOracle {
                 Message::text(Role::User, question),
             ];
             let answer = match self.models.open(ORACLE) {
-                Ok(model) => ask(&model, messages, &call).await.map(|reply| {
+                Ok(model) => ask(&model, messages, &call, &self.purse).await.map(|reply| {
                     let text = reply.text.clone();
                     self.spending.add(ORACLE.to_owned(), model, reply);
                     text
@@ -263,6 +280,7 @@ struct InspectImage {
     /// The model that looks unless another is asked for.
     eyes: String,
     spending: Spending,
+    purse: Purse,
     images: Images,
 }
 
@@ -284,7 +302,7 @@ impl InspectImage {
             ..ImageContent::default()
         });
         let message = Message::new(Role::User, vec![Content::text(question), image]);
-        let reply = ask(&model, vec![message], call).await?;
+        let reply = ask(&model, vec![message], call, &self.purse).await?;
         let (text, answered) = (reply.text.clone(), model.profile().name.clone());
         self.spending.add(format!("vision:{name}"), model, reply);
         Ok((text, answered))

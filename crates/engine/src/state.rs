@@ -92,8 +92,6 @@ pub struct State {
     pub(crate) executor: Option<Uuid>,
     /// What the agent did since the user said something.
     pub(crate) recent: Recent,
-    /// Replies in a row that neither said nor did anything.
-    pub(crate) silent_replies: u32,
 }
 
 /// An action that has no result yet.
@@ -131,7 +129,6 @@ impl State {
             EventBody::SystemPrompt(_) => self.has_prompt = true,
             EventBody::Message(said) => match event.source {
                 Source::User => {
-                    self.silent_replies = 0;
                     self.refinements = 0;
                     self.recent.clear();
                     self.unhooked
@@ -143,9 +140,8 @@ impl State {
                     self.unhooked.clear();
                     let text = said.llm_message.plain_text();
                     if text.trim().is_empty() {
-                        self.silent_replies += 1;
+                        self.recent.say_nothing();
                     } else {
-                        self.silent_replies = 0;
                         self.recent.say();
                         self.answer = Some(text);
                     }
@@ -154,7 +150,6 @@ impl State {
                 Source::Hook => {}
             },
             EventBody::Action(action) => {
-                self.silent_replies = 0;
                 self.unhooked.clear();
                 self.recent.call(&event.id, action, self.leaf.as_ref());
                 let extra = action.action.as_ref().map(Action::extra);
@@ -186,7 +181,11 @@ impl State {
                 self.recent.result(&event.body);
                 self.close_call(|call| call.event.tool_call_id == error.tool_call_id);
             }
-            EventBody::UserReject(rejection) => self.close_call(|call| call.id == rejection.action_id),
+            EventBody::UserReject(rejection) => {
+                self.recent.result(&event.body);
+                self.close_call(|call| call.id == rejection.action_id);
+            }
+            EventBody::Interrupt(_) => self.recent.interrupt(),
             EventBody::CondensationRequest(_) => self.wants_condensation = true,
             EventBody::Condensation(_) => {
                 self.wants_condensation = false;
@@ -197,7 +196,6 @@ impl State {
                     .retain(|(id, _)| hook.message_id.as_ref() != Some(id));
             }
             EventBody::Pause(_)
-            | EventBody::Interrupt(_)
             | EventBody::CondensationSummary(_)
             | EventBody::ConversationError(_)
             | EventBody::ServerError(_)

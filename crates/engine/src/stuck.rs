@@ -21,6 +21,8 @@ const SAME_FAILURE: usize = 4;
 const ALTERNATING: usize = 6;
 /// Replies in a row that only talk.
 const TALK: usize = 5;
+/// Replies in a row that neither say nor do anything.
+const SILENCE: usize = 3;
 /// Steps in a row before each of which room had to be made.
 const NO_ROOM: usize = 10;
 /// How much of a call is quoted.
@@ -32,10 +34,12 @@ pub(crate) struct Recent {
     steps: VecDeque<Step>,
     /// How often it has said something since it last did something.
     talk: usize,
+    /// Replies in a row that were empty.
+    silence: usize,
     /// Before how many steps in a row room was made, and whether it was before the next one.
     no_room: usize,
     made_room: bool,
-    /// The reply that the last call is of.
+    /// The reply that the last call is of, as long as none of its calls has a result.
     reply: Option<u64>,
     /// Whether it was told about the circle it is in.
     told: bool,
@@ -77,6 +81,17 @@ impl Recent {
     /// It said something.
     pub(crate) fn say(&mut self) {
         self.talk += 1;
+        self.silence = 0;
+    }
+
+    /// Its reply was empty.
+    pub(crate) fn say_nothing(&mut self) {
+        self.silence += 1;
+    }
+
+    /// The user did not let it end its reply, which may be empty for that reason.
+    pub(crate) fn interrupt(&mut self) {
+        self.silence = 0;
     }
 
     /// Something was forgotten to make room.
@@ -86,6 +101,7 @@ impl Recent {
 
     pub(crate) fn call(&mut self, id: &ActionId, action: &ActionEvent, behind: Option<&EventId>) {
         self.talk = 0;
+        self.silence = 0;
         let reply = hash(&action.llm_response_id);
         if self.reply != Some(reply) {
             self.reply = Some(reply);
@@ -127,13 +143,16 @@ impl Recent {
                 (text, result.observation.is_error())
             }
             EventBody::AgentError(error) => (error.error.clone(), true),
+            EventBody::UserReject(rejection) => (rejection.rejection_reason.clone(), true),
             _ => return,
         };
         let of_call = |step: &&mut Step| match body {
             EventBody::Observation(result) => step.id == result.action_id,
             EventBody::AgentError(error) => step.call_id == error.tool_call_id,
+            EventBody::UserReject(rejection) => step.id == rejection.action_id,
             _ => false,
         };
+        self.reply = None; // the next call is of another one, even if a server calls them all alike
         if let Some(step) = self.steps.iter_mut().rev().find(of_call) {
             step.result = Some(hash(&without_accidents(&text)));
             step.failed = failed;
@@ -150,6 +169,10 @@ impl Recent {
                 "Room had to be made before each of the last {NO_ROOM} steps: what the model can read at a time is too \
                  little for this work."
             );
+            return Some(Circle::Closed(text));
+        }
+        if self.silence >= SILENCE {
+            let text = format!("The last {SILENCE} replies were empty.");
             return Some(Circle::Closed(text));
         }
         if self.talk + 1 >= TALK {
@@ -180,10 +203,11 @@ impl Recent {
         None
     }
 
-    /// The event before the first call of the circle.
+    /// The event before the first call of the circle, if it is one of calls.
     pub(crate) fn before_circle(&self) -> Option<&EventId> {
+        let of_calls = self.no_room < NO_ROOM && self.silence < SILENCE && self.talk < TALK;
         let length = self.repeated().max(self.alternating());
-        let first = self.steps.len().checked_sub(length)?;
+        let first = self.steps.len().checked_sub(length).filter(|_| of_calls)?;
         self.steps.get(first)?.behind.as_ref()
     }
 
@@ -227,7 +251,8 @@ fn hash(value: &impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// A result without what differs each time by accident: times, durations, process ids, addresses, temporary names.
+/// A result without what differs each time by accident: times, durations, process ids, addresses, ids, and the names
+/// that programs give to files and directories of the moment.
 fn without_accidents(text: &str) -> String {
     static ACCIDENTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
         Regex::new(
@@ -235,8 +260,11 @@ fn without_accidents(text: &str) -> String {
             \d{4}-\d\d-\d\d([T\ ]\d\d:\d\d(:\d\d([.,]\d+)?)?)? | \d{1,2}:\d\d:\d\d([.,]\d+)?  # dates and times
             | \b\d+([.,]\d+)?\ ?(ns|µs|us|ms|s|sec|secs|seconds|min|minutes)\b              # durations
             | \b(pid|PID|process)[\ =:]*\d+ | \[\d+\]\ \d+                                    # processes
-            | 0x[0-9a-fA-F]+                                                                  # addresses
-            | /tmp/[^\s/'\x22]+ | [0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
+            | \b0x[0-9a-fA-F]+                                                               # addresses
+            | \b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b # ids
+            | (/private)?(/tmp|/var/tmp|/var/folders|/dev/shm|/run/user/\d+|/proc/\d+)/[^\s/'\x22]+
+            | (?i:\\temp\\[^\s\\'\x22]+)                                                       # places of the moment
+            | \btmp[._-]?[A-Za-z0-9_]{6,}\b                                                   # their names elsewhere",
         )
         .ok()
     });
@@ -247,110 +275,4 @@ fn without_accidents(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use deft_types::ToolCall;
-    use serde_json::json;
-
-    use super::*;
-
-    /// Plays calls with their results.
-    fn played(steps: &[(&str, &str)]) -> Recent {
-        let mut recent = Recent::default();
-        for (n, (command, result)) in steps.iter().enumerate() {
-            step(&mut recent, n, command, result);
-        }
-        recent
-    }
-
-    fn step(recent: &mut Recent, n: usize, command: &str, result: &str) {
-        let id = EventId(format!("a{n}"));
-        let arguments = json!({"command": command, "summary": format!("try {n}")}).to_string();
-        let call = json!({"id": format!("c{n}"), "name": "terminal", "arguments": arguments, "origin": "completion"});
-        let call: ToolCall = serde_json::from_value(call).unwrap();
-        let action: ActionEvent = serde_json::from_value(json!({
-            "thought": [{"type": "text", "text": format!("let me see, {n}")}], "tool_name": "terminal",
-            "tool_call_id": call.id, "tool_call": call, "llm_response_id": format!("r{n}"), "security_risk": "LOW",
-        }))
-        .unwrap();
-        recent.call(&id, &action, Some(&EventId(format!("before a{n}"))));
-        let body = json!({
-            "kind": "ObservationEvent", "tool_name": "terminal", "tool_call_id": format!("c{n}"), "action_id": id,
-            "observation": {"kind": "ThinkObservation", "content": [{"type": "text", "text": result}]},
-        });
-        recent.result(&serde_json::from_value(body).unwrap());
-    }
-
-    #[test]
-    fn a_repetition_is_told_once_and_then_it_is_a_circle_whatever_the_agent_says_about_it() {
-        let mut recent = played(&[("ls", "a"), ("ls", "a")]);
-        assert_eq!(recent.circle(), None);
-        step(&mut recent, 2, "ls", "a");
-        assert!(matches!(recent.circle(), Some(Circle::Begins(text)) if text.contains("3 times")));
-        recent.tell();
-        assert_eq!(recent.circle(), None);
-        step(&mut recent, 3, "ls", "a");
-        assert!(matches!(recent.circle(), Some(Circle::Closed(_))));
-        assert_eq!(recent.before_circle().unwrap().0, "before a0");
-    }
-
-    #[test]
-    fn what_differs_by_accident_does_not_count() {
-        let at = |second: u32| format!("started 12:00:{second:02} as pid {second} in 0.{second} s");
-        let results: Vec<_> = (1..5).map(at).collect();
-        let steps: Vec<_> = results.iter().map(|result| ("make", result.as_str())).collect();
-        assert!(matches!(played(&steps).circle(), Some(Circle::Closed(_))));
-        let progress = [
-            ("make", "10 %"),
-            ("make", "20 %"),
-            ("make", "30 %"),
-            ("make", "40 %"),
-        ];
-        assert_eq!(played(&progress).circle(), None);
-    }
-
-    #[test]
-    fn two_calls_that_take_turns_are_a_circle_too() {
-        let turns = [("a", "1"), ("b", "2")].repeat(3);
-        assert!(matches!(played(&turns[..5]).circle(), Some(Circle::Begins(_))));
-        assert!(matches!(played(&turns).circle(), Some(Circle::Closed(_))));
-    }
-
-    #[test]
-    fn talk_without_deeds_is_a_circle_and_a_deed_ends_it() {
-        let mut recent = Recent::default();
-        (0..4).for_each(|_| recent.say());
-        assert!(matches!(recent.circle(), Some(Circle::Begins(text)) if text.contains("4 replies")));
-        recent.tell();
-        assert_eq!(recent.circle(), None);
-        let mut deed = recent.clone();
-        step(&mut deed, 0, "ls", "a");
-        assert_eq!(deed.circle(), None);
-        recent.say();
-        assert!(matches!(recent.circle(), Some(Circle::Closed(_))));
-    }
-
-    #[test]
-    fn a_view_that_is_too_small_for_every_step_is_a_circle() {
-        let mut recent = Recent::default();
-        let words: Vec<_> = (0..11).map(|n| n.to_string()).collect();
-        for (n, word) in words.iter().enumerate().take(10) {
-            assert_eq!(recent.circle(), None);
-            recent.make_room();
-            step(&mut recent, n, word, word);
-        }
-        assert!(matches!(recent.circle(), Some(Circle::Closed(text)) if text.contains("Room")));
-        step(&mut recent, 10, &words[10], "a step for which there was room");
-        assert_eq!(recent.circle(), None);
-    }
-
-    #[test]
-    fn waiting_and_progress_are_no_circle() {
-        assert_eq!(played(&[("", "still running"); 8]).circle(), None);
-        let mut recent = played(&[("ls", "a"), ("ls", "a"), ("ls", "a")]);
-        recent.tell();
-        step(&mut recent, 3, "cat a", "text");
-        assert_eq!(recent.circle(), None);
-        recent.clear();
-        assert_eq!(recent, Recent::default());
-    }
-}
+mod tests;

@@ -215,7 +215,10 @@ struct Checked {
 fn check(call: &mut ToolCall, tools: &Toolset) -> Result<Checked, String> {
     let mut parsed = arguments::parse(&call.arguments);
     match &mut parsed {
-        Err(_) => call.arguments = json!({"malformed_arguments": true}).to_string(),
+        Err(_) => {
+            call.arguments = json!({"malformed_arguments": true}).to_string();
+            call.name = alias::resolve(&call.name, &mut Map::new(), tools);
+        }
         Ok(fields) => {
             if serde_json::from_str::<Map<String, Value>>(&call.arguments).is_err() {
                 call.arguments = json!(fields).to_string();

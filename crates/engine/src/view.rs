@@ -15,7 +15,7 @@ use deft_types::{
 
 use self::entries::Entries;
 pub(crate) use self::entries::Entry;
-use crate::condense::{self, Mask};
+use crate::condense::Mask;
 use crate::observation::for_model;
 use crate::turn;
 
@@ -265,7 +265,7 @@ impl View {
         self.find_batch();
     }
 
-    /// Puts a note in the place of every result of some tools, up to an event.
+    /// Masks the results of some tools, up to an event.
     pub(crate) fn mask(&mut self, mask: &Mask) {
         let last = self
             .entries
@@ -274,7 +274,7 @@ impl View {
         let Some(last) = last else { return };
         for index in 0..=last {
             if mask.covers(&self.entries[index]) {
-                let note = vec![Content::text(condense::MASKED)];
+                let note = mask.note(&self.entries[index].message);
                 self.entries.change(index, |result| result.content = note);
             }
         }
@@ -318,9 +318,11 @@ fn boundary(entries: &[Entry], events: usize) -> usize {
     position
 }
 
+/// What a summary begins with.
+pub(crate) const SUMMARY_HEAD: &str = "[Earlier messages were replaced by this summary.]\n";
+
 fn summary_message(summary: &str) -> Message {
-    let text = format!("[Earlier messages were replaced by this summary.]\n{summary}");
-    Message::text(Role::User, text)
+    Message::text(Role::User, format!("{SUMMARY_HEAD}{summary}"))
 }
 
 fn system_message(prompt: &SystemPromptEvent) -> Message {

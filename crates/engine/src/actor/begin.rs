@@ -34,6 +34,7 @@ impl Actor {
         if before != Status::Running {
             self.purse.begin_run();
             self.condensations = 0;
+            self.refusals = 0;
             self.began = self.world.now();
         }
         if self.state.status == Status::WaitingForConfirmation {

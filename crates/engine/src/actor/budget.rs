@@ -1,10 +1,11 @@
 //! Checks what may be used before it is used.
 
 use deft_store::StoreError;
-use deft_types::{Classification, EventId, FailureKind, Money, Source, Stats, Tokens};
+use deft_types::{Classification, EventBody, EventId, FailureKind, Money, Source, Stats, Tokens};
 use serde_json::json;
 
 use super::Actor;
+use super::work::Work;
 use crate::budget::{Budget, Left, Limit, Reached};
 use crate::command::CommandError;
 use crate::conversation::Limits;
@@ -37,11 +38,13 @@ impl Actor {
         });
     }
 
-    /// The budget, if nothing is left of it.
-    pub(crate) fn spent_budget(&self) -> Option<Money> {
-        let spent = self.state.stats.total_cost();
-        let budget = self.limits.max_cost.map(|most| most + self.state.added.cost);
-        budget.filter(|budget| spent >= *budget)
+    /// That nothing is left to pay a call with, in words, if it is so. Asked before every call that is no step of a run.
+    pub(crate) fn spent_budget(&self) -> Option<String> {
+        // While agents below work, what is left is known there alone.
+        if !matches!(self.work, Some(Work::Calls(_))) {
+            self.fill_purse();
+        }
+        self.purse.is_spent().map(|reached| self.limit_reached(reached))
     }
 
     /// Stops the run where a limit is reached; whether it has.
@@ -99,17 +102,21 @@ impl Actor {
     /// Adds to what may be used. The same id again changes nothing.
     pub(super) async fn add_budget(&mut self, id: EventId, more: Budget) -> Result<(), CommandError> {
         let told = state::update(key::ADDED, json!(more));
-        match self
-            .record(vec![Draft::new(Source::Environment, told).with_id(id.clone())])
-            .await
-        {
-            Err(StoreError::Duplicate { id: taken, .. }) if taken == id => {}
+        let draft = Draft::new(Source::Environment, told).with_id(id.clone());
+        match self.record(vec![draft]).await {
+            Err(StoreError::Duplicate { id: taken, seq }) if taken == id => {
+                let there = self.store.read(self.lease.conversation(), seq, 1).await?;
+                match there.first().map(|(_, event)| &event.body) {
+                    Some(EventBody::StateUpdate(update)) if update.key == key::ADDED => Ok(()),
+                    _ => Err(CommandError::IdTaken(id)),
+                }
+            }
             told => {
                 told?;
                 self.purse.add(more);
+                Ok(())
             }
         }
-        Ok(())
     }
 
     /// Tells those above what was used since `before`.

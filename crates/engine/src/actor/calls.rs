@@ -6,8 +6,9 @@ use deft_executor::{Client, Outcome as CallOutcome, Update};
 use deft_tools::{Call, OutputSink, Tool, Turns};
 use deft_types::ActionId;
 use futures::future::BoxFuture;
-use futures::stream::{BoxStream, FuturesOrdered};
+use futures::stream::{BoxStream, FuturesUnordered};
 use futures::{FutureExt, StreamExt};
+use std::collections::BTreeMap;
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument as _, Span};
 
@@ -31,7 +32,12 @@ pub(crate) enum Ask {
 pub(crate) struct Calls {
     ids: Vec<ActionId>,
     place: Place,
-    outcomes: BoxStream<'static, Outcome>,
+    /// As they come, each with the number of its call.
+    outcomes: BoxStream<'static, (usize, Outcome)>,
+    /// Those whose turn has not come.
+    early: BTreeMap<usize, Outcome>,
+    /// The call whose turn it is.
+    turn: usize,
 }
 
 /// Where they run.
@@ -51,10 +57,10 @@ impl Calls {
         let ids = calls.iter().map(|(_, _, call)| call.id.clone()).collect();
         let asked = client.clone();
         let outcomes = async move {
-            let mut followed = FuturesOrdered::new();
-            for (ask, span, call) in calls {
+            let followed = FuturesUnordered::new();
+            for (number, (ask, span, call)) in calls.into_iter().enumerate() {
                 let sent = send(&asked, ask, call, live.clone(), world.clone()).await;
-                followed.push_back(traced(span, sent));
+                followed.push(traced(number, span, sent));
             }
             followed
         };
@@ -62,6 +68,8 @@ impl Calls {
             ids,
             place: Place::Executor(client),
             outcomes: outcomes.flatten_stream().boxed(),
+            early: BTreeMap::new(),
+            turn: 0,
         }
     }
 
@@ -74,23 +82,38 @@ impl Calls {
         let ids = calls.iter().map(|(_, _, call)| call.id.clone()).collect();
         let cancel = CancellationToken::new();
         let turns = Turns::default();
-        let running: FuturesOrdered<_> = calls
+        let running: FuturesUnordered<_> = calls
             .into_iter()
-            .map(|(tool, span, call)| {
+            .enumerate()
+            .map(|(number, (tool, span, call))| {
                 let run = run_here(tool, call, &turns, cancel.clone(), live.clone(), world.clone());
-                traced(span, run)
+                traced(number, span, run)
             })
             .collect();
         Self {
             ids,
             place: Place::Here(cancel),
             outcomes: running.boxed(),
+            early: BTreeMap::new(),
+            turn: 0,
         }
     }
 
-    /// The next call that ended.
+    /// The next call that ended, in the order of the calls.
     pub(crate) async fn next(&mut self) -> Option<Outcome> {
-        self.outcomes.next().await
+        loop {
+            if let Some(outcome) = self.early.remove(&self.turn) {
+                self.turn += 1;
+                return Some(outcome);
+            }
+            let (number, outcome) = self.outcomes.next().await?;
+            self.early.insert(number, outcome);
+        }
+    }
+
+    /// Those that have ended although one before them has not.
+    pub(crate) fn ended_early(self) -> impl Iterator<Item = Outcome> {
+        self.early.into_values()
     }
 
     /// Tells all of them to stop. They still answer.
@@ -107,12 +130,12 @@ impl Calls {
 }
 
 /// Lets a call's span see its end. What the call itself begins is within the span.
-async fn traced(span: Span, call: BoxFuture<'static, Outcome>) -> Outcome {
+async fn traced(number: usize, span: Span, call: BoxFuture<'static, Outcome>) -> (usize, Outcome) {
     let outcome = call.instrument(span.clone()).await;
     if let Outcome::Tool { update, .. } = &outcome {
         trace::ended(&span, update);
     }
-    outcome
+    (number, outcome)
 }
 
 /// Sends a call; what is given back waits for its end.

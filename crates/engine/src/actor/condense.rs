@@ -32,12 +32,17 @@ impl Actor {
         if self.condensations >= MAX_TRIES {
             return Ok(false);
         }
+        let room = self.room();
         let pressure = Pressure {
-            limit: self.room(),
+            limit: room,
             forced: self.overflow.is_some() || self.state.wants_condensation,
         };
-        let Some(plan) = self.memory.condenser.plan(&self.state.view, pressure) else {
-            return Ok(false);
+        let view = &self.state.view;
+        let too_long = matches!(self.overflow, Some(ModelError::ContextWindowExceeded { .. }));
+        let plan = self.memory.condenser.plan(view, pressure);
+        let plan = plan.or_else(|| too_long.then(|| condense::cut_newest(view, room))?);
+        let Some(plan) = plan else {
+            return self.grant_nothing().await;
         };
         self.condensations += 1;
         self.overflow = None;
@@ -52,7 +57,8 @@ impl Actor {
                 summarise: None,
             } => self.forget(events, offset, None, String::new()).await?,
             Plan::Forget { events, offset, .. } if self.spent_budget().is_some() => {
-                let stand_in = condense::fallback(&self.state.view, &events);
+                let most = condense::most(&self.state.view, &events, room);
+                let stand_in = condense::fallback(&self.state.view, &events, most);
                 self.forget(events, offset, Some(stand_in), String::new()).await?;
             }
             Plan::Forget {
@@ -60,12 +66,22 @@ impl Actor {
                 offset,
                 summarise: Some(style),
             } => self.summarise(condense::Draft {
+                most: condense::most(&self.state.view, &events, room),
                 events,
                 offset,
                 style,
             }),
         }
         Ok(true)
+    }
+
+    /// There is nothing to leave out. Whoever wished for room has had their wish.
+    async fn grant_nothing(&mut self) -> Result<bool, StoreError> {
+        if self.state.wants_condensation {
+            let told = state::update(key::NOTHING_TO_FORGET, json!(true));
+            self.record(vec![Draft::new(Source::Environment, told)]).await?;
+        }
+        Ok(false)
     }
 
     /// How many tokens, by our estimate, the view may have.
@@ -111,7 +127,7 @@ impl Actor {
         });
     }
 
-    /// Stores a summary; where the model gave none, what can be said without one.
+    /// Stores a summary, or as much of it as there is room for; where the model gave none, what can be said without one.
     pub(crate) async fn take_summary(
         &mut self,
         draft: condense::Draft,
@@ -134,9 +150,9 @@ impl Actor {
             }
         };
         let summary = if summary.is_empty() {
-            condense::fallback(&self.state.view, &draft.events)
+            condense::fallback(&self.state.view, &draft.events, draft.most)
         } else {
-            summary
+            condense::held_to(&summary, draft.most)
         };
         self.forget(draft.events, draft.offset, Some(summary), response)
             .await?;

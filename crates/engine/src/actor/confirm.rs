@@ -135,6 +135,9 @@ impl Actor {
         let trigger = if goes_on { Trigger::Run } else { Trigger::Reject };
         drafts.extend(self.status_after(trigger));
         self.record(drafts).await?;
+        if goes_on {
+            self.began = self.world.now(); // how long a person thinks is no time of the agent's
+        }
         self.unsent.extend(unsent);
         Ok(())
     }

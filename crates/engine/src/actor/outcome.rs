@@ -19,8 +19,11 @@ use crate::status::Trigger;
 use crate::stuck::Circle;
 use crate::turn::{self, Draft, Turn};
 
-/// Empty replies in a row after which the agent counts as stuck.
-const MAX_SILENT_REPLIES: u32 = 3;
+/// How often in a row an agent whose reply was refused is asked for another.
+const MAX_REFUSALS: u32 = 2;
+/// Said to it.
+const REFUSED: &str = "The provider refused your last reply, or this request, for what it says. Go on with the task in \
+                       another way, and put it in other words.";
 
 impl Actor {
     /// Begins the next piece of work, or stores why there is none: open calls come before a new model call.
@@ -196,11 +199,9 @@ impl Actor {
         drafts.extend(review);
         match turn {
             Turn::Answers if all_seen => drafts.extend(self.turn_ended()),
-            Turn::Silent if self.state.silent_replies + 1 >= MAX_SILENT_REPLIES => {
-                drafts.extend(self.status_after(Trigger::Stick));
-            }
             Turn::Acts | Turn::Answers | Turn::Silent | Turn::CutOff => {}
         }
+        self.refusals = 0;
         self.record(drafts).await?;
         self.unsent = self.state.open_calls.iter().map(|call| call.id.clone()).collect();
         Ok(())
@@ -276,10 +277,13 @@ impl Actor {
 
     async fn stick(&mut self, what: &str) -> Result<(), StoreError> {
         let before = self.state.recent.before_circle();
-        let before = before.map_or_else(String::new, |event| format!(", event {event}"));
+        let before = before.map_or_else(
+            || "to an earlier event".to_owned(),
+            |event| format!("to before the circle, event {event}"),
+        );
         let detail = format!(
-            "The agent goes in circles. {what}\nContinue: run again, or say what to do instead. Rewind: go back to \
-             before the circle{before}. Stop: leave it as it is."
+            "The agent goes in circles. {what}\nContinue: run again, or say what to do instead. Rewind: go back \
+             {before}. Stop: leave it as it is."
         );
         let event = ConversationErrorEvent {
             code: "AgentStuckInLoop".to_owned(),
@@ -293,11 +297,19 @@ impl Actor {
     }
 
     async fn take_model_error(&mut self, error: ModelError) -> Result<(), StoreError> {
-        if matches!(error, ModelError::ContextWindowExceeded { .. }) {
-            self.overflow = Some(error); // the next thing to do is to make room, and to fail if there is none to make
-            return Ok(());
+        match error {
+            // The next thing to do is to make the request another one, and to fail if that cannot be.
+            ModelError::ContextWindowExceeded { .. } | ModelError::MalformedHistory { .. } => {
+                self.overflow = Some(error);
+                Ok(())
+            }
+            ModelError::ContentPolicy { .. } if self.refusals < MAX_REFUSALS => {
+                self.refusals += 1;
+                let nudge = MessageEvent::new(Message::text(Role::User, REFUSED));
+                self.record(vec![Draft::new(Source::Environment, nudge)]).await
+            }
+            _ => self.fail_with(&error).await,
         }
-        self.fail_with(&error).await
     }
 
     async fn fail_with(&mut self, error: &ModelError) -> Result<(), StoreError> {

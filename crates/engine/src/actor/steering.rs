@@ -71,8 +71,8 @@ impl Actor {
     }
 
     pub(super) fn snapshot(&self) -> Result<Snapshot, CommandError> {
-        if let Some(budget) = self.spent_budget() {
-            return Err(CommandError::BudgetSpent(budget));
+        if let Some(spent) = self.spent_budget() {
+            return Err(CommandError::BudgetSpent(spent));
         }
         Ok(Snapshot {
             model: self.model.clone(),
@@ -98,7 +98,7 @@ impl Actor {
     pub(super) async fn interrupt(&mut self) -> Result<(), StoreError> {
         let stopped = self.stop_work().await?;
         let paused = self.status_after(Trigger::Interrupt);
-        if paused.is_none() && self.state.open_calls.is_empty() {
+        if paused.is_none() && self.state.open_calls.is_empty() && stopped.said.is_empty() {
             return Ok(());
         }
         let answered: Vec<_> = stopped.results.iter().map(|(call, _)| call.clone()).collect();
@@ -185,9 +185,15 @@ impl Actor {
         }
         calls.cancel().await;
         let deadline = tokio::time::Instant::now() + STOP_GRACE;
-        while let Ok(Some(Outcome::Tool { call, update })) =
-            tokio::time::timeout_at(deadline, calls.next()).await
-        {
+        let mut ended = Vec::new();
+        while let Ok(Some(outcome)) = tokio::time::timeout_at(deadline, calls.next()).await {
+            ended.push(outcome);
+        }
+        ended.extend(calls.ended_early()); // one that does not stop keeps nobody else's result
+        for outcome in ended {
+            let Outcome::Tool { call, update } = outcome else {
+                continue;
+            };
             if update == Update::Lost {
                 self.executor = None;
             }

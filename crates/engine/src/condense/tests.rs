@@ -165,7 +165,11 @@ fn the_others_forget_by_the_number_of_events() {
         keep_first: 2,
         max_events: 12,
     };
-    assert_eq!(ids(recent.plan(&view, NO_PRESSURE)).len(), 30);
+    assert_eq!(
+        ids(recent.plan(&view, NO_PRESSURE)).len(),
+        34,
+        "a quarter more than must"
+    );
     let amortized = Condenser::Amortized {
         keep_first: 2,
         max_events: 40,
@@ -206,9 +210,156 @@ fn a_summariser_sees_arguments_results_and_the_whole_of_an_earlier_summary() {
         events: events.clone(),
         offset: 2,
         style: Style::Sections,
+        most: 1_000,
     };
     let text = request(&view, &draft, 10_000).messages[1].plain_text();
     assert!(text.contains(&summary) && text.contains("[calls terminal: {}]") && text.contains("left out"));
     assert!(text.len() < 20_000);
-    assert!(fallback(&view, &events).contains("You called terminal"));
+    let stand_in = fallback(&view, &events, 5_000);
+    assert!(
+        stand_in.starts_with(&summary),
+        "the earlier summary comes first, and whole"
+    );
+    assert!(stand_in.contains("You called terminal") && !stand_in.contains("The user said"));
+    let short = fallback(&view, &events, 500);
+    assert!(
+        short.len() < 3_000 && short.contains("You called terminal"),
+        "{short}"
+    );
+}
+
+/// A view in which the model is still to read so many results of the last reply.
+fn unread(results: usize, words: usize) -> View {
+    let mut view = view(4, 10);
+    let of = |n: usize| {
+        let call =
+            json!({"id": format!("n{n}"), "name": "terminal", "arguments": "{}", "origin": "completion"});
+        let action = json!({
+            "thought": [], "tool_name": "terminal", "tool_call_id": format!("n{n}"), "tool_call": call,
+            "llm_response_id": "newest", "security_risk": "LOW",
+        });
+        serde_json::from_value::<ActionEvent>(action).unwrap()
+    };
+    for n in 0..results {
+        view.apply(&event(&format!("an{n}"), Source::Agent, of(n)), &HashSet::new());
+    }
+    for n in 0..results {
+        let result = json!({
+            "kind": "ObservationEvent", "tool_name": "terminal", "tool_call_id": format!("n{n}"), "action_id": format!("an{n}"),
+            "observation": {"kind": "ThinkObservation", "content": [{"type": "text", "text": format!("begin {}end", "word ".repeat(words))}]},
+        });
+        let result = serde_json::from_value::<EventBody>(result).unwrap();
+        view.apply(
+            &event(&format!("on{n}"), Source::Environment, result),
+            &HashSet::new(),
+        );
+    }
+    view
+}
+
+#[test]
+fn what_the_model_has_not_read_yet_is_not_masked_however_long_it_is() {
+    let view = unread(2, 10_000);
+    let pressure = Pressure {
+        limit: Some(view.tokens() / 2),
+        forced: true,
+    };
+    assert_eq!(Condenser::MaskResults.plan(&view, pressure), None);
+    let old = Condenser::default().plan(&view, pressure);
+    assert!(
+        matches!(&old, Some(Plan::Forget { events, .. }) if events.len() == 8),
+        "{old:?}"
+    );
+}
+
+#[test]
+fn what_the_model_has_not_read_is_shortened_when_nothing_else_is_left() {
+    let mut view = unread(2, 10_000);
+    let before = view.tokens();
+    let Some(Plan::Mask(mask)) = cut_newest(&view, None) else {
+        panic!("nothing is cut");
+    };
+    view.mask(&mask);
+    assert!(view.tokens() < before * 2 / 3, "{} of {before}", view.tokens());
+    for result in view.entries().iter().rev().take(2) {
+        let text = result.message.plain_text();
+        assert!(
+            text.starts_with("begin word") && text.ends_with("word end"),
+            "{text}"
+        );
+    }
+    assert_eq!(cut_newest(&unread(0, 0), None), None, "there is nothing to cut");
+}
+
+#[test]
+fn a_text_that_is_held_to_so_many_tokens_has_no_more_whatever_it_is_made_of() {
+    let count = |text: &str| deft_llm::message_tokens(&Message::text(Role::User, text)).0;
+    for text in [
+        "word ".repeat(9_000),
+        "\u{4e2d}".repeat(9_000),
+        "0x3f;".repeat(9_000),
+    ] {
+        for most in [64, 500, 5_000] {
+            let held = held_to(&text, most);
+            assert!(count(&held) <= most, "{} of {most}", count(&held));
+            assert!(count(&held) * 2 > most, "{} of {most}", count(&held));
+        }
+        assert_eq!(held_to(&text, 1_000_000), text);
+    }
+}
+
+#[test]
+fn of_the_pages_of_a_browser_the_newest_stay_and_those_that_were_not_read() {
+    let page = |view: &mut View, reply: &str, n: usize| {
+        let call = json!({"id": format!("p{n}"), "name": "browser_navigate", "arguments": "{}", "origin": "completion"});
+        let action = json!({
+            "thought": [], "tool_name": "browser_navigate", "tool_call_id": format!("p{n}"), "tool_call": call,
+            "llm_response_id": reply, "security_risk": "LOW",
+        });
+        let action = serde_json::from_value::<ActionEvent>(action).unwrap();
+        view.apply(&event(&format!("ap{n}"), Source::Agent, action), &HashSet::new());
+    };
+    let shown = |view: &mut View, n: usize| {
+        let result = json!({
+            "kind": "ObservationEvent", "tool_name": "browser_navigate", "tool_call_id": format!("p{n}"), "action_id": format!("ap{n}"),
+            "observation": {"kind": "ThinkObservation", "content": [{"type": "text", "text": format!("page {n} {}", "word ".repeat(500))}]},
+        });
+        let result = serde_json::from_value::<EventBody>(result).unwrap();
+        view.apply(
+            &event(&format!("op{n}"), Source::Environment, result),
+            &HashSet::new(),
+        );
+    };
+    let until = |plan: Option<Plan>| match plan {
+        Some(Plan::Mask(mask)) => Some(mask.until.0),
+        None => None,
+        other => panic!("{other:?}"),
+    };
+    let condenser = Condenser::MaskBrowser { keep: 1 };
+    let mut view = view(1, 1_000);
+    for n in 0..2 {
+        page(&mut view, &format!("reply {n}"), n);
+        shown(&mut view, n);
+    }
+    let plan = condenser.plan(&view, NO_PRESSURE);
+    assert_eq!(until(plan.clone()).as_deref(), Some("op0"));
+    let Some(Plan::Mask(mask)) = plan else { panic!() };
+    view.mask(&mask);
+    let texts: Vec<_> = view
+        .messages()
+        .iter()
+        .map(|message| message.plain_text())
+        .collect();
+    assert!(
+        texts.iter().all(|text| !text.starts_with("page 0")),
+        "the old page is gone"
+    );
+    assert!(texts.iter().any(|text| text.starts_with("page 1")) && texts[3].starts_with("word"));
+    assert_eq!(until(condenser.plan(&view, NO_PRESSURE)), None);
+    // Two at once: neither was read, so only what came before them goes.
+    page(&mut view, "both", 2);
+    page(&mut view, "both", 3);
+    shown(&mut view, 2);
+    shown(&mut view, 3);
+    assert_eq!(until(condenser.plan(&view, NO_PRESSURE)).as_deref(), Some("op1"));
 }

@@ -39,8 +39,8 @@ impl Conversation {
         let (spending, images, shelf) = (Spending::default(), Images::default(), Shelf::default());
         let purse = Purse::below(parts.supervision.above);
         let models = parts.models.as_ref();
-        let of_models =
-            models.map(|models| model_tools::offered(models, parts.model.as_ref(), &spending, &images));
+        let of_models = models
+            .map(|models| model_tools::offered(models, parts.model.as_ref(), &spending, &purse, &images));
         let agents = parts.agents.filter(|_| parts.limits.max_depth != Some(0));
         let task = agents.map(|agents| Task {
             tasks: Tasks::new(state.tasks.clone()),
@@ -112,6 +112,7 @@ impl Conversation {
             meter: TokenMeter::new(),
             condensations: 0,
             overflow: None,
+            refusals: 0,
             condensed: Vec::new(),
             external: parts.external.map(External::new),
         };

@@ -17,6 +17,8 @@ pub(crate) const ALLOW_RULES: &str = "allow_rules";
 pub(crate) const LEAF: &str = "leaf_event_id";
 /// Results that are left out of the view.
 pub(crate) const MASKED: &str = "masked_results";
+/// Somebody wished for room, and there is nothing to leave out.
+pub(crate) const NOTHING_TO_FORGET: &str = "nothing_to_forget";
 /// The workspace was recorded before a turn.
 pub(crate) const CHECKPOINT: &str = "checkpoint";
 /// The MCP servers that run beside the files, and how they are doing.
@@ -65,6 +67,7 @@ pub const OWN_KEYS: &[&str] = &[
     UNSEEN,
     LEAF,
     MASKED,
+    NOTHING_TO_FORGET,
     CHECKPOINT,
     SERVERS,
     EGRESS,

@@ -109,6 +109,7 @@ impl State {
                     self.view.mask(&mask);
                 }
             }
+            key::NOTHING_TO_FORGET => self.wants_condensation = false,
             key::UNSEEN => {
                 if let Ok(ids) = Vec::<EventId>::deserialize(value) {
                     self.view.postpone(&ids);

@@ -212,3 +212,60 @@ async fn a_client_that_wants_to_can_hand_a_result_back() {
     assert_eq!(results(&desk).await, ["because"]);
     assert!(!answers.give(&call, result()), "it waits no more");
 }
+
+/// Ends at once, or not before it is dropped, whatever it is told.
+struct Stubborn;
+
+impl Tool for Stubborn {
+    fn spec(&self) -> ToolSpec {
+        let properties = json!({"name": {"type": "string", "description": "Who."}});
+        spec(
+            "insist",
+            "MCPTool",
+            Reach::Files,
+            "Insists.",
+            &properties,
+            &["name"],
+        )
+    }
+
+    fn touches(&self, _: &Action) -> Touches {
+        Touches::Nothing
+    }
+
+    fn run(&self, call: Call) -> BoxFuture<'_, Result<Observation, ToolError>> {
+        async move {
+            call.output.send(b"begun");
+            if said(&call.action, "name") == "Ann" {
+                std::future::pending::<()>().await;
+            }
+            Ok(MCPToolObservation {
+                content: vec![Content::text("it was done")],
+                tool_name: "insist".to_owned(),
+                ..MCPToolObservation::default()
+            }
+            .into())
+        }
+        .boxed()
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_does_not_stop_keeps_nobody_elses_result() {
+    let script = "[{tool_calls: [{name: insist, arguments: {name: Ann}}, {name: insist, arguments: {name: Bob}}]}, {text: done}]";
+    let desk = Desk::new(script).await;
+    let mut parts = desk.parts(Desk::limits()).await;
+    parts.host = Toolbox::host().with(Arc::new(Stubborn));
+    let conversation = Conversation::open(parts).await.unwrap();
+    let mut live = conversation.live();
+    say(&conversation, "do it").await;
+    conversation.run().await.unwrap();
+    for _ in 0..2 {
+        while !matches!(live.recv().await.unwrap(), deft_engine::Live::Output { .. }) {}
+    }
+    conversation.interrupt().await.unwrap();
+    assert_eq!(
+        results(&desk).await,
+        ["it was done", "Interrupted by the user before it was completed."]
+    );
+}

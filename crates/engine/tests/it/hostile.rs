@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use deft_engine::{Conversation, Extensions, Memory, Outfit, Parts, Safety, Supervision};
 use deft_llm::Messages;
@@ -17,14 +17,17 @@ use crate::desk::Desk;
 use crate::simulation::executor::{Door, Place};
 use crate::simulation::log::Logs;
 use crate::simulation::model::SimulatedModel;
-use crate::simulation::ponder::tools;
+use crate::simulation::ponder::{Ponder, tools};
 use crate::simulation::scene::{Dice, Life, Scene, SimulatedWorld};
 use crate::simulation::store::SimulatedStore;
 use crate::simulation::well_formed::well_formed;
+use crate::simulation::{log_of, soak_time};
 
 const ID: ConversationId = ConversationId(Uuid::from_u128(1));
 /// Damaged logs that every run of the tests tries.
 const ROUNDS: u64 = 1_000;
+/// Stories whose logs every run of the tests damages.
+const OWN_LOGS: u64 = 100;
 
 /// Opens a conversation on this log, says something, and gives back what the model was asked at last.
 async fn continued(events: Vec<Event>) -> Result<(Status, Messages), String> {
@@ -63,7 +66,7 @@ async fn continued(events: Vec<Event>) -> Result<(Status, Messages), String> {
         }),
         directory: "/simulated".to_owned(),
         tools: tools(),
-        host: Toolbox::host(),
+        host: Toolbox::host().with(Arc::new(Ponder(scene.clone()))),
         responses: BTreeMap::new(),
         world: Arc::new(SimulatedWorld { scene, life }),
         limits: Desk::limits(),
@@ -173,16 +176,47 @@ fn every_damaged_log_opens_and_takes_the_next_message() {
     let samples = samples();
     for round in 0..ROUNDS {
         let dice = Dice::new(round);
-        let mut events = dice.pick(&samples).1.clone();
-        for _ in 0..=dice.below(6) {
-            damage(&mut events, &dice);
+        damaged_goes_on(dice.pick(&samples).1.clone(), &dice, round);
+    }
+}
+
+/// A log of our own, with branches, condensations, a queue and calls side by side: what a story of the simulation left.
+fn own_log(seed: u64) -> Vec<Value> {
+    let events = log_of(seed).into_iter();
+    events.map(|event| serde_json::to_value(event).unwrap()).collect()
+}
+
+#[test]
+fn every_damaged_log_of_our_own_opens_and_takes_the_next_message() {
+    for seed in 0..OWN_LOGS {
+        let log = own_log(seed);
+        for round in 0..3 {
+            damaged_goes_on(log.clone(), &Dice::new(3 * seed + round), seed);
         }
-        let mut taken = std::collections::HashSet::new();
-        events.retain(|event| taken.insert(event["id"].to_string())); // a store has each id once
-        let read = events.iter().map(read).collect();
-        if let Err(wrong) = simulated(check(read)) {
-            panic!("round {round}: {wrong}\n{}", json!(events));
-        }
+    }
+}
+
+#[test]
+#[ignore = "takes as long as it is told: `make soak SECONDS=600`"]
+fn soak_with_damaged_logs() {
+    let begun = Instant::now();
+    let mut seed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() << 24;
+    while begun.elapsed() < soak_time() {
+        damaged_goes_on(own_log(seed), &Dice::new(seed), seed);
+        seed += 1;
+    }
+}
+
+/// Damages a log in some ways, and tries that it opens and goes on.
+fn damaged_goes_on(mut events: Vec<Value>, dice: &Dice, seed: u64) {
+    for _ in 0..=dice.below(6) {
+        damage(&mut events, dice);
+    }
+    let mut taken = std::collections::HashSet::new();
+    events.retain(|event| taken.insert(event["id"].to_string())); // a store has each id once
+    let read = events.iter().map(read).collect();
+    if let Err(wrong) = simulated(check(read)) {
+        panic!("seed {seed}: {wrong}\n{}", json!(events));
     }
 }
 

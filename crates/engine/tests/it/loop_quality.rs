@@ -306,11 +306,36 @@ async fn what_was_cut_off_at_its_limit_is_neither_an_answer_nor_run() {
 }
 
 #[tokio::test]
-async fn a_reply_that_was_withheld_is_an_error_that_says_so() {
-    let desk = Desk::new("[{finish: content_filter}, {text: fine}]").await;
-    let conversation = desk.open().await;
-    assert_eq!(desk.run(&conversation).await.status, Status::Error);
-    assert_eq!(desk.run(&conversation).await.status, Status::Finished);
+async fn an_agent_whose_reply_was_refused_is_asked_for_another_but_not_for_ever() {
+    for refused in ["{finish: content_filter}", "{error: {kind: content_policy}}"] {
+        let (desk, events) = finishes(&format!("[{refused}, {refused}, {{text: fine}}]")).await;
+        assert_eq!(desk.model.asked(), 3);
+        let nudged = |event: &&Event| match &event.body {
+            EventBody::Message(said) => said.llm_message.plain_text().contains("in other words"),
+            _ => false,
+        };
+        assert_eq!(events.iter().filter(nudged).count(), 2, "{refused}");
+
+        let desk = Desk::new(&format!("[{refused}, {refused}, {refused}, {{text: fine}}]")).await;
+        let conversation = desk.open().await;
+        assert_eq!(desk.run(&conversation).await.status, Status::Error, "{refused}");
+        assert_eq!(desk.model.asked(), 3);
+        assert_eq!(
+            desk.run(&conversation).await.status,
+            Status::Finished,
+            "{refused}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn invalid_json_for_a_tool_by_another_name_is_said_to_be_that() {
+    let (_, events) = finishes(r#"[{tool_calls: [{name: bash, arguments: "{\"command\": \"ls"}]}]"#).await;
+    let errors = errors(&events);
+    assert!(
+        errors[0].starts_with("Error validating tool 'terminal'") && errors[0].contains("unparseable JSON"),
+        "{errors:?}"
+    );
 }
 
 #[tokio::test]

@@ -5,6 +5,8 @@
 //! - `DEFT_SEED=17 cargo test -p deft-engine --test it simulation` plays one again and tells all of it;
 //! - `make soak SECONDS=600` plays new ones for so long.
 
+#[path = "simulation/changes.rs"]
+mod changes;
 #[path = "simulation/executor.rs"]
 pub(crate) mod executor;
 #[path = "simulation/follower.rs"]
@@ -32,6 +34,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use deft_types::Event;
 use player::Player;
 use scene::Scene;
 
@@ -51,6 +54,21 @@ fn play(seed: u64) -> (Option<String>, String) {
         let played = tokio::spawn(Player::new(scene.clone()).play()).await;
         let panicked = played.err().map(|error| error.to_string());
         (panicked.or(scene.violation()), scene.story())
+    })
+}
+
+/// The log that a seed leaves behind.
+pub(crate) fn log_of(seed: u64) -> Vec<Event> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let player = Player::new(Arc::new(Scene::new(seed)));
+        let (logs, id) = (player.logs.clone(), player.id);
+        tokio::spawn(player.play()).await.unwrap();
+        logs.look(id, |log| log.events.clone()).unwrap()
     })
 }
 
@@ -87,6 +105,11 @@ fn variable(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().unwrap())
 }
 
+/// How long to go on with new stories.
+pub(crate) fn soak_time() -> Duration {
+    Duration::from_secs(variable("DEFT_SOAK_SECONDS").unwrap_or(60))
+}
+
 #[test]
 fn invariants_1_to_5_8_10_and_11_hold_whatever_goes_wrong() {
     match variable("DEFT_SEED") {
@@ -106,7 +129,7 @@ fn one_seed_is_always_the_same_story() {
 #[ignore = "takes as long as it is told: `make soak SECONDS=600`"]
 #[allow(clippy::print_stdout)] // this is for whoever waits for it
 fn soak() {
-    let time = Duration::from_secs(variable("DEFT_SOAK_SECONDS").unwrap_or(60));
+    let time = soak_time();
     let begun = Instant::now();
     let first = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() << 24;
     let played = play_all(first, |_| begun.elapsed() < time);

@@ -126,6 +126,48 @@ async fn what_was_said_of_a_reply_that_is_interrupted_is_kept_and_marked() {
 }
 
 #[tokio::test]
+async fn what_was_said_is_kept_by_an_interrupt_behind_a_pause_and_so_is_what_was_thought() {
+    for (script, said, thought) in [
+        (
+            "{text: It begins well and goes on for long, chunk_delay_ms: 20000}",
+            "It begins we",
+            None,
+        ),
+        (
+            "{reasoning: I wonder whether this is right, text: no, chunk_delay_ms: 20000}",
+            "",
+            Some("I wonder whe"),
+        ),
+    ] {
+        let desk = Desk::new(&format!("[{script}]")).await;
+        let conversation = desk.open().await;
+        let mut live = conversation.live();
+        say(&conversation, "do it").await;
+        conversation.run().await.unwrap();
+        let shown = loop {
+            if let Live::Delta { item, .. } = live.recv().await.unwrap() {
+                break item;
+            }
+        };
+        conversation.pause().await.unwrap();
+        conversation.interrupt().await.unwrap();
+        let events = desk.events().await;
+        let kept = events.iter().find(|event| event.id == shown).expect("it is lost");
+        let EventBody::Message(message) = &kept.body else {
+            panic!("{kept:?}");
+        };
+        assert_eq!(message.llm_message.plain_text(), said);
+        assert_eq!(message.llm_message.reasoning_content.as_deref(), thought);
+        assert!(
+            events
+                .iter()
+                .any(|event| matches!(event.body, EventBody::Interrupt(_)))
+        );
+        assert_eq!(conversation.inspect().await.unwrap(), desk.rebuilt().await);
+    }
+}
+
+#[tokio::test]
 async fn an_interrupt_stops_a_command_and_every_call_has_its_result() {
     let script = r#"
 - tool_calls:

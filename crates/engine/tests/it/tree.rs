@@ -86,8 +86,11 @@ async fn a_call_whose_result_is_on_another_branch_does_not_run_again() {
         .navigate(Some(call.unwrap().id.clone()))
         .await
         .unwrap();
+    let asked = desk.model.asked();
+    say(&conversation, "what came of it?").await;
     conversation.run().await.unwrap();
     assert_eq!(settled(&conversation).await.status, Status::Finished);
+    assert!(desk.model.asked() > asked, "nothing was done at all");
     assert_eq!(desk.file("ran"), "ran\n");
 }
 

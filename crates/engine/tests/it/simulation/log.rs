@@ -21,8 +21,9 @@ pub(crate) struct Log {
     actions: HashSet<ActionId>,
     answered: HashSet<ActionId>,
     pub(crate) status: Status,
-    /// How often it began to run.
+    /// How often it began to run, or went on with a message that had waited for that.
     pub(crate) runs: usize,
+    queued: HashSet<String>,
     /// How often what the model sees was changed otherwise than by adding to it.
     pub(crate) reshaped: usize,
     pub(crate) cost: Money,
@@ -72,6 +73,7 @@ impl Log {
             EventBody::AgentError(error) => {
                 self.answered.extend(self.calls.get(&error.tool_call_id).cloned());
             }
+            EventBody::Message(_) => self.runs += usize::from(self.queued.contains(&event.id.0)),
             EventBody::Condensation(_) => self.reshaped += 1,
             EventBody::StateUpdate(update) => match update.key.as_str() {
                 "execution_status" => {
@@ -81,6 +83,11 @@ impl Log {
                 "stats" => {
                     self.cost =
                         Stats::deserialize(&update.value).map_or(self.cost, |stats| stats.total_cost());
+                }
+                "message_queue" => {
+                    let queue = update.value.as_array().into_iter().flatten();
+                    let ids = queue.filter_map(|queued| queued["id"].as_str());
+                    self.queued.extend(ids.map(str::to_owned));
                 }
                 "leaf_event_id" | "masked_results" => self.reshaped += 1,
                 _ => {}

@@ -1,12 +1,13 @@
 //! A model that says anything: good replies, bad ones, and none. It holds each request to what providers insist on.
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use deft_llm::{
     Delta, FinishReason, Messages, Model, ModelError, ModelProfile, Request, Usage, message_tokens,
 };
-use deft_types::{ConversationId, Money, Tokens};
+use deft_types::{ConversationId, Money, Role, Tokens};
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
 use serde_json::json;
@@ -27,12 +28,16 @@ pub(crate) struct Asked {
     reshaped: usize,
     runs: usize,
     steps: u32,
+    /// What users said in them.
+    heard: HashSet<String>,
+    /// How many requests will still be called malformed.
+    malformed: usize,
 }
 
 impl Asked {
-    /// Whether the last request had these words.
+    /// Whether a request had these words. The last one may not: what was answered can be forgotten.
     pub(crate) fn heard(&self, text: &str) -> bool {
-        self.messages.iter().any(|message| message.plain_text() == text)
+        self.heard.contains(text)
     }
 }
 
@@ -100,11 +105,15 @@ impl SimulatedModel {
             let (before, now) = (asked.messages.get(same), request.messages.get(same));
             format!("invariant 10: message {same} was {before:?} and is {now:?}")
         });
+        let said = request.messages.iter().filter(|said| said.role == Role::User);
+        asked.heard.extend(said.map(|said| said.plain_text()));
         *asked = Asked {
+            heard: std::mem::take(&mut asked.heard),
             messages: request.messages.clone(),
             reshaped,
             runs,
             steps: asked.steps,
+            malformed: asked.malformed,
         };
     }
 
@@ -123,6 +132,10 @@ impl SimulatedModel {
         if tokens > window || dice.one_in(40) {
             let detail = format!("{tokens} tokens are too many");
             return vec![Err(ModelError::ContextWindowExceeded { detail })];
+        }
+        if !plain && self.calls_it_malformed() {
+            let detail = "results do not follow their calls".to_owned();
+            return vec![Err(ModelError::MalformedHistory { detail })];
         }
         let text = |text: &str| Delta::Text(text.to_owned());
         match dice.below(20) {
@@ -145,12 +158,24 @@ impl SimulatedModel {
                 )
             }
             7..=8 => whole(vec![text("an answer"), self.usage()], FinishReason::Stop),
-            _ if plain => whole(
-                vec![text("in short: all is well"), self.usage()],
-                FinishReason::Stop,
-            ),
+            _ if plain => {
+                let length = if dice.one_in(3) { 5_000 } else { 1 };
+                let said = text(&"in short: all is well ".repeat(length));
+                whole(vec![said, self.usage()], FinishReason::Stop)
+            }
             _ => self.calls(),
         }
+    }
+
+    /// Sometimes a server does not accept a history, and goes on not to accept it for a while.
+    fn calls_it_malformed(&self) -> bool {
+        let mut asked = self.asked.lock().unwrap();
+        if self.scene.dice.one_in(60) {
+            asked.malformed = 1 + self.scene.dice.below(5);
+        }
+        let malformed = asked.malformed > 0;
+        asked.malformed = asked.malformed.saturating_sub(1);
+        malformed
     }
 
     fn usage(&self) -> Delta {

@@ -45,6 +45,8 @@ pub(crate) struct Player {
     /// Commands that nobody waits for yet.
     pub(super) pending: JoinSet<(&'static str, bool)>,
     pub(super) said: Vec<EventId>,
+    /// Messages that were put into the queue.
+    pub(super) queued: Vec<EventId>,
     pub(super) copy: Option<ConversationId>,
 }
 
@@ -83,6 +85,7 @@ impl Player {
             replaced: None,
             pending: JoinSet::new(),
             said: Vec::new(),
+            queued: Vec::new(),
             copy: None,
             scene,
             logs,

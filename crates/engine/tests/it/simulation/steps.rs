@@ -64,17 +64,14 @@ impl Player {
                 )
                 .await;
             }
-            84..=85 => self.limit().await,
-            86 => {
+            84 => self.limit().await,
+            85 => {
                 let question = format!("{ASIDE} how far are you?");
                 self.pending
                     .spawn(async move { ("ask", conversation.ask_aside(&question).await.is_ok()) });
             }
-            87 => {
-                let tell = async move { conversation.tell("news".to_owned(), json!(1)).await };
-                self.command("tell", tell).await;
-            }
-            88..=90 => {
+            86..=88 => self.change().await,
+            89..=90 => {
                 scene.tell("the process is killed");
                 self.life.dead.cancel();
             }
@@ -231,7 +228,7 @@ impl Player {
     }
 }
 
-fn ids(log: &Log) -> Vec<EventId> {
+pub(super) fn ids(log: &Log) -> Vec<EventId> {
     log.events.iter().map(|event| event.id.clone()).collect()
 }
 

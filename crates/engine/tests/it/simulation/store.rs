@@ -156,8 +156,9 @@ impl Store for SimulatedStore {
         unreachable!("{UNUSED}")
     }
 
-    fn position<'a>(&'a self, _: ConversationId, _: &'a EventId) -> Answer<'a, Option<Seq>> {
-        unreachable!("{UNUSED}")
+    fn position<'a>(&'a self, id: ConversationId, event: &'a EventId) -> Answer<'a, Option<Seq>> {
+        self.work(40, move |logs| logs.look(id, |log| log.place(event)))
+            .boxed()
     }
 
     fn follow(&self, _: ConversationId, _: Seq) -> EventStream {
