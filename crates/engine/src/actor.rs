@@ -30,6 +30,7 @@ mod skills;
 mod spending;
 mod steering;
 mod tally;
+mod tasks;
 mod titling;
 mod work;
 
@@ -50,6 +51,7 @@ pub(crate) use self::hooks::Hooked;
 use self::look_up::Asked;
 use self::work::Work;
 pub(crate) use self::work::{ConnectError, connected};
+use crate::above::Above;
 use crate::allow_rules::ProjectRules;
 use crate::budget::Purse;
 use crate::command::{Command, Done, Envelope, ExecutorFate};
@@ -63,6 +65,7 @@ use crate::model_tools::{Images, Models, Spending};
 use crate::servers::ServerNews;
 use crate::skills::Shelf;
 use crate::state::State;
+use crate::tasks::Tasks;
 use crate::titling::Titling;
 use crate::toolset::Toolset;
 use crate::trace::Trace;
@@ -81,6 +84,12 @@ pub(crate) struct Actor {
     pub(crate) images: Images,
     /// What may still be used.
     pub(crate) purse: Purse,
+    /// Who gave the task, where it is one.
+    pub(crate) above: Option<Above>,
+    /// What those have from this one that it gives tasks to.
+    pub(crate) below: Above,
+    /// The tasks it has given.
+    pub(crate) tasks: Tasks,
     pub(crate) workspace: Arc<dyn deft_workspace::Workspace>,
     pub(crate) directory: String,
     pub(crate) tools: Toolset,
@@ -161,6 +170,7 @@ impl Actor {
     async fn end(mut self, fate: ExecutorFate) {
         self.end_session().await;
         self.end_work(fate).await;
+        self.tasks.close_all(fate).await;
         self.trace.end_run(self.state.status);
         // If this fails the lease runs out by itself.
         let _ = self.store.release(self.lease).await;
@@ -182,6 +192,7 @@ impl Actor {
             if self.state.status != Status::Running {
                 self.settle_hooks();
                 self.settle_files();
+                self.settle_tasks().await;
                 if !matches!(self.work, Some(Work::Calls(_))) {
                     self.trace.end_run(self.state.status);
                 }

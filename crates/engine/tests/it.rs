@@ -37,6 +37,8 @@ mod skills;
 mod spending;
 #[path = "it/steering.rs"]
 mod steering;
+#[path = "it/task_rules.rs"]
+mod task_rules;
 #[path = "it/tasks.rs"]
 mod tasks;
 #[path = "it/titles.rs"]

@@ -11,7 +11,7 @@ use deft_engine::{
 };
 use deft_llm::Model;
 use deft_tools::{Preset, Tool, Toolbox};
-use deft_types::{ConfirmationPolicy, Money, ToolSpec};
+use deft_types::{Money, ToolSpec};
 use serde_json::Value;
 
 use super::mcp::secret_named;
@@ -145,8 +145,7 @@ impl Conversations {
         Some(model.unwrap_or_else(|reason| Arc::new(Unopened::new("judge", reason))))
     }
 
-    /// Who takes tasks off an agent that wants to give some away. Their actions wait for nobody, so an agent whose own
-    /// do has none.
+    /// Who takes tasks off an agent that wants to give some away. What they may not do unasked is asked for here.
     fn agents(
         &self,
         described: &Described,
@@ -154,8 +153,7 @@ impl Conversations {
         servers: &McpOutfit,
     ) -> Option<Arc<dyn SubAgents>> {
         let agent = &described.agent;
-        let wanted = agent.asks_for(&TASK_TOOLS);
-        if !wanted || described.safety().policy != ConfirmationPolicy::NeverConfirm {
+        if !agent.asks_for(&TASK_TOOLS) {
             return None;
         }
         self.composition.agents(
