@@ -26,6 +26,7 @@ mod refine;
 mod rerun;
 mod rewind;
 mod servers;
+mod shown;
 mod skills;
 mod spending;
 mod steering;
@@ -40,7 +41,7 @@ use std::time::SystemTime;
 use deft_executor::Client;
 use deft_llm::{Model, ModelError, TokenMeter};
 use deft_store::{Lease, Store, StoreError};
-use deft_tools::Toolbox;
+use deft_tools::{Secrets, Toolbox};
 use deft_types::{ActionId, EventId, Status, Tokens};
 use futures::future::OptionFuture;
 use std::collections::{HashMap, HashSet};
@@ -128,6 +129,8 @@ pub(crate) struct Actor {
     pub(crate) unseen: Vec<EventId>,
     pub(crate) memory: Memory,
     pub(crate) outfit: Outfit,
+    /// What is hidden in all that is stored and shown.
+    pub(crate) secrets: Secrets,
     /// The secrets that others keep and were asked for.
     pub(crate) asked_secrets: HashMap<String, Asked>,
     /// What MCP servers have told, and will tell.

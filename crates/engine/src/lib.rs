@@ -25,6 +25,7 @@ mod extensions;
 mod external;
 mod fork;
 mod goal;
+mod hidden;
 mod hook_agent;
 mod hook_run;
 mod hooks;

@@ -29,6 +29,8 @@ mod plan;
 mod queue;
 #[path = "it/requests.rs"]
 mod requests;
+#[path = "it/secrets.rs"]
+mod secrets;
 #[path = "it/simulation.rs"]
 mod simulation;
 #[path = "it/skills.rs"]

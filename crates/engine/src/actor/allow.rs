@@ -17,7 +17,7 @@ impl Actor {
     pub(super) fn is_allowed(&self, action: &ActionEvent) -> bool {
         let above = self.above.as_ref().map(Above::allow_rules).unwrap_or_default();
         let own = self.state.allow_rules.iter().chain(&self.project_rules.rules);
-        cover(own.chain(&above), action) && {
+        cover(own.chain(&above), action, &self.directory) && {
             let rails = SecurityAnalyzer::PolicyRail(Extra::new());
             risk::judge(&rails, action, &self.directory, None).risk < SecurityRisk::High
         }

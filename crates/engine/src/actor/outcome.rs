@@ -79,7 +79,7 @@ impl Actor {
             request,
             item,
             self.judge(),
-            self.live.clone(),
+            (self.live.clone(), self.secrets.mask()),
             self.world.clone(),
         ));
         Ok(())

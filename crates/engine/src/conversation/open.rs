@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use deft_llm::TokenMeter;
-use deft_tools::{Tool, Toolbox};
+use deft_tools::{Secrets, Tool, Toolbox};
 use deft_types::Tokens;
 use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 
-use super::{Conversation, MAX_QUEUED_COMMANDS, OpenError, Parts, Progress, load};
+use super::{Conversation, MAX_QUEUED_COMMANDS, OpenError, Outfit, Parts, Progress, load};
 use crate::actor::{Actor, External, Hooked};
 use crate::allow_rules::ProjectRules;
 use crate::above::Above;
@@ -109,6 +109,7 @@ impl Conversation {
             losses: 0,
             trace: Trace::new(id),
             memory: parts.memory,
+            secrets: hidden(&parts.outfit),
             outfit: mode.fitted(parts.outfit),
             asked_secrets: HashMap::new(),
             news: ServerNews::default(),
@@ -137,6 +138,13 @@ impl Conversation {
             request: None,
         })
     }
+}
+
+/// What hides the secrets of an outfit.
+fn hidden(outfit: &Outfit) -> Secrets {
+    let secrets = Secrets::default();
+    secrets.set(outfit.secrets.values.clone());
+    secrets
 }
 
 /// The tools, some of whose calls have to carry an answer.
