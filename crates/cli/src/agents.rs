@@ -268,10 +268,7 @@ impl SubAgents for Helpers {
         built_in()
     }
 
-    fn open<'a>(
-        &'a self,
-        order: Order<'a>,
-    ) -> BoxFuture<'a, Result<SubAgent, String>> {
+    fn open<'a>(&'a self, order: Order<'a>) -> BoxFuture<'a, Result<SubAgent, String>> {
         async move {
             let Order { kind, definition, .. } = order;
             if definition.is_none() && !KINDS.iter().any(|(name, _)| *name == kind) {

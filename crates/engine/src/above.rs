@@ -86,7 +86,12 @@ impl Above {
 
     /// Whether another model is asked about actions here or further above.
     pub(crate) fn asks_judge(&self) -> bool {
-        let here = self.handed().safety.analyzer.as_ref().is_some_and(risk::asks_judge);
+        let here = self
+            .handed()
+            .safety
+            .analyzer
+            .as_ref()
+            .is_some_and(risk::asks_judge);
         here || self.0.above.as_ref().is_some_and(Self::asks_judge)
     }
 

@@ -69,7 +69,9 @@ fn hide(fields: &mut Map<String, Value>, mask: &Mask) {
         let before = before.map(|(_, empty)| (value.clone(), empty));
         match (name.as_str(), &mut *value) {
             ("tool_call", Value::Object(call)) => {
-                call.get_mut("arguments").into_iter().for_each(|text| mask.hide_in(text));
+                call.get_mut("arguments")
+                    .into_iter()
+                    .for_each(|text| mask.hide_in(text));
             }
             ("llm_message" | "action" | "observation", Value::Object(inner)) => hide(inner, mask),
             (_, value) => mask.hide_in(value),
@@ -109,7 +111,10 @@ mod tests {
         let hidden = serde_json::to_value(without_secrets(event, &secrets.mask())).unwrap();
         let text = hidden.to_string();
         assert!(!text.contains("hunter2"), "{text}");
-        assert_eq!((&hidden["id"], &hidden["tool_call"]["id"]), (&json!("e2026"), &json!("c2026")));
+        assert_eq!(
+            (&hidden["id"], &hidden["tool_call"]["id"]),
+            (&json!("e2026"), &json!("c2026"))
+        );
         assert_eq!(hidden["action"]["command"], "echo <secret-hidden>");
         assert_eq!(hidden["thinking_blocks"], json!([]));
         assert_eq!(hidden["timestamp"].as_str().map(|time| &time[..4]), Some("2026"));

@@ -96,6 +96,7 @@ pub use state::key::{ANSWERED_REQUEST, OWN_KEYS};
 pub use structured::SchemaError;
 pub use sub_agents::{Order, OwnBranch, SubAgent, SubAgentKind, SubAgents};
 pub use supervision::Supervision;
+pub use tasks::AGENT_OF_TASK;
 pub use trust::{Decision, Decisions, HOOKS_FILE, Provided, ProvidedKind, decide, provided};
 pub use workspace_command::{Ran, run as run_command};
 pub use world::{Point, RealWorld, World};

@@ -126,7 +126,10 @@ impl Task {
             Word::Approved(_) => {}
             Word::Task(prompt) => {
                 if waits {
-                    conversation.reject(NOT_AGREED.to_owned()).await.map_err(refused)?; // to run it would be to agree
+                    conversation
+                        .reject(NOT_AGREED.to_owned())
+                        .await
+                        .map_err(refused)?; // to run it would be to agree
                 }
                 let prompt = Message::text(Role::User, prompt);
                 let id = EventId::from(Uuid::new_v4());

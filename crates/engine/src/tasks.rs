@@ -13,6 +13,8 @@ use crate::command::ExecutorFate;
 use crate::state::State;
 use crate::sub_agents::SubAgent;
 
+/// Who judges, by name, in the event that tells what an agent with a task waits for.
+pub const AGENT_OF_TASK: &str = "AgentOfTask";
 /// Characters of a wish that are shown; of a longer one the beginning and the end.
 const MAX_SHOWN: usize = 10_000;
 
@@ -52,7 +54,11 @@ impl Waiting {
     /// What it wants, in words for a person.
     pub(crate) fn told(&self) -> String {
         let wishes: Vec<_> = self.wishes.iter().map(|wish| wish.text.as_str()).collect();
-        format!("The agent of {} wants to call {}", self.task_id, wishes.join(", "))
+        format!(
+            "The agent of {} wants to call {}",
+            self.task_id,
+            wishes.join(", ")
+        )
     }
 }
 

@@ -61,7 +61,10 @@ impl Actor {
             if here.iter().any(|(_, call)| call.event.tool_name == INSPECT_IMAGE) {
                 self.images.set(self.state.view.images());
             }
-            for (id, waiting) in here.iter().filter_map(|(_, call)| Some((&call.id, call.task.clone()?))) {
+            for (id, waiting) in here
+                .iter()
+                .filter_map(|(_, call)| Some((&call.id, call.task.clone()?)))
+            {
                 self.tasks.approve(id.clone(), waiting);
             }
             self.fill_purse();

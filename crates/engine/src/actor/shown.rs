@@ -72,7 +72,9 @@ impl Shown {
     fn show(&mut self, part: Part, tool: Option<String>, text: &str) {
         let mut shown = Vec::new();
         let stream = self.streams.entry(part).or_default();
-        stream.push(&self.mask, text.as_bytes(), |piece| shown.extend_from_slice(piece));
+        stream.push(&self.mask, text.as_bytes(), |piece| {
+            shown.extend_from_slice(piece)
+        });
         // The name of a tool is shown at once, also if nothing else can be.
         if !shown.is_empty() || tool.is_some() || self.mask.is_empty() {
             self.tell(part, tool, &shown);

@@ -11,7 +11,7 @@ use crate::above::Handed;
 use crate::conversation::Safety;
 use crate::state::{self, OpenCall, key};
 use crate::status::Trigger;
-use crate::tasks::Waiting;
+use crate::tasks::{AGENT_OF_TASK, Waiting};
 use crate::turn::Draft;
 
 impl Actor {
@@ -51,7 +51,7 @@ impl Actor {
             .filter_map(|call| Some((call.id.clone(), call.task.as_ref()?.told())))
             .collect();
         let told = SecurityAnalysisEvent {
-            analyzer: "AgentOfTask".to_owned(),
+            analyzer: AGENT_OF_TASK.to_owned(),
             policy: self.policy().kind().to_owned(),
             risks: waiting
                 .iter()

@@ -10,9 +10,9 @@ use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 
 use super::{Conversation, MAX_QUEUED_COMMANDS, OpenError, Outfit, Parts, Progress, load};
+use crate::above::Above;
 use crate::actor::{Actor, External, Hooked};
 use crate::allow_rules::ProjectRules;
-use crate::above::Above;
 use crate::invoke_skill::InvokeSkill;
 use crate::live::Broadcast;
 use crate::model_tools::{self, Images, Spending};

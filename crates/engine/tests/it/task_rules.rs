@@ -8,7 +8,8 @@ use deft_engine::{
 };
 use deft_tools::SecretSet;
 use deft_types::{
-    ConfirmationPolicy, EventBody, Extra, Observation, Secret, SecurityAnalyzer, SecurityRisk, Status, text_of,
+    ConfirmationPolicy, EventBody, Extra, Observation, Secret, SecurityAnalyzer, SecurityRisk, Status,
+    text_of,
 };
 use serde_json::json;
 
@@ -16,7 +17,8 @@ use crate::desk::{Desk, assert_paired, settled};
 use crate::tasks::Others;
 
 const GIVES_TASK: &str = "[{tool_calls: [{name: task, arguments: {prompt: do it}}]}, {text: all done}]";
-const WRITES: &str = "[{tool_calls: [{name: terminal, arguments: {command: echo x >> x}}]}, {text: it is done}]";
+const WRITES: &str =
+    "[{tool_calls: [{name: terminal, arguments: {command: echo x >> x}}]}, {text: it is done}]";
 
 async fn opened(desk: &Desk, others: &Arc<Others>, policy: ConfirmationPolicy) -> Conversation {
     let mut parts = desk.parts(Desk::limits()).await;
@@ -54,7 +56,8 @@ async fn results(desk: &Desk) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_policy_that_was_made_stricter_counts_for_agents_with_tasks_who_are_approved_through_their_parent() {
+async fn a_policy_that_was_made_stricter_counts_for_agents_with_tasks_who_are_approved_through_their_parent()
+{
     let others = Arc::new(Others::at(Desk::new(WRITES).await));
     let desk = Desk::new(GIVES_TASK).await;
     let conversation = opened(&desk, &others, ConfirmationPolicy::NeverConfirm).await;
@@ -62,7 +65,10 @@ async fn a_policy_that_was_made_stricter_counts_for_agents_with_tasks_who_are_ap
         .set_policy(ConfirmationPolicy::AlwaysConfirm)
         .await
         .unwrap();
-    assert_eq!(desk.run(&conversation).await.status, Status::WaitingForConfirmation);
+    assert_eq!(
+        desk.run(&conversation).await.status,
+        Status::WaitingForConfirmation
+    );
     assert_eq!(goes_on(&conversation).await, Status::WaitingForConfirmation);
     assert_eq!(others.desk.file("x"), "", "nobody has agreed to that");
     let told = told(&desk).await;
@@ -113,7 +119,11 @@ async fn what_is_refused_is_not_done_also_if_the_agent_is_given_more_to_do() {
     assert_eq!(goes_on(&conversation).await, Status::WaitingForConfirmation);
     conversation.reject("not that".to_owned()).await.unwrap();
     assert_eq!(results(&desk).await, ["not that"]);
-    assert_eq!(goes_on(&conversation).await, Status::WaitingForConfirmation, "for the second task");
+    assert_eq!(
+        goes_on(&conversation).await,
+        Status::WaitingForConfirmation,
+        "for the second task"
+    );
     assert_eq!(goes_on(&conversation).await, Status::Finished);
     assert_eq!(others.desk.file("x"), "");
     assert_eq!(results(&others.desk).await, ["Nobody agreed to this."]);
@@ -122,7 +132,8 @@ async fn what_is_refused_is_not_done_also_if_the_agent_is_given_more_to_do() {
 
 #[tokio::test]
 async fn only_what_is_risky_is_asked_for_also_two_levels_below_and_the_answer_goes_all_the_way() {
-    let removes = "[{tool_calls: [{name: terminal, arguments: {command: 'touch y; rm -rf ~/x'}}]}, {text: gone}]";
+    let removes =
+        "[{tool_calls: [{name: terminal, arguments: {command: 'touch y; rm -rf ~/x'}}]}, {text: gone}]";
     let lowest = Arc::new(Others::at(Desk::new(removes).await));
     let middle = Arc::new(Others {
         desk: Desk::new(GIVES_TASK).await,
@@ -134,14 +145,21 @@ async fn only_what_is_risky_is_asked_for_also_two_levels_below_and_the_answer_go
         confirm_unknown: true,
     };
     let conversation = opened(&desk, &middle, risky).await;
-    assert_eq!(desk.run(&conversation).await.status, Status::WaitingForConfirmation);
+    assert_eq!(
+        desk.run(&conversation).await.status,
+        Status::WaitingForConfirmation
+    );
     let told = told(&desk).await;
     assert!(told.last().unwrap().contains("rm -rf ~/x"), "{told:?}");
     assert!(!lowest.desk.executors.work.join("y").exists());
-    let waiting = desk.events().await.into_iter().find_map(|event| match event.body {
-        EventBody::Action(_) => Some(event.id),
-        _ => None,
-    });
+    let waiting = desk
+        .events()
+        .await
+        .into_iter()
+        .find_map(|event| match event.body {
+            EventBody::Action(_) => Some(event.id),
+            _ => None,
+        });
     let answers = vec![(waiting.unwrap(), Answer::Approve)];
     conversation.respond(answers).await.unwrap();
     assert_eq!(settled(&conversation).await.status, Status::Finished);
@@ -151,7 +169,9 @@ async fn only_what_is_risky_is_asked_for_also_two_levels_below_and_the_answer_go
 
 #[tokio::test]
 async fn what_was_allowed_above_need_not_be_asked_for_below() {
-    let others = Arc::new(Others::at(Desk::new(WRITES.replace("echo x >> x", "touch x").as_str()).await));
+    let others = Arc::new(Others::at(
+        Desk::new(WRITES.replace("echo x >> x", "touch x").as_str()).await,
+    ));
     let desk = Desk::new(GIVES_TASK).await;
     let conversation = opened(&desk, &others, ConfirmationPolicy::AlwaysConfirm).await;
     conversation
@@ -166,7 +186,8 @@ async fn what_was_allowed_above_need_not_be_asked_for_below() {
 
 #[tokio::test]
 async fn agents_with_tasks_have_the_secrets_and_hide_them() {
-    let shows = "[{tool_calls: [{name: terminal, arguments: {command: 'echo $TOKEN | tee token'}}]}, {text: done}]";
+    let shows =
+        "[{tool_calls: [{name: terminal, arguments: {command: 'echo $TOKEN | tee token'}}]}, {text: done}]";
     let others = Arc::new(Others::at(Desk::new(shows).await));
     let desk = Desk::new(GIVES_TASK).await;
     let mut parts = desk.parts(Desk::limits()).await;
@@ -181,7 +202,10 @@ async fn agents_with_tasks_have_the_secrets_and_hide_them() {
     assert_eq!(desk.run(&conversation).await.status, Status::Finished);
     assert_eq!(others.desk.file("token").trim(), "hunter2-and-more");
     let log = format!("{:?}", others.desk.events().await);
-    assert!(!log.contains("hunter2") && log.contains("<secret-hidden>"), "{log}");
+    assert!(
+        !log.contains("hunter2") && log.contains("<secret-hidden>"),
+        "{log}"
+    );
     assert!(log.contains("- TOKEN"), "it is told that there is one: {log}");
 }
 
@@ -210,7 +234,8 @@ async fn an_agent_that_goes_on_stays_the_kind_it_was() {
 ";
     let written = "---\ndescription: Reviews code\n---\nBe strict.";
     let reviewer =
-        deft_skills::AgentDefinition::parse("/h/agents/reviewer.md", written, deft_skills::Origin::User).unwrap();
+        deft_skills::AgentDefinition::parse("/h/agents/reviewer.md", written, deft_skills::Origin::User)
+            .unwrap();
     let others = Arc::new(Others::at(Desk::new("[{repeat: 2, text: fine}]").await));
     let desk = Desk::new(script).await;
     let mut parts = desk.parts(Desk::limits()).await;

@@ -127,19 +127,27 @@ async fn a_task_can_be_taken_up_again_by_whoever_gave_it_and_by_nobody_else() {
 #[tokio::test]
 async fn an_interrupt_reaches_the_agent_that_has_the_task() {
     let others = Others::at(
-        Desk::new("[{tool_calls: [{name: terminal, arguments: {command: 'touch begun; sleep 600'}}]}, {text: done}]").await,
+        Desk::new("[{tool_calls: [{name: terminal, arguments: {command: 'echo $$ > begun; exec sleep 600'}}]}, {text: done}]").await,
     );
     let begun = others.desk.executors.work.join("begun");
     let desk = Desk::new("[{tool_calls: [{name: task, arguments: {prompt: do it}}]}, {text: done}]").await;
     let conversation = opened(&desk, others).await;
     say(&conversation, "do it").await;
     conversation.run().await.unwrap();
-    while !begun.exists() {
+    let mut process = String::new();
+    while !process.ends_with('\n') {
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        process = std::fs::read_to_string(&begun).unwrap_or_default();
     }
     conversation.interrupt().await.unwrap();
     assert_eq!(settled(&conversation).await.status, Status::Paused);
     assert_paired(&desk.events().await);
+    let process = std::path::Path::new("/proc").join(process.trim());
+    let stopped = std::time::Instant::now();
+    while process.exists() {
+        assert!(stopped.elapsed().as_secs() < 3, "what it started still runs");
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
 }
 
 #[tokio::test]

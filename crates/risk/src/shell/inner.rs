@@ -104,9 +104,9 @@ const RUNNERS: &[&str] = &[
 
 /// Programs with a language of their own in which commands can be run and files written.
 const SCRIPTED: &[&str] = &[
-    "sed", "gsed", "awk", "gawk", "mawk", "nawk", "gdb", "lldb", "sqlite3", "psql", "mysql", "mariadb", "ed", "ex", "vi",
-    "vim", "nvim", "view", "vimdiff", "emacs", "nano", "less", "more", "most", "man", "ftp", "sftp", "telnet", "m4", "jshell",
-    "octave", "gnuplot", "crontab",
+    "sed", "gsed", "awk", "gawk", "mawk", "nawk", "gdb", "lldb", "sqlite3", "psql", "mysql", "mariadb", "ed",
+    "ex", "vi", "vim", "nvim", "view", "vimdiff", "emacs", "nano", "less", "more", "most", "man", "ftp",
+    "sftp", "telnet", "m4", "jshell", "octave", "gnuplot", "crontab",
 ];
 
 /// A program's name without its directory.

@@ -53,7 +53,11 @@ fn a_rule_allows_what_begins_with_its_words_and_nothing_else() {
         (false, "find . -exec git commit ;"),
         (false, ""),
     ] {
-        assert_eq!(allows(&rules, &terminal(command), WORKSPACE), expected, "{command}");
+        assert_eq!(
+            allows(&rules, &terminal(command), WORKSPACE),
+            expected,
+            "{command}"
+        );
     }
     assert!(!allows(&[], &terminal("ls"), WORKSPACE));
     let typed = json!({"kind": "TerminalAction", "command": "git commit", "is_input": true});
@@ -70,7 +74,15 @@ fn a_rule_allows_what_begins_with_its_words_and_nothing_else() {
 
 #[test]
 fn words_behind_a_rule_cannot_write_or_run_what_it_does_not_name() {
-    let rules = ["git diff", "git log", "sed -n 1p a", "rm", "sort", "tar xf a.tar", "git push --force"];
+    let rules = [
+        "git diff",
+        "git log",
+        "sed -n 1p a",
+        "rm",
+        "sort",
+        "tar xf a.tar",
+        "git push --force",
+    ];
     let rules: Vec<_> = rules.iter().map(|rule| AllowRule::parse(rule).unwrap()).collect();
     for (expected, command) in [
         (true, "git diff --stat HEAD~1 -- src"),
@@ -91,7 +103,11 @@ fn words_behind_a_rule_cannot_write_or_run_what_it_does_not_name() {
         (false, "tar xf a.tar --to-command=sh"),
         (false, "tar xf a.tar -I sh"),
     ] {
-        assert_eq!(allows(&rules, &terminal(command), WORKSPACE), expected, "{command}");
+        assert_eq!(
+            allows(&rules, &terminal(command), WORKSPACE),
+            expected,
+            "{command}"
+        );
     }
     for rule in ["sed", "gdb", "sqlite3", "ed", "vim", "less", "awk"] {
         assert!(AllowRule::parse(rule).is_err(), "{rule}");

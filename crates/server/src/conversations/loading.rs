@@ -7,17 +7,17 @@ use std::sync::Arc;
 use axum::http::StatusCode;
 use deft_engine::{
     Brief, ClientResults, ClientTool, Conversation, Extensions, HookConfig, Limits, Mode, Outfit, Parts,
-    RealWorld, Refinement, SubAgents, Supervision,
+    RealWorld, Refinement, Safety, SubAgents, Supervision,
 };
 use deft_llm::Model;
 use deft_tools::{Preset, Tool, Toolbox};
-use deft_types::{Money, ToolSpec};
+use deft_types::{ConversationId, Money, ToolSpec};
 use serde_json::Value;
 
 use super::mcp::secret_named;
 use super::{Conversations, root_of};
 use crate::agent::Agent;
-use crate::catalog::Described;
+use crate::catalog::{Described, field};
 use crate::composition::Unopened;
 use crate::failure::Failure;
 use crate::mcp_outfit::McpOutfit;
@@ -32,6 +32,9 @@ const MODEL_TOOLS: [&str; 3] = ["switch_llm", "ask_oracle", "inspect_image_with_
 const TASK_TOOLS: [&str; 2] = ["task", "task_tool_set"];
 /// Calls of one reply that may run at the same time.
 const PARALLEL_CALLS: usize = 8;
+
+/// Levels of agents with tasks that are looked up.
+const MAX_LEVELS: usize = 8;
 
 impl Conversations {
     /// Starts the engine of a conversation as its client has described it.
@@ -84,7 +87,7 @@ impl Conversations {
             responses: BTreeMap::new(),
             world: Arc::new(RealWorld),
             limits: limits(&described, left),
-            safety: described.safety(),
+            safety: self.safety(&described).await?,
             memory: memory(agent.condenser(), |llm| self.composition.model(llm).ok())
                 .unwrap_or_else(|| self.composition.memory()),
             outfit: Outfit {
@@ -119,6 +122,27 @@ impl Conversations {
         let (catalog, webhooks) = (Arc::clone(&self.catalog), Arc::clone(&self.webhooks));
         let now = &described.record;
         Ok(resident.watch(catalog, webhooks, conversation, now, &self.watchers))
+    }
+
+    /// Which actions wait, as the conversation began. The task of an agent that somebody runs by itself is held to what counts
+    /// now in the conversation which it is a part of.
+    async fn safety(&self, described: &Described) -> Result<Safety, Failure> {
+        let mut safety = described.safety();
+        let mut above = giver_of(described);
+        for _ in 0..MAX_LEVELS {
+            let Some(id) = above else { break };
+            let Some(giver) = self.catalog.find(id).await? else {
+                break;
+            };
+            let state = deft_engine::load(self.catalog.store.as_ref(), id).await?;
+            let began = giver.safety();
+            safety = Safety {
+                policy: state.policy.unwrap_or(began.policy),
+                analyzer: state.analyzer.unwrap_or(began.analyzer),
+            };
+            above = giver_of(&giver);
+        }
+        Ok(safety)
     }
 
     /// Whether servers may be reached by addresses that a client names.
@@ -170,6 +194,11 @@ impl Conversations {
             .model(agent.llm())
             .unwrap_or_else(|reason| Arc::new(Unopened::new(agent.model(), reason)))
     }
+}
+
+/// The conversation whose agent gave this one its task.
+fn giver_of(described: &Described) -> Option<ConversationId> {
+    serde_json::from_value(described.settings[field::PARENT].clone()).ok()
 }
 
 /// The hooks that the client asked for. They were read when it did, so they can be read now.
