@@ -1,10 +1,11 @@
 //! Agents that are given tasks by other agents.
 
 pub(crate) mod own_branch;
+mod unfinished;
 
 use std::sync::Arc;
 
-use deft_engine::{Mode, OwnBranch, Purse, SubAgent, SubAgentKind, SubAgents};
+use deft_engine::{Mode, Order, OwnBranch, SubAgent, SubAgentKind, SubAgents};
 use deft_server::{McpOutfit, note_child};
 use deft_skills::{AgentDefinition, Origin, agents_in, agents_of_plugins, without_doubles};
 use deft_store::{ConversationRecord, Store};
@@ -24,6 +25,9 @@ use crate::skills::Disk;
 
 /// The beginning of a task's id; its conversation's id follows.
 const ID_PREFIX: &str = "task_";
+
+/// Tools that can do all that those can do which only look.
+const READERS: [&str; 2] = ["terminal", "file_editor"];
 
 /// The kinds there are, and what they are for.
 const KINDS: [(&str, &str); 2] = [
@@ -110,15 +114,24 @@ impl Helpers {
         Ok(Some(servers.held_to(&above.seen_servers())))
     }
 
-    async fn start(
-        &self,
-        kind: &str,
-        definition: Option<&AgentDefinition>,
-        resume: Option<&str>,
-        isolation: Isolation,
-        purse: &Purse,
-    ) -> anyhow::Result<SubAgent> {
-        let record = self.conversation(resume, isolation).await?;
+    /// Opens the conversation of an agent. One that cannot be opened, or is not wanted any more, leaves nothing behind.
+    async fn start(&self, order: Order<'_>) -> anyhow::Result<SubAgent> {
+        let record = self.conversation(order.resume, order.isolation).await?;
+        let started = tokio::select! {
+            started = self.start_in(&record, &order) => started,
+            () = order.cancel.cancelled() => Err(anyhow::anyhow!("it was stopped")),
+        };
+        if started.is_err() && order.resume.is_none() {
+            let removed = unfinished::remove(&self.settings, self.store.as_ref(), &record).await;
+            if let Err(error) = removed {
+                tracing::warn!(%error, id = %record.id, "what was begun of a task cannot be removed");
+            }
+        }
+        started
+    }
+
+    async fn start_in(&self, record: &ConversationRecord, order: &Order<'_>) -> anyhow::Result<SubAgent> {
+        let definition = order.definition;
         let task_id = format!("{ID_PREFIX}{}", short(record.id));
         let own_branch = if Copy::is_place_of(&record.workspace, record.id) {
             let (parent, own) = (
@@ -136,7 +149,7 @@ impl Helpers {
             None => self.model(&settings).await?,
         };
         let preset = Preset::for_model(&model.model.profile().name);
-        let explores = kind == "code-explorer";
+        let explores = order.kind == "code-explorer";
         let has = |tool: &str| {
             let of_kind = match definition {
                 Some(definition) if !definition.tools.is_empty() => {
@@ -145,18 +158,18 @@ impl Helpers {
                 _ if explores => looks_only(tool),
                 _ => preset.has(tool),
             };
-            of_kind && self.tools.iter().any(|name| name == tool)
+            of_kind && self.allows(tool)
         };
         let store = self.store.clone();
         let conversation = Box::pin(compose::open_as(
             &settings,
             store,
             model,
-            &record,
+            record,
             compose::Role {
                 has: &has,
                 depth: self.depth + 1,
-                above: Some(purse.clone()),
+                above: Some(order.above.clone()),
                 mode: Mode::Act,
                 definition,
                 servers: self.servers().await?,
@@ -168,6 +181,12 @@ impl Helpers {
             conversation,
             own_branch,
         })
+    }
+
+    /// Whether nobody gets more by a tool than whoever gives the task has. Whoever has a shell or an editor can read.
+    fn allows(&self, tool: &str) -> bool {
+        let has = |wanted: &str| self.tools.iter().any(|name| name == wanted);
+        has(tool) || (looks_only(tool) && READERS.into_iter().any(has))
     }
 
     /// The conversation of a task: a new one in its place, or one that is taken up again where it was.
@@ -251,22 +270,14 @@ impl SubAgents for Helpers {
         built_in()
     }
 
-    fn open<'a>(
-        &'a self,
-        kind: &'a str,
-        definition: Option<&'a AgentDefinition>,
-        resume: Option<&'a str>,
-        isolation: Isolation,
-        purse: &'a Purse,
-    ) -> BoxFuture<'a, Result<SubAgent, String>> {
+    fn open<'a>(&'a self, order: Order<'a>) -> BoxFuture<'a, Result<SubAgent, String>> {
         async move {
+            let Order { kind, definition, .. } = order;
             if definition.is_none() && !KINDS.iter().any(|(name, _)| *name == kind) {
                 let names = KINDS.map(|(name, _)| name).join(", ");
                 return Err(format!("there is no kind '{kind}'; there are {names}"));
             }
-            self.start(kind, definition, resume, isolation, purse)
-                .await
-                .map_err(|error| format!("{error:#}"))
+            self.start(order).await.map_err(|error| format!("{error:#}"))
         }
         .boxed()
     }

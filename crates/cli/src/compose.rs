@@ -9,7 +9,7 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use deft_browse::Reachable;
 use deft_engine::{
-    Brief, Conversation, Extensions, Limits, Mode, OfProject, Outfit, Parts, Purse, RealWorld, Safety,
+    Above, Brief, Conversation, Extensions, Limits, Mode, OfProject, Outfit, Parts, RealWorld, Safety,
     SecretSources, SkillSources, Supervision, World,
 };
 use deft_mcp::TokenStore;
@@ -40,6 +40,9 @@ use crate::workspace;
 const PARALLEL_CALLS: usize = 8;
 /// The setting of a conversation that does a part of another's work: the other.
 const PARENT: &str = "parent_conversation_id";
+
+/// Conversations read at once.
+const PAGE: usize = 50;
 
 /// The store's file in the data directory.
 pub(crate) const STORE_FILE: &str = "deft.db";
@@ -75,10 +78,27 @@ pub(crate) async fn find(store: &dyn Store, prefix: &str) -> anyhow::Result<Conv
     }
 }
 
-/// The newest conversation.
+/// The newest conversation that a person has begun.
 pub(crate) async fn newest(store: &dyn Store) -> anyhow::Result<ConversationRecord> {
-    let newest = store.list(None, 1).await?.pop();
-    newest.context("there is no conversation to go on with; start one with `deft run -t TASK`")
+    let mut last = None;
+    loop {
+        let page = store.list(last, PAGE).await?;
+        last = page.last().map(ConversationRecord::cursor);
+        if last.is_none() {
+            bail!("there is no conversation to go on with; start one with `deft run -t TASK`");
+        }
+        for record in page {
+            if !has_parent(store, record.id).await? {
+                return Ok(record);
+            }
+        }
+    }
+}
+
+/// Whether a conversation does a part of another's work.
+pub(crate) async fn has_parent(store: &dyn Store, id: ConversationId) -> anyhow::Result<bool> {
+    let settings = store.settings(id).await?.unwrap_or_default();
+    Ok(settings[PARENT].is_string())
 }
 
 /// Begins a conversation in a workspace.
@@ -140,8 +160,8 @@ pub(crate) struct Role<'a> {
     pub(crate) has: &'a (dyn Fn(&str) -> bool + Sync),
     /// How many levels it is below the one that the user talks to.
     pub(crate) depth: u32,
-    /// What the one above has left.
-    pub(crate) above: Option<Purse>,
+    /// Who gave it its task.
+    pub(crate) above: Option<Above>,
     /// Whether it works, or only plans.
     pub(crate) mode: Mode,
     /// Who it is, where somebody has written that down.
@@ -201,7 +221,7 @@ pub(crate) async fn open_as(
         safety: safety(settings, definition.and_then(|definition| definition.permission)),
         memory: memory(settings)?,
         outfit: Outfit {
-            secrets: SecretSources::default(),
+            secrets: SecretSources::default(), // an agent with a task has those of whoever gave it
             servers: servers.beside,
             elsewhere: servers.elsewhere,
             filter: servers.filter,

@@ -34,10 +34,13 @@ pub(crate) async fn list(args: &Listing) -> anyhow::Result<Exit> {
             writeln!(out, "{}", json_line(&as_json(record))?)?;
         }
     } else {
-        let rows: Vec<_> = records
-            .into_iter()
-            .map(|record| row(record, SystemTime::now()))
-            .collect();
+        let mut rows = Vec::new();
+        for record in records {
+            // Tasks that agents gave are parts of the conversations that are listed.
+            if !compose::has_parent(store.as_ref(), record.id).await? {
+                rows.push(row(record, SystemTime::now()));
+            }
+        }
         write!(
             out,
             "{}",

@@ -20,6 +20,7 @@ mod style;
 
 use std::io::{self, Write};
 
+use deft_engine::AGENT_OF_TASK;
 use deft_types::{
     ActionEvent, Event, EventBody, EventId, HookExecutionEvent, MessageEvent, ObservationEvent, Source,
     text_of,
@@ -111,6 +112,11 @@ impl<W: Write> Printer<W> {
                 };
                 page.line(style, &call.title);
             }
+            EventBody::SecurityAnalysis(analysis) if analysis.analyzer == AGENT_OF_TASK => {
+                let wishes = analysis.details.values().filter_map(|detail| detail.as_str());
+                wishes.for_each(|wish| page.lines(page.style.warning, "", wish));
+            }
+            EventBody::SecurityAnalysis(_) => {}
             EventBody::Unknown(unknown) => page.line(page.style.dim, &format!("({})", unknown.kind)),
             EventBody::SystemPrompt(_)
             | EventBody::CondensationRequest(_)
@@ -118,7 +124,6 @@ impl<W: Write> Printer<W> {
             | EventBody::StateUpdate(_)
             | EventBody::CompletionLog(_)
             | EventBody::StreamingDelta(_)
-            | EventBody::SecurityAnalysis(_)
             | EventBody::Token(_) => {}
         }
     }

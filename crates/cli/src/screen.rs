@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use deft_engine::{Live, State};
-use deft_types::{ConversationId, Event, EventBody, Stats};
+use deft_types::{ConversationId, Event, EventBody, Stats, Status};
 use indicatif::ProgressBar;
 use tokio::sync::{mpsc, oneshot};
 
@@ -80,11 +80,15 @@ impl Screen {
         data_dir: &Path,
     ) -> anyhow::Result<()> {
         if self.format == Format::Human {
-            let hint = format!(
-                "Conversation {id} is kept in {}.\nGo on with: deft run --resume {} -t TASK",
-                data_dir.display(),
-                &id.hex()[..8],
-            );
+            let short = &id.hex()[..8];
+            let next = match state.status {
+                Status::WaitingForConfirmation => format!(
+                    "It waits for your word.\nAgree with: deft run --resume {short}\nRefuse, and say what to do instead, \
+                     with: deft run --resume {short} -t TASK"
+                ),
+                _ => format!("Go on with: deft run --resume {short} -t TASK"),
+            };
+            let hint = format!("Conversation {id} is kept in {}.\n{next}", data_dir.display());
             let farewell = Item::Farewell(Box::new(state.stats.clone()), hint);
             let _ = self.items.send(farewell).await; // what is wrong is said below
         }

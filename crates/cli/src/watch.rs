@@ -16,6 +16,9 @@ use crate::exit::Exit;
 use crate::output::one_line;
 use crate::screen::{Format, Screen};
 
+/// What an agent hears that waited for a word and was told something else.
+const SAID_OTHERWISE: &str = "The user wants something else.";
+
 /// A loaded conversation with what is needed to show it.
 pub(crate) struct Watched<'a> {
     pub(crate) conversation: &'a Conversation,
@@ -61,6 +64,9 @@ impl Watched<'_> {
         let screen = Screen::start(format);
 
         if let Some(task) = task {
+            if record.status == Status::WaitingForConfirmation {
+                conversation.reject(SAID_OTHERWISE.to_owned()).await?; // to run it would be to agree
+            }
             // The first message waits until the workspace is there.
             tokio::select! {
                 sent = conversation.send(EventId::from(Uuid::new_v4()), task) => sent?,

@@ -48,6 +48,8 @@ mod skills;
 mod source_rules;
 #[path = "it/start_path.rs"]
 mod start_path;
+#[path = "it/tasks.rs"]
+mod tasks;
 #[path = "it/traces.rs"]
 mod traces;
 #[path = "it/users.rs"]

@@ -26,10 +26,12 @@ mod refine;
 mod rerun;
 mod rewind;
 mod servers;
+mod shown;
 mod skills;
 mod spending;
 mod steering;
 mod tally;
+mod tasks;
 mod titling;
 mod work;
 
@@ -39,7 +41,7 @@ use std::time::SystemTime;
 use deft_executor::Client;
 use deft_llm::{Model, ModelError, TokenMeter};
 use deft_store::{Lease, Store, StoreError};
-use deft_tools::Toolbox;
+use deft_tools::{Secrets, Toolbox};
 use deft_types::{ActionId, EventId, Status, Tokens};
 use futures::future::OptionFuture;
 use std::collections::{HashMap, HashSet};
@@ -50,6 +52,7 @@ pub(crate) use self::hooks::Hooked;
 use self::look_up::Asked;
 use self::work::Work;
 pub(crate) use self::work::{ConnectError, connected};
+use crate::above::Above;
 use crate::allow_rules::ProjectRules;
 use crate::budget::Purse;
 use crate::command::{Command, Done, Envelope, ExecutorFate};
@@ -63,6 +66,7 @@ use crate::model_tools::{Images, Models, Spending};
 use crate::servers::ServerNews;
 use crate::skills::Shelf;
 use crate::state::State;
+use crate::tasks::Tasks;
 use crate::titling::Titling;
 use crate::toolset::Toolset;
 use crate::trace::Trace;
@@ -81,6 +85,12 @@ pub(crate) struct Actor {
     pub(crate) images: Images,
     /// What may still be used.
     pub(crate) purse: Purse,
+    /// Who gave the task, where it is one.
+    pub(crate) above: Option<Above>,
+    /// What those have from this one that it gives tasks to.
+    pub(crate) below: Above,
+    /// The tasks it has given.
+    pub(crate) tasks: Tasks,
     pub(crate) workspace: Arc<dyn deft_workspace::Workspace>,
     pub(crate) directory: String,
     pub(crate) tools: Toolset,
@@ -119,6 +129,8 @@ pub(crate) struct Actor {
     pub(crate) unseen: Vec<EventId>,
     pub(crate) memory: Memory,
     pub(crate) outfit: Outfit,
+    /// What is hidden in all that is stored and shown.
+    pub(crate) secrets: Secrets,
     /// The secrets that others keep and were asked for.
     pub(crate) asked_secrets: HashMap<String, Asked>,
     /// What MCP servers have told, and will tell.
@@ -163,6 +175,7 @@ impl Actor {
     async fn end(mut self, fate: ExecutorFate) {
         self.end_session().await;
         self.end_work(fate).await;
+        self.tasks.close_all(fate).await;
         self.trace.end_run(self.state.status);
         // If this fails the lease runs out by itself.
         let _ = self.store.release(self.lease).await;
@@ -184,6 +197,7 @@ impl Actor {
             if self.state.status != Status::Running {
                 self.settle_hooks();
                 self.settle_files();
+                self.settle_tasks().await;
                 if !matches!(self.work, Some(Work::Calls(_))) {
                     self.trace.end_run(self.state.status);
                 }

@@ -53,9 +53,13 @@ pub(crate) fn listed(conversation: &[String], project: &[String]) -> Vec<Allowed
 }
 
 /// Whether rules cover an action. One that cannot be read any more covers nothing.
-pub(crate) fn cover<'a>(rules: impl Iterator<Item = &'a String>, action: &ActionEvent) -> bool {
+pub(crate) fn cover<'a>(
+    rules: impl Iterator<Item = &'a String>,
+    action: &ActionEvent,
+    directory: &str,
+) -> bool {
     let rules: Vec<_> = rules.filter_map(|rule| AllowRule::parse(rule).ok()).collect();
-    !rules.is_empty() && allows(&rules, action)
+    !rules.is_empty() && allows(&rules, action, directory)
 }
 
 /// The rules of the project that a conversation works in.

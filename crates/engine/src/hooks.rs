@@ -112,7 +112,7 @@ pub enum Waits {
 }
 
 /// Hooks that run for the same tools.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 struct Group {
     matcher: Matcher,
     hooks: Vec<Hook>,
@@ -235,6 +235,16 @@ impl HookConfig {
         self
     }
 
+    /// These, then those of the others that are not among them.
+    #[must_use]
+    pub(crate) fn and_new(self, mut others: Self) -> Self {
+        for (event, groups) in &mut others.groups {
+            let own = self.groups.get(event);
+            groups.retain(|group| own.is_none_or(|own| !own.contains(group)));
+        }
+        self.and(others)
+    }
+
     /// Whether there are any at all.
     pub fn is_empty(&self) -> bool {
         self.groups.values().flatten().all(|group| group.hooks.is_empty())
@@ -258,6 +268,17 @@ impl Group {
                 .map(Hook::read)
                 .collect::<Result<_, _>>()?,
         })
+    }
+}
+
+impl PartialEq for Matcher {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::All, Self::All) => true,
+            (Self::Exactly(one), Self::Exactly(two)) => one == two,
+            (Self::Pattern(one), Self::Pattern(two)) => one.as_str() == two.as_str(),
+            (Self::All | Self::Exactly(_) | Self::Pattern(_), _) => false,
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 //! Begin reading at [`Conversation`], the handle; `actor` is what answers it, `state` is what is folded
 //! from the log, and `turn` turns a model's reply into events.
 
+mod above;
 mod actor;
 mod alias;
 mod allow_rules;
@@ -24,6 +25,7 @@ mod extensions;
 mod external;
 mod fork;
 mod goal;
+mod hidden;
 mod hook_agent;
 mod hook_run;
 mod hooks;
@@ -48,8 +50,10 @@ mod state;
 mod status;
 mod structured;
 mod stuck;
+mod sub_agents;
 mod supervision;
 mod task_tool;
+mod tasks;
 mod titling;
 mod toolset;
 mod trace;
@@ -60,10 +64,11 @@ mod workspace_call;
 mod workspace_command;
 mod world;
 
+pub use above::Above;
 pub use allow_rules::{AllowScope, Allowed, allow_rules};
 pub use aside::AsideError;
 pub use brief::Brief;
-pub use budget::{Budget, Purse};
+pub use budget::Budget;
 pub use client_tool::{ClientResults, ClientTool, ClientToolSpec};
 pub use command::{Answer, Begun, CommandError, ExecutorFate};
 pub use condense::{Condenser, Summary, UnknownCondenser};
@@ -89,8 +94,9 @@ pub use skills::SkillSources;
 pub use state::State;
 pub use state::key::{ANSWERED_REQUEST, OWN_KEYS};
 pub use structured::SchemaError;
+pub use sub_agents::{Order, OwnBranch, SubAgent, SubAgentKind, SubAgents};
 pub use supervision::Supervision;
-pub use task_tool::{OwnBranch, SubAgent, SubAgentKind, SubAgents};
+pub use tasks::AGENT_OF_TASK;
 pub use trust::{Decision, Decisions, HOOKS_FILE, Provided, ProvidedKind, decide, provided};
 pub use workspace_command::{Ran, run as run_command};
 pub use world::{Point, RealWorld, World};

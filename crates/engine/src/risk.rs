@@ -20,6 +20,20 @@ pub(crate) fn asks_judge(analyzer: &SecurityAnalyzer) -> bool {
     }
 }
 
+/// What is thought of an action where somebody judges; nothing is known where nobody does.
+pub(crate) fn verdict(
+    analyzer: Option<&SecurityAnalyzer>,
+    action: &ActionEvent,
+    directory: &str,
+    judged: Option<&Verdict>,
+) -> Verdict {
+    let unknown = || Verdict {
+        risk: SecurityRisk::Unknown,
+        reason: None,
+    };
+    analyzer.map_or_else(unknown, |analyzer| judge(analyzer, action, directory, judged))
+}
+
 /// Judges an action of tools that work in `directory`. Whoever cannot do that counts as having found the worst.
 /// `judged` is what another model found, if it was asked.
 pub(crate) fn judge(

@@ -17,6 +17,22 @@ pub struct SecretSources {
 }
 
 impl SecretSources {
+    /// Takes those of another in, under names that are not taken.
+    pub(crate) fn add(&mut self, others: &Self) {
+        for (name, value) in others.values.iter() {
+            if self.values.iter().any(|(own, _)| own == name) {
+                continue;
+            }
+            match self.values.with(name.to_owned(), value.clone()) {
+                Ok(more) => self.values = more,
+                Err(error) => tracing::warn!(name, %error, "a secret is left out"),
+            }
+        }
+        if self.lookup.is_none() {
+            self.lookup.clone_from(&others.lookup);
+        }
+    }
+
     /// What they are called, all of them.
     pub(crate) fn names(&self) -> BTreeSet<String> {
         let kept = self.lookup.as_ref().map(|keeper| keeper.names());

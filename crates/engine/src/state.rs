@@ -9,7 +9,7 @@ use deft_types::{
     EventId, McpApprovals, McpServerStatus, Observation, SecurityAnalyzer, Source, Stats, Status,
 };
 use serde_json::{Map, Value, json};
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -19,6 +19,7 @@ use crate::mode::Mode;
 use crate::queue::Queued;
 use crate::stuck::Recent;
 use crate::task_tool::NOBODY;
+use crate::tasks::Waiting;
 use crate::trust::Provided;
 use crate::view::View;
 
@@ -61,8 +62,8 @@ pub struct State {
     pub mode: Mode,
     /// What may be used beyond the limits.
     pub added: Budget,
-    /// The agents that were given tasks.
-    pub(crate) tasks: BTreeSet<String>,
+    /// The kinds of the agents that were given tasks, by the tasks' ids.
+    pub(crate) tasks: BTreeMap<String, String>,
     /// What the user wants to say when the turn ends.
     pub queue: Vec<Queued>,
     /// What programs of the workspace have asked the network for.
@@ -101,6 +102,8 @@ pub(crate) struct OpenCall {
     pub(crate) event: Arc<ActionEvent>,
     /// The executors that may have heard of it: none but these ever did.
     pub(crate) executors: Vec<Uuid>,
+    /// The agent that has begun the task and waits for a word, or did when it was last heard of.
+    pub(crate) task: Option<Waiting>,
 }
 
 impl State {
@@ -163,6 +166,7 @@ impl State {
                     id: event.id.clone(),
                     event: Arc::new(open),
                     executors: self.executor.or(self.unknown_executor()).into_iter().collect(),
+                    task: None,
                 });
             }
             EventBody::Observation(result) => {
@@ -172,7 +176,7 @@ impl State {
                 if let Observation::Task(task) = &result.observation
                     && task.task_id != NOBODY
                 {
-                    self.tasks.insert(task.task_id.clone());
+                    self.tasks.insert(task.task_id.clone(), task.subagent.clone());
                 }
                 self.recent.result(&event.body);
                 self.close_call(|call| call.id == result.action_id);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use deft_llm::Model;
 
-use crate::budget::Purse;
+use crate::above::Above;
 use crate::critic::Refinement;
 use crate::mode::Mode;
 
@@ -19,6 +19,6 @@ pub struct Supervision {
     pub refinement: Option<Refinement>,
     /// Who gives it a title after the first message; without it, the first words of that are the title.
     pub titles: Option<Arc<dyn Model>>,
-    /// What is left to the conversation that gave the task.
-    pub above: Option<Purse>,
+    /// The conversation that gave the task.
+    pub above: Option<Above>,
 }

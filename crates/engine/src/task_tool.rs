@@ -1,7 +1,6 @@
 //! Gives tasks to agents of their own: each has a conversation in the same log store, and answers with its result.
 
-use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use deft_skills::AgentDefinition;
 use deft_tools::{Call, Reach, Tool, ToolError, Touches, spec};
@@ -12,163 +11,174 @@ use deft_types::{
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
+use crate::above::Above;
 use crate::arguments;
-use crate::budget::Purse;
-use crate::command::ExecutorFate;
-use crate::conversation::Conversation;
 use crate::model_tools::Spending;
 use crate::skills::Shelf;
-
-/// Where agents of their own come from.
-pub trait SubAgents: Send + Sync {
-    /// The kinds there are.
-    fn kinds(&self) -> Vec<SubAgentKind>;
-
-    /// Opens the conversation of one: a new one, or that of an earlier task, which draws on `purse`. A definition says
-    /// more of a kind that is none of ours. A new one may work on a branch of its own. The sentence of a failure goes to
-    /// the model.
-    fn open<'a>(
-        &'a self,
-        kind: &'a str,
-        definition: Option<&'a AgentDefinition>,
-        resume: Option<&'a str>,
-        isolation: Isolation,
-        purse: &'a Purse,
-    ) -> BoxFuture<'a, Result<SubAgent, String>>;
-}
-
-/// The branch that an agent works on alone.
-pub trait OwnBranch: Send + Sync {
-    /// Puts what it did into the repository, and clears away where it worked. Says where to find it, in words for whoever
-    /// gave the task.
-    fn keep(&self) -> BoxFuture<'_, String>;
-}
-
-/// A kind of agent.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SubAgentKind {
-    /// What it is called by.
-    pub name: String,
-    /// What it is for.
-    pub description: String,
-}
-
-/// An agent with a task of its own.
-pub struct SubAgent {
-    /// By which the task can be taken up again.
-    pub task_id: String,
-    /// Its conversation.
-    pub conversation: Conversation,
-    /// Where it works, if that is not where everybody does.
-    pub own_branch: Option<Box<dyn OwnBranch>>,
-}
+use crate::sub_agents::{Order, SubAgent, SubAgents};
+use crate::tasks::{Tasks, Waiting};
 
 /// Stands for the id of a task that nobody has.
 pub(crate) const NOBODY: &str = "unknown";
-
-/// The tasks that a conversation has given, by their ids. Cheap to clone.
-#[derive(Clone, Default)]
-pub(crate) struct Tasks(Arc<Mutex<BTreeSet<String>>>);
-
-impl Tasks {
-    pub(crate) fn new(given: BTreeSet<String>) -> Self {
-        Self(Arc::new(Mutex::new(given)))
-    }
-
-    fn all(&self) -> MutexGuard<'_, BTreeSet<String>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+/// What an agent hears that waited for a word and is given more to do.
+const NOT_AGREED: &str = "Nobody agreed to this.";
 
 /// The `task` tool.
 pub(crate) struct Task {
     /// An agent takes up tasks again that it gave itself, and no other conversation of the user's.
     pub(crate) tasks: Tasks,
     pub(crate) agents: Arc<dyn SubAgents>,
-    pub(crate) purse: Purse,
+    pub(crate) above: Above,
     pub(crate) spending: Spending,
     pub(crate) shelf: Shelf,
 }
 
+/// What the agent of a call is to do.
+enum Word {
+    /// A task, or more of one.
+    Task(String),
+    /// What it waited for; a person agrees.
+    Approved(Waiting),
+}
+
 impl Task {
     async fn work(&self, action: &TaskAction, call: &Call) -> Result<TaskObservation, ToolError> {
-        let stock = self.shelf.stock();
-        let kind = action.subagent_type.as_str();
-        let definition = stock.agents.iter().find(|agent| agent.name == kind);
-        let prompt = match prompt(action, definition) {
-            Ok(prompt) => prompt,
-            Err(problem) => return Ok(failed(NOBODY, action, problem)),
+        let approved = self.tasks.approved(&call.id);
+        let resume = match &approved {
+            Some(waiting) => Some(waiting.task_id.clone()),
+            None => action.resume.clone(),
         };
-        if let Some(task) = &action.resume
-            && !self.tasks.all().contains(task)
-        {
+        let Some(kind) = self.kind(action, approved.is_some()) else {
+            let task = resume.as_deref().unwrap_or(NOBODY);
             let text = format!("You have given no task {task}, so nobody can go on with it.");
-            return Ok(failed(NOBODY, action, text));
-        }
-        if action.resume.is_none()
-            && let Err(reason) = self.purse.take_agent()
-        {
-            let text = format!(
-                "The task was not begun: {reason}. Do it yourself, or go on with one of them by its id."
-            );
-            return Ok(failed(NOBODY, action, text));
-        }
-        let opened = self
-            .agents
-            .open(
-                kind,
-                definition,
-                action.resume.as_deref(),
-                isolation(action, definition),
-                &self.purse,
-            )
-            .await;
-        let agent = match opened {
+            return Ok(failed(NOBODY, &action.subagent_type, text));
+        };
+        let stock = self.shelf.stock();
+        let definition = stock.agents.iter().find(|agent| agent.name == kind);
+        let word = match (approved, prompt(action, definition)) {
+            (Some(waiting), _) => Word::Approved(waiting),
+            (None, Ok(prompt)) => Word::Task(prompt),
+            (None, Err(problem)) => return Ok(failed(NOBODY, &kind, problem)),
+        };
+        let order = Order {
+            kind: &kind,
+            definition,
+            resume: resume.as_deref(),
+            isolation: isolation(action, definition),
+            above: &self.above,
+            cancel: &call.cancel,
+        };
+        let agent = match self.begin(order).await {
             Ok(agent) => agent,
+            Err(_) if call.cancel.is_cancelled() => return Err(ToolError::Cancelled),
             Err(reason) => {
-                return Ok(failed(
-                    NOBODY,
-                    action,
-                    format!("The task was not begun: {reason}"),
-                ));
+                return Ok(failed(NOBODY, &kind, format!("The task was not begun: {reason}")));
             }
         };
-        self.tasks.all().insert(agent.task_id.clone());
-        let ended = self.follow(&agent.conversation, prompt, call).await;
-        let state = agent.conversation.inspect().await;
-        let kept = match &agent.own_branch {
-            Some(branch) => Some(branch.keep().await), // also what was done until it was stopped
-            None => None,
-        };
-        let with_branch = |text: String| {
-            [Some(text), kept.clone()]
-                .into_iter()
-                .flatten()
-                .map(Content::text)
-                .collect()
-        };
-        // What it started ends with it.
-        agent.conversation.close(ExecutorFate::End).await;
-        if let Ok(state) = &state {
-            self.spending
-                .add_total(format!("task:{}", agent.task_id), &state.stats);
+        self.tasks.give(agent.task_id.clone(), kind.clone());
+        let ended = self.follow(&agent, word, &call.cancel).await;
+        self.end(agent, ended, kind, call).await
+    }
+
+    /// The kind of agent that a call is for. One that goes on stays what it was, whatever is said of it now.
+    fn kind(&self, action: &TaskAction, is_begun: bool) -> Option<String> {
+        let said = action.subagent_type.clone();
+        match &action.resume {
+            Some(task) => self.tasks.kind_of(task).or(is_begun.then_some(said)),
+            None => Some(said),
         }
-        let (status, answer) = match (ended, state) {
-            (Err(error), _) => return Err(error),
-            (Ok(status), Ok(state)) => {
-                let structured = state.structured_output().map(ToString::to_string);
-                (status, structured.or(state.answer))
-            }
-            (Ok(status), Err(_)) => (status, None),
+    }
+
+    /// The agent that waited for this call, or one that is opened for it.
+    async fn begin(&self, order: Order<'_>) -> Result<SubAgent, String> {
+        match order.resume.map(|task| self.tasks.unpark(task)) {
+            Some(Some(agent)) => return Ok(agent),
+            Some(None) => {}
+            None => self.above.purse().take_agent().map_err(|reason| {
+                format!("{reason}. Do it yourself, or go on with one of them by its id.")
+            })?,
+        }
+        self.agents.open(order).await
+    }
+
+    /// Lets it work until it stops.
+    async fn follow(
+        &self,
+        agent: &SubAgent,
+        word: Word,
+        cancel: &CancellationToken,
+    ) -> Result<Status, ToolError> {
+        let refused = |error: crate::CommandError| ToolError::Io {
+            doing: "give the task to an agent".to_owned(),
+            source: std::io::Error::other(error.to_string()),
         };
+        let conversation = &agent.conversation;
+        let state = conversation.inspect().await.map_err(refused)?;
+        let waits = state.status == Status::WaitingForConfirmation;
+        match word {
+            // It wants something else by now: nobody has agreed to that.
+            Word::Approved(waiting) if waits && waiting != Waiting::of(&agent.task_id, &state) => {
+                return Ok(state.status);
+            }
+            Word::Approved(_) => {}
+            Word::Task(prompt) => {
+                if waits {
+                    conversation
+                        .reject(NOT_AGREED.to_owned())
+                        .await
+                        .map_err(refused)?; // to run it would be to agree
+                }
+                let prompt = Message::text(Role::User, prompt);
+                let id = EventId::from(Uuid::new_v4());
+                conversation.send(id, prompt).await.map_err(refused)?;
+            }
+        }
+        conversation.run().await.map_err(refused)?;
+        tokio::select! {
+            progress = conversation.settled() => Ok(progress.status),
+            () = cancel.cancelled() => {
+                let _ = conversation.interrupt().await; // it is closed next, whatever comes of this
+                Err(ToolError::Cancelled)
+            }
+        }
+    }
+
+    /// Tells what came of it. One that waits for a word is kept, and the call has no result yet.
+    async fn end(
+        &self,
+        agent: SubAgent,
+        ended: Result<Status, ToolError>,
+        kind: String,
+        call: &Call,
+    ) -> Result<TaskObservation, ToolError> {
+        let state = agent.conversation.inspect().await;
+        if let Ok(state) = &state {
+            let usage_id = format!("task:{}", agent.task_id);
+            self.spending.add_total(usage_id, &state.stats);
+        }
+        if let (Ok(Status::WaitingForConfirmation), Ok(state)) = (&ended, &state) {
+            let waiting = Waiting::of(&agent.task_id, state);
+            let text = format!("It was not allowed to go on. {}", waiting.told());
+            let stopped = failed(&agent.task_id, &kind, text);
+            self.tasks.park(call.id.clone(), waiting, agent);
+            return Ok(stopped);
+        }
+        let kept = agent.end().await;
+        let with_branch = |text: String| [Content::text(text)].into_iter().chain(kept).collect();
+        let status = ended?;
+        let answer = state.ok().and_then(|state| {
+            let structured = state.structured_output().map(ToString::to_string);
+            structured.or(state.answer)
+        });
         let answer = answer.unwrap_or_else(|| "It said nothing.".to_owned());
         if status == Status::Finished {
             return Ok(TaskObservation {
                 content: with_branch(answer),
                 task_id: agent.task_id,
-                subagent: action.subagent_type.clone(),
+                subagent: kind,
                 status: "completed".to_owned(),
                 ..TaskObservation::default()
             });
@@ -176,31 +186,8 @@ impl Task {
         let text = format!("The agent stopped before it was done ({status}). What it said last: {answer}");
         Ok(TaskObservation {
             content: with_branch(text),
-            ..failed(&agent.task_id, action, String::new())
+            ..failed(&agent.task_id, &kind, String::new())
         })
-    }
-
-    async fn follow(
-        &self,
-        conversation: &Conversation,
-        prompt: String,
-        call: &Call,
-    ) -> Result<Status, ToolError> {
-        let refused = |error: crate::CommandError| ToolError::Io {
-            doing: "give the task to an agent".to_owned(),
-            source: std::io::Error::other(error.to_string()),
-        };
-        let prompt = Message::text(Role::User, prompt);
-        let id = EventId::from(Uuid::new_v4());
-        conversation.send(id, prompt).await.map_err(refused)?;
-        conversation.run().await.map_err(refused)?;
-        tokio::select! {
-            progress = conversation.settled() => Ok(progress.status),
-            () = call.cancel.cancelled() => {
-                let _ = conversation.interrupt().await; // it is closed next, whatever comes of this
-                Err(ToolError::Cancelled)
-            }
-        }
     }
 }
 
@@ -298,12 +285,12 @@ pub(crate) fn catalogue(agents: &[AgentDefinition]) -> Option<String> {
     })
 }
 
-fn failed(id: &str, action: &TaskAction, text: String) -> TaskObservation {
+fn failed(id: &str, kind: &str, text: String) -> TaskObservation {
     TaskObservation {
         content: vec![Content::text(text)],
         is_error: true,
         task_id: id.to_owned(),
-        subagent: action.subagent_type.clone(),
+        subagent: kind.to_owned(),
         status: "error".to_owned(),
         ..TaskObservation::default()
     }

@@ -29,6 +29,8 @@ mod plan;
 mod queue;
 #[path = "it/requests.rs"]
 mod requests;
+#[path = "it/secrets.rs"]
+mod secrets;
 #[path = "it/simulation.rs"]
 mod simulation;
 #[path = "it/skills.rs"]
@@ -39,6 +41,8 @@ mod spending;
 mod steering;
 #[path = "it/stuck.rs"]
 mod stuck;
+#[path = "it/task_rules.rs"]
+mod task_rules;
 #[path = "it/tasks.rs"]
 mod tasks;
 #[path = "it/titles.rs"]

@@ -1,7 +1,10 @@
 //! What a person has allowed once and for all, by the beginning of a command.
 
-use deft_types::{Action, ActionEvent};
+mod extras;
 
+use deft_types::{Action, ActionEvent, SecurityRisk};
+
+use crate::assess::risk_of;
 use crate::shell::{self, Origin, Script, Simple, Word, is_wrapper, runs_others};
 use crate::visible::deceives;
 
@@ -85,12 +88,14 @@ impl AllowRule {
                     .redirects
                     .iter()
                     .all(|one| allowed.redirects.contains(one))
+                && !extras::reach_further(command, allowed.words.len())
         })
     }
 }
 
-/// Whether rules cover every command of an action. Only a command for the terminal can be covered.
-pub fn allows(rules: &[AllowRule], action: &ActionEvent) -> bool {
+/// Whether rules cover every command of an action that works in `workspace`, and it is not worse than what they name. Only a
+/// command for the terminal can be covered.
+pub fn allows(rules: &[AllowRule], action: &ActionEvent, workspace: &str) -> bool {
     let Some(Action::Terminal(terminal)) = &action.action else {
         return false;
     };
@@ -98,14 +103,19 @@ pub fn allows(rules: &[AllowRule], action: &ActionEvent) -> bool {
         return false; // what a running program makes of its input is not known
     }
     let script = shell::read(&terminal.command, "/");
-    !script.commands.is_empty()
-        && !script.unclear
-        && !script.unseen
-        && !script.fork_bomb
-        && script
-            .commands
-            .iter()
-            .all(|command| is_plain(command) && rules.iter().any(|rule| rule.covers(command)))
+    if script.commands.is_empty() || script.unclear || script.unseen || script.fork_bomb {
+        return false;
+    }
+    let mut worst_named = SecurityRisk::Unknown; // the least of them in order
+    for command in &script.commands {
+        let covering = rules.iter().filter(|rule| rule.covers(command));
+        let named = covering.map(|rule| risk_of(&rule.text, workspace)).max();
+        match named.filter(|_| is_plain(command)) {
+            Some(named) => worst_named = worst_named.max(named),
+            None => return false,
+        }
+    }
+    risk_of(&terminal.command, workspace) <= worst_named
 }
 
 /// Whether all its words are as they are written: no substitution, no variable; and no text is fed to it.

@@ -1,7 +1,7 @@
 //! Judges an action by what its tool does.
 
 use deft_types::SecurityRisk::{High, Medium, Unknown};
-use deft_types::{Action, ActionEvent, EditorCommand, Extra, text_of};
+use deft_types::{Action, ActionEvent, EditorCommand, Extra, SecurityRisk, text_of};
 use serde_json::Value;
 
 use crate::shell;
@@ -99,6 +99,15 @@ fn by_tool(action: &Action, tool: &str, workspace: &str) -> Vec<Finding> {
         | Action::ConsultTom(_)
         | Action::SleeptimeCompute(_) => Vec::new(),
     }
+}
+
+/// What all rules make of a command for the shell.
+pub(crate) fn risk_of(text: &str, workspace: &str) -> SecurityRisk {
+    let found = command(text, workspace).into_iter();
+    let worst = found
+        .map(|finding| finding.verdict)
+        .fold(Verdict::harmless(), Verdict::or_worse);
+    worst.risk
 }
 
 fn command(text: &str, workspace: &str) -> Vec<Finding> {

@@ -5,7 +5,7 @@ mod flow;
 mod table;
 mod writes;
 
-use deft_types::SecurityRisk::{High, Medium, Unknown};
+use deft_types::SecurityRisk::{High, Unknown};
 
 use self::table::{Row, TABLE, Target};
 pub(crate) use self::writes::written;
@@ -65,7 +65,7 @@ pub(crate) fn judge(script: &Script, workspace: &str) -> Vec<Finding> {
     }
     if script.unseen {
         let reason = "It is too long to judge, or too deeply nested.";
-        found.push(Finding::rail(Medium, "too-long", reason));
+        found.push(Finding::rail(High, "too-long", reason));
     }
     found
 }

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use tree_sitter::{ParseOptions, Parser};
 
-pub(crate) use self::inner::{is_interpreter, is_shell, is_wrapper, name_of, runs_others};
+pub(crate) use self::inner::{is_interpreter, is_shell, is_wrapper, name_of, obeys_arguments, runs_others};
 pub(crate) use self::printed::printed;
 pub(crate) use self::word::{is_decoder, is_fetcher};
 use crate::place;

@@ -60,7 +60,7 @@ impl Copy {
         kept.ends_with(&format!("/{COPIES}/{}", id.hex()))
     }
 
-    /// Makes the copy, or makes it again for an agent that goes on.
+    /// Makes the copy, or makes it again for an agent that goes on, unless that has not given it up.
     pub(super) async fn make(
         settings: &Settings,
         parent: (&str, ConversationId),
@@ -87,9 +87,9 @@ impl Copy {
 
     async fn clone_repository(&self) -> anyhow::Result<()> {
         let script = format!(
-            "top=$(git -C \"$ROOT\" rev-parse --show-toplevel) && git clone -q --shared \"$top\" . && \
+            "[ -d .git ] || {{ top=$(git -C \"$ROOT\" rev-parse --show-toplevel) && git clone -q --shared \"$top\" . && \
              {{ git checkout -q \"$BRANCH\" 2>/dev/null || git checkout -q -b \"$BRANCH\"; }} && \
-             git update-ref {BASE} HEAD"
+             git update-ref {BASE} HEAD; }}"
         );
         let cloned = self.git(self.own.as_ref(), &script).await;
         cloned

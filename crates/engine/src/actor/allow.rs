@@ -5,6 +5,7 @@ use deft_types::{ActionEvent, Extra, SecurityAnalyzer, SecurityRisk, Source};
 use serde_json::json;
 
 use super::Actor;
+use crate::above::Above;
 use crate::allow_rules::{AllowScope, Allowed, MAX_RULES, cover, listed};
 use crate::command::CommandError;
 use crate::risk;
@@ -14,8 +15,9 @@ use crate::turn::Draft;
 impl Actor {
     /// Whether a person has allowed an action before. What the rails hold for a catastrophe is asked for all the same.
     pub(super) fn is_allowed(&self, action: &ActionEvent) -> bool {
-        let rules = self.state.allow_rules.iter().chain(&self.project_rules.rules);
-        cover(rules, action) && {
+        let above = self.above.as_ref().map(Above::allow_rules).unwrap_or_default();
+        let own = self.state.allow_rules.iter().chain(&self.project_rules.rules);
+        cover(own.chain(&above), action, &self.directory) && {
             let rails = SecurityAnalyzer::PolicyRail(Extra::new());
             risk::judge(&rails, action, &self.directory, None).risk < SecurityRisk::High
         }
@@ -65,6 +67,8 @@ impl Actor {
             return Ok(());
         }
         let told = state::update(key::ALLOW_RULES, json!(rules));
-        Ok(self.record(vec![Draft::new(Source::Environment, told)]).await?)
+        self.record(vec![Draft::new(Source::Environment, told)]).await?;
+        self.hand_down();
+        Ok(())
     }
 }

@@ -36,8 +36,9 @@ impl Actor {
 
     /// Who else judges the next reply's calls: the model that was named for it, or the agent's own.
     pub(super) fn judge(&self) -> Option<Judge> {
-        self.analyzer().filter(|analyzer| risk::asks_judge(analyzer))?;
-        Some(Judge::new(self.judging_model(), &self.state.view))
+        let asks = self.analyzer().is_some_and(risk::asks_judge);
+        let asks_above = self.above.as_ref().is_some_and(crate::above::Above::asks_judge);
+        (asks || asks_above).then(|| Judge::new(self.judging_model(), &self.state.view))
     }
 
     pub(super) fn judging_model(&self) -> Arc<dyn Model> {
@@ -71,7 +72,7 @@ impl Actor {
         let waits = actions
             .iter()
             .zip(&verdicts)
-            .any(|((_, action, _), (_, verdict))| self.asks_for(action, verdict));
+            .any(|((_, action, judged), (_, verdict))| self.asks_for(action, verdict, *judged));
         let mut behind = Vec::new();
         if let Some(analyzer) = self.analyzer() {
             behind.push(Draft::new(
@@ -87,21 +88,18 @@ impl Actor {
 
     /// Whether an action must wait for a person's word.
     pub(super) fn must_wait(&self, action: &ActionEvent) -> bool {
-        self.asks_for(action, &self.verdict(action, None))
+        self.asks_for(action, &self.verdict(action, None), None)
     }
 
-    fn asks_for(&self, action: &ActionEvent, verdict: &Verdict) -> bool {
-        self.policy().asks_for(verdict.risk) && !self.is_allowed(action)
+    /// Also what would have had to wait above: to give a task is no way round a policy.
+    fn asks_for(&self, action: &ActionEvent, verdict: &Verdict, judged: Option<&Verdict>) -> bool {
+        let above = self.above.as_ref();
+        let asks_above = || above.is_some_and(|above| above.asks_for(action, &self.directory, judged));
+        (self.policy().asks_for(verdict.risk) || asks_above()) && !self.is_allowed(action)
     }
 
     fn verdict(&self, action: &ActionEvent, judged: Option<&Verdict>) -> Verdict {
-        match self.analyzer() {
-            Some(analyzer) => risk::judge(analyzer, action, &self.directory, judged),
-            None => Verdict {
-                risk: deft_types::SecurityRisk::Unknown,
-                reason: None,
-            },
-        }
+        risk::verdict(self.analyzer(), action, &self.directory, judged)
     }
 
     /// Carries out what a person decided about the actions that wait. All must be decided about.
@@ -117,6 +115,7 @@ impl Actor {
         let (mut drafts, mut rejected, mut unsent) = (Vec::new(), Vec::new(), Vec::new());
         for call in &pending {
             match answers.get(&call.id) {
+                None if call.task.is_none() && self.asks_for_tasks() => unsent.push(call.id.clone()), // was decided before
                 None => return Err(CommandError::Undecided(call.id.clone())),
                 Some(Answer::Approve) => unsent.push(call.id.clone()),
                 Some(Answer::Reject { reason }) => rejected.push(rejection(call, reason.clone())),
@@ -166,7 +165,9 @@ impl Actor {
             return Ok(());
         }
         let told = state::update(key::POLICY, json!(policy));
-        self.record(vec![Draft::new(Source::Environment, told)]).await
+        self.record(vec![Draft::new(Source::Environment, told)]).await?;
+        self.hand_down();
+        Ok(())
     }
 
     pub(crate) async fn set_analyzer(
@@ -177,7 +178,9 @@ impl Actor {
             return Ok(());
         }
         let told = state::update(key::ANALYZER, json!(analyzer));
-        self.record(vec![Draft::new(Source::Environment, told)]).await
+        self.record(vec![Draft::new(Source::Environment, told)]).await?;
+        self.hand_down();
+        Ok(())
     }
 }
 

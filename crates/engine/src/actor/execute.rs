@@ -61,7 +61,14 @@ impl Actor {
             if here.iter().any(|(_, call)| call.event.tool_name == INSPECT_IMAGE) {
                 self.images.set(self.state.view.images());
             }
+            for (id, waiting) in here
+                .iter()
+                .filter_map(|(_, call)| Some((&call.id, call.task.clone()?)))
+            {
+                self.tasks.approve(id.clone(), waiting);
+            }
             self.fill_purse();
+            self.hand_down();
             let here = here
                 .into_iter()
                 .map(|(tool, call)| (tool, self.trace.tool_call(&call), call));
@@ -149,6 +156,9 @@ impl Actor {
                 self.record(vec![lost(call)]).await
             }
             update @ (Update::Ended(_) | Update::Output(_)) => {
+                if let Some(waiting) = self.tasks.begun_to_wait(&call.id) {
+                    return self.take_waiting(call, waiting).await;
+                }
                 let observed = matches!(update, Update::Ended(CallOutcome::Observed { .. }));
                 let switch_to = switched_to(&update);
                 let mut drafts: Vec<_> = self.spent().into_iter().collect();

@@ -222,6 +222,7 @@ impl Actor {
                 };
                 turn.take(update);
                 let item = turn.item.clone();
+                let text = self.secrets.mask().hide(&text).into_owned();
                 self.live.show(Live::Delta { item, kind, text });
                 Ok(())
             }

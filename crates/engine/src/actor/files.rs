@@ -97,6 +97,7 @@ impl Actor {
         }
         let told = state::update(key::SECRETS, json!(secrets.names()));
         self.record(vec![Draft::new(Source::Environment, told)]).await?;
+        self.secrets.set(secrets.values.clone());
         self.outfit.secrets = secrets;
         self.asked_secrets.clear();
         if let Some(external) = &mut self.external {

@@ -89,6 +89,7 @@ impl Actor {
         if let Some(client) = &self.executor {
             client.set_secrets(values.clone()).await;
         }
+        self.secrets.set(values.clone());
         self.outfit.secrets.values = values;
     }
 }

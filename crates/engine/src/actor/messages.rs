@@ -16,7 +16,7 @@ impl Actor {
     /// Stores a user's message. Sending it again under the same id changes nothing.
     pub(crate) async fn admit(&mut self, id: EventId, message: Message) -> Result<(), CommandError> {
         let found = self.find_extensions().await;
-        let text = message.plain_text();
+        let text = self.secrets.mask().hide(&message.plain_text()).into_owned();
         let is_first = self.state.last_user_message_id.is_none();
         let mut drafts = Vec::new();
         if !self.state.has_prompt {

@@ -37,6 +37,9 @@ impl Actor {
         if self.reach_servers() {
             return Ok(()); // the model is to know what they offer, and open calls may be theirs
         }
+        if self.asks_for_tasks() {
+            return self.ask_for_tasks().await;
+        }
         if !self.state.open_calls.is_empty() {
             return self.execute().await;
         }
@@ -79,7 +82,7 @@ impl Actor {
             request,
             item,
             self.judge(),
-            self.live.clone(),
+            (self.live.clone(), self.secrets.mask()),
             self.world.clone(),
         ));
         Ok(())

@@ -4,6 +4,7 @@ use deft_store::StoreError;
 use deft_types::{Classification, ConversationErrorEvent, Event, EventBody, Extra, Source, Timestamp};
 
 use super::{Actor, budget};
+use crate::hidden::without_secrets;
 use crate::state;
 use crate::status::{self, Trigger};
 use crate::turn::Draft;
@@ -15,6 +16,7 @@ impl Actor {
         if drafts.is_empty() {
             return Ok(());
         }
+        let mask = self.secrets.mask();
         let mut leaf = self.state.leaf.clone();
         let mut events = Vec::with_capacity(drafts.len());
         for draft in drafts {
@@ -24,13 +26,14 @@ impl Actor {
             if !matches!(draft.body, EventBody::StateUpdate(_)) {
                 leaf = Some(id.clone());
             }
-            events.push(Event {
+            let event = Event {
                 id,
                 timestamp,
                 source: draft.source,
                 parent_id,
                 body: draft.body,
-            });
+            };
+            events.push(without_secrets(event, &mask));
         }
         self.world.reached(Point::BeforeAppend);
         self.store.append(&self.lease, events.clone()).await?;

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use deft_acp::{AgentError, Incoming, TurnEnd};
 use deft_executor::{Client, ClientError, Update};
-use deft_llm::{Delta, ModelError, OtherUse, Reply, Request, Spent};
-use deft_tools::CheckpointId;
-use deft_types::{DeltaKind, EventId, McpServerStatus};
+use deft_llm::{ModelError, OtherUse, Reply, Request, Spent};
+use deft_tools::{CheckpointId, Mask};
+use deft_types::{EventId, McpServerStatus};
 use deft_workspace::{Workspace, WorkspaceError};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -18,6 +18,7 @@ use super::calls::Calls;
 use super::external::Turn;
 use super::heard::Heard;
 use super::look_up::LookedUp;
+use super::shown::Shown;
 use super::tally::Tally;
 use crate::command::Done;
 use crate::condense;
@@ -194,63 +195,24 @@ impl Work {
         request: Request,
         item: EventId,
         judge: Option<Judge>,
-        live: Broadcast,
+        (live, mask): (Broadcast, Arc<Mask>),
         world: Arc<dyn World>,
     ) -> Self {
-        let (shown, told) = (item.clone(), tally.clone());
+        let (begun, told) = (item.clone(), tally.clone());
         let heard = Heard::default();
         let listener = heard.clone();
         let future = async move {
             world.reached(Point::BeforeModelCall);
             live.show(Live::ReplyStarted { item: item.clone() });
             let mut first = true;
+            let mut shown = Shown::new(item.clone(), live.clone(), mask);
             let reply = deft_llm::complete(tally.model.as_ref(), request, |delta| {
                 if std::mem::take(&mut first) {
                     world.reached(Point::FirstDelta);
                 }
                 tally.see(delta);
                 listener.hear(delta);
-                let item = item.clone();
-                live.show(match delta {
-                    Delta::Text(text) => Live::Delta {
-                        item,
-                        kind: DeltaKind::Text,
-                        text: text.clone(),
-                    },
-                    Delta::Reasoning(text) => Live::Delta {
-                        item,
-                        kind: DeltaKind::Reasoning,
-                        text: text.clone(),
-                    },
-                    Delta::Retry {
-                        attempt,
-                        wait,
-                        reason,
-                    } => Live::Retry {
-                        item,
-                        attempt: *attempt,
-                        wait: *wait,
-                        reason: reason.clone(),
-                    },
-                    Delta::ToolCall {
-                        index,
-                        name,
-                        arguments,
-                        ..
-                    } => Live::CallDelta {
-                        item,
-                        index: *index,
-                        tool: name.clone(),
-                        arguments: arguments.clone(),
-                    },
-                    Delta::Started { .. }
-                    | Delta::Thinking(_)
-                    | Delta::ReasoningItem(_)
-                    | Delta::Usage(_)
-                    | Delta::OtherUse(_)
-                    | Delta::Prefix(_)
-                    | Delta::Finished(_) => return,
-                });
+                shown.see(delta);
             })
             .await;
             world.reached(Point::AfterModelCall);
@@ -275,7 +237,7 @@ impl Work {
             }
         };
         Self::Model {
-            item: shown,
+            item: begun,
             tally: told,
             heard,
             future: future.boxed(),

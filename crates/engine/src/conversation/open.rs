@@ -4,28 +4,29 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use deft_llm::TokenMeter;
-use deft_tools::{Tool, Toolbox};
+use deft_tools::{Secrets, Tool, Toolbox};
 use deft_types::Tokens;
 use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 
-use super::{Conversation, MAX_QUEUED_COMMANDS, OpenError, Parts, Progress, load};
+use super::{Conversation, MAX_QUEUED_COMMANDS, OpenError, Outfit, Parts, Progress, load};
+use crate::above::Above;
 use crate::actor::{Actor, External, Hooked};
 use crate::allow_rules::ProjectRules;
-use crate::budget::Purse;
 use crate::invoke_skill::InvokeSkill;
 use crate::live::Broadcast;
 use crate::model_tools::{self, Images, Spending};
 use crate::servers::ServerNews;
 use crate::skills::Shelf;
-use crate::task_tool::{Task, Tasks};
+use crate::task_tool::Task;
+use crate::tasks::Tasks;
 use crate::toolset::Toolset;
 use crate::trace::Trace;
 use crate::world::Point;
 
 impl Conversation {
     /// Folds the log and starts the actor. A run that was cut off is paused: run it again to go on.
-    pub async fn open(parts: Parts) -> Result<Self, OpenError> {
+    pub async fn open(mut parts: Parts) -> Result<Self, OpenError> {
         let id = parts.lease.conversation();
         let state = load(parts.store.as_ref(), id).await?;
         let project_rules = ProjectRules::load(parts.store.as_ref(), id).await?;
@@ -37,15 +38,21 @@ impl Conversation {
         });
         let live = Broadcast::new();
         let (spending, images, shelf) = (Spending::default(), Images::default(), Shelf::default());
-        let purse = Purse::below(parts.supervision.above);
+        let above = parts.supervision.above.take();
+        if let Some(above) = &above {
+            above.fit_out(&mut parts);
+        }
+        let below = Above::below(above.clone());
+        let purse = below.purse().clone();
+        let tasks = Tasks::new(state.tasks.clone());
         let models = parts.models.as_ref();
         let of_models = models
             .map(|models| model_tools::offered(models, parts.model.as_ref(), &spending, &purse, &images));
         let agents = parts.agents.filter(|_| parts.limits.max_depth != Some(0));
         let task = agents.map(|agents| Task {
-            tasks: Tasks::new(state.tasks.clone()),
+            tasks: tasks.clone(),
             agents,
-            purse: purse.clone(),
+            above: below.clone(),
             spending: spending.clone(),
             shelf: shelf.clone(),
         });
@@ -74,6 +81,9 @@ impl Conversation {
             spending,
             images,
             purse,
+            above,
+            below,
+            tasks,
             tools,
             host,
             limits: parts.limits,
@@ -99,6 +109,7 @@ impl Conversation {
             losses: 0,
             trace: Trace::new(id),
             memory: parts.memory,
+            secrets: hidden(&parts.outfit),
             outfit: mode.fitted(parts.outfit),
             asked_secrets: HashMap::new(),
             news: ServerNews::default(),
@@ -116,6 +127,7 @@ impl Conversation {
             condensed: Vec::new(),
             external: parts.external.map(External::new),
         };
+        actor.hand_down();
         actor.pick_up().await?;
         // Ends with its last handle, or when it is closed.
         tokio::spawn(actor.run());
@@ -127,6 +139,13 @@ impl Conversation {
             request: None,
         })
     }
+}
+
+/// What hides the secrets of an outfit.
+fn hidden(outfit: &Outfit) -> Secrets {
+    let secrets = Secrets::default();
+    secrets.set(outfit.secrets.values.clone());
+    secrets
 }
 
 /// The tools, some of whose calls have to carry an answer.

@@ -19,8 +19,8 @@ use crate::model_tools::Models;
 use crate::secret_lookup::SecretSources;
 use crate::servers::{Servers, ServersElsewhere, ToolFilter};
 use crate::structured::SchemaError;
+use crate::sub_agents::SubAgents;
 use crate::supervision::Supervision;
-use crate::task_tool::SubAgents;
 use crate::world::World;
 
 /// What a run may use.

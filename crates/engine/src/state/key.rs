@@ -39,6 +39,8 @@ pub(crate) const EGRESS: &str = "egress";
 pub(crate) const RERUN: &str = "rerun";
 /// Messages that came while the model wrote the reply that follows.
 pub(crate) const UNSEEN: &str = "unseen_message_ids";
+/// The agent of a task waits for a word.
+pub(crate) const TASK_WAITS: &str = "task_waits";
 /// What the conversation is called.
 pub(crate) const TITLE: &str = "title";
 /// What it is marked with.
@@ -77,4 +79,5 @@ pub const OWN_KEYS: &[&str] = &[
     LIMITS,
     RESTORED,
     REQUEST,
+    TASK_WAITS,
 ];

@@ -12,6 +12,7 @@ use crate::budget::Budget;
 use crate::condense::Mask;
 use crate::egress::Egress;
 use crate::external;
+use crate::tasks::Waiting;
 use crate::trust::Provided;
 
 impl State {
@@ -82,6 +83,16 @@ impl State {
             key::UNDECIDED => {
                 if let Ok(undecided) = Vec::<Provided>::deserialize(value) {
                     self.ask_about(undecided);
+                }
+            }
+            key::TASK_WAITS => {
+                if let Ok(waiting) = Waiting::deserialize(&value["waiting"])
+                    && let Some(call) = self
+                        .open_calls
+                        .iter_mut()
+                        .find(|call| value["action_id"] == call.id.0.as_str())
+                {
+                    call.task = Some(waiting);
                 }
             }
             key::ALLOW_RULES => read(value, &mut self.allow_rules),

@@ -226,3 +226,40 @@ async fn an_interrupt_ends_a_hook() {
     assert_eq!(desk.file("one"), "");
     assert_paired(&desk.events().await);
 }
+
+#[tokio::test]
+async fn a_hook_can_refuse_a_call_and_add_to_what_the_model_reads_in_one_answer() {
+    let script = "[{tool_calls: [{name: terminal, arguments: {command: echo one > one}}]}, {text: done}]";
+    let desk = Desk::new(script).await;
+    let answer = json!({"decision": "deny", "reason": "not one", "additionalContext": "ask Ann first"});
+    let hooks = json!({"PreToolUse": command(&format!("echo '{answer}'"))});
+    let conversation = opened(&desk, hooks).await;
+    assert_eq!(desk.run(&conversation).await.status, Status::Finished);
+    assert_eq!(desk.file("one"), "");
+    let request = last_request(&desk);
+    assert!(
+        request.contains("not one") && request.contains("ask Ann first"),
+        "{request}"
+    );
+    assert_paired(&desk.events().await);
+}
+
+#[tokio::test]
+async fn a_hook_that_nobody_waits_for_refuses_nothing_and_one_that_takes_too_long_holds_up_nobody() {
+    let script = "[{tool_calls: [{name: terminal, arguments: {command: echo one > one}}]}, {text: done}]";
+    let desk = Desk::new(script).await;
+    let hooks = json!({"PreToolUse": [{"hooks": [
+        {"command": "sleep 600", "timeout": 0.2},
+        {"command": "echo ran > beside; exit 2", "async": true},
+    ]}]});
+    let conversation = opened(&desk, hooks).await;
+    assert_eq!(desk.run(&conversation).await.status, Status::Finished);
+    assert_eq!(desk.file("one"), "one\n");
+    desk.wait_for_file("beside").await;
+    let events = desk.events().await;
+    let told: Vec<_> = executions(&events)
+        .iter()
+        .map(|hook| hook.error.clone())
+        .collect();
+    assert_eq!(told, [Some("it took too long".to_owned()), None]);
+}

@@ -190,6 +190,19 @@ async fn commands_of_the_users_own_skills_run_in_the_workspace() {
 }
 
 #[tokio::test]
+async fn a_command_in_a_skill_of_a_client_stays_unrun() {
+    let desk =
+        Desk::new("[{tool_calls: [{name: invoke_skill, arguments: {name: where}}]}, {text: done}]").await;
+    let sent = serde_json::json!({"name": "where", "content": "You are in !`touch ran`.", "description": "Place",
+        "is_agentskills_format": true});
+    let conversation = opened(&desk, vec![deft_skills::sent(&sent).unwrap()]).await;
+    desk.run(&conversation).await;
+    let text = text_of(&answers(&desk).await[0].content);
+    assert!(text.starts_with("You are in !`touch ran`."), "{text}");
+    assert!(!desk.executors.work.join("ran").exists());
+}
+
+#[tokio::test]
 async fn rules_for_a_file_come_with_the_first_result_that_touches_it() {
     let script = r"
 - tool_calls: [{name: file_editor, arguments: {command: view, path: web/a.ts}}]

@@ -2,16 +2,27 @@
 
 use std::sync::Arc;
 
-use deft_engine::{Budget, Conversation, Extensions, Limits, Purse, SubAgent, SubAgentKind, SubAgents};
+use deft_engine::{Budget, Conversation, Extensions, Limits, Order, SubAgent, SubAgentKind, SubAgents};
 use deft_skills::{AgentDefinition, Origin};
-use deft_types::{EventBody, EventId, Isolation, Observation, Status, text_of};
+use deft_types::{EventBody, EventId, Observation, Status, text_of};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
 use crate::desk::{Desk, assert_paired, say, settled};
 
 /// Agents at a desk of their own.
-struct Others(Desk);
+pub(crate) struct Others {
+    pub(crate) desk: Desk,
+    /// Whom they can give tasks to.
+    pub(crate) below: Option<Arc<Others>>,
+}
+
+impl Others {
+    /// Agents that give no tasks.
+    pub(crate) fn at(desk: Desk) -> Self {
+        Self { desk, below: None }
+    }
+}
 
 impl SubAgents for Others {
     fn kinds(&self) -> Vec<SubAgentKind> {
@@ -21,20 +32,14 @@ impl SubAgents for Others {
         }]
     }
 
-    fn open<'a>(
-        &'a self,
-        kind: &'a str,
-        definition: Option<&'a AgentDefinition>,
-        _: Option<&'a str>,
-        _: Isolation,
-        purse: &'a Purse,
-    ) -> BoxFuture<'a, Result<SubAgent, String>> {
+    fn open<'a>(&'a self, order: Order<'a>) -> BoxFuture<'a, Result<SubAgent, String>> {
         async move {
-            if kind != "general-purpose" && definition.is_none() {
-                return Err(format!("there is no kind '{kind}'"));
+            if order.kind != "general-purpose" && order.definition.is_none() {
+                return Err(format!("there is no kind '{}'", order.kind));
             }
-            let mut parts = self.0.parts(Desk::limits()).await;
-            parts.supervision.above = Some(purse.clone());
+            let mut parts = self.desk.parts(Desk::limits()).await;
+            parts.supervision.above = Some(order.above.clone());
+            parts.agents = self.below.clone().map(|below| below as Arc<dyn SubAgents>);
             Ok(SubAgent {
                 task_id: "task_1".to_owned(),
                 conversation: Conversation::open(parts).await.unwrap(),
@@ -57,8 +62,8 @@ async fn opened_with(desk: &Desk, others: Others, limits: Limits) -> Conversatio
 
 #[tokio::test]
 async fn a_task_is_done_by_another_agent_and_what_it_cost_is_counted() {
-    let others = Others(Desk::new("[{tool_calls: [{name: terminal, arguments: {command: echo x > x}}], cost: 0.25}, {text: it is done}]").await);
-    let file = others.0.executors.work.join("x");
+    let others = Others::at(Desk::new("[{tool_calls: [{name: terminal, arguments: {command: echo x > x}}], cost: 0.25}, {text: it is done}]").await);
+    let file = others.desk.executors.work.join("x");
     let script = r#"
 - tool_calls: [{name: task, arguments: {prompt: do it, subagent_type: nobody}}]
 - tool_calls: [{name: task, arguments: {prompt: do it}}]
@@ -91,7 +96,7 @@ async fn a_task_is_done_by_another_agent_and_what_it_cost_is_counted() {
 
 #[tokio::test]
 async fn a_task_can_be_taken_up_again_by_whoever_gave_it_and_by_nobody_else() {
-    let others = Others(Desk::new("[{text: half of it}, {text: all of it}]").await);
+    let others = Others::at(Desk::new("[{text: half of it}, {text: all of it}]").await);
     let script = r#"
 - tool_calls: [{name: task, arguments: {prompt: go on, resume: task_1}}]
 - tool_calls: [{name: task, arguments: {prompt: do it}}]
@@ -99,7 +104,7 @@ async fn a_task_can_be_taken_up_again_by_whoever_gave_it_and_by_nobody_else() {
 - text: all done
 "#;
     let desk = Desk::new(script).await;
-    let log = (others.0.store.clone(), others.0.id);
+    let log = (others.desk.store.clone(), others.desk.id);
     let conversation = opened(&desk, others).await;
     assert_eq!(desk.run(&conversation).await.status, Status::Finished);
     let events = desk.events().await;
@@ -121,28 +126,36 @@ async fn a_task_can_be_taken_up_again_by_whoever_gave_it_and_by_nobody_else() {
 
 #[tokio::test]
 async fn an_interrupt_reaches_the_agent_that_has_the_task() {
-    let others = Others(
-        Desk::new("[{tool_calls: [{name: terminal, arguments: {command: 'touch begun; sleep 600'}}]}, {text: done}]").await,
+    let others = Others::at(
+        Desk::new("[{tool_calls: [{name: terminal, arguments: {command: 'echo $$ > begun; exec sleep 600'}}]}, {text: done}]").await,
     );
-    let begun = others.0.executors.work.join("begun");
+    let begun = others.desk.executors.work.join("begun");
     let desk = Desk::new("[{tool_calls: [{name: task, arguments: {prompt: do it}}]}, {text: done}]").await;
     let conversation = opened(&desk, others).await;
     say(&conversation, "do it").await;
     conversation.run().await.unwrap();
-    while !begun.exists() {
+    let mut process = String::new();
+    while !process.ends_with('\n') {
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        process = std::fs::read_to_string(&begun).unwrap_or_default();
     }
     conversation.interrupt().await.unwrap();
     assert_eq!(settled(&conversation).await.status, Status::Paused);
     assert_paired(&desk.events().await);
+    let process = std::path::Path::new("/proc").join(process.trim());
+    let stopped = std::time::Instant::now();
+    while process.exists() {
+        assert!(stopped.elapsed().as_secs() < 3, "what it started still runs");
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
 }
 
 #[tokio::test]
 async fn an_agent_that_somebody_defined_is_found_and_takes_only_what_it_declares() {
     let written = "---\ndescription: Reviews code\ninput_schema: {type: object, properties: {branch: {type: string}}, required: [branch]}\n---\nBe strict.";
     let reviewer = AgentDefinition::parse("/h/agents/reviewer.md", written, Origin::User).unwrap();
-    let others = Others(Desk::new("[{text: it is fine}]").await);
-    let asked = others.0.model.clone();
+    let others = Others::at(Desk::new("[{text: it is fine}]").await);
+    let asked = others.desk.model.clone();
     let script = r"
 - tool_calls: [{name: task, arguments: {prompt: look, subagent_type: reviewer}}]
 - tool_calls: [{name: task, arguments: {prompt: look, subagent_type: reviewer, parameters: {branch: main}}}]
@@ -183,8 +196,8 @@ async fn results(desk: &Desk) -> Vec<(String, String)> {
 async fn invariant_11_an_agent_with_a_task_draws_on_what_is_left_and_more_can_be_added() {
     let steps =
         "[{repeat: 9, tool_calls: [{name: terminal, arguments: {command: 'echo {{n}} >> steps'}}], cost: 1}]";
-    let others = Others(Desk::new(steps).await);
-    let done = others.0.executors.work.join("steps");
+    let others = Others::at(Desk::new(steps).await);
+    let done = others.desk.executors.work.join("steps");
     let script = "[{tool_calls: [{name: task, arguments: {prompt: do it}}], cost: 1}, {text: done, cost: 1}]";
     let desk = Desk::new(script).await;
     let conversation = opened_with(&desk, others, crate::desk::budget(4.0)).await;
@@ -228,8 +241,8 @@ async fn invariant_11_an_agent_with_a_task_draws_on_what_is_left_and_more_can_be
 #[tokio::test]
 async fn invariant_11_the_steps_of_an_agent_with_a_task_are_steps_of_whoever_gave_it() {
     let steps = "[{repeat: 9, tool_calls: [{name: terminal, arguments: {command: 'echo {{n}} >> steps'}}]}]";
-    let others = Others(Desk::new(steps).await);
-    let done = others.0.executors.work.join("steps");
+    let others = Others::at(Desk::new(steps).await);
+    let done = others.desk.executors.work.join("steps");
     let desk =
         Desk::new("[{tool_calls: [{name: task, arguments: {prompt: do it}}]}, {repeat: 2, text: done}]")
             .await;
@@ -255,7 +268,7 @@ async fn invariant_11_the_steps_of_an_agent_with_a_task_are_steps_of_whoever_gav
 
 #[tokio::test]
 async fn agents_below_agents_end_somewhere() {
-    let others = Others(Desk::new("[{text: done}]").await);
+    let others = Others::at(Desk::new("[{text: done}]").await);
     let desk = Desk::new("[{tool_calls: [{name: task, arguments: {prompt: one}}]}, {text: done}]").await;
     let limits = Limits {
         max_depth: Some(1),
@@ -266,7 +279,7 @@ async fn agents_below_agents_end_somewhere() {
     assert_eq!(results(&desk).await[0].0, "completed");
 
     let desk = Desk::new("[{text: done}]").await;
-    let others = Others(Desk::new("[{text: done}]").await);
+    let others = Others::at(Desk::new("[{text: done}]").await);
     let limits = Limits {
         max_depth: Some(0),
         ..limits
@@ -282,7 +295,7 @@ async fn agents_below_agents_end_somewhere() {
 
 #[tokio::test]
 async fn no_more_agents_are_started_than_may_be() {
-    let others = Others(Desk::new("[{repeat: 3, text: done}]").await);
+    let others = Others::at(Desk::new("[{repeat: 3, text: done}]").await);
     let script = r#"
 - tool_calls: [{name: task, arguments: {prompt: one}}]
 - tool_calls: [{name: task, arguments: {prompt: two}}]

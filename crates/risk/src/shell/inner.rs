@@ -99,7 +99,14 @@ const LANGUAGES: &[&str] = &[
 
 /// Programs that take commands of other kinds, or start what they are given.
 const RUNNERS: &[&str] = &[
-    "eval", "source", ".", "find", "su", "script", "awk", "gawk", "vi", "vim", "at", "docker", "podman",
+    "eval", "source", ".", "find", "su", "script", "at", "docker", "podman",
+];
+
+/// Programs with a language of their own in which commands can be run and files written.
+const SCRIPTED: &[&str] = &[
+    "sed", "gsed", "awk", "gawk", "mawk", "nawk", "gdb", "lldb", "sqlite3", "psql", "mysql", "mariadb", "ed",
+    "ex", "vi", "vim", "nvim", "view", "vimdiff", "emacs", "nano", "less", "more", "most", "man", "ftp",
+    "sftp", "telnet", "m4", "jshell", "octave", "gnuplot", "crontab",
 ];
 
 /// A program's name without its directory.
@@ -124,7 +131,12 @@ pub(crate) fn is_wrapper(verb: &str) -> bool {
 
 /// Whether it starts other programs by its arguments.
 pub(crate) fn runs_others(verb: &str) -> bool {
-    is_interpreter(verb) || RUNNERS.contains(&verb) || is_wrapper(verb)
+    is_interpreter(verb) || RUNNERS.contains(&verb) || is_wrapper(verb) || obeys_arguments(verb)
+}
+
+/// Whether any further argument can make it run something else, or write a file.
+pub(crate) fn obeys_arguments(verb: &str) -> bool {
+    SCRIPTED.contains(&verb)
 }
 
 impl Reader<'_> {

@@ -3,7 +3,7 @@
 use deft_risk::{AllowRule, BadAllowRule, allows};
 use serde_json::json;
 
-use super::{event, terminal};
+use super::{WORKSPACE, event, terminal};
 
 #[test]
 fn a_rule_allows_what_begins_with_its_words_and_nothing_else() {
@@ -53,18 +53,65 @@ fn a_rule_allows_what_begins_with_its_words_and_nothing_else() {
         (false, "find . -exec git commit ;"),
         (false, ""),
     ] {
-        assert_eq!(allows(&rules, &terminal(command)), expected, "{command}");
+        assert_eq!(
+            allows(&rules, &terminal(command), WORKSPACE),
+            expected,
+            "{command}"
+        );
     }
-    assert!(!allows(&[], &terminal("ls")));
+    assert!(!allows(&[], &terminal("ls"), WORKSPACE));
     let typed = json!({"kind": "TerminalAction", "command": "git commit", "is_input": true});
-    assert!(!allows(&rules, &event("terminal", &typed)));
+    assert!(!allows(&rules, &event("terminal", &typed), WORKSPACE));
     assert!(!allows(
         &rules,
         &event(
             "finish",
             &json!({"kind": "FinishAction", "message": "git commit"})
-        )
+        ),
+        WORKSPACE
     ));
+}
+
+#[test]
+fn words_behind_a_rule_cannot_write_or_run_what_it_does_not_name() {
+    let rules = [
+        "git diff",
+        "git log",
+        "sed -n 1p a",
+        "rm",
+        "sort",
+        "tar xf a.tar",
+        "git push --force",
+    ];
+    let rules: Vec<_> = rules.iter().map(|rule| AllowRule::parse(rule).unwrap()).collect();
+    for (expected, command) in [
+        (true, "git diff --stat HEAD~1 -- src"),
+        (true, "git log --oneline -n 3"),
+        (true, "sed -n 1p a"),
+        (true, "rm a.txt"),
+        (true, "sort -k 2 a"),
+        (true, "git push --force"),
+        (false, "git diff --output=.git/HOOKED"),
+        (false, "git diff --outp .git/HOOKED"),
+        (false, "git diff --ext-diff"),
+        (false, "git log -Onone"),
+        (false, "sed -n 1p a -e '1e rm b'"),
+        (false, "sed -n 1p a b"),
+        (false, "rm -rf build"),
+        (false, "rm -rf /"),
+        (false, "sort -o /etc/passwd a"),
+        (false, "tar xf a.tar --to-command=sh"),
+        (false, "tar xf a.tar -I sh"),
+    ] {
+        assert_eq!(
+            allows(&rules, &terminal(command), WORKSPACE),
+            expected,
+            "{command}"
+        );
+    }
+    for rule in ["sed", "gdb", "sqlite3", "ed", "vim", "less", "awk"] {
+        assert!(AllowRule::parse(rule).is_err(), "{rule}");
+    }
 }
 
 #[test]

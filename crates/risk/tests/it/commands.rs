@@ -316,11 +316,11 @@ fn nothing_hides_behind_length() {
     let risk = |command: &str| deft_risk::assess(&terminal(command), WORKSPACE).risk;
     let padding = "echo some words that fill a line\n".repeat(3000);
     assert_eq!(risk(&format!("{padding}rm -rf /")), High);
-    assert_eq!(risk(&padding), Medium);
+    assert_eq!(risk(&padding), High, "nobody has seen all of it");
     let huge = "echo some words that fill a line\n".repeat(60_000);
-    assert_eq!(risk(&format!("{huge}rm -rf /")), Medium);
+    assert_eq!(risk(&format!("{huge}rm -rf build")), High);
     let deep = format!("{}rm -rf /{}", "$(".repeat(500), ")".repeat(500));
-    assert!(risk(&format!("echo {deep}")) >= Medium);
+    assert_eq!(risk(&format!("echo {deep}")), High);
     let wrapped = format!("{}rm -rf /", "env ".repeat(300));
-    assert!(risk(&wrapped) >= Medium);
+    assert_eq!(risk(&wrapped), High);
 }

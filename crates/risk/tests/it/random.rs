@@ -92,7 +92,7 @@ proptest! {
         let text = format!("{}{text}", pieces.concat());
         judged(&text);
         let rules: Vec<_> = AllowRule::parse(&text).into_iter().collect();
-        allows(&rules, &terminal(&text));
+        allows(&rules, &terminal(&text), WORKSPACE);
     }
 }
 

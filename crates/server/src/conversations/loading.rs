@@ -7,18 +7,18 @@ use std::sync::Arc;
 use axum::http::StatusCode;
 use deft_engine::{
     Brief, ClientResults, ClientTool, Conversation, Extensions, HookConfig, Limits, Mode, Outfit, Parts,
-    RealWorld, Refinement, SubAgents, Supervision,
+    RealWorld, Refinement, Safety, SubAgents, Supervision,
 };
 use deft_llm::Model;
 use deft_skills::{AgentDefinition, sent_agent, without_doubles};
 use deft_tools::{Preset, Tool, Toolbox};
-use deft_types::{ConfirmationPolicy, ToolSpec};
+use deft_types::{ConversationId, ToolSpec};
 use serde_json::Value;
 
 use super::mcp::secret_named;
 use super::{Conversations, root_of};
 use crate::agent::Agent;
-use crate::catalog::Described;
+use crate::catalog::{Described, field};
 use crate::composition::Unopened;
 use crate::failure::Failure;
 use crate::mcp_outfit::McpOutfit;
@@ -30,6 +30,9 @@ use crate::tool_choices::{MODEL_TOOLS, TASK_TOOLS};
 
 /// Calls of one reply that may run at the same time.
 const PARALLEL_CALLS: usize = 8;
+
+/// Levels of agents with tasks that are looked up.
+const MAX_LEVELS: usize = 8;
 
 impl Conversations {
     /// Starts the engine of a conversation as its client has described it.
@@ -82,7 +85,7 @@ impl Conversations {
             responses: BTreeMap::new(),
             world: Arc::new(RealWorld),
             limits: limits(&described),
-            safety: described.safety(),
+            safety: self.safety(&described).await?,
             memory: memory(agent.condenser(), |llm| self.composition.model(llm).ok())
                 .unwrap_or_else(|| self.composition.memory()),
             outfit: Outfit {
@@ -121,6 +124,27 @@ impl Conversations {
         Ok(resident.watch(catalog, webhooks, conversation, now, &self.watchers))
     }
 
+    /// Which actions wait, as the conversation began. The task of an agent that somebody runs by itself is held to what counts
+    /// now in the conversation which it is a part of.
+    async fn safety(&self, described: &Described) -> Result<Safety, Failure> {
+        let mut safety = described.safety();
+        let mut above = giver_of(described);
+        for _ in 0..MAX_LEVELS {
+            let Some(id) = above else { break };
+            let Some(giver) = self.catalog.find(id).await? else {
+                break;
+            };
+            let state = deft_engine::load(self.catalog.store.as_ref(), id).await?;
+            let began = giver.safety();
+            safety = Safety {
+                policy: state.policy.unwrap_or(began.policy),
+                analyzer: state.analyzer.unwrap_or(began.analyzer),
+            };
+            above = giver_of(&giver);
+        }
+        Ok(safety)
+    }
+
     /// Whether servers may be reached by addresses that a client names.
     fn addresses(&self) -> Addresses {
         match self.allowance.elsewhere() {
@@ -145,8 +169,7 @@ impl Conversations {
         Some(model.unwrap_or_else(|reason| Arc::new(Unopened::new("judge", reason))))
     }
 
-    /// Who takes tasks off an agent that wants to give some away. Their actions wait for nobody, so an agent whose own
-    /// do has none.
+    /// Who takes tasks off an agent that wants to give some away. What they may not do unasked is asked for here.
     fn agents(
         &self,
         described: &Described,
@@ -154,8 +177,7 @@ impl Conversations {
         servers: &McpOutfit,
     ) -> Option<Arc<dyn SubAgents>> {
         let agent = &described.agent;
-        let wanted = agent.asks_for(&TASK_TOOLS);
-        if !wanted || described.safety().policy != ConfirmationPolicy::NeverConfirm {
+        if !agent.asks_for(&TASK_TOOLS) {
             return None;
         }
         self.composition.agents(
@@ -182,6 +204,11 @@ impl Conversations {
             .model(agent.llm())
             .unwrap_or_else(|reason| Arc::new(Unopened::new(agent.model(), reason)))
     }
+}
+
+/// The conversation whose agent gave this one its task.
+fn giver_of(described: &Described) -> Option<ConversationId> {
+    serde_json::from_value(described.settings[field::PARENT].clone()).ok()
 }
 
 /// The hooks that the client asked for. They were read when it did, so they can be read now.

@@ -1,0 +1,164 @@
+//! The tasks that a conversation has given, and the agents among them that wait for a person's word.
+//!
+//! An agent that must ask stops, and its `task` call has no result: the conversation that gave the task waits in its
+//! place, and whoever says yes there says it to the agent. What it waits for is in the log, so it survives a restart.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use deft_types::ActionId;
+use serde::{Deserialize, Serialize};
+
+use crate::command::ExecutorFate;
+use crate::state::State;
+use crate::sub_agents::SubAgent;
+
+/// Who judges, by name, in the event that tells what an agent with a task waits for.
+pub const AGENT_OF_TASK: &str = "AgentOfTask";
+/// Characters of a wish that are shown; of a longer one the beginning and the end.
+const MAX_SHOWN: usize = 10_000;
+
+/// Something that an agent wants to do and may not without a word.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Wish {
+    /// The action that waits, in the agent's own conversation.
+    action: ActionId,
+    text: String,
+}
+
+/// An agent that waits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Waiting {
+    pub(crate) task_id: String,
+    pub(crate) wishes: Vec<Wish>,
+}
+
+impl Waiting {
+    /// What the agent of a task, or one below it, waits for.
+    pub(crate) fn of(task_id: &str, agent: &State) -> Self {
+        let below = agent.open_calls.iter().filter_map(|call| call.task.as_ref());
+        let mut wishes: Vec<_> = below.flat_map(|waiting| waiting.wishes.clone()).collect();
+        if wishes.is_empty() {
+            let own = agent.open_calls.iter().map(|call| Wish {
+                action: call.id.clone(),
+                text: shown(&call.event.tool_name, &call.event.tool_call.arguments),
+            });
+            wishes = own.collect();
+        }
+        Self {
+            task_id: task_id.to_owned(),
+            wishes,
+        }
+    }
+
+    /// What it wants, in words for a person.
+    pub(crate) fn told(&self) -> String {
+        let wishes: Vec<_> = self.wishes.iter().map(|wish| wish.text.as_str()).collect();
+        format!(
+            "The agent of {} wants to call {}",
+            self.task_id,
+            wishes.join(", ")
+        )
+    }
+}
+
+fn shown(tool: &str, arguments: &str) -> String {
+    let length = arguments.chars().count();
+    if length <= MAX_SHOWN {
+        return format!("{tool} {arguments}");
+    }
+    let half = MAX_SHOWN / 2;
+    let begin: String = arguments.chars().take(half).collect();
+    let end: String = arguments.chars().skip(length - half).collect();
+    let left_out = length - 2 * half;
+    format!("{tool} {begin} [{left_out} characters are left out here] {end}")
+}
+
+/// The tasks of a conversation. Cheap to clone.
+#[derive(Clone, Default)]
+pub(crate) struct Tasks(Arc<Mutex<Known>>);
+
+#[derive(Default)]
+struct Known {
+    /// The kind of agent that has a task, by the task's id.
+    kinds: BTreeMap<String, String>,
+    /// Calls whose agents have begun to wait since the actor last looked.
+    begun_to_wait: HashMap<ActionId, Waiting>,
+    /// Calls whose agents may do what they waited for.
+    approved: HashMap<ActionId, Waiting>,
+    /// The agents that wait and are loaded, by the ids of their tasks.
+    parked: BTreeMap<String, SubAgent>,
+}
+
+impl Tasks {
+    pub(crate) fn new(kinds: BTreeMap<String, String>) -> Self {
+        let known = Known {
+            kinds,
+            ..Known::default()
+        };
+        Self(Arc::new(Mutex::new(known)))
+    }
+
+    /// A kind of agent has a task.
+    pub(crate) fn give(&self, task_id: String, kind: String) {
+        self.known().kinds.insert(task_id, kind);
+    }
+
+    /// The kind of agent that was given a task.
+    pub(crate) fn kind_of(&self, task_id: &str) -> Option<String> {
+        self.known().kinds.get(task_id).cloned()
+    }
+
+    /// The agent of a call stops until somebody says a word.
+    pub(crate) fn park(&self, call: ActionId, waiting: Waiting, agent: SubAgent) {
+        let mut known = self.known();
+        known.parked.insert(waiting.task_id.clone(), agent);
+        known.begun_to_wait.insert(call, waiting);
+    }
+
+    /// The agent of a task, if it is loaded and waits.
+    pub(crate) fn unpark(&self, task_id: &str) -> Option<SubAgent> {
+        self.known().parked.remove(task_id)
+    }
+
+    /// What the agent of a call has begun to wait for.
+    pub(crate) fn begun_to_wait(&self, call: &ActionId) -> Option<Waiting> {
+        self.known().begun_to_wait.remove(call)
+    }
+
+    /// A person agrees to what the agent of a call wants.
+    pub(crate) fn approve(&self, call: ActionId, waiting: Waiting) {
+        self.known().approved.insert(call, waiting);
+    }
+
+    /// What the agent of a call may do, if somebody has agreed to something.
+    pub(crate) fn approved(&self, call: &ActionId) -> Option<Waiting> {
+        self.known().approved.remove(call)
+    }
+
+    /// Unloads the agents whose word nobody waits for any more. What they did is kept.
+    pub(crate) async fn let_go_of_all_but(&self, awaited: &[String]) {
+        let let_go: Vec<_> = {
+            let mut known = self.known();
+            let parked = std::mem::take(&mut known.parked);
+            let (kept, let_go) = parked.into_iter().partition(|(id, _)| awaited.contains(id));
+            known.parked = kept;
+            BTreeMap::into_values(let_go).collect()
+        };
+        for agent in let_go {
+            agent.end().await;
+        }
+    }
+
+    /// Unloads all that wait; they can be taken up again.
+    pub(crate) async fn close_all(&self, fate: ExecutorFate) {
+        let parked = std::mem::take(&mut self.known().parked);
+        for agent in parked.into_values() {
+            agent.conversation.close(fate).await;
+        }
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
