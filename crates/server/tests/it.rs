@@ -19,6 +19,8 @@ mod clones;
 mod commands;
 #[path = "it/contract.rs"]
 mod contract;
+#[path = "it/critics.rs"]
+mod critics;
 #[path = "it/desk.rs"]
 mod desk;
 #[path = "it/forge.rs"]

@@ -3,8 +3,8 @@
 use deft_llm::{FinishReason, Model, ModelError, Reply, Request, Spent};
 use deft_store::StoreError;
 use deft_types::{
-    Classification, ConversationErrorEvent, EventId, Extra, FailureKind, Message, MessageEvent, Role, Source,
-    Stats, Tokens, ToolSpec,
+    Classification, ConversationErrorEvent, EventId, FailureKind, Message, MessageEvent, Role, Source, Stats,
+    Tokens, ToolSpec,
 };
 use serde_json::json;
 
@@ -16,7 +16,7 @@ use crate::model_tools::ModelUse;
 use crate::risk::Verdict;
 use crate::state::{self, key};
 use crate::status::Trigger;
-use crate::stuck::Circle;
+use crate::stuck::{BEFORE_CIRCLE, Circle};
 use crate::turn::{self, Draft, Turn};
 
 /// Empty replies in a row after which the agent counts as stuck.
@@ -275,8 +275,9 @@ impl Actor {
     }
 
     async fn stick(&mut self, what: &str) -> Result<(), StoreError> {
-        let before = self.state.recent.before_circle();
-        let before = before.map_or_else(String::new, |event| format!(", event {event}"));
+        let way_back = self.state.recent.before_circle();
+        let before = way_back.map_or_else(String::new, |event| format!(", event {event}"));
+        let extra = way_back.map(|event| (BEFORE_CIRCLE.to_owned(), json!(event)));
         let detail = format!(
             "The agent goes in circles. {what}\nContinue: run again, or say what to do instead. Rewind: go back to \
              before the circle{before}. Stop: leave it as it is."
@@ -285,7 +286,7 @@ impl Actor {
             code: "AgentStuckInLoop".to_owned(),
             detail,
             classification: Some(Classification::of(FailureKind::AgentAction)),
-            extra: Extra::new(),
+            extra: extra.into_iter().collect(),
         };
         let mut drafts: Vec<_> = self.status_after(Trigger::Stick).into_iter().collect();
         drafts.push(Draft::new(Source::Environment, event));
