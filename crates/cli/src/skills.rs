@@ -145,7 +145,7 @@ fn validated(surroundings: &Surroundings, paths: &[PathBuf]) -> Vec<Problem> {
 }
 
 /// This directory, the top of its repository, and the user's own.
-fn roots(surroundings: &Surroundings) -> Roots {
+pub(crate) fn roots(surroundings: &Surroundings) -> Roots {
     let text = |path: &Path| path.display().to_string();
     let here = &surroundings.current_dir;
     let repository = here.ancestors().find(|directory| directory.join(".git").exists());

@@ -32,6 +32,12 @@ fn a_conversation_is_shown_again_without_a_model_and_tried_again_with_another() 
     let text = "- text: never asked\n- tool_calls: [{name: terminal, arguments: {command: echo three > a}}]\n- text: done\n";
     fs::write(&other, text).unwrap();
     let model = format!("script:{}", other.display());
+    let back = home.run(&["replay", &original, "--from", "1", "--files", "--model", &model]);
+    assert!(stderr(&back).contains("deft restore"), "{}", stderr(&back));
+    assert!(
+        !home.work().join("a").exists(),
+        "nothing was there before the first step"
+    );
     let tried = home.run(&["replay", &original, "--from", "2", "--model", &model]);
     assert_eq!(
         tried.status.code(),
@@ -41,13 +47,11 @@ fn a_conversation_is_shown_again_without_a_model_and_tried_again_with_another() 
         stderr(&tried)
     );
     assert_eq!(fs::read_to_string(home.work().join("a")).unwrap(), "three\n");
-    assert_eq!(conversations(&home).len(), 2, "in a copy");
+    assert_eq!(conversations(&home).len(), 3, "in copies");
     assert!(
         stderr(&tried).contains("--files"),
         "the files are not those of the step"
     );
-    let back = home.run(&["replay", &original, "--from", "1", "--files", "--model", &model]);
-    assert!(stderr(&back).contains("deft restore"), "{}", stderr(&back));
     let nobody = home.run(&["replay", &original, "--model", &model]);
     assert!(stderr(&nobody).contains("--from"), "{}", stderr(&nobody));
     let missing = home.run(&["replay", &original, "--from", "9", "--model", &model]);

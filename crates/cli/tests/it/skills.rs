@@ -95,20 +95,31 @@ fn skills_of_a_user_count_whatever_the_repository_that_the_home_directory_is_ign
 fn a_run_in_a_part_of_a_repository_knows_what_stands_at_its_top() {
     let home = Home::new();
     fs::create_dir_all(home.work().join("repository/.git")).unwrap();
-    fs::create_dir_all(home.work().join("repository/part")).unwrap();
+    let part = home.work().join("repository/part");
+    fs::create_dir_all(&part).unwrap();
     write(&home, "work/repository/AGENTS.md", "Run the tests.");
-    let skill = "---\ndescription: Say hello\n---\nSay hello to everybody.";
+    let skill = "---\ndescription: Say hello\n---\nSay hello to everybody on !`date`.";
     write(&home, "work/repository/.agents/skills/greet/SKILL.md", skill);
     let model = home.script("[{tool_calls: [{name: invoke_skill, arguments: {name: greet}}]}, {text: done}]");
-    let mut run = home.deft(&["run", "--json", "--model", &model, "-t", "greet"]);
-    let run = run
-        .current_dir(home.work().join("repository/part"))
-        .output()
-        .unwrap();
+    // A sandbox has a /tmp of its own, where the repository of this test is not.
+    let place = format!("local:{}", part.display());
+    let run = [
+        "run",
+        "--json",
+        "--model",
+        &model,
+        "-t",
+        "greet",
+        "--workspace",
+        &place,
+    ];
+    let run = home.deft(&run).current_dir(&part).output().unwrap();
     let printed = stdout(&run);
-    for part in ["Run the tests.", "<name>greet</name>", "Say hello to everybody."] {
+    for part in ["Run the tests.", "<name>greet</name>", "Say hello to everybody"] {
         assert!(printed.contains(part), "{part} is not in:\n{printed}");
     }
+    let trust = home.deft(&["trust", "list"]).current_dir(&part).output().unwrap();
+    assert!(stdout(&trust).contains("greet/SKILL.md"), "{}", stdout(&trust));
 }
 
 #[test]

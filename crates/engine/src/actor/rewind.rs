@@ -72,11 +72,8 @@ impl Actor {
             }
             if changes(event) {
                 let turn = events[..=position].iter().rev();
-                let turn = turn.take_while(|event| !is_said(event));
-                return turn
-                    .filter_map(recorded_after)
-                    .next()
-                    .map_or(Record::None, Record::At);
+                let mut turn = turn.take_while(|event| !is_said(event));
+                return turn.find_map(recorded_after).map_or(Record::None, Record::At);
             }
         }
         Record::Unchanged

@@ -46,11 +46,9 @@ async fn a_critic_is_of_the_kind_that_the_client_names() {
 #[tokio::test]
 async fn settings_that_want_a_critic_have_results_sent_back() {
     let desk = Desk::new().await;
-    // The model that answers judges as well.
-    let model = desk.script(
-        "judged.yaml",
-        r#"[{text: first}, {text: '{"score": 0.1, "message": "no test"}'}, {text: second}]"#,
-    );
+    // The model that answers judges as well: a script answers both first requests with its first words.
+    let verdict = r#"[{text: '{"score": 0.1, "message": "no test"}'}, {text: second}]"#;
+    let model = desk.script("judged.yaml", verdict);
     let mut request = desk.start_request(&model);
     let llm = request["agent"]["llm"].take();
     request.as_object_mut().unwrap().remove("agent");
