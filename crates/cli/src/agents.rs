@@ -1,5 +1,6 @@
 //! Agents that are given tasks by other agents.
 
+mod kind;
 pub(crate) mod own_branch;
 mod unfinished;
 
@@ -17,6 +18,7 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 use uuid::Uuid;
 
+use self::kind::{KINDS, Kind, looks_only};
 use self::own_branch::Copy;
 use crate::client_model;
 use crate::compose::{self, Opened};
@@ -28,15 +30,6 @@ const ID_PREFIX: &str = "task_";
 
 /// Tools that can do all that those can do which only look.
 const READERS: [&str; 2] = ["terminal", "file_editor"];
-
-/// The kinds there are, and what they are for.
-const KINDS: [(&str, &str); 2] = [
-    ("general-purpose", "does a whole task with all tools"),
-    (
-        "code-explorer",
-        "finds things out in the code and reports; it can change nothing",
-    ),
-];
 
 /// Starts agents for the conversation of another.
 pub(crate) struct Helpers {
@@ -149,14 +142,13 @@ impl Helpers {
             None => self.model(&settings).await?,
         };
         let preset = Preset::for_model(&model.model.profile().name);
-        let explores = order.kind == "code-explorer";
+        let kind = Kind::find(order.kind);
         let has = |tool: &str| {
             let of_kind = match definition {
                 Some(definition) if !definition.tools.is_empty() => {
                     definition.tools.iter().any(|name| name == tool)
                 }
-                _ if explores => looks_only(tool),
-                _ => preset.has(tool),
+                _ => kind.map_or_else(|| preset.has(tool), |kind| kind.has(tool, preset)),
             };
             of_kind && self.allows(tool)
         };
@@ -243,9 +235,9 @@ fn names_of(tools: &[ToolSpec]) -> Vec<String> {
 
 /// The agents that come with this program.
 pub(crate) fn built_in() -> Vec<SubAgentKind> {
-    let kind = |(name, description): (&str, &str)| SubAgentKind {
-        name: name.to_owned(),
-        description: description.to_owned(),
+    let kind = |kind: Kind| SubAgentKind {
+        name: kind.name.to_owned(),
+        description: kind.description.to_owned(),
     };
     KINDS.map(kind).to_vec()
 }
@@ -273,19 +265,14 @@ impl SubAgents for Helpers {
     fn open<'a>(&'a self, order: Order<'a>) -> BoxFuture<'a, Result<SubAgent, String>> {
         async move {
             let Order { kind, definition, .. } = order;
-            if definition.is_none() && !KINDS.iter().any(|(name, _)| *name == kind) {
-                let names = KINDS.map(|(name, _)| name).join(", ");
+            if definition.is_none() && Kind::find(kind).is_none() {
+                let names = KINDS.map(|kind| kind.name).join(", ");
                 return Err(format!("there is no kind '{kind}'; there are {names}"));
             }
             self.start(order).await.map_err(|error| format!("{error:#}"))
         }
         .boxed()
     }
-}
-
-/// Whether a tool changes nothing.
-fn looks_only(tool: &str) -> bool {
-    matches!(tool, "grep" | "glob" | "read_file" | "list_directory" | "code")
 }
 
 fn short(id: ConversationId) -> String {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use deft_browse::Reachable;
 use deft_engine::{
-    Above, Brief, Conversation, Extensions, Limits, Mode, OfProject, Outfit, Parts, RealWorld, Safety,
+    Above, Brief, Conversation, Extensions, Limits, Mode, Notes, OfProject, Outfit, Parts, RealWorld, Safety,
     SecretSources, SkillSources, Supervision, World,
 };
 use deft_mcp::TokenStore;
@@ -240,6 +240,9 @@ pub(crate) async fn open_as(
             brief: Brief {
                 role: definition.map(|definition| definition.instructions.clone()),
                 ..Brief::default()
+            },
+            notes: Notes::Used {
+                of_user: skills::notes_of_user(),
             },
         },
         external: None,

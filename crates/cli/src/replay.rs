@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use anyhow::bail;
-use deft_engine::{Fork, Mode, RealWorld, World};
+use deft_engine::{ExecutorFate, Fork, RealWorld, Rewind, World};
 use deft_store::{ConversationRecord, NewConversation, Store};
+use deft_tools::Overwrite;
 use deft_types::{ConversationId, Event, EventBody, EventId, Seq, Source};
 use uuid::Uuid;
 
 use crate::args::Replay;
 use crate::compose;
 use crate::exit::Exit;
+use crate::output::one_line;
 use crate::screen::{Format, Screen};
 use crate::settings::{Settings, Surroundings};
 use crate::watch::Watched;
@@ -24,11 +26,51 @@ pub(crate) async fn replay(args: Replay) -> anyhow::Result<Exit> {
     let store = compose::open_store(&settings)?;
     let record = compose::find(store.as_ref(), &args.id).await?;
     let format = if args.json { Format::Json } else { Format::Human };
-    let events = read_all(store.as_ref(), record.id).await?;
-    match args.from {
-        None => show_again(&settings, store.as_ref(), &record, events, format).await,
-        Some(step) => try_again(&settings, store, &record, before_step(&events, step)?, format).await,
+    let Some(step) = args.from else {
+        if args.flags.has("model") {
+            bail!(
+                "--model names who goes on from a step: name the step too, with --from, or leave --model out to see the \
+                 conversation as it went"
+            );
+        }
+        let events = read_all(store.as_ref(), record.id).await?;
+        return show_again(&settings, store.as_ref(), &record, events, format).await;
+    };
+    let at = before_step(&deft_engine::read_branch(store.as_ref(), record.id).await?, step)?;
+    if args.files {
+        restore_files(&settings, store.clone(), &record, at.clone()).await?;
+    } else {
+        anstream::eprintln!(
+            "deft: note: the files are left as they are now; --files makes them what they were before step {step}"
+        );
     }
+    try_again(&settings, store, &record, at, format).await
+}
+
+/// Makes the files what they were at an event.
+async fn restore_files(
+    settings: &Settings,
+    store: Arc<dyn Store>,
+    source: &ConversationRecord,
+    at: EventId,
+) -> anyhow::Result<()> {
+    let mode = deft_engine::load(store.as_ref(), source.id).await?.mode;
+    let model = compose::model_for(settings, store.as_ref(), Some(source.id)).await?;
+    let conversation = compose::open(settings, store, model, source, mode).await?;
+    let restored = conversation.rewind(at, Rewind::Files, Overwrite::Refuse).await;
+    conversation.close(ExecutorFate::End).await;
+    if let Some(restored) = restored? {
+        for failure in &restored.failed {
+            let (path, reason) = (one_line(&failure.path), one_line(&failure.reason));
+            anstream::eprintln!("failed   {path}: {reason}");
+        }
+        let id = source.id.hex();
+        anstream::eprintln!(
+            "The files are back. To undo it: deft restore {id} {}",
+            restored.undo
+        );
+    }
+    Ok(())
 }
 
 /// Nobody is asked and nothing is run: it is all in the log.
@@ -75,7 +117,8 @@ async fn try_again(
     };
     deft_engine::fork(store.as_ref(), source.id, new, fork, &RealWorld).await?;
     let record = compose::find(store.as_ref(), &id.hex()).await?;
-    let conversation = compose::open(settings, store.clone(), model, &record, Mode::Act).await?;
+    let mode = deft_engine::load(store.as_ref(), id).await?.mode;
+    let conversation = compose::open(settings, store.clone(), model, &record, mode).await?;
     Watched {
         conversation: &conversation,
         store: store.as_ref(),

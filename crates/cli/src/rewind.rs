@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use anyhow::{Context, bail};
-use deft_engine::{ExecutorFate, Mode, Rewind};
+use deft_engine::{ExecutorFate, Rewind};
 use deft_store::Store;
 use deft_tools::Overwrite;
 use deft_types::{ConversationId, EventId, Seq};
@@ -24,7 +24,8 @@ pub(crate) async fn rewind(args: &Args) -> anyhow::Result<Exit> {
     let record = compose::find(store.as_ref(), &args.id).await?;
     let to = event(store.as_ref(), record.id, &args.event).await?;
     let model = compose::model_for(&settings, store.as_ref(), Some(record.id)).await?;
-    let conversation = compose::open(&settings, store, model, &record, Mode::Act).await?;
+    let mode = deft_engine::load(store.as_ref(), record.id).await?.mode;
+    let conversation = compose::open(&settings, store, model, &record, mode).await?;
     let what = match (args.files, args.conversation) {
         (true, false) => Rewind::Files,
         (false, true) => Rewind::Conversation,

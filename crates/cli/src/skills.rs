@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use deft_server::{Existing, PackageKind, PackageSource};
-use deft_skills::{Files, Kind, Origin, Problem, Roots, Skill, Skills, validate};
+use deft_skills::{Files, Kind, MEMORY_FILE, Origin, Problem, Roots, Skill, Skills, validate};
 use serde_json::json;
 
 use crate::args;
@@ -30,6 +30,14 @@ pub(crate) fn of_user() -> Vec<Skill> {
         ..roots(&surroundings)
     };
     Skills::load(&Disk, &roots).0.all().to_vec()
+}
+
+/// What the user has noted for all projects.
+pub(crate) fn notes_of_user() -> Option<String> {
+    let surroundings = Surroundings::of_this_process().ok()?;
+    let user = roots(&surroundings).user;
+    user.iter()
+        .find_map(|directory| Disk.read(&format!("{directory}/{MEMORY_FILE}")).ok())
 }
 
 pub(crate) async fn skills(args: args::Skills) -> anyhow::Result<Exit> {
@@ -137,7 +145,7 @@ fn validated(surroundings: &Surroundings, paths: &[PathBuf]) -> Vec<Problem> {
 }
 
 /// This directory, the top of its repository, and the user's own.
-fn roots(surroundings: &Surroundings) -> Roots {
+pub(crate) fn roots(surroundings: &Surroundings) -> Roots {
     let text = |path: &Path| path.display().to_string();
     let here = &surroundings.current_dir;
     let repository = here.ancestors().find(|directory| directory.join(".git").exists());
@@ -148,7 +156,10 @@ fn roots(surroundings: &Surroundings) -> Roots {
     };
     Roots {
         workspace: Some(text(here)),
-        repository: repository.filter(|top| *top != here.as_path()).map(text),
+        // What is in a home directory is the user's own, whether or not that is a repository.
+        repository: repository
+            .filter(|top| *top != here.as_path() && surroundings.home.as_deref() != Some(*top))
+            .map(text),
         home: surroundings.home.as_deref().map(text),
         user: surroundings.home.as_ref().map(user).unwrap_or_default(),
     }
@@ -157,17 +168,33 @@ fn roots(surroundings: &Surroundings) -> Roots {
 /// The user's own disk.
 pub(crate) struct Disk;
 
+/// Whether files count that version control ignores.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ignored {
+    Included,
+    LeftOut,
+}
+
+fn files_below(directory: &str, ignored: Ignored) -> Vec<String> {
+    ignore::WalkBuilder::new(directory)
+        .standard_filters(ignored == Ignored::LeftOut)
+        .hidden(false)
+        .filter_entry(|entry| entry.file_name() != ".git")
+        .build()
+        .filter_map(Result::ok)
+        .take(MAX_FILES)
+        .filter(|entry| entry.path().is_file())
+        .filter_map(|entry| entry.path().to_str().map(str::to_owned))
+        .collect()
+}
+
 impl Files for Disk {
     fn list(&self, directory: &str) -> Vec<String> {
-        ignore::WalkBuilder::new(directory)
-            .hidden(false)
-            .filter_entry(|entry| entry.file_name() != ".git")
-            .build()
-            .filter_map(Result::ok)
-            .take(MAX_FILES)
-            .filter(|entry| entry.path().is_file())
-            .filter_map(|entry| entry.path().to_str().map(str::to_owned))
-            .collect()
+        files_below(directory, Ignored::Included)
+    }
+
+    fn tracked(&self, directory: &str) -> Vec<String> {
+        files_below(directory, Ignored::LeftOut)
     }
 
     fn read(&self, path: &str) -> io::Result<String> {

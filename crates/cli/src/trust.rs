@@ -12,7 +12,7 @@ use crate::compose;
 use crate::exit::Exit;
 use crate::output::one_line;
 use crate::settings::{Settings, Surroundings};
-use crate::skills::Disk;
+use crate::skills::{self, Disk};
 
 pub(crate) async fn trust(args: Trust) -> anyhow::Result<Exit> {
     let surroundings = Surroundings::of_this_process()?;
@@ -22,7 +22,8 @@ pub(crate) async fn trust(args: Trust) -> anyhow::Result<Exit> {
         Trust::Allow(named) | Trust::Deny(named) | Trust::Forget(named) => &named.flags,
     };
     let store = compose::open_store(&Settings::load(flags, &surroundings, here)?)?;
-    let found = provided(&Disk, &here.display().to_string());
+    let repository = skills::roots(&surroundings).repository;
+    let found = provided(&Disk, &here.display().to_string(), repository);
     match &args {
         Trust::List(listing) => list(store.as_ref(), &found, listing.json).await?,
         Trust::Allow(named) => change(store.as_ref(), &found, named, Some(Decision::Allow)).await?,

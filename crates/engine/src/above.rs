@@ -39,10 +39,11 @@ pub(crate) struct Handed {
 }
 
 impl Above {
-    /// One that is itself below another, where there is one.
-    pub(crate) fn below(above: Option<Self>) -> Self {
+    /// One that is itself below another, where there is one, or draws on what several have together.
+    pub(crate) fn below(above: Option<Self>, shared: Option<Purse>) -> Self {
+        let purse = above.as_ref().map(|above| above.0.purse.clone());
         Self(Arc::new(Level {
-            purse: Purse::below(above.as_ref().map(|above| above.0.purse.clone())),
+            purse: Purse::below(purse.or(shared)),
             handed: RwLock::default(),
             above,
         }))

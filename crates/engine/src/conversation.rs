@@ -12,7 +12,8 @@ use deft_risk::AllowRule;
 use deft_store::{Store, StoreError};
 use deft_tools::{Change, CheckpointId, Overwrite, Restored};
 use deft_types::{
-    ActionId, ConfirmationPolicy, ConversationId, EventId, McpPin, Message, SecurityAnalyzer, Seq, Status,
+    ActionId, ConfirmationPolicy, ConversationId, Event, EventId, McpPin, Message, SecurityAnalyzer, Seq,
+    Status,
 };
 use serde_json::Value;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
@@ -228,6 +229,16 @@ impl Conversation {
             .map_err(|_| CommandError::Closed)?;
         answer.await.map_err(|_| CommandError::Closed)
     }
+}
+
+/// The events on which a conversation stands, without those of other branches.
+pub async fn read_branch(store: &dyn Store, id: ConversationId) -> Result<Vec<Event>, StoreError> {
+    let events = branch::read_all(store, id).await?;
+    let head = branch::head(&events);
+    Ok(branch::path(&events, head.as_ref())
+        .into_iter()
+        .cloned()
+        .collect())
 }
 
 /// Folds the log of a conversation.

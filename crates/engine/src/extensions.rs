@@ -5,8 +5,8 @@ use std::io;
 
 use deft_executor::{Client, RequestError};
 use deft_skills::{
-    AGENT_FOLDERS, AgentDefinition, Files, PLUGIN_FOLDERS, PROJECT_FOLDERS, Roots, Skills, agent_file_names,
-    without_doubles,
+    AGENT_FOLDERS, AgentDefinition, Files, MEMORY_FILE, MEMORY_FOLDER, PLUGIN_FOLDERS, PROJECT_FOLDERS,
+    Roots, Skills, agent_file_names, memory, without_doubles,
 };
 use deft_store::{Store, StoreError};
 use deft_workspace::Workspace;
@@ -19,6 +19,8 @@ use crate::plugin_servers;
 use crate::skills::SkillSources;
 use crate::trust::{self, Decisions, HOOKS_FILE, Provided};
 
+/// The folder of a project that holds its notes.
+const OPENHANDS: &str = ".openhands";
 /// How the names of files end that are read.
 const ENDINGS: [&str; 2] = [".md", ".json"];
 
@@ -35,6 +37,21 @@ pub struct Extensions {
     pub agents: Vec<AgentDefinition>,
     /// What is said to the agent beside its tasks.
     pub brief: Brief,
+    /// What was noted in earlier conversations.
+    pub notes: Notes,
+}
+
+/// Notes of earlier conversations.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Notes {
+    /// They stand in the prompt, those of the project and these of the user.
+    Used {
+        /// The user's own, if there are any.
+        of_user: Option<String>,
+    },
+    /// They do not.
+    #[default]
+    LeftOut,
 }
 
 /// Whether something of the workspace counts.
@@ -61,6 +78,8 @@ pub(crate) struct Found {
     pub(crate) undecided: Vec<Provided>,
     /// The workspace, as its executor names it.
     pub(crate) workspace: String,
+    /// Notes of earlier conversations, as a part of the prompt.
+    pub(crate) notes: Option<String>,
 }
 
 /// Why the files of a workspace cannot be read.
@@ -78,7 +97,9 @@ impl Extensions {
     /// Whether anything of the workspace counts.
     fn reads_project(&self) -> bool {
         let skills = self.skills.as_ref().map(|skills| skills.project);
-        skills == Some(OfProject::Used) || self.project_hooks == OfProject::Used
+        skills == Some(OfProject::Used)
+            || self.project_hooks == OfProject::Used
+            || self.notes != Notes::LeftOut
     }
 
     /// What was brought along.
@@ -90,7 +111,16 @@ impl Extensions {
                 .unwrap_or_default(),
             hooks: self.hooks.clone(),
             agents: self.agents.clone(),
+            notes: self.noted(None),
             ..Found::default()
+        }
+    }
+
+    /// The notes that are used, with those of the project.
+    fn noted(&self, project: Option<&str>) -> Option<String> {
+        match &self.notes {
+            Notes::Used { of_user } => memory(of_user.as_deref(), project),
+            Notes::LeftOut => None,
         }
     }
 
@@ -107,6 +137,7 @@ impl Extensions {
         let client = connected(workspace).await?;
         let files = Gathered::of_workspace(&client).await?;
         found.workspace.clone_from(&client.hello().workspace);
+        found.notes = self.noted(files.notes().as_deref());
         found.decisions = Decisions::load(store).await?;
         if let Some(sources) = self
             .skills
@@ -115,6 +146,7 @@ impl Extensions {
         {
             let roots = Roots {
                 workspace: Some(found.workspace.clone()),
+                repository: files.repository.clone(),
                 ..Roots::default()
             };
             found.skills = sources.joined(Skills::load(&files, &roots).0);
@@ -185,28 +217,45 @@ impl Found {
 }
 
 /// Files of a workspace that add something to agents, as its executor has sent them.
-pub struct Gathered(BTreeMap<String, Option<String>>);
+pub struct Gathered {
+    texts: BTreeMap<String, Option<String>>,
+    /// The top of the repository that the workspace is a part of, where that is another directory.
+    repository: Option<String>,
+    workspace: String,
+}
 
 impl Gathered {
     /// Has them sent.
     pub async fn of_workspace(client: &Client) -> Result<Self, RequestError> {
-        let folders = [PROJECT_FOLDERS, AGENT_FOLDERS, PLUGIN_FOLDERS, &[HOOKS_FILE]].concat();
-        let files = client.gather(&agent_file_names(), &folders, &ENDINGS).await?;
-        Ok(Self(
-            files.into_iter().map(|file| (file.path, file.text)).collect(),
-        ))
+        let notes = format!("{OPENHANDS}/{MEMORY_FOLDER}");
+        let own = [HOOKS_FILE, notes.as_str()];
+        let folders = [PROJECT_FOLDERS, AGENT_FOLDERS, PLUGIN_FOLDERS, &own].concat();
+        let gathered = client.gather(&agent_file_names(), &folders, &ENDINGS).await?;
+        let texts = gathered.files.into_iter().map(|file| (file.path, file.text));
+        Ok(Self {
+            texts: texts.collect(),
+            repository: gathered.repository,
+            workspace: client.hello().workspace.clone(),
+        })
+    }
+
+    /// What earlier conversations have noted of the project.
+    fn notes(&self) -> Option<String> {
+        let roots = [Some(&self.workspace), self.repository.as_ref()];
+        let mut roots = roots.into_iter().flatten();
+        roots.find_map(|root| self.read(&format!("{root}/{OPENHANDS}/{MEMORY_FILE}")).ok())
     }
 }
 
 impl Files for Gathered {
     fn list(&self, directory: &str) -> Vec<String> {
         let start = format!("{}/", directory.trim_end_matches('/'));
-        let below = self.0.keys().filter(|path| path.starts_with(&start));
+        let below = self.texts.keys().filter(|path| path.starts_with(&start));
         below.cloned().collect()
     }
 
     fn read(&self, path: &str) -> io::Result<String> {
-        let text = self.0.get(path).ok_or(io::ErrorKind::NotFound)?;
+        let text = self.texts.get(path).ok_or(io::ErrorKind::NotFound)?;
         text.clone()
             .ok_or_else(|| io::Error::other("it is no text, or leads out of the workspace"))
     }

@@ -16,7 +16,7 @@ const LEFT_BEHIND: &str = "Not run: the conversation was copied before this call
 /// What the copy begins with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fork {
-    /// The last event to copy; without it, all that the other conversation stands on.
+    /// The last event to copy, with those it stands on; without it, all branches.
     pub at: Option<EventId>,
     /// Whether what the other has cost counts here too.
     pub keep_stats: bool,
@@ -44,35 +44,29 @@ pub async fn fork(
     world: &dyn World,
 ) -> Result<(), ForkError> {
     let events = branch::read_all(store, source).await?;
-    let copied = if let Some(at) = &fork.at {
+    let mut copied: Vec<Event> = if let Some(at) = &fork.at {
         let position = events
             .iter()
             .position(|event| branch::is_node(event) && event.id == *at);
         let position = position.ok_or_else(|| ForkError::NoSuchEvent(at.clone()))?;
-        branch::path(&events[..=position], Some(at))
+        let path = branch::path(&events[..=position], Some(at));
+        let path = path.into_iter().filter(|event| !branch::moves(event));
+        path.cloned().collect()
     } else {
-        let head = branch::head(&events);
-        branch::path(&events, head.as_ref())
+        events
     };
-    let mut copied: Vec<Event> = copied
-        .into_iter()
-        .filter(|event| belongs_to_all(event))
-        .cloned()
-        .collect();
-    let mut state = State::default();
-    for event in &copied {
-        state.apply(event);
-    }
+    copied.retain(belongs_to_all);
+    let state = branch::fold(&copied);
     copied.extend(closing(&state, &fork, world));
 
     Ok(create_with(store, new, copied).await?)
 }
 
-/// An executor, places in the tree that were left, what it is called and what its clients asked for are the other
+/// An executor and its records of the files, what it is called and what its clients asked for are the other
 /// conversation's own.
 const NOT_COPIED: [&str; 10] = [
     key::EXECUTOR,
-    key::LEAF,
+    key::CHECKPOINT,
     key::QUEUE,
     key::ADDED,
     key::TITLE,

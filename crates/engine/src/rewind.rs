@@ -18,8 +18,9 @@ pub enum Rewind {
 }
 
 impl Conversation {
-    /// Goes back to an event of the log. The files are what they were before the turn that changed them next; what
-    /// became of them is told if they had to be changed.
+    /// Goes back to an event of the log. The files become what they were there; if that is in the middle of a turn,
+    /// what they were before that turn. What became of them is told if they had to be changed; if there is no record of
+    /// them, nothing is done.
     pub async fn rewind(
         &self,
         to: EventId,

@@ -37,6 +37,8 @@ pub(crate) struct Shelf(Arc<Mutex<Option<Arc<Stock>>>>);
 pub(crate) struct Stock {
     pub(crate) skills: Skills,
     pub(crate) agents: Vec<AgentDefinition>,
+    /// Notes of earlier conversations, as a part of the prompt.
+    pub(crate) notes: Option<String>,
     decisions: Decisions,
     workspace: String,
 }
@@ -58,6 +60,7 @@ impl Shelf {
         let stock = Stock {
             skills: found.skills,
             agents: found.agents,
+            notes: found.notes,
             decisions: found.decisions,
             workspace: found.workspace,
         };

@@ -15,6 +15,7 @@ use uuid::Uuid;
 
 use crate::budget::Budget;
 use crate::egress::Requested;
+use crate::goal::Goal;
 use crate::mode::Mode;
 use crate::queue::Queued;
 use crate::stuck::Recent;
@@ -56,6 +57,10 @@ pub struct State {
     pub allow_rules: Vec<String>,
     /// Records of the workspace, each with the event that it stands behind.
     pub checkpoints: Vec<(Option<EventId>, CheckpointId)>,
+    /// The first record of the workspace since the agent last finished: what it was like before this turn.
+    pub(crate) turn_checkpoint: Option<CheckpointId>,
+    /// The goal that was last worked towards.
+    pub(crate) goal: Option<Goal>,
     /// How often the agent was sent back since the user said something.
     pub(crate) refinements: u32,
     /// Whether the agent works, or only plans.

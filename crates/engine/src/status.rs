@@ -25,6 +25,8 @@ pub(crate) enum Trigger {
     Ask,
     /// The person does not.
     Reject,
+    /// The conversation stands where something is still to be answered.
+    Move,
 }
 
 /// The status after it; `None` if it stays as it is.
@@ -34,7 +36,9 @@ pub(crate) fn after(status: Status, trigger: Trigger) -> Option<Status> {
         return None;
     }
     let next = match (trigger, status) {
-        (Trigger::Message, Finished | Stuck) | (Trigger::Reject, WaitingForConfirmation) => Idle,
+        (Trigger::Message, Finished | Stuck)
+        | (Trigger::Reject | Trigger::Move, WaitingForConfirmation)
+        | (Trigger::Move, Finished) => Idle,
         (Trigger::Run, Idle | Paused | WaitingForConfirmation | Error | Stuck) => Running,
         (Trigger::Pause, Idle | Running)
         | (Trigger::Interrupt, Running | WaitingForConfirmation)
@@ -50,7 +54,8 @@ pub(crate) fn after(status: Status, trigger: Trigger) -> Option<Status> {
             | Trigger::Interrupt
             | Trigger::Load
             | Trigger::Ask
-            | Trigger::Reject,
+            | Trigger::Reject
+            | Trigger::Move,
             _,
         ) => return None,
     };

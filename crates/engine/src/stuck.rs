@@ -11,6 +11,9 @@ use deft_types::{ActionEvent, ActionId, EventBody, EventId};
 use regex::Regex;
 use serde_json::{Map, Value};
 
+/// The field of the event that tells of a circle which names the event before it: what to rewind to.
+pub const BEFORE_CIRCLE: &str = "before_circle";
+
 /// Steps that are remembered.
 const WINDOW: usize = 24;
 /// The same call with the same result so often, and the agent is stuck. One less, and it is told.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use deft_llm::Model;
 
 use crate::above::Above;
+use crate::budget::Purse;
 use crate::critic::Refinement;
 use crate::mode::Mode;
 
@@ -21,4 +22,6 @@ pub struct Supervision {
     pub titles: Option<Arc<dyn Model>>,
     /// The conversation that gave the task.
     pub above: Option<Above>,
+    /// What it and others have together, where no conversation gave it a task.
+    pub purse: Option<Purse>,
 }

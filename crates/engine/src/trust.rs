@@ -109,10 +109,11 @@ pub async fn decide(
     Ok(())
 }
 
-/// What a workspace brings along.
-pub fn provided(files: &impl Files, workspace: &str) -> Vec<Provided> {
+/// What a workspace brings along, and the skills of the repository that it is a part of.
+pub fn provided(files: &impl Files, workspace: &str, repository: Option<String>) -> Vec<Provided> {
     let roots = Roots {
         workspace: Some(workspace.to_owned()),
+        repository,
         ..Roots::default()
     };
     let skills = Skills::load(files, &roots).0;

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use deft_tools::{Change, Checkpoint, CheckpointError, CheckpointId, Checkpoints, Overwrite, Restored};
+use deft_tools::{
+    Change, Checkpoint, CheckpointError, CheckpointId, Checkpoints, Comparison, Mask, Overwrite, Restored,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::Client;
@@ -27,6 +29,11 @@ pub enum CheckpointRequest {
     List,
     /// Tell what restoring would change.
     Preview {
+        /// The checkpoint.
+        id: CheckpointId,
+    },
+    /// Tell how the workspace differs from what it was.
+    Compare {
         /// The checkpoint.
         id: CheckpointId,
     },
@@ -60,6 +67,8 @@ pub enum CheckpointReply {
         /// What would change.
         changes: Vec<Change>,
     },
+    /// The answer to `compare`.
+    Compared(Comparison),
     /// The answer to `restore`.
     Restored(Restored),
     /// It could not be done.
@@ -71,14 +80,14 @@ pub enum CheckpointReply {
 
 impl CheckpointRequest {
     /// Does what was asked. Takes as long as the disk does.
-    pub(crate) fn answer(self, checkpoints: &Checkpoints) -> CheckpointReply {
-        self.run(checkpoints)
+    pub(crate) fn answer(self, checkpoints: &Checkpoints, mask: &Mask) -> CheckpointReply {
+        self.run(checkpoints, mask)
             .unwrap_or_else(|error| CheckpointReply::Failed {
                 message: error.to_string(),
             })
     }
 
-    fn run(self, checkpoints: &Checkpoints) -> Result<CheckpointReply, CheckpointError> {
+    fn run(self, checkpoints: &Checkpoints, mask: &Mask) -> Result<CheckpointReply, CheckpointError> {
         Ok(match self {
             Self::Take { label } => CheckpointReply::Taken {
                 id: checkpoints.take(&label)?,
@@ -94,6 +103,15 @@ impl CheckpointRequest {
                 let mut changes = checkpoints.preview(id)?;
                 changes.truncate(MAX_TOLD_CHANGES);
                 CheckpointReply::Previewed { changes }
+            }
+            Self::Compare { id } => {
+                let mut comparison = checkpoints.compare(id)?;
+                for path in &mut comparison.paths {
+                    for side in [&mut path.before, &mut path.after].into_iter().flatten() {
+                        *side = mask.hide(side).into_owned();
+                    }
+                }
+                CheckpointReply::Compared(comparison)
             }
             Self::Restore { id, overwrite } => {
                 let mut restored = checkpoints.restore(id, overwrite)?;
@@ -155,6 +173,14 @@ impl Client {
         }
     }
 
+    /// How the workspace differs from what it was.
+    pub async fn compare(&self, id: CheckpointId) -> Result<Comparison, CheckpointFailure> {
+        match self.about_checkpoints(CheckpointRequest::Compare { id }).await? {
+            CheckpointReply::Compared(comparison) => Ok(comparison),
+            other => Err(failure(other)),
+        }
+    }
+
     /// Makes the workspace what it was. Refused while a tool runs.
     pub async fn restore(
         &self,
@@ -186,6 +212,7 @@ fn failure(reply: CheckpointReply) -> CheckpointFailure {
         | CheckpointReply::Settled
         | CheckpointReply::Listed { .. }
         | CheckpointReply::Previewed { .. }
+        | CheckpointReply::Compared(_)
         | CheckpointReply::Restored(_) => CheckpointFailure::Protocol,
     }
 }

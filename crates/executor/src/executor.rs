@@ -213,6 +213,7 @@ impl Executor {
         let failed = |message: &str| CheckpointReply::Failed {
             message: message.to_owned(),
         };
+        let mask = self.shared.tools.secrets().mask();
         let is_restore = matches!(request, CheckpointRequest::Restore { .. });
         let work = if is_restore && !self.shared.journal.is_idle() {
             Err(failed(
@@ -223,7 +224,7 @@ impl Executor {
                 Some(checkpoints) => Ok(self
                     .shared
                     .running
-                    .spawn_blocking(move || request.answer(&checkpoints))),
+                    .spawn_blocking(move || request.answer(&checkpoints, &mask))),
                 None => Err(failed("there is no workspace here to keep checkpoints of")),
             }
         };

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use gather::GatheredFile;
+pub use gather::{GatheredFile, GatheredFiles};
 pub(crate) use roots::{Roots, real_path, shown, through_fd};
 
 use crate::frame::Reply;
@@ -69,7 +69,7 @@ pub enum FileRequest {
         /// Which of them.
         page: Page,
     },
-    /// Small texts from all over the workspace. Answered with a list of [`GatheredFile`]s.
+    /// Small texts from all over the workspace. Answered with [`GatheredFiles`].
     Gather {
         /// Names of files that are read wherever they are, unless version control ignores them.
         names: Vec<String>,

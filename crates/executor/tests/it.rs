@@ -41,9 +41,16 @@ struct Place {
 
 impl Place {
     fn new() -> Self {
+        Self::working_in("")
+    }
+
+    /// A place whose workspace is a folder of it.
+    fn working_in(folder: &str) -> Self {
         let root = tempfile::tempdir().unwrap();
+        let workspace = root.path().join(folder);
+        std::fs::create_dir_all(&workspace).unwrap();
         let context = ToolContext {
-            workspace: root.path().to_owned(),
+            workspace: workspace.clone(),
             private_dir: root.path().join("private"),
             env: vec![("PATH".into(), std::env::var("PATH").unwrap())],
         };
@@ -56,7 +63,7 @@ impl Place {
             Toolbox::standard(context)
                 .unwrap()
                 .with_servers(Arc::new(servers)),
-            root.path().display().to_string(),
+            workspace.display().to_string(),
         );
         Self { root, executor }
     }

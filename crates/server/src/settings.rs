@@ -132,6 +132,7 @@ pub(crate) fn agent_of(settings: &Value) -> Result<Agent, Failure> {
         "mcp_config": settings["mcp_config"],
         "agent_context": settings["agent_context"],
         "condenser": condenser(&settings["condenser"], llm),
+        "critic": critic(&settings["verification"], llm),
         "tool_concurrency_limit": settings["tool_concurrency_limit"],
         "persona": settings["persona"],
     }))
@@ -150,6 +151,21 @@ fn condenser(settings: &Value, llm: &Value) -> Value {
     fields.insert("llm".to_owned(), llm);
     fields.insert("kind".to_owned(), "LLMSummarizingCondenser".into());
     Value::Object(fields)
+}
+
+/// The critic that settings want, in the contract's words, which insist on a key.
+fn critic(settings: &Value, llm: &Value) -> Value {
+    if settings["critic_enabled"] != true {
+        return Value::Null;
+    }
+    let keys = [&settings["critic_api_key"], &llm["api_key"]];
+    let key = keys.into_iter().find(|key| key.is_string());
+    let refinement = (settings["enable_iterative_refinement"] == true).then(|| {
+        json!({"success_threshold": settings["critic_threshold"],
+            "max_iterations": settings["max_refinement_iterations"]})
+    });
+    json!({"mode": settings["critic_mode"], "iterative_refinement": refinement,
+        "api_key": key.cloned().unwrap_or_else(|| "".into()), "kind": "APIBasedCritic"})
 }
 
 #[cfg(test)]

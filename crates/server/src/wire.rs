@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::extract::ws::Utf8Bytes;
-use deft_engine::OWN_KEYS;
+use deft_engine::{BEFORE_CIRCLE, OWN_KEYS};
 use deft_store::DAMAGED_EVENT;
 use deft_types::{ConversationStateUpdateEvent, Event, EventBody};
 use serde_json::Value;
@@ -63,6 +63,14 @@ impl Wire {
                     ..event.clone()
                 };
                 serde_json::to_string(&event)
+            }
+            EventBody::ConversationError(error) if error.extra.contains_key(BEFORE_CIRCLE) => {
+                let mut error = error.as_ref().clone();
+                error.extra.remove(BEFORE_CIRCLE);
+                serde_json::to_string(&Event {
+                    body: error.into(),
+                    ..event.clone()
+                })
             }
             EventBody::Unknown(unknown) if unknown.kind == DAMAGED_EVENT => return None,
             _ => serde_json::to_string(event),

@@ -25,6 +25,8 @@ mod console;
 mod contract;
 #[path = "it/contract_document.rs"]
 mod contract_document;
+#[path = "it/critics.rs"]
+mod critics;
 #[path = "it/desk.rs"]
 mod desk;
 #[path = "it/forge.rs"]

@@ -54,8 +54,11 @@ pub(crate) struct Found<'f, F> {
 pub(crate) fn discover<'f, F: Files>(files: &'f F, roots: &Roots) -> Found<'f, F> {
     let mut found = Found::nothing(files);
     let project: Vec<_> = roots.workspace.iter().chain(&roots.repository).collect();
-    for root in &project {
-        found.agent_files(root);
+    if let Some(workspace) = &roots.workspace {
+        found.agent_files(workspace, Nested::Included);
+    }
+    if let Some(repository) = &roots.repository {
+        found.agent_files(repository, Nested::LeftOut);
     }
     for root in &project {
         for folder in PROJECT_FOLDERS {
@@ -82,6 +85,13 @@ pub(crate) fn discover<'f, F: Files>(files: &'f F, roots: &Roots) -> Found<'f, F
     found
 }
 
+/// Whether files in folders count.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Nested {
+    Included,
+    LeftOut,
+}
+
 impl<'f, F: Files> Found<'f, F> {
     pub(crate) fn nothing(files: &'f F) -> Self {
         Self {
@@ -93,8 +103,8 @@ impl<'f, F: Files> Found<'f, F> {
     }
 
     /// `AGENTS.md` and its relatives: always read at the top, below when a file beside them is touched.
-    fn agent_files(&mut self, root: &str) {
-        let mut listed = self.files.list(root);
+    fn agent_files(&mut self, root: &str, nested: Nested) {
+        let mut listed = self.files.tracked(root);
         listed.sort_by_key(|path| (path.matches('/').count(), path.clone()));
         for (file, name) in AGENT_FILES {
             for path in listed
@@ -107,6 +117,9 @@ impl<'f, F: Files> Found<'f, F> {
                 let folder = directory_of(relative);
                 if folder.split('/').any(|part| part.starts_with('.')) {
                     continue; // not part of the project's own files
+                }
+                if nested == Nested::LeftOut && !folder.is_empty() {
+                    continue;
                 }
                 self.agent_file(path, name, folder);
             }

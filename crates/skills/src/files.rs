@@ -4,8 +4,14 @@ use std::io;
 
 /// Reads files for us: of a disk, or by way of an executor.
 pub trait Files {
-    /// The paths of all files below a directory, those aside that version control ignores. None if it is missing.
+    /// The paths of all files below a directory. None if it is missing.
     fn list(&self, directory: &str) -> Vec<String>;
+
+    /// The same, without those that version control ignores, where that is known. A home directory may be a repository
+    /// that ignores all but a few files, so this is for projects only.
+    fn tracked(&self, directory: &str) -> Vec<String> {
+        self.list(directory)
+    }
 
     /// The text of a file.
     fn read(&self, path: &str) -> io::Result<String>;

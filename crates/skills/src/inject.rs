@@ -6,6 +6,12 @@ use crate::skill::Skill;
 
 const ASK_FIRST: &str = "If the user has not given a value that is needed, ask for it before you begin.";
 
+/// What stands in a skill for what is said behind the word that brings it in.
+const ARGUMENTS: &str = "$ARGUMENTS";
+/// How often it is put in, and how many characters of it: a skill may be hostile.
+const MAX_ARGUMENTS: usize = 10;
+const MAX_ARGUMENT_CHARS: usize = 10_000;
+
 /// A skill's text that joins a message or a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Injection {
@@ -17,14 +23,22 @@ pub struct Injection {
     pub text: String,
 }
 
-pub(crate) fn triggered(skill: &Skill, keyword: String, path: &str) -> Injection {
+/// Whether what is said behind the word that brings it in is a part of its text.
+pub(crate) fn takes_arguments(skill: &Skill) -> bool {
+    skill.body.contains(ARGUMENTS)
+}
+
+/// `rest` is what is said behind the word.
+pub(crate) fn triggered(skill: &Skill, keyword: String, rest: &str, path: &str) -> Injection {
     let head = format!(
         "The message contains \"{}\", for which the skill \"{}\" is kept ({}). It may not fit; then pass over it.",
         escaped(&keyword),
         escaped(&skill.name),
         escaped(path)
     );
-    injection(skill, keyword, &head)
+    let rest: String = rest.trim().chars().take(MAX_ARGUMENT_CHARS).collect();
+    let body = skill.body.replacen(ARGUMENTS, &rest, MAX_ARGUMENTS);
+    injection(skill, &body, keyword, &head)
 }
 
 pub(crate) fn touched(skill: &Skill, file: &str, path: &str) -> Injection {
@@ -33,11 +47,11 @@ pub(crate) fn touched(skill: &Skill, file: &str, path: &str) -> Injection {
         escaped(file),
         escaped(path)
     );
-    injection(skill, file.to_owned(), &head)
+    injection(skill, &skill.body, file.to_owned(), &head)
 }
 
-fn injection(skill: &Skill, because: String, head: &str) -> Injection {
-    let body = enclosed(&skill.body);
+fn injection(skill: &Skill, body: &str, because: String, head: &str) -> Injection {
+    let body = enclosed(body);
     let ask = asking(skill).map(|ask| format!("\n\n{ask}")).unwrap_or_default();
     Injection {
         skill: skill.name.clone(),

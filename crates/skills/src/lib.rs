@@ -30,7 +30,7 @@ pub use discover::{PROJECT_FOLDERS, Roots, agent_file_names};
 pub use dynamic::{DynamicCommand, Invoked};
 pub use files::Files;
 pub use inject::Injection;
-pub use memory::memory;
+pub use memory::{MEMORY_FILE, MEMORY_FOLDER, memory};
 pub use plugin::{
     MANIFESTS, PLUGIN_FOLDERS, PLUGIN_HOOKS, PLUGIN_SERVERS, Plugin, agents_of_plugins, agents_of_project,
     plugin_homes, with_root,

@@ -235,6 +235,17 @@ mod tests {
         assert_eq!(names, ["release", "ship-it:undo", "b:x", "c"]);
         let called = skills.triggered_by("please /ship-it:undo the last one", &BTreeSet::new());
         assert_eq!(called.len(), 1);
+        assert!(
+            called[0].text.contains("Undo the last one."),
+            "{}",
+            called[0].text
+        );
+        let already = BTreeSet::from([called[0].skill.clone()]);
+        let again = skills.triggered_by("/ship-it:undo all", &already);
+        assert!(
+            again[0].text.contains("Undo all."),
+            "a command is called more than once"
+        );
         let agents = agents_of_plugins(&files, "/w/.agents/plugins", Origin::Project);
         assert_eq!(agents[0].name, "judge");
         let plugin = Plugin::read(&files, "/w/.agents/plugins/a", Origin::Client);

@@ -71,19 +71,22 @@ impl Skills {
         catalogue::catalogue(&listed)
     }
 
-    /// What a message brings in. A skill that is among `already` stays out.
+    /// What a message brings in. A skill that is among `already` stays out, unless what is said behind its word is a part
+    /// of it.
     pub fn triggered_by(&self, text: &str, already: &BTreeSet<String>) -> Vec<Injection> {
         let said = |skill: &Skill| {
-            skill
-                .triggers
-                .iter()
-                .find(|trigger| trigger::is_said(trigger, text))
-                .cloned()
+            let mut triggers = skill.triggers.iter();
+            triggers.find_map(|trigger| Some((trigger.clone(), trigger::behind(trigger, text)?)))
         };
+        // What depends on the message is another text each time.
+        let is_new = |skill: &Skill| !already.contains(&skill.name) || inject::takes_arguments(skill);
         self.all
             .iter()
-            .filter(|skill| skill.kind != Kind::PathRule && !already.contains(&skill.name))
-            .filter_map(|skill| Some(inject::triggered(skill, said(skill)?, &self.shown(&skill.path))))
+            .filter(|skill| skill.kind != Kind::PathRule && is_new(skill))
+            .filter_map(|skill| {
+                let (keyword, rest) = said(skill)?;
+                Some(inject::triggered(skill, keyword, rest, &self.shown(&skill.path)))
+            })
             .collect()
     }
 

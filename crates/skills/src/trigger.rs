@@ -1,22 +1,35 @@
-//! Whether a word is said.
+//! Whether a word is said, and what is said behind it.
 
-/// Whether `keyword` stands in `text` as a whole, in large or small letters.
-pub(crate) fn is_said(keyword: &str, text: &str) -> bool {
-    let (keyword, text) = (keyword.trim().to_lowercase(), text.to_lowercase());
+/// What stands behind `keyword` in `text`, if it stands there as a whole, in large or small letters.
+pub(crate) fn behind<'t>(keyword: &str, text: &'t str) -> Option<&'t str> {
+    let keyword = keyword.trim().to_lowercase();
     if keyword.is_empty() {
-        return false;
+        return None;
     }
-    let mut from = 0;
-    while let Some(found) = text[from..].find(&keyword) {
-        let (start, end) = (from + found, from + found + keyword.len());
-        let before = text[..start].chars().next_back();
-        let after = text[end..].chars().next();
-        if ![before, after].into_iter().flatten().any(char::is_alphanumeric) {
-            return true;
+    let mut before = None;
+    for (start, char) in text.char_indices() {
+        if !before.is_some_and(char::is_alphanumeric)
+            && let Some(rest) = without_beginning(&text[start..], &keyword)
+            && !rest.starts_with(char::is_alphanumeric)
+        {
+            return Some(rest);
         }
-        from = start + text[start..].chars().next().map_or(1, char::len_utf8);
+        before = Some(char);
     }
-    false
+    None
+}
+
+/// The text without its beginning, which is given in small letters.
+fn without_beginning<'t>(text: &'t str, beginning: &str) -> Option<&'t str> {
+    let mut wanted = beginning.chars().peekable();
+    let mut chars = text.chars();
+    while wanted.peek().is_some() {
+        let small = chars.next()?.to_lowercase();
+        for char in small {
+            wanted.next_if_eq(&char)?;
+        }
+    }
+    Some(chars.as_str())
 }
 
 #[cfg(test)]
@@ -35,7 +48,16 @@ mod tests {
             (true, "grün", "GRÜN!"),
             (false, "", "anything"),
         ] {
-            assert_eq!(is_said(keyword, text), expected, "{keyword} {text}");
+            assert_eq!(behind(keyword, text).is_some(), expected, "{keyword} {text}");
         }
+    }
+
+    #[test]
+    fn what_is_said_behind_a_word_is_the_rest_of_the_text() {
+        assert_eq!(
+            behind("/undo", "Please /UNDO the last\ncommit"),
+            Some(" the last\ncommit")
+        );
+        assert_eq!(behind("git", "github, then git"), Some(""));
     }
 }

@@ -73,8 +73,6 @@ fn tree() -> Tree {
             "---\ndescription: Take notes\ntriggers: [remember]\n---\nWrite it down.",
         ),
         ("/h/.deft/microagents/manners.md", "Say please."),
-        ("/h/.deft/memory/MEMORY.md", "The user likes Rust."),
-        ("/w/.openhands/memory/MEMORY.md", "Tests need a database."),
     ];
     Tree(
         files
@@ -246,26 +244,21 @@ fn a_skill_that_is_asked_for_comes_with_its_folder_and_its_commands_marked() {
 
 #[test]
 fn notes_are_shared_fairly_and_lose_their_oldest_lines() {
-    let mut tree = tree();
-    assert_eq!(
-        memory(&tree, &roots()).unwrap(),
-        "The user likes Rust.\n\nTests need a database."
-    );
+    let text = memory(Some("The user likes Rust.\n"), Some("Tests need a database.")).unwrap();
+    assert!(text.contains("The user likes Rust.\n\nTests need a database.\n</MEMORY_CONTEXT>"));
     let long = |word: &str| {
         (0..1000)
             .map(|number| format!("{word} {number}\n"))
             .collect::<String>()
     };
-    tree.0.insert("/h/.deft/memory/MEMORY.md", long("user"));
-    tree.0.insert("/w/.openhands/memory/MEMORY.md", long("project"));
-    let text = memory(&tree, &roots()).unwrap();
-    assert!(text.chars().count() <= 6002);
+    let frame = memory(Some("x"), None).unwrap().chars().count();
+    let text = memory(Some(&long("user")), Some(&long("project"))).unwrap();
+    assert!(text.chars().count() <= 6002 + frame);
     assert_eq!(text.matches("[earlier memory truncated]").count(), 2);
-    assert!(text.contains("user 999") && text.ends_with("project 999") && !text.contains("user 1\n"));
-    tree.0
-        .insert("/w/.openhands/memory/MEMORY.md", "short".to_owned());
-    assert!(memory(&tree, &roots()).unwrap().chars().count() > 5900);
-    assert_eq!(memory(&tree, &Roots::default()), None);
+    assert!(text.contains("user 999") && text.contains("project 999\n<") && !text.contains("user 1\n"));
+    let text = memory(Some(&long("user")), Some("short")).unwrap();
+    assert!(text.chars().count() > 5900 + frame - 1);
+    assert_eq!(memory(None, Some(" \n")), None);
 }
 
 #[test]
@@ -331,4 +324,22 @@ fn skills_that_a_client_sends_are_read_by_their_triggers() {
     agent["is_agentskills_format"] = true.into();
     assert_eq!(kind(agent), Some((Kind::Agent, vec![])));
     assert_eq!(kind(serde_json::json!({"name": "x"})), None);
+}
+
+#[test]
+fn of_the_repository_that_a_workspace_is_a_part_of_only_the_top_counts() {
+    let files = [
+        ("/r/AGENTS.md", "For all."),
+        ("/r/other/AGENTS.md", "For others."),
+        ("/r/part/CLAUDE.md", "For this part."),
+    ];
+    let tree = Tree(files.map(|(path, text)| (path, text.to_owned())).into());
+    let roots = Roots {
+        workspace: Some("/r/part".to_owned()),
+        repository: Some("/r".to_owned()),
+        ..Roots::default()
+    };
+    let (skills, _) = Skills::load(&tree, &roots);
+    let paths: Vec<_> = skills.all().iter().map(|skill| skill.path.as_str()).collect();
+    assert_eq!(paths, ["/r/part/CLAUDE.md", "/r/AGENTS.md"]);
 }

@@ -1,8 +1,10 @@
 //! Conversations that other programs have kept in folders: agent servers of OpenHands, and the application before them.
 //!
 //! Both have a folder `events` with one file an event. Those of an agent server are ours already; the application's
-//! (`v0`) are turned into ours, each call with its one result.
+//! (`v0`) are turned into ours, each call with its one result. What stands in other files of the folder (`beside`)
+//! becomes events at the end.
 
+mod beside;
 mod v0;
 
 use std::collections::{BTreeMap, HashSet};
@@ -16,6 +18,7 @@ use deft_types::{
 };
 use serde_json::{Value, json};
 
+use self::beside::Beside;
 use crate::fold::Derived;
 
 /// Conversations of one folder that are looked at.
@@ -43,7 +46,7 @@ pub enum OldLogError {
 /// A conversation of another program.
 #[derive(Clone, Debug)]
 pub struct OldLog {
-    /// The id that its folder is named by, if it is.
+    /// The id that its folder is named by, or that is kept in it.
     pub id: Option<ConversationId>,
     /// When it began, as its first event says.
     pub began: Option<SystemTime>,
@@ -100,16 +103,22 @@ impl OldLog {
         for event in &events {
             derived.fold(event);
         }
-        if let Some(last) = events.last().filter(|_| derived.status == Some(Status::Running)) {
-            events.push(at_rest(last.timestamp.clone())); // whoever ran it does so no more
-        }
-        let Some(first) = events.first() else {
+        let (Some(first), Some(last)) = (events.first(), events.last()) else {
             return Err(OldLogError::Empty(folder.to_owned()));
         };
+        let began = first.timestamp.moment();
+        let beside = Beside::read(folder);
+        let mut news = beside.news(&events, &derived);
+        if derived.status == Some(Status::Running) {
+            news.push(("execution_status", json!(Status::Idle))); // whoever ran it does so no more
+        }
+        let told_at = last.timestamp.clone();
+        let news = news.into_iter().map(|(key, value)| told(&told_at, key, value));
+        events.extend(news);
         let name = folder.file_name().and_then(|name| name.to_str());
         Ok(Self {
-            id: name.and_then(|name| name.parse().ok()),
-            began: first.timestamp.moment(),
+            id: name.and_then(|name| name.parse().ok()).or_else(|| beside.id()),
+            began,
             events,
         })
     }
@@ -151,15 +160,16 @@ fn lost(reason: &str) -> String {
     format!("[An event of the other program could not be read: {reason}]")
 }
 
-fn at_rest(timestamp: Timestamp) -> Event {
+/// News that no event of the other program tells.
+fn told(timestamp: &Timestamp, key: &str, value: Value) -> Event {
     let update = ConversationStateUpdateEvent {
-        key: "execution_status".to_owned(),
-        value: json!(Status::Idle),
+        key: key.to_owned(),
+        value,
         extra: Extra::new(),
     };
     Event {
-        id: EventId::from("at rest"),
-        timestamp,
+        id: EventId(format!("imported {key}")),
+        timestamp: timestamp.clone(),
         source: Source::Environment,
         parent_id: None,
         body: update.into(),

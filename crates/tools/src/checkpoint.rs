@@ -10,6 +10,7 @@
 
 mod beneath;
 mod change;
+mod compare;
 mod error;
 mod index;
 mod objects;
@@ -31,6 +32,7 @@ use serde::{Deserialize, Serialize};
 
 use beneath::Root;
 pub use change::{Change, Effect, Failure, Overwrite, Restored};
+pub use compare::{Comparison, Difference};
 pub use error::CheckpointError;
 use index::Index;
 use objects::{Hash, Objects};
@@ -150,6 +152,16 @@ impl Checkpoints {
             let root = self.root()?;
             let (plan, _) = self.plan(kept, &root, &then)?;
             Ok(plan::changes(&plan))
+        })
+    }
+
+    /// How the workspace differs from what it was.
+    pub fn compare(&self, id: CheckpointId) -> Result<Comparison, CheckpointError> {
+        self.with(|kept| {
+            let then = self.tree(kept, id)?;
+            let root = self.root()?;
+            let (plan, _) = self.plan(kept, &root, &then)?;
+            Ok(compare::compare(&self.objects, &plan))
         })
     }
 

@@ -39,8 +39,8 @@ mod touches;
 mod turns;
 
 pub use checkpoint::{
-    Change, Checkpoint, CheckpointError, CheckpointId, CheckpointLimits, Checkpoints, Effect, Failure,
-    NotKept, Overwrite, Restored,
+    Change, Checkpoint, CheckpointError, CheckpointId, CheckpointLimits, Checkpoints, Comparison, Difference,
+    Effect, Failure, NotKept, Overwrite, Restored,
 };
 pub use file_editor::FileEditor;
 pub use finish::Finish;

@@ -77,6 +77,9 @@ pub(crate) struct Replay {
     /// Copy it up to this step, counted from 1, and let a model go on from there
     #[arg(long, value_name = "STEP")]
     pub(crate) from: Option<u64>,
+    /// First make the files what they were there, as far as that was recorded
+    #[arg(long, requires = "from")]
+    pub(crate) files: bool,
     /// Print one JSON event a line
     #[arg(long)]
     pub(crate) json: bool,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use deft_engine::{Condenser, Memory, Models, Refinement};
+use deft_engine::{Condenser, Critic, Memory, Models, Refinement};
 use deft_llm::{
     AwsSettings, Condition, Model, ModelSettings, NamedModel, OpenModelError, PrefixWatch, Prices, Proxies,
     Registry, RetryPolicy,
@@ -80,7 +80,7 @@ pub(crate) fn memory(settings: &Settings) -> anyhow::Result<Memory> {
 pub(super) fn refinement(settings: &Settings) -> anyhow::Result<Option<Refinement>> {
     let model = named(settings, &settings.critic_model, "critic_model")?;
     Ok(model.map(|model| Refinement {
-        model: Some(model),
+        critic: Critic::Model(Some(model)),
         ..Refinement::default()
     }))
 }

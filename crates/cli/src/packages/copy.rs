@@ -14,7 +14,7 @@ const MAX_BYTES: u64 = 32 * 1024 * 1024;
 
 /// The folders of skills in a folder.
 pub(super) fn homes_of_skills(folder: &Path) -> Vec<PathBuf> {
-    let listed = Disk.list(&folder.display().to_string());
+    let listed = Disk.tracked(&folder.display().to_string());
     let mut homes: Vec<_> = listed
         .iter()
         .map(Path::new)

@@ -19,6 +19,11 @@ pub(crate) struct Flags {
 }
 
 impl Flags {
+    /// Whether the flag of a setting was given.
+    pub(crate) fn has(&self, setting: &str) -> bool {
+        self.by_key.contains_key(setting)
+    }
+
     /// The flags that were given: setting, name without dashes, value.
     pub(super) fn given(&self) -> impl Iterator<Item = (&'static Key, &'static str, &str)> {
         KEYS.iter()

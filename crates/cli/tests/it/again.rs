@@ -32,6 +32,12 @@ fn a_conversation_is_shown_again_without_a_model_and_tried_again_with_another() 
     let text = "- text: never asked\n- tool_calls: [{name: terminal, arguments: {command: echo three > a}}]\n- text: done\n";
     fs::write(&other, text).unwrap();
     let model = format!("script:{}", other.display());
+    let back = home.run(&["replay", &original, "--from", "1", "--files", "--model", &model]);
+    assert!(stderr(&back).contains("deft restore"), "{}", stderr(&back));
+    assert!(
+        !home.work().join("a").exists(),
+        "nothing was there before the first step"
+    );
     let tried = home.run(&["replay", &original, "--from", "2", "--model", &model]);
     assert_eq!(
         tried.status.code(),
@@ -41,9 +47,63 @@ fn a_conversation_is_shown_again_without_a_model_and_tried_again_with_another() 
         stderr(&tried)
     );
     assert_eq!(fs::read_to_string(home.work().join("a")).unwrap(), "three\n");
-    assert_eq!(conversations(&home).len(), 2, "in a copy");
+    assert_eq!(conversations(&home).len(), 3, "in copies");
+    assert!(
+        stderr(&tried).contains("--files"),
+        "the files are not those of the step"
+    );
+    let nobody = home.run(&["replay", &original, "--model", &model]);
+    assert!(stderr(&nobody).contains("--from"), "{}", stderr(&nobody));
     let missing = home.run(&["replay", &original, "--from", "9", "--model", &model]);
     assert!(stderr(&missing).contains("has 3 steps"), "{}", stderr(&missing));
+}
+
+#[test]
+fn a_whole_conversation_that_was_recorded_is_played_again_without_its_model() {
+    let home = Home::new();
+    let cassette = home.root.path().join("run.jsonl").display().to_string();
+    let recorded = format!("record:{cassette}:{}", home.script(WORK));
+    let run = |model: &str| {
+        let run = home.run(&["run", "-t", "do it", "--model", model, "--json"]);
+        assert_eq!(run.status.code(), Some(0), "{}{}", stdout(&run), stderr(&run));
+        let is_said =
+            |event: &Value| ["ActionEvent", "MessageEvent"].contains(&event["kind"].as_str().unwrap_or(""));
+        let events = lines(&run).into_iter().filter(is_said);
+        let said = events.map(|event| {
+            (
+                event["tool_call"]["arguments"].clone(),
+                event["llm_message"]["content"].clone(),
+            )
+        });
+        said.collect::<Vec<_>>()
+    };
+    let first = run(&recorded);
+    fs::remove_file(home.root.path().join("script.yaml")).unwrap();
+    fs::remove_file(home.work().join("a")).unwrap();
+    let again = run(&format!("replay:{cassette}"));
+    assert_eq!(again, first);
+    assert_eq!(fs::read_to_string(home.work().join("a")).unwrap(), "two\n");
+}
+
+#[test]
+fn a_plan_is_tried_again_as_a_plan_and_only_the_steps_of_its_branch_count() {
+    let home = Home::new();
+    let model = home.script("[{text: the plan}, {text: another plan}, {text: a third one}]");
+    home.run(&["run", "--plan", "-t", "plan it", "--model", &model]);
+    let original = id(&conversations(&home)[0]);
+    let events = lines(&home.run(&["show", &original, "--json"]));
+    let said = events.iter().find(|event| event["source"] == "user").unwrap();
+    let said = said["id"].as_str().unwrap();
+    home.run(&["rewind", &original, said, "--conversation", "--model", &model]);
+    home.run(&["run", "--resume", &original, "-t", "again", "--model", &model]);
+    let missing = home.run(&["replay", &original, "--from", "9", "--model", &model]);
+    assert!(stderr(&missing).contains("has 1 steps"), "{}", stderr(&missing));
+    home.run(&["replay", &original, "--from", "1", "--model", &model]);
+    let copy = id(&conversations(&home)[0]);
+    assert_ne!(copy, original);
+    let events = lines(&home.run(&["show", &copy, "--json"]));
+    let told = events.iter().rfind(|event| event["key"] == "mode").unwrap();
+    assert_eq!(told["value"], "plan", "it does not work where it was to plan");
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use serde_json::{Value, json};
+
 use crate::commands::{Home, lines, stderr, stdout};
 
 #[test]
@@ -76,4 +78,36 @@ fn a_conversation_is_taken_in_once_under_its_own_id() {
         "{}",
         stderr(&nothing)
     );
+}
+
+#[test]
+fn what_is_kept_beside_the_events_is_taken_in_too() {
+    let home = Home::new();
+    let data = home.root.path().join("data").display().to_string();
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/logs/v1");
+    let sample = std::fs::read_dir(sample).unwrap().next().unwrap().unwrap().path();
+    let folder = home.root.path().join("renamed");
+    std::fs::create_dir_all(folder.join("events")).unwrap();
+    let mut said = None;
+    for file in std::fs::read_dir(sample.join("events")).unwrap() {
+        let file = file.unwrap().path();
+        let event: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+        if event["kind"] == "MessageEvent" && event["source"] == "user" {
+            said = event["id"].as_str().map(str::to_owned);
+        }
+        std::fs::copy(&file, folder.join("events").join(file.file_name().unwrap())).unwrap();
+    }
+    let id = "73702ba9-f607-4887-a198-753c95fefeca";
+    let state = json!({"id": id, "leaf_event_id": said, "head_is_empty": false});
+    std::fs::write(folder.join("base_state.json"), state.to_string()).unwrap();
+    let meta = json!({"title": "Hats", "tags": {"shop": "yes"}});
+    std::fs::write(folder.join("meta.json"), meta.to_string()).unwrap();
+    let imported = home.run(&["import", &folder.display().to_string(), "--data-dir", &data]);
+    assert!(stdout(&imported).contains(id), "{}", stderr(&imported));
+    let listed = lines(&home.run(&["list", "--json", "--data-dir", &data]));
+    assert_eq!(listed[0]["title"], "Hats");
+    let shown = lines(&home.run(&["show", id, "--json", "--data-dir", &data]));
+    let told = |key: &str| shown.iter().find(|event| event["key"] == key).unwrap()["value"].clone();
+    assert_eq!(told("leaf_event_id"), json!(said));
+    assert_eq!(told("tags"), json!({"shop": "yes"}));
 }

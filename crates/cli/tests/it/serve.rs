@@ -181,7 +181,13 @@ fn the_agents_that_come_with_it_are_listed() {
     let names: Vec<_> = agents
         .map(|agent| (&agent["name"], &agent["is_builtin"]))
         .collect();
-    let ours = ["general-purpose", "code-explorer"].map(|name| (json!(name), json!(true)));
+    let ours = [
+        "general-purpose",
+        "code-explorer",
+        "bash-runner",
+        "web-researcher",
+    ]
+    .map(|name| (json!(name), json!(true)));
     assert_eq!(names, ours.each_ref().map(|(name, ours)| (name, ours)));
     let (_, none) = served.post("/api/sub-agents", "k-one", &json!({"load_builtin": false}));
     assert_eq!(none, json!({"agents": []}));

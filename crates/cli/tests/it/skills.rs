@@ -1,6 +1,8 @@
 //! `deft skills`, of a project and of a user.
 
 use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpListener;
 
 use serde_json::Value;
 
@@ -68,6 +70,101 @@ fn a_run_knows_the_skills_of_the_project_and_of_the_user() {
     for part in ["Run the tests.", "<name>greet</name>", "Say hello to everybody."] {
         assert!(printed.contains(part), "{part} is not in:\n{printed}");
     }
+}
+
+#[test]
+fn skills_of_a_user_count_whatever_the_repository_that_the_home_directory_is_ignores() {
+    let home = Home::new();
+    fs::create_dir(home.root.path().join(".git")).unwrap();
+    write(&home, ".gitignore", "*\n");
+    write(
+        &home,
+        ".deft/skills/greet/SKILL.md",
+        "---\ndescription: Say hello\n---\nHello.",
+    );
+    let own = "---\nname: helper\ndescription: Helps\n---\nHelp.";
+    write(&home, ".agents/agents/helper.md", own);
+    let listed = stdout(&home.run(&["skills", "list"]));
+    assert!(listed.contains("greet  (user, when asked for)"), "{listed}");
+    let model = home.script("[{text: done}]");
+    let printed = stdout(&home.run(&["run", "--json", "--model", &model, "-t", "greet"]));
+    assert!(printed.contains("<name>greet</name>"), "{printed}");
+}
+
+#[test]
+fn a_run_in_a_part_of_a_repository_knows_what_stands_at_its_top() {
+    let home = Home::new();
+    fs::create_dir_all(home.work().join("repository/.git")).unwrap();
+    let part = home.work().join("repository/part");
+    fs::create_dir_all(&part).unwrap();
+    write(&home, "work/repository/AGENTS.md", "Run the tests.");
+    let skill = "---\ndescription: Say hello\n---\nSay hello to everybody on !`date`.";
+    write(&home, "work/repository/.agents/skills/greet/SKILL.md", skill);
+    let model = home.script("[{tool_calls: [{name: invoke_skill, arguments: {name: greet}}]}, {text: done}]");
+    // A sandbox has a /tmp of its own, where the repository of this test is not.
+    let place = format!("local:{}", part.display());
+    let run = [
+        "run",
+        "--json",
+        "--model",
+        &model,
+        "-t",
+        "greet",
+        "--workspace",
+        &place,
+    ];
+    let run = home.deft(&run).current_dir(&part).output().unwrap();
+    let printed = stdout(&run);
+    for part in ["Run the tests.", "<name>greet</name>", "Say hello to everybody"] {
+        assert!(printed.contains(part), "{part} is not in:\n{printed}");
+    }
+    let trust = home.deft(&["trust", "list"]).current_dir(&part).output().unwrap();
+    assert!(stdout(&trust).contains("greet/SKILL.md"), "{}", stdout(&trust));
+}
+
+#[test]
+fn an_address_that_a_skill_names_is_fetched_within_limits() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let _ = stream.read(&mut [0; 1024]);
+            let text = format!("Weigh the anchor.\n{}", "and so on\n".repeat(100_000));
+            let head = format!(
+                "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {}\r\n",
+                text.len()
+            );
+            let _ = stream.write_all(format!("{head}Connection: close\r\n\r\n{text}").as_bytes());
+        }
+    });
+    let home = Home::new();
+    let skill = format!("---\ndescription: Ship it\nurls: [http://{address}/guide]\n---\nShip.");
+    write(&home, "work/.agents/skills/ship/SKILL.md", &skill);
+    let call = |path: &str| {
+        format!(
+            "- tool_calls: [{{name: invoke_skill, arguments: {{name: ship, fetch: 'http://{address}{path}'}}}}]\n"
+        )
+    };
+    let model = home.script(&format!("{}{}- text: done\n", call("/guide"), call("/other")));
+    let place = format!("local:{}", home.work().display());
+    let flags = ["--workspace", &place, "--web-addresses", "loopback"];
+    let run = [
+        &["run", "--json", "--model", &model, "-t", "ship"],
+        flags.as_slice(),
+    ]
+    .concat();
+    let run = home.run(&run);
+    let events = lines(&run);
+    let results: Vec<_> = events
+        .iter()
+        .filter(|event| event["kind"] == "ObservationEvent")
+        .map(|event| event["observation"]["content"][0]["text"].as_str().unwrap())
+        .collect();
+    assert_eq!(results.len(), 2, "{}", stderr(&run));
+    assert!(results[0].contains("Weigh the anchor."), "{}", results[0]);
+    assert!(results[0].len() < 200_000, "{} bytes", results[0].len());
+    assert!(results[1].contains("The skill has no"), "{}", results[1]);
 }
 
 #[test]

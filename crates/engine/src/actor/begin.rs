@@ -10,6 +10,7 @@ use tracing::Span;
 
 use super::Actor;
 use crate::command::Begun;
+use crate::goal::{GOAL, Goal};
 use crate::state::{self, key};
 use crate::status::Trigger;
 use crate::turn::Draft;
@@ -18,8 +19,15 @@ impl Actor {
     /// Says what is otherwise than the log has it, now that it is loaded.
     pub(crate) async fn pick_up(&mut self) -> Result<(), StoreError> {
         let cut_off = self.status_after(Trigger::Load).into_iter();
-        let news = cut_off.chain(self.mode_in_force()).collect();
-        self.record(news).await
+        let news = cut_off.chain(self.mode_in_force()).chain(self.goal_left());
+        self.record(news.collect()).await
+    }
+
+    /// The event that nobody works towards the goal any more: whoever did was in a process that is gone.
+    fn goal_left(&self) -> Option<Draft> {
+        let mut goal = self.state.goal.clone().filter(Goal::is_active)?;
+        goal.interrupt();
+        Some(Draft::new(Source::Environment, state::update(GOAL, json!(goal))))
     }
 
     /// Lets the agent go on, where there is something to do.

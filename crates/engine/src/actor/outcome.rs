@@ -3,8 +3,8 @@
 use deft_llm::{FinishReason, Model, ModelError, Reply, Request, Spent};
 use deft_store::StoreError;
 use deft_types::{
-    Classification, ConversationErrorEvent, EventId, Extra, FailureKind, Message, MessageEvent, Role, Source,
-    Stats, Tokens, ToolSpec,
+    Classification, ConversationErrorEvent, EventId, FailureKind, Message, MessageEvent, Role, Source, Stats,
+    Tokens, ToolSpec,
 };
 use serde_json::json;
 
@@ -16,7 +16,7 @@ use crate::model_tools::ModelUse;
 use crate::risk::Verdict;
 use crate::state::{self, key};
 use crate::status::Trigger;
-use crate::stuck::Circle;
+use crate::stuck::{BEFORE_CIRCLE, Circle};
 use crate::turn::{self, Draft, Turn};
 
 /// How often in a row an agent whose reply was refused is asked for another.
@@ -279,8 +279,9 @@ impl Actor {
     }
 
     async fn stick(&mut self, what: &str) -> Result<(), StoreError> {
-        let before = self.state.recent.before_circle();
-        let before = before.map_or_else(
+        let way_back = self.state.recent.before_circle();
+        let extra = way_back.map(|event| (BEFORE_CIRCLE.to_owned(), json!(event)));
+        let before = way_back.map_or_else(
             || "to an earlier event".to_owned(),
             |event| format!("to before the circle, event {event}"),
         );
@@ -292,7 +293,7 @@ impl Actor {
             code: "AgentStuckInLoop".to_owned(),
             detail,
             classification: Some(Classification::of(FailureKind::AgentAction)),
-            extra: Extra::new(),
+            extra: extra.into_iter().collect(),
         };
         let mut drafts: Vec<_> = self.status_after(Trigger::Stick).into_iter().collect();
         drafts.push(Draft::new(Source::Environment, event));

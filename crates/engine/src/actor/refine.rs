@@ -1,6 +1,5 @@
 //! Has the result of a turn criticised before the turn ends.
 
-use deft_executor::Client;
 use deft_llm::{Delta, OtherUse, Spent};
 use deft_store::StoreError;
 use deft_types::{EventId, Message, MessageEvent, Role, Source, text_of};
@@ -10,22 +9,22 @@ use serde_json::json;
 use super::Actor;
 use super::spending;
 use super::work::{self, Outcome, Work};
-use crate::critic::{Criticism, Review};
+use crate::critic::{Critic, Criticism, Refinement, Review};
 use crate::state::{self, key};
 use crate::turn::Draft;
+use crate::view::Entry;
 
 impl Actor {
     /// What the end of a turn brings, or nothing yet: it is criticised first where somebody is to, as often as may be.
     pub(super) fn turn_ended(&mut self) -> Vec<Draft> {
-        let most = self
-            .refinement
-            .as_ref()
-            .map_or(0, |refinement| refinement.max_iterations);
-        if self.state.refinements < most {
-            self.wants_review = true;
-            return Vec::new();
+        match &self.refinement {
+            // One that sends nobody back is asked once, for its score.
+            Some(critic) if critic.max_iterations == 0 || self.state.refinements < critic.max_iterations => {
+                self.wants_review = true;
+                Vec::new()
+            }
+            Some(_) | None => self.end_turn(),
         }
-        self.end_turn()
     }
 
     /// Begins to have the result criticised, if there is still something to pay for it.
@@ -33,28 +32,34 @@ impl Actor {
         self.wants_review = false;
         self.fill_purse();
         let is_paid = self.purse.reached(self.world.now()).is_none();
-        let Some(refinement) = self.refinement.clone().filter(|_| is_paid) else {
+        let may_ask = |refinement: &Refinement| is_paid || !matches!(refinement.critic, Critic::Model(_));
+        let Some(refinement) = self.refinement.clone().filter(may_ask) else {
             let end = self.end_turn();
             return self.record(end).await;
         };
+        let (task, earlier) = self.task();
+        let last = self.state.view.entries().last();
         let review = Review {
-            model: refinement.model.unwrap_or_else(|| self.model.clone()),
-            task: self.task(),
+            critic: refinement.critic,
+            model: self.model.clone(),
+            task,
+            earlier,
             answer: self.state.answer.clone().unwrap_or_default(),
+            finished: last.is_some_and(|entry| entry.message.role == Role::Tool),
+            before: self.state.turn_checkpoint,
         };
         let (workspace, client) = (self.workspace.clone(), self.executor.clone());
         let behind = self.state.leaf.clone();
         let criticise = async move {
-            let client: Result<Client, String> = match client.filter(|client| !client.is_closed()) {
-                Some(client) => Ok(client),
-                None => work::connected(workspace.as_ref())
-                    .await
-                    .map_err(|error| error.to_string()),
+            let client = async {
+                match client.filter(|client| !client.is_closed()) {
+                    Some(client) => Ok(client),
+                    None => work::connected(workspace.as_ref())
+                        .await
+                        .map_err(|error| error.to_string()),
+                }
             };
-            let (criticism, used) = match client {
-                Ok(client) => review.criticise(&client).await,
-                Err(error) => (Err(error), Vec::new()),
-            };
+            let (criticism, used) = review.criticise(client).await;
             Outcome::Reviewed {
                 behind,
                 criticism,
@@ -67,16 +72,20 @@ impl Actor {
         Ok(())
     }
 
-    /// What the user asked for last, with what was said before it.
-    fn task(&self) -> String {
-        let said = self
-            .state
-            .view
-            .entries()
+    /// What the user said last with what the agent was told since, and what was said before.
+    fn task(&self) -> (String, String) {
+        let entries = self.state.view.entries();
+        let last = self.state.last_user_message_id.as_ref();
+        let position = entries
             .iter()
-            .filter(|entry| entry.message.role == Role::User);
-        let texts: Vec<_> = said.map(|entry| text_of(&entry.message.content)).collect();
-        texts.join("\n\n")
+            .position(|entry| last.is_some_and(|last| entry.events.contains(last)));
+        let (earlier, task) = entries.split_at(position.unwrap_or_default());
+        let said = |entries: &[Entry]| {
+            let said = entries.iter().filter(|entry| entry.message.role == Role::User);
+            let texts: Vec<_> = said.map(|entry| text_of(&entry.message.content)).collect();
+            texts.join("\n\n")
+        };
+        (said(task), said(earlier))
     }
 
     /// Sends the agent back, or ends the turn. A critic who fails keeps nobody from ending it.
@@ -95,10 +104,9 @@ impl Actor {
         if self.state.leaf != behind {
             return Ok(()); // something was said meanwhile, and is answered first
         }
-        let threshold = self
-            .refinement
-            .as_ref()
-            .map_or(0.0, |refinement| refinement.threshold);
+        let refinement = self.refinement.as_ref();
+        let threshold = refinement.map_or(0.0, |refinement| refinement.threshold);
+        let most = refinement.map_or(0, |refinement| refinement.max_iterations);
         let criticism = match criticism {
             Ok(criticism) => criticism,
             Err(error) => {
@@ -107,7 +115,7 @@ impl Actor {
                 return self.record(end).await;
             }
         };
-        let goes_on = criticism.score < threshold;
+        let goes_on = criticism.score < threshold && self.state.refinements < most;
         let told = json!({"score": criticism.score, "message": criticism.message, "goes_on": goes_on});
         let mut drafts = vec![Draft::new(Source::Environment, state::update(key::CRITIC, told))];
         if goes_on {

@@ -1,14 +1,28 @@
 //! Back to an earlier event: the conversation, the files, or both.
 
+use std::collections::HashSet;
+
 use deft_tools::{CheckpointId, Overwrite, Restored};
-use deft_types::{EventBody, EventId};
+use deft_types::{Event, EventBody, EventId, Source, ToolSpec};
 use serde::Deserialize as _;
+use serde_json::Value;
 
 use super::Actor;
 use crate::branch;
 use crate::command::CommandError;
 use crate::rewind::Rewind;
 use crate::state::key;
+
+/// Where what the files were like at an event is recorded.
+#[derive(Debug, PartialEq, Eq)]
+enum Record {
+    /// Nothing has changed them since.
+    Unchanged,
+    /// Here.
+    At(CheckpointId),
+    /// Nowhere.
+    None,
+}
 
 impl Actor {
     /// Goes back; what became of the files, if they had to be changed.
@@ -19,25 +33,84 @@ impl Actor {
         overwrite: Overwrite,
     ) -> Result<Option<Restored>, CommandError> {
         let events = branch::read_all(self.store.as_ref(), self.lease.conversation()).await?;
-        let position = events.iter().position(|event| event.id == to);
+        let is_there = |event: &Event| event.id == to && (what == Rewind::Files || branch::is_node(event));
+        let position = events.iter().position(is_there);
         let position = position.ok_or_else(|| CommandError::NoSuchEvent(to.clone()))?;
-        // A record is made before the first change of a turn, so the files were at `to` what the next one says.
-        let checkpoint = events[position..].iter().find_map(|event| match &event.body {
-            EventBody::StateUpdate(update) if update.key == key::CHECKPOINT => {
-                CheckpointId::deserialize(&update.value).ok()
-            }
-            _ => None,
-        });
         // The files first: they may be refused.
-        let restored = match (what, checkpoint) {
-            (Rewind::Files | Rewind::Both, Some(checkpoint)) => {
-                Some(self.restore_files(checkpoint, overwrite).await?)
-            }
-            (Rewind::Files | Rewind::Both, None) | (Rewind::Conversation, _) => None,
+        let restored = match what {
+            Rewind::Conversation => None,
+            Rewind::Files | Rewind::Both => match self.record_of(&events, position) {
+                Record::Unchanged => None,
+                Record::At(checkpoint) => Some(self.restore_files(checkpoint, overwrite).await?),
+                Record::None => {
+                    let reason = format!(
+                        "what the files were like at event {to} was not recorded; nothing was changed. Rewind the \
+                         conversation alone, or go back to another event"
+                    );
+                    return Err(CommandError::Workspace(reason));
+                }
+            },
         };
         if what != Rewind::Files {
             self.navigate(Some(to)).await?;
         }
         Ok(restored)
+    }
+
+    /// A record is made before the first change of a turn: where nothing was changed between the event and the next
+    /// record, that one says what the files were. In the middle of a turn it is the turn's own that comes nearest.
+    fn record_of(&self, events: &[Event], position: usize) -> Record {
+        let ran: HashSet<_> = events.iter().filter_map(|event| self.may_change(event)).collect();
+        let changes = |event: &Event| match &event.body {
+            EventBody::Observation(result) => ran.contains(result.tool_call_id.as_str()),
+            EventBody::AgentError(error) => ran.contains(error.tool_call_id.as_str()),
+            _ => false,
+        };
+        for event in &events[position + 1..] {
+            if let Some(checkpoint) = recorded_before(event) {
+                return Record::At(checkpoint);
+            }
+            if changes(event) {
+                let turn = events[..=position].iter().rev();
+                let mut turn = turn.take_while(|event| !is_said(event));
+                return turn.find_map(recorded_after).map_or(Record::None, Record::At);
+            }
+        }
+        Record::Unchanged
+    }
+
+    /// The id of a call that may have changed files.
+    fn may_change<'a>(&self, event: &'a Event) -> Option<&'a str> {
+        let EventBody::Action(action) = &event.body else {
+            return None;
+        };
+        let tool = self.tools.find(&action.tool_name);
+        let is_call = action.action.is_some() && !tool.is_some_and(ToolSpec::is_read_only);
+        is_call.then_some(action.tool_call_id.as_str())
+    }
+}
+
+fn is_said(event: &Event) -> bool {
+    event.source == Source::User && matches!(event.body, EventBody::Message(_))
+}
+
+/// The record of the files as they were before an event.
+fn recorded_before(event: &Event) -> Option<CheckpointId> {
+    recorded(event, |restored| &restored["undo"])
+}
+
+/// The record of the files as they were after an event.
+fn recorded_after(event: &Event) -> Option<CheckpointId> {
+    recorded(event, |restored| &restored["checkpoint"])
+}
+
+fn recorded(event: &Event, of_restored: impl Fn(&Value) -> &Value) -> Option<CheckpointId> {
+    let EventBody::StateUpdate(update) = &event.body else {
+        return None;
+    };
+    match update.key.as_str() {
+        key::CHECKPOINT => CheckpointId::deserialize(&update.value).ok(),
+        key::RESTORED => CheckpointId::deserialize(of_restored(&update.value)).ok(),
+        _ => None,
     }
 }

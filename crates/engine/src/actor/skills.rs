@@ -44,6 +44,7 @@ impl Actor {
         let stock = self.shelf.stock();
         let found = [
             stock.skills.repo_context(),
+            stock.notes.clone(),
             stock.skills.catalogue(),
             task_tool::catalogue(&stock.agents).filter(|_| self.host.get("task").is_some()),
         ];
@@ -65,20 +66,22 @@ impl Actor {
         }
     }
 
-    /// Adds the rules for the file that a call has touched to its result, each once a conversation; gives what is to be
+    /// Adds the rules for the files that a call has touched to its result, each once a conversation; gives what is to be
     /// noted of that.
     pub(super) fn add_path_rules(&self, call: &OpenCall, result: Option<&mut Draft>) -> Option<Draft> {
-        let path = call.event.action.as_ref().and_then(touched_file)?;
+        let paths = touched_files(call.event.action.as_ref()?);
         let EventBody::Observation(observed) = &mut result?.body else {
             return None;
         };
         let mut given = self.state.path_rules.clone();
-        let (names, texts) = names_and_texts(self.shelf.stock().skills.for_path(path, &given));
-        if names.is_empty() {
+        for path in paths {
+            let (names, texts) = names_and_texts(self.shelf.stock().skills.for_path(&path, &given));
+            observed.extended_content.extend(texts);
+            given.extend(names);
+        }
+        if given == self.state.path_rules {
             return None;
         }
-        observed.extended_content.extend(texts);
-        given.extend(names);
         let told = state::update(key::PATH_RULES, json!(given));
         Some(Draft::new(Source::Environment, told))
     }
@@ -91,14 +94,35 @@ fn names_and_texts(brought_in: Vec<Injection>) -> (Vec<String>, Vec<Content>) {
         .unzip()
 }
 
-/// The file that an action is about, if it is about one.
-fn touched_file(action: &Action) -> Option<&str> {
+/// The lines of a patch that name a file begin so.
+const PATCHED: [&str; 4] = [
+    "*** Add File: ",
+    "*** Update File: ",
+    "*** Delete File: ",
+    "*** Move to: ",
+];
+
+/// The files that an action is about. A place that is searched may be a file or a directory, which ends with a slash.
+fn touched_files(action: &Action) -> Vec<String> {
+    let place = |path: &str| vec![path.to_owned(), format!("{}/", path.trim_end_matches('/'))];
+    let searched = |path: &Option<String>| path.as_deref().map(place).unwrap_or_default();
     match action {
-        Action::FileEditor(action) => Some(&action.path),
-        Action::PlanningFileEditor(action) => Some(&action.path),
-        Action::Edit(action) => Some(&action.file_path),
-        Action::ReadFile(action) => Some(&action.file_path),
-        Action::WriteFile(action) => Some(&action.file_path),
-        _ => None,
+        Action::FileEditor(action) => vec![action.path.clone()],
+        Action::PlanningFileEditor(action) => vec![action.path.clone()],
+        Action::Edit(action) => vec![action.file_path.clone()],
+        Action::ReadFile(action) => vec![action.file_path.clone()],
+        Action::WriteFile(action) => vec![action.file_path.clone()],
+        Action::ApplyPatch(action) => {
+            let named = |line: &str| {
+                PATCHED
+                    .iter()
+                    .find_map(|start| line.strip_prefix(start).map(str::to_owned))
+            };
+            action.patch.lines().filter_map(named).collect()
+        }
+        Action::Grep(action) => searched(&action.path),
+        Action::Glob(action) => searched(&action.path),
+        Action::ListDirectory(action) => place(&action.dir_path),
+        _ => Vec::new(),
     }
 }

@@ -5,7 +5,9 @@ use std::time::Duration;
 use deft_executor::{Client, Update};
 use deft_llm::Request;
 use deft_store::StoreError;
-use deft_types::{ActionId, Event, EventId, FailureKind, InterruptEvent, PauseEvent, Source, Status};
+use deft_types::{
+    ActionId, Event, EventBody, EventId, FailureKind, InterruptEvent, PauseEvent, Source, Status,
+};
 use serde_json::json;
 
 use super::Actor;
@@ -52,7 +54,13 @@ impl Actor {
             Source::Environment,
             state::update(key::LEAF, json!(to)),
         )];
-        drafts.extend(self.status_after(Trigger::Reject));
+        let is_answered = |event: &Event| to.as_ref() == Some(&event.id) && ends_turn(event);
+        let moved = if events.iter().any(is_answered) {
+            Trigger::Reject
+        } else {
+            Trigger::Move
+        };
+        drafts.extend(self.status_after(moved));
         drafts.extend(self.forget_session());
         let there = branch::fold_at(&events, to);
         drafts.extend(there.open_calls.iter().map(|call| {
@@ -230,5 +238,14 @@ impl Actor {
         if let Some(client) = client {
             let _ = tokio::time::timeout(END_GRACE, client.shutdown()).await;
         }
+    }
+}
+
+/// Whether nothing is left to answer behind an event.
+fn ends_turn(event: &Event) -> bool {
+    match &event.body {
+        EventBody::Message(_) => event.source == Source::Agent,
+        EventBody::Observation(result) => result.observation.kind() == "FinishObservation",
+        _ => false,
     }
 }

@@ -42,7 +42,7 @@ impl Conversation {
         if let Some(above) = &above {
             above.fit_out(&mut parts);
         }
-        let below = Above::below(above.clone());
+        let below = Above::below(above.clone(), parts.supervision.purse.take());
         let purse = below.purse().clone();
         let tasks = Tasks::new(state.tasks.clone());
         let models = parts.models.as_ref();

@@ -12,6 +12,7 @@ use crate::budget::Budget;
 use crate::condense::Mask;
 use crate::egress::Egress;
 use crate::external;
+use crate::goal::{GOAL, Goal};
 use crate::tasks::Waiting;
 use crate::trust::Provided;
 
@@ -33,6 +34,9 @@ impl State {
                 self.status = Status::deserialize(value).unwrap_or(self.status);
                 if self.status == Status::Stuck {
                     self.recent.clear(); // whoever goes on knows of it
+                }
+                if self.status == Status::Finished {
+                    self.turn_checkpoint = None;
                 }
             }
             key::STATS => {
@@ -78,6 +82,7 @@ impl State {
             key::CHECKPOINT => {
                 if let Ok(id) = CheckpointId::deserialize(value) {
                     self.checkpoints.push((self.leaf.clone(), id));
+                    self.turn_checkpoint.get_or_insert(id);
                 }
             }
             key::UNDECIDED => {
@@ -98,6 +103,7 @@ impl State {
             key::ALLOW_RULES => read(value, &mut self.allow_rules),
             key::PATH_RULES => read(value, &mut self.path_rules),
             key::CRITIC => self.refinements += u32::from(value["goes_on"] == true),
+            GOAL => self.goal = Goal::deserialize(value).ok(),
             key::MODE => read(value, &mut self.mode),
             key::TITLE => read(value, &mut self.title),
             key::TAGS => read(value, &mut self.tags),

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use deft_engine::{CommandError, Conversation, Outfit, Rewind, SecretSources};
-use deft_tools::{Effect, Overwrite, SecretSet};
-use deft_types::{Event, EventBody, Secret, Status, text_of};
+use deft_tools::{Effect, Overwrite, Restored, SecretSet};
+use deft_types::{Event, EventBody, EventId, Secret, Status, text_of};
 
 use crate::desk::{Desk, say, settled};
 
@@ -178,4 +178,108 @@ async fn files_and_conversation_go_back_together_or_apart() {
         matches!(refused, Err(CommandError::NoSuchEvent(_))),
         "{refused:?}"
     );
+}
+
+/// A conversation whose workspace is recorded before each turn.
+async fn recorded(desk: &Desk) -> Conversation {
+    let recording = Outfit {
+        checkpoints: true,
+        ..Outfit::default()
+    };
+    opened(desk, recording).await
+}
+
+/// Goes back once what the agent left is noted.
+async fn back(
+    conversation: &Conversation,
+    to: &EventId,
+    what: Rewind,
+) -> Result<Option<Restored>, CommandError> {
+    loop {
+        match conversation.rewind(to.clone(), what, Overwrite::Refuse).await {
+            Err(CommandError::Running) => tokio::task::yield_now().await,
+            rewound => return rewound,
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_a_circle_left_in_the_files_goes_when_it_is_rewound() {
+    let call = r#"- tool_calls: [{name: terminal, arguments: {command: "echo junk >> junk"}}]"#;
+    let script = format!(
+        "- tool_calls: [{{name: terminal, arguments: {{command: \"echo one > one\"}}}}]\n{}",
+        format!("{call}\n").repeat(5)
+    );
+    let desk = Desk::new(&script).await;
+    let conversation = recorded(&desk).await;
+    assert_eq!(desk.run(&conversation).await.status, Status::Stuck);
+    let events = desk.events().await;
+    let before = events.iter().find_map(|event| match &event.body {
+        EventBody::ConversationError(error) => error.extra.get(deft_engine::BEFORE_CIRCLE)?.as_str(),
+        _ => None,
+    });
+    let before = EventId(before.expect("what to rewind to is named").to_owned());
+    assert!(!desk.file("junk").is_empty());
+    let restored = back(&conversation, &before, Rewind::Both).await.unwrap();
+    assert!(restored.is_some());
+    assert_eq!(desk.file("junk"), "");
+    assert_eq!(conversation.inspect().await.unwrap().leaf, Some(before));
+}
+
+#[tokio::test]
+async fn files_of_which_there_is_no_record_are_not_said_to_be_rewound() {
+    let script =
+        r#"[{tool_calls: [{name: terminal, arguments: {command: "echo one > one"}}]}, {text: done}]"#;
+    let desk = Desk::new(script).await;
+    let conversation = desk.open().await;
+    desk.run(&conversation).await;
+    let said = conversation
+        .inspect()
+        .await
+        .unwrap()
+        .last_user_message_id
+        .unwrap();
+    let refused = back(&conversation, &said, Rewind::Both).await;
+    assert!(matches!(&refused, Err(CommandError::Workspace(why)) if why.contains("not recorded")));
+    let state = conversation.inspect().await.unwrap();
+    assert_ne!(state.leaf, Some(said), "nothing has moved");
+}
+
+#[tokio::test]
+async fn what_is_no_place_of_the_conversation_leaves_the_files_alone() {
+    let script =
+        r#"[{tool_calls: [{name: terminal, arguments: {command: "echo one > one"}}]}, {text: done}]"#;
+    let desk = Desk::new(script).await;
+    let conversation = recorded(&desk).await;
+    desk.run(&conversation).await;
+    let events = desk.events().await;
+    let news = events
+        .iter()
+        .find(|event| event.kind() == "ConversationStateUpdateEvent");
+    let refused = back(&conversation, &news.unwrap().id, Rewind::Both).await;
+    assert!(
+        matches!(refused, Err(CommandError::NoSuchEvent(_))),
+        "{refused:?}"
+    );
+    assert_eq!(desk.file("one").trim(), "one");
+}
+
+#[tokio::test]
+async fn what_was_said_last_is_answered_anew_after_a_rewind_to_it() {
+    let desk = Desk::new("[{text: an answer}]").await;
+    let conversation = desk.open().await;
+    desk.run(&conversation).await;
+    let state = conversation.inspect().await.unwrap();
+    let (said, answer) = (state.last_user_message_id.unwrap(), state.leaf.unwrap());
+    back(&conversation, &said, Rewind::Conversation).await.unwrap();
+    assert_eq!(conversation.inspect().await.unwrap().status, Status::Idle);
+    conversation.run().await.unwrap();
+    assert_eq!(settled(&conversation).await.status, Status::Finished);
+    let state = conversation.inspect().await.unwrap();
+    assert_eq!(desk.model.asked(), 2);
+    assert_ne!(state.leaf.as_ref(), Some(&answer), "it is another answer");
+    assert_eq!(state, desk.rebuilt().await);
+    back(&conversation, &answer, Rewind::Conversation).await.unwrap();
+    let state = conversation.inspect().await.unwrap();
+    assert_eq!(state.status, Status::Finished, "there is nothing to answer");
 }

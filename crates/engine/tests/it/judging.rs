@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use deft_engine::{Conversation, Goal, Parts, Refinement, Safety};
+use deft_engine::{Conversation, Critic, ExecutorFate, GOAL, Goal, Parts, Refinement, Safety};
+use deft_llm::Model;
 use deft_types::{ConfirmationPolicy, EventBody, Extra, SecurityAnalyzer, SecurityRisk, Source, Status};
 
 use crate::desk::{Desk, say, settled};
@@ -100,6 +101,29 @@ async fn a_goal_is_worked_towards_until_the_judge_misses_nothing() {
     assert!(desk.rebuilt().await.stats.usage_to_metrics.contains_key("judge"));
 }
 
+#[tokio::test]
+async fn a_goal_that_nobody_works_towards_any_more_is_interrupted() {
+    let desk = Desk::new("[{text: first try}]").await;
+    let conversation = desk.open().await;
+    desk.run(&conversation).await;
+    let goal = serde_json::json!(Goal::new("make it work".to_owned(), 5));
+    conversation.tell(GOAL.to_owned(), goal).await.unwrap();
+    conversation.close(ExecutorFate::End).await;
+    desk.open().await;
+    let events = desk.events().await;
+    let told = events.iter().rev().find_map(|event| match &event.body {
+        EventBody::StateUpdate(update) if update.key == GOAL => Some(&update.value),
+        _ => None,
+    });
+    let told = told.unwrap();
+    assert_eq!(
+        (&told["active"], &told["status"]),
+        (&false.into(), &"interrupted".into())
+    );
+    desk.open().await;
+    assert_eq!(desk.events().await.len(), events.len(), "it is told once");
+}
+
 fn git(desk: &Desk, arguments: &[&str]) {
     let done = std::process::Command::new("git")
         .args(["-c", "user.name=t", "-c", "user.email=t@t"])
@@ -110,14 +134,21 @@ fn git(desk: &Desk, arguments: &[&str]) {
     assert!(done.status.success(), "{done:?}");
 }
 
+/// A conversation over a repository, whose workspace is recorded before each turn.
 async fn criticised(desk: &Desk, critic: &Desk) -> Conversation {
     std::fs::write(desk.executors.work.join("a"), "old\n").unwrap();
     git(desk, &["init", "-q"]);
     git(desk, &["add", "."]);
     git(desk, &["commit", "-qm", "first"]);
+    let model: Arc<dyn Model> = critic.model.clone();
+    reviewed(desk, Critic::Model(Some(model))).await
+}
+
+async fn reviewed(desk: &Desk, critic: Critic) -> Conversation {
     let mut parts = desk.parts(Desk::limits()).await;
+    parts.outfit.checkpoints = true;
     parts.supervision.refinement = Some(Refinement {
-        model: Some(Arc::clone(&critic.model) as _),
+        critic,
         max_iterations: 2,
         ..Refinement::default()
     });
@@ -178,4 +209,70 @@ async fn a_critic_who_is_content_or_fails_ends_the_turn() {
         );
         assert_eq!(desk.rebuilt().await.answer.as_deref(), Some("first"));
     }
+}
+
+#[tokio::test]
+async fn a_critic_sees_what_the_turn_changed_without_a_repository_and_when_it_was_committed() {
+    let commit = "git add . && git -c user.name=t -c user.email=t@t commit -qm work";
+    for (command, has_repository) in [("true", false), (commit, true)] {
+        let script = format!(
+            r#"[{{tool_calls: [{{name: terminal, arguments: {{command: "echo new > made; {command}"}}}}]}}, {{text: done}}]"#
+        );
+        let desk = Desk::new(&script).await;
+        let critic = Desk::new(r#"[{text: '{"score": 1}'}]"#).await;
+        let conversation = if has_repository {
+            criticised(&desk, &critic).await
+        } else {
+            let model: Arc<dyn Model> = critic.model.clone();
+            reviewed(&desk, Critic::Model(Some(model))).await
+        };
+        assert_eq!(desk.run(&conversation).await.status, Status::Finished);
+        let asked = critic.model.requests.lock().unwrap()[0].messages[1].plain_text();
+        assert!(asked.contains("added made") && asked.contains("+new"), "{asked}");
+        assert!(!asked.contains("-old"), "only what this turn changed: {asked}");
+    }
+}
+
+#[tokio::test]
+async fn critics_that_need_no_model_judge_by_what_was_done() {
+    let writes = r#"[{tool_calls: [{name: terminal, arguments: {command: echo new > made}}]}, {text: done}]"#;
+    let finishes = r#"[{tool_calls: [{name: terminal, arguments: {command: echo new > made}}]},
+        {tool_calls: [{name: finish, arguments: {message: done}}]}]"#;
+    let talks = "[{text: done}, {text: done}, {text: done}]";
+    for (critic, script, sent_back) in [
+        (Critic::Anybody, talks, 0),
+        (Critic::Changed, talks, 2),
+        (Critic::Changed, writes, 0),
+        (Critic::Finished, finishes, 0),
+        (Critic::Finished, talks, 2),
+    ] {
+        let desk = Desk::new(script).await;
+        let conversation = reviewed(&desk, critic).await;
+        assert_eq!(desk.run(&conversation).await.status, Status::Finished, "{script}");
+        let told = desk.events().await.into_iter().filter(|event| match &event.body {
+            EventBody::StateUpdate(update) => update.key == "critic" && update.value["goes_on"] == true,
+            _ => false,
+        });
+        assert_eq!(told.count(), sent_back, "{script}");
+    }
+}
+
+#[tokio::test]
+async fn a_critic_that_sends_nobody_back_still_gives_its_score() {
+    let desk = Desk::new("[{text: done}, {text: never said}]").await;
+    let mut parts = desk.parts(Desk::limits()).await;
+    parts.supervision.refinement = Some(Refinement {
+        critic: Critic::Changed,
+        max_iterations: 0,
+        ..Refinement::default()
+    });
+    let conversation = Conversation::open(parts).await.unwrap();
+    assert_eq!(desk.run(&conversation).await.status, Status::Finished);
+    let events = desk.events().await;
+    let score = events.iter().find_map(|event| match &event.body {
+        EventBody::StateUpdate(update) if update.key == "critic" => update.value["score"].as_f64(),
+        _ => None,
+    });
+    assert_eq!(score, Some(0.0));
+    assert_eq!(desk.model.asked(), 1);
 }

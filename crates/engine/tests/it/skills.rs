@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::Arc;
 
-use deft_engine::{Conversation, Decision, Extensions, OfProject, SkillSources, decide};
+use deft_engine::{Conversation, Decision, Extensions, Notes, OfProject, SkillSources, decide};
 use deft_skills::{Kind, Origin, Skill};
 use deft_types::{EventBody, InvokeSkillObservation, Observation, text_of};
 use deft_workspace::{Stream, Workspace, WorkspaceError};
@@ -335,4 +335,56 @@ async fn what_belongs_to_a_skill_is_fetched_and_nothing_else_and_its_result_is_c
         assert!(text.contains(words), "{text}");
     }
     assert_eq!(answers.len(), expected.len());
+}
+
+#[tokio::test]
+async fn rules_for_files_come_with_patches_and_with_what_searches_them() {
+    let patch = "*** Begin Patch\\n*** Add File: made/a.txt\\n+one\\n*** End Patch";
+    let script = format!(
+        r#"
+- tool_calls: [{{name: apply_patch, arguments: {{patch: "{patch}"}}}}]
+- tool_calls: [{{name: grep, arguments: {{pattern: x, path: searched}}}}]
+- tool_calls: [{{name: glob, arguments: {{pattern: "*", path: "./listed/"}}}}]
+- text: done
+"#
+    );
+    let desk = Desk::new(&script).await;
+    for folder in ["made", "searched", "listed", "untouched"] {
+        write(
+            &desk,
+            &format!("{folder}/AGENTS.md"),
+            &format!("How to treat {folder}."),
+        );
+    }
+    let conversation = opened(&desk, Vec::new()).await;
+    desk.run(&conversation).await;
+    let events = desk.events().await;
+    let added = events.iter().filter_map(|event| match &event.body {
+        EventBody::Observation(result) => Some(text_of(&result.extended_content)),
+        _ => None,
+    });
+    let added: Vec<_> = added.collect();
+    for (folder, text) in ["made", "searched", "listed"].iter().zip(&added) {
+        assert!(text.contains(&format!("How to treat {folder}.")), "{added:?}");
+    }
+    assert!(!added.concat().contains("untouched"));
+}
+
+#[tokio::test]
+async fn notes_of_earlier_conversations_stand_in_the_prompt() {
+    let desk = Desk::new("[{text: done}]").await;
+    write(&desk, ".openhands/memory/MEMORY.md", "Tests need a database.");
+    write(&desk, ".openhands/memory/2026-01-01.md", "A long day.");
+    let mut parts = desk.parts(Desk::limits()).await;
+    parts.extensions.notes = Notes::Used {
+        of_user: Some("The user likes Rust.".to_owned()),
+    };
+    let conversation = Conversation::open(parts).await.unwrap();
+    desk.run(&conversation).await;
+    let prompt = desk.model.requests.lock().unwrap()[0].messages[0].plain_text();
+    let notes = "The user likes Rust.\n\nTests need a database.";
+    assert!(
+        prompt.contains(notes) && !prompt.contains("A long day."),
+        "{prompt}"
+    );
 }

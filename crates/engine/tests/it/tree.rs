@@ -176,3 +176,27 @@ async fn a_question_on_the_side_is_answered_counted_and_not_remembered() {
     let stats = conversation.inspect().await.unwrap().stats;
     assert_eq!(stats.total_cost().to_string(), "$0.25");
 }
+
+#[tokio::test]
+async fn a_copy_of_the_whole_has_the_other_branches_too_and_stands_at_the_same_place() {
+    let desk = Desk::new(TALK).await;
+    let conversation = talked(&desk).await;
+    let left = conversation.inspect().await.unwrap().leaf.unwrap();
+    let first = desk.events().await;
+    let said = first.iter().find(|event| event.source == Source::User).unwrap();
+    conversation.navigate(Some(said.id.clone())).await.unwrap();
+    let new = new_conversation();
+    let copy = new.id;
+    let all = Fork {
+        at: None,
+        keep_stats: true,
+        title: None,
+    };
+    fork(desk.store.as_ref(), desk.id, new, all, &RealWorld)
+        .await
+        .unwrap();
+    let state = load(desk.store.as_ref(), copy).await.unwrap();
+    assert_eq!(state.leaf, Some(said.id.clone()));
+    let copied = desk.store.read(copy, deft_types::Seq::FIRST, 100).await.unwrap();
+    assert!(copied.iter().any(|(_, event)| event.id == left));
+}

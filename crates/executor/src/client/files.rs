@@ -2,7 +2,7 @@
 
 use super::Client;
 use super::work::{Download, End, Upload};
-use crate::files::{Entry, EntryPage, FileRequest, GatheredFile, Page};
+use crate::files::{Entry, EntryPage, FileRequest, GatheredFiles, Page};
 use crate::request_error::RequestError;
 use crate::work::Work;
 
@@ -27,13 +27,14 @@ impl Client {
     }
 
     /// The texts of files that have one of `names`, wherever they are, and what lies below `folders`: files whose
-    /// names end with one of `endings` are read, the others only named.
+    /// names end with one of `endings` are read, the others only named. The same of the top of the repository that the
+    /// workspace is a part of.
     pub async fn gather(
         &self,
         names: &[&str],
         folders: &[&str],
         endings: &[&str],
-    ) -> Result<Vec<GatheredFile>, RequestError> {
+    ) -> Result<GatheredFiles, RequestError> {
         let own = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect();
         let (names, folders, endings) = (own(names), own(folders), own(endings));
         self.ask(Work::File(FileRequest::Gather {

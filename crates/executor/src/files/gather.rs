@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::fs;
 use std::io::Read;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use ignore::WalkBuilder;
@@ -21,7 +22,16 @@ const MAX_FILE_BYTES: u64 = 512 * 1024;
 /// Bytes of all texts together; what comes after is only named.
 const MAX_TEXT_BYTES: usize = 8 * 1024 * 1024;
 
-/// A file of the workspace.
+/// What was gathered.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GatheredFiles {
+    /// The files.
+    pub files: Vec<GatheredFile>,
+    /// The top of the repository that the workspace is a part of, if it is one and not the top itself.
+    pub repository: Option<String>,
+}
+
+/// A file of the workspace, or of the repository that it is a part of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GatheredFile {
     /// Its absolute path.
@@ -31,43 +41,54 @@ pub struct GatheredFile {
 }
 
 /// Files that have one of `names`, in any case, wherever version control has them; and all below `folders`, of which
-/// those that end with one of `endings` are read.
+/// those that end with one of `endings` are read. Where the workspace is a part of a repository, those count as well that
+/// stand at its top.
 pub(super) fn gather(
     roots: &Roots,
     names: &[String],
     folders: &[String],
     endings: &[String],
-) -> Result<Vec<GatheredFile>, RequestError> {
-    let top = roots.absolute("")?;
+) -> Result<GatheredFiles, RequestError> {
+    let workspace = roots.absolute("")?;
     let mut gathered = Gathered {
-        roots,
         seen: HashSet::new(),
         files: Vec::new(),
         room: MAX_TEXT_BYTES,
     };
-    let is_named = |path: &Path| {
+    let is_named = |path: &PathBuf| {
         let name = path.file_name().map(shown).unwrap_or_default();
         names.iter().any(|wanted| wanted.eq_ignore_ascii_case(&name))
     };
-    for path in files_below(&top, Ignored::LeftOut).filter(|path| is_named(path)) {
-        gathered.take(&path, Wanted::Text);
+    for path in files_below(&workspace, Ignored::LeftOut).filter(is_named) {
+        gathered.take(roots, &path, Wanted::Text);
     }
-    for folder in folders {
-        let folder = roots.absolute(folder)?;
-        if roots.open(&folder, OFlags::PATH).is_err() {
-            continue; // missing, or a link that leads out
+    gathered.folders(roots, folders, endings)?;
+    let top = repository_above(&workspace);
+    if let Some(top) = &top {
+        // Our policy decides whether we may read it, and nothing there leads out of it.
+        let roots = Roots::new(vec![top.clone()]);
+        let at_top = fs::read_dir(top).into_iter().flatten().filter_map(Result::ok);
+        let mut at_top: Vec<_> = at_top.take(MAX_WALKED).map(|entry| entry.path()).collect();
+        at_top.sort();
+        for path in at_top.iter().filter(|path| is_named(path)) {
+            gathered.take(&roots, path, Wanted::Text);
         }
-        for path in files_below(&folder, Ignored::Included) {
-            let name = shown(&path).to_lowercase();
-            let wanted = if endings.iter().any(|ending| name.ends_with(ending)) {
-                Wanted::Text
-            } else {
-                Wanted::Name
-            };
-            gathered.take(&path, wanted);
-        }
+        gathered.folders(&roots, folders, endings)?;
     }
-    Ok(gathered.files)
+    Ok(GatheredFiles {
+        files: gathered.files,
+        repository: top.as_deref().map(shown),
+    })
+}
+
+/// The top of the repository that a directory is a part of. One that somebody else has put above it does not count, nor
+/// a home directory: what is there is the user's own.
+fn repository_above(directory: &Path) -> Option<PathBuf> {
+    let real = fs::canonicalize(directory).ok()?;
+    let top = real.ancestors().find(|above| above.join(".git").exists())?;
+    let owner = |path: &Path| fs::metadata(path).map(|data| data.uid()).ok();
+    let is_home = std::env::home_dir().is_some_and(|home| home == top);
+    (top != real && !is_home && owner(top) == owner(&real)).then(|| top.to_owned())
 }
 
 /// Whether files count that version control ignores.
@@ -99,22 +120,40 @@ fn files_below(directory: &Path, ignored: Ignored) -> impl Iterator<Item = PathB
         .map(ignore::DirEntry::into_path)
 }
 
-struct Gathered<'r> {
-    roots: &'r Roots,
+struct Gathered {
     seen: HashSet<PathBuf>,
     files: Vec<GatheredFile>,
     /// How many bytes may still be read.
     room: usize,
 }
 
-impl Gathered<'_> {
-    fn take(&mut self, path: &Path, wanted: Wanted) {
+impl Gathered {
+    fn folders(&mut self, roots: &Roots, folders: &[String], endings: &[String]) -> Result<(), RequestError> {
+        for folder in folders {
+            let folder = roots.absolute(folder)?;
+            if roots.open(&folder, OFlags::PATH).is_err() {
+                continue; // missing, or a link that leads out
+            }
+            for path in files_below(&folder, Ignored::Included) {
+                let name = shown(&path).to_lowercase();
+                let wanted = if endings.iter().any(|ending| name.ends_with(ending)) {
+                    Wanted::Text
+                } else {
+                    Wanted::Name
+                };
+                self.take(roots, &path, wanted);
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, roots: &Roots, path: &Path, wanted: Wanted) {
         if self.files.len() >= MAX_FILES || !self.seen.insert(path.to_owned()) {
             return;
         }
         // What a link leads to is opened as any file is: beneath the roots or not at all.
         let text = Some(path).filter(|_| wanted == Wanted::Text).and_then(|path| {
-            let text = text_of(self.roots.file(path).ok()?)?;
+            let text = text_of(roots.file(path).ok()?)?;
             self.room = self.room.checked_sub(text.len())?;
             Some(text)
         });

@@ -401,7 +401,9 @@ async fn texts_for_agents_are_gathered_from_all_over_the_workspace() {
         .await
         .unwrap();
     let root = place.root.path().display().to_string();
+    assert_eq!(found.repository, None);
     let found: Vec<_> = found
+        .files
         .iter()
         .map(|file| (file.path.strip_prefix(&root).unwrap(), file.text.as_deref()))
         .collect();
@@ -416,5 +418,30 @@ async fn texts_for_agents_are_gathered_from_all_over_the_workspace() {
             ("/.agents/skills/b.md", None),
             ("/.agents/skills/c.md", None),
         ]
+    );
+}
+
+#[tokio::test]
+async fn what_stands_at_the_top_of_the_repository_is_gathered_for_a_part_of_it() {
+    let place = Place::working_in("part");
+    let top = fs::canonicalize(place.root.path()).unwrap();
+    for folder in [".git", ".agents/skills/a", "other"] {
+        fs::create_dir_all(top.join(folder)).unwrap();
+    }
+    fs::write(top.join("AGENTS.md"), "for all").unwrap();
+    fs::write(top.join("other/AGENTS.md"), "for others").unwrap();
+    fs::write(top.join("part/AGENTS.md"), "for this part").unwrap();
+    fs::write(top.join(".agents/skills/a/SKILL.md"), "a skill").unwrap();
+    symlink("/etc/hostname", top.join(".agents/skills/b.md")).unwrap();
+    let client = place.connect().await;
+    let found = client
+        .gather(&["agents.md"], &[".agents/skills"], &[".md"])
+        .await
+        .unwrap();
+    assert_eq!(found.repository, Some(top.display().to_string()));
+    let texts: Vec<_> = found.files.iter().map(|file| file.text.as_deref()).collect();
+    assert_eq!(
+        texts,
+        [Some("for this part"), Some("for all"), Some("a skill"), None]
     );
 }

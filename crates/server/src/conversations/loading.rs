@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use axum::http::StatusCode;
 use deft_engine::{
-    Brief, ClientResults, ClientTool, Conversation, Extensions, HookConfig, Limits, Mode, Outfit, Parts,
-    RealWorld, Refinement, Safety, SubAgents, Supervision,
+    Brief, ClientResults, ClientTool, Conversation, Critic, Extensions, HookConfig, Limits, Mode, Notes,
+    Outfit, Parts, RealWorld, Refinement, Safety, SubAgents, Supervision,
 };
 use deft_llm::Model;
 use deft_skills::{AgentDefinition, sent_agent, without_doubles};
@@ -105,6 +105,7 @@ impl Conversations {
                     secrets: given.described(),
                     ..agent.brief()
                 },
+                notes: notes(agent),
                 ..Extensions::default()
             },
             supervision: Supervision {
@@ -112,7 +113,7 @@ impl Conversations {
                 judge: self.judge(&described),
                 refinement: refinement(agent.critic()).filter(|_| is_own),
                 titles: self.titles(&described).await,
-                above: Some(self.allowance.purse.clone()),
+                purse: Some(self.allowance.purse.clone()),
                 ..Supervision::default()
             },
             external,
@@ -231,20 +232,43 @@ pub(super) fn limits(described: &Described) -> Limits {
     }
 }
 
-/// How results are criticised, as far as a client wants the agent to be sent back for what is found.
+/// Whether notes of earlier conversations count: those of the project, which the workspace has.
+fn notes(agent: &Agent) -> Notes {
+    if agent.context()["load_memory"] == true {
+        Notes::Used { of_user: None }
+    } else {
+        Notes::LeftOut
+    }
+}
+
+/// How results are criticised, as a client wants it. Without `iterative_refinement` they are scored, and nobody is sent
+/// back.
 fn refinement(critic: &Value) -> Option<Refinement> {
-    let wanted = critic["iterative_refinement"].as_object()?;
+    let kind = critic.as_object()?.get("kind").and_then(Value::as_str);
+    let critic_of_kind = match kind {
+        Some("AgentFinishedCritic") => Critic::Finished,
+        Some("EmptyPatchCritic") => Critic::Changed,
+        Some("PassCritic") => Critic::Anybody,
+        // The classifier behind it is not ours to ask: a model judges in its place.
+        None | Some("APIBasedCritic") => Critic::Model(None),
+        Some(kind) => {
+            tracing::warn!(
+                kind,
+                "results are not criticised: there is no critic of this kind"
+            );
+            return None;
+        }
+    };
     let usual = Refinement::default();
-    let most = wanted.get("max_iterations").and_then(Value::as_u64);
+    let wanted = &critic["iterative_refinement"];
+    let most = wanted["max_iterations"].as_u64();
+    let most = most.map_or(usual.max_iterations, |most| {
+        u32::try_from(most).unwrap_or(u32::MAX)
+    });
     Some(Refinement {
-        threshold: wanted
-            .get("success_threshold")
-            .and_then(Value::as_f64)
-            .unwrap_or(usual.threshold),
-        max_iterations: most
-            .and_then(|most| u32::try_from(most).ok())
-            .unwrap_or(usual.max_iterations),
-        ..usual
+        critic: critic_of_kind,
+        threshold: wanted["success_threshold"].as_f64().unwrap_or(usual.threshold),
+        max_iterations: if wanted.is_object() { most } else { 0 },
     })
 }
 

@@ -147,7 +147,14 @@ async fn a_copy_begins_where_it_is_told_to_and_the_original_can_go_back() {
         .await;
     assert_eq!((status, detail), (404, json!("Unknown event_id: x")));
     let after = desk.events(&talk).await;
-    assert_eq!(events.len(), after.len(), "moving is no event that clients know");
+    let told = after[events.len()..].iter();
+    let told: Vec<_> = told.map(|event| (&event["key"], &event["value"])).collect();
+    let idle = (&json!("execution_status"), &json!("idle"));
+    assert_eq!(
+        told,
+        [idle],
+        "moving is no event that clients know; that there is something to answer is"
+    );
 }
 
 #[tokio::test]

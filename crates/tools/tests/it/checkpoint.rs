@@ -488,3 +488,34 @@ fn damage_is_noticed_before_anything_is_changed() {
     assert_eq!(place.checkpoints.list().unwrap(), []);
     place.checkpoints.take("a new beginning").unwrap();
 }
+
+#[test]
+fn what_is_different_now_is_told_content_by_content() {
+    let place = Place::new();
+    place.write("changed", "old\n");
+    place.write("gone", "was here\n");
+    place.write("same", "same\n");
+    let before = place.checkpoints.take("").unwrap();
+    place.write("changed", "new\n");
+    place.write("deep/added", [0, 159, 146]);
+    fs::remove_file(place.path("gone")).unwrap();
+    let comparison = place.checkpoints.compare(before).unwrap();
+    let told: Vec<_> = comparison
+        .paths
+        .iter()
+        .map(|path| (path.path.as_str(), path.before.as_deref(), path.after.as_deref()))
+        .collect();
+    let no_text = "(3 bytes that are no text or too long)\n";
+    assert_eq!(
+        told,
+        [
+            ("changed", Some("old\n"), Some("new\n")),
+            ("deep/added", None, Some(no_text)),
+            ("gone", Some("was here\n"), None),
+        ]
+    );
+    assert_eq!(comparison.more, 0);
+    (0..60).for_each(|n| place.write(&format!("many/{n}"), "x"));
+    let comparison = place.checkpoints.compare(before).unwrap();
+    assert_eq!((comparison.paths.len(), comparison.more), (50, 13));
+}
