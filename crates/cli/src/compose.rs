@@ -253,7 +253,8 @@ pub(crate) async fn open_as(
             titles: match role.depth {
                 0 => named(settings, &settings.title_model, "title_model")?,
                 _ => None, // nobody reads what a task is called
-            },
+                purse: None,
+        },
             above: role.above,
         },
     };

@@ -125,7 +125,7 @@ impl Left {
 
 /// What a conversation may still use. Cheap to clone; whoever has one draws on the same.
 #[derive(Clone, Default)]
-pub(crate) struct Purse(Arc<Pocket>);
+pub struct Purse(Arc<Pocket>);
 
 #[derive(Default)]
 struct Pocket {
