@@ -253,9 +253,9 @@ pub(crate) async fn open_as(
             titles: match role.depth {
                 0 => named(settings, &settings.title_model, "title_model")?,
                 _ => None, // nobody reads what a task is called
-                purse: None,
-        },
+            },
             above: role.above,
+            purse: None,
         },
     };
     Ok(Conversation::open(parts).await?)

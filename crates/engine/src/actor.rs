@@ -7,6 +7,7 @@ mod allow;
 mod begin;
 mod budget;
 mod calls;
+mod circle;
 mod condense;
 mod confirm;
 mod egress;

@@ -184,7 +184,7 @@ enum Tail {
 }
 
 /// Forgets what is between the head and the tail, whole replies with their results only. The last segment always
-/// stays, and all that was said since the last reply: it is what the model is to answer.
+/// stays, and all that came since the last reply: it is what the model is to answer.
 fn forget(view: &View, keep_first: usize, tail: Tail, summarise: Option<Style>) -> Option<Plan> {
     let segments: Vec<_> = segments(view.entries()).collect();
     let size = |segment: &&[Entry]| segment.iter().map(|entry| entry.events.len()).sum::<usize>();
@@ -199,7 +199,12 @@ fn forget(view: &View, keep_first: usize, tail: Tail, summarise: Option<Style>) 
     }
     let head_tokens: u64 = segments[..head].iter().map(tokens).sum();
     let is_said = |segment: &&&[Entry]| segment[0].message.role == Role::User;
-    let unanswered = segments.iter().rev().take_while(is_said).count().max(1);
+    let said = segments.iter().rev().take_while(is_said).count();
+    // Results that the last reply has brought and nobody has read, though something was said behind them.
+    let unread = segments[..segments.len() - said]
+        .last()
+        .is_some_and(|reply| reply.len() > 1);
+    let unanswered = (said + usize::from(unread)).max(1);
     let mut first_kept = segments.len().saturating_sub(unanswered);
     let mut events_kept: usize = segments[first_kept..].iter().map(size).sum();
     let mut tokens_kept: u64 = segments[first_kept..].iter().map(tokens).sum();

@@ -3,8 +3,7 @@
 use deft_llm::{FinishReason, Model, ModelError, Reply, Request, Spent};
 use deft_store::StoreError;
 use deft_types::{
-    Classification, ConversationErrorEvent, EventId, FailureKind, Message, MessageEvent, Role, Source, Stats,
-    Tokens, ToolSpec,
+    Classification, EventId, FailureKind, Message, MessageEvent, Role, Source, Stats, Tokens, ToolSpec,
 };
 use serde_json::json;
 
@@ -15,8 +14,7 @@ use super::work::{Outcome, Work};
 use crate::model_tools::ModelUse;
 use crate::risk::Verdict;
 use crate::state::{self, key};
-use crate::status::Trigger;
-use crate::stuck::{BEFORE_CIRCLE, Circle};
+use crate::stuck::Circle;
 use crate::turn::{self, Draft, Turn};
 
 /// How often in a row an agent whose reply was refused is asked for another.
@@ -270,34 +268,6 @@ impl Actor {
         let told = state::update(key::STATS, json!(stats));
         self.record(vec![Draft::new(Source::Environment, told)]).await?;
         Ok(reply.text.clone())
-    }
-
-    async fn nudge(&mut self, what: &str) -> Result<(), StoreError> {
-        let text = format!("{what}\nDoing it again will change nothing. Find out why, or try another way.");
-        let nudge = MessageEvent::new(Message::text(Role::User, text));
-        self.record(vec![Draft::new(Source::Environment, nudge)]).await
-    }
-
-    async fn stick(&mut self, what: &str) -> Result<(), StoreError> {
-        let way_back = self.state.recent.before_circle();
-        let extra = way_back.map(|event| (BEFORE_CIRCLE.to_owned(), json!(event)));
-        let before = way_back.map_or_else(
-            || "to an earlier event".to_owned(),
-            |event| format!("to before the circle, event {event}"),
-        );
-        let detail = format!(
-            "The agent goes in circles. {what}\nContinue: run again, or say what to do instead. Rewind: go back \
-             {before}. Stop: leave it as it is."
-        );
-        let event = ConversationErrorEvent {
-            code: "AgentStuckInLoop".to_owned(),
-            detail,
-            classification: Some(Classification::of(FailureKind::AgentAction)),
-            extra: extra.into_iter().collect(),
-        };
-        let mut drafts: Vec<_> = self.status_after(Trigger::Stick).into_iter().collect();
-        drafts.push(Draft::new(Source::Environment, event));
-        self.record(drafts).await
     }
 
     async fn take_model_error(&mut self, error: ModelError) -> Result<(), StoreError> {

@@ -53,7 +53,9 @@ pub(super) fn repair(value: &mut Value, schema: &Value) {
     }
     let items = choices.iter().find_map(|choice| choice.get("items"));
     if let (Value::Array(values), Some(items)) = (value, items) {
-        values.iter_mut().for_each(|value| repair(value, items));
+        for value in values {
+            repair(value, items);
+        }
     }
 }
 

@@ -265,6 +265,14 @@ fn what_the_model_has_not_read_yet_is_not_masked_however_long_it_is() {
         forced: true,
     };
     assert_eq!(Condenser::MaskResults.plan(&view, pressure), None);
+    let steered = event(
+        "steered",
+        Source::User,
+        MessageEvent::new(Message::text(Role::User, "faster")),
+    );
+    let mut view = view;
+    view.apply(&steered, &HashSet::new());
+    assert_eq!(Condenser::MaskResults.plan(&view, pressure), None);
     let old = Condenser::default().plan(&view, pressure);
     assert!(
         matches!(&old, Some(Plan::Forget { events, .. }) if events.len() == 8),

@@ -61,9 +61,8 @@ impl Conversation {
             files: sources.files.clone(),
             workspace: parts.workspace.clone(),
         });
-        let task = task.map(|task| Arc::new(task) as Arc<dyn Tool>);
-        let invoke = invoke.map(|invoke| Arc::new(invoke) as Arc<dyn Tool>);
-        let added = of_models.into_iter().flatten().chain(task).chain(invoke);
+        let of_models = of_models.into_iter().flatten();
+        let added = of_models.chain(task.map(shared)).chain(invoke.map(shared));
         let mode = parts.supervision.mode;
         let host = added
             .fold(parts.host, Toolbox::with)
@@ -154,4 +153,8 @@ fn asked_for(mut tools: Toolset, responses: BTreeMap<String, Value>) -> Result<T
         tools.ask_for(tool, response)?;
     }
     Ok(tools)
+}
+
+fn shared(tool: impl Tool + 'static) -> Arc<dyn Tool> {
+    Arc::new(tool)
 }
