@@ -116,7 +116,6 @@ impl<W: Write> Printer<W> {
                 let wishes = analysis.details.values().filter_map(|detail| detail.as_str());
                 wishes.for_each(|wish| page.lines(page.style.warning, "", wish));
             }
-            EventBody::SecurityAnalysis(_) => {}
             EventBody::Unknown(unknown) => page.line(page.style.dim, &format!("({})", unknown.kind)),
             EventBody::SystemPrompt(_)
             | EventBody::CondensationRequest(_)
@@ -124,6 +123,7 @@ impl<W: Write> Printer<W> {
             | EventBody::StateUpdate(_)
             | EventBody::CompletionLog(_)
             | EventBody::StreamingDelta(_)
+            | EventBody::SecurityAnalysis(_)
             | EventBody::Token(_) => {}
         }
     }

@@ -73,7 +73,7 @@ impl Shown {
         let mut shown = Vec::new();
         let stream = self.streams.entry(part).or_default();
         stream.push(&self.mask, text.as_bytes(), |piece| {
-            shown.extend_from_slice(piece)
+            shown.extend_from_slice(piece);
         });
         // The name of a tool is shown at once, also if nothing else can be.
         if !shown.is_empty() || tool.is_some() || self.mask.is_empty() {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use deft_llm::TokenMeter;
 use deft_tools::{Secrets, Tool, Toolbox};
-use deft_types::Tokens;
+use deft_types::{Status, Tokens};
+use deft_workspace::Workspace;
 use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 
@@ -13,6 +14,7 @@ use super::{Conversation, MAX_QUEUED_COMMANDS, OpenError, Outfit, Parts, Progres
 use crate::above::Above;
 use crate::actor::{Actor, External, Hooked};
 use crate::allow_rules::ProjectRules;
+use crate::extensions::Extensions;
 use crate::invoke_skill::InvokeSkill;
 use crate::live::Broadcast;
 use crate::model_tools::{self, Images, Spending};
@@ -32,16 +34,10 @@ impl Conversation {
         let project_rules = ProjectRules::load(parts.store.as_ref(), id).await?;
         parts.world.reached(Point::Loaded);
         let (commands, inbox) = mpsc::channel(MAX_QUEUED_COMMANDS);
-        let (sender, progress) = watch::channel(Progress {
-            status: state.status,
-            fault: None,
-        });
+        let (sender, progress) = watch::channel(undisturbed(state.status));
         let live = Broadcast::new();
         let (spending, images, shelf) = (Spending::default(), Images::default(), Shelf::default());
-        let above = parts.supervision.above.take();
-        if let Some(above) = &above {
-            above.fit_out(&mut parts);
-        }
+        let above = fitted_out_above(&mut parts);
         let below = Above::below(above.clone(), parts.supervision.purse.take());
         let purse = below.purse().clone();
         let tasks = Tasks::new(state.tasks.clone());
@@ -49,20 +45,17 @@ impl Conversation {
         let of_models = models
             .map(|models| model_tools::offered(models, parts.model.as_ref(), &spending, &purse, &images));
         let agents = parts.agents.filter(|_| parts.limits.max_depth != Some(0));
-        let task = agents.map(|agents| Task {
-            tasks: tasks.clone(),
-            agents,
-            above: below.clone(),
-            spending: spending.clone(),
-            shelf: shelf.clone(),
+        let task = agents.map(|agents| -> Arc<dyn Tool> {
+            Arc::new(Task {
+                tasks: tasks.clone(),
+                agents,
+                above: below.clone(),
+                spending: spending.clone(),
+                shelf: shelf.clone(),
+            })
         });
-        let invoke = parts.extensions.skills.as_ref().map(|sources| InvokeSkill {
-            shelf: shelf.clone(),
-            files: sources.files.clone(),
-            workspace: parts.workspace.clone(),
-        });
-        let of_models = of_models.into_iter().flatten();
-        let added = of_models.chain(task.map(shared)).chain(invoke.map(shared));
+        let invoke = invoke_skill(&parts.extensions, &parts.workspace, &shelf);
+        let added = of_models.into_iter().flatten().chain(task).chain(invoke);
         let mode = parts.supervision.mode;
         let host = added
             .fold(parts.host, Toolbox::with)
@@ -79,7 +72,7 @@ impl Conversation {
             models: parts.models,
             spending,
             images,
-            purse,
+            purse: below.purse().clone(),
             above,
             below,
             tasks,
@@ -138,6 +131,31 @@ impl Conversation {
             request: None,
         })
     }
+}
+
+fn undisturbed(status: Status) -> Progress {
+    Progress { status, fault: None }
+}
+
+/// Whoever gave the task, where it is one; the conversation has been given what it has from there.
+fn fitted_out_above(parts: &mut Parts) -> Option<Above> {
+    let above = parts.supervision.above.take()?;
+    above.fit_out(parts);
+    Some(above)
+}
+
+/// The tool that uses skills, where there are some.
+fn invoke_skill(
+    extensions: &Extensions,
+    workspace: &Arc<dyn Workspace>,
+    shelf: &Shelf,
+) -> Option<Arc<dyn Tool>> {
+    let sources = extensions.skills.as_ref()?;
+    Some(Arc::new(InvokeSkill {
+        shelf: shelf.clone(),
+        files: sources.files.clone(),
+        workspace: workspace.clone(),
+    }))
 }
 
 /// What hides the secrets of an outfit.
