@@ -98,3 +98,15 @@ test("menus and buttons have room on a telephone, in German too", async () => {
   await checkWidth(page);
   await close();
 });
+
+test("another program works in the place of Deft's own agent", async () => {
+  const { page, close } = await openAs({});
+  await page.getByRole("combobox", { name: "Agent", exact: true }).selectOption("another program");
+  assert.equal(await page.getByLabel("Model", { exact: true }).count(), 0, "it has a model of its own");
+  await page.getByLabel("Its command").fill("no-such-agent --acp");
+  const id = await start(page, "Say hello.");
+  const { agent } = (await server.ask("GET", `/api/conversations/${id}`)).body;
+  assert.deepEqual([agent.kind, agent.acp_command], ["ACPAgent", ["no-such-agent", "--acp"]]);
+  await page.getByRole("article", { name: "Error" }).waitFor();
+  await close();
+});
