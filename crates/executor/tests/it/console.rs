@@ -68,6 +68,7 @@ async fn a_person_has_a_terminal_that_remembers_asks_and_has_a_size() {
 
 #[tokio::test]
 async fn all_that_a_terminal_has_started_ends_with_it() {
+    deft_tools::become_subreaper().unwrap();
     let place = Place::new();
     let client = place.connect().await;
     let mut console = client.open_console(SIZE).await.unwrap();
