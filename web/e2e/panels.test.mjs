@@ -170,7 +170,8 @@ test("the agent's commands are seen as they run, and one's own terminal is besid
   await screen.getByText("hello-Ada", { exact: true }).waitFor();
   await checkAccess(page, "a terminal");
   await picture(page, "web-terminal");
-  await type("sleep 300");
+  await type(`sh -c "echo sle''eping; exec sleep 300"`);
+  await screen.getByText("sleeping", { exact: true }).waitFor();
   await page.keyboard.press("Control+c");
   await type("echo inter''rupted");
   await screen.getByText("interrupted", { exact: true }).waitFor();

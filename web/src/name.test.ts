@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isArchived, tagsOf, withArchived, withTags } from "./name";
+import { isArchived, nameOf, tagsOf, withArchived, withTags } from "./name";
 import type { Conversation } from "./wire";
 
 const tagged = (tags: Record<string, string>) => ({ tags }) as Conversation;
@@ -17,4 +17,10 @@ test("tags are words of small letters and digits, and what they say stays", () =
     review: "yes",
     archived: "yes",
   });
+});
+
+test("a title turns nothing around", () => {
+  const named = (title: string) => nameOf({ title, workspace: { working_dir: "/work/place" } } as Conversation);
+  expect(named("gpj.\u202etxt")).not.toContain("\u202e");
+  expect(named(" ")).toBe("place");
 });

@@ -93,9 +93,9 @@ impl ConsoleInput {
     }
 
     fn read(mut piece: Bytes) -> Option<Self> {
-        match piece.split_to(piece.len().min(1)).first()? {
-            &KEYS => Some(Self::Keys(piece)),
-            &SIZE => match *piece {
+        match *piece.split_to(piece.len().min(1)).first()? {
+            KEYS => Some(Self::Keys(piece)),
+            SIZE => match *piece {
                 [a, b, c, d] => Some(Self::Size(ConsoleSize {
                     rows: u16::from_be_bytes([a, b]),
                     columns: u16::from_be_bytes([c, d]),

@@ -62,7 +62,7 @@ export function ChangedFile({ conversation, folder, path, status, base, layout, 
     addComment(conversation, { path, line: line[side] ?? 0, side, code: line.text, text });
   };
   return (
-    <section className="card changed" aria-label={path}>
+    <section className="card changed" aria-label={plain(path)}>
       <div className="card-bar">
         <button className="card-head" aria-expanded={isOpen} onClick={toggle}>
           <span className={`letter letter-${status.toLowerCase()}`} role="img" aria-label={words()[status]}>

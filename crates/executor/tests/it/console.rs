@@ -57,7 +57,11 @@ async fn a_person_has_a_terminal_that_remembers_asks_and_has_a_size() {
         .unwrap();
     typed.send(keys("stty size\r")).await.unwrap();
     until(&mut screen, "33 121").await;
-    typed.send(keys("sleep 600\r")).await.unwrap();
+    typed
+        .send(keys("sh -c \"echo sle''eping; exec sleep 600\"\r"))
+        .await
+        .unwrap();
+    until(&mut screen, "sleeping").await;
     typed.send(keys("\u{3}")).await.unwrap();
     typed.send(keys("echo inter''rupted\r")).await.unwrap();
     until(&mut screen, "interrupted").await;
@@ -68,6 +72,7 @@ async fn a_person_has_a_terminal_that_remembers_asks_and_has_a_size() {
 
 #[tokio::test]
 async fn all_that_a_terminal_has_started_ends_with_it() {
+    deft_tools::become_subreaper().unwrap();
     let place = Place::new();
     let client = place.connect().await;
     let mut console = client.open_console(SIZE).await.unwrap();

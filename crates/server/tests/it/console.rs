@@ -27,8 +27,9 @@ async fn a_person_works_in_a_terminal_of_the_workspace() {
         .await;
     until(&mut socket, "20 90").await;
     socket.send(&json!({"rows": 30, "columns": 100})).await;
-    socket.send_bytes(b"stty size; echo kept-$KEPT\r").await;
+    socket.send_bytes(b"stty size\r").await;
     until(&mut socket, "30 100").await;
+    socket.send_bytes(b"echo kept-$KEPT\r").await;
     until(&mut socket, "kept-yes").await;
     socket.send_text("nonsense").await;
     socket.send_bytes(b"exit\r").await;
