@@ -207,6 +207,11 @@ impl Spec<'_> {
         let program = self.program.map(|path| bind(path, &format!("/{PROGRAM}"), true));
         let others = self.options.mounts.iter();
         let others = others.map(|mount| bind(&mount.source, &mount.target, mount.read_only));
-        [files].into_iter().chain(kept).chain(program).chain(others).collect()
+        [files]
+            .into_iter()
+            .chain(kept)
+            .chain(program)
+            .chain(others)
+            .collect()
     }
 }

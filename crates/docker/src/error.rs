@@ -89,7 +89,9 @@ pub enum DockerError {
     )]
     OtherPlatform(String),
     /// The engine made a container that lacks something, and did not say so. Leave that out, or use another engine.
-    #[error("the container engine did not make the container as it was asked to: {0}; leave that out, or use another engine")]
+    #[error(
+        "the container engine did not make the container as it was asked to: {0}; leave that out, or use another engine"
+    )]
     NotGiven(String),
     /// The kernel killed the executor because the container had used up its memory.
     #[error(

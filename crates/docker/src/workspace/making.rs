@@ -45,7 +45,10 @@ impl DockerWorkspace {
             self.docker.create_volume(name, &labels).await?;
         }
         let mut created = create(self.delivery).await;
-        if let Err(DockerError::Refused { status: 404, message, .. }) = &created {
+        if let Err(DockerError::Refused {
+            status: 404, message, ..
+        }) = &created
+        {
             let told = |progress| told(ImageNews::Pull(progress));
             let pulled = self.docker.pull(&image, platform, told).await;
             if pulled.is_err() && message.contains(OTHER_PLATFORM) {
@@ -54,7 +57,8 @@ impl DockerWorkspace {
             pulled?;
             created = create(self.delivery).await;
         }
-        if self.delivery == Delivery::Mount && created.as_ref().is_err_and(|error| self.lacks_program(error)) {
+        if self.delivery == Delivery::Mount && created.as_ref().is_err_and(|error| self.lacks_program(error))
+        {
             created = create(Delivery::Copy).await; // the socket leads to an engine on another machine
         }
         match (created, self.look().await?) {

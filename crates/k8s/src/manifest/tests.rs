@@ -47,7 +47,10 @@ fn a_pod_has_what_was_asked_for_and_no_rights() {
     assert_eq!(spec["activeDeadlineSeconds"], 600);
     assert_eq!(spec["automountServiceAccountToken"], false);
     assert_eq!(spec["securityContext"]["runAsNonRoot"], true);
-    assert_eq!(spec["securityContext"]["seccompProfile"]["type"], "RuntimeDefault");
+    assert_eq!(
+        spec["securityContext"]["seccompProfile"]["type"],
+        "RuntimeDefault"
+    );
     for container in [&spec["initContainers"][0], &spec["containers"][0]] {
         assert_eq!(
             container["resources"],

@@ -41,7 +41,9 @@ impl<'a> Repositories<'a> {
         match git.symlink_metadata() {
             Ok(data) if data.is_dir() => self.add_directory(&git),
             Ok(data) if data.is_file() => {
-                let named = read(&git).strip_prefix("gitdir:").map(|place| files.join(place.trim()));
+                let named = read(&git)
+                    .strip_prefix("gitdir:")
+                    .map(|place| files.join(place.trim()));
                 if let Some(directory) = named.and_then(|place| place.canonicalize().ok()) {
                     self.add_directory(&directory);
                 }
@@ -52,7 +54,10 @@ impl<'a> Repositories<'a> {
         for submodule in values(&read(&files.join(".gitmodules")), "path") {
             // The repository's own word: it must not lead out, nor to where we were.
             let place = files.join(submodule).canonicalize();
-            if let Some(place) = place.ok().filter(|place| place.starts_with(files) && place != files) {
+            if let Some(place) = place
+                .ok()
+                .filter(|place| place.starts_with(files) && place != files)
+            {
                 self.add(&place);
             }
         }
@@ -83,7 +88,11 @@ impl<'a> Repositories<'a> {
         self.keep_what_is_named(directory, &read(&config));
         self.guard(config, Guard::Placed(""));
         let hooks = directory.join("hooks");
-        let guard = if hooks.exists() { Guard::ReadOnly } else { Guard::Absent };
+        let guard = if hooks.exists() {
+            Guard::ReadOnly
+        } else {
+            Guard::Absent
+        };
         self.guard(hooks, guard);
         for worktree in directories(&directory.join("worktrees")) {
             self.add_directory(&worktree);
@@ -131,7 +140,11 @@ impl<'a> Repositories<'a> {
 
     /// What cannot be written anyway needs none.
     fn guard(&mut self, path: PathBuf, guard: Guard) {
-        if self.changeable.iter().any(|changeable| path.starts_with(changeable)) {
+        if self
+            .changeable
+            .iter()
+            .any(|changeable| path.starts_with(changeable))
+        {
             self.guards.insert(path, guard);
         }
     }

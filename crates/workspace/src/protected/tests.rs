@@ -30,13 +30,19 @@ fn owned(guards: &[(&str, Guard)]) -> Vec<(String, Guard)> {
 fn all_that_git_obeys_is_kept_in_a_repository_and_its_submodules() {
     let root = place(&[
         (".git/HEAD", "ref: refs/heads/main"),
-        (".git/config", "[core]\n\thooksPath = .husky\n[include]\n\tpath = ../team.config"),
+        (
+            ".git/config",
+            "[core]\n\thooksPath = .husky\n[include]\n\tpath = ../team.config",
+        ),
         (".git/hooks/pre-commit.sample", ""),
         (".git/modules/a/b/HEAD", ""),
         (".git/modules/a/b/config", "[core]\n\tworktree = ../../../../lib"),
         (".git/worktrees/w/commondir", "../..\n"),
         (".git/worktrees/w/gitdir", "/elsewhere/.git\n"),
-        (".gitmodules", "[submodule \"a/b\"]\n\tpath = lib\n[submodule \"bad\"]\n\tpath = ../..\n"),
+        (
+            ".gitmodules",
+            "[submodule \"a/b\"]\n\tpath = lib\n[submodule \"bad\"]\n\tpath = ../..\n",
+        ),
         (".husky/pre-commit", ""),
         ("lib/.git", "gitdir: ../.git/modules/a/b\n"),
         ("team.config", ""),
@@ -67,7 +73,10 @@ fn all_that_git_obeys_is_kept_in_a_repository_and_its_submodules() {
         let path = root.path().join(path);
         assert!(kept.contains(&Kept { path, read_only }), "{kept:?}");
     }
-    assert_eq!(fs::read_to_string(root.path().join(".git/commondir")).unwrap(), STAYS);
+    assert_eq!(
+        fs::read_to_string(root.path().join(".git/commondir")).unwrap(),
+        STAYS
+    );
 }
 
 #[test]

@@ -22,7 +22,9 @@ const MAX_LINES: usize = 200;
 /// Paths that are explained.
 const MAX_EXPLAINED: usize = 3;
 /// What stands around paths in what programs say.
-const AROUND_PATHS: &[char] = &[' ', '\t', ':', ',', ';', '(', ')', '\'', '"', '`', '‘', '’', '“', '”'];
+const AROUND_PATHS: &[char] = &[
+    ' ', '\t', ':', ',', ';', '(', ')', '\'', '"', '`', '‘', '’', '“', '”',
+];
 
 /// The rules of a sandbox.
 #[derive(Clone, Debug)]
@@ -72,7 +74,9 @@ impl Denials {
         let lies_in = |places: &[PathBuf]| places.iter().any(|place| path.starts_with(place));
         let shown = path.display();
         if lies_in(&self.hidden) {
-            return Some(format!("{shown} is hidden, as keys, credentials and Deft's own state are"));
+            return Some(format!(
+                "{shown} is hidden, as keys, credentials and Deft's own state are"
+            ));
         }
         if is_missing {
             return None;
@@ -105,7 +109,8 @@ impl Denials {
             }
         }
         // A word that only looks like one: the program itself, an abbreviation.
-        (said.starts_with('/') || absolute.symlink_metadata().is_ok() || self.protects(&absolute)).then_some(absolute)
+        (said.starts_with('/') || absolute.symlink_metadata().is_ok() || self.protects(&absolute))
+            .then_some(absolute)
     }
 
     fn protects(&self, path: &Path) -> bool {
@@ -126,8 +131,14 @@ mod tests {
             writable: vec!["/work".into(), "/tmp".into()],
         };
         for (said, expected) in [
-            ("cat: /home/me/.ssh/id: No such file or directory", Some("/home/me/.ssh/id is hidden")),
-            ("cat: /work/../home/me/.ssh: Permission denied", Some("/home/me/.ssh is hidden")),
+            (
+                "cat: /home/me/.ssh/id: No such file or directory",
+                Some("/home/me/.ssh/id is hidden"),
+            ),
+            (
+                "cat: /work/../home/me/.ssh: Permission denied",
+                Some("/home/me/.ssh is hidden"),
+            ),
             (
                 "mkdir: cannot create directory ‘.vscode/x’: Read-only file system",
                 Some("/work/.vscode/x is protected"),
