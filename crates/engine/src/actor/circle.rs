@@ -1,9 +1,7 @@
 //! What is done about an agent that goes in circles.
 
 use deft_store::StoreError;
-use deft_types::{
-    Classification, ConversationErrorEvent, FailureKind, Message, MessageEvent, Role, Source,
-};
+use deft_types::{Classification, ConversationErrorEvent, FailureKind, Message, MessageEvent, Role, Source};
 use serde_json::json;
 
 use super::Actor;

@@ -172,7 +172,3 @@ fn asked_for(mut tools: Toolset, responses: BTreeMap<String, Value>) -> Result<T
     }
     Ok(tools)
 }
-
-fn shared(tool: impl Tool + 'static) -> Arc<dyn Tool> {
-    Arc::new(tool)
-}
