@@ -109,7 +109,7 @@ async fn a_goal_that_nobody_works_towards_any_more_is_interrupted() {
     let goal = serde_json::json!(Goal::new("make it work".to_owned(), 5));
     conversation.tell(GOAL.to_owned(), goal).await.unwrap();
     conversation.close(ExecutorFate::End).await;
-    desk.open().await;
+    desk.open().await.close(ExecutorFate::End).await;
     let events = desk.events().await;
     let told = events.iter().rev().find_map(|event| match &event.body {
         EventBody::StateUpdate(update) if update.key == GOAL => Some(&update.value),
@@ -120,7 +120,7 @@ async fn a_goal_that_nobody_works_towards_any_more_is_interrupted() {
         (&told["active"], &told["status"]),
         (&false.into(), &"interrupted".into())
     );
-    desk.open().await;
+    desk.open().await.close(ExecutorFate::End).await;
     assert_eq!(desk.events().await.len(), events.len(), "it is told once");
 }
 
