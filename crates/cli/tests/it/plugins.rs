@@ -47,11 +47,11 @@ impl Desk {
         Self { home, served }
     }
 
-    fn send(&self, method: &str, path: &str, body: Value) -> (u16, Value) {
-        self.served.send(method, path, KEY, &body)
+    fn send(&self, method: &str, path: &str, body: &Value) -> (u16, Value) {
+        self.served.send(method, path, KEY, body)
     }
 
-    fn begin(&self, more: Value) -> (u16, Value) {
+    fn begin(&self, more: &Value) -> (u16, Value) {
         let tools = json!([{"name": "terminal"}, {"name": "task_tool_set"}]);
         let model = self.home.script("- text: Done.\n- text: Done again.\n");
         let mut body = json!({
@@ -61,21 +61,21 @@ impl Desk {
         body.as_object_mut()
             .unwrap()
             .extend(more.as_object().unwrap().clone());
-        self.send("POST", "/api/conversations", body)
+        self.send("POST", "/api/conversations", &body)
     }
 
     /// Says something and waits for the answer; gives all events.
     fn say(&self, id: &str, words: &str) -> Vec<Value> {
         let path = format!("/api/conversations/{id}");
         let message = json!({"role": "user", "content": [{"type": "text", "text": words}], "run": true});
-        let (status, said) = self.send("POST", &format!("{path}/events"), message);
+        let (status, said) = self.send("POST", &format!("{path}/events"), &message);
         assert_eq!(status, 200, "{said}");
         let since = Instant::now();
-        while self.send("GET", &path, json!({})).1["execution_status"] != "finished" {
+        while self.send("GET", &path, &json!({})).1["execution_status"] != "finished" {
             assert!(since.elapsed() < Duration::from_secs(60), "the run does not end");
             std::thread::sleep(Duration::from_millis(50));
         }
-        let (_, found) = self.send("GET", &format!("{path}/events/search?limit=100"), json!({}));
+        let (_, found) = self.send("GET", &format!("{path}/events/search?limit=100"), &json!({}));
         found["items"].as_array().unwrap().clone()
     }
 }
@@ -93,7 +93,7 @@ fn a_conversation_is_begun_with_a_plugin_from_a_repository() {
     let pack = desk.home.work().join("pack");
     plugin(&pack, "ship-it");
     let url = committed(&pack);
-    let (status, fetched) = desk.send("POST", "/api/plugins/fetch", json!({"source": url}));
+    let (status, fetched) = desk.send("POST", "/api/plugins/fetch", &json!({"source": url}));
     assert_eq!(status, 200, "{fetched}");
     assert_eq!(
         (
@@ -105,7 +105,7 @@ fn a_conversation_is_begun_with_a_plugin_from_a_repository() {
     );
     fs::remove_dir_all(&pack).unwrap();
 
-    let (status, begun) = desk.begin(json!({"plugins": [{"source": fetched["path"]}]}));
+    let (status, begun) = desk.begin(&json!({"plugins": [{"source": fetched["path"]}]}));
     assert_eq!(status, 201, "{begun}");
     let id = begun["id"].as_str().unwrap().to_owned();
     let events = desk.say(&id, "please /ship-it:undo it");
@@ -121,7 +121,7 @@ fn a_conversation_is_begun_with_a_plugin_from_a_repository() {
     );
 
     let nowhere = json!({"plugins": [{"source": "file:///nowhere"}]});
-    let (status, refused) = desk.begin(nowhere);
+    let (status, refused) = desk.begin(&nowhere);
     assert_eq!(status, 422, "{refused}");
     assert!(
         refused["detail"].as_str().unwrap().contains("/nowhere"),
@@ -135,10 +135,10 @@ fn plugins_are_listed_and_an_installed_one_is_given_to_a_conversation_that_is_th
     plugin(&desk.home.work().join(".agents/plugins/own"), "own");
     let other = desk.home.root.path().join("other");
     plugin(&other, "ship-it");
-    let (status, installed) = desk.send("POST", "/api/plugins/install", json!({"source": other}));
+    let (status, installed) = desk.send("POST", "/api/plugins/install", &json!({"source": other}));
     assert_eq!(status, 200, "{installed}");
     let asked = json!({"project_dir": desk.home.work()});
-    let (_, listed) = desk.send("POST", "/api/plugins", asked);
+    let (_, listed) = desk.send("POST", "/api/plugins", &asked);
     let [own, users] = &listed["plugins"].as_array().unwrap()[..] else {
         panic!("two are expected: {listed}")
     };
@@ -153,13 +153,13 @@ fn plugins_are_listed_and_an_installed_one_is_given_to_a_conversation_that_is_th
     );
     assert_eq!(own["skills"].as_array().unwrap().len(), 2);
 
-    let (_, begun) = desk.begin(json!({}));
+    let (_, begun) = desk.begin(&json!({}));
     let id = begun["id"].as_str().unwrap().to_owned();
     assert_eq!(activated(&desk.say(&id, "/ship-it:undo it")), [] as [&str; 0]);
     let load = format!("/api/conversations/{id}/load_plugin");
-    let (status, unknown) = desk.send("POST", &load, json!({"plugin_ref": "nope"}));
+    let (status, unknown) = desk.send("POST", &load, &json!({"plugin_ref": "nope"}));
     assert_eq!(status, 400, "{unknown}");
-    let (status, loaded) = desk.send("POST", &load, json!({"plugin_ref": "ship-it"}));
+    let (status, loaded) = desk.send("POST", &load, &json!({"plugin_ref": "ship-it"}));
     assert_eq!((status, &loaded), (200, &json!({"success": true})));
     assert_eq!(activated(&desk.say(&id, "/ship-it:undo it")), ["ship-it:undo"]);
 }
@@ -169,7 +169,7 @@ fn a_plugin_that_cannot_be_fetched_is_told_by_its_status_and_without_the_secret(
     let desk = Desk::new();
     let nobody = desk.home.work().join("empty");
     fs::create_dir(&nobody).unwrap();
-    let fetch = |body: Value| desk.send("POST", "/api/plugins/fetch", body);
+    let fetch = |body: Value| desk.send("POST", "/api/plugins/fetch", &body);
     assert_eq!(fetch(json!({"source": nobody})).0, 422, "it is no plugin");
     let secrets = json!({"TOKEN": {"kind": "StaticSecret", "value": "hush-hush"}});
     let (status, refused) = fetch(json!({"source": "file:///nowhere/${TOKEN}", "secrets": secrets}));

@@ -36,14 +36,13 @@ impl Conversation {
         let (commands, inbox) = mpsc::channel(MAX_QUEUED_COMMANDS);
         let (sender, progress) = watch::channel(undisturbed(state.status));
         let live = Broadcast::new();
-        let (spending, images, shelf) = (Spending::default(), Images::default(), Shelf::default());
+        let (spending, images, shelf) = <(Spending, Images, Shelf)>::default();
         let above = fitted_out_above(&mut parts);
         let below = Above::below(above.clone(), parts.supervision.purse.take());
         let purse = below.purse().clone();
-        let tasks = Tasks::new(state.tasks.clone());
-        let models = parts.models.as_ref();
-        let of_models = models
-            .map(|models| model_tools::offered(models, parts.model.as_ref(), &spending, &purse, &images));
+        let (tasks, models) = (Tasks::new(state.tasks.clone()), parts.models.as_ref());
+        let model = parts.model.as_ref();
+        let of_models = models.map(|models| model_tools::offered(models, model, &spending, &purse, &images));
         let agents = parts.agents.filter(|_| parts.limits.max_depth != Some(0));
         let task = agents.map(|agents| -> Arc<dyn Tool> {
             Arc::new(Task {
@@ -57,9 +56,8 @@ impl Conversation {
         let invoke = invoke_skill(&parts.extensions, &parts.workspace, &shelf);
         let added = of_models.into_iter().flatten().chain(task).chain(invoke);
         let mode = parts.supervision.mode;
-        let host = added
-            .fold(parts.host, Toolbox::with)
-            .only(|tool| mode.allows(tool));
+        let host = added.fold(parts.host, Toolbox::with);
+        let host = host.only(|tool| mode.allows(tool));
         let offered = parts.tools.into_iter().filter(|tool| mode.allows(tool));
         let tools = asked_for(Toolset::new(offered.collect(), host.specs()), parts.responses)?;
         let mut actor = Actor {
@@ -72,7 +70,7 @@ impl Conversation {
             models: parts.models,
             spending,
             images,
-            purse: below.purse().clone(),
+            purse,
             above,
             below,
             tasks,

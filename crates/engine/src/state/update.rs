@@ -100,6 +100,13 @@ impl State {
                     call.task = Some(waiting);
                 }
             }
+            _ => self.apply_note(&update.key, value),
+        }
+    }
+
+    /// What is taken as it is, or added to what was known.
+    fn apply_note(&mut self, name: &str, value: &Value) {
+        match name {
             key::ALLOW_RULES => read(value, &mut self.allow_rules),
             key::PATH_RULES => read(value, &mut self.path_rules),
             key::CRITIC => self.refinements += u32::from(value["goes_on"] == true),

@@ -106,7 +106,6 @@ impl Conversations {
                     ..agent.brief()
                 },
                 notes: notes(agent),
-                ..Extensions::default()
             },
             supervision: Supervision {
                 mode,

@@ -40,15 +40,15 @@ pub(crate) async fn handle(path: ConversationPath, knock: Knock) -> Response {
             Some(console) => converse(&app, line, console).await,
             None => {
                 line.close(code::NOT_FOUND, "The workspace cannot be reached")
-                    .await
+                    .await;
             }
         }
     })
 }
 
 async fn open(app: &App, id: ConversationId, size: ConsoleSize) -> Option<ConsoleStream> {
-    let site = app.places.of_conversation(app, id).await.ok()?;
-    let client = app.places.reach(app, &site).await.ok()?;
+    let place = app.places.of_conversation(app, id).await.ok()?;
+    let client = app.places.reach(app, &place).await.ok()?;
     client.open_console(size).await.ok()
 }
 

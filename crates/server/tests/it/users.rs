@@ -383,9 +383,9 @@ async fn quotas_hold_for_what_is_begun_and_spent_at_the_same_time() {
     request["workspace"]["working_dir"] = "work".into();
     request["initial_message"] = json!({"content": [{"type": "text", "text": "go"}]});
     let begin = |_| ann.ask(Method::POST, "/api/conversations", request.clone());
-    let begun = futures::future::join_all((0..8).map(begin)).await;
-    let count = begun.iter().filter(|(status, _)| *status == 201).count();
-    assert_eq!(count, 3, "{begun:?}");
+    let answers = futures::future::join_all((0..8).map(begin)).await;
+    let count = answers.iter().filter(|(status, _)| *status == 201).count();
+    assert_eq!(count, 3, "{answers:?}");
     let spent = async || {
         let found = ann.get("/api/conversations/search").await;
         let all = found["items"].as_array().unwrap().clone();

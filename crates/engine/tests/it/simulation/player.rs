@@ -98,7 +98,7 @@ impl Player {
         let steps = 5 + self.scene.dice.below(30);
         for _ in 0..steps {
             self.open().await;
-            self.step().await;
+            Box::pin(self.step()).await;
             self.look().await;
             if self.scene.violation().is_some() {
                 return;
@@ -106,7 +106,7 @@ impl Player {
         }
         self.scene.tell("nothing goes wrong any more");
         self.scene.calm_down();
-        self.recover().await;
+        Box::pin(self.recover()).await;
     }
 
     pub(super) fn store(&self, life: &Arc<Life>) -> SimulatedStore {
