@@ -21,7 +21,7 @@ mod shell;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -41,7 +41,9 @@ struct Place {
 
 impl Place {
     fn new() -> Self {
-        Self::working_in("")
+        let root = tempfile::tempdir().unwrap();
+        let workspace = root.path().to_owned();
+        Self::with(root, workspace)
     }
 
     /// A place whose workspace is a folder of it.
@@ -49,6 +51,10 @@ impl Place {
         let root = tempfile::tempdir().unwrap();
         let workspace = root.path().join(folder);
         std::fs::create_dir_all(&workspace).unwrap();
+        Self::with(root, workspace)
+    }
+
+    fn with(root: TempDir, workspace: PathBuf) -> Self {
         let context = ToolContext {
             workspace: workspace.clone(),
             private_dir: root.path().join("private"),

@@ -19,6 +19,7 @@ pub(crate) use self::budget::BudgetLimits;
 pub(crate) use self::relatives::ForkRequest;
 
 use std::collections::HashMap;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -155,7 +156,11 @@ impl Conversations {
         };
         let workspace = match request.place {
             Wanted::Directory(_) => {
-                make_directory(&root).await?;
+                let make = match request.worktree {
+                    Some(_) => new_directory::make_plain, // there would be nothing to copy
+                    None => new_directory::make,
+                };
+                make_directory(&root, make).await?;
                 let root = self.own_copy(id, root, &mut request).await?;
                 root.display().to_string()
             }
@@ -379,9 +384,9 @@ pub(crate) fn root_of(workspace: &str) -> PathBuf {
     name.map_or_else(|_| PathBuf::from(workspace), |name| name.root())
 }
 
-async fn make_directory(root: &Path) -> Result<(), Failure> {
+async fn make_directory(root: &Path, make: fn(&Path) -> io::Result<()>) -> Result<(), Failure> {
     let path = root.to_owned();
-    let made = tokio::task::spawn_blocking(move || new_directory::make(&path)).await;
+    let made = tokio::task::spawn_blocking(move || make(&path)).await;
     match made {
         Ok(Ok(())) => Ok(()),
         Ok(Err(error)) => Err(Failure::new(

@@ -17,6 +17,11 @@ const FILES: [(&str, &str); 2] = [
     ),
 ];
 
+/// Makes a directory, if there is none, that is no repository.
+pub(crate) fn make_plain(root: &Path) -> io::Result<()> {
+    fs::create_dir_all(root)
+}
+
 /// Makes a directory, if there is none.
 pub(crate) fn make(root: &Path) -> io::Result<()> {
     if root.is_dir() {

@@ -323,7 +323,9 @@ async fn a_container_out_of_memory_is_told_once(engine: &Dockerd) {
     let mut workspace = container(engine, Files::Directory(files.path().to_owned()));
     workspace.options.limits.memory_bytes = 64 << 20;
     let client = open(&workspace).await;
-    // The kernel is told to take the executor first. From inside nobody can tell it that.
+    // The kernel is told to take the executor first, once its shell is there, which would be told the same. From inside
+    // nobody can tell it that.
+    begin(&client, "0", "true").await.end().await;
     let path = format!("/containers/{}/json", workspace.name());
     let described = engine.api("GET", &path, b"").unwrap().1;
     let pid = described
