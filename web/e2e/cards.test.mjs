@@ -35,9 +35,10 @@ test("a search shows how many hits it had, and which", async () => {
   await close();
 });
 
-test("the picture of a page is in its card", async () => {
+test("the picture of a page is in its card", async (t) => {
   const site = createServer((_, response) => response.setHeader("Content-Type", "text/html").end("<h1>A page</h1>"));
   site.listen(0, "127.0.0.1");
+  t.after(() => site.close());
   await once(site, "listening");
   const url = `http://127.0.0.1:${site.address().port}/`;
   const id = await server.begin(
@@ -52,12 +53,11 @@ test("the picture of a page is in its card", async () => {
   await server.ended(id);
   const { page, close } = await open(server, `/c/${id}`);
   await status(page, "Finished");
-  const card = page.getByRole("article", { name: "browser_get_state" });
+  const card = page.getByRole("article", { name: "Browser" }).last();
   await card.getByRole("button").first().click();
   await card.getByRole("img").last().waitFor();
   const width = await card.locator("img").evaluate((image) => image.naturalWidth);
   assert.ok(width > 100, `${width} px`);
-  site.close();
   await close();
 });
 
