@@ -90,11 +90,11 @@ test("a skill is installed from a folder, switched off and on, and removed", asy
   await group.getByText("Counts sheep.").waitFor();
   await group.getByText(source).waitFor();
   await checkAccess(page, "skills");
-  await group.getByRole("checkbox").uncheck();
+  await group.getByRole("checkbox").click();
   await group.locator("input[type=checkbox]:not(:checked)").waitFor();
   const listed = async () => (await server.ask("GET", "/api/skills/installed")).body.skills;
   assert.deepEqual((await listed()).map(({ name, enabled }) => [name, enabled]), [["counting", false]]);
-  await group.getByRole("checkbox").check();
+  await group.getByRole("checkbox").click();
   await group.locator("input[type=checkbox]:checked").waitFor();
   await group.getByLabel("Source").fill("/nowhere");
   await group.getByRole("button", { name: "Install" }).click();
