@@ -58,7 +58,7 @@ test("a message that arrived although its answer was lost is shown once", async 
 });
 
 test("a message cannot be changed while the agent works; on a telephone Enter makes a new line", async () => {
-  const id = await server.begin([{ text: "One." }, { text: "word ".repeat(300), chunk_delay_ms: 100 }]);
+  const id = await server.begin([{ text: "One." }, { text: "word ".repeat(300), chunk_delay_ms: 1000 }]);
   const { page, close } = await open(server, `/c/${id}`);
   await status(page, "Finished");
   await own(page, "Begin.").hover();

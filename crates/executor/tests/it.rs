@@ -21,7 +21,7 @@ mod shell;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -43,7 +43,7 @@ impl Place {
     fn new() -> Self {
         let root = tempfile::tempdir().unwrap();
         let workspace = root.path().to_owned();
-        Self::with(root, workspace)
+        Self::with(root, &workspace)
     }
 
     /// A place whose workspace is a folder of it.
@@ -51,12 +51,12 @@ impl Place {
         let root = tempfile::tempdir().unwrap();
         let workspace = root.path().join(folder);
         std::fs::create_dir_all(&workspace).unwrap();
-        Self::with(root, workspace)
+        Self::with(root, &workspace)
     }
 
-    fn with(root: TempDir, workspace: PathBuf) -> Self {
+    fn with(root: TempDir, workspace: &Path) -> Self {
         let context = ToolContext {
-            workspace: workspace.clone(),
+            workspace: workspace.to_owned(),
             private_dir: root.path().join("private"),
             env: vec![("PATH".into(), std::env::var("PATH").unwrap())],
         };

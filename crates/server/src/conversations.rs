@@ -386,8 +386,8 @@ pub(crate) fn root_of(workspace: &str) -> PathBuf {
 
 async fn make_directory(root: &Path, make: fn(&Path) -> io::Result<()>) -> Result<(), Failure> {
     let path = root.to_owned();
-    let made = tokio::task::spawn_blocking(move || make(&path)).await;
-    match made {
+    let done = tokio::task::spawn_blocking(move || make(&path)).await;
+    match done {
         Ok(Ok(())) => Ok(()),
         Ok(Err(error)) => Err(Failure::new(
             StatusCode::BAD_REQUEST,
