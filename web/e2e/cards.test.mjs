@@ -1,12 +1,12 @@
 // What cards show, and what comes and goes with them.
 
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { once } from "node:events";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { browser, checkAccess, command, open, Server, status } from "./harness.mjs";
+import { beginInProject, browser, checkAccess, command, open, own, Server, status } from "./harness.mjs";
 
 const server = new Server();
 before(() => server.start());
@@ -14,8 +14,6 @@ after(async () => {
   await browser.close();
   await server.remove();
 });
-
-const own = (page, text) => page.getByLabel("You", { exact: true }).filter({ hasText: text });
 
 test("a search shows how many hits it had, and which", async () => {
   const steps = [
@@ -124,20 +122,7 @@ test("only the files go back, or only the conversation", async () => {
 });
 
 test("a decision about what a project brings along is forgotten, and asked for again", async () => {
-  const folder = mkdtempSync(join(server.data, "project-"));
-  const skill = join(folder, ".agents/skills/count");
-  mkdirSync(skill, { recursive: true });
-  writeFileSync(join(skill, "SKILL.md"), "---\ndescription: x\n---\nThere are !`echo 6 7`.");
-  writeFileSync(`${folder}.json`, JSON.stringify([{ text: "Done." }]));
-  const id = await server.begin([], {
-    agent: {
-      kind: "Agent",
-      llm: { model: `script:${folder}.json` },
-      tools: [{ name: "terminal" }],
-      agent_context: { load_project_skills: true },
-    },
-    workspace: { working_dir: folder },
-  });
+  const id = await beginInProject(server);
   const { page, close } = await open(server, `/c/${id}`);
   await status(page, "Finished");
   const question = page.getByRole("region", { name: "May the project do this?" });

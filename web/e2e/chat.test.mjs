@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { browser, checkAccess, command, open, picture, Server, status } from "./harness.mjs";
+import { browser, checkAccess, command, open, own, picture, say, Server, status } from "./harness.mjs";
 
 const server = new Server();
 before(() => server.start());
@@ -12,12 +12,6 @@ after(async () => {
   await browser.close();
   await server.remove();
 });
-
-const say = async (page, text) => {
-  await page.getByLabel("Message", { exact: true }).fill(text);
-  await page.keyboard.press("Enter");
-};
-const own = (page, text) => page.getByLabel("You", { exact: true }).filter({ hasText: text });
 
 test("an action runs as it was changed", async () => {
   const id = await server.begin([command("Careful.", "touch wrong"), { text: "Done." }], {

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -163,4 +163,31 @@ export async function checkWidth(page) {
     return boxes.filter(([, box]) => isShown(box) && (box.left < -1 || box.right > innerWidth + 1)).map(([name]) => name);
   });
   assert.deepEqual(over, [], "boxes that reach over the edge");
+}
+
+/** Says something to the agent. */
+export const say = async (page, text) => {
+  await page.getByLabel("Message", { exact: true }).fill(text);
+  await page.keyboard.press("Enter");
+};
+
+/** A message of one's own. */
+export const own = (page, text) => page.getByLabel("You", { exact: true }).filter({ hasText: text });
+
+/** Begins a conversation in a project whose skill runs a command. */
+export async function beginInProject(server) {
+  const folder = mkdtempSync(join(server.data, "project-"));
+  const skill = join(folder, ".agents/skills/count");
+  mkdirSync(skill, { recursive: true });
+  writeFileSync(join(skill, "SKILL.md"), "---\ndescription: x\n---\nThere are !`echo 6 7`.");
+  writeFileSync(`${folder}.json`, JSON.stringify([{ text: "Done." }]));
+  return server.begin([], {
+    agent: {
+      kind: "Agent",
+      llm: { model: `script:${folder}.json` },
+      tools: [{ name: "terminal" }],
+      agent_context: { load_project_skills: true },
+    },
+    workspace: { working_dir: folder },
+  });
 }

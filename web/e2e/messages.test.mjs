@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { browser, open, Server, status } from "./harness.mjs";
+import { browser, open, own, say, Server, status } from "./harness.mjs";
 
 const server = new Server();
 before(() => server.start());
@@ -10,12 +10,6 @@ after(async () => {
   await browser.close();
   await server.remove();
 });
-
-const say = async (page, text) => {
-  await page.getByLabel("Message", { exact: true }).fill(text);
-  await page.keyboard.press("Enter");
-};
-const own = (page, text) => page.getByLabel("You", { exact: true }).filter({ hasText: text });
 
 test("who looks at another conversation is told, too", async () => {
   const slow = await server.begin([{ text: "One." }, { text: "word ".repeat(250), chunk_delay_ms: 100 }]);

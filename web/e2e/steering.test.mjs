@@ -1,10 +1,10 @@
 // How a run is steered: what is said later, what it may do and use, and what it has to plan first.
 
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { browser, checkAccess, checkWidth, command, open, Server, status } from "./harness.mjs";
+import { beginInProject, browser, checkAccess, checkWidth, command, open, Server, status } from "./harness.mjs";
 
 const server = new Server();
 before(() => server.start());
@@ -169,20 +169,7 @@ test("a command that is allowed by its beginning is not asked about again", asyn
 });
 
 test("what a project would run is shown and decided about", async () => {
-  const folder = mkdtempSync(join(server.data, "project-"));
-  const skill = join(folder, ".agents/skills/count");
-  mkdirSync(skill, { recursive: true });
-  writeFileSync(join(skill, "SKILL.md"), "---\ndescription: x\n---\nThere are !`echo 6 7`.");
-  writeFileSync(`${folder}.json`, JSON.stringify([{ text: "Done." }]));
-  const id = await server.begin([], {
-    agent: {
-      kind: "Agent",
-      llm: { model: `script:${folder}.json` },
-      tools: [{ name: "terminal" }],
-      agent_context: { load_project_skills: true },
-    },
-    workspace: { working_dir: folder },
-  });
+  const id = await beginInProject(server);
   const { page, close } = await open(server, `/c/${id}`);
   await status(page, "Finished");
   const question = page.getByRole("region", { name: "May the project do this?" });

@@ -1,14 +1,13 @@
 //! Agents with tasks, from the command line and over the server.
 
 use std::fs;
-use std::path::Path;
-use std::process::Command;
 use std::time::Instant;
 
 use serde_json::{Value, json};
 
 use crate::commands::{Home, lines, stderr, stdout};
 use crate::serve::Served;
+use crate::worktree::git;
 
 const KEY: &str = "k-one";
 const WRITES: &str =
@@ -37,17 +36,6 @@ fn ids(home: &Home) -> Vec<String> {
     let listed = lines(&home.run(&["list", "--json"]));
     let id = |one: &Value| one["id"].as_str().unwrap().to_owned();
     listed.iter().map(id).collect()
-}
-
-fn git(directory: &Path, args: &[&str]) -> String {
-    let output = Command::new("git")
-        .args(["-c", "user.name=A", "-c", "user.email=a@localhost", "-C"])
-        .arg(directory)
-        .args(args)
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{args:?}: {}", stderr(&output));
-    stdout(&output)
 }
 
 #[test]
@@ -199,7 +187,7 @@ fn an_agent_on_a_branch_of_its_own_keeps_its_work_also_if_it_had_to_wait() {
     );
     assert_eq!(
         git(&home.work(), &["show", &format!("{}:x", branches.trim())]),
-        "x\n"
+        "x"
     );
 }
 

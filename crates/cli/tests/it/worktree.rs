@@ -10,7 +10,7 @@ use crate::serve::Served;
 
 const KEY: &str = "k-one";
 
-fn git(directory: &Path, args: &[&str]) -> String {
+pub(crate) fn git(directory: &Path, args: &[&str]) -> String {
     let output = Command::new("git")
         .args(["-c", "user.name=A", "-c", "user.email=a@localhost", "-C"])
         .arg(directory)

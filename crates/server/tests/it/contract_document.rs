@@ -76,7 +76,7 @@ fn our_document_says_what_the_contracts_does() {
 }
 
 /// A method and a path without the names of its parameters.
-fn unnamed(operation: &str) -> String {
+pub(crate) fn unnamed(operation: &str) -> String {
     let part = |part: &str| {
         if part.starts_with('{') {
             "{}".to_owned()

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::contract_document::CONTRACT;
+use crate::contract_document::{CONTRACT, unnamed};
 
 /// What the contract has and we have not, and why.
 const NOT_OURS: [(&str, &str); 0] = [];
@@ -180,24 +180,13 @@ const ONLY_OURS: &[(&str, &str)] = &[
 ];
 
 /// A path without the names of its parameters, which are nobody's business.
-fn plain(path: &str) -> String {
-    let part = |part: &str| {
-        if part.starts_with('{') {
-            "{}".to_owned()
-        } else {
-            part.to_owned()
-        }
-    };
-    path.split('/').map(part).collect::<Vec<_>>().join("/")
-}
-
 #[test]
 fn every_difference_between_our_routes_and_the_contract_has_its_reason() {
     let contract: BTreeMap<String, Value> = serde_json::from_str(CONTRACT).unwrap();
-    let contract: BTreeSet<_> = contract.keys().map(|line| plain_line(line)).collect();
+    let contract: BTreeSet<_> = contract.keys().map(|route| unnamed(route)).collect();
     let ours: BTreeSet<_> = deft_server::routes()
         .into_iter()
-        .map(|(method, path, _)| format!("{method} {}", plain(path)))
+        .map(|(method, path, _)| unnamed(&format!("{method} {path}")))
         .collect();
     let missing: Vec<_> = contract.difference(&ours).map(String::as_str).collect();
     let expected: Vec<_> = NOT_OURS.iter().map(|(route, _)| *route).collect();
@@ -209,9 +198,4 @@ fn every_difference_between_our_routes_and_the_contract_has_its_reason() {
     let extra: BTreeSet<_> = extra.filter(|route| !is_file(route)).collect();
     let expected: BTreeSet<_> = ONLY_OURS.iter().map(|(route, _)| *route).collect();
     assert_eq!(extra, expected, "what we have and the contract has not");
-}
-
-fn plain_line(line: &str) -> String {
-    let (method, path) = line.split_once(' ').unwrap();
-    format!("{method} {}", plain(path))
 }
