@@ -75,11 +75,17 @@ impl Feed {
     /// Waits for the next thing. Losing interest meanwhile loses nothing.
     pub(crate) async fn next(&mut self) -> Item {
         loop {
-            let is_due = |state: &mut Arc<Snapshot>| state.after <= self.told;
             if self.is_live()
-                && let Some(state) = self.waiting.pop_front_if(is_due)
+                && let Some(state) = self.waiting.front()
+                && state.after <= self.told
             {
-                return Item::State(state);
+                let is_old = state.after < self.told;
+                if is_old && let Ok(fresh) = self.catalog.snapshot(self.resident.id).await {
+                    self.waiting[0] = Arc::new(fresh); // events that were told meanwhile have changed it
+                }
+                if let Some(state) = self.waiting.pop_front_if(|state| state.after <= self.told) {
+                    return Item::State(state);
+                }
             }
             let farewell = async {
                 let said = self.farewell.wait_for(Option::is_some).await;

@@ -202,6 +202,31 @@ async fn the_session_socket_goes_on_from_any_position() {
     assert_eq!(socket.next().await["type"], "error");
 }
 
+/// A state that was taken before events that have been told meanwhile would make the watcher believe what was.
+#[tokio::test]
+async fn a_state_never_contradicts_the_events_told_before_it() {
+    let desk = Desk::new().await;
+    for _ in 0..10 {
+        let talk = desk.begin("- text: One.\n- stall: true\n").await;
+        let mut socket = desk.socket(&format!("/sockets/session/{}", talk.0)).await;
+        desk.say(&talk, "go", true).await;
+        socket
+            .until(|frame| {
+                is_state(&frame["event"]) && frame["event"]["value"]["execution_status"] == "finished"
+            })
+            .await;
+        desk.say(&talk, "go on", true).await;
+        socket.until(|frame| frame["event"]["value"] == "running").await;
+        desk.post(&talk.path("/interrupt"), Value::Null).await;
+        let frames = socket.until(|frame| is_state(&frame["event"])).await;
+        assert_eq!(
+            frames.last().unwrap()["event"]["value"]["execution_status"],
+            "paused",
+            "{frames:?}"
+        );
+    }
+}
+
 #[tokio::test]
 async fn the_same_stream_comes_as_server_sent_events() {
     let desk = Desk::new().await;
