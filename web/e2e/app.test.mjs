@@ -199,6 +199,18 @@ test("conversations are found, renamed, deleted and reached by keyboard", async 
   await close();
 });
 
+test("what can be done with a conversation is found by name", async () => {
+  const id = await server.begin([{ text: "Hello." }]);
+  const { page, close } = await open(server, `/c/${id}`);
+  await status(page, "Finished");
+  await page.keyboard.press("Control+k");
+  await page.getByRole("dialog").getByRole("combobox").fill("go on in a copy");
+  await page.keyboard.press("Enter");
+  await page.waitForURL((address) => !address.pathname.endsWith(id));
+  await page.getByText("Hello.").waitFor();
+  await close();
+});
+
 test("settings last, but the key of a model does not", async () => {
   const { page, close } = await open(server);
   await page.getByRole("button", { name: "Settings" }).click();

@@ -147,6 +147,24 @@ test("a conversation that stopped at its budget gets more where it stopped", asy
   await close();
 });
 
+test("a circle is left by going back to before it, and the work stays", async () => {
+  const id = await server.begin([
+    command("Before.", "echo done > work"),
+    { repeat: 12, tool_calls: [{ name: "terminal", arguments: { command: "false" } }] },
+  ]);
+  const { page, close } = await open(server, `/c/${id}`);
+  await status(page, "Going in circles");
+  const failure = page.getByRole("article", { name: "Error" });
+  await failure.getByRole("button", { name: "Rewind to before the circle" }).waitFor();
+  await page.reload();
+  await failure.getByRole("button", { name: "Rewind to before the circle" }).click();
+  await failure.waitFor({ state: "detached" });
+  await page.getByText("Before.").waitFor();
+  const { body } = await server.ask("GET", `/api/conversations/${id}`);
+  assert.equal(readFileSync(join(body.workspace.working_dir, "work"), "utf8"), "done\n");
+  await close();
+});
+
 test("a command that is allowed by its beginning is not asked about again", async () => {
   const id = await server.begin([command("One.", "touch one"), command("Two.", "touch one two"), { text: "Done." }], {
     confirmation_policy: { kind: "AlwaysConfirm" },

@@ -129,9 +129,6 @@ export const api = {
   /** Stands at an event, or before the first: what is said next follows it. */
   navigate: (id: string, event: string | null) =>
     ask("post", "/api/conversations/{conversation_id}/navigate", { ...on(id), body: { event_id: event } }),
-  /** Goes back to an event, with the files as they were then. */
-  rewind: (id: string, event: string) =>
-    ask("post", "/api/conversations/{conversation_id}/rewind", { ...on(id), body: { event_id: event, what: "both" } }),
   /** A copy that goes on from an event, or from the end. */
   fork: (id: string, from: string | null) =>
     ask("post", "/api/conversations/{conversation_id}/fork", {

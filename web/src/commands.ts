@@ -1,7 +1,6 @@
 // What can be done by writing `/name`.
 
 import { api } from "./api";
-import type { Desk } from "./desk";
 import { type Format, exportConversation } from "./export";
 import { go } from "./route";
 import { PANELS, type PanelName, panelWords, showPanel } from "./screen";
@@ -10,15 +9,17 @@ import { t } from "./words";
 export interface Command {
   name: string;
   help: string;
-  /** Gives words to show, if there are any. */
-  run: (desk: Desk, rest: string) => Promise<string | void>;
+  /** Whether it says nothing without words behind it. */
+  needsWords?: true;
+  /** In a conversation; gives words to show, if there are any. */
+  run: (id: string, words: string) => Promise<string | void>;
 }
 
 export function commands(): Command[] {
   const exported = (name: string, format: Format): Command => ({
     name,
     help: t("Export the conversation as {format}", { format }),
-    run: ({ id }) => exportConversation(id, format),
+    run: (id) => exportConversation(id, format),
   });
   const panel = (name: PanelName): Command => ({
     name,
@@ -26,18 +27,20 @@ export function commands(): Command[] {
     run: async () => showPanel(name),
   });
   return [
-    { name: "stop", help: t("Stop now"), run: async ({ id }) => void (await api.stop(id)) },
-    { name: "compact", help: t("Summarise earlier steps to make room"), run: async ({ id }) => void (await api.condense(id)) },
-    { name: "fork", help: t("Go on in a copy"), run: async ({ id }) => go((await api.fork(id, null)).id) },
+    { name: "stop", help: t("Stop now"), run: async (id) => void (await api.stop(id)) },
+    { name: "compact", help: t("Summarise earlier steps to make room"), run: async (id) => void (await api.condense(id)) },
+    { name: "fork", help: t("Go on in a copy"), run: async (id) => go((await api.fork(id, null)).id) },
     {
       name: "ask",
       help: t("Ask the model something on the side"),
-      run: async ({ id }, rest) => (await api.askAside(id, rest)).response,
+      needsWords: true,
+      run: async (id, words) => (await api.askAside(id, words)).response,
     },
     {
       name: "model",
       help: t("Go on with another profile"),
-      run: async ({ id }, rest) => void (await api.switchProfile(id, rest.trim())),
+      needsWords: true,
+      run: async (id, words) => void (await api.switchProfile(id, words.trim())),
     },
     exported("markdown", "Markdown"),
     exported("html", "HTML"),

@@ -129,8 +129,8 @@ test("what a model thought, and what took the place of earlier steps, is kept", 
 
 test("a circle tells where it can be left", () => {
   const fold = new Fold();
-  const stuck = { ...base("environment"), kind: "ConversationErrorEvent", code: "AgentStuckInLoop", detail: "x", before_circle: "e1" };
-  fold.apply([stored(0, stuck as Event)]);
+  const stuck = { ...base("environment"), kind: "ConversationErrorEvent", code: "AgentStuckInLoop", detail: "x" };
+  fold.apply([{ type: "durable", seq: 0, event: stuck as Event, before_circle: "e1" }]);
   expect(fold.view.items).toMatchObject([{ type: "failure", rewindTo: "e1" }]);
 });
 

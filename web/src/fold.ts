@@ -144,7 +144,7 @@ export class Fold {
         if (frame.seq <= next.seq) break;
         next.seq = this.at = frame.seq;
         if (frame.seq === 0) this.spending.begin();
-        this.event(frame.event, true);
+        this.event(frame.event, true, frame.before_circle);
         break;
       case "transient":
         this.at = next.seq + 1;
@@ -176,7 +176,7 @@ export class Fold {
     }
   }
 
-  private event(event: Event, isStored: boolean): void {
+  private event(event: Event, isStored: boolean, rewindTo?: string): void {
     const { next } = this;
     const { meter } = next;
     const base = { id: event.id, time: event.timestamp };
@@ -220,9 +220,8 @@ export class Fold {
       case "ConversationErrorEvent":
       case "ServerErrorEvent": {
         const classification = "classification" in event ? (event.classification ?? null) : null;
-        const before = "before_circle" in event && typeof event.before_circle === "string" ? event.before_circle : null;
         next.draft = null;
-        this.add({ type: "failure", ...base, code: event.code, text: event.detail, classification, ...(before && { rewindTo: before }) });
+        this.add({ type: "failure", ...base, code: event.code, text: event.detail, classification, ...(rewindTo && { rewindTo }) });
         break;
       }
       case "PauseEvent":

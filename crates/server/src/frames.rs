@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::ws::Utf8Bytes;
-use deft_engine::Live;
+use deft_engine::{BEFORE_CIRCLE, Live};
 use deft_types::{ActionId, EventId, Seq, SessionFrame};
 use serde_json::json;
 
@@ -11,6 +11,7 @@ use crate::app::App;
 use crate::feed::{Feed, Item};
 use crate::info::Snapshot;
 use crate::resident::Resident;
+use crate::wire::before_circle;
 
 /// One frame as text; the position of its event, where it carries one of the log.
 pub(crate) struct Frame {
@@ -93,9 +94,12 @@ impl Frames {
                 } else {
                     wire.shared_text(&event)
                 };
+                let beside = before_circle(&event)
+                    .map(|before| format!(r#","{BEFORE_CIRCLE}":{}"#, json!(before)))
+                    .unwrap_or_default();
                 let durable = text.map(|event| Frame {
                     seq: Some(seq),
-                    text: format!(r#"{{"type":"durable","seq":{seq},"event":{event}}}"#),
+                    text: format!(r#"{{"type":"durable","seq":{seq},"event":{event}{beside}}}"#),
                 });
                 let greeting = self.greeting.take_if(|_| feed.is_live());
                 durable

@@ -109,6 +109,14 @@ impl Wire {
     }
 }
 
+/// Before which event an agent began to go in circles; our own paths tell it beside the event.
+pub(crate) fn before_circle(event: &Event) -> Option<&str> {
+    match &event.body {
+        EventBody::ConversationError(error) => error.extra.get(BEFORE_CIRCLE)?.as_str(),
+        _ => None,
+    }
+}
+
 /// Takes our own fields out of the stats.
 pub(crate) fn public_stats(stats: &mut Value) {
     without_fields(stats, &OWN_METRICS);

@@ -1,4 +1,4 @@
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMutation } from "@tanstack/react-query";
 import { Undo2 } from "lucide-react";
 import { api } from "../api";
 import { spentOf, useBudget } from "../budget";
@@ -46,20 +46,12 @@ export function FailureCard({ failure, isLast }: { failure: Item & { type: "fail
   );
 }
 
-/** Goes back to before the agent began to go in circles. */
+/** Goes back to before the agent began to go in circles. Files stay: the turn's work from before it is in them, too. */
 function RewindButton({ to }: { to: string }) {
   const { id, complain } = useDesk();
-  const queries = useQueryClient();
-  const rewind = useMutation({
-    mutationFn: () => api.rewind(id, to),
-    onSuccess: () => {
-      void queries.invalidateQueries({ queryKey: ["changes", id] });
-      void queries.invalidateQueries({ queryKey: ["files", id] });
-    },
-    onError: complain,
-  });
+  const rewind = useMutation({ mutationFn: () => api.navigate(id, to), onError: complain });
   return (
-    <button disabled={rewind.isPending} onClick={() => rewind.mutate()}>
+    <button disabled={rewind.isPending} title={t("The files stay as they are")} onClick={() => rewind.mutate()}>
       <Undo2 /> {t("Rewind to before the circle")}
     </button>
   );

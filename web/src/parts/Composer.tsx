@@ -110,7 +110,7 @@ export function Composer({ desk, isBusy, isAsked, canWait, onReady, children }: 
       return;
     }
     if (command) {
-      const words = await command.command.run(desk, command.rest).catch(desk.complain);
+      const words = await command.command.run(id, command.rest).catch(desk.complain);
       if (words) setSaid(words);
       return;
     }

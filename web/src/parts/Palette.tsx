@@ -1,10 +1,12 @@
+import { useMutation } from "@tanstack/react-query";
 import { Command } from "cmdk";
+import { commands } from "../commands";
 import { useConversations } from "../conversations";
 import { nameOf } from "../name";
 import { usePreferences } from "../preferences";
 import { themeWords } from "../themes";
 import { go, useRoute } from "../route";
-import { PANELS, panelWords, showPanel, useScreen } from "../screen";
+import { useScreen } from "../screen";
 import { t } from "../words";
 import { Dialog } from "./Dialog";
 
@@ -13,14 +15,10 @@ export default function Palette() {
   const list = useConversations();
   const current = useRoute();
   const close = () => useScreen.setState({ dialog: null });
-  const command = (name: string, run: () => void) => (
-    <Command.Item
-      key={name}
-      onSelect={() => {
-        close();
-        run();
-      }}
-    >
+  // What fails says so here.
+  const act = useMutation({ mutationFn: async (run: () => unknown) => run(), onSuccess: close });
+  const command = (name: string, run: () => unknown) => (
+    <Command.Item key={name} onSelect={() => act.mutate(run)}>
       {name}
     </Command.Item>
   );
@@ -28,11 +26,19 @@ export default function Palette() {
     <Dialog title={t("Commands")} isBare onClose={close}>
       <Command label={t("Commands")} loop>
         <Command.Input autoFocus placeholder={t("What next?")} />
+        {act.error && (
+          <p role="alert" className="problem">
+            {act.error.message}
+          </p>
+        )}
         <Command.List>
           <Command.Empty>{t("Nothing of that name.")}</Command.Empty>
           <Command.Group heading={t("Do")}>
             {command(t("New conversation"), () => go(null))}
-            {current && PANELS.map((panel) => command(t("Panel: {name}", { name: panelWords()[panel] }), () => showPanel(panel)))}
+            {current &&
+              commands()
+                .filter(({ needsWords }) => !needsWords)
+                .map(({ help, run }) => command(help, () => run(current, "")))}
             {command(t("Keyboard map"), () => useScreen.setState({ dialog: "keys" }))}
             {command(t("Settings"), () => useScreen.setState({ dialog: "settings" }))}
             {(["light", "dark", "system"] as const).map((theme) =>

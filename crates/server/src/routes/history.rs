@@ -15,7 +15,7 @@ use crate::app::App;
 use crate::extract::{Id, Query};
 use crate::failure::Failure;
 use crate::router::{Access, Route};
-use crate::wire::Wire;
+use crate::wire::{Wire, before_circle};
 
 pub(crate) fn table() -> Vec<Route> {
     vec![Route::get(
@@ -37,6 +37,8 @@ pub(super) struct Page {
 pub(super) struct Item {
     seq: Seq,
     pub(super) event: Box<RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    before_circle: Option<String>,
 }
 
 async fn history(State(app): State<Arc<App>>, Id(id): Id, query: Query) -> Result<Json<Page>, Failure> {
@@ -76,9 +78,14 @@ pub(super) async fn page(app: &App, id: ConversationId, query: &Query) -> Result
     found.truncate(limit);
     let before_seq = found.last().filter(|_| is_more).map(|(seq, _)| *seq);
     let wire = Wire::new(&described.agent);
-    let item = |(seq, event)| {
+    let item = |(seq, event): (Seq, _)| {
+        let before_circle = before_circle(&event).map(str::to_owned);
         let event = RawValue::from_string(wire.text(&event)?).ok()?;
-        Some(Item { seq, event })
+        Some(Item {
+            seq,
+            event,
+            before_circle,
+        })
     };
     let items = found.into_iter().rev().filter_map(item).collect();
     Ok(Page { items, before_seq })
