@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { serveGuarded } from "./guarded-mcp-server.mjs";
 import { browser, checkAccess, open, Server, status } from "./harness.mjs";
 
 const server = new Server();
@@ -50,6 +51,28 @@ test("an MCP server is named with quotes and variables, tested, and never shows 
   for (const name of ["quoted", "broken"]) await dialog.getByRole("button", { name: `Remove ${name}` }).click();
   await dialog.getByText("There are none yet.").waitFor();
   await close();
+});
+
+test("a person logs in at an MCP server on its own page, and the token is used", async () => {
+  const guarded = await serveGuarded();
+  const { page, close } = await open(server);
+  const dialog = await settings(page, "MCP servers");
+  await dialog.getByLabel("Name", { exact: true }).fill("guarded");
+  await dialog.getByLabel("Address, or program and arguments").fill(`${guarded.origin}/mcp`);
+  await dialog.getByRole("button", { name: "Add" }).click();
+  await dialog.getByRole("button", { name: "Log in at guarded" }).click();
+  const [theirs] = await Promise.all([
+    page.context().waitForEvent("page"),
+    dialog.getByRole("link", { name: "Agree on the page of guarded" }).click(),
+  ]);
+  await theirs.getByRole("link", { name: "I agree" }).click();
+  await theirs.waitForURL(`${server.origin}/**`);
+  await dialog.getByText("You are logged in.").waitFor();
+  await dialog.getByRole("button", { name: "Test guarded" }).click();
+  await dialog.getByText("Works. Tools: tell").waitFor();
+  await dialog.getByRole("button", { name: "Remove guarded" }).click();
+  await close();
+  guarded.close();
 });
 
 test("a server that has changed is shown, and used again when a person approves", async () => {
