@@ -1,8 +1,10 @@
 // How a conversation begins: with which model, which tools and which words.
 
 import assert from "node:assert/strict";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { browser, checkWidth, open, Server, status } from "./harness.mjs";
+import { browser, checkAccess, checkWidth, open, Server, status } from "./harness.mjs";
 
 const server = new Server();
 before(() => server.start());
@@ -79,6 +81,18 @@ test("what was written is there after a look elsewhere and a reload; pictures go
   await page.getByLabel("You", { exact: true }).getByRole("img", { name: "Picture 1" }).waitFor();
   await page.getByRole("button", { name: "New conversation" }).click();
   assert.equal(await page.getByLabel("Task").inputValue(), "", "what was sent is not written once more");
+  await close();
+});
+
+test("files of the folder are named by @ in the first message, too", async () => {
+  const folder = mkdtempSync(join(server.data, "named-"));
+  writeFileSync(join(folder, "needle.txt"), "");
+  const { page, close } = await openAs({ model: "demo", folder });
+  await page.getByLabel("Task").pressSequentially("Look at @need");
+  await page.getByRole("option", { name: "@needle.txt" }).waitFor();
+  await checkAccess(page, "names that are offered");
+  await page.keyboard.press("Enter");
+  assert.equal(await page.getByLabel("Task").inputValue(), "Look at @needle.txt ");
   await close();
 });
 

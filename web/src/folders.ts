@@ -20,6 +20,8 @@ export const folders = {
       return isFolder(found) ? [found] : [];
     });
   },
+  /** Files and folders below a folder whose names have this in them. */
+  named: (path: string, name: string) => ask("get", "/api/file/search_entries", { query: { path, name, limit: 30 } }),
   /** The folders in a folder, by pages. */
   async within(path: string, page: string | null): Promise<{ folders: Folder[]; next: string | null }> {
     const { items, next_page_id: next } = await ask("get", "/api/file/search_subdirs", {

@@ -1,21 +1,16 @@
-import { useQuery } from "@tanstack/react-query";
 import { ArrowUp, ListPlus, X } from "lucide-react";
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { attach, MAX_PICTURES } from "../attachments";
 import { commandOf, commands, shellCommandOf } from "../commands";
-import { completed, ranked, wordAt } from "../completion";
 import type { Desk } from "../desk";
 import { draftOf, keepDraft } from "../drafts";
 import { recalled, saidBefore } from "../recall";
 import { showPanel } from "../screen";
 import { runInShell } from "../shell";
-import { useSkillCommands } from "../skill-commands";
 import { t } from "../words";
 import { workspace } from "../workspace";
+import { Choices, completionProps, useCompletion } from "./Completion";
 import { FileButton, Pictures } from "./Pictures";
-
-/** Names that are offered. */
-const MAX_CHOICES = 8;
 
 interface Props {
   desk: Desk;
@@ -33,18 +28,10 @@ interface Props {
 /** Keyboards on glass have no Shift+Enter: there Enter makes a new line, and the button sends. */
 const isTouched = () => matchMedia("(pointer: coarse)").matches;
 
-interface Choice {
-  name: string;
-  help: string;
-}
-
 /** Where messages are written. Pictures and files come by button, paste or drop; `@` names files, `/` commands. */
 export function Composer({ desk, isBusy, isAsked, canWait, onReady, children }: Props) {
   const { id } = desk;
   const [text, setText] = useState(() => draftOf(id));
-  const [caret, setCaret] = useState(0);
-  const [chosen, setChosen] = useState(0);
-  const [isDismissed, setDismissed] = useState(false);
   const [pictures, setPictures] = useState<string[]>([]);
   const [refused, setRefused] = useState<string | null>(null);
   const [said, setSaid] = useState<string | null>(null);
@@ -52,8 +39,6 @@ export function Composer({ desk, isBusy, isAsked, canWait, onReady, children }: 
   const change = (next: string) => {
     keepDraft(id, next);
     setText(next);
-    setChosen(0);
-    setDismissed(false);
   };
   useEffect(() => {
     onReady((next) => {
@@ -75,28 +60,8 @@ export function Composer({ desk, isBusy, isAsked, canWait, onReady, children }: 
     }
   };
 
-  const word = isDismissed ? null : wordAt(text, caret);
-  const files = useQuery({
-    queryKey: ["files", id, "named", word?.name],
-    queryFn: () => workspace.find(id, word?.name ?? ""),
-    enabled: word?.kind === "file",
-    placeholderData: (before) => before,
-  });
-  const skills = useSkillCommands(desk.stream.fold.view.folder, word?.kind === "command");
-  const choices: Choice[] =
-    word?.kind === "command"
-      ? ranked([...commands(), ...skills], word.name)
-      : word?.kind === "file"
-        ? (files.data?.items ?? []).map(({ name, kind }) => ({ name: kind === "directory" ? `${name}/` : name, help: "" }))
-        : [];
-  const offered = choices.slice(0, MAX_CHOICES);
-  const choose = (choice: Choice | undefined) => {
-    if (!word || !choice) return;
-    const next = completed(text, caret, word, choice.name);
-    change(next.text);
-    setCaret(next.caret);
-    requestAnimationFrame(() => area.current?.setSelectionRange(next.caret, next.caret));
-  };
+  const names = { scope: id, folder: desk.stream.fold.view.folder, commands: commands(), find: (name: string) => workspace.find(id, name) };
+  const completion = useCompletion(text, change, area, names);
 
   const isEmpty = !text.trim() && pictures.length === 0;
   const submit = async (when: "now" | "later") => {
@@ -144,39 +109,20 @@ export function Composer({ desk, isBusy, isAsked, canWait, onReady, children }: 
           {refused}
         </p>
       )}
-      {offered.length > 0 && (
-        <ul className="choices" id="choices" role="listbox" aria-label={t("Completions")}>
-          {offered.map((choice, index) => (
-            <li
-              key={choice.name}
-              id={`choice-${index}`}
-              role="option"
-              aria-selected={index === chosen}
-              onMouseDown={(event) => {
-                event.preventDefault();
-                choose(choice);
-              }}
-            >
-              <code>{word?.kind === "file" ? "@" : "/"}{choice.name}</code> <span className="hint">{choice.help}</span>
-            </li>
-          ))}
-        </ul>
-      )}
+      <Choices {...completion} />
       <div className="composer-box">
         <textarea
           ref={area}
           aria-label={t("Message")}
-          aria-autocomplete="list"
-          aria-controls={offered.length > 0 ? "choices" : undefined}
-          aria-activedescendant={offered.length > 0 ? `choice-${chosen}` : undefined}
+          {...completionProps(completion)}
           rows={Math.min(10, Math.max(2, text.split("\n").length))}
           value={text}
           placeholder={invitation()}
           onChange={(event) => {
             change(event.target.value);
-            setCaret(event.target.selectionStart);
+            completion.onCaret(event.target.selectionStart, true);
           }}
-          onSelect={(event) => setCaret(event.currentTarget.selectionStart)}
+          onSelect={(event) => completion.onCaret(event.currentTarget.selectionStart, false)}
           onPaste={(event) => void add(event.clipboardData.files)}
           onKeyDown={(event) => {
             if (event.nativeEvent.isComposing) return;
@@ -185,14 +131,11 @@ export function Composer({ desk, isBusy, isAsked, canWait, onReady, children }: 
               void submit("later");
               return;
             }
-            if (offered.length > 0) {
-              const step = { ArrowDown: 1, ArrowUp: offered.length - 1 }[event.key];
-              if (step) setChosen((chosen + step) % offered.length);
-              else if (event.key === "Escape") setDismissed(true);
-              else if (event.key === "Tab" || (event.key === "Enter" && !isWhole(offered[chosen]))) choose(offered[chosen]);
-              else if (event.key !== "Enter" || event.shiftKey) return;
-              else event.currentTarget.form?.requestSubmit();
+            const taken = completion.onKey(event);
+            if (taken) return;
+            if (taken === null) {
               event.preventDefault();
+              event.currentTarget.form?.requestSubmit();
             } else if (event.key === "Enter" && !event.shiftKey && !isTouched()) {
               event.preventDefault();
               event.currentTarget.form?.requestSubmit();
@@ -232,10 +175,5 @@ export function Composer({ desk, isBusy, isAsked, canWait, onReady, children }: 
     if (isAsked) return t("Say what to do instead. What waits is not done then");
     if (isBusy) return t("Steer it: read at the next step. Alt+Enter: at the end of the turn");
     return t("Say what comes next. @ names a file, / a command, ! runs one in your shell");
-  }
-
-  /** Whether the name stands there already: then Enter sends. */
-  function isWhole(choice: Choice | undefined): boolean {
-    return choice !== undefined && word?.name === choice.name;
   }
 }

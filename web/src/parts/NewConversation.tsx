@@ -5,6 +5,7 @@ import { api, type Start } from "../api";
 import { MAX_PICTURES, PICTURE_KINDS, readPictures } from "../attachments";
 import { draftOf, keepDraft, NEW } from "../drafts";
 import { externalAgent } from "../external-agent";
+import { folders } from "../folders";
 import type { Mode } from "../plan";
 import { usePreferences } from "../preferences";
 import { repositories } from "../repositories";
@@ -12,6 +13,7 @@ import { go } from "../route";
 import { Findings } from "../settings/Findings";
 import { server } from "../settings/server";
 import { t } from "../words";
+import { Choices, completionProps, useCompletion } from "./Completion";
 import { ModelFields, PolicyField } from "./ModelFields";
 import { FileButton, Pictures } from "./Pictures";
 import { SidebarButton } from "./SidebarButton";
@@ -63,6 +65,11 @@ export function NewConversation() {
   const { profile, apiKey, baseUrl, policy, analyzer } = preferences;
   const model = profile ? "" : preferences.model || offer.data?.model || "";
   const folder = preferences.folder || offer.data?.folder || "";
+  const area = useRef<HTMLTextAreaElement>(null);
+  // What is in a repository is known when it is there.
+  const known = place.kind === "folder" ? folder : "";
+  const names = { scope: known, folder: known, commands: [], find: (name: string) => folders.named(known, name) };
+  const completion = useCompletion(message, write, area, names);
   const external = externalAgent(preferences.worker, preferences.command);
   const hasModel = model !== "" || profile !== "";
   const canStart = external ? external["acp_command"] !== "" : hasModel;
@@ -111,15 +118,24 @@ export function NewConversation() {
               void add(event.dataTransfer.files);
             }}
           >
+            <Choices {...completion} />
             <textarea
+              ref={area}
               rows={4}
               autoFocus
               aria-label={t("Task")}
+              {...completionProps(completion)}
               value={message}
               placeholder={t("Find out why the tests fail, and repair it.")}
-              onChange={(event) => write(event.target.value)}
+              onChange={(event) => {
+                write(event.target.value);
+                completion.onCaret(event.target.selectionStart, true);
+              }}
+              onSelect={(event) => completion.onCaret(event.currentTarget.selectionStart, false)}
               onPaste={(event) => void add(event.clipboardData.files)}
               onKeyDown={(event) => {
+                if (event.nativeEvent.isComposing) return;
+                if (completion.onKey(event)) return;
                 if (event.key === "Enter" && (event.metaKey || event.ctrlKey)) event.currentTarget.form?.requestSubmit();
               }}
             />

@@ -1,4 +1,4 @@
-//! What is in a conversation's workspace: a directory to look into, and names to choose from.
+//! What is in a workspace: a directory to look into, and names to choose from, also before a conversation begins in it.
 
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ use super::files::{reached, refused};
 use crate::app::App;
 use crate::extract::{Id, Query, Scope};
 use crate::failure::Failure;
+use crate::places::asked_path;
 use crate::router::{Access, Route};
 
 pub(crate) fn table() -> Vec<Route> {
@@ -22,6 +23,7 @@ pub(crate) fn table() -> Vec<Route> {
             Access::Key,
             search,
         ),
+        Route::get("/api/file/search_entries", Access::Key, search_folder),
     ]
 }
 
@@ -58,9 +60,18 @@ async fn list(State(app): State<Arc<App>>, Id(id): Id, query: Query) -> Result<J
 }
 
 async fn search(State(app): State<Arc<App>>, Id(id): Id, query: Query) -> Result<Json<Value>, Failure> {
-    let page = page(&query)?;
     let (client, path) = asked(&app, id, &query).await?;
+    named(&client, &path, &query).await
+}
+
+/// The same in a folder that a conversation is about to begin in.
+async fn search_folder(State(app): State<Arc<App>>, query: Query) -> Result<Json<Value>, Failure> {
+    let (client, path) = reached(&app, Scope(None), asked_path(&query)?).await?;
+    named(&client, &path, &query).await
+}
+
+async fn named(client: &Client, path: &str, query: &Query) -> Result<Json<Value>, Failure> {
     let name = query.get("name").unwrap_or_default();
-    let found = client.search(&path, name, page).await;
+    let found = client.search(path, name, page(query)?).await;
     Ok(shown(&found.map_err(|error| refused(&error))?))
 }

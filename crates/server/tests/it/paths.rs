@@ -52,6 +52,10 @@ const ONLY_OURS: &[(&str, &str)] = &[
     ("GET /api/conversations/{}/entries", "files to browse"),
     ("GET /api/conversations/{}/entries/search", "names to complete"),
     (
+        "GET /api/file/search_entries",
+        "names to complete in a first message",
+    ),
+    (
         "GET /api/conversations/{}/checkpoints",
         "moments that files can go back to",
     ),

@@ -27,6 +27,14 @@ async fn a_workspace_is_looked_through_and_names_are_found() {
     let below = desk.get(&talk.path(&format!("/entries?path={sub}"))).await;
     assert_eq!(names(&below), ["b.txt"]);
     let found = desk.get(&talk.path("/entries/search?name=B.T")).await;
+    let folder = desk.work().display().to_string();
+    let before = desk
+        .get(&format!("/api/file/search_entries?path={folder}&name=B.T"))
+        .await;
+    assert_eq!(
+        before["items"], found["items"],
+        "the same names before a conversation begins"
+    );
     assert_eq!(names(&found), ["sub/b.txt"]);
     let (status, _) = desk
         .ask(Method::GET, &talk.path("/entries?path=/etc"), None)
