@@ -42,34 +42,45 @@ impl Dockerd {
     }
 
     fn try_start(data: &Path) -> io::Result<Self> {
+        Self::run(data, |place, command| {
+            command
+                .args([
+                    "dockerd",
+                    "--bridge=none",
+                    "--iptables=false",
+                    "--ip6tables=false",
+                ])
+                .args([
+                    "--ip-forward=false",
+                    "--ip-masq=false",
+                    "--containerd-namespace=deft-test",
+                ])
+                .args(["--containerd-plugins-namespace=deft-test-plugins", "--data-root"])
+                .arg(data.join("data"))
+                .arg("--exec-root")
+                .arg(place.join("exec"))
+                .arg("--pidfile")
+                .arg(place.join("pid"))
+                .arg("--host")
+                .arg(format!("unix://{}", place.join("socket").display()));
+            Ok(())
+        })
+    }
+
+    /// Starts a program that serves this API on `socket` in its place, and waits for it. `say` says which.
+    pub(crate) fn run(
+        data: &Path,
+        say: impl FnOnce(&Path, &mut Command) -> io::Result<()>,
+    ) -> io::Result<Self> {
         fs::create_dir_all(data)?;
         let alone = File::create(data.join("lock"))?;
         alone.lock()?; // another run of the tests may be at work
         let place = tempfile::Builder::new().prefix("deft-dockerd").tempdir()?;
-        let path = |name: &str| place.path().join(name);
-        let log = File::create(path("log"))?;
-        let process = Command::new("setpriv")
-            .args([
-                "--pdeathsig",
-                "TERM",
-                "dockerd",
-                "--bridge=none",
-                "--iptables=false",
-                "--ip6tables=false",
-            ])
-            .args([
-                "--ip-forward=false",
-                "--ip-masq=false",
-                "--containerd-namespace=deft-test",
-            ])
-            .args(["--containerd-plugins-namespace=deft-test-plugins", "--data-root"])
-            .arg(data.join("data"))
-            .arg("--exec-root")
-            .arg(path("exec"))
-            .arg("--pidfile")
-            .arg(path("pid"))
-            .arg("--host")
-            .arg(format!("unix://{}", path("socket").display()))
+        let log = File::create(place.path().join("log"))?;
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "TERM"]);
+        say(place.path(), &mut command)?;
+        let process = command
             .stdin(Stdio::null())
             .stdout(log.try_clone()?)
             .stderr(log)
@@ -176,7 +187,7 @@ pub(crate) fn image_root(root: &Path) -> io::Result<()> {
 }
 
 /// Where a program is.
-fn find(name: &str) -> Option<PathBuf> {
+pub(crate) fn find(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path)
         .chain([PathBuf::from("/usr/sbin"), PathBuf::from("/sbin")])

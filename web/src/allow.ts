@@ -11,6 +11,10 @@ export type Scope = Rule["scope"];
 /** Its path is seen from the workspace; its fingerprint is of the very text: when that changes, it is asked about again. */
 export type Provided = components["schemas"]["Provided"];
 
+/** A host that a program wants to reach and no rule names. */
+export type AskedHost = components["schemas"]["AskedHost"];
+export type HostAnswer = "once" | Scope | "deny";
+
 export type Decision = "allow" | "deny";
 
 /** What was decided in this browser, and in which conversation. */
@@ -32,6 +36,8 @@ export const allow = {
     ask("post", "/api/conversations/{conversation_id}/allow_rules", { ...on(id), body: { rule, scope } }),
   removeRule: (id: string, rule: string) =>
     ask("delete", "/api/conversations/{conversation_id}/allow_rules", { ...on(id), query: { rule } }),
+  answerHost: (id: string, { host, port }: AskedHost, answer: HostAnswer) =>
+    ask("post", "/api/conversations/{conversation_id}/host_questions", { ...on(id), body: { host, port, answer } }),
   undecided: async (id: string) => (await ask("get", "/api/conversations/{conversation_id}/trust", on(id))).undecided,
   decide: (id: string, fingerprint: string, decision: Decision | "forget") =>
     ask("post", "/api/conversations/{conversation_id}/trust", { ...on(id), body: { fingerprint, decision } }),

@@ -36,6 +36,14 @@ test("what comes again after a reconnection changes nothing", () => {
   expect(fold.view.seq).toBe(3);
 });
 
+test("the hosts that programs wait for are those of the last word", () => {
+  const fold = new Fold();
+  fold.apply([{ type: "host_questions", questions: [{ host: "a.example", port: 443 }] }]);
+  expect(fold.view.hostQuestions).toEqual([{ host: "a.example", port: 443 }]);
+  fold.apply([{ type: "host_questions", questions: [] }]);
+  expect(fold.view.hostQuestions).toEqual([]);
+});
+
 test("the history is complete when the position that was announced has come", () => {
   const fold = new Fold();
   fold.apply([{ type: "sync", from_seq: -1, through_seq: 1 }, stored(0, says("user", "one"))]);

@@ -171,6 +171,9 @@ export class Fold {
           ? { ...next.output, [frame.action_id]: frame.content }
           : withPiece(next.output, frame.action_id, frame.content);
         break;
+      case "host_questions":
+        next.hostQuestions = frame.questions;
+        break;
       case "error":
         break; // answers to what is sent by socket, and this app sends nothing by it
     }

@@ -115,7 +115,7 @@ export class Stream {
     // Where the end of the log could not be loaded, that is tried again when the stream has begun.
     const { seq } = this.fold.view;
     const after = this.isLoaded ? `&after_seq=${seq}` : "";
-    const address = new URL(`${this.source.socket}?tool_output=true${after}`, location.href);
+    const address = new URL(`${this.source.socket}?tool_output=true&attends=true${after}`, location.href);
     address.protocol = location.protocol === "https:" ? "wss:" : "ws:";
     const socket = new WebSocket(address);
     this.socket = socket;

@@ -1,5 +1,6 @@
 // What the screen shows of a conversation. The fold makes it.
 
+import type { AskedHost } from "./allow";
 import type { Change } from "./changes";
 import { type Meter, meterOf } from "./meter";
 import type { LiveOutput } from "./output";
@@ -97,6 +98,8 @@ export interface View {
   /** What open calls have written so far, by action. */
   output: LiveOutput;
   briefing: Briefing | null;
+  /** Hosts that programs wait for. */
+  hostQuestions: AskedHost[];
   /** What the browser showed last. */
   screenshot: { image: string; address: string } | null;
 }
@@ -117,6 +120,7 @@ export const EMPTY: View = {
   changes: [],
   output: {},
   briefing: null,
+  hostQuestions: [],
   screenshot: null,
 };
 

@@ -16,6 +16,7 @@ mod executor;
 mod exit;
 mod explained;
 mod hooks;
+mod host_prompt;
 mod images;
 mod import;
 mod list;

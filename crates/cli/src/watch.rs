@@ -13,6 +13,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use uuid::Uuid;
 
 use crate::exit::Exit;
+use crate::host_prompt::HostPrompt;
 use crate::output::one_line;
 use crate::screen::{Format, Screen};
 
@@ -62,6 +63,7 @@ impl Watched<'_> {
         let mut events = store.follow(record.id, record.last_seq.map_or(Seq::FIRST, Seq::next));
         let mut live = conversation.live();
         let screen = Screen::start(format);
+        let mut prompt = HostPrompt::of_person(conversation, format);
 
         if let Some(task) = task {
             if record.status == Status::WaitingForConfirmation {
@@ -101,6 +103,7 @@ impl Watched<'_> {
                 room = screen.room(), if next.is_some() => {
                     let Some((seq, event)) = next.take() else { continue };
                     end.saw(seq, &event);
+                    prompt.iter_mut().for_each(|prompt| prompt.saw(&event));
                     match room {
                         Some(room) => room.event(event),
                         None => break, // it is gone; its own error says why
@@ -109,6 +112,9 @@ impl Watched<'_> {
                 Some(event) = events.next(), if next.is_none() => next = Some(event?),
                 piece = live.recv() => if let Ok(piece) = piece { // otherwise some were left out: we were slow
                     screen.live(piece);
+                },
+                line = typed(&mut prompt) => if let Some(prompt) = &mut prompt {
+                    prompt.answer(&line).await;
                 },
                 () = signals.next() => {
                     end.stop_requests += 1;
@@ -136,6 +142,14 @@ impl Watched<'_> {
             }
         }
         Ok(exit)
+    }
+}
+
+/// What somebody types who is asked something.
+async fn typed(prompt: &mut Option<HostPrompt<'_>>) -> String {
+    match prompt {
+        Some(prompt) => prompt.typed().await,
+        None => std::future::pending().await,
     }
 }
 

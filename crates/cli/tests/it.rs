@@ -16,6 +16,8 @@ mod crash;
 mod deferred;
 #[path = "it/examples.rs"]
 mod examples;
+#[path = "it/host_questions.rs"]
+mod host_questions;
 #[path = "it/layers.rs"]
 mod layers;
 #[path = "it/mcp.rs"]

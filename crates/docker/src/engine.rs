@@ -122,16 +122,50 @@ impl Docker {
         age: Duration,
         now: SystemTime,
     ) -> Result<Vec<String>, DockerError> {
-        let mut removed = Vec::new();
-        for container in self.containers(owner).await? {
+        self.remove_unused(owner, |container| {
             let created = SystemTime::UNIX_EPOCH + Duration::from_secs(container.created);
             let is_old = now.duration_since(created).is_ok_and(|lived| lived >= age);
-            if is_old && !is_known(container.conversation()) {
+            is_old && !is_known(container.conversation())
+        })
+        .await
+    }
+
+    /// Removes those containers of this installation, with the volumes that were made for them, and tells which
+    /// conversations they belonged to.
+    pub async fn remove_unused(
+        &self,
+        owner: &str,
+        is_unused: impl Fn(&Container) -> bool,
+    ) -> Result<Vec<String>, DockerError> {
+        let mut removed = Vec::new();
+        for container in self.containers(owner).await? {
+            if is_unused(&container) {
                 self.remove(&container.id).await?;
+                self.remove_volumes_of(container.conversation()).await?;
                 removed.push(container.conversation().to_owned());
             }
         }
         Ok(removed)
+    }
+
+    async fn remove_volumes_of(&self, conversation: &str) -> Result<(), DockerError> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "PascalCase")]
+        struct Found {
+            volumes: Option<Vec<Volume>>,
+        }
+        #[derive(Deserialize)]
+        #[serde(rename_all = "PascalCase")]
+        struct Volume {
+            name: String,
+        }
+        let filters = json!({"label": [format!("{CONVERSATION}={conversation}")]}).to_string();
+        let list = Ask::get("list its volumes", "/volumes").query(&[("filters", &filters)]);
+        let found: Found = self.ask(list).await?;
+        for Volume { name } in found.volumes.unwrap_or_default() {
+            self.remove_volume(&name, conversation).await?;
+        }
+        Ok(())
     }
 
     pub(crate) async fn labelled(&self, labels: &[String]) -> Result<Vec<Container>, DockerError> {

@@ -30,6 +30,8 @@ pub(crate) struct Handed {
     pub(crate) safety: Safety,
     /// What need not be asked for there.
     pub(crate) allow_rules: Vec<String>,
+    /// The hosts that were allowed there.
+    pub(crate) allowed_hosts: Vec<String>,
     /// Who judges there.
     pub(crate) judge: Option<Arc<dyn Model>>,
     pub(crate) secrets: SecretSources,
@@ -101,6 +103,13 @@ impl Above {
         let mut rules = self.handed().allow_rules.clone();
         rules.extend(self.0.above.iter().flat_map(Self::allow_rules));
         rules
+    }
+
+    /// The hosts that were allowed here, or further above.
+    pub(crate) fn allowed_hosts(&self) -> Vec<String> {
+        let mut hosts = self.handed().allowed_hosts.clone();
+        hosts.extend(self.0.above.iter().flat_map(Self::allowed_hosts));
+        hosts
     }
 
     fn handed(&self) -> RwLockReadGuard<'_, Handed> {

@@ -17,6 +17,7 @@ mod files;
 mod handle;
 mod heard;
 mod hooks;
+mod hosts;
 mod label;
 mod look_up;
 mod messages;
@@ -61,6 +62,7 @@ use crate::conversation::{Limits, Memory, Outfit, Progress, Safety};
 use crate::critic::Refinement;
 use crate::extensions::Extensions;
 use crate::hooks::HookConfig;
+use crate::hosts::HostDesk;
 use crate::live::Broadcast;
 use crate::mode::Mode;
 use crate::model_tools::{Images, Models, Spending};
@@ -103,6 +105,8 @@ pub(crate) struct Actor {
     pub(crate) safety: Safety,
     /// What was allowed in the whole project.
     pub(crate) project_rules: ProjectRules,
+    /// Where hosts are asked for.
+    pub(crate) hosts: HostDesk,
     /// Whether and how results are criticised.
     pub(crate) refinement: Option<Refinement>,
     /// Whether the result of the turn is to be criticised next.
@@ -227,6 +231,9 @@ impl Actor {
                     Some(Envelope { command: Command::Close { executor, done }, .. }) => return (executor, Some(done)),
                     Some(sent) => self.handle(sent).await,
                     None => return (ExecutorFate::Keep, None),
+                },
+                news = self.hosts.next() => if let Err(error) = self.take_host_news(news).await {
+                    self.halt(&error);
                 },
                 news = self.news.next() => if let Err(error) = self.take_news(news).await {
                     self.halt(&error);

@@ -11,8 +11,9 @@ use crate::conversation::load;
 const MAX_TRIES: usize = 16;
 /// Rules of one project or conversation.
 pub(crate) const MAX_RULES: usize = 200;
-/// Where the rules of projects are kept, before the project's name.
-const FOLDER: &str = "allow-rules/";
+/// Where the commands and hosts that were allowed in projects are kept, before the project's name.
+pub(crate) const COMMANDS: &str = "allow-rules/";
+pub(crate) const HOSTS: &str = "allowed-hosts/";
 
 /// How far a rule reaches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,7 +38,7 @@ pub struct Allowed {
 /// The rules that count in a conversation, without a need to load it.
 pub async fn allow_rules(store: &dyn Store, id: ConversationId) -> Result<Vec<Allowed>, StoreError> {
     let state = load(store, id).await?;
-    let project = ProjectRules::load(store, id).await?;
+    let project = ProjectRules::load(store, id, COMMANDS).await?;
     Ok(listed(&state.allow_rules, &project.rules))
 }
 
@@ -70,10 +71,14 @@ pub(crate) struct ProjectRules {
 }
 
 impl ProjectRules {
-    pub(crate) async fn load(store: &dyn Store, id: ConversationId) -> Result<Self, StoreError> {
+    pub(crate) async fn load(
+        store: &dyn Store,
+        id: ConversationId,
+        folder: &str,
+    ) -> Result<Self, StoreError> {
         let record = store.conversation(id).await?;
         let key = format!(
-            "{FOLDER}{}",
+            "{folder}{}",
             record.map(|record| record.workspace).unwrap_or_default()
         );
         let rules = read(store.document(&key).await?.as_deref());

@@ -6,6 +6,7 @@ use deft_llm::{Model, Reply};
 use deft_risk::AllowRule;
 use deft_tools::{Change, CheckpointId, Overwrite, Restored};
 use deft_types::{ActionId, ConfirmationPolicy, EventId, McpPin, Message, SecurityAnalyzer};
+use deft_workspace::egress::AskedHost;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -16,6 +17,7 @@ use crate::allow_rules::AllowScope;
 use crate::aside::Snapshot;
 use crate::budget::Budget;
 use crate::conversation::Limits;
+use crate::hosts::HostAnswer;
 use crate::queue::QueueChange;
 use crate::rerun::Rerun;
 use crate::rewind::Rewind;
@@ -86,6 +88,12 @@ pub(crate) enum Command {
     },
     /// They are asked for again; whether they were not.
     Disallow { rule: String, done: Done<bool> },
+    /// What a person decided about a host.
+    AnswerHost {
+        asked: AskedHost,
+        to: HostAnswer,
+        done: Done<()>,
+    },
     /// Stand at another event; what is said next follows that one.
     Navigate { to: Option<EventId>, done: Done<()> },
     /// Give tools these secrets.
@@ -174,6 +182,7 @@ impl Command {
             Self::SetAnalyzer { .. } => "set_analyzer",
             Self::Allow { .. } => "allow",
             Self::Disallow { .. } => "disallow",
+            Self::AnswerHost { .. } => "answer_host",
             Self::Navigate { .. } => "navigate",
             Self::SetSecrets { .. } => "set_secrets",
             Self::RestoreFiles { .. } => "restore_files",
@@ -208,6 +217,7 @@ impl Command {
             | Self::SetPolicy { done, .. }
             | Self::SetAnalyzer { done, .. }
             | Self::Allow { done, .. }
+            | Self::AnswerHost { done, .. }
             | Self::Navigate { done, .. }
             | Self::SetSecrets { done, .. }
             | Self::Condense { done }
@@ -298,6 +308,9 @@ pub enum CommandError {
     /// The rule is none that can be kept; the message says why.
     #[error("{0}")]
     BadRule(String),
+    /// Look again at what is asked.
+    #[error("nothing waits for {0}: it was answered meanwhile, or nobody answered in time")]
+    NotAsked(String),
     /// Take some back first.
     #[error("there are {0} allow rules already; remove some first")]
     TooManyRules(usize),

@@ -15,6 +15,7 @@ use deft_types::{
     ActionId, ConfirmationPolicy, ConversationId, Event, EventId, McpPin, Message, SecurityAnalyzer, Seq,
     Status,
 };
+use deft_workspace::egress::AskedHost;
 use serde_json::Value;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tracing::Span;
@@ -22,6 +23,7 @@ use tracing::Span;
 use crate::allow_rules::AllowScope;
 use crate::branch;
 use crate::command::{Answer, Begun, Command, CommandError, Envelope, ExecutorFate};
+use crate::hosts::{Attendance, Attendant, HostAnswer};
 use crate::live::{Broadcast, Live};
 use crate::secret_lookup::SecretSources;
 use crate::state::{State, key};
@@ -47,6 +49,7 @@ pub struct Conversation {
     commands: mpsc::Sender<Envelope>,
     progress: watch::Receiver<Progress>,
     live: Broadcast,
+    attendance: Attendance,
     /// What a client calls the next command.
     pub(crate) request: Option<EventId>,
 }
@@ -124,6 +127,16 @@ impl Conversation {
     /// Takes such a rule back, wherever it reached; whether there was one.
     pub async fn disallow(&self, rule: String) -> Result<bool, CommandError> {
         self.ask(|done| Command::Disallow { rule, done }).await?
+    }
+
+    /// Somebody is there to be asked for hosts that no rule names, until this is dropped.
+    pub fn attend(&self) -> Attendant {
+        self.attendance.attend()
+    }
+
+    /// Carries out what a person decided about a host that a program waits for.
+    pub async fn answer_host(&self, asked: AskedHost, to: HostAnswer) -> Result<(), CommandError> {
+        self.ask(|done| Command::AnswerHost { asked, to, done }).await?
     }
 
     /// Agrees to what an MCP server is: what it offers now is used from the next step on.

@@ -74,13 +74,18 @@ impl Egress {
                  sandbox_allow (or sandbox_network = \"all\")."
             )
         });
+        let denied = hosts_that(Outcome::Denied).map(|hosts| {
+            format!(
+                "The user was asked for {hosts} and has refused. Do without, and do not ask for it again."
+            )
+        });
         let private = hosts_that(Outcome::PrivateAddress).map(|hosts| {
             format!(
                 "The sandbox refused {hosts}: its name leads to a private network. Only the user can allow that, by \
                  adding the address itself to the setting sandbox_allow."
             )
         });
-        let told: Vec<_> = unlisted.into_iter().chain(private).collect();
+        let told: Vec<_> = unlisted.into_iter().chain(denied).chain(private).collect();
         (!told.is_empty()).then(|| format!("\n[{}]", told.join(" ")))
     }
 
@@ -131,6 +136,7 @@ mod tests {
         for (host, outcome) in [
             ("a.example", Outcome::NotOnTheList),
             ("b.example", Outcome::NotOnTheList),
+            ("c.example", Outcome::Denied),
             ("intranet", Outcome::PrivateAddress),
         ] {
             let at = requests.len() as u64 + 1;
@@ -143,6 +149,7 @@ mod tests {
         for words in [
             "a.example:443, b.example:443: not on",
             "sandbox_allow",
+            "asked for c.example:443 and has refused",
             "intranet:443: its name leads",
         ] {
             assert!(refusal.contains(words), "{refusal}");

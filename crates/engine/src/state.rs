@@ -8,6 +8,7 @@ use deft_types::{
     Action, ActionEvent, ActionId, ConfirmationPolicy, ConversationStateUpdateEvent, Event, EventBody,
     EventId, McpApprovals, McpServerStatus, Observation, SecurityAnalyzer, Source, Stats, Status,
 };
+use deft_workspace::egress::AskedHost;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
@@ -55,6 +56,10 @@ pub struct State {
     pub asked_about: Vec<Provided>,
     /// The beginnings of commands that need not be asked for.
     pub allow_rules: Vec<String>,
+    /// The hosts that programs wait for until somebody answers.
+    pub host_questions: Vec<AskedHost>,
+    /// The hosts that somebody has allowed here, with their ports.
+    pub allowed_hosts: Vec<String>,
     /// Records of the workspace, each with the event that it stands behind.
     pub checkpoints: Vec<(Option<EventId>, CheckpointId)>,
     /// The first record of the workspace since the agent last finished: what it was like before this turn.

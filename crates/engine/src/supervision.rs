@@ -7,6 +7,7 @@ use deft_llm::Model;
 use crate::above::Above;
 use crate::budget::Purse;
 use crate::critic::Refinement;
+use crate::hosts::Attendance;
 use crate::mode::Mode;
 
 /// Who watches over the agent, and on whose budget it draws.
@@ -24,4 +25,6 @@ pub struct Supervision {
     pub above: Option<Above>,
     /// What it and others have together, where no conversation gave it a task.
     pub purse: Option<Purse>,
+    /// Whether somebody is there to be asked for hosts that no rule names.
+    pub attendance: Attendance,
 }

@@ -4,6 +4,7 @@
 mod allowing;
 mod budget;
 mod goal;
+mod hosts;
 mod loading;
 mod mcp;
 mod plan;

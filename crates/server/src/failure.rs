@@ -121,9 +121,10 @@ impl From<CommandError> for Failure {
             | CommandError::QueueFull(_)
             | CommandError::OtherServer(_)
             | CommandError::BudgetSpent(_) => Self::new(StatusCode::CONFLICT, error.to_string()),
-            CommandError::NotWaiting(_) | CommandError::NoSuchEvent(_) | CommandError::NotQueued(_) => {
-                Self::new(StatusCode::NOT_FOUND, error.to_string())
-            }
+            CommandError::NotWaiting(_)
+            | CommandError::NotAsked(_)
+            | CommandError::NoSuchEvent(_)
+            | CommandError::NotQueued(_) => Self::new(StatusCode::NOT_FOUND, error.to_string()),
             CommandError::NotExternal | CommandError::Agent(_) => {
                 Self::new(StatusCode::BAD_REQUEST, error.to_string())
             }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use axum::extract::ws::Utf8Bytes;
-use deft_engine::{BEFORE_CIRCLE, Live};
-use deft_types::{ActionId, EventId, Seq, SessionFrame};
-use serde_json::json;
+use deft_engine::{BEFORE_CIRCLE, HOST_QUESTIONS, Live};
+use deft_types::{ActionId, EventBody, EventId, Seq, SessionFrame};
+use serde_json::{Value, json};
 
 use crate::app::App;
 use crate::feed::{Feed, Item};
@@ -34,6 +34,8 @@ pub(crate) struct Frames {
     attempt: u32,
     order: u64,
     output: ToolOutput,
+    /// Whether the hosts that programs wait for are told.
+    tells_questions: bool,
 }
 
 /// Whether pieces of tools' output are told as they come. The contract has no frame for them.
@@ -51,7 +53,20 @@ impl Frames {
             attempt: 1,
             order: 0,
             output,
+            tells_questions: false,
         }
+    }
+
+    /// Tells the hosts that programs wait for, too.
+    pub(crate) fn with_questions(self) -> Self {
+        Self {
+            tells_questions: true,
+            ..self
+        }
+    }
+
+    pub(crate) fn tells_questions(&self) -> bool {
+        self.tells_questions
     }
 
     /// What comes before everything else, and what to follow then.
@@ -81,6 +96,10 @@ impl Frames {
         if self.output == ToolOutput::Told {
             frames.extend(written.iter().map(|(action, text)| written_before(action, text)));
         }
+        if self.tells_questions {
+            let asked = app.conversations.host_questions(&feed.resident).await;
+            frames.push(questions(&json!(asked)));
+        }
         Some((frames, feed))
     }
 
@@ -102,8 +121,18 @@ impl Frames {
                     text: format!(r#"{{"type":"durable","seq":{seq},"event":{event}{beside}}}"#),
                 });
                 let greeting = self.greeting.take_if(|_| feed.is_live());
+                let is_new = Some(seq) > feed.history;
+                let asked = match &event.body {
+                    EventBody::StateUpdate(update)
+                        if self.tells_questions && is_new && update.key == HOST_QUESTIONS =>
+                    {
+                        Some(questions(&update.value))
+                    }
+                    _ => None,
+                };
                 durable
                     .into_iter()
+                    .chain(asked)
                     .chain(greeting.as_ref().map(transient))
                     .collect()
             }
@@ -166,6 +195,11 @@ impl Frames {
             reason: reason.to_owned(),
         }
     }
+}
+
+/// The hosts that programs wait for. The contract has no frame for them.
+fn questions(asked: &Value) -> Frame {
+    Frame::passing(json!({"type": "host_questions", "questions": asked}).to_string())
 }
 
 /// What a call has written until now, in the place of all that the watcher knows of it.

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use deft_engine::{Conversation, Live};
+use deft_engine::{Attendance, Conversation, Live};
 use deft_store::ConversationRecord;
 use deft_types::{ActionId, ConversationId, EventBody, Seq, Status};
 use futures::StreamExt as _;
@@ -51,6 +51,8 @@ pub(crate) struct Resident {
     shown: Mutex<Shown>,
     pub(crate) farewell: watch::Sender<Option<Farewell>>,
     pub(crate) engine: OnceCell<Running>,
+    /// Who of its watchers can be asked something.
+    pub(crate) attendance: Attendance,
     stage: Arc<Stage>,
     used: Mutex<Instant>,
 }
@@ -112,6 +114,7 @@ impl Resident {
             shown: Mutex::new(Shown::of(agent)),
             farewell: watch::Sender::new(None),
             engine: OnceCell::new(),
+            attendance: Attendance::default(),
             stage: Arc::new(Stage {
                 signals: broadcast::Sender::new(BACKLOG),
                 run: Mutex::default(),

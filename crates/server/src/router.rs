@@ -17,9 +17,10 @@ use crate::failure::Failure;
 use crate::routes::{
     acp, agent_profiles, allow_rules, answers, app, bash, branches, budget, checkpoints, children, clones,
     confirmation, connections, control, conversations, entries, events, extensions, files, forge, gateway,
-    git, goal, history, mcp, mcp_logins, mcp_servers, meta_profiles, metrics, model, models, packages, plan,
-    plugins, ports, profiles, project, queue, rerun, resources, rewind, secrets, server, settings, shares,
-    sign_in, streams, tools, trajectory, trust, users, webhooks, workspace_files, workspaces,
+    git, goal, history, host_questions, mcp, mcp_logins, mcp_servers, meta_profiles, metrics, model, models,
+    packages, plan, plugins, ports, profiles, project, queue, rerun, resources, rewind, secrets, server,
+    settings, shares, sign_in, streams, tools, trajectory, trust, users, webhooks, workspace_files,
+    workspaces,
 };
 use crate::{once, security, site};
 
@@ -130,6 +131,7 @@ fn table() -> Vec<Route> {
         control::table(),
         confirmation::table(),
         allow_rules::table(),
+        host_questions::table(),
         trust::table(),
         answers::table(),
         branches::table(),

@@ -25,6 +25,7 @@ mod gateway_stream;
 pub(crate) mod git;
 pub(crate) mod goal;
 pub(crate) mod history;
+pub(crate) mod host_questions;
 pub(crate) mod mcp;
 pub(crate) mod mcp_logins;
 pub(crate) mod mcp_servers;

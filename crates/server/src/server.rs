@@ -270,11 +270,6 @@ async fn upkeep(app: Arc<App>, stopping: CancellationToken) {
                 home.app.conversations.recover().await;
             }
         }
-        match users.composition.collect_orphans(users.store.as_ref()).await {
-            Ok(removed) if removed.is_empty() => {}
-            Ok(removed) => tracing::info!(?removed, "workspaces of deleted conversations were removed"),
-            Err(error) => tracing::warn!(%error, "workspaces of deleted conversations cannot be looked for"),
-        }
         let mut looks = tokio::time::interval(app.conversations.sweep_interval().max(SHORTEST_SWEEP));
         loop {
             looks.tick().await;
@@ -299,6 +294,11 @@ async fn upkeep(app: Arc<App>, stopping: CancellationToken) {
         let mut days = tokio::time::interval(TIDY_EVERY);
         loop {
             days.tick().await;
+            match users.composition.collect_orphans(users.store.as_ref()).await {
+                Ok(removed) if removed.is_empty() => {}
+                Ok(removed) => tracing::info!(?removed, "workspaces that nobody uses were removed"),
+                Err(error) => tracing::warn!(%error, "workspaces that nobody uses cannot be looked for"),
+            }
             if let Err(error) = users.audit.tidy().await {
                 tracing::warn!(%error, "the audit log cannot be tidied");
             }

@@ -58,6 +58,11 @@ pub(crate) trait Protocol: Send + Sync + 'static {
     /// The frames for one thing to tell.
     fn frames(&mut self, feed: &Feed, item: Item) -> Vec<Utf8Bytes>;
 
+    /// Whether its client shows questions to a person who can answer them.
+    fn attends(&self) -> bool {
+        false
+    }
+
     /// The frame that says that a message could not be understood.
     fn complaint(&self, code: &'static str, detail: &str) -> String;
 }
@@ -77,6 +82,7 @@ async fn converse(app: &App, id: ConversationId, mut line: Line, mut protocol: i
     let Some((greeting, mut feed)) = protocol.begin(app, resident).await else {
         return line.close(code::NOT_FOUND, "Conversation not found").await;
     };
+    let _attendant = (protocol.attends() && line.may_write()).then(|| feed.resident.attendance.attend());
     if !line.send_all(greeting).await {
         return;
     }

@@ -3,17 +3,21 @@
 //! A sandbox with an allow-list has no network. Programs in it talk to a port of its own ([`Forwarder`]), which
 //! carries the bytes over a Unix socket to the proxy outside ([`Egress`]). The proxy looks the name up itself, once,
 //! connects to the very address that it looked at, and refuses those of private networks, so that neither another
-//! answer later nor a name of an inner host leads anywhere. It writes down each request ([`EgressRequest`]).
+//! answer later nor a name of an inner host leads anywhere. It writes down each request ([`EgressRequest`]). A host
+//! that no rule names is asked for where somebody answers for the user ([`HostQuestions`]), and refused elsewhere.
 
+mod desk;
 mod forge;
 mod forward;
 mod proxy;
+mod question;
 mod record;
 mod request;
 mod rule;
 
 pub use forward::Forwarder;
 pub use proxy::{Egress, Proxy};
+pub use question::{AskedHost, HostNews, HostQuestions, HostVerdict};
 pub(crate) use record::requests_after;
 pub use record::{EgressRequest, Outcome};
 pub use rule::{HostRule, HostRuleError};

@@ -17,7 +17,7 @@ pub mod sandbox;
 
 use std::path::PathBuf;
 
-use egress::EgressRequest;
+use egress::{EgressRequest, HostQuestions};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -45,6 +45,12 @@ pub trait Workspace: Send + Sync {
     /// Nothing, where nobody stands between them and the network.
     fn requests(&self, _after: u64) -> BoxFuture<'_, Vec<EgressRequest>> {
         std::future::ready(Vec::new()).boxed()
+    }
+
+    /// The hosts that programs there want to reach and that no rule names, for whoever can answer for the user. None,
+    /// where nobody asks.
+    fn host_questions(&self) -> BoxFuture<'_, Option<HostQuestions>> {
+        std::future::ready(None).boxed()
     }
 }
 

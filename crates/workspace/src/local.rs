@@ -14,7 +14,7 @@ use tokio::io::AsyncReadExt;
 use tokio::net::UnixStream;
 use tokio::process::Command;
 
-use crate::egress::{self, EgressRequest};
+use crate::egress::{self, EgressRequest, HostQuestions};
 use crate::sandbox::{Launch, Plan};
 use crate::{Stream, Workspace, WorkspaceError};
 
@@ -183,6 +183,11 @@ impl Workspace for LocalWorkspace {
         let record = Launch::egress_log(&self.executors_own());
         let read = tokio::task::spawn_blocking(move || egress::requests_after(&record, after));
         read.map(Result::unwrap_or_default).boxed()
+    }
+
+    fn host_questions(&self) -> BoxFuture<'_, Option<HostQuestions>> {
+        let socket = Launch::questions_socket(&self.executors_own());
+        async move { HostQuestions::connect(&socket).await }.boxed()
     }
 }
 

@@ -16,6 +16,7 @@ import { t } from "../words";
 import { BudgetMeter } from "./BudgetMeter";
 import { Composer } from "./Composer";
 import { Confirm } from "./Confirm";
+import { HostQuestions } from "./HostQuestions";
 import { Meters } from "./Meters";
 import { Plan, PlanButton } from "./Plan";
 import { PolicySelect } from "./PolicySelect";
@@ -185,6 +186,7 @@ export function Conversation({ id }: { id: string }) {
           <section className="chat" aria-label={t("What happened")}>
             <Timeline view={view} stream={stream} onSettle={settle} />
             {view.isCurrent && <Trust id={id} status={status} folder={view.folder} />}
+            <HostQuestions id={id} questions={view.hostQuestions} />
             {status === "waiting_for_confirmation" && <Confirm id={id} calls={openCalls(view)} />}
             {mode === "plan" && isSettled && status !== "waiting_for_confirmation" && <Plan id={id} folder={view.folder} />}
             {waiting.length > 0 && <Queue id={id} waiting={waiting} />}

@@ -1,6 +1,6 @@
 //! Workspaces that are ready before a conversation wants one.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -43,6 +43,15 @@ struct Ready {
     client: Client,
 }
 
+/// The conversations for which workspaces are ready: they are not in the store yet.
+pub(super) fn noted(settings: &Settings) -> HashSet<String> {
+    let notes = std::fs::read_dir(settings.data_dir.value.join(NOTES));
+    let notes = notes.into_iter().flatten().flatten();
+    notes
+        .filter_map(|note| note.file_name().into_string().ok())
+        .collect()
+}
+
 impl Pool {
     /// The one that is set, if any is.
     pub(crate) fn new(settings: Arc<Settings>) -> anyhow::Result<Option<Self>> {
@@ -72,10 +81,11 @@ impl Pool {
         if name != self.name {
             return None;
         }
-        let mut ready = self.ready();
-        ready.retain(|ready| !ready.client.is_closed());
-        let id = ready.pop_front()?.id;
-        drop(ready);
+        let id = {
+            let mut ready = self.ready();
+            let reachable = ready.iter().position(|ready| !ready.client.is_closed())?;
+            ready.remove(reachable)?.id
+        };
         self.taken.notify_one();
         // Still noted, the next server would remove it.
         std::fs::remove_file(self.note(id)).ok()?;
@@ -86,7 +96,7 @@ impl Pool {
     pub(crate) async fn keep_full(&self) {
         self.remove_all().await; // what a server that was killed left behind
         loop {
-            self.ready().retain(|ready| !ready.client.is_closed());
+            self.remove_lost().await;
             let is_full = self.ready().len() >= self.size;
             if !is_full {
                 match self.make().await {
@@ -102,6 +112,15 @@ impl Pool {
             }
             let _ = tokio::time::timeout(LOOK_EVERY, self.taken.notified()).await;
         }
+    }
+
+    /// Removes those whose executor is out of reach: nobody could be given them.
+    async fn remove_lost(&self) {
+        let is_lost = |ready: &&Ready| ready.client.is_closed();
+        let lost: Vec<_> = self.ready().iter().filter(is_lost).map(|lost| lost.id).collect();
+        self.ready().retain(|ready| !lost.contains(&ready.id));
+        let notes: Vec<_> = lost.into_iter().map(|id| self.note(id)).collect();
+        futures::future::join_all(notes.iter().map(|note| self.remove(note))).await;
     }
 
     /// Removes those that nobody has taken.

@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 use std::time::{Duration, SystemTime};
 
-use deft_docker::DockerError;
+use deft_docker::{Container, DockerError};
 use deft_engine::Mode;
 use deft_store::Store;
 use deft_types::ConversationId;
 use deft_workspace::WorkspaceName;
 
-use super::{elsewhere, executor_directory, kubernetes, remote};
+use super::{elsewhere, executor_directory, kubernetes, pool, remote};
 use crate::settings::Settings;
 
 /// What is younger is left alone: somebody may just be making it.
@@ -54,9 +54,11 @@ pub(crate) async fn collect(settings: &Settings, store: &dyn Store) -> anyhow::R
         .and_then(|days| SystemTime::now().checked_sub(DAY.checked_mul(u32::try_from(days).ok()?)?));
     let mut removed = collect_containers(settings, store, oldest).await?;
     let owner = kubernetes::owner(settings);
+    let ready = pool::noted(settings);
     for cluster in kubernetes::used(settings)? {
         let made = cluster.conversations(&owner).await?;
-        let known = in_use(made, store, oldest).await?;
+        let mut known = in_use(made, store, oldest).await?;
+        known.extend(ready.iter().cloned());
         let is_known = |id: &str| known.contains(id);
         let collected = cluster.collect_orphans(&owner, is_known, ORPHAN_AGE, SystemTime::now());
         removed.extend(collected.await?);
@@ -81,10 +83,22 @@ async fn collect_containers(
     let conversations = containers
         .iter()
         .map(|container| container.conversation().to_owned());
-    let known = in_use(conversations.collect(), store, oldest).await?;
-    let is_known = |id: &str| known.contains(id);
-    let removed = engine.collect_orphans(&owner, is_known, ORPHAN_AGE, SystemTime::now());
-    Ok(removed.await?)
+    let conversations: Vec<_> = conversations.collect();
+    let stored = in_use(conversations.clone(), store, None).await?;
+    let young = in_use(conversations, store, oldest).await?;
+    let ready = pool::noted(settings);
+    let is_known = |id: &str| stored.contains(id) || ready.contains(id);
+    let orphans = engine.collect_orphans(&owner, is_known, ORPHAN_AGE, SystemTime::now());
+    let mut removed = orphans.await?;
+    // One that runs is in use, however long nothing has happened: its executor ends when nobody wants anything of it.
+    let is_aged = |container: &Container| {
+        let id = container.conversation();
+        stored.contains(id) && !young.contains(id) && container.state != "running"
+    };
+    if oldest.is_some() {
+        removed.extend(engine.remove_unused(&owner, is_aged).await?);
+    }
+    Ok(removed)
 }
 
 /// Those that are in the store and not older than this. One whose id cannot be read is nobody's to remove.

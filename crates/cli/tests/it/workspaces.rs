@@ -20,6 +20,10 @@ mod killed;
 mod kubernetes;
 #[path = "../../../../tests/servers/kubernetes.rs"]
 mod kubernetes_server;
+#[path = "workspaces/podman.rs"]
+mod podman;
+#[path = "../../../../tests/servers/podman.rs"]
+mod podman_server;
 #[path = "workspaces/registry.rs"]
 mod registry;
 #[path = "workspaces/remote.rs"]

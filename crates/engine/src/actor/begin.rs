@@ -43,6 +43,7 @@ impl Actor {
             self.purse.begin_run();
             self.condensations = 0;
             self.refusals = 0;
+            self.hosts.begin_run();
             self.began = self.world.now();
         }
         if self.state.status == Status::WaitingForConfirmation {

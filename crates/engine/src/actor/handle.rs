@@ -66,6 +66,7 @@ impl Actor {
             Command::SetAnalyzer { analyzer, done } => answer(done, self.set_analyzer(analyzer).await),
             Command::Allow { rule, scope, done } => answer(done, self.allow(&rule, scope).await),
             Command::Disallow { rule, done } => answer(done, self.disallow(&rule).await),
+            Command::AnswerHost { asked, to, done } => answer(done, self.answer_host(asked, to).await),
             Command::SetSecrets { secrets, done } => answer(done, self.set_secrets(secrets).await),
             Command::PreviewFiles { to, done } => answer(done, self.preview_files(to).await),
             Command::RestoreFiles { to, overwrite, done } => {

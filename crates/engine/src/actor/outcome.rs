@@ -145,7 +145,7 @@ impl Actor {
                     self.record_executor(instance).await?;
                 }
                 self.executor = Some(client);
-                Ok(())
+                self.hear_questions().await
             }
             Outcome::Connected(Err(error)) => {
                 self.fail(

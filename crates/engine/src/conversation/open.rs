@@ -13,8 +13,9 @@ use tokio::sync::{mpsc, watch};
 use super::{Conversation, MAX_QUEUED_COMMANDS, OpenError, Outfit, Parts, Progress, load};
 use crate::above::Above;
 use crate::actor::{Actor, External, Hooked};
-use crate::allow_rules::ProjectRules;
+use crate::allow_rules::{COMMANDS, HOSTS, ProjectRules};
 use crate::extensions::Extensions;
+use crate::hosts::HostDesk;
 use crate::invoke_skill::InvokeSkill;
 use crate::live::Broadcast;
 use crate::model_tools::{self, Images, Spending};
@@ -31,7 +32,8 @@ impl Conversation {
     pub async fn open(mut parts: Parts) -> Result<Self, OpenError> {
         let id = parts.lease.conversation();
         let state = load(parts.store.as_ref(), id).await?;
-        let project_rules = ProjectRules::load(parts.store.as_ref(), id).await?;
+        let project_rules = ProjectRules::load(parts.store.as_ref(), id, COMMANDS).await?;
+        let project_hosts = ProjectRules::load(parts.store.as_ref(), id, HOSTS).await?;
         parts.world.reached(Point::Loaded);
         let (commands, inbox) = mpsc::channel(MAX_QUEUED_COMMANDS);
         let (sender, progress) = watch::channel(undisturbed(state.status));
@@ -40,6 +42,7 @@ impl Conversation {
         let above = fitted_out_above(&mut parts);
         let below = Above::below(above.clone(), parts.supervision.purse.take());
         let purse = below.purse().clone();
+        let attendance = parts.supervision.attendance;
         let (tasks, models) = (Tasks::new(state.tasks.clone()), parts.models.as_ref());
         let model = parts.model.as_ref();
         let of_models = models.map(|models| model_tools::offered(models, model, &spending, &purse, &images));
@@ -79,6 +82,7 @@ impl Conversation {
             limits: parts.limits,
             safety: parts.safety,
             project_rules,
+            hosts: HostDesk::new(attendance.clone(), project_hosts),
             judge_model: parts.supervision.judge,
             refinement: parts.supervision.refinement,
             wants_review: false,
@@ -126,6 +130,7 @@ impl Conversation {
             commands,
             progress,
             live,
+            attendance,
             request: None,
         })
     }

@@ -13,6 +13,10 @@ pub(crate) const ANALYZER: &str = "security_analyzer";
 pub(crate) const UNDECIDED: &str = "undecided";
 /// The beginnings of commands that need not be asked for.
 pub(crate) const ALLOW_RULES: &str = "allow_rules";
+/// The key of the hosts that programs wait for until somebody answers.
+pub const HOST_QUESTIONS: &str = "host_questions";
+/// The hosts that somebody has allowed, with their ports.
+pub(crate) const ALLOWED_HOSTS: &str = "allowed_hosts";
 /// Where somebody moved the conversation to.
 pub(crate) const LEAF: &str = "leaf_event_id";
 /// Results that are left out of the view.
@@ -60,6 +64,8 @@ pub const ANSWERED_REQUEST: &str = REQUEST;
 /// The keys of state updates that are ours: the protocol's own clients do not know them.
 pub const OWN_KEYS: &[&str] = &[
     ALLOW_RULES,
+    HOST_QUESTIONS,
+    ALLOWED_HOSTS,
     UNDECIDED,
     CRITIC,
     MODE,

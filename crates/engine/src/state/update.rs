@@ -108,6 +108,8 @@ impl State {
     fn apply_note(&mut self, name: &str, value: &Value) {
         match name {
             key::ALLOW_RULES => read(value, &mut self.allow_rules),
+            key::HOST_QUESTIONS => read(value, &mut self.host_questions),
+            key::ALLOWED_HOSTS => read(value, &mut self.allowed_hosts),
             key::PATH_RULES => read(value, &mut self.path_rules),
             key::CRITIC => self.refinements += u32::from(value["goes_on"] == true),
             GOAL => self.goal = Goal::deserialize(value).ok(),

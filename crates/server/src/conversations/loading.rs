@@ -113,6 +113,7 @@ impl Conversations {
                 refinement: refinement(agent.critic()).filter(|_| is_own),
                 titles: self.titles(&described).await,
                 purse: Some(self.allowance.purse.clone()),
+                attendance: resident.attendance.clone(),
                 ..Supervision::default()
             },
             external,

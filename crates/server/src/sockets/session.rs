@@ -21,12 +21,14 @@ pub(crate) async fn handle(path: ConversationPath, knock: Knock) -> Response {
     } else {
         ToolOutput::LeftOut
     };
-    let protocol = match knock.query.get("after_seq").map(str::parse) {
-        None => Some(Session(Frames::new(None, output))),
-        Some(Ok(after)) => Some(Session(Frames::new(Some(after), output))),
+    let frames = match knock.query.get("after_seq").map(str::parse) {
+        None => Some(Frames::new(None, output)),
+        Some(Ok(after)) => Some(Frames::new(Some(after), output)),
         Some(Err(_)) => None,
     };
-    knock.watch(path, protocol)
+    let attends = knock.query.is_set("attends");
+    let frames = frames.map(|frames| if attends { frames.with_questions() } else { frames });
+    knock.watch(path, frames.map(Session))
 }
 
 /// The protocol of this socket.
@@ -40,6 +42,10 @@ impl Protocol for Session {
 
     fn frames(&mut self, feed: &Feed, item: Item) -> Vec<Utf8Bytes> {
         texts(self.0.tell(feed, item))
+    }
+
+    fn attends(&self) -> bool {
+        self.0.tells_questions()
     }
 
     fn complaint(&self, code: &'static str, detail: &str) -> String {

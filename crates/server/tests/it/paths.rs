@@ -39,6 +39,14 @@ const ONLY_OURS: &[(&str, &str)] = &[
         "DELETE /api/conversations/{}/allow_rules",
         "what a person has allowed once and for all",
     ),
+    (
+        "GET /api/conversations/{}/host_questions",
+        "hosts that programs wait for",
+    ),
+    (
+        "POST /api/conversations/{}/host_questions",
+        "hosts that programs wait for",
+    ),
     ("GET /api/app", "what our own app offers to begin with"),
     (
         "POST /api/app/demo",

@@ -8,12 +8,14 @@ use std::time::Duration;
 
 use deft_types::Network;
 use hickory_resolver::TokioResolver;
-use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest, copy_bidirectional};
 use tokio::net::{TcpStream, UnixListener, UnixStream};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use url::Host;
 
+use super::desk::{Desk, PATIENCE};
+use super::question::HostVerdict;
 use super::record::{Outcome, Record};
 use super::request::{self, Kind, Request};
 use super::rule::{HostRule, REGISTRIES};
@@ -29,11 +31,14 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(15);
 const CONNECTION_LIMIT: Duration = Duration::from_secs(3600);
 /// How long to wait when the system cannot give us another connection.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// How often it is looked whether a program still waits for its host to be allowed.
+const GONE_CHECK: Duration = Duration::from_millis(500);
 
 /// What a proxy lets through, and where it writes down what was asked for.
 pub struct Egress {
     rules: Vec<HostRule>,
     record: PathBuf,
+    patience: Duration,
 }
 
 impl Egress {
@@ -43,23 +48,31 @@ impl Egress {
         let forges = forge::hosts(root);
         let forges = forges.iter().map(|host| HostRule::name(host));
         let rules = registries.chain(forges).chain(hosts.iter().cloned()).collect();
-        Self { rules, record }
+        Self {
+            rules,
+            record,
+            patience: PATIENCE,
+        }
     }
 
-    /// Binds the socket, replacing one that a dead proxy left.
-    pub fn bind(self, socket: &Path) -> Result<Proxy, EgressError> {
+    /// Binds its socket and the one for whoever answers for the user, replacing those that a dead proxy left.
+    pub fn bind(self, socket: &Path, questions: &Path) -> Result<Proxy, EgressError> {
         let failed = |path: &Path| {
             let path = path.to_owned();
             move |error| EgressError::Listen { path, error }
         };
-        let _ = std::fs::remove_file(socket);
-        let listener = UnixListener::bind(socket).map_err(failed(socket))?;
+        let listen = |socket: &Path| {
+            let _ = std::fs::remove_file(socket);
+            UnixListener::bind(socket).map_err(failed(socket))
+        };
         let gate = Gate {
             record: Record::create(&self.record).map_err(failed(&self.record))?,
             rules: self.rules,
+            desk: Desk::new(self.patience),
         };
         Ok(Proxy {
-            listener,
+            listener: listen(socket)?,
+            questions: listen(questions)?,
             gate: Arc::new(gate),
         })
     }
@@ -68,6 +81,7 @@ impl Egress {
 /// A bound proxy, not yet served.
 pub struct Proxy {
     listener: UnixListener,
+    questions: UnixListener,
     gate: Arc<Gate>,
 }
 
@@ -75,8 +89,11 @@ impl Proxy {
     /// Serves until it is dropped, and with it every connection.
     pub async fn serve(self) {
         let mut connections = JoinSet::new();
+        let answers = self.gate.desk.serve(&self.questions);
+        tokio::pin!(answers);
         loop {
             tokio::select! {
+                () = &mut answers => {} // it goes on for ever
                 accepted = self.listener.accept(), if connections.len() < MAX_CONNECTIONS => match accepted {
                     Ok((stream, _)) => {
                         let gate = Arc::clone(&self.gate);
@@ -93,6 +110,7 @@ impl Proxy {
 struct Gate {
     rules: Vec<HostRule>,
     record: Record,
+    desk: Desk,
 }
 
 impl Gate {
@@ -110,7 +128,10 @@ impl Gate {
 
     async fn carry_out(&self, client: &mut UnixStream, request: Request) -> io::Result<()> {
         let Request { host, port, .. } = &request;
-        let connected = self.connect(host, *port).await;
+        let connected = match self.admit(host, *port, client).await {
+            Ok(()) => connect(host, *port).await,
+            Err(refused) => Err(refused),
+        };
         let outcome = connected
             .as_ref()
             .map_or_else(|outcome| *outcome, |_| Outcome::Connected);
@@ -132,33 +153,52 @@ impl Gate {
         Ok(())
     }
 
-    async fn connect(&self, host: &Host<String>, port: u16) -> Result<TcpStream, Outcome> {
-        if !self.rules.iter().any(|rule| rule.allows(host, port)) {
-            return Err(Outcome::NotOnTheList);
+    /// Whether a rule or the user lets a host be reached.
+    async fn admit(&self, host: &Host<String>, port: u16, client: &UnixStream) -> Result<(), Outcome> {
+        if self.rules.iter().any(|rule| rule.allows(host, port)) {
+            return Ok(());
         }
-        let addresses = match host {
-            Host::Ipv4(address) => vec![IpAddr::V4(*address)],
-            Host::Ipv6(address) => vec![IpAddr::V6(*address)],
-            Host::Domain(name) => {
-                let found = timeout(CONNECT_LIMIT, look_up(name)).await;
-                let found = found.ok().flatten().ok_or(Outcome::Unreachable)?;
-                if !found
-                    .iter()
-                    .all(|address| Network::of(*address) == Network::Public)
-                {
-                    return Err(Outcome::PrivateAddress);
-                }
-                found
-            }
-        };
-        for address in addresses {
-            let attempt = TcpStream::connect(SocketAddr::new(address, port));
-            if let Ok(Ok(server)) = timeout(CONNECT_LIMIT, attempt).await {
-                return Ok(server);
-            }
+        match self.desk.ask(host, port, gone(client)).await {
+            HostVerdict::Allow => Ok(()),
+            HostVerdict::Deny => Err(Outcome::Denied),
+            HostVerdict::NobodyThere => Err(Outcome::NotOnTheList),
         }
-        Err(Outcome::Unreachable)
     }
+}
+
+/// Ends when a client has hung up.
+async fn gone(client: &UnixStream) {
+    loop {
+        match client.ready(Interest::READABLE).await {
+            Ok(ready) if !ready.is_read_closed() => tokio::time::sleep(GONE_CHECK).await,
+            Ok(_) | Err(_) => return,
+        }
+    }
+}
+
+async fn connect(host: &Host<String>, port: u16) -> Result<TcpStream, Outcome> {
+    let addresses = match host {
+        Host::Ipv4(address) => vec![IpAddr::V4(*address)],
+        Host::Ipv6(address) => vec![IpAddr::V6(*address)],
+        Host::Domain(name) => {
+            let found = timeout(CONNECT_LIMIT, look_up(name)).await;
+            let found = found.ok().flatten().ok_or(Outcome::Unreachable)?;
+            if !found
+                .iter()
+                .all(|address| Network::of(*address) == Network::Public)
+            {
+                return Err(Outcome::PrivateAddress);
+            }
+            found
+        }
+    };
+    for address in addresses {
+        let attempt = TcpStream::connect(SocketAddr::new(address, port));
+        if let Ok(Ok(server)) = timeout(CONNECT_LIMIT, attempt).await {
+            return Ok(server);
+        }
+    }
+    Err(Outcome::Unreachable)
 }
 
 async fn look_up(name: &str) -> Option<Vec<IpAddr>> {
@@ -173,6 +213,13 @@ fn refusal(outcome: Outcome, host: &Host<String>, port: u16) -> (u16, String) {
             let text = format!(
                 "{host}:{port} is not on the allow-list of this sandbox. The user can add it to the setting \
                  sandbox_allow, or set sandbox_network to all; nobody can from inside."
+            );
+            (403, text)
+        }
+        Outcome::Denied => {
+            let text = format!(
+                "The user has refused {host}:{port} when asked. Do without it, or ask the user to add it to the setting \
+                 sandbox_allow."
             );
             (403, text)
         }
@@ -205,3 +252,6 @@ async fn answer(client: &mut UnixStream, status: u16, text: &str) -> io::Result<
     while let Ok(Ok(1..)) = timeout(HEAD_LIMIT, client.read(&mut rest)).await {}
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

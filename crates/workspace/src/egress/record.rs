@@ -32,6 +32,8 @@ pub enum Outcome {
     Connected,
     /// The host is not on the list.
     NotOnTheList,
+    /// The user was asked and has refused it.
+    Denied,
     /// Its name leads to a private address.
     PrivateAddress,
     /// The name or the host did not answer.

@@ -164,7 +164,7 @@ impl Launch {
             .build()
             .map_err(setup("start a runtime"))?;
         runtime.block_on(async {
-            let proxy = egress.bind(&self.egress_socket())?;
+            let proxy = egress.bind(&self.egress_socket(), &Self::questions_socket(&self.directory))?;
             // From this thread, whose end would be that of the sandbox.
             let mut child = tokio::process::Command::from(command)
                 .spawn()
@@ -259,10 +259,18 @@ impl Launch {
         self.directory.join("egress")
     }
 
-    /// Beside the directory, out of reach from inside.
     pub(crate) fn egress_log(directory: &Path) -> PathBuf {
-        let mut name: OsString = directory.as_os_str().to_owned();
-        name.push(".egress.jsonl");
-        name.into()
+        beside(directory, ".egress.jsonl")
     }
+
+    pub(crate) fn questions_socket(directory: &Path) -> PathBuf {
+        beside(directory, ".asks")
+    }
+}
+
+/// A file beside a directory, out of reach from inside.
+fn beside(directory: &Path, ending: &str) -> PathBuf {
+    let mut name: OsString = directory.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
 }

@@ -29,6 +29,7 @@ async fn a_container_conforms_and_is_kept_within_its_limits() {
     super::command_line::a_task_runs_in_a_container(&engine).await;
     super::through_server::a_conversation_of_the_server_works_in_a_container(&engine).await;
     super::through_server::containers_are_ready_before_they_are_wanted(&engine).await;
+    super::through_server::what_nobody_has_used_for_long_goes_with_its_volume(&engine).await;
     super::killed::a_container_goes_on(&engine);
     it_can_do_nothing_but_its_work(&engine).await;
     x3_s2_it_leaves_nothing_that_acts_outside_and_cannot_look_into_the_executor(&engine).await;

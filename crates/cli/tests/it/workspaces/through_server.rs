@@ -16,6 +16,8 @@ use crate::commands::Home;
 use crate::serve::Served;
 
 const KEY: &str = "k-of-the-test";
+/// How long a pool may take to be full: one that could not be made is tried again after half a minute.
+const POOL_LIMIT: Duration = Duration::from_secs(180);
 
 fn begin(served: &Served, workspace: &Value) -> (u16, Value) {
     let agent = json!({"llm": {"model": "openai/none", "api_key": "k"}, "tools": []});
@@ -143,7 +145,7 @@ pub(super) async fn containers_are_ready_before_they_are_wanted(engine: &Dockerd
     let until = async |count: usize| {
         let begun = Instant::now();
         while made().await.len() != count {
-            assert!(begun.elapsed() < super::LIMIT, "never {count}");
+            assert!(begun.elapsed() < POOL_LIMIT, "never {count}: {:?}", made().await);
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         made().await
@@ -181,6 +183,53 @@ pub(super) async fn containers_are_ready_before_they_are_wanted(engine: &Dockerd
     let now = SystemTime::now() + Duration::from_secs(60);
     let collected = docker.collect_orphans(&data_dir, |_| false, Duration::ZERO, now);
     assert_eq!(collected.await.unwrap().len(), 3);
+}
+
+pub(super) async fn what_nobody_has_used_for_long_goes_with_its_volume(engine: &Dockerd) {
+    let home = Home::new();
+    let address = format!("unix://{}", engine.socket().display());
+    let variables = [
+        ("SESSION_API_KEY", KEY),
+        ("DOCKER_HOST", &address),
+        ("DEFT_EXECUTOR_LINGER", "1"),
+    ];
+    let served = Served::start(&home, &variables);
+    let typed = json!({"kind": "docker", "image": IMAGE, "volume": ""});
+    let (status, begun) = begin(&served, &typed);
+    assert_eq!(status, 201, "{begun}");
+    let path = format!("/api/conversations/{}", begun["id"].as_str().unwrap());
+    let run = format!("{path}/bash/execute_bash_command");
+    let (_, ran) = served.post(&run, KEY, &json!({"command": "echo made > made"}));
+    assert_eq!(ran["exit_code"], 0, "{ran}");
+    assert_eq!(served.terminate(), Some(0));
+
+    let docker = Docker::at(engine.socket());
+    let data_dir = home.root.path().join(".deft").display().to_string();
+    let volumes = || {
+        let (_, listed) = engine.api("GET", "/volumes", b"").unwrap();
+        listed.matches(begun["id"].as_str().unwrap()).count()
+    };
+    let state = async || {
+        let containers = docker.containers(&data_dir).await.unwrap();
+        containers.first().map(|container| container.state.clone())
+    };
+    let since = Instant::now();
+    while state().await.as_deref() != Some("exited") {
+        assert!(since.elapsed() < super::LIMIT, "its executor never ends");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert!(volumes() > 0, "the volume says whose it is");
+
+    let variables = [variables.as_slice(), &[("DEFT_WORKSPACE_MAX_AGE", "0")]].concat();
+    let served = Served::start(&home, &variables);
+    let since = Instant::now();
+    while state().await.is_some() || volumes() > 0 {
+        assert!(since.elapsed() < super::LIMIT, "it stays");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let kept = served.ask(&path, KEY);
+    assert!(kept.starts_with("HTTP/1.1 200"), "the conversation stays: {kept}");
+    assert_eq!(served.terminate(), Some(0));
 }
 
 #[test]
