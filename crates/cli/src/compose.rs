@@ -255,7 +255,7 @@ pub(crate) async fn open_as(
                 _ => None, // nobody reads what a task is called
             },
             above: role.above,
-            purse: None,
+            ..Supervision::default()
         },
     };
     Ok(Conversation::open(parts).await?)

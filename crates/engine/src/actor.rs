@@ -18,6 +18,7 @@ mod handle;
 mod heard;
 mod hooks;
 mod label;
+mod logged;
 mod look_up;
 mod messages;
 mod outcome;
@@ -40,7 +41,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use deft_executor::Client;
-use deft_llm::{Model, ModelError, TokenMeter};
+use deft_llm::{CallLog, Model, ModelError, TokenMeter};
 use deft_store::{Lease, Store, StoreError};
 use deft_tools::{Secrets, Toolbox};
 use deft_types::{ActionId, EventId, Status, Tokens};
@@ -78,6 +79,8 @@ pub(crate) struct Actor {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) lease: Lease,
     pub(crate) model: Arc<dyn Model>,
+    /// Calls of models that are to be told whole.
+    pub(crate) logged: CallLog,
     pub(crate) model_name: String,
     pub(crate) models: Option<Arc<dyn Models>>,
     /// What tools have spent on models.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use deft_llm::Model;
+use deft_llm::{CallLog, Model};
 
 use crate::above::Above;
 use crate::budget::Purse;
@@ -24,4 +24,6 @@ pub struct Supervision {
     pub above: Option<Above>,
     /// What it and others have together, where no conversation gave it a task.
     pub purse: Option<Purse>,
+    /// Calls of its models that are to be told whole, where somebody wants to see them.
+    pub calls: CallLog,
 }

@@ -19,6 +19,8 @@ mod checklist;
 mod clones;
 #[path = "it/commands.rs"]
 mod commands;
+#[path = "it/completion_logs.rs"]
+mod completion_logs;
 #[path = "it/console.rs"]
 mod console;
 #[path = "it/contract.rs"]

@@ -64,6 +64,7 @@ impl Conversation {
             store: parts.store,
             lease: parts.lease,
             model: parts.model,
+            logged: parts.supervision.calls.clone(),
             model_name: parts.model_name,
             workspace: parts.workspace,
             directory: parts.directory,
@@ -126,6 +127,7 @@ impl Conversation {
             commands,
             progress,
             live,
+            calls: parts.supervision.calls,
             request: None,
         })
     }

@@ -9,7 +9,7 @@ use deft_engine::{
     Brief, ClientResults, ClientTool, Conversation, Critic, Extensions, HookConfig, Limits, Mode, Notes,
     Outfit, Parts, RealWorld, Refinement, Safety, SubAgents, Supervision,
 };
-use deft_llm::Model;
+use deft_llm::{CallLog, Model};
 use deft_skills::{AgentDefinition, sent_agent, without_doubles};
 use deft_tools::{Preset, Tool, Toolbox};
 use deft_types::{ConversationId, ToolSpec};
@@ -47,7 +47,8 @@ impl Conversations {
             Mode::Plan => self.composition.place_to_plan(id, &root),
         };
         let place = place.map_err(refused)?;
-        let model = self.model(&described.agent);
+        let calls = CallLog::default();
+        let model = self.model(&described.agent, &calls);
         let agent = &described.agent;
         let results = ClientResults::default();
         let clients = described
@@ -86,7 +87,7 @@ impl Conversations {
             world: Arc::new(RealWorld),
             limits: limits(&described),
             safety: self.safety(&described).await?,
-            memory: memory(agent.condenser(), |llm| self.composition.model(llm).ok())
+            memory: memory(agent.condenser(), |llm| self.open_model(llm, &calls).ok())
                 .unwrap_or_else(|| self.composition.memory()),
             outfit: Outfit {
                 secrets,
@@ -109,10 +110,11 @@ impl Conversations {
             },
             supervision: Supervision {
                 mode,
-                judge: self.judge(&described),
+                judge: self.judge(&described, &calls),
                 refinement: refinement(agent.critic()).filter(|_| is_own),
-                titles: self.titles(&described).await,
+                titles: self.titles(&described, &calls).await,
                 purse: Some(self.allowance.purse.clone()),
+                calls,
                 ..Supervision::default()
             },
             external,
@@ -163,9 +165,9 @@ impl Conversations {
     }
 
     /// The model that a client wants to judge actions.
-    fn judge(&self, described: &Described) -> Option<Arc<dyn Model>> {
+    fn judge(&self, described: &Described, calls: &CallLog) -> Option<Arc<dyn Model>> {
         let llm = described.judge()?;
-        let model = self.composition.model(&llm);
+        let model = self.open_model(&llm, calls);
         Some(model.unwrap_or_else(|reason| Arc::new(Unopened::new("judge", reason))))
     }
 
@@ -199,9 +201,18 @@ impl Conversations {
         without_doubles(sent.chain(self.composition.users_agents()))
     }
 
-    pub(super) fn model(&self, agent: &Agent) -> Arc<dyn Model> {
-        self.composition
-            .model(agent.llm())
+    /// Opens the model that an `llm` object names; its calls are kept where it says `log_completions`.
+    pub(super) fn open_model(&self, llm: &Value, calls: &CallLog) -> Result<Arc<dyn Model>, String> {
+        let model = self.composition.model(llm)?;
+        if llm["log_completions"] != true {
+            return Ok(model);
+        }
+        let usage_id = llm["usage_id"].as_str().unwrap_or("default");
+        Ok(calls.around(model, usage_id))
+    }
+
+    pub(super) fn model(&self, agent: &Agent, calls: &CallLog) -> Arc<dyn Model> {
+        self.open_model(agent.llm(), calls)
             .unwrap_or_else(|reason| Arc::new(Unopened::new(agent.model(), reason)))
     }
 }

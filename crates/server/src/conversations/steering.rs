@@ -227,7 +227,8 @@ impl Conversations {
             .change_request(&changing, resident.id, "agent", agent.stored().clone())
             .await?;
         resident.show(&agent);
-        let switched = engine.switch_model(agent.model().to_owned(), self.model(&agent));
+        let model = self.model(&agent, engine.calls());
+        let switched = engine.switch_model(agent.model().to_owned(), model);
         self.checked(resident, switched.await)
     }
 }
