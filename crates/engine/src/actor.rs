@@ -65,6 +65,7 @@ use crate::hooks::HookConfig;
 use crate::live::Broadcast;
 use crate::mode::Mode;
 use crate::model_tools::{Images, Models, Spending};
+use crate::route_task::Said;
 use crate::servers::ServerNews;
 use crate::skills::Shelf;
 use crate::state::State;
@@ -87,6 +88,8 @@ pub(crate) struct Actor {
     pub(crate) spending: Spending,
     /// What tools may look at.
     pub(crate) images: Images,
+    /// What a tool may know of what was said.
+    pub(crate) said: Said,
     /// What may still be used.
     pub(crate) purse: Purse,
     /// Who gave the task, where it is one.

@@ -55,6 +55,8 @@ mod paths;
 mod plan;
 #[path = "it/ports.rs"]
 mod ports;
+#[path = "it/profiles.rs"]
+mod profiles;
 #[path = "it/queue.rs"]
 mod queue;
 #[path = "it/review.rs"]

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use axum::http::StatusCode;
 use deft_engine::{
-    Brief, ClientResults, ClientTool, Conversation, Critic, Extensions, HookConfig, Limits, Mode, Notes,
-    Outfit, Parts, RealWorld, Refinement, Safety, SubAgents, Supervision,
+    Brief, ClientResults, ClientTool, Conversation, Critic, Extensions, HookConfig, Limits, Mode, Models,
+    Notes, Outfit, Parts, RealWorld, Refinement, Safety, SubAgents, Supervision,
 };
 use deft_llm::{CallLog, Model};
 use deft_skills::{AgentDefinition, sent_agent, without_doubles};
@@ -23,10 +23,11 @@ use crate::composition::Unopened;
 use crate::failure::Failure;
 use crate::mcp_outfit::McpOutfit;
 use crate::memory::memory;
+use crate::profile_models::ProfileModels;
 use crate::resident::{Resident, Running};
 use crate::secrets::{Addresses, Given, Keeper};
 use crate::skills::{of_project, sources_of};
-use crate::tool_choices::{MODEL_TOOLS, TASK_TOOLS};
+use crate::tool_choices::{MODEL_TOOLS, ROUTE_TOOLS, TASK_TOOLS};
 
 /// Calls of one reply that may run at the same time.
 const PARALLEL_CALLS: usize = 8;
@@ -56,7 +57,7 @@ impl Conversations {
             .into_iter()
             .map(|spec| -> Arc<dyn Tool> { Arc::new(ClientTool::new(spec, results.clone())) });
         let host = clients.fold(Toolbox::host().only(|tool| agent.wants(tool)), Toolbox::with);
-        let given = Given::of(agent, described.secrets());
+        let given = Given::of(agent, described.secrets()).only(described.secret_refs());
         let secrets = given.sources(self.keeper())?;
         let filter = agent.filter();
         let offered = |tool: &ToolSpec| filter.as_ref().is_none_or(|offers| offers(tool.name()));
@@ -82,7 +83,7 @@ impl Conversations {
             agents: self.agents(&described, &tools, &servers),
             tools,
             host,
-            models: self.composition.models().filter(|_| agent.asks_for(&MODEL_TOOLS)),
+            models: self.models(agent).await?,
             responses: BTreeMap::new(),
             world: Arc::new(RealWorld),
             limits: limits(&described),
@@ -162,6 +163,15 @@ impl Conversations {
             composition: Arc::clone(&self.composition),
             addresses: self.addresses(),
         }
+    }
+
+    /// The models that an agent may use beside its own, where it wants to.
+    async fn models(&self, agent: &Agent) -> Result<Option<Arc<dyn Models>>, Failure> {
+        if !agent.asks_for(&MODEL_TOOLS) && !agent.asks_for(&ROUTE_TOOLS) {
+            return Ok(None);
+        }
+        let models = ProfileModels::load(&self.documents(), &self.composition, agent).await?;
+        Ok(Some(Arc::new(models)))
     }
 
     /// The model that a client wants to judge actions.

@@ -8,6 +8,7 @@ use deft_store::Search;
 use deft_types::{ConversationId, Status};
 
 use super::{CLOSE_LIMIT, Conversations};
+use crate::failure::Failure;
 use crate::resident::{Farewell, Resident};
 
 /// Conversations that are looked up at once, of those that were running when the server died.
@@ -38,6 +39,26 @@ impl Conversations {
             let Some(next) = next else { return };
             search.from = Some(next.id);
         }
+    }
+
+    /// Pauses what runs and brings everything to disk, before the machine is put to sleep. What has not come to a
+    /// boundary by then goes on when the machine wakes.
+    pub(crate) async fn rest(&self) -> Result<(), Failure> {
+        let running: Vec<_> = {
+            let residents = self.residents();
+            let running = residents.values().filter(|resident| resident.is_running());
+            running.cloned().collect()
+        };
+        let pause = async |resident: Arc<Resident>| {
+            self.pause(&resident).await?;
+            self.settled(&resident).await
+        };
+        let all = futures::future::join_all(running.into_iter().map(pause));
+        match tokio::time::timeout(CLOSE_LIMIT, all).await {
+            Ok(paused) => drop(paused.into_iter().collect::<Result<Vec<_>, _>>()?),
+            Err(_) => tracing::warn!("not every conversation could be paused in time"),
+        }
+        Ok(self.catalog.store.sync().await?)
     }
 
     /// How often to look for idle ones.

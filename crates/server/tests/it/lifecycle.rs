@@ -270,6 +270,30 @@ async fn a_server_that_stops_pauses_what_runs_and_the_next_one_goes_on() {
 }
 
 #[tokio::test]
+async fn all_that_runs_is_paused_before_the_machine_is_put_to_sleep() {
+    let desk = Desk::new().await;
+    let wait =
+        "- tool_calls: [{name: terminal, arguments: {command: 'while [ ! -e go ]; do sleep 0.05; done'}}]\n";
+    let talk = desk.begin(&format!("{wait}{FINISH}")).await;
+    desk.say(&talk, "go", true).await;
+    std::fs::write(desk.work().join("go"), "").unwrap();
+    let (status, _) = desk
+        .ask(Method::POST, "/api/conversations/prepare-for-sandbox-pause", None)
+        .await;
+    assert_eq!(status, 204);
+    let status = desk.get(&talk.path("")).await["execution_status"].clone();
+    assert!(
+        ["paused", "finished"].iter().any(|rests| status == *rests),
+        "{status}"
+    );
+    let stalled = desk.begin("- {text: slow, delay_ms: 500}\n- text: never\n").await;
+    desk.say(&stalled, "go", true).await;
+    desk.ask(Method::POST, "/api/conversations/prepare-for-sandbox-pause", None)
+        .await;
+    assert_ne!(desk.get(&stalled.path("")).await["execution_status"], "running");
+}
+
+#[tokio::test]
 async fn an_idle_conversation_leaves_memory_and_comes_back() {
     let desk = Desk::with(|config| config.idle_limit = Duration::from_millis(1)).await;
     let talk = desk.begin(&format!("- text: one\n- text: two\n{FINISH}")).await;

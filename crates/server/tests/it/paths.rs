@@ -39,6 +39,10 @@ const ONLY_OURS: &[(&str, &str)] = &[
         "DELETE /api/conversations/{}/allow_rules",
         "what a person has allowed once and for all",
     ),
+    (
+        "POST /api/conversations/prepare-for-sandbox-pause",
+        "the contract's server has it and does not say so",
+    ),
     ("GET /api/app", "what our own app offers to begin with"),
     (
         "POST /api/app/demo",
