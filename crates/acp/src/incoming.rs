@@ -4,6 +4,9 @@ use serde_json::{Value, json};
 
 /// The longest value of a call that is passed on; a longer one is cut.
 const MAX_VALUE_BYTES: usize = 256 * 1024;
+/// How much of a plan is passed on: so many entries, so many characters of each.
+const MAX_PLAN_ENTRIES: usize = 200;
+const MAX_PLAN_CHARS: usize = 2_000;
 
 /// What an agent tells.
 #[derive(Debug)]
@@ -23,10 +26,21 @@ pub enum Update {
     Thought(String),
     /// A tool call begins, or there is news of one.
     ToolCall(Box<ToolCallUpdate>),
+    /// What it means to do, whole, and how far it is.
+    Plan(Vec<PlanEntry>),
     /// What the session has cost until now, in dollars.
     Cost(f64),
     /// Something else.
     Other,
+}
+
+/// One thing that an agent means to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanEntry {
+    /// What.
+    pub content: String,
+    /// How far it is: `pending`, `in_progress`, `completed`.
+    pub status: String,
 }
 
 /// News of a tool call: what is not there is as it was.
@@ -98,10 +112,23 @@ impl Update {
             Some("agent_message_chunk") => text(&update).map_or(Self::Other, Self::Text),
             Some("agent_thought_chunk") => text(&update).map_or(Self::Other, Self::Thought),
             Some("tool_call" | "tool_call_update") => Self::ToolCall(Box::new(ToolCallUpdate::read(update))),
+            Some("plan") => Self::Plan(plan(&update["entries"])),
             Some("usage_update") => dollars(&update["cost"]).map_or(Self::Other, Self::Cost),
             _ => Self::Other,
         }
     }
+}
+
+fn plan(entries: &Value) -> Vec<PlanEntry> {
+    let entries = entries.as_array().into_iter().flatten().take(MAX_PLAN_ENTRIES);
+    let entry = |entry: &Value| {
+        let content = entry["content"].as_str()?;
+        Some(PlanEntry {
+            content: content.chars().take(MAX_PLAN_CHARS).collect(),
+            status: entry["status"].as_str().unwrap_or("pending").to_owned(),
+        })
+    };
+    entries.filter_map(entry).collect()
 }
 
 impl ToolCallUpdate {

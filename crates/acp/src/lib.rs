@@ -13,7 +13,7 @@ mod session;
 mod tool_calls;
 
 pub use error::AgentError;
-pub use incoming::{Choice, Incoming, Permission, ToolCallUpdate, Update};
+pub use incoming::{Choice, Incoming, Permission, PlanEntry, ToolCallUpdate, Update};
 pub use models::{ModelInfo, Models};
 pub use peer::Clean;
 pub use session::{About, Prompting, Session, Start, TurnEnd, Usage};

@@ -19,6 +19,7 @@ mod heard;
 mod hooks;
 mod hosts;
 mod label;
+mod logged;
 mod look_up;
 mod messages;
 mod outcome;
@@ -41,7 +42,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use deft_executor::Client;
-use deft_llm::{Model, ModelError, TokenMeter};
+use deft_llm::{CallLog, Model, ModelError, TokenMeter};
 use deft_store::{Lease, Store, StoreError};
 use deft_tools::{Secrets, Toolbox};
 use deft_types::{ActionId, EventId, Status, Tokens};
@@ -66,6 +67,7 @@ use crate::hosts::HostDesk;
 use crate::live::Broadcast;
 use crate::mode::Mode;
 use crate::model_tools::{Images, Models, Spending};
+use crate::route_task::Said;
 use crate::servers::ServerNews;
 use crate::skills::Shelf;
 use crate::state::State;
@@ -80,12 +82,16 @@ pub(crate) struct Actor {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) lease: Lease,
     pub(crate) model: Arc<dyn Model>,
+    /// Calls of models that are to be told whole.
+    pub(crate) logged: CallLog,
     pub(crate) model_name: String,
     pub(crate) models: Option<Arc<dyn Models>>,
     /// What tools have spent on models.
     pub(crate) spending: Spending,
     /// What tools may look at.
     pub(crate) images: Images,
+    /// What a tool may know of what was said.
+    pub(crate) said: Said,
     /// What may still be used.
     pub(crate) purse: Purse,
     /// Who gave the task, where it is one.

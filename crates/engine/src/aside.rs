@@ -2,17 +2,22 @@
 
 use std::sync::Arc;
 
-use deft_llm::{Model, ModelError, Reply, Request};
+use deft_llm::{Model, ModelError, ModelProfile, Reply, Request};
 use deft_types::{Message, Role};
 
 use crate::command::{Command, CommandError};
 use crate::conversation::Conversation;
+use crate::external_aside::ExternalAside;
 
 /// What is put behind a side question.
 const NO_TOOLS: &str = "Answer from what you know of this conversation, briefly and without calling a tool.";
 
 /// What side questions are counted as.
 const ASIDE_USAGE: &str = "ask-agent-llm";
+/// The same, where the agent is a program of its own.
+const AGENT_USAGE: &str = "acp-managed";
+/// Why such an agent cannot be asked before its first turn.
+const NOT_BEGUN: &str = "The agent has not begun yet: send it a message first";
 
 /// Why a side question has no answer.
 #[derive(Debug, thiserror::Error)]
@@ -31,6 +36,17 @@ pub(crate) struct Snapshot {
     /// Who is asked for a judgement.
     pub(crate) judge: Arc<dyn Model>,
     pub(crate) request: Request,
+    pub(crate) asked: Asked,
+}
+
+/// Who answers side questions.
+pub(crate) enum Asked {
+    /// The model.
+    Model,
+    /// A copy of the agent, which is a program of its own.
+    Agent(Box<ExternalAside>),
+    /// Such an agent, whose workspace nobody has reached yet.
+    NobodyYet,
 }
 
 impl Snapshot {
@@ -50,9 +66,19 @@ impl Conversation {
         {
             return Ok(answer);
         }
-        let snapshot = self.ask(|done| Command::Snapshot { done }).await??;
-        let model = snapshot.model.clone();
-        self.ask_with(snapshot, model, ASIDE_USAGE, question).await
+        let mut snapshot = self.ask(|done| Command::Snapshot { done }).await??;
+        match std::mem::replace(&mut snapshot.asked, Asked::Model) {
+            Asked::Model => {
+                let model = snapshot.model.clone();
+                self.ask_with(snapshot, model, ASIDE_USAGE, question).await
+            }
+            Asked::Agent(aside) => {
+                let failed = |why| CommandError::Agent(format!("The agent could not answer: {why}."));
+                let (profile, reply) = aside.ask(question).await.map_err(failed)?;
+                self.count(AGENT_USAGE, profile, reply).await
+            }
+            Asked::NobodyYet => Err(CommandError::Agent(NOT_BEGUN.to_owned()).into()),
+        }
     }
 
     pub(crate) async fn ask_with(
@@ -62,11 +88,16 @@ impl Conversation {
         usage_id: &str,
         question: &str,
     ) -> Result<String, AsideError> {
-        let reply = Box::new(snapshot.ask(model.as_ref(), question).await?);
-        let usage_id = usage_id.to_owned();
+        let reply = snapshot.ask(model.as_ref(), question).await?;
+        self.count(usage_id, model.profile().clone(), reply).await
+    }
+
+    /// Counts what an answer has used, and gives it.
+    async fn count(&self, usage_id: &str, profile: ModelProfile, reply: Reply) -> Result<String, AsideError> {
+        let (usage_id, profile, reply) = (usage_id.to_owned(), Box::new(profile), Box::new(reply));
         let counted = self.ask(|done| Command::AddUsage {
             usage_id,
-            model,
+            profile,
             reply,
             done,
         });

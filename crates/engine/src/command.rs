@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use deft_llm::{Model, Reply};
+use deft_llm::{Model, ModelProfile, Reply};
 use deft_risk::AllowRule;
 use deft_tools::{Change, CheckpointId, Overwrite, Restored};
 use deft_types::{ActionId, ConfirmationPolicy, EventId, McpPin, Message, SecurityAnalyzer};
@@ -153,7 +153,7 @@ pub(crate) enum Command {
     /// A model was used on the side; gives back what it said.
     AddUsage {
         usage_id: String,
-        model: Arc<dyn Model>,
+        profile: Box<ModelProfile>,
         reply: Box<Reply>,
         done: Done<String>,
     },

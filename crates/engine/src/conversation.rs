@@ -7,7 +7,7 @@ pub use self::parts::{Limits, Memory, OpenError, Outfit, Parts, Safety};
 
 use std::sync::Arc;
 
-use deft_llm::Model;
+use deft_llm::{CallLog, Model};
 use deft_risk::AllowRule;
 use deft_store::{Store, StoreError};
 use deft_tools::{Change, CheckpointId, Overwrite, Restored};
@@ -50,6 +50,7 @@ pub struct Conversation {
     progress: watch::Receiver<Progress>,
     live: Broadcast,
     attendance: Attendance,
+    calls: CallLog,
     /// What a client calls the next command.
     pub(crate) request: Option<EventId>,
 }
@@ -143,6 +144,11 @@ impl Conversation {
     pub async fn approve_server(&self, name: String, pin: McpPin) -> Result<(), CommandError> {
         self.ask(|done| Command::ApproveServer { name, pin, done })
             .await?
+    }
+
+    /// Where calls are kept that it is to tell whole: another model that it gets may keep its own there.
+    pub fn calls(&self) -> &CallLog {
+        &self.calls
     }
 
     /// Lets another model answer from the next call on. `name` is what it can be opened by again.

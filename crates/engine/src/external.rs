@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use deft_acp::{About, AgentError, Session, Start};
-use deft_executor::{Client, Program, ProgramEnding};
+use deft_executor::{Client, OwnFolder, Program, ProgramEnding, SecretFile};
 use deft_tools::{SecretSet, Secrets};
 use deft_types::{Content, Message, Role};
 use serde_json::{Value, json};
@@ -32,6 +32,10 @@ pub struct ExternalAgent {
     pub resume: Option<String>,
     /// MCP servers that it is to use, in the protocol's form.
     pub servers: Vec<Value>,
+    /// Secrets that it has as files.
+    pub files: Vec<SecretFile>,
+    /// A folder of its own for what it keeps.
+    pub own_folder: Option<OwnFolder>,
     /// How long it may be silent during a turn.
     pub silence_limit: Duration,
     /// How long its start may take.
@@ -74,6 +78,8 @@ impl ExternalAgent {
         };
         let program = Program {
             command: self.command.clone(),
+            files: self.files.clone(),
+            own_folder: self.own_folder.clone(),
         };
         let started = client.start_program(program).await;
         let (stream, ending) = started.map_err(|error| format!("{error}."))?;

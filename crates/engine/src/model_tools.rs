@@ -13,6 +13,7 @@ use futures::future::BoxFuture;
 use serde_json::json;
 
 use crate::budget::Purse;
+use crate::route_task::{RouteTask, Said, TaskRoutes};
 
 /// The name of the model that is asked for advice.
 const ORACLE: &str = "oracle";
@@ -29,6 +30,11 @@ pub trait Models: Send + Sync {
 
     /// Opens one of them.
     fn open(&self, name: &str) -> Result<Arc<dyn Model>, OpenModelError>;
+
+    /// How one of them is chosen for a task, where the agent may have that done.
+    fn routes(&self) -> Option<TaskRoutes> {
+        None
+    }
 }
 
 /// What tools have spent, until it is stored.
@@ -98,13 +104,22 @@ pub(crate) fn offered(
     model: &dyn Model,
     spending: &Spending,
     purse: &Purse,
-    images: &Images,
+    (images, said): (&Images, &Said),
 ) -> Vec<Arc<dyn Tool>> {
     let names = models.names();
     let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
     if !names.is_empty() {
         tools.push(Arc::new(SwitchModel {
             models: models.clone(),
+        }));
+    }
+    if let Some(routes) = models.routes() {
+        tools.push(Arc::new(RouteTask {
+            models: models.clone(),
+            routes,
+            spending: spending.clone(),
+            purse: purse.clone(),
+            said: said.clone(),
         }));
     }
     if names.iter().any(|name| name == ORACLE) {
@@ -134,7 +149,7 @@ pub(crate) fn offered(
 }
 
 /// Asks a model one thing, if there is something left to pay it with.
-async fn ask(
+pub(crate) async fn ask(
     model: &Arc<dyn Model>,
     messages: Vec<Message>,
     call: &Call,
@@ -365,7 +380,7 @@ impl Tool for InspectImage {
     }
 }
 
-fn wrong(tool: &'static str, action: &Action) -> ToolError {
+pub(crate) fn wrong(tool: &'static str, action: &Action) -> ToolError {
     ToolError::WrongAction {
         tool,
         kind: action.kind().to_owned(),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use deft_llm::Model;
+use deft_llm::{CallLog, Model};
 
 use crate::above::Above;
 use crate::budget::Purse;
@@ -27,4 +27,6 @@ pub struct Supervision {
     pub purse: Option<Purse>,
     /// Whether somebody is there to be asked for hosts that no rule names.
     pub attendance: Attendance,
+    /// Calls of its models that are to be told whole, where somebody wants to see them.
+    pub calls: CallLog,
 }

@@ -20,6 +20,7 @@ mod leash;
 mod live;
 mod ports;
 mod program;
+mod program_files;
 pub mod relay;
 mod request_error;
 mod shell;
@@ -42,6 +43,7 @@ pub use git::{
 };
 pub use ports::{ListeningPort, PortRequest};
 pub use program::{Program, ProgramEnd};
+pub use program_files::{OwnFolder, PointsTo, SecretFile};
 pub use request_error::RequestError;
 pub use shell::{CommandInfo, EndReason, Ended, OutputChannel, OutputChunk, ShellCommand, ShellRequest};
 pub use stream::{CHUNK_BYTES, Signal};

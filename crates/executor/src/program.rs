@@ -19,6 +19,7 @@ use uuid::Uuid;
 use crate::frame::Reply;
 use crate::leash::Leash;
 use crate::ports::carry;
+use crate::program_files::{OwnFolder, ProgramFiles, SecretFile};
 use crate::request_error::RequestError;
 use crate::stream::Pipe;
 use crate::work::value;
@@ -37,6 +38,12 @@ const END_GRACE: Duration = Duration::from_secs(2);
 pub struct Program {
     /// The program and its arguments, exactly.
     pub command: Vec<String>,
+    /// Secrets that it has as files, and not as variables.
+    #[serde(default)]
+    pub files: Vec<SecretFile>,
+    /// A folder for what it keeps.
+    #[serde(default)]
+    pub own_folder: Option<OwnFolder>,
 }
 
 /// How a program ended.
@@ -53,14 +60,18 @@ pub(crate) struct Programs {
     workspace: PathBuf,
     env: Vec<(String, String)>,
     secrets: Secrets,
+    files: ProgramFiles,
 }
 
 impl Programs {
     pub(crate) fn new(workspace: PathBuf, env: Vec<(String, String)>, secrets: Secrets) -> Self {
+        let temporary = env.iter().find(|(name, _)| name == "TMPDIR");
+        let temporary = temporary.map_or_else(std::env::temp_dir, |(_, path)| path.into());
         Self {
             workspace,
             env,
             secrets,
+            files: ProgramFiles::new(temporary),
         }
     }
 
@@ -104,17 +115,20 @@ impl Programs {
         let Some((name, arguments)) = program.command.split_first() else {
             return Err(RequestError::failed("no program is named"));
         };
+        let secrets = self.secrets.variables();
+        let prepared = self.files.prepare(program, &secrets).map_err(|error| {
+            RequestError::failed(format!("what {name:?} needs cannot be written: {error}"))
+        })?;
+        let as_variables = secrets
+            .iter()
+            .filter(|(name, _)| !prepared.secrets.contains(name));
         let mark = Uuid::new_v4().to_string();
         let child = Command::new(name)
             .args(arguments)
             .env_clear()
             .envs(self.env.iter().map(|(name, value)| (name, value)))
-            .envs(
-                self.secrets
-                    .variables()
-                    .iter()
-                    .map(|(name, value)| (name, value.expose())),
-            )
+            .envs(as_variables.map(|(name, value)| (name, value.expose())))
+            .envs(prepared.variables)
             .env(SHELL_VARIABLE, &mark)
             .current_dir(&self.workspace)
             .process_group(0)

@@ -14,6 +14,7 @@ mod attachment;
 mod azure;
 mod bedrock;
 mod blocks;
+mod call_log;
 mod canned;
 mod capabilities;
 mod cassette;
@@ -61,6 +62,7 @@ mod tool_use;
 mod tuning;
 
 pub use bedrock::{AwsKeys, AwsSettings};
+pub use call_log::{CallLog, LoggedCall};
 pub use capabilities::{Capabilities, KnownCapabilities, ThinkingMode};
 pub use cassette::CassetteError;
 pub use catalog::known_models;

@@ -67,7 +67,7 @@ pub async fn complete(
 
 /// A reply that is not whole yet.
 #[derive(Default)]
-struct Draft {
+pub(crate) struct Draft {
     response_id: String,
     text: String,
     reasoning: String,
@@ -80,7 +80,7 @@ struct Draft {
 }
 
 impl Draft {
-    fn add(&mut self, delta: Delta) -> Result<Option<FinishReason>, ModelError> {
+    pub(crate) fn add(&mut self, delta: Delta) -> Result<Option<FinishReason>, ModelError> {
         self.spent.add(&delta);
         match delta {
             Delta::Started { response_id } => self.response_id = response_id,
@@ -157,7 +157,7 @@ impl Draft {
         Ok(&mut self.calls[index])
     }
 
-    fn into_reply(mut self, finish: FinishReason, latency: Duration) -> Reply {
+    pub(crate) fn into_reply(mut self, finish: FinishReason, latency: Duration) -> Reply {
         // A gap in the numbering of calls is a call that nobody made.
         self.calls
             .retain(|call| !(call.name.is_empty() && call.arguments.is_empty()));

@@ -95,7 +95,7 @@ impl ScriptModel {
         Self::parse(&text, &name)
     }
 
-    fn parse(text: &str, file: &str) -> Result<Self, ScriptError> {
+    pub(crate) fn parse(text: &str, file: &str) -> Result<Self, ScriptError> {
         let broken = |line, reason| ScriptError::Broken {
             file: file.to_owned(),
             line,

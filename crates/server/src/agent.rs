@@ -145,6 +145,13 @@ impl Agent {
             .any(|name| names.contains(&name))
     }
 
+    /// What the client says of a tool, by one of its names.
+    pub(crate) fn tool_params(&self, names: &[&str]) -> &Value {
+        let mut tools = self.0["tools"].as_array().into_iter().flatten();
+        let found = tools.find(|tool| tool["name"].as_str().is_some_and(|name| names.contains(&name)));
+        found.map_or(&Value::Null, |tool| &tool["params"])
+    }
+
     /// The name of its model.
     pub(crate) fn model(&self) -> &str {
         self.0["llm"]["model"].as_str().unwrap_or_default()

@@ -7,6 +7,7 @@ use deft_types::UserId;
 
 use tokio_util::task::TaskTracker;
 
+use crate::agent_models::AgentModels;
 use crate::bash::Bash;
 use crate::cloning::Clonings;
 use crate::config::Build;
@@ -28,6 +29,7 @@ pub(crate) struct App {
     pub(crate) places: Places,
     pub(crate) bash: Bash,
     pub(crate) clonings: Clonings,
+    pub(crate) agent_models: AgentModels,
     pub(crate) gate: Arc<Gate>,
     pub(crate) hosts: Arc<Hosts>,
     pub(crate) origins: Arc<Origins>,

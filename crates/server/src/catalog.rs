@@ -80,6 +80,11 @@ impl Described {
         self.request.get("secrets")?.as_object()
     }
 
+    /// The names of the secrets that it may have, where the profile that it was begun with says so.
+    pub(crate) fn secret_refs(&self) -> Option<&Vec<Value>> {
+        self.request.get("launched_agent_profile")?["secret_refs"].as_array()
+    }
+
     /// The `llm` of the model that is to judge actions, where the client names one.
     pub(crate) fn judge(&self) -> Option<Value> {
         let llm_of = |analyzer: &Value| Some(analyzer["llm"].clone()).filter(Value::is_object);

@@ -1,13 +1,17 @@
 //! How a server is set up: by the program, by the variables of the contract, and by its JSON file.
 
+mod layers;
+#[cfg(test)]
+mod tests;
+
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use deft_types::Secret;
 use fancy_regex::Regex;
-use serde_json::{Map, Value};
 
+use self::layers::Layers;
 use crate::connections::Patience;
 use crate::previews::PreviewNames;
 use crate::sign_in::SignInSettings;
@@ -195,234 +199,7 @@ impl Config {
     }
 }
 
-/// The variables over the file.
-struct Layers<'a> {
-    variable: &'a dyn Fn(&str) -> Option<String>,
-    file: Map<String, Value>,
-}
-
-impl<'a> Layers<'a> {
-    fn new(variable: &'a dyn Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
-        // Only a file that is named: one that lies in the current directory may be a repository's.
-        let file = match variable("OPENHANDS_AGENT_SERVER_CONFIG_PATH") {
-            None => Map::new(),
-            Some(path) => {
-                let unreadable = |reason: String| ConfigError::File {
-                    path: path.clone(),
-                    reason,
-                };
-                let text = std::fs::read_to_string(&path).map_err(|error| unreadable(error.to_string()))?;
-                serde_json::from_str(&text).map_err(|error| unreadable(error.to_string()))?
-            }
-        };
-        Ok(Self { variable, file })
-    }
-
-    fn text(&self, field: &str) -> Option<String> {
-        let name = variable_name(field);
-        if self.is_on(&format!("{name}_IS_NONE")) {
-            return None;
-        }
-        let set = (self.variable)(&name).filter(|text| !text.is_empty());
-        set.or_else(|| match self.file.get(field)? {
-            Value::Null => None,
-            Value::String(text) => Some(text.clone()),
-            other => Some(other.to_string()),
-        })
-    }
-
-    fn pattern(&self, field: &str) -> Result<Option<Regex>, ConfigError> {
-        let Some(written) = self.text(field) else {
-            return Ok(None);
-        };
-        let whole = Regex::new(&format!("^(?:{written})$"));
-        whole.map(Some).map_err(|error| ConfigError::Pattern {
-            variable: variable_name(field),
-            reason: error.to_string(),
-        })
-    }
-
-    fn is_on(&self, name: &str) -> bool {
-        (self.variable)(name).is_some_and(|text| is_yes(&text))
-    }
-
-    fn init_key(&self) -> Result<Option<Secret<String>>, ConfigError> {
-        if !self.text("deferred_init").is_some_and(|text| is_yes(&text)) {
-            return Ok(None);
-        }
-        let key = self.text("secret_key").filter(|key| !key.is_empty());
-        Ok(Some(Secret::new(key.ok_or(ConfigError::InitKey)?)))
-    }
-
-    /// `OH_X` with a JSON list or a single text, or `OH_X_0`, `OH_X_1` …; else the file's list.
-    fn list(&self, field: &str) -> Vec<String> {
-        let name = variable_name(field);
-        let numbered: Vec<_> = (0..)
-            .map_while(|index| (self.variable)(&format!("{name}_{index}")))
-            .collect();
-        if !numbered.is_empty() {
-            return numbered;
-        }
-        let set = (self.variable)(&name).filter(|text| !text.is_empty());
-        let set = set.map(|text| serde_json::from_str(&text).unwrap_or_else(|_| vec![text]));
-        let from_file = || serde_json::from_value(self.file.get(field)?.clone()).ok();
-        set.or_else(from_file).unwrap_or_default()
-    }
-}
-
-fn is_yes(text: &str) -> bool {
-    matches!(text.to_ascii_lowercase().as_str(), "1" | "true" | "yes" | "on")
-}
-
-/// The fields of a webhook that variables can set: those that are texts, and those that are JSON.
-const TEXTS: [&str; 2] = ["base_url", "secret"];
-const OTHERS: [&str; 7] = [
-    "event_buffer_size",
-    "flush_delay",
-    "num_retries",
-    "retry_delay",
-    "headers",
-    "max_batch_bytes",
-    "dead_letter_after",
-];
-
-impl Layers<'_> {
-    /// `OH_WEBHOOKS` with a JSON list, or the file's list; and over it `OH_WEBHOOKS_0_BASE_URL` and the like.
-    fn webhooks(&self) -> Result<Vec<Webhook>, ConfigError> {
-        let set = (self.variable)("OH_WEBHOOKS").and_then(|text| serde_json::from_str(&text).ok());
-        let from_file = || serde_json::from_value(self.file.get("webhooks")?.clone()).ok();
-        let mut written: Vec<Map<String, Value>> = set.or_else(from_file).unwrap_or_default();
-        for number in 0.. {
-            let variable = |field: &str| {
-                let name = format!("OH_WEBHOOKS_{number}_{}", field.to_ascii_uppercase());
-                (self.variable)(&name).filter(|text| !text.is_empty())
-            };
-            if written.len() <= number {
-                if variable("base_url").is_none() {
-                    break;
-                }
-                written.push(Map::new());
-            }
-            let texts = TEXTS.map(|field| Some((field, Value::from(variable(field)?))));
-            let others = OTHERS.map(|field| Some((field, serde_json::from_str(&variable(field)?).ok()?)));
-            for (field, value) in texts.into_iter().chain(others).flatten() {
-                written[number].insert(field.to_owned(), value);
-            }
-        }
-        let read = |(number, fields)| {
-            serde_json::from_value(Value::Object(fields)).map_err(|error| ConfigError::Webhook {
-                number,
-                reason: error.to_string(),
-            })
-        };
-        written.into_iter().enumerate().map(read).collect()
-    }
-}
-
-fn variable_name(field: &str) -> String {
-    format!("OH_{}", field.to_ascii_uppercase())
-}
-
 fn host_of(url: &str) -> Option<String> {
     let uri: axum::http::Uri = url.parse().ok()?;
     uri.host().map(str::to_owned)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn config(variables: &[(&str, &str)]) -> Config {
-        let find = |name: &str| {
-            let found = variables.iter().find(|(key, _)| *key == name);
-            found.map(|(_, value)| (*value).to_owned())
-        };
-        Config::from_variables(find, PathBuf::new(), PathBuf::new()).unwrap()
-    }
-
-    fn keys(config: &Config) -> Vec<&str> {
-        config.keys.iter().map(|key| key.expose().as_str()).collect()
-    }
-
-    #[test]
-    fn the_contracts_variables_are_understood() {
-        let set = config(&[
-            ("OH_SESSION_API_KEYS_0", "k-one"),
-            ("OH_SESSION_API_KEYS_1", ""),
-            ("SESSION_API_KEY", "k-two"),
-            ("OH_ALLOW_CORS_ORIGINS", r#"["https://a.example"]"#),
-            ("OH_MAX_CONCURRENT_RUNS", "3"),
-            ("OH_WEB_URL", "https://deft.example.org/app"),
-        ]);
-        assert_eq!(keys(&set), ["k-one", "k-two"]);
-        assert_eq!(set.origins, ["https://a.example"]);
-        assert_eq!(set.max_runs, 3);
-        assert_eq!(set.hosts, ["deft.example.org"]);
-    }
-
-    #[test]
-    fn a_single_key_a_pattern_and_nothing_can_be_said() {
-        let set = config(&[
-            ("OH_SESSION_API_KEYS", "k-one"),
-            ("OH_ALLOW_CORS_ORIGIN_REGEX", r"https://.*\.example"),
-            ("OH_MAX_CONCURRENT_RUNS", "3"),
-            ("OH_MAX_CONCURRENT_RUNS_IS_NONE", "1"),
-            ("OH_RUNTIME_IDLE_TIMEOUT_SECONDS", "90"),
-        ]);
-        assert_eq!(keys(&set), ["k-one"]);
-        let pattern = set.origin_pattern.unwrap();
-        assert!(pattern.is_match("https://a.example").unwrap());
-        assert!(!pattern.is_match("https://a.example.org").unwrap());
-        assert_eq!(set.max_runs, MAX_RUNS);
-        assert_eq!(set.build.runtime_idle_timeout, Some(90.0));
-        let bad = |name: &str| (name == "OH_ALLOW_CORS_ORIGIN_REGEX").then(|| "(".to_owned());
-        let refused = Config::from_variables(bad, PathBuf::new(), PathBuf::new()).unwrap_err();
-        assert!(
-            refused.to_string().starts_with("OH_ALLOW_CORS_ORIGIN_REGEX"),
-            "{refused}"
-        );
-    }
-
-    #[test]
-    fn webhooks_are_read_from_variables_over_the_list() {
-        let set = config(&[
-            (
-                "OH_WEBHOOKS",
-                r#"[{"base_url": "https://a.example/x", "flush_delay": 2.5, "max_queue_size": 9}]"#,
-            ),
-            ("OH_WEBHOOKS_0_EVENT_BUFFER_SIZE", "7"),
-            ("OH_WEBHOOKS_1_BASE_URL", "http://127.0.0.1:9/hook"),
-            ("OH_WEBHOOKS_1_HEADERS", r#"{"X-Custom": "abc"}"#),
-            ("OH_WEBHOOKS_1_SECRET", "123"),
-        ]);
-        let [first, second] = &set.webhooks[..] else {
-            panic!("{:?}", set.webhooks)
-        };
-        assert_eq!(first.base_url.as_str(), "https://a.example/x");
-        assert_eq!(
-            (first.event_buffer_size, first.flush_delay),
-            (7, Duration::from_millis(2500))
-        );
-        assert_eq!(second.headers["x-custom"], "abc");
-        assert_eq!(second.secret, Some(Secret::new("123".to_owned())));
-        assert!(!format!("{second:?}").contains("abc"), "headers may hold keys");
-        let bad = |name: &str| (name == "OH_WEBHOOKS_0_BASE_URL").then(|| "not an address".to_owned());
-        let refused = Config::from_variables(bad, PathBuf::new(), PathBuf::new()).unwrap_err();
-        assert!(refused.to_string().contains("base_url must be"), "{refused}");
-    }
-
-    #[test]
-    fn a_variable_is_stronger_than_the_file() {
-        let directory = tempfile::tempdir().unwrap();
-        let file = directory.path().join("config.json");
-        std::fs::write(
-            &file,
-            r#"{"session_api_keys": ["filed"], "max_concurrent_runs": 7}"#,
-        )
-        .unwrap();
-        let path = ("OPENHANDS_AGENT_SERVER_CONFIG_PATH", file.to_str().unwrap());
-        assert_eq!(keys(&config(&[path])), ["filed"]);
-        let both = config(&[path, ("OH_MAX_CONCURRENT_RUNS", "9")]);
-        assert_eq!(both.max_runs, 9);
-    }
 }

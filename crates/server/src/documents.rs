@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use deft_store::KeyOrder;
 use serde_json::Value;
 
 use crate::catalog::Catalog;
@@ -9,6 +10,8 @@ use crate::failure::Failure;
 
 /// How often a change is tried again when another was faster.
 const MAX_TRIES: usize = 16;
+/// Documents of a folder that are taken away at once.
+const CLEARED_AT_ONCE: usize = 100;
 
 /// See the module.
 pub(crate) struct Documents {
@@ -29,6 +32,47 @@ impl Documents {
     /// All in a folder, which ends with a slash, by their names.
     pub(crate) async fn list(&self, folder: &str) -> Result<Vec<(String, Value)>, Failure> {
         let found = self.catalog.store.documents(folder).await?;
+        self.opened(folder, found)
+    }
+
+    /// Some in a folder, by their names: those beyond a name in their order.
+    pub(crate) async fn page(
+        &self,
+        folder: &str,
+        beyond: Option<&str>,
+        order: KeyOrder,
+        limit: usize,
+    ) -> Result<Vec<(String, Value)>, Failure> {
+        let beyond = beyond.map(|name| format!("{folder}{name}"));
+        let store = &self.catalog.store;
+        let found = store
+            .documents_page(folder, beyond.as_deref(), order, limit)
+            .await?;
+        self.opened(folder, found)
+    }
+
+    /// How many are in a folder.
+    pub(crate) async fn count(&self, folder: &str) -> Result<u64, Failure> {
+        Ok(self.catalog.store.count_documents(folder).await?)
+    }
+
+    /// Takes all in a folder away, without looking at them.
+    pub(crate) async fn clear(&self, folder: &str) -> Result<(), Failure> {
+        let store = &self.catalog.store;
+        loop {
+            let page = store
+                .documents_page(folder, None, KeyOrder::Ascending, CLEARED_AT_ONCE)
+                .await?;
+            if page.is_empty() {
+                return Ok(());
+            }
+            for (key, text) in page {
+                store.swap_document(key, Some(text), None).await?;
+            }
+        }
+    }
+
+    fn opened(&self, folder: &str, found: Vec<(String, String)>) -> Result<Vec<(String, Value)>, Failure> {
         let open = |(key, sealed): (String, String)| {
             let value = self.open(&key, &sealed)?;
             Ok((key[folder.len()..].to_owned(), value))

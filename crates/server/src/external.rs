@@ -1,5 +1,7 @@
 //! Agents of a conversation that are programs of their own, as clients describe them.
 
+mod files;
+
 use std::time::Duration;
 
 use deft_engine::ExternalAgent;
@@ -56,7 +58,7 @@ pub(crate) fn completed(sent: &Value, fields: &Map<String, Value>) -> Result<Val
         "security_policy_filename": "security_policy.j2", "system_prompt_kwargs": {}, "condenser": null,
         "critic": null, "tool_concurrency_limit": 1, "acp_command": [], "acp_server": null, "acp_args": [],
         "acp_session_mode": null, "acp_prompt_timeout": SILENCE, "acp_startup_timeout": START, "acp_model": null,
-        "acp_resume_session_id": null, "acp_file_secrets": [], "acp_isolate_data_dir": false,
+        "acp_resume_session_id": null, "acp_file_secrets": files::known(), "acp_isolate_data_dir": false,
     });
     if let Some(full) = full.as_object_mut() {
         full.extend(fields.clone());
@@ -133,6 +135,8 @@ pub(crate) fn parts(agent: &Value, variable: &dyn Fn(&str) -> Option<String>) ->
     let mut command = words("acp_command");
     command.extend(words("acp_args"));
     Some(ExternalAgent {
+        files: files::wanted(agent),
+        own_folder: files::own_folder(agent, &command),
         command,
         mode: text("acp_session_mode"),
         model: text("acp_model"),

@@ -17,8 +17,10 @@ use crate::wanted::Wanted;
 
 /// What stands before the name of a model.
 const PREFIX: &str = "openhands_";
-/// Where it is remembered which answer belongs to which conversation.
+/// Where it is remembered which answers can be gone on from, by their conversations.
 const RESPONSES: &str = "responses/";
+/// What stands before the id of an answer, in which the conversation's comes first.
+const RESPONSE: &str = "resp_";
 
 /// The names of all models.
 pub(crate) async fn models(app: &App) -> Result<Vec<String>, Failure> {
@@ -108,11 +110,9 @@ impl Exchange {
             let sentence = format!("There is no response '{response}' to go on from");
             Failure::new(StatusCode::NOT_FOUND, sentence)
         };
-        let found = app.documents.get(&format!("{RESPONSES}{response}")).await?;
-        let id = found
-            .as_ref()
-            .and_then(|found| Uuid::parse_str(found.as_str()?).ok());
-        let id = ConversationId(id.ok_or_else(unknown)?);
+        let id = conversation_of(response).ok_or_else(unknown)?;
+        let remembered = app.documents.get(&(folder(id) + response)).await?;
+        remembered.ok_or_else(unknown)?;
         Self::with(app, id).await.map_err(|_| unknown())
     }
 
@@ -126,10 +126,15 @@ impl Exchange {
         })
     }
 
+    /// The id of a new answer.
+    pub(crate) fn response_id(&self) -> String {
+        format!("{RESPONSE}{}{}", self.resident.id.hex(), Uuid::new_v4().simple())
+    }
+
     /// Lets an answer be gone on from.
     pub(crate) async fn remember(&self, app: &App, response: &str) -> Result<(), Failure> {
-        let key = format!("{RESPONSES}{response}");
-        app.documents.put(&key, &self.resident.id.hex().into()).await
+        let key = folder(self.resident.id) + response;
+        app.documents.put(&key, &Value::Bool(true)).await
     }
 
     /// Says something and waits for the answer.
@@ -150,6 +155,16 @@ impl Exchange {
         let used = Tokens::counted(&described.summary.full_stats()).since(self.before);
         Ok((answer, used))
     }
+}
+
+/// Where the answers of a conversation are remembered.
+pub(crate) fn folder(id: ConversationId) -> String {
+    format!("{RESPONSES}{}/", id.hex())
+}
+
+fn conversation_of(response: &str) -> Option<ConversationId> {
+    let id = response.strip_prefix(RESPONSE)?.get(..32)?;
+    Uuid::parse_str(id).ok().map(ConversationId)
 }
 
 /// One message that says all that a client sent: what was said before, then what is asked now.

@@ -15,13 +15,14 @@ pub(crate) const PROFILES: &str = "profiles/";
 pub(crate) const AGENT_PROFILES: &str = "agent-profiles/";
 pub(crate) const CONNECTIONS: &str = "provider-connections/";
 /// The settings of an agent that a profile of it may say.
-const OF_PROFILE: [&str; 7] = [
+const OF_PROFILE: [&str; 8] = [
     "agent",
     "tools",
     "persona",
     "condenser",
     "verification",
     "enable_classify_and_switch_llm_tool",
+    "meta_profile_ref",
     "tool_concurrency_limit",
 ];
 
@@ -134,9 +135,14 @@ async fn connect(app: &App, llm: &mut Value) -> Result<(), Failure> {
     let found = app.documents.get(&format!("{CONNECTIONS}{id}")).await?;
     let connection =
         found.ok_or_else(|| Failure::refused(format!("Provider connection '{id}' not found")))?;
+    connected(llm, &connection);
+    Ok(())
+}
+
+/// Fills in the key and the address of a provider connection.
+pub(crate) fn connected(llm: &mut Value, connection: &Value) {
     llm["api_key"] = connection["api_key"].clone();
     if llm["base_url"].is_null() {
         llm["base_url"] = connection["base_url"].clone();
     }
-    Ok(())
 }

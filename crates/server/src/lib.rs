@@ -8,6 +8,7 @@
 
 mod accounts;
 mod agent;
+mod agent_models;
 mod allowance;
 mod app;
 mod audit;
@@ -51,6 +52,7 @@ mod packages;
 mod places;
 mod plugins;
 mod previews;
+mod profile_models;
 mod push;
 mod request;
 mod resident;

@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use deft_store::{
-    ConversationRecord, Cursor, Direction, EventFilter, EventStream, Lease, NewConversation, Owner, Rewrite,
-    Search, Store, StoreError, Usage,
+    ConversationRecord, Cursor, Direction, EventFilter, EventStream, KeyOrder, Lease, NewConversation, Owner,
+    Rewrite, Search, Store, StoreError, Usage,
 };
 use deft_types::{ConversationId, Event, EventId, Seq, Status, UserId};
 use futures::future::BoxFuture;
@@ -223,6 +223,28 @@ impl Store for ScopedStore {
             Ok(found.into_iter().map(own).collect())
         }
         .boxed()
+    }
+
+    fn documents_page<'a>(
+        &'a self,
+        prefix: &'a str,
+        beyond: Option<&'a str>,
+        order: KeyOrder,
+        limit: usize,
+    ) -> Answer<'a, Vec<(String, String)>> {
+        async move {
+            let (prefix, beyond) = (self.key(prefix), beyond.map(|beyond| self.key(beyond)));
+            let page = self
+                .store
+                .documents_page(&prefix, beyond.as_deref(), order, limit);
+            let own = |(key, text): (String, String)| (key[self.folder.len()..].to_owned(), text);
+            Ok(page.await?.into_iter().map(own).collect())
+        }
+        .boxed()
+    }
+
+    fn count_documents<'a>(&'a self, prefix: &'a str) -> Answer<'a, u64> {
+        async move { self.store.count_documents(&self.key(prefix)).await }.boxed()
     }
 
     fn swap_document(&self, key: String, from: Option<String>, to: Option<String>) -> Answer<'_, bool> {

@@ -42,6 +42,15 @@ impl<'a> Given<'a> {
         Self(all.map(|(name, sent)| (name.as_str(), sent)).collect())
     }
 
+    /// Those of them that the profile of the agent lets it have, where it names some.
+    pub(crate) fn only(mut self, names: Option<&Vec<Value>>) -> Self {
+        if let Some(names) = names {
+            self.0
+                .retain(|name, _| names.iter().any(|allowed| allowed == *name));
+        }
+        self
+    }
+
     /// Each with what it is for.
     pub(crate) fn described(&self) -> Vec<(String, Option<String>)> {
         let described = |(name, sent): (&&str, &&Value)| {

@@ -9,6 +9,7 @@ use crate::exposure::Exposure;
 use crate::external;
 use crate::failure::Failure;
 use crate::masking::Mask;
+use crate::tool_choices::ROUTE_TOOLS;
 use crate::vault::Vault;
 
 const KEY: &str = "settings";
@@ -119,12 +120,17 @@ pub(crate) fn agent_of(settings: &Value) -> Result<Agent, Failure> {
         return Agent::read(&external::of_settings(settings)?);
     }
     let llm = &settings["llm"];
-    let tools = match &settings["tools"] {
+    let mut tools = match &settings["tools"] {
         Value::Array(tools) => tools.clone(),
         _ => DEFAULT_TOOLS
             .map(|name| json!({"name": name, "params": {}}))
             .to_vec(),
     };
+    if settings["enable_classify_and_switch_llm_tool"] == true {
+        let [name, _] = ROUTE_TOOLS;
+        tools.retain(|tool| tool["name"] != name);
+        tools.push(json!({"name": name, "params": {"active_meta_profile": settings["meta_profile_ref"]}}));
+    }
     Agent::read(&json!({
         "kind": "Agent",
         "llm": llm,

@@ -8,6 +8,8 @@ use crate::agent::BROWSER_SET;
 
 /// The tools that use other models. An agent that names one has all that can be.
 pub(crate) const MODEL_TOOLS: [&str; 3] = ["switch_llm", "ask_oracle", "inspect_image_with_vision"];
+/// The tool that has a model chosen for the task, by each of its names.
+pub(crate) const ROUTE_TOOLS: [&str; 2] = ["ClassifyAndSwitchLLMTool", "route_task_to_model"];
 /// The tool that gives tasks to other agents, by each of its names.
 pub(crate) const TASK_TOOLS: [&str; 2] = ["task_tool_set", "task"];
 
@@ -58,7 +60,13 @@ pub(crate) fn choices(of_workspaces: &[ToolSpec], model: &str) -> Vec<ToolChoice
     ];
     let models =
         MODEL_TOOLS.map(|name| more(name, "Uses another model that the user has named.", false, true));
-    own.chain(browser).chain(tasks).chain(models).collect()
+    let [route, _] = ROUTE_TOOLS;
+    let route = more(route, "Has the model chosen that suits the task.", false, false);
+    own.chain(browser)
+        .chain(tasks)
+        .chain(models)
+        .chain([route])
+        .collect()
 }
 
 /// What tools say of themselves is for models; people want the point.

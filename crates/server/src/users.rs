@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::accounts::{Account, Role};
+use crate::agent_models::AgentModels;
 use crate::allowance::Allowance;
 use crate::app::{Activity, App};
 use crate::audit::Audit;
@@ -166,6 +167,7 @@ impl Users {
             },
             bash: Bash::new(store),
             clonings: Clonings::default(),
+            agent_models: AgentModels::default(),
             documents: Documents::new(Arc::clone(&catalog)),
             conversations: Conversations::new(
                 catalog,

@@ -19,6 +19,8 @@ mod checklist;
 mod clones;
 #[path = "it/commands.rs"]
 mod commands;
+#[path = "it/completion_logs.rs"]
+mod completion_logs;
 #[path = "it/console.rs"]
 mod console;
 #[path = "it/contract.rs"]
@@ -53,6 +55,8 @@ mod paths;
 mod plan;
 #[path = "it/ports.rs"]
 mod ports;
+#[path = "it/profiles.rs"]
+mod profiles;
 #[path = "it/queue.rs"]
 mod queue;
 #[path = "it/review.rs"]

@@ -88,6 +88,15 @@ pub struct Search {
     pub from: Option<ConversationId>,
 }
 
+/// How documents are sorted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyOrder {
+    /// By their keys.
+    Ascending,
+    /// The other way round.
+    Descending,
+}
+
 /// How a list of conversations is sorted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {

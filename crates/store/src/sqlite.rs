@@ -50,7 +50,7 @@ use crate::error::StoreError;
 use crate::filter::{Direction, EventFilter};
 use crate::lease::{Fencing, LEASE_RENEWAL, Lease};
 use crate::owner::Owner;
-use crate::record::{ConversationRecord, Cursor, NewConversation, Search, Usage};
+use crate::record::{ConversationRecord, Cursor, KeyOrder, NewConversation, Search, Usage};
 use crate::store::{EventStream, Rewrite, Store};
 
 /// What "committed" promises.
@@ -307,6 +307,23 @@ impl Store for SqliteStore {
     fn documents<'a>(&'a self, prefix: &'a str) -> BoxFuture<'a, Result<Vec<(String, String)>, StoreError>> {
         let prefix = prefix.to_owned();
         self.readers.read(move |db| documents::list(db, &prefix)).boxed()
+    }
+
+    fn documents_page<'a>(
+        &'a self,
+        prefix: &'a str,
+        beyond: Option<&'a str>,
+        order: KeyOrder,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<(String, String)>, StoreError>> {
+        let (prefix, beyond) = (prefix.to_owned(), beyond.map(str::to_owned));
+        let page = move |db: &_| documents::page(db, &prefix, beyond.as_deref(), order, limit);
+        self.readers.read(page).boxed()
+    }
+
+    fn count_documents<'a>(&'a self, prefix: &'a str) -> BoxFuture<'a, Result<u64, StoreError>> {
+        let prefix = prefix.to_owned();
+        self.readers.read(move |db| documents::count(db, &prefix)).boxed()
     }
 
     fn swap_document(

@@ -12,7 +12,7 @@ use crate::error::StoreError;
 use crate::filter::{Direction, EventFilter};
 use crate::lease::Lease;
 use crate::owner::Owner;
-use crate::record::{ConversationRecord, Cursor, NewConversation, Search, Usage};
+use crate::record::{ConversationRecord, Cursor, KeyOrder, NewConversation, Search, Usage};
 
 /// What a method of a store comes to.
 type Answer<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
@@ -117,6 +117,18 @@ pub trait Store: Send + Sync {
 
     /// Everything whose key begins so, in the order of the keys.
     fn documents<'a>(&'a self, prefix: &'a str) -> Answer<'a, Vec<(String, String)>>;
+
+    /// Some of those whose key begins so: as many as `limit` says, beyond a key in their order.
+    fn documents_page<'a>(
+        &'a self,
+        prefix: &'a str,
+        beyond: Option<&'a str>,
+        order: KeyOrder,
+        limit: usize,
+    ) -> Answer<'a, Vec<(String, String)>>;
+
+    /// How many there are whose key begins so.
+    fn count_documents<'a>(&'a self, prefix: &'a str) -> Answer<'a, u64>;
 
     /// Puts one text in the place of another, if that is what is there; whether it was. None is no text.
     fn swap_document(&self, key: String, from: Option<String>, to: Option<String>) -> Answer<'_, bool>;

@@ -10,6 +10,7 @@ use super::Actor;
 use super::calls::{Ask, Calls};
 use super::work::Work;
 use crate::model_tools::INSPECT_IMAGE;
+use crate::route_task::ROUTE_TASK;
 use crate::state::{self, OpenCall, key};
 use crate::turn::{Draft, failure};
 use crate::world::Point;
@@ -60,6 +61,9 @@ impl Actor {
             // To find the images takes the longer the more was said, so it is done only for those who want one.
             if here.iter().any(|(_, call)| call.event.tool_name == INSPECT_IMAGE) {
                 self.images.set(self.state.view.images());
+            }
+            if here.iter().any(|(_, call)| call.event.tool_name == ROUTE_TASK) {
+                self.said.set(&self.state.view.messages());
             }
             for (id, waiting) in here
                 .iter()
@@ -195,6 +199,7 @@ fn switched_to(update: &Update) -> Option<String> {
     match update {
         Update::Ended(CallOutcome::Observed { observation }) => match observation.as_ref() {
             Observation::SwitchLLM(switch) if !switch.is_error => Some(switch.profile_name.clone()),
+            Observation::ClassifyAndSwitchLLM(switch) if !switch.is_error => switch.model.clone(),
             _ => None,
         },
         _ => None,

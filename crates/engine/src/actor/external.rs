@@ -5,6 +5,7 @@
 //! is taken up where it can, and otherwise a new one is told what was said.
 
 mod ask;
+mod plan;
 mod record;
 mod turn;
 
@@ -23,8 +24,10 @@ pub(super) use self::record::prompt_shown;
 pub(crate) use self::turn::Turn;
 use super::Actor;
 use super::work::{Outcome, Work};
+use crate::aside::Asked;
 use crate::command::CommandError;
 use crate::external::{self, ExternalAgent, IN_FLIGHT, Running};
+use crate::external_aside::ExternalAside;
 use crate::live::Live;
 use crate::state::{self, key};
 use crate::turn::{Draft, failure};
@@ -100,6 +103,23 @@ impl Actor {
                 self.begin_session(client);
                 Ok(())
             }
+        }
+    }
+
+    /// Who answers side questions.
+    pub(super) fn asked_aside(&self) -> Asked {
+        let Some(external) = &self.external else {
+            return Asked::Model;
+        };
+        match self.executor.clone().filter(|client| !client.is_closed()) {
+            None => Asked::NobodyYet,
+            Some(client) => Asked::Agent(Box::new(ExternalAside {
+                agent: external.agent.clone(),
+                client,
+                directory: self.directory.clone(),
+                secrets: self.outfit.secrets.values.clone(),
+                told: self.history(None),
+            })),
         }
     }
 
@@ -210,6 +230,10 @@ impl Actor {
             Incoming::Update(Update::ToolCall(news)) => {
                 let told = turn.calls.take(*news).map(record::tool_call);
                 self.record(told.into_iter().collect()).await
+            }
+            Incoming::Update(Update::Plan(plan)) => {
+                let told = turn.planned(plan, self.world.as_ref());
+                self.record(told).await
             }
             Incoming::Update(update) => {
                 let (kind, text) = match &update {

@@ -95,10 +95,10 @@ impl Actor {
             }
             Command::AddUsage {
                 usage_id,
-                model,
+                profile,
                 reply,
                 done,
-            } => answer(done, self.add_usage(&usage_id, model.as_ref(), &reply).await),
+            } => answer(done, self.add_usage(&usage_id, &profile, &reply).await),
             Command::Label { title, tags, done } => answer(done, self.label(title, tags).await),
             Command::Recall { done } => {
                 let _ = done.send(Ok(None)); // it was not asked before

@@ -1,6 +1,6 @@
 //! The loop: what to do next, and what to make of what came.
 
-use deft_llm::{FinishReason, Model, ModelError, Reply, Request, Spent};
+use deft_llm::{FinishReason, ModelError, ModelProfile, Reply, Request, Spent};
 use deft_store::StoreError;
 use deft_types::{
     Classification, EventId, FailureKind, Message, MessageEvent, Role, Source, Stats, Tokens, ToolSpec,
@@ -256,12 +256,12 @@ impl Actor {
     pub(crate) async fn add_usage(
         &mut self,
         usage_id: &str,
-        model: &dyn Model,
+        profile: &ModelProfile,
         reply: &Reply,
     ) -> Result<String, StoreError> {
         let call = spending::Call {
             usage_id,
-            profile: model.profile(),
+            profile,
             ..self.call()
         };
         let stats = spending::add_reply(&self.state.stats, &call, reply);

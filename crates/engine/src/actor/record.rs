@@ -17,8 +17,9 @@ impl Actor {
             return Ok(());
         }
         let mask = self.secrets.mask();
+        let drafts = self.logged_calls(&mask).into_iter().chain(drafts);
         let mut leaf = self.state.leaf.clone();
-        let mut events = Vec::with_capacity(drafts.len());
+        let mut events = Vec::new();
         for draft in drafts {
             let id = draft.id.unwrap_or_else(|| self.world.new_id().into());
             let timestamp = Timestamp::at(self.world.now());

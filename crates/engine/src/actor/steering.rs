@@ -90,6 +90,7 @@ impl Actor {
                 tools: self.tools.schemas(),
                 cache_key: Some(self.lease.conversation().to_string()),
             },
+            asked: self.asked_aside(),
         })
     }
 

@@ -19,6 +19,7 @@ use crate::hosts::HostDesk;
 use crate::invoke_skill::InvokeSkill;
 use crate::live::Broadcast;
 use crate::model_tools::{self, Images, Spending};
+use crate::route_task::Said;
 use crate::servers::ServerNews;
 use crate::skills::Shelf;
 use crate::task_tool::Task;
@@ -38,14 +39,15 @@ impl Conversation {
         let (commands, inbox) = mpsc::channel(MAX_QUEUED_COMMANDS);
         let (sender, progress) = watch::channel(undisturbed(state.status));
         let live = Broadcast::new();
-        let (spending, images, shelf) = <(Spending, Images, Shelf)>::default();
+        let (spending, images, said, shelf) = <(Spending, Images, Said, Shelf)>::default();
         let above = fitted_out_above(&mut parts);
         let below = Above::below(above.clone(), parts.supervision.purse.take());
         let purse = below.purse().clone();
         let attendance = parts.supervision.attendance;
         let (tasks, models) = (Tasks::new(state.tasks.clone()), parts.models.as_ref());
         let model = parts.model.as_ref();
-        let of_models = models.map(|models| model_tools::offered(models, model, &spending, &purse, &images));
+        let of_models =
+            models.map(|models| model_tools::offered(models, model, &spending, &purse, (&images, &said)));
         let agents = parts.agents.filter(|_| parts.limits.max_depth != Some(0));
         let task = agents.map(|agents| -> Arc<dyn Tool> {
             Arc::new(Task {
@@ -67,12 +69,14 @@ impl Conversation {
             store: parts.store,
             lease: parts.lease,
             model: parts.model,
+            logged: parts.supervision.calls.clone(),
             model_name: parts.model_name,
             workspace: parts.workspace,
             directory: parts.directory,
             models: parts.models,
             spending,
             images,
+            said,
             purse,
             above,
             below,
@@ -131,6 +135,7 @@ impl Conversation {
             progress,
             live,
             attendance,
+            calls: parts.supervision.calls,
             request: None,
         })
     }

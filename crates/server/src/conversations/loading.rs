@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use axum::http::StatusCode;
 use deft_engine::{
-    Brief, ClientResults, ClientTool, Conversation, Critic, Extensions, HookConfig, Limits, Mode, Notes,
-    Outfit, Parts, RealWorld, Refinement, Safety, SubAgents, Supervision,
+    Brief, ClientResults, ClientTool, Conversation, Critic, Extensions, HookConfig, Limits, Mode, Models,
+    Notes, Outfit, Parts, RealWorld, Refinement, Safety, SubAgents, Supervision,
 };
-use deft_llm::Model;
+use deft_llm::{CallLog, Model};
 use deft_skills::{AgentDefinition, sent_agent, without_doubles};
 use deft_tools::{Preset, Tool, Toolbox};
 use deft_types::{ConversationId, ToolSpec};
@@ -23,10 +23,11 @@ use crate::composition::Unopened;
 use crate::failure::Failure;
 use crate::mcp_outfit::McpOutfit;
 use crate::memory::memory;
+use crate::profile_models::ProfileModels;
 use crate::resident::{Resident, Running};
 use crate::secrets::{Addresses, Given, Keeper};
 use crate::skills::{of_project, sources_of};
-use crate::tool_choices::{MODEL_TOOLS, TASK_TOOLS};
+use crate::tool_choices::{MODEL_TOOLS, ROUTE_TOOLS, TASK_TOOLS};
 
 /// Calls of one reply that may run at the same time.
 const PARALLEL_CALLS: usize = 8;
@@ -47,7 +48,8 @@ impl Conversations {
             Mode::Plan => self.composition.place_to_plan(id, &root),
         };
         let place = place.map_err(refused)?;
-        let model = self.model(&described.agent);
+        let calls = CallLog::default();
+        let model = self.model(&described.agent, &calls);
         let agent = &described.agent;
         let results = ClientResults::default();
         let clients = described
@@ -55,7 +57,7 @@ impl Conversations {
             .into_iter()
             .map(|spec| -> Arc<dyn Tool> { Arc::new(ClientTool::new(spec, results.clone())) });
         let host = clients.fold(Toolbox::host().only(|tool| agent.wants(tool)), Toolbox::with);
-        let given = Given::of(agent, described.secrets());
+        let given = Given::of(agent, described.secrets()).only(described.secret_refs());
         let secrets = given.sources(self.keeper())?;
         let filter = agent.filter();
         let offered = |tool: &ToolSpec| filter.as_ref().is_none_or(|offers| offers(tool.name()));
@@ -81,12 +83,12 @@ impl Conversations {
             agents: self.agents(&described, &tools, &servers),
             tools,
             host,
-            models: self.composition.models().filter(|_| agent.asks_for(&MODEL_TOOLS)),
+            models: self.models(agent).await?,
             responses: BTreeMap::new(),
             world: Arc::new(RealWorld),
             limits: limits(&described),
             safety: self.safety(&described).await?,
-            memory: memory(agent.condenser(), |llm| self.composition.model(llm).ok())
+            memory: memory(agent.condenser(), |llm| self.open_model(llm, &calls).ok())
                 .unwrap_or_else(|| self.composition.memory()),
             outfit: Outfit {
                 secrets,
@@ -109,11 +111,12 @@ impl Conversations {
             },
             supervision: Supervision {
                 mode,
-                judge: self.judge(&described),
+                judge: self.judge(&described, &calls),
                 refinement: refinement(agent.critic()).filter(|_| is_own),
-                titles: self.titles(&described).await,
+                titles: self.titles(&described, &calls).await,
                 purse: Some(self.allowance.purse.clone()),
                 attendance: resident.attendance.clone(),
+                calls,
                 ..Supervision::default()
             },
             external,
@@ -163,10 +166,19 @@ impl Conversations {
         }
     }
 
+    /// The models that an agent may use beside its own, where it wants to.
+    async fn models(&self, agent: &Agent) -> Result<Option<Arc<dyn Models>>, Failure> {
+        if !agent.asks_for(&MODEL_TOOLS) && !agent.asks_for(&ROUTE_TOOLS) {
+            return Ok(None);
+        }
+        let models = ProfileModels::load(&self.documents(), &self.composition, agent).await?;
+        Ok(Some(Arc::new(models)))
+    }
+
     /// The model that a client wants to judge actions.
-    fn judge(&self, described: &Described) -> Option<Arc<dyn Model>> {
+    fn judge(&self, described: &Described, calls: &CallLog) -> Option<Arc<dyn Model>> {
         let llm = described.judge()?;
-        let model = self.composition.model(&llm);
+        let model = self.open_model(&llm, calls);
         Some(model.unwrap_or_else(|reason| Arc::new(Unopened::new("judge", reason))))
     }
 
@@ -200,9 +212,18 @@ impl Conversations {
         without_doubles(sent.chain(self.composition.users_agents()))
     }
 
-    pub(super) fn model(&self, agent: &Agent) -> Arc<dyn Model> {
-        self.composition
-            .model(agent.llm())
+    /// Opens the model that an `llm` object names; its calls are kept where it says `log_completions`.
+    pub(super) fn open_model(&self, llm: &Value, calls: &CallLog) -> Result<Arc<dyn Model>, String> {
+        let model = self.composition.model(llm)?;
+        if llm["log_completions"] != true {
+            return Ok(model);
+        }
+        let usage_id = llm["usage_id"].as_str().unwrap_or("default");
+        Ok(calls.around(model, usage_id))
+    }
+
+    pub(super) fn model(&self, agent: &Agent, calls: &CallLog) -> Arc<dyn Model> {
+        self.open_model(agent.llm(), calls)
             .unwrap_or_else(|reason| Arc::new(Unopened::new(agent.model(), reason)))
     }
 }

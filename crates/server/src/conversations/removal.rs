@@ -10,6 +10,7 @@ use deft_types::ConversationId;
 
 use super::{CLOSE_LIMIT, Conversations};
 use crate::failure::Failure;
+use crate::gateway;
 use crate::resident::Farewell;
 
 /// How long an executor may take to end.
@@ -35,6 +36,7 @@ impl Conversations {
         self.residents().remove(&id);
         resident.farewell.send_replace(Some(Farewell::Deleted));
         self.webhooks.deleting(id).await?;
+        self.documents().clear(&gateway::folder(id)).await?;
         self.catalog.store.delete(id).await?;
         self.catalog.forget(id);
         // A copy of a repository may have others that work in it.

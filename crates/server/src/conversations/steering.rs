@@ -171,10 +171,8 @@ impl Conversations {
         Ok(())
     }
 
-    /// Asks the model something on the side.
+    /// Asks the model, or the agent that is a program of its own, something on the side.
     pub(crate) async fn ask(&self, resident: &Resident, question: &str) -> Result<String, Failure> {
-        let agent = self.catalog.get(resident.id).await?.agent;
-        refuse_external(&agent, "it cannot be asked on the side; send it a message")?;
         let engine = self.engine(resident).await?;
         match engine.ask_aside(question).await {
             Ok(answer) => Ok(answer),
@@ -196,7 +194,8 @@ impl Conversations {
         let described = self.catalog.get(id).await?;
         let mut secrets = described.secrets().cloned().unwrap_or_default();
         secrets.extend(sent.clone());
-        let sources = Given::of(&described.agent, Some(&secrets)).sources(self.keeper())?;
+        let given = Given::of(&described.agent, Some(&secrets)).only(described.secret_refs());
+        let sources = given.sources(self.keeper())?;
         self.catalog
             .change_request(&changing, id, "secrets", Value::Object(secrets))
             .await?;
@@ -227,7 +226,8 @@ impl Conversations {
             .change_request(&changing, resident.id, "agent", agent.stored().clone())
             .await?;
         resident.show(&agent);
-        let switched = engine.switch_model(agent.model().to_owned(), self.model(&agent));
+        let model = self.model(&agent, engine.calls());
+        let switched = engine.switch_model(agent.model().to_owned(), model);
         self.checked(resident, switched.await)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use deft_llm::Model;
+use deft_llm::{CallLog, Model};
 use serde_json::Value;
 
 use super::Conversations;
@@ -15,7 +15,7 @@ const SCRIPTED: [&str; 4] = ["demo", "script:", "replay:", "record:"];
 impl Conversations {
     /// The model that is asked for a title when the user has said something, as the contract has it: unless the client
     /// says `autotitle: false`, that of the profile it names, the one that is set, or the agent's own.
-    pub(super) async fn titles(&self, described: &Described) -> Option<Arc<dyn Model>> {
+    pub(super) async fn titles(&self, described: &Described, calls: &CallLog) -> Option<Arc<dyn Model>> {
         let said = |field| described.request.get(field);
         if described.record.last_seq.is_some() || said("autotitle") == Some(&Value::Bool(false)) {
             return None; // it has a title, or needs none
@@ -26,13 +26,13 @@ impl Conversations {
                 .get(&format!("{PROFILES}{profile}"))
                 .await
                 .ok()??;
-            return self.composition.model(&llm).ok();
+            return self.open_model(&llm, calls).ok();
         }
         let model = described.agent.model();
         if SCRIPTED.iter().any(|scripted| model.starts_with(scripted)) {
             return None;
         }
         let set = self.composition.title_model();
-        set.or_else(|| self.composition.model(described.agent.llm()).ok())
+        set.or_else(|| self.open_model(described.agent.llm(), calls).ok())
     }
 }

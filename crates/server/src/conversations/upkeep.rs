@@ -8,29 +8,57 @@ use deft_store::Search;
 use deft_types::{ConversationId, Status};
 
 use super::{CLOSE_LIMIT, Conversations};
+use crate::failure::Failure;
 use crate::resident::{Farewell, Resident};
 
-/// Conversations that were running when the server died and are looked after when it starts.
-const MAX_RECOVERED: usize = 1000;
+/// Conversations that are looked up at once, of those that were running when the server died.
+const PAGE: usize = 100;
 
 impl Conversations {
     /// Loads those that were running when a server died: they are paused, and can be run again.
     pub(crate) async fn recover(&self) {
-        let search = Search {
+        let mut search = Search {
             status: Some(Status::Running),
             ..Search::default()
         };
-        let cut_off = match self.catalog.store.search(search, MAX_RECOVERED).await {
-            Ok(cut_off) => cut_off,
-            Err(error) => return tracing::warn!(%error, "cannot look for conversations that were cut off"),
-        };
-        for record in cut_off {
-            let Ok(resident) = self.resident(record.id).await else {
-                continue; // deleted meanwhile
+        loop {
+            let mut cut_off = match self.catalog.store.search(search, PAGE + 1).await {
+                Ok(cut_off) => cut_off,
+                Err(error) => {
+                    return tracing::warn!(%error, "cannot look for conversations that were cut off");
+                }
             };
-            // One that another process runs is not cut off.
-            let _ = resident.engine.get_or_try_init(|| self.load(&resident)).await;
+            let next = (cut_off.len() > PAGE).then(|| cut_off.pop()).flatten();
+            for record in cut_off {
+                let Ok(resident) = self.resident(record.id).await else {
+                    continue; // deleted meanwhile
+                };
+                // One that another process runs is not cut off.
+                let _ = resident.engine.get_or_try_init(|| self.load(&resident)).await;
+            }
+            let Some(next) = next else { return };
+            search.from = Some(next.id);
         }
+    }
+
+    /// Pauses what runs and brings everything to disk, before the machine is put to sleep. What has not come to a
+    /// boundary by then goes on when the machine wakes.
+    pub(crate) async fn rest(&self) -> Result<(), Failure> {
+        let running: Vec<_> = {
+            let residents = self.residents();
+            let running = residents.values().filter(|resident| resident.is_running());
+            running.cloned().collect()
+        };
+        let pause = async |resident: Arc<Resident>| {
+            self.pause(&resident).await?;
+            self.settled(&resident).await
+        };
+        let all = futures::future::join_all(running.into_iter().map(pause));
+        match tokio::time::timeout(CLOSE_LIMIT, all).await {
+            Ok(paused) => drop(paused.into_iter().collect::<Result<Vec<_>, _>>()?),
+            Err(_) => tracing::warn!("not every conversation could be paused in time"),
+        }
+        Ok(self.catalog.store.sync().await?)
     }
 
     /// How often to look for idle ones.

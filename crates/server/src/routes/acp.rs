@@ -10,6 +10,7 @@ use deft_types::ConversationId;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use crate::agent_models::Question;
 use crate::app::App;
 use crate::extract::JsonBody;
 use crate::failure::Failure;
@@ -23,7 +24,8 @@ pub(crate) fn table() -> Vec<Route> {
     vec![Route::post("/api/acp/models", models)]
 }
 
-/// Starts an agent in a workspace of its own, asks which models it has, and ends it.
+/// Starts an agent in a workspace of its own, asks which models it has, and ends it. What it said is known for a while,
+/// unless a client wants to hear it anew.
 async fn models(State(app): State<Arc<App>>, JsonBody(body): JsonBody) -> Result<Json<Value>, Failure> {
     let Some(settings) = object(&body)?.get("agent_settings") else {
         return Err(Issue::missing(&["body", "agent_settings"], &body).into());
@@ -31,10 +33,17 @@ async fn models(State(app): State<Arc<App>>, JsonBody(body): JsonBody) -> Result
     let mut settings = completed_agent(settings);
     settings["agent_kind"] = "acp".into();
     let agent = agent_of(&settings)?;
+    let question = Question::new(agent.stored(), &body["secrets"]);
+    let known = app.agent_models.get(question).filter(|_| body["refresh"] != true);
+    if let Some(known) = known {
+        return Ok(Json(known));
+    }
     let given = Given::of(&agent, body["secrets"].as_object());
     let secrets = given.sources(app.conversations.keeper())?.values;
     let Some(external) = agent.external(&|_| None) else {
-        return Ok(told(&Err("these are no settings of such an agent".to_owned())));
+        return Ok(Json(told(&Err(
+            "these are no settings of such an agent".to_owned()
+        ))));
     };
     let id = ConversationId(Uuid::new_v4());
     let directory = &app.places.current_dir;
@@ -52,10 +61,14 @@ async fn models(State(app): State<Arc<App>>, JsonBody(body): JsonBody) -> Result
     if let Err(reason) = app.conversations.composition.forget(id) {
         tracing::warn!(reason, "what was kept for a look at an agent stays");
     }
-    Ok(told(&about))
+    let answer = told(&about);
+    if about.is_ok() {
+        app.agent_models.put(question, &answer);
+    }
+    Ok(Json(answer))
 }
 
-fn told(about: &Result<About, String>) -> Json<Value> {
+fn told(about: &Result<About, String>) -> Value {
     let (about, error) = match about {
         Ok(about) => (about.clone(), Value::Null),
         Err(detail) => (
@@ -67,12 +80,12 @@ fn told(about: &Result<About, String>) -> Json<Value> {
     let models: Vec<_> = models
         .map(|model| json!({"model_id": model.id, "name": model.name, "description": model.description}))
         .collect();
-    Json(json!({
+    json!({
         "agent_name": about.name,
         "agent_version": about.version,
         "current_model_id": about.models.current,
         "available_models": models,
         "supports_runtime_model_switch": about.models.can_switch(),
         "error": error,
-    }))
+    })
 }

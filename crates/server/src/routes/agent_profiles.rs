@@ -16,6 +16,7 @@ use crate::extract::{JsonBody, Name, OptionalBody};
 use crate::failure::Failure;
 use crate::launch::{AGENT_PROFILES, find_agent, profile_settings};
 use crate::masking::Mask;
+use crate::profile_models::dangling as dangling_routes;
 use crate::request::{object, text};
 use crate::router::{Access, Route};
 use crate::settings::{Settings, completed_agent, merge};
@@ -211,6 +212,8 @@ async fn materialize(
     let dangling: Vec<_> = wanted
         .filter(|wanted| !servers.iter().any(|name| *wanted == name.as_str()))
         .collect();
+    let (no_routes, no_models) =
+        dangling_routes(&app.documents, profile["meta_profile_ref"].as_str()).await?;
     let vault = &app.conversations.catalog.vault;
     let shown = Exposure::Masked.apply(settings.clone(), Mask::Asterisks, vault)?;
     Ok(Json(json!({
@@ -232,8 +235,8 @@ async fn materialize(
         "acp_base_url_secret_name": null,
         "acp_file_secret_names": [],
         "meta_profile_ref": profile["meta_profile_ref"],
-        "dangling_meta_profile_ref": null,
-        "dangling_meta_profile_llm_refs": [],
+        "dangling_meta_profile_ref": no_routes,
+        "dangling_meta_profile_llm_refs": no_models,
         "resolved_settings": shown,
     })))
 }

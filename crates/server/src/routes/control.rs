@@ -1,9 +1,10 @@
-//! Run, pause and interrupt a conversation.
+//! Run, pause and interrupt a conversation; pause all of them.
 
 use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
+use axum::http::StatusCode;
 use serde_json::Value;
 
 use super::success;
@@ -14,10 +15,17 @@ use crate::router::Route;
 
 pub(crate) fn table() -> Vec<Route> {
     vec![
+        Route::post("/api/conversations/prepare-for-sandbox-pause", rest),
         Route::post("/api/conversations/{conversation_id}/run", run),
         Route::post("/api/conversations/{conversation_id}/pause", pause),
         Route::post("/api/conversations/{conversation_id}/interrupt", interrupt),
     ]
+}
+
+/// Whoever puts this machine to sleep tells us before.
+async fn rest(State(app): State<Arc<App>>) -> Result<StatusCode, Failure> {
+    app.conversations.rest().await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 async fn run(State(app): State<Arc<App>>, Id(id): Id) -> Result<Json<Value>, Failure> {

@@ -126,7 +126,7 @@ async fn respond(State(app): State<Arc<App>>, JsonBody(body): JsonBody) -> Resul
         Some(previous) => Exchange::after(&app, previous).await?,
         None => Exchange::new(&app, &model).await?,
     };
-    let mut response = json!({"id": new_id("resp_"), "created_at": now(), "model": model, "object": "response",
+    let mut response = json!({"id": exchange.response_id(), "created_at": now(), "model": model, "object": "response",
         "output": [], "parallel_tool_calls": false, "status": "in_progress", "tool_choice": "none", "tools": []});
     for name in ["instructions", "metadata", "previous_response_id"] {
         if let Some(value) = given(fields, name) {

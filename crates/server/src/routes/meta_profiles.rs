@@ -12,11 +12,10 @@ use super::profiles::{changed, checked_name};
 use crate::app::App;
 use crate::extract::{JsonBody, Name};
 use crate::failure::Failure;
+use crate::profile_models::META_PROFILES as FOLDER;
 use crate::request::text;
 use crate::router::{Access, Route};
 use crate::settings::{Settings, merge};
-
-const FOLDER: &str = "meta-profiles/";
 
 pub(crate) fn table() -> Vec<Route> {
     vec![

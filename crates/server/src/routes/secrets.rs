@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 
 use super::success;
 use crate::app::App;
-use crate::extract::{Id, JsonBody, Name};
+use crate::extract::{Id, JsonBody, Name, Query};
 use crate::failure::Failure;
+use crate::launch::find_agent;
 use crate::request::{given, object};
 use crate::router::{Access, Route};
 use crate::secrets::FOLDER;
@@ -49,9 +50,19 @@ fn described(name: &str, secret: &Value) -> Value {
     json!({"name": name, "description": secret["description"]})
 }
 
-async fn list(State(app): State<Arc<App>>) -> Result<Json<Value>, Failure> {
+/// All of them, or those that the profile of an agent lets it have.
+async fn list(State(app): State<Arc<App>>, query: Query) -> Result<Json<Value>, Failure> {
+    let profile = match query.get("agent_profile_id") {
+        Some(id) => find_agent(&app, id).await?,
+        None => Value::Null,
+    };
+    let allowed = profile["secret_refs"].as_array();
     let all = app.documents.list(FOLDER).await?;
-    let secrets: Vec<_> = all.iter().map(|(name, secret)| described(name, secret)).collect();
+    let secrets: Vec<_> = all
+        .iter()
+        .filter(|(name, _)| allowed.is_none_or(|allowed| allowed.contains(&json!(name))))
+        .map(|(name, secret)| described(name, secret))
+        .collect();
     Ok(Json(json!({ "secrets": secrets })))
 }
 

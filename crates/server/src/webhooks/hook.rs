@@ -189,3 +189,35 @@ impl Hook {
         longest / 2 + longest / 2 * u32::from(random[0]) / 255
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_wait_doubles_after_the_usual_retries_and_is_spread() {
+        let spec = json!({"base_url": "http://localhost/hook", "num_retries": 2, "retry_delay": 4});
+        let spec: Webhook = serde_json::from_value(spec).unwrap();
+        let client = deft_net::client(None, &spec.base_url).unwrap();
+        let hook = Hook::new(spec, client, Origin::Kept);
+        for (failures, longest) in [
+            (1, 4),
+            (2, 4),
+            (3, 8),
+            (4, 16),
+            (5, 32),
+            (9, 300),
+            (4_000_000_000, 300),
+        ] {
+            let longest = Duration::from_secs(longest);
+            let waits: Vec<_> = (0..64).map(|_| hook.wait(failures)).collect();
+            assert!(
+                waits.iter().all(|wait| (longest / 2..=longest).contains(wait)),
+                "{failures}: {waits:?}"
+            );
+            assert!(waits.iter().any(|wait| *wait != waits[0]), "all come together");
+        }
+    }
+}

@@ -119,10 +119,7 @@ impl Webhooks {
     /// Forgets what could not be delivered.
     pub(crate) async fn forget_dead(&self, id: &str) -> Result<(), Failure> {
         let hook = self.find(id)?;
-        for (key, _) in self.mail.dead(&hook.id).await? {
-            self.mail.remove(&key).await?;
-        }
-        Ok(())
+        self.mail.forget_dead(&hook.id).await
     }
 
     pub(super) fn find(&self, id: &str) -> Result<Arc<Hook>, Failure> {

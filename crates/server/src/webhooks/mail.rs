@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use deft_store::KeyOrder;
 use deft_types::{ConversationId, Seq};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -11,9 +12,6 @@ use uuid::Uuid;
 use crate::catalog::Catalog;
 use crate::documents::Documents;
 use crate::failure::Failure;
-
-/// What could not be delivered and is kept, of one webhook; beyond it the oldest is lost.
-const MAX_DEAD: usize = 500;
 
 /// One request.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -136,15 +134,24 @@ impl Mail {
         id: ConversationId,
     ) -> Result<Option<(String, Letter)>, Failure> {
         let folder = format!("webhooks/{hook}/outbox/{}/", id.hex());
-        Ok(self.read(&folder).await?.into_iter().next())
+        let first = self.page(&folder, None, KeyOrder::Ascending, 1).await?;
+        Ok(first.into_iter().next())
     }
 
     /// The conversations of which requests wait.
     pub(super) async fn senders(&self, hook: &str) -> Result<Vec<ConversationId>, Failure> {
         let prefix = format!("webhooks/{hook}/outbox/");
-        let found = self.catalog.store.documents(&prefix).await?;
-        let sender = |(key, _): (String, String)| key[prefix.len()..].split('/').next()?.parse().ok();
-        Ok(found.into_iter().filter_map(sender).collect())
+        let (mut senders, mut beyond) = (Vec::new(), None::<String>);
+        loop {
+            let store = &self.catalog.store;
+            let next = store.documents_page(&prefix, beyond.as_deref(), KeyOrder::Ascending, 1);
+            let Some((key, _)) = next.await?.pop() else {
+                return Ok(senders);
+            };
+            let sender = key[prefix.len()..].split('/').next().unwrap_or_default();
+            senders.extend(sender.parse::<ConversationId>());
+            beyond = Some(format!("{prefix}{sender}/~")); // behind all of this one's
+        }
     }
 
     /// Forgets what is kept there.
@@ -155,34 +162,52 @@ impl Mail {
 
     /// Puts a request aside.
     pub(super) async fn bury(&self, hook: &str, dead: &DeadLetter) -> Result<(), Failure> {
-        let graves = self.dead(hook).await?;
-        if let Some((oldest, lost)) = graves.first().filter(|_| graves.len() >= MAX_DEAD) {
-            tracing::error!(webhook = hook, conversation = %lost.letter.conversation, "too many dead letters: one is lost");
-            self.remove(oldest).await?;
-        }
-        let key = format!("webhooks/{hook}/dead/{}", Uuid::now_v7().simple());
+        let key = format!("{}{}", graves(hook), Uuid::now_v7().simple());
         self.documents.put(&key, &json!(dead)).await
     }
 
-    /// What was put aside, the oldest first, and where it is kept.
-    pub(super) async fn dead(&self, hook: &str) -> Result<Vec<(String, DeadLetter)>, Failure> {
-        self.read(&format!("webhooks/{hook}/dead/")).await
+    /// Some of what was put aside, beyond a key in their order, and where it is kept.
+    pub(super) async fn dead(
+        &self,
+        hook: &str,
+        beyond: Option<&str>,
+        order: KeyOrder,
+        limit: usize,
+    ) -> Result<Vec<(String, DeadLetter)>, Failure> {
+        self.page(&graves(hook), beyond, order, limit).await
+    }
+
+    /// How much was put aside.
+    pub(super) async fn count_dead(&self, hook: &str) -> Result<u64, Failure> {
+        self.documents.count(&graves(hook)).await
+    }
+
+    /// Forgets what was put aside.
+    pub(super) async fn forget_dead(&self, hook: &str) -> Result<(), Failure> {
+        self.documents.clear(&graves(hook)).await
     }
 
     /// Forgets everything of a webhook.
     pub(super) async fn forget(&self, hook: &str) -> Result<(), Failure> {
-        let store = &self.catalog.store;
-        for (key, text) in store.documents(&format!("webhooks/{hook}/")).await? {
-            store.swap_document(key, Some(text), None).await?;
-        }
-        Ok(())
+        self.documents.clear(&format!("webhooks/{hook}/")).await
     }
 
-    async fn read<T: for<'de> Deserialize<'de>>(&self, folder: &str) -> Result<Vec<(String, T)>, Failure> {
-        let found = self.documents.list(folder).await?;
+    async fn page<T: for<'de> Deserialize<'de>>(
+        &self,
+        folder: &str,
+        beyond: Option<&str>,
+        order: KeyOrder,
+        limit: usize,
+    ) -> Result<Vec<(String, T)>, Failure> {
+        let beyond = beyond.and_then(|key| key.strip_prefix(folder));
+        let found = self.documents.page(folder, beyond, order, limit).await?;
         let read = |(name, value)| Some((format!("{folder}{name}"), serde_json::from_value(value).ok()?));
         Ok(found.into_iter().filter_map(read).collect())
     }
+}
+
+fn graves(hook: &str) -> String {
+    format!("webhooks/{hook}/dead/")
 }
 
 fn cursor_key(hook: &str, id: ConversationId) -> String {

@@ -1,5 +1,6 @@
 //! What became of the requests, for whoever looks after the server.
 
+use deft_store::KeyOrder;
 use reqwest::Url;
 use reqwest::header::HeaderName;
 use serde_json::{Value, json};
@@ -12,6 +13,8 @@ use crate::metrics::Page;
 
 /// Conversations and dead letters that are shown of one webhook; their numbers are shown whole.
 const MAX_SHOWN: usize = 100;
+/// Dead letters that are in memory at once while they are sent again.
+const REDELIVERED_AT_ONCE: usize = 50;
 
 impl Webhooks {
     /// All webhooks: what arrived, what waits and why, and what was given up.
@@ -47,11 +50,10 @@ impl Webhooks {
             }
             waiting.push(shown);
         }
-        let dead = self.mail.dead(&hook.id).await?;
+        let dead = self.mail.dead(&hook.id, None, KeyOrder::Descending, MAX_SHOWN);
         let graves: Vec<_> = dead
+            .await?
             .iter()
-            .rev()
-            .take(MAX_SHOWN)
             .map(|(_, dead)| {
                 json!({"id": dead.letter.id, "conversation_id": dead.letter.conversation, "path": dead.letter.path,
                     "attempts": dead.attempts, "last_error": dead.reason, "at": dead.at})
@@ -69,7 +71,7 @@ impl Webhooks {
             "last_delivery": tally.last_delivery.map(utc),
             "waiting_conversations": lanes.len(),
             "waiting": waiting,
-            "dead_letter_count": dead.len(),
+            "dead_letter_count": self.mail.count_dead(&hook.id).await?,
             "dead_letters": graves,
         }))
     }
@@ -99,13 +101,36 @@ impl Webhooks {
     /// Tries everything once more that a webhook was not told in the end; how much that is.
     pub(crate) async fn redeliver(&self, hook: &str) -> Result<usize, Failure> {
         let hook = self.find(hook)?;
-        let dead = self.mail.dead(&hook.id).await?;
-        for (key, dead) in &dead {
-            self.mail.post(&hook.id, &dead.letter).await?;
-            self.mail.remove(key).await?;
-            self.start(&hook, dead.letter.conversation);
+        // What is given up meanwhile waits for the next time.
+        let newest = self.mail.dead(&hook.id, None, KeyOrder::Descending, 1).await?;
+        let Some((last, _)) = newest.into_iter().next() else {
+            return Ok(0);
+        };
+        let (mut sent, mut beyond) = (0, None);
+        while beyond.as_ref() != Some(&last) {
+            let page = self.mail.dead(
+                &hook.id,
+                beyond.as_deref(),
+                KeyOrder::Ascending,
+                REDELIVERED_AT_ONCE,
+            );
+            let page: Vec<_> = page
+                .await?
+                .into_iter()
+                .take_while(|(key, _)| *key <= last)
+                .collect();
+            if page.is_empty() {
+                break; // somebody has forgotten the rest, or sent it
+            }
+            for (key, dead) in page {
+                self.mail.post(&hook.id, &dead.letter).await?;
+                self.mail.remove(&key).await?;
+                self.start(&hook, dead.letter.conversation);
+                sent += 1;
+                beyond = Some(key);
+            }
         }
-        Ok(dead.len())
+        Ok(sent)
     }
 }
 

@@ -294,3 +294,110 @@ async fn a_silent_agent_is_given_up_after_its_limit() {
     assert_eq!(ended["execution_status"], "error");
     assert_eq!(say(&desk, &talk, "work").await["execution_status"], "finished");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_plan_of_an_external_agent_is_a_list_of_tasks() {
+    let desk = Desk::new().await;
+    let talk = begin(&desk, &[]).await;
+    say(&desk, &talk, "plan it").await;
+    let events = desk.events(&talk).await;
+    let lists: Vec<_> = of_kind(&events, "ObservationEvent")
+        .into_iter()
+        .filter(|event| event["tool_name"] == "task_tracker")
+        .map(|event| {
+            let tasks = event["observation"]["task_list"].as_array().unwrap();
+            let tasks = tasks
+                .iter()
+                .map(|task| (task["title"].clone(), task["status"].clone()));
+            tasks.collect::<Vec<_>>()
+        })
+        .collect();
+    let list = |look: &str, mend: &str| vec![(json!("Look"), json!(look)), (json!("Mend"), json!(mend))];
+    let expected = [list("in_progress", "todo"), list("done", "in_progress")];
+    assert_eq!(lists, expected, "the same plan again is no news");
+    assert_eq!(answer(&desk, &talk).await, "Planned.");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_models_of_an_agent_are_remembered_until_somebody_wants_to_know_anew() {
+    let desk = Desk::new().await;
+    let starts = desk.root.path().join("starts");
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/acp_agent.py");
+    let start = format!("echo >> {}; exec python3 {script}", starts.display());
+    let settings = json!({"agent_kind": "acp", "acp_command": ["sh", "-c", start]});
+    let asked = async |refresh: bool, key: &str| {
+        let body = json!({"agent_settings": settings, "refresh": refresh, "secrets": {"AGENT_KEY": key}});
+        let told = desk.post("/api/acp/models", body).await;
+        assert_eq!(told["current_model_id"], "small", "{told}");
+        std::fs::read_to_string(&starts).unwrap().lines().count()
+    };
+    assert_eq!(asked(false, "a").await, 1);
+    assert_eq!(asked(false, "a").await, 1, "it is known");
+    assert_eq!(asked(false, "b").await, 2, "another key may have other models");
+    assert_eq!(asked(true, "a").await, 3);
+    assert_eq!(asked(false, "a").await, 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_external_agent_is_asked_on_the_side_and_its_session_does_not_know() {
+    let desk = Desk::new().await;
+    let talk = begin(&desk, &[]).await;
+    let question = json!({"question": "how far are you?"});
+    let (status, why) = desk
+        .refusal(Method::POST, &talk.path("/ask_agent"), question.clone())
+        .await;
+    assert_eq!(
+        (status, why),
+        (400, json!("The agent has not begun yet: send it a message first"))
+    );
+    say(&desk, &talk, "work please").await;
+    let before = desk.events(&talk).await.len();
+    let answered = desk.post(&talk.path("/ask_agent"), question).await;
+    let told: Value = serde_json::from_str(answered["response"].as_str().unwrap()).unwrap();
+    let blocks = told["blocks"].as_array().unwrap();
+    assert!(
+        blocks[0].as_str().unwrap().contains("Hello there."),
+        "it knows what was said: {told}"
+    );
+    assert!(
+        blocks[1].as_str().unwrap().ends_with("how far are you?"),
+        "{told}"
+    );
+    let news: Vec<_> = desk
+        .events(&talk)
+        .await
+        .split_off(before)
+        .iter()
+        .map(|event| event["key"].clone())
+        .collect();
+    assert_eq!(news, ["stats"], "only what it has used is noted");
+    let info = desk.get(&talk.path("")).await;
+    let used = &info["stats"]["usage_to_metrics"]["acp-managed"];
+    assert_eq!(used["accumulated_token_usage"]["prompt_tokens"], 20);
+    say(&desk, &talk, "echo").await;
+    let answer: Value = serde_json::from_str(&answer(&desk, &talk).await).unwrap();
+    assert_eq!(answer["told"], json!(["work please", "echo"]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_credential_that_an_external_agent_reads_from_a_file_is_written_for_it() {
+    let desk = Desk::new().await;
+    let mut wanted = request(&desk, &agent(&[]));
+    wanted["secrets"] = json!({"CODEX_AUTH_JSON": "{\"token\": \"very-secret\"}"});
+    let talk = desk.begin_with(wanted).await;
+    let known = desk.get(&talk.path("")).await["agent"]["acp_file_secrets"].clone();
+    assert_eq!(known[0]["secret_name"], "CODEX_AUTH_JSON");
+    say(&desk, &talk, "login").await;
+    let found: Value = serde_json::from_str(&answer(&desk, &talk).await).unwrap();
+    assert_eq!(
+        (&found["letters"], &found["mode"]),
+        (&json!(24), &json!("0o600")),
+        "{found}"
+    );
+    assert_eq!(found["variable"], false, "what is a file is no variable");
+    let home = found["home"].as_str().unwrap();
+    assert!(
+        !home.starts_with(desk.work().to_str().unwrap()),
+        "it lies in no workspace: {home}"
+    );
+}

@@ -80,6 +80,13 @@ def turn(session, blocks):
         if outcome["outcome"] == "cancelled":
             return cancelled()
         say(session, f"They said {outcome['optionId']}.")
+    elif word == "plan":
+        look, mend = {"content": "Look", "priority": "high"}, {"content": "Mend", "priority": "low"}
+        plan = [{**look, "status": "in_progress"}, {**mend, "status": "pending"}]
+        tell(session, "plan", entries=plan)
+        tell(session, "plan", entries=plan)
+        tell(session, "plan", entries=[{**look, "status": "completed"}, {**mend, "status": "in_progress"}])
+        say(session, "Planned.")
     elif word == "file":
         answer = ask("fs/read_text_file", {"sessionId": session, "path": "/etc/passwd"})
         say(session, f"Refused with {answer['error']['code']}.")
@@ -94,6 +101,12 @@ def turn(session, blocks):
         say(session, "Oh")
         print("out of luck", file=sys.stderr, flush=True)
         sys.exit(3)
+    elif word == "login":
+        home = pathlib.Path(os.environ.get("CODEX_HOME", "/nowhere"))
+        login = home / "auth.json"
+        text = login.read_text() if login.exists() else ""
+        say(session, json.dumps({"letters": len(text), "mode": oct(login.stat().st_mode & 0o777) if text else "",
+                                 "variable": "CODEX_AUTH_JSON" in os.environ, "home": str(home)}))
     elif word == "secret":
         say(session, "It is " + os.environ.get("AGENT_KEY", "nowhere"))
     else:

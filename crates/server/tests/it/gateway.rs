@@ -3,7 +3,7 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::desk::{Desk, KEY};
+use crate::desk::{Desk, KEY, Talk};
 
 async fn with_profile(script: &str) -> Desk {
     let desk = Desk::new().await;
@@ -138,4 +138,18 @@ async fn a_response_can_be_gone_on_from() {
     );
     let nowhere = json!({"model": "openhands_p2", "input": "x", "previous_response_id": "resp_nope"});
     assert_eq!(ask(&desk, "/v1/responses", nowhere).await.status(), 404);
+}
+
+#[tokio::test]
+async fn a_response_of_a_deleted_conversation_is_forgotten() {
+    let desk = with_profile("- text: First.\n- text: Second.\n").await;
+    let body = json!({"model": "openhands_p2", "input": "hi"});
+    let first: Value = ask(&desk, "/v1/responses", body).await.json().await.unwrap();
+    assert_eq!(desk.documents("responses/").await, 1);
+    let found = desk.get("/api/conversations/search").await;
+    let talk = Talk(found["items"][0]["id"].as_str().unwrap().to_owned());
+    desk.ask(Method::DELETE, &talk.path(""), None).await;
+    assert_eq!(desk.documents("responses/").await, 0);
+    let next = json!({"model": "openhands_p2", "input": "and?", "previous_response_id": first["id"]});
+    assert_eq!(ask(&desk, "/v1/responses", next).await.status(), 404);
 }

@@ -1,9 +1,12 @@
 //! Conversations from their beginning to their end, and beyond the end of a server.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
+use deft_store::{NewConversation, Owner};
+use deft_types::{ConversationId, Status};
 use reqwest::Method;
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use crate::desk::{Desk, FINISH};
 
@@ -267,6 +270,30 @@ async fn a_server_that_stops_pauses_what_runs_and_the_next_one_goes_on() {
 }
 
 #[tokio::test]
+async fn all_that_runs_is_paused_before_the_machine_is_put_to_sleep() {
+    let desk = Desk::new().await;
+    let wait =
+        "- tool_calls: [{name: terminal, arguments: {command: 'while [ ! -e go ]; do sleep 0.05; done'}}]\n";
+    let talk = desk.begin(&format!("{wait}{FINISH}")).await;
+    desk.say(&talk, "go", true).await;
+    std::fs::write(desk.work().join("go"), "").unwrap();
+    let (status, _) = desk
+        .ask(Method::POST, "/api/conversations/prepare-for-sandbox-pause", None)
+        .await;
+    assert_eq!(status, 204);
+    let status = desk.get(&talk.path("")).await["execution_status"].clone();
+    assert!(
+        ["paused", "finished"].iter().any(|rests| status == *rests),
+        "{status}"
+    );
+    let stalled = desk.begin("- {text: slow, delay_ms: 500}\n- text: never\n").await;
+    desk.say(&stalled, "go", true).await;
+    desk.ask(Method::POST, "/api/conversations/prepare-for-sandbox-pause", None)
+        .await;
+    assert_ne!(desk.get(&stalled.path("")).await["execution_status"], "running");
+}
+
+#[tokio::test]
 async fn an_idle_conversation_leaves_memory_and_comes_back() {
     let desk = Desk::with(|config| config.idle_limit = Duration::from_millis(1)).await;
     let talk = desk.begin(&format!("- text: one\n- text: two\n{FINISH}")).await;
@@ -340,4 +367,40 @@ async fn a_workspace_sleeps_while_nobody_uses_it_and_goes_with_its_conversation(
     let (status, _) = desk.ask(Method::DELETE, &talk.path(""), None).await;
     assert_eq!(status, 200);
     assert_eq!(desk.fates(&talk).last(), Some(&"removed"));
+}
+
+#[tokio::test]
+async fn however_many_were_cut_off_all_are_looked_after() {
+    const MANY: u64 = 150; // more than are looked up at once
+    let mut desk = Desk::new().await;
+    desk.stop().await;
+    let store = desk.store();
+    for number in 0..MANY {
+        let id = ConversationId(Uuid::new_v4());
+        let new = NewConversation {
+            id,
+            created_at: SystemTime::UNIX_EPOCH + Duration::from_secs(number),
+            workspace: desk.work().display().to_string(),
+            settings: json!({}),
+            owner: None,
+        };
+        store.create(new).await.unwrap();
+        let lease = store.acquire(id, &Owner::this_process()).await.unwrap();
+        let began = json!({"kind": "ConversationStateUpdateEvent", "id": Uuid::new_v4(), "source": "environment",
+            "timestamp": "2026-01-01T00:00:00", "key": "execution_status", "value": "running"});
+        store
+            .append(&lease, vec![serde_json::from_value(began).unwrap()])
+            .await
+            .unwrap();
+        store.release(lease).await.unwrap();
+    }
+    assert_eq!(store.count(None, Some(Status::Running)).await.unwrap(), MANY);
+    desk.start(|_| {}).await;
+    let all = async {
+        while store.count(None, Some(Status::Running)).await.unwrap() > 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    let looked_after = tokio::time::timeout(Duration::from_secs(60), all).await;
+    looked_after.expect("some are left alone");
 }

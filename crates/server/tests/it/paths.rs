@@ -47,6 +47,10 @@ const ONLY_OURS: &[(&str, &str)] = &[
         "POST /api/conversations/{}/host_questions",
         "hosts that programs wait for",
     ),
+    (
+        "POST /api/conversations/prepare-for-sandbox-pause",
+        "the contract's server has it and does not say so",
+    ),
     ("GET /api/app", "what our own app offers to begin with"),
     (
         "POST /api/app/demo",

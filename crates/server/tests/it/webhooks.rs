@@ -299,3 +299,92 @@ async fn what_a_deleted_conversation_still_had_to_tell_is_told() {
     let got = receiver.until(is_all).await;
     assert_eq!(events(&got)[..expected.len()], expected[..]);
 }
+
+/// Waits until nothing waits to be sent, and gives the state of the only webhook.
+async fn given_up(desk: &Desk, at_least: u64) -> Value {
+    let is_over = async {
+        loop {
+            let state = desk.get("/api/webhooks").await["webhooks"][0].clone();
+            if state["waiting_conversations"] == 0 && state["dead_letter_count"].as_u64() >= Some(at_least) {
+                return state;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    let over = tokio::time::timeout(LIMIT, is_over).await;
+    over.expect("it is never given up")
+}
+
+#[tokio::test]
+async fn however_much_was_given_up_none_of_it_is_lost() {
+    const MANY: usize = 520;
+    let receiver = Receiver::new().await;
+    receiver.answer(500);
+    let desk = Desk::with(|config| receiver.hear(config, &json!({"dead_letter_after": 1}))).await;
+    let talk = desk.begin(FINISH).await;
+    for number in 1..MANY {
+        let title = json!({"title": format!("title {number}")});
+        desk.ask(Method::PATCH, &talk.path(""), Some(title)).await;
+    }
+    let state = given_up(&desk, MANY as u64).await;
+    let shown = state["dead_letters"].as_array().unwrap();
+    assert_eq!(shown.len(), 100, "the newest are shown");
+    receiver.answer(200);
+    let path = format!("/api/webhooks/{}/redeliver", state["id"].as_str().unwrap());
+    let answer = desk.post(&path, Value::Null).await;
+    assert_eq!(answer["redelivered"], state["dead_letter_count"]);
+    let got = receiver.until(|got| statuses(got).len() == MANY).await;
+    let titles: Vec<_> = got
+        .iter()
+        .filter(|got| got.has_arrived() && got.path == "/hook/conversations")
+        .map(|got| got.body()["title"].clone())
+        .collect();
+    let expected: Vec<_> = (1..MANY).map(|number| json!(format!("title {number}"))).collect();
+    assert!(titles.ends_with(&expected), "in order: {titles:?}");
+    assert_eq!(given_up(&desk, 0).await["dead_letter_count"], 0);
+}
+
+#[tokio::test]
+async fn a_request_has_as_many_events_as_may_stand_in_it() {
+    const MOST: usize = 4096;
+    let receiver = Receiver::new().await;
+    let spec = json!({"max_batch_bytes": MOST, "event_buffer_size": 100});
+    let desk = Desk::with(|config| receiver.hear(config, &spec)).await;
+    let talk = desk
+        .begin(&format!(
+            "- tool_calls: [{{name: think, arguments: {{thought: long}}}}]\n  repeat: 20\n{FINISH}"
+        ))
+        .await;
+    desk.run(&talk).await;
+    let expected = stored(&desk, &talk).await;
+    let got = receiver.until(|got| events(got) == expected).await;
+    let batches = got.iter().filter(|got| got.path.contains("/events/"));
+    let mut sizes = Vec::new();
+    for batch in batches {
+        let told = events(std::slice::from_ref(batch)).len();
+        let has_state = batch.text.contains("\"full_state\"");
+        assert!(
+            told == 1 || has_state || batch.text.len() <= MOST + told + 1,
+            "{told} events, {} bytes",
+            batch.text.len()
+        );
+        sizes.push(told);
+    }
+    assert!(
+        sizes.iter().any(|told| *told > 1),
+        "those that fit come together: {sizes:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_conversation_that_is_stopped_is_told_at_once() {
+    for stop in ["pause", "interrupt"] {
+        let receiver = Receiver::new().await;
+        let desk = Desk::with(|config| receiver.hear(config, &json!({"flush_delay": 3600}))).await;
+        let talk = desk.begin("- stall: true\n").await;
+        desk.say(&talk, "go", true).await;
+        desk.post(&talk.path(&format!("/{stop}")), Value::Null).await;
+        let got = receiver.until(|got| statuses(got).len() == 2).await;
+        assert_eq!(statuses(&got), ["idle", "paused"], "{stop}");
+    }
+}

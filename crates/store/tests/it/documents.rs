@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use deft_store::{Kept, Options, SqliteStore, Store as _};
+use deft_store::{Kept, KeyOrder, Options, SqliteStore, Store as _};
 use deft_types::ConversationId;
 
 #[tokio::test]
@@ -35,6 +35,25 @@ async fn a_document_is_replaced_only_by_who_knows_what_it_says() {
     assert_eq!(found, expected);
     assert!(swap(text("two"), None).await);
     assert_eq!(store.document("a/1").await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn documents_are_given_page_by_page_in_both_orders() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(directory.path().join("deft.db"), Options::default()).unwrap();
+    for key in ["a/1", "a/2", "a/3", "b/1"] {
+        let text = Some("x".to_owned());
+        assert!(store.swap_document(key.to_owned(), None, text).await.unwrap());
+    }
+    let keys = async |beyond, order, limit| -> Vec<String> {
+        let page = store.documents_page("a/", beyond, order, limit).await.unwrap();
+        page.into_iter().map(|(key, _)| key).collect()
+    };
+    assert_eq!(keys(None, KeyOrder::Ascending, 2).await, ["a/1", "a/2"]);
+    assert_eq!(keys(Some("a/2"), KeyOrder::Ascending, 2).await, ["a/3"]);
+    assert_eq!(keys(None, KeyOrder::Descending, 2).await, ["a/3", "a/2"]);
+    assert_eq!(keys(Some("a/2"), KeyOrder::Descending, 2).await, ["a/1"]);
+    assert_eq!(store.count_documents("a/").await.unwrap(), 3);
 }
 
 #[tokio::test]

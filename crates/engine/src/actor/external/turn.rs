@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use deft_acp::{AgentError, Choice, Permission, Prompting, ToolCalls, Update};
+use deft_acp::{AgentError, Choice, Permission, PlanEntry, Prompting, ToolCalls, Update};
 use deft_types::{ActionId, EventId};
 use tokio::time::{Instant, sleep_until};
 
@@ -21,6 +21,8 @@ pub(crate) struct Turn {
     pub(super) said: String,
     pub(super) thought: String,
     pub(super) calls: ToolCalls,
+    /// What it means to do, as it was told last.
+    pub(super) plan: Vec<PlanEntry>,
     /// What the session has cost, if that was told.
     pub(super) cost: Option<f64>,
     /// What the agent asks for, and the action that stands for it. It waits for the answer, so it is not heard before.
@@ -38,6 +40,7 @@ impl Turn {
             said: String::new(),
             thought: String::new(),
             calls: ToolCalls::default(),
+            plan: Vec::new(),
             cost: None,
             asks: None,
             limit,
@@ -70,7 +73,7 @@ impl Turn {
             Update::Text(text) => add(&mut self.said, &text),
             Update::Thought(text) => add(&mut self.thought, &text),
             Update::Cost(cost) => self.cost = Some(cost),
-            Update::ToolCall(_) | Update::Other => {}
+            Update::ToolCall(_) | Update::Plan(_) | Update::Other => {}
         }
     }
 

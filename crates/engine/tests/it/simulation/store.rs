@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deft_store::{
-    ConversationRecord, Cursor, Direction, EventFilter, EventStream, Lease, NewConversation, Owner, Rewrite,
-    Search, Store, StoreError, Usage,
+    ConversationRecord, Cursor, Direction, EventFilter, EventStream, KeyOrder, Lease, NewConversation, Owner,
+    Rewrite, Search, Store, StoreError, Usage,
 };
 use deft_types::{ConversationId, Event, EventId, Seq, Status, UserId};
 use futures::FutureExt;
@@ -171,6 +171,20 @@ impl Store for SimulatedStore {
 
     fn documents<'a>(&'a self, _: &'a str) -> Answer<'a, Vec<(String, String)>> {
         self.work(40, |_| Ok(Vec::new())).boxed()
+    }
+
+    fn documents_page<'a>(
+        &'a self,
+        _: &'a str,
+        _: Option<&'a str>,
+        _: KeyOrder,
+        _: usize,
+    ) -> Answer<'a, Vec<(String, String)>> {
+        unreachable!("{UNUSED}")
+    }
+
+    fn count_documents<'a>(&'a self, _: &'a str) -> Answer<'a, u64> {
+        unreachable!("{UNUSED}")
     }
 
     fn swap_document(&self, _: String, _: Option<String>, _: Option<String>) -> Answer<'_, bool> {

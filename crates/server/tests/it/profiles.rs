@@ -1,0 +1,137 @@
+//! What profiles of agents and routes between models do to a conversation.
+
+use serde_json::{Value, json};
+
+use crate::desk::{Desk, FINISH, Talk};
+
+/// Saves a profile of an agent and gives back its id.
+async fn save(desk: &Desk, name: &str, profile: Value) -> Value {
+    desk.post(&format!("/api/agent-profiles/{name}"), profile).await;
+    desk.get(&format!("/api/agent-profiles/{name}")).await["profile"]["id"].clone()
+}
+
+async fn printed(desk: &Desk, talk: &Talk) -> Vec<String> {
+    let events = desk.events(talk).await;
+    let results = events
+        .iter()
+        .filter(|event| event["observation"]["kind"] == "TerminalObservation");
+    let text = |event: &Value| {
+        event["observation"]["content"][0]["text"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
+    };
+    results.map(text).collect()
+}
+
+#[tokio::test]
+async fn an_agent_has_only_the_secrets_that_its_profile_names() {
+    let desk = Desk::new().await;
+    let print = "- tool_calls: [{name: terminal, arguments: {command: 'echo \"a${DOOR}b${SAFE}c\"'}}]\n";
+    let model = desk.script("print.yaml", &format!("{print}{FINISH}{print}{FINISH}"));
+    desk.post("/api/profiles/p", json!({"llm": {"model": model}}))
+        .await;
+    let id = save(
+        &desk,
+        "doorman",
+        json!({"llm_profile_ref": "p", "secret_refs": ["DOOR"]}),
+    )
+    .await;
+    for name in ["DOOR", "SAFE"] {
+        let secret = json!({"name": name, "value": format!("value-of-{name}")});
+        desk.ask(reqwest::Method::PUT, "/api/settings/secrets", Some(secret))
+            .await;
+    }
+    let path = format!("/api/settings/secrets?agent_profile_id={}", id.as_str().unwrap());
+    let listed = desk.get(&path).await;
+    assert_eq!(listed["secrets"], json!([{"name": "DOOR", "description": null}]));
+    assert_eq!(
+        desk.get("/api/settings/secrets").await["secrets"]
+            .as_array()
+            .unwrap()
+            .len(),
+        2
+    );
+
+    let secrets = json!({"DOOR": "open-sesame", "SAFE": "12-34-56"});
+    let request =
+        json!({"agent_profile_id": id, "workspace": {"working_dir": desk.work()}, "secrets": secrets});
+    let talk = desk.begin_with(request).await;
+    desk.run(&talk).await;
+    // Nor can it be given more later.
+    desk.post(&talk.path("/secrets"), json!({"secrets": {"SAFE": "65-43-21"}}))
+        .await;
+    desk.run(&talk).await;
+    for line in printed(&desk, &talk).await {
+        assert!(line.contains("a<secret-hidden>bc"), "{line}");
+    }
+}
+
+#[tokio::test]
+async fn the_active_routes_choose_the_model_of_a_task() {
+    let desk = Desk::new().await;
+    let first = desk.script(
+        "first.yaml",
+        "- tool_calls: [{name: route_task_to_model, arguments: {}}]\n- text: not me\n",
+    );
+    let judge = desk.script("judge.yaml", "- {text: '2', cost: 0.25}\n");
+    let painter = desk.script("painter.yaml", "- repeat: 9\n  text: painted\n");
+    for (name, model) in [("first", &first), ("judge", &judge), ("painter", &painter)] {
+        desk.post(&format!("/api/profiles/{name}"), json!({"llm": {"model": model}}))
+            .await;
+    }
+    let classes =
+        json!([{"description": "sums", "model": "first"}, {"description": "looks", "model": "painter"}]);
+    desk.post(
+        "/api/meta-profiles/m",
+        json!({"classifier_model": "judge", "classes": classes}),
+    )
+    .await;
+    desk.post("/api/meta-profiles/m/activate", json!({})).await;
+    let profile = json!({"llm_profile_ref": "first", "enable_classify_and_switch_llm_tool": true});
+    let id = save(&desk, "routed", profile).await;
+    let request = json!({"agent_profile_id": id, "workspace": {"working_dir": desk.work()}});
+    let talk = desk.begin_with(request).await;
+    let info = desk.run(&talk).await;
+    let events = desk.events(&talk).await;
+    let routed = events
+        .iter()
+        .find(|event| event["observation"]["kind"] == "ClassifyAndSwitchLLMObservation");
+    let routed = &routed.unwrap()["observation"];
+    assert_eq!(
+        (&routed["model"], &routed["chosen_class"]),
+        (&json!("painter"), &json!("looks"))
+    );
+    assert_eq!(
+        desk.get(&talk.path("/agent_final_response")).await["response"],
+        "painted"
+    );
+    assert_eq!(
+        info["stats"]["usage_to_metrics"]["classifier:judge"]["accumulated_cost"],
+        0.25
+    );
+}
+
+#[tokio::test]
+async fn a_profile_says_which_routes_and_models_are_missing() {
+    let desk = Desk::new().await;
+    desk.post("/api/profiles/p", json!({"llm": {"model": "demo"}}))
+        .await;
+    save(
+        &desk,
+        "a",
+        json!({"llm_profile_ref": "p", "meta_profile_ref": "nowhere"}),
+    )
+    .await;
+    let found = desk.post("/api/agent-profiles/a/materialize", json!({})).await;
+    assert_eq!(found["dangling_meta_profile_ref"], "nowhere");
+    let classes = json!([{"description": "sums", "model": "gone"}]);
+    desk.post(
+        "/api/meta-profiles/nowhere",
+        json!({"classifier_model": "p", "classes": classes}),
+    )
+    .await;
+    let found = desk.post("/api/agent-profiles/a/materialize", json!({})).await;
+    assert_eq!(found["dangling_meta_profile_ref"], Value::Null);
+    assert_eq!(found["dangling_meta_profile_llm_refs"], json!(["gone"]));
+}
