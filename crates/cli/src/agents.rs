@@ -1,5 +1,6 @@
 //! Agents that are given tasks by other agents.
 
+pub(crate) mod defined;
 mod kind;
 pub(crate) mod own_branch;
 mod unfinished;
@@ -164,6 +165,7 @@ impl Helpers {
                 above: Some(order.above.clone()),
                 mode: Mode::Act,
                 definition,
+                skills: order.skills.clone(),
                 servers: self.servers().await?,
             },
         ))

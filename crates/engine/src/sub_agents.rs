@@ -24,6 +24,8 @@ pub struct Order<'a> {
     pub kind: &'a str,
     /// What more is said of a kind that is none of ours.
     pub definition: Option<&'a AgentDefinition>,
+    /// The skills that stand in its prompt whole, as the definition wants.
+    pub skills: Vec<String>,
     /// The earlier task that it is to go on with; a new one otherwise.
     pub resume: Option<&'a str>,
     /// Whether a new one works on a branch of its own.

@@ -63,9 +63,12 @@ impl Task {
             (None, Ok(prompt)) => Word::Task(prompt),
             (None, Err(problem)) => return Ok(failed(NOBODY, &kind, problem)),
         };
+        let wanted = definition.map_or(&[][..], |definition| &definition.skills);
+        let (skills, problems) = stock.skills.preloaded(wanted);
         let order = Order {
             kind: &kind,
             definition,
+            skills,
             resume: resume.as_deref(),
             isolation: isolation(action, definition),
             above: &self.above,
@@ -80,7 +83,10 @@ impl Task {
         };
         self.tasks.give(agent.task_id.clone(), kind.clone());
         let ended = self.follow(&agent, word, &call.cancel).await;
-        self.end(agent, ended, kind, call).await
+        let mut result = self.end(agent, ended, kind, call).await?;
+        let problems = problems.into_iter().map(Content::text);
+        result.content.extend(problems);
+        Ok(result)
     }
 
     /// The kind of agent that a call is for. One that goes on stays what it was, whatever is said of it now.

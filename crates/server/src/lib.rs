@@ -89,6 +89,7 @@ pub use connections::Patience;
 pub use dormant::Dormant;
 pub use init::Init;
 pub use mcp_outfit::McpOutfit;
+pub use memory::read_condenser;
 pub use openapi::openapi;
 pub use packages::{Existing, FetchedPlugin, Package, PackageError, PackageKind, PackageSource, Packages};
 pub use previews::PreviewNames;
