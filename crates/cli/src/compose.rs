@@ -262,6 +262,7 @@ pub(crate) async fn open_as(
                 0 => named(settings, &settings.title_model, "title_model")?,
                 _ => None, // nobody reads what a task is called
             },
+            title_prompt: None,
             above: role.above,
             purse: None,
         },

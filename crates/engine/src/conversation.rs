@@ -20,6 +20,7 @@ use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tracing::Span;
 
 use crate::allow_rules::AllowScope;
+use crate::aside::Turns;
 use crate::branch;
 use crate::command::{Answer, Begun, Command, CommandError, Envelope, ExecutorFate};
 use crate::live::{Broadcast, Live};
@@ -49,6 +50,7 @@ pub struct Conversation {
     live: Broadcast,
     /// What a client calls the next command.
     pub(crate) request: Option<EventId>,
+    pub(crate) turns: Turns,
 }
 
 impl Conversation {

@@ -82,7 +82,7 @@ mod zip;
 
 pub use accounts::{Account, AccountError, Accounts, ApiKey, KeyScope, NewAccount, Quota, Role};
 pub use audit::{Audit, AuditEntry};
-pub use children::note_child;
+pub use children::{children_of, note_child};
 pub use composition::{Composition, Demo, McpCall, McpTrial, McpTried, Offer, Place};
 pub use config::{Build, Config, ConfigError};
 pub use connections::Patience;

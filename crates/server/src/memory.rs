@@ -47,7 +47,9 @@ pub fn read_condenser(condenser: &Value) -> Option<Condenser> {
         })),
         "PipelineCondenser" => {
             let parts = condenser["condensers"].as_array()?;
-            Some(Condenser::Pipeline(parts.iter().filter_map(read_condenser).collect()))
+            Some(Condenser::Pipeline(
+                parts.iter().filter_map(read_condenser).collect(),
+            ))
         }
         _ => None,
     }

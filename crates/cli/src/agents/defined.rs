@@ -25,7 +25,10 @@ pub(crate) fn memory(settings: &Settings, definition: Option<&AgentDefinition>) 
         && let Some(condenser) = &definition.condenser
     {
         memory.condenser = condenser_of(condenser).with_context(|| {
-            format!("the agent {} wants a condenser that cannot be used", definition.name)
+            format!(
+                "the agent {} wants a condenser that cannot be used",
+                definition.name
+            )
         })?;
     }
     Ok(memory)
@@ -57,8 +60,12 @@ pub(crate) fn servers(
         Arc::new(NoTokens)
     };
     let servers = Value::Object(definition.servers.clone());
-    offer::of_client(settings, context, &servers, &variable, tokens)
-        .with_context(|| format!("the agent {} has MCP servers that cannot be used", definition.name))
+    offer::of_client(settings, context, &servers, &variable, tokens).with_context(|| {
+        format!(
+            "the agent {} has MCP servers that cannot be used",
+            definition.name
+        )
+    })
 }
 
 #[cfg(test)]
@@ -73,7 +80,10 @@ mod tests {
             (json!(false), Some(Condenser::Pipeline(Vec::new()))),
             (json!("off"), Some(Condenser::Pipeline(Vec::new()))),
             (json!("window"), Some(Condenser::Window)),
-            (json!({"kind": "ConversationWindowCondenser"}), Some(Condenser::Window)),
+            (
+                json!({"kind": "ConversationWindowCondenser"}),
+                Some(Condenser::Window),
+            ),
             (json!("magic"), None),
             (json!(true), None),
         ] {

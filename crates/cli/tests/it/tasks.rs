@@ -126,9 +126,15 @@ fn an_agent_has_the_skills_the_servers_and_the_memory_that_its_definition_names(
     let run = home.run(&["run", "--json", "--model", &model, "-t", "go"]);
     let printed = stdout(&run);
     assert_eq!(run.status.code(), Some(0), "{printed}{}", stderr(&run));
-    assert!(printed.contains("There is no skill named 'nothing'."), "{printed}");
+    assert!(
+        printed.contains("There is no skill named 'nothing'."),
+        "{printed}"
+    );
     assert!(home.work().join("deaths").exists(), "{printed}{}", stderr(&run));
-    assert!(!printed.contains("Tag it first."), "it is the agent's alone: {printed}");
+    assert!(
+        !printed.contains("Tag it first."),
+        "it is the agent's alone: {printed}"
+    );
     let child = ids(&home)
         .into_iter()
         .map(|id| stdout(&home.run(&["show", &id, "--json"])))
@@ -139,24 +145,44 @@ fn an_agent_has_the_skills_the_servers_and_the_memory_that_its_definition_names(
     let definition = definition.replace("condenser: false", "condenser: magic");
     write(&home, ".deft/agents/shipper.md", &definition);
     let run = home.run(&["run", "--json", "--model", &model, "-t", "go"]);
-    assert!(stdout(&run).contains("no condenser is called"), "{}", stdout(&run));
+    assert!(
+        stdout(&run).contains("no condenser is called"),
+        "{}",
+        stdout(&run)
+    );
 }
 
 #[test]
 fn an_agent_of_a_project_has_the_programs_it_names_once_it_is_trusted_and_no_addresses() {
     let home = Home::new();
-    write(&home, "work/server.mjs", include_str!("../../../mcp/tests/it/unruly.mjs"));
+    write(
+        &home,
+        "work/server.mjs",
+        include_str!("../../../mcp/tests/it/unruly.mjs"),
+    );
     let definition = "---\ndescription: Ships\nmcp_config: {mcpServers: {wild: {command: node, args: [server.mjs]}, \
                       far: {url: 'http://127.0.0.1:9/mcp'}}}\n---\nShip.";
     write(&home, "work/.agents/agents/shipper.md", definition);
-    agents_follow(&home, "[{tool_calls: [{name: wild_die, arguments: {}}]}, {text: it is done}]");
+    agents_follow(
+        &home,
+        "[{tool_calls: [{name: wild_die, arguments: {}}]}, {text: it is done}]",
+    );
     let model = give_task(&home, "subagent_type: shipper");
     let run = home.run(&["run", "--json", "--model", &model, "-t", "go"]);
-    assert!(stdout(&run).contains("there is no kind 'shipper'"), "{}", stdout(&run));
+    assert!(
+        stdout(&run).contains("there is no kind 'shipper'"),
+        "{}",
+        stdout(&run)
+    );
     home.run(&["trust", "allow", ".agents/agents/shipper.md"]);
     let run = home.run(&["run", "--json", "--model", &model, "-t", "go"]);
     assert_eq!(run.status.code(), Some(0), "{}{}", stdout(&run), stderr(&run));
-    assert!(home.work().join("deaths").exists(), "{}{}", stdout(&run), stderr(&run));
+    assert!(
+        home.work().join("deaths").exists(),
+        "{}{}",
+        stdout(&run),
+        stderr(&run)
+    );
     let shown = ids(&home)
         .into_iter()
         .map(|id| stdout(&home.run(&["show", &id, "--json"])));

@@ -13,6 +13,8 @@ pub(crate) const ANALYZER: &str = "security_analyzer";
 pub(crate) const UNDECIDED: &str = "undecided";
 /// The beginnings of commands that need not be asked for.
 pub(crate) const ALLOW_RULES: &str = "allow_rules";
+/// The same for all of the project: somebody has changed them here.
+pub(crate) const PROJECT_RULES: &str = "project_allow_rules";
 /// Where somebody moved the conversation to.
 pub(crate) const LEAF: &str = "leaf_event_id";
 /// Results that are left out of the view.
@@ -41,6 +43,8 @@ pub(crate) const RERUN: &str = "rerun";
 pub(crate) const UNSEEN: &str = "unseen_message_ids";
 /// The agent of a task waits for a word.
 pub(crate) const TASK_WAITS: &str = "task_waits";
+/// The agents that are called by name.
+pub(crate) const DELEGATES: &str = "delegates";
 /// What the conversation is called.
 pub(crate) const TITLE: &str = "title";
 /// What it is marked with.
@@ -60,6 +64,7 @@ pub const ANSWERED_REQUEST: &str = REQUEST;
 /// The keys of state updates that are ours: the protocol's own clients do not know them.
 pub const OWN_KEYS: &[&str] = &[
     ALLOW_RULES,
+    PROJECT_RULES,
     UNDECIDED,
     CRITIC,
     MODE,
@@ -80,4 +85,5 @@ pub const OWN_KEYS: &[&str] = &[
     RESTORED,
     REQUEST,
     TASK_WAITS,
+    DELEGATES,
 ];

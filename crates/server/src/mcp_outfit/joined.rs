@@ -33,7 +33,11 @@ impl ServersElsewhere for Joined {
 fn joined(first: &Reached, second: &Reached) -> Reached {
     let mut tools = first.tools.clone();
     for tool in &second.tools {
-        if !first.tools.iter().any(|one| one.spec().name() == tool.spec().name()) {
+        if !first
+            .tools
+            .iter()
+            .any(|one| one.spec().name() == tool.spec().name())
+        {
             tools.push(tool.clone());
         }
     }
