@@ -1,17 +1,18 @@
 //! Agents that are given tasks by other agents.
 
+pub(crate) mod defined;
 mod kind;
 pub(crate) mod own_branch;
 mod unfinished;
 
 use std::sync::Arc;
 
-use deft_engine::{Mode, Order, OwnBranch, SubAgent, SubAgentKind, SubAgents};
-use deft_server::{McpOutfit, note_child};
+use deft_engine::{Mode, Order, OwnBranch, SubAgent, SubAgentKind, SubAgents, usage_of_task};
+use deft_server::{McpOutfit, children_of, note_child};
 use deft_skills::{AgentDefinition, Origin, agents_in, agents_of_plugins, without_doubles};
-use deft_store::{ConversationRecord, Store};
+use deft_store::{ConversationRecord, Store, StoreError};
 use deft_tools::Preset;
-use deft_types::{ConversationId, Isolation, Money, ToolSpec};
+use deft_types::{ConversationId, Isolation, Money, Stats, ToolSpec};
 use deft_workspace::WorkspaceName;
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -27,6 +28,9 @@ use crate::skills::Disk;
 
 /// The beginning of a task's id; its conversation's id follows.
 const ID_PREFIX: &str = "task_";
+
+/// Levels of agents whose logs are read.
+const MAX_LEVELS: u32 = 8;
 
 /// Tools that can do all that those can do which only look.
 const READERS: [&str; 2] = ["terminal", "file_editor"];
@@ -125,7 +129,7 @@ impl Helpers {
 
     async fn start_in(&self, record: &ConversationRecord, order: &Order<'_>) -> anyhow::Result<SubAgent> {
         let definition = order.definition;
-        let task_id = format!("{ID_PREFIX}{}", short(record.id));
+        let task_id = task_id(record.id);
         let own_branch = if Copy::is_place_of(&record.workspace, record.id) {
             let (parent, own) = (
                 (&*self.parent.workspace, self.parent.id),
@@ -164,6 +168,7 @@ impl Helpers {
                 above: Some(order.above.clone()),
                 mode: Mode::Act,
                 definition,
+                skills: order.skills.clone(),
                 servers: self.servers().await?,
             },
         ))
@@ -262,6 +267,14 @@ impl SubAgents for Helpers {
         built_in()
     }
 
+    fn spent(&self) -> BoxFuture<'_, Result<Vec<(String, Stats)>, String>> {
+        async move {
+            let spent = spent_below(self.store.as_ref(), self.parent.id, String::new(), MAX_LEVELS).await;
+            spent.map_err(|error| error.to_string())
+        }
+        .boxed()
+    }
+
     fn open<'a>(&'a self, order: Order<'a>) -> BoxFuture<'a, Result<SubAgent, String>> {
         async move {
             let Order { kind, definition, .. } = order;
@@ -273,6 +286,41 @@ impl SubAgents for Helpers {
         }
         .boxed()
     }
+}
+
+/// What the agents below a conversation have used, by their logs. What one that died had not heard of is counted, too.
+fn spent_below(
+    store: &dyn Store,
+    parent: ConversationId,
+    above: String,
+    levels: u32,
+) -> BoxFuture<'_, Result<Vec<(String, Stats)>, StoreError>> {
+    async move {
+        let settings = store.settings(parent).await?.unwrap_or_default();
+        let mut spent = Vec::new();
+        for child in children_of(&settings).iter().filter_map(id_in) {
+            let settings = store.settings(child).await?.unwrap_or_default();
+            if !settings["request"].is_null() {
+                continue; // a client began it, and has given it a budget of its own
+            }
+            let usage_id = format!("{above}{}", usage_of_task(&task_id(child)));
+            spent.push((usage_id.clone(), deft_engine::load(store, child).await?.stats));
+            if levels > 0 {
+                let below = spent_below(store, child, format!("{usage_id}:"), levels - 1);
+                spent.extend(below.await?);
+            }
+        }
+        Ok(spent)
+    }
+    .boxed()
+}
+
+fn id_in(value: &Value) -> Option<ConversationId> {
+    serde_json::from_value(value.clone()).ok()
+}
+
+fn task_id(id: ConversationId) -> String {
+    format!("{ID_PREFIX}{}", short(id))
 }
 
 fn short(id: ConversationId) -> String {

@@ -149,6 +149,7 @@ pub(crate) async fn open(
         above: None,
         mode,
         definition: None,
+        skills: Vec::new(),
         servers: None,
     };
     open_as(settings, store, opened, record, role).await
@@ -166,6 +167,8 @@ pub(crate) struct Role<'a> {
     pub(crate) mode: Mode,
     /// Who it is, where somebody has written that down.
     pub(crate) definition: Option<&'a AgentDefinition>,
+    /// The skills that stand in its prompt whole.
+    pub(crate) skills: Vec<String>,
     /// The MCP servers that it has instead of the user's own.
     pub(crate) servers: Option<McpOutfit>,
 }
@@ -191,6 +194,10 @@ pub(crate) async fn open_as(
     let servers = match role.servers {
         Some(servers) => servers,
         None => mcp::offer::of_user(settings, &context)?,
+    };
+    let servers = match definition {
+        Some(definition) => servers.and(agents::defined::servers(settings, &context, definition)?),
+        None => servers,
     };
     let lease = store.acquire(record.id, &Owner::this_process()).await?;
     let parts = Parts {
@@ -219,7 +226,7 @@ pub(crate) async fn open_as(
                 .map(|most| most.saturating_sub(role.depth)),
         },
         safety: safety(settings, definition.and_then(|definition| definition.permission)),
-        memory: memory(settings)?,
+        memory: agents::defined::memory(settings, definition)?,
         outfit: Outfit {
             secrets: SecretSources::default(), // an agent with a task has those of whoever gave it
             servers: servers.beside,
@@ -239,6 +246,7 @@ pub(crate) async fn open_as(
             agents: agents::of_user(),
             brief: Brief {
                 role: definition.map(|definition| definition.instructions.clone()),
+                skills: role.skills,
                 ..Brief::default()
             },
             notes: Notes::Used {
@@ -254,6 +262,7 @@ pub(crate) async fn open_as(
                 0 => named(settings, &settings.title_model, "title_model")?,
                 _ => None, // nobody reads what a task is called
             },
+            title_prompt: None,
             above: role.above,
             ..Supervision::default()
         },

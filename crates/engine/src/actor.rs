@@ -121,6 +121,7 @@ pub(crate) struct Actor {
     pub(crate) judge_model: Option<Arc<dyn Model>>,
     /// Who gives it a title, and the title that is asked for.
     pub(crate) titles: Option<Arc<dyn Model>>,
+    pub(crate) title_prompt: Option<String>,
     pub(crate) titling: Option<Titling>,
     pub(crate) inbox: mpsc::Receiver<Envelope>,
     /// What the client calls the command that is carried out, and what it is, until that is noted.

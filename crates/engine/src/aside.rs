@@ -1,9 +1,11 @@
 //! Questions to the model that leave no trace in the history.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use deft_llm::{Model, ModelError, ModelProfile, Reply, Request};
-use deft_types::{Message, Role};
+use deft_types::{EventId, Message, Role};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::command::{Command, CommandError};
 use crate::conversation::Conversation;
@@ -28,6 +30,25 @@ pub enum AsideError {
     /// The model could not.
     #[error(transparent)]
     Model(#[from] ModelError),
+}
+
+/// Lets questions of one id come one after the other. Cheap to clone.
+#[derive(Clone, Default)]
+pub(crate) struct Turns(Arc<Mutex<HashMap<EventId, Weak<Semaphore>>>>);
+
+impl Turns {
+    /// Waits until nobody else asks under this id; it is ours until it is dropped.
+    async fn of(&self, id: &EventId) -> Option<OwnedSemaphorePermit> {
+        let turn = {
+            let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            turns.retain(|_, turn| turn.strong_count() > 0);
+            let there = turns.get(id).and_then(Weak::upgrade);
+            let turn = there.unwrap_or_else(|| Arc::new(Semaphore::new(1)));
+            turns.insert(id.clone(), Arc::downgrade(&turn));
+            turn
+        };
+        turn.acquire_owned().await.ok() // nobody closes it
+    }
 }
 
 /// What a side question needs of a conversation.
@@ -61,13 +82,15 @@ impl Snapshot {
 impl Conversation {
     /// Asks the model something on the side. Neither the question nor the answer becomes part of the conversation.
     pub async fn ask_aside(&self, question: &str) -> Result<String, AsideError> {
-        if self.request.is_some()
-            && let Some(answer) = self.ask(|done| Command::Recall { done }).await??
-        {
-            return Ok(answer);
+        let mut turn = None;
+        if let Some(id) = &self.request {
+            turn = self.turns.of(id).await;
+            if let Some(answer) = self.ask(|done| Command::Recall { done }).await?? {
+                return Ok(answer);
+            }
         }
         let mut snapshot = self.ask(|done| Command::Snapshot { done }).await??;
-        match std::mem::replace(&mut snapshot.asked, Asked::Model) {
+        let answer = match std::mem::replace(&mut snapshot.asked, Asked::Model) {
             Asked::Model => {
                 let model = snapshot.model.clone();
                 self.ask_with(snapshot, model, ASIDE_USAGE, question).await
@@ -78,7 +101,9 @@ impl Conversation {
                 self.count(AGENT_USAGE, profile, reply).await
             }
             Asked::NobodyYet => Err(CommandError::Agent(NOT_BEGUN.to_owned()).into()),
-        }
+        };
+        drop(turn); // whoever asked the same meanwhile finds the answer noted
+        answer
     }
 
     pub(crate) async fn ask_with(

@@ -7,6 +7,8 @@ pub struct Brief {
     pub prompt: Option<String>,
     /// Who the agent is, and how it is to go about its tasks.
     pub role: Option<String>,
+    /// The skills that stand in the prompt whole.
+    pub skills: Vec<String>,
     /// Added to the prompt as it is.
     pub suffix: Option<String>,
     /// Added to each message of the user's, for the model alone.
@@ -19,7 +21,10 @@ impl Brief {
     /// What it adds to the prompt.
     pub(crate) fn in_prompt(&self) -> impl Iterator<Item = String> {
         let role = self.role.as_ref().map(|text| format!("<role>\n{text}\n</role>"));
-        role.into_iter().chain(self.suffix.clone()).chain(self.secrets())
+        role.into_iter()
+            .chain(self.skills.clone())
+            .chain(self.suffix.clone())
+            .chain(self.secrets())
     }
 
     fn secrets(&self) -> Option<String> {

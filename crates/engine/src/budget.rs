@@ -116,10 +116,16 @@ impl Left {
 
     /// What there is no more of to pay a call with.
     fn spent(&self) -> Option<Limit> {
-        if self.cost.is_some_and(|left| left <= Money::ZERO) {
+        self.spent_after(Money::ZERO, Tokens::ZERO)
+    }
+
+    fn spent_after(&self, cost: Money, tokens: Tokens) -> Option<Limit> {
+        if self.cost.is_some_and(|left| left <= cost) {
             return Some(Limit::Cost);
         }
-        (self.tokens == Some(Tokens::ZERO)).then_some(Limit::Tokens)
+        self.tokens
+            .is_some_and(|left| left <= tokens)
+            .then_some(Limit::Tokens)
     }
 }
 
@@ -218,10 +224,15 @@ impl Purse {
 
     /// What there is no more of to pay a call with, here or above, whether it belongs to a run or not.
     pub(crate) fn is_spent(&self) -> Option<Reached> {
-        if let Some(limit) = self.left().spent() {
+        self.is_spent_after((Money::ZERO, Tokens::ZERO))
+    }
+
+    /// The same after something that was used and is not counted yet.
+    pub(crate) fn is_spent_after(&self, used: (Money, Tokens)) -> Option<Reached> {
+        if let Some(limit) = self.left().spent_after(used.0, used.1) {
             return Some(Reached::Here(limit));
         }
-        match self.0.above.as_ref()?.is_spent()? {
+        match self.0.above.as_ref()?.is_spent_after(used)? {
             Reached::Here(limit) | Reached::Above(limit) => Some(Reached::Above(limit)),
         }
     }

@@ -21,6 +21,7 @@ use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tracing::Span;
 
 use crate::allow_rules::AllowScope;
+use crate::aside::Turns;
 use crate::branch;
 use crate::command::{Answer, Begun, Command, CommandError, Envelope, ExecutorFate};
 use crate::hosts::{Attendance, Attendant, HostAnswer};
@@ -53,6 +54,7 @@ pub struct Conversation {
     calls: CallLog,
     /// What a client calls the next command.
     pub(crate) request: Option<EventId>,
+    pub(crate) turns: Turns,
 }
 
 impl Conversation {

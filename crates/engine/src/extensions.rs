@@ -205,7 +205,8 @@ impl Found {
     /// Adds the agents that the project defines, if they may be used.
     fn add_agents(&mut self, files: &Gathered) {
         let (defined, mut own) = (trust::agents(files, &self.workspace), Vec::new());
-        for (agent, provided) in defined {
+        for (mut agent, provided) in defined {
+            agent.servers = plugin_servers::programs_among(&agent.servers);
             if self.decisions.allow(&provided.fingerprint) {
                 own.push(agent);
             } else {

@@ -64,7 +64,7 @@ pub async fn fork(
 
 /// An executor and its records of the files, what it is called and what its clients asked for are the other
 /// conversation's own.
-const NOT_COPIED: [&str; 10] = [
+const NOT_COPIED: [&str; 11] = [
     key::EXECUTOR,
     key::CHECKPOINT,
     key::QUEUE,
@@ -75,6 +75,7 @@ const NOT_COPIED: [&str; 10] = [
     key::LIMITS,
     key::RESTORED,
     key::REQUEST,
+    key::PROJECT_RULES,
 ];
 
 fn belongs_to_all(event: &Event) -> bool {

@@ -3,6 +3,8 @@
 //! What is stored is what counts: a call with such a value in its arguments runs with what stands in its place. Commands get
 //! secrets by name, so none has to be written out.
 
+use std::mem::discriminant;
+
 use deft_tools::Mask;
 use deft_types::{Event, EventBody};
 use serde_json::{Map, Value};
@@ -51,13 +53,62 @@ pub(crate) fn without_secrets(event: Event, mask: &Mask) -> Event {
     if fields == before {
         return event;
     }
-    match serde_json::from_value(Value::Object(fields)) {
-        Ok(hidden) => hidden,
-        Err(error) => {
-            tracing::warn!(%error, "a secret is also a word of ours, and is not hidden in an event");
-            event
+    let (before, after) = (Value::Object(before), Value::Object(fields));
+    let hidden = read_as(&event, after.clone());
+    hidden.unwrap_or_else(|| hidden_word_by_word(event, before, &after))
+}
+
+/// The event without secrets where one of them is also a word of the form, such as the `type` of a text: such words, by
+/// which nobody learns anything, stay, and all others are hidden.
+fn hidden_word_by_word(event: Event, mut fields: Value, wanted: &Value) -> Event {
+    let mut places = Vec::new();
+    changes(&fields, wanted, String::new(), &mut places);
+    let mut hidden = event;
+    for place in places {
+        let mut next = fields.clone();
+        if let (Some(word), Some(mark)) = (next.pointer_mut(&place), wanted.pointer(&place)) {
+            *word = mark.clone();
+        }
+        if let Some(read) = read_as(&hidden, next.clone()) {
+            (hidden, fields) = (read, next);
         }
     }
+    hidden
+}
+
+/// Where two values of the same shape differ, as JSON pointers.
+fn changes(before: &Value, after: &Value, place: String, places: &mut Vec<String>) {
+    match (before, after) {
+        (Value::Object(before), Value::Object(_)) => {
+            for (name, value) in before {
+                let name_in_pointer = name.replace('~', "~0").replace('/', "~1");
+                changes(value, &after[name], format!("{place}/{name_in_pointer}"), places);
+            }
+        }
+        (Value::Array(before), Value::Array(others)) if before.len() == others.len() => {
+            for (index, (before, after)) in before.iter().zip(others).enumerate() {
+                changes(before, after, format!("{place}/{index}"), places);
+            }
+        }
+        _ if before == after => {}
+        _ => places.push(place),
+    }
+}
+
+/// The event that fields stand for, if it has the form of another: what cannot be read is kept as something unknown.
+fn read_as(other: &Event, fields: Value) -> Option<Event> {
+    let read: Event = serde_json::from_value(fields).ok()?;
+    let same = discriminant(&read.body) == discriminant(&other.body)
+        && match (&read.body, &other.body) {
+            (EventBody::Action(read), EventBody::Action(other)) => {
+                read.action.as_ref().map(discriminant) == other.action.as_ref().map(discriminant)
+            }
+            (EventBody::Observation(read), EventBody::Observation(other)) => {
+                discriminant(&read.observation) == discriminant(&other.observation)
+            }
+            _ => true,
+        };
+    same.then_some(read)
 }
 
 fn hide(fields: &mut Map<String, Value>, mask: &Mask) {
@@ -93,6 +144,46 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_secret_that_is_also_a_word_of_the_form_lets_no_other_through() {
+        let secrets = Secrets::default();
+        let values =
+            ["text", "create", "hunter2"].map(|value| (value.to_owned(), Secret::new(value.to_owned())));
+        secrets.set(SecretSet::new(BTreeMap::from(values)).unwrap());
+        let message = json!({
+            "kind": "MessageEvent", "id": "e1", "timestamp": "2026-01-01T00:00:00", "source": "user",
+            "llm_message": {"role": "user", "content": [{"type": "text", "text": "a text with hunter2"}]},
+        });
+        let action = json!({
+            "kind": "ActionEvent", "id": "e2", "timestamp": "2026-01-01T00:00:00", "source": "agent",
+            "thought": [{"type": "text", "text": "hunter2"}],
+            "action": {"kind": "FileEditorAction", "command": "create", "path": "/create", "file_text": "hunter2"},
+            "tool_name": "file_editor", "tool_call_id": "c", "llm_response_id": "r",
+            "tool_call": {"id": "c", "name": "file_editor", "arguments": "{\"file_text\": \"hunter2\"}", "origin": "completion"},
+        });
+        let hidden = |event: Value| {
+            let event: Event = serde_json::from_value(event).unwrap();
+            without_secrets(event, &secrets.mask())
+        };
+        let (message, action) = (hidden(message), hidden(action));
+        let text = format!("{}{}", json!(message), json!(action));
+        assert!(!text.contains("hunter2"), "{text}");
+        let EventBody::Message(said) = &message.body else {
+            panic!("{message:?}")
+        };
+        assert_eq!(
+            said.llm_message.plain_text(),
+            "a <secret-hidden> with <secret-hidden>"
+        );
+        let EventBody::Action(action) = &action.body else {
+            panic!("{action:?}")
+        };
+        let Some(deft_types::Action::FileEditor(editor)) = &action.action else {
+            panic!("{action:?}")
+        };
+        assert_eq!(editor.path, "/<secret-hidden>");
+    }
 
     #[test]
     fn words_are_hidden_and_what_holds_the_log_together_is_not() {

@@ -5,11 +5,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use deft_llm::{Messages, Model, Reply, Request};
+use deft_llm::{Messages, Reply, Request};
 use deft_types::{Content, Extra, Message, Role, ToolSpec, text_of};
 use serde_json::Value;
 
-use crate::hook_run::{Occasion, Runner};
+use crate::hook_run::{Occasion, Runner, SPENT};
 use crate::hooks::Said;
 use crate::observation::for_model;
 use crate::toolset::Toolset;
@@ -46,23 +46,15 @@ impl Runner {
         agent: &HookAgent,
         occasion: &Occasion,
     ) -> Result<(String, Said), String> {
-        let Some(model) = &self.model else {
-            return Err("the budget is spent".to_owned());
-        };
         tokio::select! {
-            judged = tokio::time::timeout(LIMIT, self.look_and_judge(agent, occasion, model)) => {
+            judged = tokio::time::timeout(LIMIT, self.look_and_judge(agent, occasion)) => {
                 judged.unwrap_or_else(|_| Err("it took too long".to_owned()))
             }
             () = self.cancel.cancelled() => Err("it was interrupted".to_owned()),
         }
     }
 
-    async fn look_and_judge(
-        &self,
-        agent: &HookAgent,
-        occasion: &Occasion,
-        model: &Arc<dyn Model>,
-    ) -> Result<(String, Said), String> {
+    async fn look_and_judge(&self, agent: &HookAgent, occasion: &Occasion) -> Result<(String, Said), String> {
         let tools = self.tools_of(agent);
         let happens = Value::Object(occasion.input.clone()).to_string();
         let mut messages: Messages = vec![
@@ -74,9 +66,10 @@ impl Runner {
         ]
         .into();
         for _ in 0..agent.max_steps {
-            if self.purse.reached(self.world.now()).is_some() {
-                return Err("the budget is spent".to_owned());
-            }
+            let reached = self.purse.reached(self.world.now());
+            let Some(model) = self.model_to_pay().filter(|_| reached.is_none()) else {
+                return Err(SPENT.to_owned());
+            };
             self.purse.step();
             let request = Request {
                 messages: messages.clone(),

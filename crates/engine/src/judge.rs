@@ -7,10 +7,12 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use deft_llm::{Model, OtherUse, Request, Spent};
+use deft_llm::{Model, OtherUse, Reply, Request, Spent};
 use deft_types::{Message, Role, SecurityRisk, ToolCall};
 use serde_json::{Map, Value, json};
 
+use crate::budget::Purse;
+use crate::model_tools::used_by;
 use crate::risk::Verdict;
 use crate::view::View;
 
@@ -41,10 +43,11 @@ pub(crate) struct Judge {
     pub(crate) model: Arc<dyn Model>,
     /// What was said and done before.
     before: Value,
+    purse: Purse,
 }
 
 impl Judge {
-    pub(crate) fn new(model: Arc<dyn Model>, view: &View) -> Self {
+    pub(crate) fn new(model: Arc<dyn Model>, purse: Purse, view: &View) -> Self {
         let entries = view.entries();
         let messages = || entries.iter().rev().map(|entry| &entry.message);
         let said = messages().find(|message| message.role == Role::User);
@@ -58,11 +61,17 @@ impl Judge {
         Self {
             model,
             before: json!({"user": said, "earlier_calls": earlier}),
+            purse,
         }
     }
 
-    /// A verdict for each call, and what it took.
-    pub(crate) async fn judge(&self, calls: &[ToolCall]) -> (Vec<Verdict>, Vec<OtherUse>) {
+    /// A verdict for each call of a reply, and what it took. Where the reply has used up the budget nobody is asked.
+    pub(crate) async fn judge(&self, reply: &Reply) -> (Vec<Verdict>, Vec<OtherUse>) {
+        let calls = &reply.tool_calls;
+        if self.purse.is_spent_after(used_by(reply)).is_some() {
+            let verdict = worst("the budget is spent, so the judge was not asked".to_owned());
+            return (vec![verdict; calls.len()], Vec::new());
+        }
         let mut spent = Spent::default();
         let shown: Vec<_> = calls.iter().map(shown).collect();
         let request = self.request(&shown);

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use deft_llm::{Model, OpenModelError, Reply, Request};
 use deft_tools::{Call, Reach, Tool, ToolError, Touches, spec};
 use deft_types::{
-    Action, AskOracleObservation, Content, ImageContent, Message, Observation, Role, Stats,
-    SwitchLLMObservation, ToolSpec, VisionInspectObservation,
+    Action, AskOracleObservation, Content, ImageContent, Message, Money, Observation, Role, Stats,
+    SwitchLLMObservation, Tokens, ToolSpec, VisionInspectObservation,
 };
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -74,10 +74,29 @@ impl Spending {
         });
     }
 
+    /// What was used, by calls to models alone, since it was last taken.
+    pub(crate) fn not_counted(&self) -> (Money, Tokens) {
+        let spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
+        let none = (Money::ZERO, Tokens::ZERO);
+        spent.iter().fold(none, |(cost, tokens), used| match used {
+            ModelUse::Reply { reply, .. } => {
+                let (more, used) = used_by(reply);
+                (cost + more, tokens + used)
+            }
+            ModelUse::Total { .. } => (cost, tokens), // told to those above as it was used
+        })
+    }
+
     /// What was spent since it was last taken.
     pub(crate) fn take(&self) -> Vec<ModelUse> {
         std::mem::take(&mut *self.spent.lock().unwrap_or_else(PoisonError::into_inner))
     }
+}
+
+/// The money and the tokens that a reply has taken.
+pub(crate) fn used_by(reply: &Reply) -> (Money, Tokens) {
+    let tokens = reply.usage.prompt + reply.usage.completion;
+    (reply.cost.unwrap_or(Money::ZERO), tokens)
 }
 
 /// The tool that looks at an image of the user's for a model that cannot.
@@ -153,9 +172,9 @@ pub(crate) async fn ask(
     model: &Arc<dyn Model>,
     messages: Vec<Message>,
     call: &Call,
-    purse: &Purse,
+    (purse, spending): (&Purse, &Spending),
 ) -> Result<Reply, String> {
-    if purse.is_spent().is_some() {
+    if purse.is_spent_after(spending.not_counted()).is_some() {
         return Err(NOTHING_LEFT.to_owned());
     }
     let request = Request {
@@ -269,11 +288,13 @@ impl Tool for AskOracle {
                 Message::text(Role::User, question),
             ];
             let answer = match self.models.open(ORACLE) {
-                Ok(model) => ask(&model, messages, &call, &self.purse).await.map(|reply| {
-                    let text = reply.text.clone();
-                    self.spending.add(ORACLE.to_owned(), model, reply);
-                    text
-                }),
+                Ok(model) => ask(&model, messages, &call, (&self.purse, &self.spending))
+                    .await
+                    .map(|reply| {
+                        let text = reply.text.clone();
+                        self.spending.add(ORACLE.to_owned(), model, reply);
+                        text
+                    }),
                 Err(error) => Err(error.to_string()),
             };
             let is_error = answer.is_err();
@@ -317,7 +338,7 @@ impl InspectImage {
             ..ImageContent::default()
         });
         let message = Message::new(Role::User, vec![Content::text(question), image]);
-        let reply = ask(&model, vec![message], call, &self.purse).await?;
+        let reply = ask(&model, vec![message], call, (&self.purse, &self.spending)).await?;
         let (text, answered) = (reply.text.clone(), model.profile().name.clone());
         self.spending.add(format!("vision:{name}"), model, reply);
         Ok((text, answered))

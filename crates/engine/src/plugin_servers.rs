@@ -1,4 +1,4 @@
-//! The MCP servers that plugins of a project bring along: programs, which run beside the files.
+//! The MCP servers that a project brings along, by its plugins and its agents: programs, which run beside the files.
 
 use std::collections::BTreeMap;
 
@@ -38,12 +38,17 @@ struct Program {
 pub(crate) fn programs(text: &str) -> Map<String, Value> {
     let written: Value = serde_json::from_str(text).unwrap_or_default();
     let servers = written.get("mcpServers").unwrap_or(&written).as_object();
+    servers.map(programs_among).unwrap_or_default()
+}
+
+/// Those of some servers that are programs.
+pub(crate) fn programs_among(servers: &Map<String, Value>) -> Map<String, Value> {
     let program = |(name, server): (&String, &Value)| {
         let program = Program::deserialize(server).ok()?;
         let config = json!({"command": program.command, "args": program.args, "env": program.env});
         Some((name.clone(), config))
     };
-    servers.into_iter().flatten().filter_map(program).collect()
+    servers.iter().filter_map(program).collect()
 }
 
 #[cfg(test)]

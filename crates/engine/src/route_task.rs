@@ -99,7 +99,7 @@ impl RouteTask {
             Message::text(Role::System, system),
             Message::text(Role::User, user),
         ];
-        let reply = ask(&model, messages, call, &self.purse).await?;
+        let reply = ask(&model, messages, call, (&self.purse, &self.spending)).await?;
         let text = reply.text.clone();
         self.spending.add(format!("classifier:{name}"), model, reply);
         let chosen = self.routes.question.read(&text, &self.models.names());

@@ -21,7 +21,7 @@ use crate::mode::Mode;
 use crate::queue::Queued;
 use crate::stuck::Recent;
 use crate::task_tool::NOBODY;
-use crate::tasks::Waiting;
+use crate::tasks::{Delegate, Waiting};
 use crate::trust::Provided;
 use crate::view::View;
 
@@ -74,6 +74,8 @@ pub struct State {
     pub added: Budget,
     /// The kinds of the agents that were given tasks, by the tasks' ids.
     pub(crate) tasks: BTreeMap<String, String>,
+    /// The agents that are called by name.
+    pub(crate) delegates: BTreeMap<String, Delegate>,
     /// What the user wants to say when the turn ends.
     pub queue: Vec<Queued>,
     /// What programs of the workspace have asked the network for.
@@ -112,8 +114,8 @@ pub(crate) struct OpenCall {
     pub(crate) event: Arc<ActionEvent>,
     /// The executors that may have heard of it: none but these ever did.
     pub(crate) executors: Vec<Uuid>,
-    /// The agent that has begun the task and waits for a word, or did when it was last heard of.
-    pub(crate) task: Option<Waiting>,
+    /// The agents that have begun its tasks and wait for a word, or did when they were last heard of.
+    pub(crate) waiting: Vec<Waiting>,
 }
 
 impl State {
@@ -176,7 +178,7 @@ impl State {
                     id: event.id.clone(),
                     event: Arc::new(open),
                     executors: self.executor.or(self.unknown_executor()).into_iter().collect(),
-                    task: None,
+                    waiting: Vec::new(),
                 });
             }
             EventBody::Observation(result) => {

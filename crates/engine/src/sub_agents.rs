@@ -1,7 +1,7 @@
 //! Where agents with tasks of their own come from.
 
 use deft_skills::AgentDefinition;
-use deft_types::{Content, Isolation};
+use deft_types::{Content, Isolation, Stats};
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
@@ -14,6 +14,10 @@ pub trait SubAgents: Send + Sync {
     /// The kinds there are.
     fn kinds(&self) -> Vec<SubAgentKind>;
 
+    /// What those have used that were given tasks, and those below them, by their logs: each with what it is counted as.
+    /// Asked by a conversation whose process died while one was at work.
+    fn spent(&self) -> BoxFuture<'_, Result<Vec<(String, Stats)>, String>>;
+
     /// Opens the conversation of one. The sentence of a failure goes to the model; nothing is left of what was begun.
     fn open<'a>(&'a self, order: Order<'a>) -> BoxFuture<'a, Result<SubAgent, String>>;
 }
@@ -24,6 +28,8 @@ pub struct Order<'a> {
     pub kind: &'a str,
     /// What more is said of a kind that is none of ours.
     pub definition: Option<&'a AgentDefinition>,
+    /// The skills that stand in its prompt whole, as the definition wants.
+    pub skills: Vec<String>,
     /// The earlier task that it is to go on with; a new one otherwise.
     pub resume: Option<&'a str>,
     /// Whether a new one works on a branch of its own.
@@ -40,6 +46,14 @@ pub trait OwnBranch: Send + Sync {
     /// gave the task.
     fn keep(&self) -> BoxFuture<'_, String>;
 }
+
+/// What the use of the agent of a task is counted as.
+pub fn usage_of_task(task_id: &str) -> String {
+    format!("{OF_TASKS}{task_id}")
+}
+
+/// What other conversations have used begins so in the stats: they have told those above themselves.
+pub(crate) const OF_TASKS: &str = "task:";
 
 /// A kind of agent.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -21,6 +21,8 @@ pub struct Supervision {
     pub refinement: Option<Refinement>,
     /// Who gives it a title after the first message; without it, the first words of that are the title.
     pub titles: Option<Arc<dyn Model>>,
+    /// What is asked for in a title, in the client's words.
+    pub title_prompt: Option<String>,
     /// The conversation that gave the task.
     pub above: Option<Above>,
     /// What it and others have together, where no conversation gave it a task.

@@ -12,13 +12,12 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-use uuid::Uuid;
 
 use crate::above::Above;
 use crate::arguments;
 use crate::model_tools::Spending;
 use crate::skills::Shelf;
-use crate::sub_agents::{Order, SubAgent, SubAgents};
+use crate::sub_agents::{Order, SubAgent, SubAgents, usage_of_task};
 use crate::tasks::{Tasks, Waiting};
 
 /// Stands for the id of a task that nobody has.
@@ -38,15 +37,15 @@ pub(crate) struct Task {
 
 /// What the agent of a call is to do.
 enum Word {
-    /// A task, or more of one.
-    Task(String),
+    /// A task, or more of one. What has this id is said once.
+    Task { id: EventId, prompt: String },
     /// What it waited for; a person agrees.
     Approved(Waiting),
 }
 
 impl Task {
-    async fn work(&self, action: &TaskAction, call: &Call) -> Result<TaskObservation, ToolError> {
-        let approved = self.tasks.approved(&call.id);
+    pub(crate) async fn work(&self, action: &TaskAction, call: &Call) -> Result<TaskObservation, ToolError> {
+        let approved = self.tasks.approved(&call.id, action.resume.as_deref());
         let resume = match &approved {
             Some(waiting) => Some(waiting.task_id.clone()),
             None => action.resume.clone(),
@@ -60,12 +59,18 @@ impl Task {
         let definition = stock.agents.iter().find(|agent| agent.name == kind);
         let word = match (approved, prompt(action, definition)) {
             (Some(waiting), _) => Word::Approved(waiting),
-            (None, Ok(prompt)) => Word::Task(prompt),
+            (None, Ok(prompt)) => Word::Task {
+                id: EventId(format!("{}:{}", call.id, resume.as_deref().unwrap_or("new"))),
+                prompt,
+            },
             (None, Err(problem)) => return Ok(failed(NOBODY, &kind, problem)),
         };
+        let wanted = definition.map_or(&[][..], |definition| &definition.skills);
+        let (skills, problems) = stock.skills.preloaded(wanted);
         let order = Order {
             kind: &kind,
             definition,
+            skills,
             resume: resume.as_deref(),
             isolation: isolation(action, definition),
             above: &self.above,
@@ -80,7 +85,29 @@ impl Task {
         };
         self.tasks.give(agent.task_id.clone(), kind.clone());
         let ended = self.follow(&agent, word, &call.cancel).await;
-        self.end(agent, ended, kind, call).await
+        let mut result = self.end(agent, ended, kind, call).await?;
+        let problems = problems.into_iter().map(Content::text);
+        result.content.extend(problems);
+        Ok(result)
+    }
+
+    /// Begins the conversation of an agent that has nothing to do yet; gives the id of its task.
+    pub(crate) async fn begin_idle(&self, kind: &str, cancel: &CancellationToken) -> Result<String, String> {
+        let stock = self.shelf.stock();
+        let definition = stock.agents.iter().find(|agent| agent.name == kind);
+        let order = Order {
+            kind,
+            definition,
+            skills: Vec::new(), // its prompt is written when it has something to do
+            resume: None,
+            isolation: isolation(&TaskAction::default(), definition),
+            above: &self.above,
+            cancel,
+        };
+        let agent = self.begin(order).await?;
+        agent.end().await;
+        self.tasks.give(agent.task_id.clone(), kind.to_owned());
+        Ok(agent.task_id)
     }
 
     /// The kind of agent that a call is for. One that goes on stays what it was, whatever is said of it now.
@@ -124,7 +151,13 @@ impl Task {
                 return Ok(state.status);
             }
             Word::Approved(_) => {}
-            Word::Task(prompt) => {
+            // It did this before the call had to wait for another agent.
+            Word::Task { id, .. }
+                if state.status == Status::Finished && state.last_user_message_id.as_ref() == Some(&id) =>
+            {
+                return Ok(state.status);
+            }
+            Word::Task { id, prompt } => {
                 if waits {
                     conversation
                         .reject(NOT_AGREED.to_owned())
@@ -132,7 +165,6 @@ impl Task {
                         .map_err(refused)?; // to run it would be to agree
                 }
                 let prompt = Message::text(Role::User, prompt);
-                let id = EventId::from(Uuid::new_v4());
                 conversation.send(id, prompt).await.map_err(refused)?;
             }
         }
@@ -156,8 +188,8 @@ impl Task {
     ) -> Result<TaskObservation, ToolError> {
         let state = agent.conversation.inspect().await;
         if let Ok(state) = &state {
-            let usage_id = format!("task:{}", agent.task_id);
-            self.spending.add_total(usage_id, &state.stats);
+            self.spending
+                .add_total(usage_of_task(&agent.task_id), &state.stats);
         }
         if let (Ok(Status::WaitingForConfirmation), Ok(state)) = (&ended, &state) {
             let waiting = Waiting::of(&agent.task_id, state);

@@ -36,7 +36,7 @@ pub(crate) struct Waiting {
 impl Waiting {
     /// What the agent of a task, or one below it, waits for.
     pub(crate) fn of(task_id: &str, agent: &State) -> Self {
-        let below = agent.open_calls.iter().filter_map(|call| call.task.as_ref());
+        let below = agent.open_calls.iter().flat_map(|call| &call.waiting);
         let mut wishes: Vec<_> = below.flat_map(|waiting| waiting.wishes.clone()).collect();
         if wishes.is_empty() {
             let own = agent.open_calls.iter().map(|call| Wish {
@@ -74,6 +74,14 @@ fn shown(tool: &str, arguments: &str) -> String {
     format!("{tool} {begin} [{left_out} characters are left out here] {end}")
 }
 
+/// An agent that is called by name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Delegate {
+    /// By which its conversation is taken up again.
+    pub(crate) task_id: String,
+    pub(crate) kind: String,
+}
+
 /// The tasks of a conversation. Cheap to clone.
 #[derive(Clone, Default)]
 pub(crate) struct Tasks(Arc<Mutex<Known>>);
@@ -82,18 +90,23 @@ pub(crate) struct Tasks(Arc<Mutex<Known>>);
 struct Known {
     /// The kind of agent that has a task, by the task's id.
     kinds: BTreeMap<String, String>,
+    /// The tasks of agents that are called by name.
+    delegates: BTreeMap<String, Delegate>,
+    /// Whether there are more of them than the log tells of.
+    has_new_delegates: bool,
     /// Calls whose agents have begun to wait since the actor last looked.
-    begun_to_wait: HashMap<ActionId, Waiting>,
+    begun_to_wait: HashMap<ActionId, Vec<Waiting>>,
     /// Calls whose agents may do what they waited for.
-    approved: HashMap<ActionId, Waiting>,
+    approved: HashMap<ActionId, Vec<Waiting>>,
     /// The agents that wait and are loaded, by the ids of their tasks.
     parked: BTreeMap<String, SubAgent>,
 }
 
 impl Tasks {
-    pub(crate) fn new(kinds: BTreeMap<String, String>) -> Self {
+    pub(crate) fn new(kinds: BTreeMap<String, String>, delegates: BTreeMap<String, Delegate>) -> Self {
         let known = Known {
             kinds,
+            delegates,
             ..Known::default()
         };
         Self(Arc::new(Mutex::new(known)))
@@ -109,11 +122,29 @@ impl Tasks {
         self.known().kinds.get(task_id).cloned()
     }
 
+    /// The agents that are called by name.
+    pub(crate) fn delegates(&self) -> BTreeMap<String, Delegate> {
+        self.known().delegates.clone()
+    }
+
+    /// One more of them.
+    pub(crate) fn add_delegate(&self, name: String, delegate: Delegate) {
+        let mut known = self.known();
+        known.delegates.insert(name, delegate);
+        known.has_new_delegates = true;
+    }
+
+    /// All of them, if there are more than when this was last asked.
+    pub(crate) fn new_delegates(&self) -> Option<BTreeMap<String, Delegate>> {
+        let mut known = self.known();
+        std::mem::take(&mut known.has_new_delegates).then(|| known.delegates.clone())
+    }
+
     /// The agent of a call stops until somebody says a word.
     pub(crate) fn park(&self, call: ActionId, waiting: Waiting, agent: SubAgent) {
         let mut known = self.known();
         known.parked.insert(waiting.task_id.clone(), agent);
-        known.begun_to_wait.insert(call, waiting);
+        known.begun_to_wait.entry(call).or_default().push(waiting);
     }
 
     /// The agent of a task, if it is loaded and waits.
@@ -121,19 +152,23 @@ impl Tasks {
         self.known().parked.remove(task_id)
     }
 
-    /// What the agent of a call has begun to wait for.
-    pub(crate) fn begun_to_wait(&self, call: &ActionId) -> Option<Waiting> {
+    /// What the agents of a call have begun to wait for.
+    pub(crate) fn begun_to_wait(&self, call: &ActionId) -> Option<Vec<Waiting>> {
         self.known().begun_to_wait.remove(call)
     }
 
-    /// A person agrees to what the agent of a call wants.
-    pub(crate) fn approve(&self, call: ActionId, waiting: Waiting) {
+    /// A person agrees to what the agents of a call want.
+    pub(crate) fn approve(&self, call: ActionId, waiting: Vec<Waiting>) {
         self.known().approved.insert(call, waiting);
     }
 
-    /// What the agent of a call may do, if somebody has agreed to something.
-    pub(crate) fn approved(&self, call: &ActionId) -> Option<Waiting> {
-        self.known().approved.remove(call)
+    /// What an agent of a call may do, if somebody has agreed to something: the one of a task, where there are several.
+    pub(crate) fn approved(&self, call: &ActionId, task: Option<&str>) -> Option<Waiting> {
+        let mut known = self.known();
+        let approved = known.approved.get_mut(call)?;
+        let is_its = |waiting: &Waiting| task.is_none_or(|task| waiting.task_id == task);
+        let index = approved.iter().position(is_its)?;
+        Some(approved.remove(index))
     }
 
     /// Unloads the agents whose word nobody waits for any more. What they did is kept.

@@ -7,6 +7,8 @@ mod bounds;
 mod calls;
 #[path = "it/confirmation.rs"]
 mod confirmation;
+#[path = "it/delegates.rs"]
+mod delegates;
 #[path = "it/desk.rs"]
 mod desk;
 #[path = "it/files.rs"]

@@ -32,6 +32,6 @@ pub use http::Network;
 pub use limits::Limits;
 pub use link::Place;
 pub use local::LocalServers;
-pub use oauth::{Login, OAuthError, TokenStore};
+pub use oauth::{Login, NoTokens, OAuthError, TokenStore};
 pub use pin::{diff, fingerprint};
 pub use servers::{Changes, McpServers};

@@ -204,8 +204,8 @@ impl CredentialStore for Kept {
     }
 }
 
-/// Keeps nothing: for places from which no address is reached.
-pub(crate) struct NoTokens;
+/// Keeps nothing: for places from which no address is reached, and for servers that may use nobody's logins.
+pub struct NoTokens;
 
 impl TokenStore for NoTokens {
     fn load<'a>(&'a self, _: &'a str) -> BoxFuture<'a, std::io::Result<Option<Secret<String>>>> {

@@ -128,7 +128,7 @@ impl Agent {
             role: text(&self.0["persona"]),
             suffix: text(&self.context()["system_message_suffix"]),
             message_suffix: text(&self.context()["user_message_suffix"]),
-            secrets: Vec::new(),
+            ..Brief::default()
         }
     }
 

@@ -26,7 +26,7 @@ pub async fn note_child(
 }
 
 /// The ids of all that do, the first one first.
-pub(crate) fn children_of(settings: &Value) -> Vec<Value> {
+pub fn children_of(settings: &Value) -> Vec<Value> {
     let listed = settings[LIST].as_array().into_iter().flatten().cloned();
     let noted = settings.as_object().into_iter().flatten();
     let mut noted: Vec<_> = noted

@@ -84,13 +84,14 @@ mod zip;
 
 pub use accounts::{Account, AccountError, Accounts, ApiKey, KeyScope, NewAccount, Quota, Role};
 pub use audit::{Audit, AuditEntry};
-pub use children::note_child;
+pub use children::{children_of, note_child};
 pub use composition::{Composition, Demo, McpCall, McpTrial, McpTried, Offer, Place};
 pub use config::{Build, Config, ConfigError};
 pub use connections::Patience;
 pub use dormant::Dormant;
 pub use init::Init;
 pub use mcp_outfit::McpOutfit;
+pub use memory::read_condenser;
 pub use openapi::openapi;
 pub use packages::{Existing, FetchedPlugin, Package, PackageError, PackageKind, PackageSource, Packages};
 pub use previews::PreviewNames;

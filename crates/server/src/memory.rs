@@ -15,12 +15,13 @@ const KEEP_PAGES: u64 = 1;
 /// The memory that a `condenser` stands for, if it does. `open` opens a model by a client's `llm`.
 pub(crate) fn memory(condenser: &Value, open: impl Fn(&Value) -> Option<Arc<dyn Model>>) -> Option<Memory> {
     Some(Memory {
-        condenser: read(condenser)?,
+        condenser: read_condenser(condenser)?,
         model: model(condenser).and_then(open),
     })
 }
 
-fn read(condenser: &Value) -> Option<Condenser> {
+/// What a `condenser` stands for, its model aside.
+pub fn read_condenser(condenser: &Value) -> Option<Condenser> {
     let number = |name: &str| condenser[name].as_u64();
     let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     match condenser["kind"].as_str()? {
@@ -46,7 +47,9 @@ fn read(condenser: &Value) -> Option<Condenser> {
         })),
         "PipelineCondenser" => {
             let parts = condenser["condensers"].as_array()?;
-            Some(Condenser::Pipeline(parts.iter().filter_map(read).collect()))
+            Some(Condenser::Pipeline(
+                parts.iter().filter_map(read_condenser).collect(),
+            ))
         }
         _ => None,
     }

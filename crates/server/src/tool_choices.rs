@@ -10,8 +10,8 @@ use crate::agent::BROWSER_SET;
 pub(crate) const MODEL_TOOLS: [&str; 3] = ["switch_llm", "ask_oracle", "inspect_image_with_vision"];
 /// The tool that has a model chosen for the task, by each of its names.
 pub(crate) const ROUTE_TOOLS: [&str; 2] = ["ClassifyAndSwitchLLMTool", "route_task_to_model"];
-/// The tool that gives tasks to other agents, by each of its names.
-pub(crate) const TASK_TOOLS: [&str; 2] = ["task_tool_set", "task"];
+/// The tools that give tasks to other agents. An agent that names one has all of them.
+pub(crate) const TASK_TOOLS: [&str; 3] = ["task_tool_set", "task", "delegate"];
 
 /// A tool that a client can name.
 pub(crate) struct ToolChoice {
@@ -53,11 +53,10 @@ pub(crate) fn choices(of_workspaces: &[ToolSpec], model: &str) -> Vec<ToolChoice
         .iter()
         .any(|tool| tool.name().starts_with("browser_"));
     let browser = has_browser.then(|| more(BROWSER_SET, "All tools of the browser.", true, false));
-    let [tasks, alias] = TASK_TOOLS;
-    let tasks = [
-        more(tasks, "Gives tasks to agents of their own.", true, true),
-        more(alias, "The same by another name.", false, false),
-    ];
+    let [tasks, aliases @ ..] = TASK_TOOLS;
+    let aliases = aliases.map(|alias| more(alias, "The same by another name.", false, false));
+    let tasks =
+        std::iter::once(more(tasks, "Gives tasks to agents of their own.", true, true)).chain(aliases);
     let models =
         MODEL_TOOLS.map(|name| more(name, "Uses another model that the user has named.", false, true));
     let [route, _] = ROUTE_TOOLS;

@@ -1,7 +1,7 @@
 //! Agents that people define in files: what they are for, what they may do, and how they are to go about it.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::files::{Files, directory_of, name_of};
 use crate::front_matter::{self, Listed};
@@ -33,6 +33,14 @@ pub struct AgentDefinition {
     pub max_cost: Option<f64>,
     /// Whether it works on a branch of its own.
     pub worktree: bool,
+    /// The skills that stand in its prompt whole, by name.
+    pub skills: Vec<String>,
+    /// MCP servers that it has beside those of its parent, by name. Secrets can stand there.
+    #[serde(skip)]
+    pub servers: Map<String, Value>,
+    /// How its memory is kept short: a name, `false`, or a description as clients send it; its parent's way where
+    /// nothing is said.
+    pub condenser: Option<Value>,
     /// What it can do, wants and gives.
     pub declared: Declared,
     /// Whose it is.
@@ -67,6 +75,10 @@ pub(crate) struct Written {
     max_iteration_per_run: Option<u64>,
     max_budget_per_run: Option<f64>,
     worktree: bool,
+    skills: Listed,
+    mcp_config: Value,
+    mcp_servers: Value,
+    condenser: Value,
     capabilities: Listed,
     input_schema: Option<Value>,
     output_schema: Option<Value>,
@@ -96,6 +108,10 @@ impl AgentDefinition {
             max_steps: written.max_iteration_per_run.filter(|steps| *steps > 0),
             max_cost: written.max_budget_per_run.filter(|cost| *cost > 0.0),
             worktree: written.worktree,
+            skills: written.skills.split(|char| char == ','),
+            servers: servers(&written.mcp_servers, &written.mcp_config),
+            condenser: Some(written.condenser)
+                .filter(|condenser| !condenser.is_null() && condenser != "default"),
             declared: Declared::new(
                 capabilities.split(|char| char == ','),
                 written.input_schema,
@@ -116,6 +132,16 @@ impl AgentDefinition {
             declared: &self.declared,
             words: &[],
         }
+    }
+}
+
+/// The servers of the first of these that names some, alone or under `mcpServers`.
+fn servers(written: &Value, or: &Value) -> Map<String, Value> {
+    let named = [written, or].into_iter().find_map(Value::as_object);
+    let named = named.cloned().unwrap_or_default();
+    match named.get("mcpServers").and_then(Value::as_object) {
+        Some(inner) => inner.clone(),
+        None => named,
     }
 }
 

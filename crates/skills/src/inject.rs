@@ -50,6 +50,15 @@ pub(crate) fn touched(skill: &Skill, file: &str, path: &str) -> Injection {
     injection(skill, &skill.body, file.to_owned(), &head)
 }
 
+pub(crate) fn preloaded(skill: &Skill, path: &str) -> Injection {
+    let head = format!(
+        "The skill \"{}\" belongs to your role ({}).",
+        escaped(&skill.name),
+        escaped(path)
+    );
+    injection(skill, &skill.body, String::new(), &head)
+}
+
 fn injection(skill: &Skill, body: &str, because: String, head: &str) -> Injection {
     let body = enclosed(body);
     let ask = asking(skill).map(|ask| format!("\n\n{ask}")).unwrap_or_default();

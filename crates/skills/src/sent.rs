@@ -109,7 +109,9 @@ pub fn agent_as_sent(agent: &AgentDefinition) -> Value {
         "description": agent.description,
         "model": agent.model.as_deref().unwrap_or("inherit"),
         "tools": agent.tools,
-        "skills": [],
+        "skills": agent.skills,
+        "mcp_servers": agent.servers,
+        "condenser": agent.condenser,
         "system_prompt": agent.instructions,
         "when_to_use_examples": [],
         "permission_mode": agent.permission,
@@ -132,8 +134,11 @@ mod tests {
             let (skill, _) = Skill::parse(path, text, name, Origin::Client).unwrap();
             assert_eq!(sent(&as_sent(&skill)), Some(skill));
         }
-        let text = "---\nname: judge\ntools: grep\nmax_iteration_per_run: 3\n---\nJudge.";
+        let text = "---\nname: judge\ntools: grep\nmax_iteration_per_run: 3\nskills: [ship, look]\nmcp_config: {mcpServers: {near: {command: x}}}\ncondenser: none\n---\nJudge.";
         let agent = AgentDefinition::parse("/p/agents/judge.md", text, Origin::Client).unwrap();
+        assert_eq!(agent.skills, ["ship", "look"]);
+        assert_eq!(agent.servers["near"], json!({"command": "x"}));
+        assert_eq!(agent.condenser, Some(json!("none")));
         assert_eq!(sent_agent(&agent_as_sent(&agent)), Some(agent));
         assert_eq!(sent_agent(&json!({"description": "has no name"})), None);
     }

@@ -13,6 +13,9 @@ use crate::registry::Offer;
 use crate::skill::{Kind, Origin, Skill, is_skill_file};
 use crate::trigger;
 
+/// Characters of the skills that stand in an agent's prompt because its definition names them.
+const MAX_PRELOADED: usize = 100_000;
+
 /// All that were found, the ones that count most first.
 #[derive(Clone, Debug, Default)]
 pub struct Skills {
@@ -104,6 +107,26 @@ impl Skills {
             .filter(touches)
             .map(|skill| inject::touched(skill, relative, &self.shown(&skill.path)))
             .collect()
+    }
+
+    /// The texts of skills that an agent is to have from the beginning, and what is to be said of those that it does
+    /// not get.
+    pub fn preloaded(&self, names: &[String]) -> (Vec<String>, Vec<String>) {
+        let (mut texts, mut problems, mut length) = (Vec::new(), Vec::new(), 0);
+        for name in names {
+            let Some(skill) = self.get(name) else {
+                problems.push(format!("There is no skill named '{name}'."));
+                continue;
+            };
+            let text = inject::preloaded(skill, &self.shown(&skill.path)).text;
+            length += text.len();
+            if length > MAX_PRELOADED {
+                problems.push(format!("The skill '{name}' is too long to stand in the prompt."));
+            } else {
+                texts.push(text);
+            }
+        }
+        (texts, problems)
     }
 
     /// The skill of this name, if a model may ask for it.

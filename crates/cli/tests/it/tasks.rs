@@ -109,6 +109,87 @@ fn a_definition_limits_steps_and_money() {
 }
 
 #[test]
+fn an_agent_has_the_skills_the_servers_and_the_memory_that_its_definition_names() {
+    let home = Home::new();
+    let skill = "---\nname: release\ndescription: How to release\n---\nTag it first.";
+    write(&home, ".deft/skills/release/SKILL.md", skill);
+    let server = include_str!("../../../mcp/tests/it/unruly.mjs");
+    write(&home, "server.mjs", server);
+    let place = home.root.path().join("server.mjs").display().to_string();
+    let definition = format!(
+        "---\ndescription: Ships\nskills: release, nothing\nmcp_servers: {{wild: {{command: node, args: ['{place}']}}}}\ncondenser: false\n---\nShip."
+    );
+    let die = "[{tool_calls: [{name: wild_die, arguments: {}}]}, {text: it is done}]";
+    agents_follow(&home, die);
+    write(&home, ".deft/agents/shipper.md", &definition);
+    let model = give_task(&home, "subagent_type: shipper");
+    let run = home.run(&["run", "--json", "--model", &model, "-t", "go"]);
+    let printed = stdout(&run);
+    assert_eq!(run.status.code(), Some(0), "{printed}{}", stderr(&run));
+    assert!(
+        printed.contains("There is no skill named 'nothing'."),
+        "{printed}"
+    );
+    assert!(home.work().join("deaths").exists(), "{printed}{}", stderr(&run));
+    assert!(
+        !printed.contains("Tag it first."),
+        "it is the agent's alone: {printed}"
+    );
+    let child = ids(&home)
+        .into_iter()
+        .map(|id| stdout(&home.run(&["show", &id, "--json"])))
+        .find(|events| events.contains("it is done") && !events.contains("TaskAction"))
+        .unwrap();
+    assert!(child.contains("Tag it first."), "{child}");
+
+    let definition = definition.replace("condenser: false", "condenser: magic");
+    write(&home, ".deft/agents/shipper.md", &definition);
+    let run = home.run(&["run", "--json", "--model", &model, "-t", "go"]);
+    assert!(
+        stdout(&run).contains("no condenser is called"),
+        "{}",
+        stdout(&run)
+    );
+}
+
+#[test]
+fn an_agent_of_a_project_has_the_programs_it_names_once_it_is_trusted_and_no_addresses() {
+    let home = Home::new();
+    write(
+        &home,
+        "work/server.mjs",
+        include_str!("../../../mcp/tests/it/unruly.mjs"),
+    );
+    let definition = "---\ndescription: Ships\nmcp_config: {mcpServers: {wild: {command: node, args: [server.mjs]}, \
+                      far: {url: 'http://127.0.0.1:9/mcp'}}}\n---\nShip.";
+    write(&home, "work/.agents/agents/shipper.md", definition);
+    agents_follow(
+        &home,
+        "[{tool_calls: [{name: wild_die, arguments: {}}]}, {text: it is done}]",
+    );
+    let model = give_task(&home, "subagent_type: shipper");
+    let run = home.run(&["run", "--json", "--model", &model, "-t", "go"]);
+    assert!(
+        stdout(&run).contains("there is no kind 'shipper'"),
+        "{}",
+        stdout(&run)
+    );
+    home.run(&["trust", "allow", ".agents/agents/shipper.md"]);
+    let run = home.run(&["run", "--json", "--model", &model, "-t", "go"]);
+    assert_eq!(run.status.code(), Some(0), "{}{}", stdout(&run), stderr(&run));
+    assert!(
+        home.work().join("deaths").exists(),
+        "{}{}",
+        stdout(&run),
+        stderr(&run)
+    );
+    let shown = ids(&home)
+        .into_iter()
+        .map(|id| stdout(&home.run(&["show", &id, "--json"])));
+    assert!(shown.into_iter().all(|events| !events.contains("\"far\"")));
+}
+
+#[test]
 fn an_explorer_can_read_files_and_change_none() {
     let home = Home::new();
     fs::write(home.work().join("a.txt"), "what is in it\n").unwrap();

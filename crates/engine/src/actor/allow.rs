@@ -32,7 +32,10 @@ impl Actor {
             }
         };
         match scope {
-            AllowScope::Project => self.project_rules.change(self.store.as_ref(), add).await?,
+            AllowScope::Project => {
+                self.project_rules.change(self.store.as_ref(), add).await?;
+                self.tell_project_rules().await?;
+            }
             AllowScope::Conversation => {
                 let mut rules = self.state.allow_rules.clone();
                 add(&mut rules);
@@ -51,6 +54,7 @@ impl Actor {
         if self.project_rules.rules.iter().any(|other| other == rule) {
             let remove = |rules: &mut Vec<String>| rules.retain(|other| other != rule);
             self.project_rules.change(self.store.as_ref(), remove).await?;
+            self.tell_project_rules().await?;
         }
         let mut rules = self.state.allow_rules.clone();
         rules.retain(|other| other != rule);
@@ -60,6 +64,12 @@ impl Actor {
 
     pub(super) fn allowed(&self) -> Vec<Allowed> {
         listed(&self.state.allow_rules, &self.project_rules.rules)
+    }
+
+    /// Notes which rules count in all of the project now. The log only tells of it: other conversations change them too.
+    async fn tell_project_rules(&mut self) -> Result<(), CommandError> {
+        let told = state::update(key::PROJECT_RULES, json!(self.project_rules.rules));
+        Ok(self.record(vec![Draft::new(Source::Environment, told)]).await?)
     }
 
     async fn keep_rules(&mut self, rules: Vec<String>) -> Result<(), CommandError> {

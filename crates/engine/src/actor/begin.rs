@@ -19,7 +19,10 @@ impl Actor {
     /// Says what is otherwise than the log has it, now that it is loaded.
     pub(crate) async fn pick_up(&mut self) -> Result<(), StoreError> {
         let cut_off = self.status_after(Trigger::Load).into_iter();
-        let news = cut_off.chain(self.mode_in_force()).chain(self.goal_left());
+        let news = cut_off
+            .chain(self.spent())
+            .chain(self.mode_in_force())
+            .chain(self.goal_left());
         self.record(news.collect()).await
     }
 

@@ -10,10 +10,8 @@ use crate::budget::{Budget, Left, Limit, Reached};
 use crate::command::CommandError;
 use crate::conversation::Limits;
 use crate::state::{self, key};
+use crate::sub_agents::OF_TASKS;
 use crate::turn::Draft;
-
-/// What other conversations have used begins so in the stats: they have told those above themselves.
-const OF_TASKS: &str = "task:";
 
 impl Actor {
     /// Notes what is left now. Agents that have tasks change it until they have ended.

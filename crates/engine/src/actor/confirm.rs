@@ -38,7 +38,7 @@ impl Actor {
     pub(super) fn judge(&self) -> Option<Judge> {
         let asks = self.analyzer().is_some_and(risk::asks_judge);
         let asks_above = self.above.as_ref().is_some_and(crate::above::Above::asks_judge);
-        (asks || asks_above).then(|| Judge::new(self.judging_model(), &self.state.view))
+        (asks || asks_above).then(|| Judge::new(self.judging_model(), self.purse.clone(), &self.state.view))
     }
 
     pub(super) fn judging_model(&self) -> Arc<dyn Model> {
@@ -115,7 +115,7 @@ impl Actor {
         let (mut drafts, mut rejected, mut unsent) = (Vec::new(), Vec::new(), Vec::new());
         for call in &pending {
             match answers.get(&call.id) {
-                None if call.task.is_none() && self.asks_for_tasks() => unsent.push(call.id.clone()), // was decided before
+                None if call.waiting.is_empty() && self.asks_for_tasks() => unsent.push(call.id.clone()), // was decided before
                 None => return Err(CommandError::Undecided(call.id.clone())),
                 Some(Answer::Approve) => unsent.push(call.id.clone()),
                 Some(Answer::Reject { reason }) => rejected.push(rejection(call, reason.clone())),

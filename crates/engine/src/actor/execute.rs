@@ -65,11 +65,8 @@ impl Actor {
             if here.iter().any(|(_, call)| call.event.tool_name == ROUTE_TASK) {
                 self.said.set(&self.state.view.messages());
             }
-            for (id, waiting) in here
-                .iter()
-                .filter_map(|(_, call)| Some((&call.id, call.task.clone()?)))
-            {
-                self.tasks.approve(id.clone(), waiting);
+            for (_, call) in here.iter().filter(|(_, call)| !call.waiting.is_empty()) {
+                self.tasks.approve(call.id.clone(), call.waiting.clone());
             }
             self.fill_purse();
             self.hand_down();
@@ -165,7 +162,7 @@ impl Actor {
                 }
                 let observed = matches!(update, Update::Ended(CallOutcome::Observed { .. }));
                 let switch_to = switched_to(&update);
-                let mut drafts: Vec<_> = self.spent().into_iter().collect();
+                let mut drafts: Vec<_> = self.spent().into_iter().chain(self.new_delegates()).collect();
                 let mut result = result_of(call, update);
                 drafts.extend(self.requested(result.as_mut()).await);
                 drafts.extend(self.add_path_rules(call, result.as_mut()));

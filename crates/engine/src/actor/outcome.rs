@@ -246,10 +246,8 @@ impl Actor {
             } => spending::add_total(stats, usage_id, spent),
         };
         let stats = (!spent.is_empty()).then(|| spent.iter().fold(self.state.stats.clone(), add))?;
-        Some(Draft::new(
-            Source::Environment,
-            state::update(key::STATS, json!(stats)),
-        ))
+        let told = || Draft::new(Source::Environment, state::update(key::STATS, json!(stats)));
+        (stats != self.state.stats).then(told)
     }
 
     /// Counts what a model was used for on the side.

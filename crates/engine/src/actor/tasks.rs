@@ -31,8 +31,19 @@ impl Actor {
         });
     }
 
-    /// The agent of a call waits for a word. The call stays open.
-    pub(super) async fn take_waiting(&mut self, call: &OpenCall, waiting: Waiting) -> Result<(), StoreError> {
+    /// The event that there are more agents that are called by name, if there are.
+    pub(super) fn new_delegates(&self) -> Option<Draft> {
+        let delegates = self.tasks.new_delegates()?;
+        let told = state::update(key::DELEGATES, json!(delegates));
+        Some(Draft::new(Source::Environment, told))
+    }
+
+    /// Agents of a call wait for a word. The call stays open.
+    pub(super) async fn take_waiting(
+        &mut self,
+        call: &OpenCall,
+        waiting: Vec<Waiting>,
+    ) -> Result<(), StoreError> {
         let mut drafts: Vec<_> = self.spent().into_iter().collect();
         let told = state::update(key::TASK_WAITS, json!({"action_id": call.id, "waiting": waiting}));
         drafts.push(Draft::new(Source::Environment, told));
@@ -42,14 +53,18 @@ impl Actor {
     /// Whether agents with tasks wait for a word that nobody has said.
     pub(super) fn asks_for_tasks(&self) -> bool {
         let mut open = self.state.open_calls.iter();
-        open.any(|call| call.task.is_some() && !self.unsent.contains(&call.id))
+        open.any(|call| !call.waiting.is_empty() && !self.unsent.contains(&call.id))
     }
 
     /// Waits in the place of agents with tasks, and says what they want.
     pub(super) async fn ask_for_tasks(&mut self) -> Result<(), StoreError> {
         let waiting = self.state.open_calls.iter();
         let waiting: Vec<_> = waiting
-            .filter_map(|call| Some((call.id.clone(), call.task.as_ref()?.told())))
+            .filter(|call| !call.waiting.is_empty())
+            .map(|call| {
+                let told: Vec<_> = call.waiting.iter().map(Waiting::told).collect();
+                (call.id.clone(), told.join(". "))
+            })
             .collect();
         let told = SecurityAnalysisEvent {
             analyzer: AGENT_OF_TASK.to_owned(),
@@ -73,7 +88,8 @@ impl Actor {
     pub(super) async fn settle_tasks(&mut self) {
         let open = self.state.open_calls.iter();
         let awaited: Vec<_> = open
-            .filter_map(|call| Some(call.task.as_ref()?.task_id.clone()))
+            .flat_map(|call| &call.waiting)
+            .map(|waiting| waiting.task_id.clone())
             .collect();
         self.tasks.let_go_of_all_but(&awaited).await;
     }

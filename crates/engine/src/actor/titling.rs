@@ -18,7 +18,7 @@ impl Actor {
     pub(super) fn begin_title(&mut self, message: &str) {
         let may = self.state.title.is_none() && self.spent_budget().is_none();
         let model = self.titles.clone().filter(|_| may);
-        self.titling = model.map(|model| titling::ask(model, message));
+        self.titling = model.map(|model| titling::ask(model, self.title_prompt.as_deref(), message));
     }
 
     /// Counts what a title has cost, and takes it if nobody gave another meanwhile.

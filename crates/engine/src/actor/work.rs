@@ -219,9 +219,7 @@ impl Work {
             trace::replied(&span, reply.as_ref());
             drop(span);
             let (judged, used) = match (judge, &reply) {
-                (Some(judge), Ok(reply)) if !reply.tool_calls.is_empty() => {
-                    judge.judge(&reply.tool_calls).await
-                }
+                (Some(judge), Ok(reply)) if !reply.tool_calls.is_empty() => judge.judge(reply).await,
                 _ => (Vec::new(), Vec::new()),
             };
             let mut spent = tally.spent();

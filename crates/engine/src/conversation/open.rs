@@ -14,6 +14,8 @@ use super::{Conversation, MAX_QUEUED_COMMANDS, OpenError, Outfit, Parts, Progres
 use crate::above::Above;
 use crate::actor::{Actor, External, Hooked};
 use crate::allow_rules::{COMMANDS, HOSTS, ProjectRules};
+use crate::aside::Turns;
+use crate::delegate_tool::Delegate;
 use crate::extensions::Extensions;
 use crate::hosts::HostDesk;
 use crate::invoke_skill::InvokeSkill;
@@ -22,11 +24,16 @@ use crate::model_tools::{self, Images, Spending};
 use crate::route_task::Said;
 use crate::servers::ServerNews;
 use crate::skills::Shelf;
+use crate::state::{OpenCall, State};
+use crate::sub_agents::SubAgents;
 use crate::task_tool::Task;
 use crate::tasks::Tasks;
 use crate::toolset::Toolset;
 use crate::trace::Trace;
 use crate::world::Point;
+
+/// The tools whose calls agents of their own are at work for.
+const GIVE_TASKS: [&str; 2] = ["task", "delegate"];
 
 impl Conversation {
     /// Folds the log and starts the actor. A run that was cut off is paused: run it again to go on.
@@ -44,12 +51,14 @@ impl Conversation {
         let below = Above::below(above.clone(), parts.supervision.purse.take());
         let purse = below.purse().clone();
         let attendance = parts.supervision.attendance;
-        let (tasks, models) = (Tasks::new(state.tasks.clone()), parts.models.as_ref());
+        let tasks = Tasks::new(state.tasks.clone(), state.delegates.clone());
+        let models = parts.models.as_ref();
         let model = parts.model.as_ref();
         let of_models =
             models.map(|models| model_tools::offered(models, model, &spending, &purse, (&images, &said)));
         let agents = parts.agents.filter(|_| parts.limits.max_depth != Some(0));
-        let task = agents.map(|agents| -> Arc<dyn Tool> {
+        count_cut_off(agents.as_deref(), &state, &spending).await;
+        let task = agents.map(|agents| {
             Arc::new(Task {
                 tasks: tasks.clone(),
                 agents,
@@ -58,8 +67,17 @@ impl Conversation {
                 shelf: shelf.clone(),
             })
         });
+        let delegate = task
+            .clone()
+            .map(|task| -> Arc<dyn Tool> { Arc::new(Delegate { task }) });
+        let task = task.map(|task| -> Arc<dyn Tool> { task });
         let invoke = invoke_skill(&parts.extensions, &parts.workspace, &shelf);
-        let added = of_models.into_iter().flatten().chain(task).chain(invoke);
+        let added = of_models
+            .into_iter()
+            .flatten()
+            .chain(task)
+            .chain(delegate)
+            .chain(invoke);
         let mode = parts.supervision.mode;
         let host = added.fold(parts.host, Toolbox::with);
         let host = host.only(|tool| mode.allows(tool));
@@ -93,6 +111,7 @@ impl Conversation {
             inbox,
             request: None,
             titles: parts.supervision.titles,
+            title_prompt: parts.supervision.title_prompt,
             titling: None,
             progress: sender,
             live: live.clone(),
@@ -137,6 +156,7 @@ impl Conversation {
             attendance,
             calls: parts.supervision.calls,
             request: None,
+            turns: Turns::default(),
         })
     }
 }
@@ -150,6 +170,20 @@ fn fitted_out_above(parts: &mut Parts) -> Option<Above> {
     let above = parts.supervision.above.take()?;
     above.fit_out(parts);
     Some(above)
+}
+
+/// Counts what agents have used that were at work when the process of their conversation died.
+async fn count_cut_off(agents: Option<&dyn SubAgents>, state: &State, spending: &Spending) {
+    let gives_tasks = |call: &OpenCall| GIVE_TASKS.contains(&call.event.tool_name.as_str());
+    let Some(agents) = agents.filter(|_| state.open_calls.iter().any(gives_tasks)) else {
+        return;
+    };
+    match agents.spent().await {
+        Ok(spent) => spent
+            .into_iter()
+            .for_each(|(usage_id, stats)| spending.add_total(usage_id, &stats)),
+        Err(error) => tracing::warn!(%error, "what agents with tasks have used is not known"),
+    }
 }
 
 /// The tool that uses skills, where there are some.

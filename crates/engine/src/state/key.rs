@@ -17,6 +17,8 @@ pub(crate) const ALLOW_RULES: &str = "allow_rules";
 pub const HOST_QUESTIONS: &str = "host_questions";
 /// The hosts that somebody has allowed, with their ports.
 pub(crate) const ALLOWED_HOSTS: &str = "allowed_hosts";
+/// The same for all of the project: somebody has changed them here.
+pub(crate) const PROJECT_RULES: &str = "project_allow_rules";
 /// Where somebody moved the conversation to.
 pub(crate) const LEAF: &str = "leaf_event_id";
 /// Results that are left out of the view.
@@ -45,6 +47,8 @@ pub(crate) const RERUN: &str = "rerun";
 pub(crate) const UNSEEN: &str = "unseen_message_ids";
 /// The agent of a task waits for a word.
 pub(crate) const TASK_WAITS: &str = "task_waits";
+/// The agents that are called by name.
+pub(crate) const DELEGATES: &str = "delegates";
 /// What the conversation is called.
 pub(crate) const TITLE: &str = "title";
 /// What it is marked with.
@@ -66,6 +70,7 @@ pub const OWN_KEYS: &[&str] = &[
     ALLOW_RULES,
     HOST_QUESTIONS,
     ALLOWED_HOSTS,
+    PROJECT_RULES,
     UNDECIDED,
     CRITIC,
     MODE,
@@ -86,4 +91,5 @@ pub const OWN_KEYS: &[&str] = &[
     RESTORED,
     REQUEST,
     TASK_WAITS,
+    DELEGATES,
 ];

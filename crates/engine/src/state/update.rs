@@ -91,13 +91,13 @@ impl State {
                 }
             }
             key::TASK_WAITS => {
-                if let Ok(waiting) = Waiting::deserialize(&value["waiting"])
+                if let Ok(OneOrMore(waiting)) = OneOrMore::deserialize(&value["waiting"])
                     && let Some(call) = self
                         .open_calls
                         .iter_mut()
                         .find(|call| value["action_id"] == call.id.0.as_str())
                 {
-                    call.task = Some(waiting);
+                    call.waiting = waiting;
                 }
             }
             _ => self.apply_note(&update.key, value),
@@ -107,6 +107,12 @@ impl State {
     /// What is taken as it is, or added to what was known.
     fn apply_note(&mut self, name: &str, value: &Value) {
         match name {
+            key::DELEGATES => {
+                read(value, &mut self.delegates);
+                let given = self.delegates.values();
+                self.tasks
+                    .extend(given.map(|delegate| (delegate.task_id.clone(), delegate.kind.clone())));
+            }
             key::ALLOW_RULES => read(value, &mut self.allow_rules),
             key::HOST_QUESTIONS => read(value, &mut self.host_questions),
             key::ALLOWED_HOSTS => read(value, &mut self.allowed_hosts),
@@ -150,5 +156,26 @@ impl State {
 fn read<T: DeserializeOwned>(value: &Value, known: &mut T) {
     if let Ok(read) = T::deserialize(value) {
         *known = read;
+    }
+}
+
+/// Older logs tell of one agent that waits.
+#[derive(Deserialize)]
+#[serde(from = "Told")]
+struct OneOrMore(Vec<Waiting>);
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Told {
+    One(Waiting),
+    More(Vec<Waiting>),
+}
+
+impl From<Told> for OneOrMore {
+    fn from(told: Told) -> Self {
+        match told {
+            Told::One(waiting) => Self(vec![waiting]),
+            Told::More(waiting) => Self(waiting),
+        }
     }
 }

@@ -5,7 +5,7 @@ use deft_llm::Request;
 use deft_types::{Event, EventBody, HookExecutionEvent, Source, Status, text_of};
 use serde_json::{Value, json};
 
-use crate::desk::{Desk, assert_paired, say, settled};
+use crate::desk::{Desk, assert_paired, budget, say, settled};
 
 async fn opened(desk: &Desk, hooks: Value) -> Conversation {
     let mut parts = desk.parts(Desk::limits()).await;
@@ -157,6 +157,27 @@ async fn a_question_to_the_model_decides_and_is_counted() {
         state.stats
     );
     assert_paired(&desk.events().await);
+}
+
+#[tokio::test]
+async fn questions_to_the_model_end_where_the_budget_does_also_between_the_calls_of_one_reply() {
+    // A question without history is answered with the first step, too, and costs as much.
+    let script = r#"
+- text: '{"decision": "allow"}'
+  cost: 0.5
+  tool_calls:
+  - {name: terminal, arguments: {command: echo one > one}}
+  - {name: terminal, arguments: {command: echo two > two}}
+  - {name: terminal, arguments: {command: echo three > three}}
+- text: done
+"#;
+    let desk = Desk::new(script).await;
+    let hooks = json!({"PreToolUse": [{"hooks": [{"type": "prompt", "prompt": "Is it good?"}]}]});
+    let mut parts = desk.parts(budget(1.2)).await;
+    parts.extensions.hooks = HookConfig::parse(&hooks).unwrap();
+    let conversation = Conversation::open(parts).await.unwrap();
+    assert_eq!(desk.run(&conversation).await.status, Status::Error);
+    assert_eq!(desk.model.asked(), 3, "the step and two of three questions");
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use deft_engine::{Conversation, Critic, ExecutorFate, GOAL, Goal, Parts, Refinem
 use deft_llm::Model;
 use deft_types::{ConfirmationPolicy, EventBody, Extra, SecurityAnalyzer, SecurityRisk, Source, Status};
 
-use crate::desk::{Desk, say, settled};
+use crate::desk::{Desk, budget, say, settled};
 
 const WORKS: &str = r#"
 - tool_calls:
@@ -52,6 +52,18 @@ async fn what_the_judge_finds_harmless_runs_and_its_cost_is_counted() {
     });
     let details = serde_json::to_string(&told.unwrap().details).unwrap();
     assert!(details.contains("writes a file"), "{details}");
+}
+
+#[tokio::test]
+async fn a_judge_is_not_asked_when_the_reply_has_used_up_the_budget() {
+    let desk = Desk::new(&WORKS.replacen("- tool_calls:", "- cost: 1\n  tool_calls:", 1)).await;
+    let judge = Desk::new(r#"[{text: "1: LOW a\n2: LOW b", cost: 0.5}]"#).await;
+    let mut parts = careful(&desk, &judge).await;
+    parts.limits = budget(1.0);
+    let conversation = Conversation::open(parts).await.unwrap();
+    desk.run(&conversation).await;
+    assert_eq!(judge.model.asked(), 0);
+    assert_eq!(desk.file("one"), "", "nobody has found it harmless");
 }
 
 #[tokio::test]

@@ -100,6 +100,12 @@ const VERBS: &[(&str, Place, &str, Verb)] = &[
     ("analyzer", Place::Running, "security_analyzer", |_, it| {
         said(it.set_analyzer(Some(SecurityAnalyzer::Model)))
     }),
+    (
+        "allow for the project",
+        Place::Running,
+        "project_allow_rules",
+        |_, it| said(it.allow("git status", AllowScope::Project)),
+    ),
     ("allow", Place::Running, "allow_rules", |_, it| {
         said(it.allow("git status", AllowScope::Conversation))
     }),
@@ -292,4 +298,18 @@ async fn the_log_knows_secrets_by_name_only() {
     conversation.set_secrets(secrets()).await.unwrap();
     let events = serde_json::to_string(&desk.events().await).unwrap();
     assert!(events.contains("TOKEN") && !events.contains("s3cr3t"), "{events}");
+}
+
+#[tokio::test]
+async fn a_question_that_comes_twice_at_the_same_time_is_asked_once() {
+    let desk = Desk::new("[{text: hello}, {text: one}, {text: two}]").await;
+    let conversation = desk.open().await;
+    desk.run(&conversation).await;
+    let it = conversation.as_request(EventId("q".to_owned()));
+    let (first, second) = tokio::join!(it.ask_aside("why?"), it.ask_aside("why?"));
+    assert_eq!(
+        (first.unwrap(), second.unwrap()),
+        ("one".to_owned(), "one".to_owned())
+    );
+    assert_eq!(desk.model.asked(), 2);
 }

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use deft_engine::{Budget, Conversation, Extensions, Limits, Order, SubAgent, SubAgentKind, SubAgents};
 use deft_skills::{AgentDefinition, Origin};
-use deft_types::{EventBody, EventId, Observation, Status, text_of};
+use deft_types::{EventBody, EventId, Observation, Stats, Status, text_of};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use crate::desk::{Desk, assert_paired, say, settled};
+use crate::desk::{Desk, assert_paired, budget, say, settled};
 
 /// Agents at a desk of their own.
 pub(crate) struct Others {
@@ -32,6 +32,10 @@ impl SubAgents for Others {
         }]
     }
 
+    fn spent(&self) -> BoxFuture<'_, Result<Vec<(String, Stats)>, String>> {
+        async { Ok(vec![("task:task_1".to_owned(), self.desk.rebuilt().await.stats)]) }.boxed()
+    }
+
     fn open<'a>(&'a self, order: Order<'a>) -> BoxFuture<'a, Result<SubAgent, String>> {
         async move {
             if order.kind != "general-purpose" && order.definition.is_none() {
@@ -39,6 +43,7 @@ impl SubAgents for Others {
             }
             let mut parts = self.desk.parts(Desk::limits()).await;
             parts.supervision.above = Some(order.above.clone());
+            parts.extensions.brief.skills.clone_from(&order.skills);
             parts.agents = self.below.clone().map(|below| below as Arc<dyn SubAgents>);
             Ok(SubAgent {
                 task_id: "task_1".to_owned(),
@@ -179,6 +184,37 @@ async fn an_agent_that_somebody_defined_is_found_and_takes_only_what_it_declares
         "look\n\nParameters: {\"branch\":\"main\"}"
     );
 }
+
+#[tokio::test]
+async fn what_an_agent_had_used_when_the_process_died_is_counted_by_whoever_opens_the_conversation() {
+    let spends = "[{tool_calls: [{name: terminal, arguments: {command: 'touch begun; sleep 600'}}], cost: 1}, {text: done}]";
+    let others = Arc::new(Others::at(Desk::new(spends).await));
+    let desk = Desk::new("[{tool_calls: [{name: task, arguments: {prompt: do it}}]}, {text: done}]").await;
+    let mut parts = desk.parts(Desk::limits()).await;
+    parts.agents = Some(others.clone());
+    let conversation = Conversation::open(parts).await.unwrap();
+    say(&conversation, "do it").await;
+    conversation.run().await.unwrap();
+    others.desk.wait_for_file("begun").await;
+
+    // The same log, as another process finds it that knows nothing of the first.
+    let after = Desk::new("[{text: done}]").await;
+    let mut parts = after.parts(budget(1.0)).await;
+    after
+        .store
+        .append(&parts.lease, desk.events().await)
+        .await
+        .unwrap();
+    parts.agents = Some(others.clone());
+    let opened = Conversation::open(parts).await.unwrap();
+    let spent = opened.inspect().await.unwrap().stats.total_cost();
+    assert_eq!(spent.to_string(), "$1.00");
+    opened.run().await.unwrap();
+    assert_eq!(settled(&opened).await.status, Status::Error);
+    assert_eq!(after.model.asked(), 0, "there is nothing left to pay it with");
+    conversation.interrupt().await.unwrap();
+}
+
 /// What the tasks came to.
 async fn results(desk: &Desk) -> Vec<(String, String)> {
     let events = desk.events().await;

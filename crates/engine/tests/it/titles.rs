@@ -90,3 +90,22 @@ async fn a_title_that_somebody_gave_stays() {
     assert_eq!(settled(&conversation).await.status, Status::Finished);
     assert_eq!(index(&desk).await.as_deref(), Some("Mine"));
 }
+
+#[tokio::test]
+async fn a_title_is_asked_for_in_the_words_of_whoever_began_the_conversation() {
+    let desk = Desk::new("[{text: Pequod, repeat: 9}]").await;
+    let mut parts = desk.parts(Desk::limits()).await;
+    parts.supervision = Supervision {
+        titles: Some(desk.model.clone()),
+        title_prompt: Some("Call it after a ship.".to_owned()),
+        ..Supervision::default()
+    };
+    let conversation = Conversation::open(parts).await.unwrap();
+    say(&conversation, "hunt the whale").await;
+    assert_eq!(titled(&conversation).await, "Pequod");
+    let asked = desk.model.requests.lock().unwrap()[0].messages[0].plain_text();
+    assert!(
+        asked.contains("Call it after a ship.") && !asked.contains("six words"),
+        "{asked}"
+    );
+}

@@ -114,6 +114,7 @@ impl Conversations {
                 judge: self.judge(&described, &calls),
                 refinement: refinement(agent.critic()).filter(|_| is_own),
                 titles: self.titles(&described, &calls).await,
+                title_prompt: title_prompt(&described),
                 purse: Some(self.allowance.purse.clone()),
                 attendance: resident.attendance.clone(),
                 calls,
@@ -231,6 +232,12 @@ impl Conversations {
 /// The conversation whose agent gave this one its task.
 fn giver_of(described: &Described) -> Option<ConversationId> {
     serde_json::from_value(described.settings[field::PARENT].clone()).ok()
+}
+
+/// What the client wants of a title.
+fn title_prompt(described: &Described) -> Option<String> {
+    let wish = described.request.get("prompt").and_then(Value::as_str);
+    wish.filter(|wish| !wish.trim().is_empty()).map(str::to_owned)
 }
 
 /// The hooks that the client asked for. They were read when it did, so they can be read now.

@@ -168,6 +168,9 @@ fn shown(skill: &Skill) -> Value {
 fn defined_agent(agent: &AgentDefinition) -> Value {
     let mut shown = agent_as_sent(agent);
     shown["is_builtin"] = false.into();
+    if let Some(fields) = shown.as_object_mut() {
+        fields.remove("mcp_servers"); // keys can stand there
+    }
     shown
 }
 
