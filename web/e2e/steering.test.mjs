@@ -186,6 +186,20 @@ test("a command that is allowed by its beginning is not asked about again", asyn
   await close();
 });
 
+test("a host that no rule names is asked for, and the agent hears what was answered", async () => {
+  const id = await server.begin([command("Looking.", "curl -sS https://unlisted.example"), { text: "Done." }]);
+  const { page, close } = await open(server, `/c/${id}`);
+  const question = page.getByRole("region", { name: "A program wants to reach the network" });
+  await question.getByText("unlisted.example:443").waitFor();
+  await checkAccess(page, "a question for a host");
+  await question.getByRole("button", { name: "Deny" }).click();
+  await question.waitFor({ state: "detached" });
+  await status(page, "Finished");
+  const answer = (await server.events(id)).find((event) => event.kind === "ObservationEvent");
+  assert.match(JSON.stringify(answer), /asked for unlisted\.example:443 and has refused/);
+  await close();
+});
+
 test("what a project would run is shown and decided about", async () => {
   const id = await beginInProject(server);
   const { page, close } = await open(server, `/c/${id}`);

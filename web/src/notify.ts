@@ -22,11 +22,18 @@ export function isNews(before: Status | undefined, now: Status): boolean {
 export function noteStatus(id: string, title: string, status: Status): void {
   const before = known.get(id);
   known.set(id, status);
-  if (!isNews(before, status) || document.hasFocus()) return;
+  if (isNews(before, status)) tell(id, `${title} ${messages()[status]}`);
+}
+
+/** Something is asked in the middle of a run. */
+export const noteQuestion = (id: string, title: string): void => tell(id, `${title} ${t("needs your word")}`);
+
+function tell(id: string, words: string): void {
+  if (document.hasFocus()) return;
   const { notify, sound } = usePreferences.getState();
   if (sound) beep();
   if (!notify || typeof Notification === "undefined" || Notification.permission !== "granted") return;
-  const shown = new Notification(`${title} ${messages()[status]}`, { tag: id });
+  const shown = new Notification(words, { tag: id });
   shown.onclick = () => {
     window.focus();
     go(id);

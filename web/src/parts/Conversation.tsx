@@ -5,7 +5,7 @@ import { api } from "../api";
 import { type Desk, DeskContext } from "../desk";
 import { freshId } from "../fresh-id";
 import { nameOf } from "../name";
-import { noteStatus } from "../notify";
+import { noteQuestion, noteStatus } from "../notify";
 import { useMode } from "../plan";
 import { canWait, queue, queueKey, useQueue } from "../queue";
 import { PANELS, showPanel, useScreen } from "../screen";
@@ -52,6 +52,10 @@ export function Conversation({ id }: { id: string }) {
   useEffect(() => {
     if (view.isCurrent) noteStatus(id, title, status);
   }, [id, title, status, view.isCurrent]);
+  const isAskedForHosts = view.hostQuestions.length > 0;
+  useEffect(() => {
+    if (isAskedForHosts) noteQuestion(id, title);
+  }, [id, isAskedForHosts]); // once, whatever it is called
 
   const order = useMutation({ mutationFn: (what: "run" | "pause" | "stop") => api[what](id) });
   const isBusy = status === "running";
