@@ -5,8 +5,8 @@ use std::io;
 
 use deft_executor::{Client, RequestError};
 use deft_skills::{
-    AGENT_FOLDERS, AgentDefinition, Files, MEMORY_FILE, MEMORY_FOLDER, PLUGIN_FOLDERS, PROJECT_FOLDERS,
-    Roots, Skills, agent_file_names, memory, without_doubles,
+    AGENT_FOLDERS, AgentDefinition, Files, MEMORY_FILE, MEMORY_FOLDER, Origin, PLUGIN_FOLDERS,
+    PROJECT_FOLDERS, Roots, Skills, agent_file_names, memory, without_doubles,
 };
 use deft_store::{Store, StoreError};
 use deft_workspace::Workspace;
@@ -23,6 +23,9 @@ use crate::trust::{self, Decisions, HOOKS_FILE, Provided};
 const OPENHANDS: &str = ".openhands";
 /// How the names of files end that are read.
 const ENDINGS: [&str; 2] = [".md", ".json"];
+
+/// Bytes of a script that a decision is bound to: as many as the command line reads of a file.
+const MAX_SCRIPT: u64 = 1024 * 1024;
 
 /// What the user and the project add to the agent of a conversation.
 #[derive(Clone, Default)]
@@ -70,7 +73,7 @@ pub(crate) struct Found {
     pub(crate) skills: Skills,
     pub(crate) hooks: HookConfig,
     pub(crate) agents: Vec<AgentDefinition>,
-    /// MCP servers of plugins, by name.
+    /// MCP servers of plugins and microagents, by name.
     pub(crate) servers: Map<String, Value>,
     /// What people have decided about things of the project.
     pub(crate) decisions: Decisions,
@@ -155,6 +158,7 @@ impl Extensions {
             found.add_hooks(&files);
             found.add_agents(&files);
             found.add_servers(&files);
+            found.add_servers_of_skills();
         }
         let running = found
             .skills
@@ -202,6 +206,22 @@ impl Found {
 }
 
 impl Found {
+    /// Adds the MCP servers of microagents: the user's own, and those of the project that may run.
+    fn add_servers_of_skills(&mut self) {
+        for skill in self.skills.all().iter().filter(|skill| !skill.servers.is_empty()) {
+            let may_run = match skill.origin {
+                Origin::User => true,
+                Origin::Client => false,
+                Origin::Project => trust::of_skill(skill, &self.workspace)
+                    .is_some_and(|provided| self.decisions.allow(&provided.fingerprint)),
+            };
+            if may_run {
+                self.servers
+                    .extend(plugin_servers::programs_among(&skill.servers));
+            }
+        }
+    }
+
     /// Adds the agents that the project defines, if they may be used.
     fn add_agents(&mut self, files: &Gathered) {
         let (defined, mut own) = (trust::agents(files, &self.workspace), Vec::new());
@@ -233,11 +253,17 @@ impl Gathered {
         let folders = [PROJECT_FOLDERS, AGENT_FOLDERS, PLUGIN_FOLDERS, &own].concat();
         let gathered = client.gather(&agent_file_names(), &folders, &ENDINGS).await?;
         let texts = gathered.files.into_iter().map(|file| (file.path, file.text));
-        Ok(Self {
+        let mut files = Self {
             texts: texts.collect(),
             repository: gathered.repository,
             workspace: client.hello().workspace.clone(),
-        })
+        };
+        for script in trust::scripts(&files, &files.workspace) {
+            if let Some(text) = read_script(client, &script).await {
+                files.texts.insert(script, Some(text));
+            }
+        }
+        Ok(files)
     }
 
     /// What earlier conversations have noted of the project.
@@ -246,6 +272,16 @@ impl Gathered {
         let mut roots = roots.into_iter().flatten();
         roots.find_map(|root| self.read(&format!("{root}/{OPENHANDS}/{MEMORY_FILE}")).ok())
     }
+}
+
+/// The text of a file, if it is there and a text.
+async fn read_script(client: &Client, path: &str) -> Option<String> {
+    let mut download = client.read(path, 0, Some(MAX_SCRIPT)).await.ok()?;
+    let mut bytes = Vec::new();
+    while let Some(piece) = download.next().await.ok()? {
+        bytes.extend_from_slice(&piece);
+    }
+    String::from_utf8(bytes).ok()
 }
 
 impl Files for Gathered {

@@ -39,6 +39,7 @@ mod label;
 mod live;
 mod mode;
 mod model_tools;
+mod named_scripts;
 mod observation;
 mod plugin_servers;
 mod prompt;

@@ -26,7 +26,7 @@ const PLAN_ONLY: &str = "[Plan mode: look around and write the plan for this wit
                          user has approved it.]";
 
 /// The tools of our own that change nothing but notes.
-const NOTES: [&str; 2] = ["planning_file_editor", "task_tracker"];
+pub(crate) const NOTES: [&str; 2] = ["planning_file_editor", "task_tracker"];
 /// The kind of actions of tools that others offer, whose word about what they change is not taken.
 pub(crate) const OF_OTHERS: &str = "MCPToolAction";
 

@@ -1,6 +1,7 @@
 //! What a repository brings along that would run by itself, and what a person has decided about it.
 //!
-//! A decision is bound to the very text: when that changes, it has to be made again.
+//! A decision is bound to the very text, and to the scripts of the workspace that hooks and servers name: when one of them
+//! changes, it has to be made again.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,9 @@ use deft_skills::{
 use deft_store::{Store, StoreError};
 use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
+use crate::named_scripts;
 use crate::plugin_servers::{files_of_plugins, files_of_servers};
 
 /// Where a project keeps its hooks.
@@ -99,7 +102,7 @@ pub async fn decide(
     decision: Option<Decision>,
 ) -> Result<(), StoreError> {
     let key = format!("{FOLDER}{fingerprint}");
-    let after = decision.map(|decision| serde_json::json!(decision).to_string());
+    let after = decision.map(|decision| json!(decision).to_string());
     for _ in 0..MAX_TRIES {
         let before = store.document(&key).await?;
         if store.swap_document(key.clone(), before, after.clone()).await? {
@@ -144,7 +147,21 @@ pub(crate) fn servers(files: &impl Files, workspace: &str) -> Vec<(String, Provi
         .collect()
 }
 
-/// What a file says, for whoever uses it in a folder; the decision is about its very text.
+/// The files of the workspace that hooks and servers may name.
+pub(crate) fn scripts(files: &impl Files, workspace: &str) -> Vec<String> {
+    let texts = hooks(files, workspace)
+        .into_iter()
+        .chain(servers(files, workspace));
+    let mut scripts: Vec<_> = texts
+        .flat_map(|(text, _)| named_scripts::named_in(&text, workspace))
+        .collect();
+    scripts.sort();
+    scripts.dedup();
+    scripts
+}
+
+/// What a file says, for whoever uses it in a folder; the decision is about its very text, and about the scripts of the
+/// workspace that it names.
 fn text_of(
     files: &impl Files,
     workspace: &str,
@@ -155,19 +172,27 @@ fn text_of(
     let text = files.read(path).ok()?;
     let path = path.strip_prefix(workspace).unwrap_or(path);
     let path = path.trim_start_matches('/').to_owned();
+    let used = with_root(&text, home);
+    let scripts = named_scripts::named_in(&used, workspace).into_iter();
+    let scripts = scripts.filter_map(|script| Some((files.read(&script).ok()?, script)));
     let provided = Provided {
         kind,
-        fingerprint: fingerprint(kind, &path, &text),
+        fingerprint: fingerprint_with(kind, &path, &text, &scripts.collect::<Vec<_>>()),
         path,
     };
-    Some((with_root(&text, home), provided))
+    Some((used, provided))
 }
 
-/// A skill of the project that runs commands.
+/// A skill of the project that runs commands or brings servers along.
 pub(crate) fn of_skill(skill: &Skill, workspace: &str) -> Option<Provided> {
-    if skill.origin != Origin::Project || !skill.runs_commands() {
+    let runs = skill.runs_commands() || !skill.servers.is_empty();
+    if skill.origin != Origin::Project || !runs {
         return None;
     }
+    let text = match &skill.servers {
+        none if none.is_empty() => skill.body.clone(),
+        servers => json!([skill.body, servers]).to_string(),
+    };
     let path = skill
         .path
         .strip_prefix(workspace)
@@ -176,7 +201,7 @@ pub(crate) fn of_skill(skill: &Skill, workspace: &str) -> Option<Provided> {
     Some(Provided {
         kind: ProvidedKind::Skill,
         path: path.to_owned(),
-        fingerprint: fingerprint(ProvidedKind::Skill, path, &skill.body),
+        fingerprint: fingerprint(ProvidedKind::Skill, path, &text),
     })
 }
 
@@ -198,7 +223,14 @@ pub(crate) fn agents(files: &impl Files, workspace: &str) -> Vec<(AgentDefinitio
 }
 
 fn fingerprint(kind: ProvidedKind, path: &str, text: &str) -> String {
-    let whole = serde_json::json!([kind, path, text]).to_string();
+    fingerprint_with(kind, path, text, &[])
+}
+
+/// The same with the scripts that the text names, and their paths.
+fn fingerprint_with(kind: ProvidedKind, path: &str, text: &str, scripts: &[(String, String)]) -> String {
+    let mut whole = vec![json!(kind), json!(path), json!(text)];
+    whole.extend(scripts.iter().map(|script| json!(script)));
+    let whole = json!(whole).to_string();
     let digest = digest(&SHA256, whole.as_bytes());
     digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }

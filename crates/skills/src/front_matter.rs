@@ -22,6 +22,8 @@ pub(crate) struct FrontMatter {
     pub(crate) allowed_tools: Listed,
     #[serde(alias = "disable_model_invocation")]
     pub(crate) disable_model_invocation: bool,
+    #[serde(alias = "mcp_tools")]
+    pub(crate) mcp_tools: Value,
     pub(crate) triggers: Listed,
     pub(crate) inputs: Vec<Input>,
     pub(crate) paths: Listed,

@@ -80,8 +80,13 @@ pub(crate) fn invoked(skill: &Skill, folder: &str) -> Invoked {
         none if none.is_empty() => none,
         addresses => format!(" It names: {addresses}."),
     };
-    let footer =
-        format!("\n\n---\nThe skill's folder is {folder}; paths in it start from there.{files}{addresses}");
+    let tools = match skill.allowed_tools.join(", ") {
+        none if none.is_empty() => none,
+        tools => format!(" It is written for the tools {tools}."),
+    };
+    let footer = format!(
+        "\n\n---\nThe skill's folder is {folder}; paths in it start from there.{files}{addresses}{tools}"
+    );
     Invoked::new(&skill.body, &format!("{ask}{footer}"))
 }
 

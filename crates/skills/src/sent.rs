@@ -1,7 +1,7 @@
 //! Skills and agents as clients of the server send them.
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::agent::{AgentDefinition, Written};
 use crate::registry::Declared;
@@ -20,6 +20,8 @@ struct Sent {
     source: Option<String>,
     #[serde(default)]
     inputs: Vec<Input>,
+    #[serde(default)]
+    allowed_tools: Option<Vec<String>>,
     #[serde(default)]
     is_agentskills_format: bool,
     #[serde(default)]
@@ -61,7 +63,8 @@ pub fn sent(value: &Value) -> Option<Skill> {
         paths,
         resources: Vec::new(),
         urls: Vec::new(),
-        allowed_tools: Vec::new(),
+        servers: Map::new(), // a client names them for the conversation
+        allowed_tools: sent.allowed_tools.unwrap_or_default(),
         disable_model_invocation: sent.disable_model_invocation,
         license: None,
         compatibility: None,
@@ -84,6 +87,7 @@ pub fn as_sent(skill: &Skill) -> Value {
         "trigger": trigger,
         "source": skill.path,
         "inputs": skill.inputs,
+        "allowed_tools": skill.allowed_tools,
         "is_agentskills_format": skill.kind == Kind::Agent,
         "disable_model_invocation": skill.disable_model_invocation,
     })

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::dynamic::Invoked;
 use crate::files::{directory_of, name_of};
@@ -42,7 +42,10 @@ pub struct Skill {
     pub resources: Vec<String>,
     /// Addresses of the web that belong to it, such as documentation.
     pub urls: Vec<String>,
-    /// Tools that it may use, as it says itself.
+    /// MCP servers that it wants, by name; of a microagent, and programs only. Secrets can stand there.
+    #[serde(skip)]
+    pub servers: Map<String, Value>,
+    /// The tools that it is written for, as it says itself. Nobody is held to that, and nothing is allowed by it.
     pub allowed_tools: Vec<String>,
     /// Whether only people may call it.
     pub disable_model_invocation: bool,
@@ -164,6 +167,11 @@ impl Skill {
             paths,
             resources: Vec::new(),
             urls: front.urls.split(|char| char == ',' || char.is_whitespace()),
+            servers: if is_folder {
+                Map::new()
+            } else {
+                microagent_servers(&front.mcp_tools)
+            },
             allowed_tools: front
                 .allowed_tools
                 .split(|char| char == ',' || char.is_whitespace()),
@@ -189,6 +197,19 @@ impl Skill {
     pub fn folder(&self) -> &str {
         directory_of(&self.path)
     }
+}
+
+/// The servers of a microagent: a map, also under `mcpServers`, or a list of `stdio_servers` with names.
+fn microagent_servers(written: &Value) -> Map<String, Value> {
+    let listed = written["stdio_servers"].as_array().into_iter().flatten();
+    let listed = listed.filter_map(|server| Some((server["name"].as_str()?.to_owned(), server.clone())));
+    let named = written.get("mcpServers").unwrap_or(written).as_object();
+    let named = named.into_iter().flatten();
+    let named = named.map(|(name, server)| (name.clone(), server.clone()));
+    let servers = named.chain(listed);
+    servers
+        .filter(|(_, server)| server["command"].is_string())
+        .collect()
 }
 
 /// Whether a file is a `SKILL.md`.

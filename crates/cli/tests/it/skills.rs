@@ -247,6 +247,18 @@ fn hooks_and_servers_of_a_plugin_run_once_they_are_allowed() {
     let second = run();
     assert!(has("started") && has("deaths"), "{}", stderr(&second));
 
+    std::fs::remove_file(home.work().join("started")).unwrap();
+    write(&home, &format!("{plugin}/start.sh"), "echo y > started");
+    let changed = run();
+    assert!(
+        !has("started"),
+        "another script is another decision: {}",
+        stderr(&changed)
+    );
+    home.run(&["trust", "allow", hooks]);
+    run();
+    assert!(has("started"));
+
     std::fs::remove_file(home.work().join("deaths")).unwrap();
     write(
         &home,
@@ -255,6 +267,43 @@ fn hooks_and_servers_of_a_plugin_run_once_they_are_allowed() {
     );
     run();
     assert!(!has("deaths"), "another text is another decision");
+}
+
+#[test]
+fn the_servers_of_a_microagent_run_once_it_is_allowed() {
+    let home = Home::new();
+    let place = home.root.path().join("server.mjs").display().to_string();
+    write(
+        &home,
+        "server.mjs",
+        include_str!("../../../mcp/tests/it/unruly.mjs"),
+    );
+    let servers =
+        format!("mcp_tools:\n  stdio_servers:\n  - {{name: wild, command: node, args: ['{place}']}}");
+    let file = ".openhands/microagents/wild.md";
+    write(
+        &home,
+        &format!("work/{file}"),
+        &format!("---\n{servers}\n---\nUse it."),
+    );
+    let model = home.script("[{tool_calls: [{name: wild_die, arguments: {}}]}, {text: done}]");
+    let run = || home.run(&["run", "--model", &model, "-t", "go"]);
+    let has_run = || home.work().join("deaths").exists();
+    run();
+    assert!(!has_run());
+    let allowed = home.run(&["trust", "allow", file]);
+    assert_eq!(allowed.status.code(), Some(0), "{}", stderr(&allowed));
+    let second = run();
+    assert!(has_run(), "{}{}", stdout(&second), stderr(&second));
+    std::fs::remove_file(home.work().join("deaths")).unwrap();
+    let other = servers.replace("node", "nodejs");
+    write(
+        &home,
+        &format!("work/{file}"),
+        &format!("---\n{other}\n---\nUse it."),
+    );
+    run();
+    assert!(!has_run(), "another server is another decision");
 }
 
 #[test]

@@ -12,9 +12,14 @@ use serde_json::json;
 use super::Actor;
 use super::work::{self, Outcome, Work};
 use crate::command::CommandError;
+use crate::mode::Mode;
 use crate::secret_lookup::SecretSources;
 use crate::state::{self, OpenCall, key};
 use crate::turn::Draft;
+
+/// Why no file is changed for an agent that plans.
+const PLANS: &str = "the agent only plans, so no file of the workspace is changed. Let it work (approve the plan, or leave plan \
+                     mode), then go back; the conversation alone can be rewound now";
 
 /// How long a turn may wait until the workspace is recorded; then it goes on without.
 const RECORD_LIMIT: Duration = Duration::from_secs(10);
@@ -116,6 +121,7 @@ impl Actor {
         to: CheckpointId,
         overwrite: Overwrite,
     ) -> Result<Restored, CommandError> {
+        self.may_change_files()?;
         let client = self.idle_executor().await?;
         let restored = client.restore(to, overwrite).await.map_err(workspace)?;
         let told = state::update(
@@ -124,6 +130,14 @@ impl Actor {
         );
         self.record(vec![Draft::new(Source::Environment, told)]).await?;
         Ok(restored)
+    }
+
+    /// Refuses what would change files while the agent only plans, for whom the workspace can only be read.
+    pub(super) fn may_change_files(&self) -> Result<(), CommandError> {
+        match self.mode {
+            Mode::Act => Ok(()),
+            Mode::Plan => Err(CommandError::Workspace(PLANS.to_owned())),
+        }
     }
 
     /// The executor, of a conversation that does nothing else.

@@ -8,7 +8,6 @@ use deft_types::{Action, ActionEvent, ActionId, EventBody, EventId, Source, Tool
 use futures::FutureExt;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
-use uuid::Uuid;
 
 use super::Actor;
 use super::handle::{Answered, answer};
@@ -19,8 +18,13 @@ use crate::rerun::Rerun;
 use crate::state::{self, key};
 use crate::turn::Draft;
 
+/// How the ids begin of calls that are made again: they stand in no log.
+const ID_PREFIX: &str = "rerun-";
+
 /// A call that was made, and whether it failed.
 struct Past {
+    /// What it is called now.
+    id: ActionId,
     tool: String,
     action: Action,
     failed: bool,
@@ -30,6 +34,7 @@ impl Actor {
     /// Begins, in a conversation that does nothing else.
     pub(super) async fn rerun(&mut self, done: Done<Rerun>) -> Option<Answered> {
         let begun = async {
+            self.may_change_files()?;
             let client = self.idle_executor().await?;
             client.set_secrets(self.outfit.secrets.values.clone()).await;
             Ok::<_, CommandError>((client, self.past_calls().await?))
@@ -86,6 +91,7 @@ impl Actor {
         };
         let past = way.iter().filter_map(|event| match &event.body {
             EventBody::Action(action) if changes(action) => Some(Past {
+                id: EventId(format!("{ID_PREFIX}{}", self.world.new_id())),
                 tool: action.tool_name.clone(),
                 action: action.action.clone()?,
                 failed: *results.get(&event.id)?,
@@ -101,9 +107,10 @@ async fn run_all(client: &Client, calls: Vec<Past>, stop: &CancellationToken) ->
         of: calls.len(),
         ..Rerun::default()
     };
-    for Past { tool, action, failed } in calls {
-        match run_one(client, &tool, action, stop).await {
-            Err(reason) if !failed || stop.is_cancelled() => {
+    for past in calls {
+        let Past { tool, failed, .. } = &past;
+        match run_one(client, &past, stop).await {
+            Err(reason) if !*failed || stop.is_cancelled() => {
                 rerun.stopped = Some(format!("call {} ({tool}): {reason}", rerun.done + 1));
                 break;
             }
@@ -113,14 +120,11 @@ async fn run_all(client: &Client, calls: Vec<Past>, stop: &CancellationToken) ->
     rerun
 }
 
-async fn run_one(
-    client: &Client,
-    tool: &str,
-    action: Action,
-    stop: &CancellationToken,
-) -> Result<(), String> {
-    let id = ActionId::from(Uuid::new_v4());
-    let mut running = client.call(id.clone(), tool.to_owned(), action).await;
+async fn run_one(client: &Client, past: &Past, stop: &CancellationToken) -> Result<(), String> {
+    let id = past.id.clone();
+    let mut running = client
+        .call(id.clone(), past.tool.clone(), past.action.clone())
+        .await;
     let ended = loop {
         let update = tokio::select! {
             update = running.next() => update,

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::Actor;
 use crate::branch;
 use crate::command::CommandError;
+use crate::mode::NOTES;
 use crate::rewind::Rewind;
 use crate::state::key;
 
@@ -79,13 +80,15 @@ impl Actor {
         Record::Unchanged
     }
 
-    /// The id of a call that may have changed files.
+    /// The id of a call that may have changed files. A plan is none of them: it stays as it is when the work goes back to
+    /// before it began.
     fn may_change<'a>(&self, event: &'a Event) -> Option<&'a str> {
         let EventBody::Action(action) = &event.body else {
             return None;
         };
         let tool = self.tools.find(&action.tool_name);
-        let is_call = action.action.is_some() && !tool.is_some_and(ToolSpec::is_read_only);
+        let is_note = NOTES.contains(&action.tool_name.as_str());
+        let is_call = action.action.is_some() && !is_note && !tool.is_some_and(ToolSpec::is_read_only);
         is_call.then_some(action.tool_call_id.as_str())
     }
 }

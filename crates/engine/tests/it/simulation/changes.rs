@@ -1,8 +1,8 @@
 //! What somebody may change about a conversation while it goes on.
 
 use deft_engine::{AllowScope, Budget, QueueChange, Queued, Rewind, SecretSources};
-use deft_tools::Overwrite;
-use deft_types::{EventId, Message, Role, SecurityAnalyzer, Tokens};
+use deft_tools::{CheckpointId, Overwrite};
+use deft_types::{Event, EventBody, EventId, Message, Role, SecurityAnalyzer, Tokens};
 use serde_json::json;
 
 use super::player::Player;
@@ -14,7 +14,7 @@ impl Player {
         let scene = self.scene.clone();
         let dice = &scene.dice;
         let conversation = self.conversation();
-        match dice.below(8) {
+        match dice.below(10) {
             0 => {
                 let tell = async move { conversation.tell("news".to_owned(), json!(1)).await };
                 self.command("tell", tell).await;
@@ -25,12 +25,12 @@ impl Player {
                 let Some(to) = (!ids.is_empty()).then(|| dice.pick(&ids).clone()) else {
                     return;
                 };
-                let rewind = async move {
-                    let what = Rewind::Conversation;
-                    conversation.rewind(to, what, Overwrite::Refuse).await
-                };
+                let what = *dice.pick(&[Rewind::Conversation, Rewind::Files, Rewind::Both]);
+                let rewind = async move { conversation.rewind(to, what, Overwrite::Refuse).await };
                 self.command("rewind", rewind).await;
             }
+            7 => self.rerun().await,
+            8 => self.restore_files().await,
             4 => self.add_budget().await,
             5 => {
                 let title = format!("title {}", dice.below(3));
@@ -51,6 +51,48 @@ impl Player {
                 self.command("set secrets and rules", change).await;
             }
         }
+    }
+
+    /// Does again what was done; what came of it is in the log before anybody hears of it.
+    async fn rerun(&mut self) {
+        let conversation = self.conversation();
+        let before = self.told("rerun");
+        let Some(rerun) = self
+            .command("rerun", async move { conversation.rerun().await })
+            .await
+        else {
+            return;
+        };
+        let after = self.told("rerun");
+        self.scene.demand(rerun.done <= rerun.of && after > before, || {
+            format!("{rerun:?} is told, and {after} of them are in the log, {before} before")
+        });
+    }
+
+    /// Makes the files what they were; that it was done is in the log before anybody hears of it.
+    async fn restore_files(&mut self) {
+        let conversation = self.conversation();
+        let before = self.told("restored_files");
+        let restore = async move {
+            conversation
+                .restore_files(CheckpointId(1), Overwrite::Refuse)
+                .await
+        };
+        if self.command("restore files", restore).await.is_some() {
+            let after = self.told("restored_files");
+            self.scene.demand(after > before, || {
+                "files were restored, and the log does not tell of it".to_owned()
+            });
+        }
+    }
+
+    /// How often the log tells such news.
+    fn told(&self, key: &str) -> usize {
+        let is_told =
+            |event: &&Event| matches!(&event.body, EventBody::StateUpdate(update) if update.key == key);
+        self.logs
+            .look(self.id, |log| log.events.iter().filter(is_told).count())
+            .unwrap()
     }
 
     async fn queue(&mut self) {

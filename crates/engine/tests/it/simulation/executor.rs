@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use deft_executor::frame::{self, Reply, Request};
 use deft_executor::{CheckpointReply, CheckpointRequest, Outcome};
-use deft_tools::CheckpointId;
+use deft_tools::{CheckpointId, Restored};
 use deft_types::{ActionId, ConversationId, Status, ToolSpec};
 use deft_workspace::{Stream, Workspace, WorkspaceError};
 use futures::future::BoxFuture;
@@ -75,8 +75,19 @@ impl Place {
         machine.get_or_insert_with(start).clone()
     }
 
+    /// What somebody has done again or undone happens while the agent does nothing.
+    fn check_idle(&self, life: &Life, what: &str) {
+        let runs = |log: &super::log::Log| log.status == Status::Running && log.is_written_by(life);
+        let runs = self.logs.look(self.conversation, runs).unwrap_or(false);
+        self.scene
+            .demand(!runs, || format!("{what} while the agent runs"));
+    }
+
     /// Invariants 2 and 3, and that nothing runs that a person has not allowed.
     fn check_call(&self, life: &Life, id: &ActionId) {
+        if is_rerun(id) {
+            return self.check_idle(life, "a call is made again");
+        }
         let look = |log: &super::log::Log| {
             (
                 log.has_action(id),
@@ -101,6 +112,9 @@ impl Place {
     }
 
     fn check_acknowledgement(&self, id: &ActionId) {
+        if is_rerun(id) {
+            return; // it has no result in the log
+        }
         let stored = self.logs.look(self.conversation, |log| log.has_result(id));
         self.scene.demand(stored.unwrap_or(true), || {
             format!("invariant 3: the result of {id} may be forgotten before it is stored")
@@ -203,9 +217,18 @@ impl Place {
                         message: "no room".to_owned(),
                     },
                     CheckpointRequest::Take { .. } => CheckpointReply::Taken { id: CheckpointId(1) },
+                    CheckpointRequest::Restore { .. } => {
+                        self.check_idle(life, "files are restored");
+                        CheckpointReply::Restored(Restored {
+                            undo: CheckpointId(2),
+                            changes: Vec::new(),
+                            failed: Vec::new(),
+                        })
+                    }
                     _ => CheckpointReply::Settled,
                 };
-                if !self.scene.fault(10) {
+                // Whoever restores waits for the end of it, however long it takes.
+                if matches!(reply, CheckpointReply::Restored(_)) || !self.scene.fault(10) {
                     tell(replies, Reply::Checkpoints { id, reply });
                 }
             }
@@ -242,4 +265,9 @@ impl Workspace for Door {
     fn find(&self) -> BoxFuture<'_, Option<Box<dyn Stream>>> {
         self.open().map(Result::ok).boxed()
     }
+}
+
+/// Whether somebody has a call made again, which is in no log by this id.
+fn is_rerun(id: &ActionId) -> bool {
+    id.0.starts_with("rerun-")
 }
