@@ -21,6 +21,7 @@ use crate::model_tools::{self, Images, Spending};
 use crate::route_task::Said;
 use crate::servers::ServerNews;
 use crate::skills::Shelf;
+use crate::sub_agents::SubAgents;
 use crate::task_tool::Task;
 use crate::tasks::Tasks;
 use crate::toolset::Toolset;
@@ -46,15 +47,7 @@ impl Conversation {
         let of_models =
             models.map(|models| model_tools::offered(models, model, &spending, &purse, (&images, &said)));
         let agents = parts.agents.filter(|_| parts.limits.max_depth != Some(0));
-        let task = agents.map(|agents| -> Arc<dyn Tool> {
-            Arc::new(Task {
-                tasks: tasks.clone(),
-                agents,
-                above: below.clone(),
-                spending: spending.clone(),
-                shelf: shelf.clone(),
-            })
-        });
+        let task = agents.map(|agents| task_tool(agents, &tasks, &below, &spending, &shelf));
         let invoke = invoke_skill(&parts.extensions, &parts.workspace, &shelf);
         let added = of_models.into_iter().flatten().chain(task).chain(invoke);
         let mode = parts.supervision.mode;
@@ -62,7 +55,7 @@ impl Conversation {
         let host = host.only(|tool| mode.allows(tool));
         let offered = parts.tools.into_iter().filter(|tool| mode.allows(tool));
         let tools = asked_for(Toolset::new(offered.collect(), host.specs()), parts.responses)?;
-        let mut actor = Actor {
+        let mut actor = Box::new(Actor {
             store: parts.store,
             lease: parts.lease,
             model: parts.model,
@@ -120,7 +113,7 @@ impl Conversation {
             refusals: 0,
             condensed: Vec::new(),
             external: parts.external.map(External::new),
-        };
+        });
         actor.hand_down();
         actor.pick_up().await?;
         // Ends with its last handle, or when it is closed.
@@ -145,6 +138,23 @@ fn fitted_out_above(parts: &mut Parts) -> Option<Above> {
     let above = parts.supervision.above.take()?;
     above.fit_out(parts);
     Some(above)
+}
+
+/// The tool that gives tasks to agents of their own.
+fn task_tool(
+    agents: Arc<dyn SubAgents>,
+    tasks: &Tasks,
+    above: &Above,
+    spending: &Spending,
+    shelf: &Shelf,
+) -> Arc<dyn Tool> {
+    Arc::new(Task {
+        tasks: tasks.clone(),
+        agents,
+        above: above.clone(),
+        spending: spending.clone(),
+        shelf: shelf.clone(),
+    })
 }
 
 /// The tool that uses skills, where there are some.
