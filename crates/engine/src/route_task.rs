@@ -129,7 +129,7 @@ impl RouteQuestion {
         }
     }
 
-    fn read(&self, reply: &str, names: &[String]) -> Option<Chosen> {
+    fn read(&self, reply: &str, known: &[String]) -> Option<Chosen> {
         match self {
             Self::Kinds(kinds) => {
                 let digits = reply.trim_start_matches(|char: char| !char.is_ascii_digit());
@@ -143,7 +143,7 @@ impl RouteQuestion {
                     json.and_then(|(from, to)| serde_json::from_str::<Value>(reply.get(from..=to)?).ok());
                 let named = json.as_ref().and_then(|json| json["model"].as_str());
                 let named = named.map_or_else(|| reply.trim(), str::trim);
-                let name = names.iter().find(|name| name.eq_ignore_ascii_case(named))?;
+                let name = known.iter().find(|name| name.eq_ignore_ascii_case(named))?;
                 Some((name.clone(), format!("model: {name}")))
             }
         }

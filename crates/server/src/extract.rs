@@ -207,7 +207,7 @@ impl<S: Send + Sync> FromRequest<S> for JsonBody {
         }
         serde_json::from_slice(&bytes)
             .map(Self)
-            .map_err(|error| Issue::bad_json(&error).into())
+            .map_err(|error| Issue::bad_json(&error, &bytes).into())
     }
 }
 
@@ -223,7 +223,8 @@ impl<S: Send + Sync> FromRequest<S> for OptionalBody {
             return Ok(Self(json!({})));
         }
         let body = serde_json::from_slice(&bytes);
-        body.map(Self).map_err(|error| Issue::bad_json(&error).into())
+        body.map(Self)
+            .map_err(|error| Issue::bad_json(&error, &bytes).into())
     }
 }
 

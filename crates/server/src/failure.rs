@@ -36,6 +36,14 @@ impl Failure {
         Self::bare(StatusCode::NOT_FOUND)
     }
 
+    /// The same; where something was not found, in these words.
+    pub(crate) fn naming(self, what: &str) -> Self {
+        if self.status == StatusCode::NOT_FOUND {
+            return Self::new(self.status, what);
+        }
+        self
+    }
+
     /// What the client sent is not what the contract asks for.
     fn invalid(issue: &Issue) -> Self {
         Self {

@@ -44,9 +44,10 @@ impl ProfileModels {
             }
             profiles.insert(name, llm);
         }
-        let routes = match agent.asks_for(&ROUTE_TOOLS) {
-            true => routes(documents, agent).await?,
-            false => None,
+        let routes = if agent.asks_for(&ROUTE_TOOLS) {
+            routes(documents, agent).await?
+        } else {
+            None
         };
         Ok(Self {
             profiles,
@@ -127,21 +128,17 @@ pub(crate) async fn dangling(
 
 fn read(config: &Value) -> Option<TaskRoutes> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
-    let question = match text(&config["prompt_template"]) {
-        Some(prompt) => {
-            let table = config["model_table"].as_str().unwrap_or_default();
-            let places = ["{{ model_table }}", "{{model_table}}"];
-            RouteQuestion::Prompt(
-                places
-                    .iter()
-                    .fold(prompt, |prompt, place| prompt.replace(place, table)),
-            )
-        }
-        None => {
-            let classes = config["classes"].as_array().into_iter().flatten();
-            let kind = |class: &Value| Some((text(&class["description"])?, text(&class["model"])?));
-            RouteQuestion::Kinds(classes.filter_map(kind).collect())
-        }
+    let question = if let Some(prompt) = text(&config["prompt_template"]) {
+        let table = config["model_table"].as_str().unwrap_or_default();
+        let places = ["{{ model_table }}", "{{model_table}}"];
+        let filled = places
+            .iter()
+            .fold(prompt, |prompt, place| prompt.replace(place, table));
+        RouteQuestion::Prompt(filled)
+    } else {
+        let classes = config["classes"].as_array().into_iter().flatten();
+        let kind = |class: &Value| Some((text(&class["description"])?, text(&class["model"])?));
+        RouteQuestion::Kinds(classes.filter_map(kind).collect())
     };
     Some(TaskRoutes {
         classifier: text(&config["classifier_model"])?,

@@ -58,8 +58,21 @@ pub(crate) mod webhooks;
 pub(crate) mod workspace_files;
 pub(crate) mod workspaces;
 
+use std::sync::Arc;
+
 use axum::Json;
+use deft_types::ConversationId;
 use serde_json::{Value, json};
+
+use crate::app::App;
+use crate::failure::Failure;
+use crate::resident::Resident;
+
+/// A conversation, for routes whose contract names what is missing.
+async fn resident(app: &App, id: ConversationId) -> Result<Arc<Resident>, Failure> {
+    let found = app.conversations.resident(id).await;
+    found.map_err(|failure| failure.naming("Conversation not found"))
+}
 
 /// The answer to what was done.
 fn success() -> Json<Value> {

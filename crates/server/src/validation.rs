@@ -72,11 +72,20 @@ impl Issue {
         Self::new("uuid_parsing", place, msg, &input.into()).with(json!({"error": error.to_string()}))
     }
 
-    /// The body is no JSON.
-    pub(crate) fn bad_json(error: &serde_json::Error) -> Self {
+    /// The body is no JSON. The place is the number of characters before what is wrong.
+    pub(crate) fn bad_json(error: &serde_json::Error, body: &[u8]) -> Self {
         let mut issue = Self::new("json_invalid", &["body"], "JSON decode error", &json!({}))
             .with(json!({"error": error.to_string()}));
-        issue.0.loc.push(error.column().into());
+        let lines = body.split_inclusive(|byte| *byte == b'\n');
+        let before: usize = lines.take(error.line().saturating_sub(1)).map(<[u8]>::len).sum();
+        let in_line = if error.is_eof() {
+            error.column()
+        } else {
+            error.column().saturating_sub(1)
+        };
+        let end = (before + in_line).min(body.len());
+        let place = String::from_utf8_lossy(&body[..end]).chars().count();
+        issue.0.loc.push(place.into());
         issue
     }
 }
@@ -111,6 +120,15 @@ mod tests {
         let expected = json!({"llm": {"model": "m", "api_key": "<redacted>", "aws_session_token": null},
             "tags": {"Bad-Key": "<redacted>"}});
         assert_eq!(json!(issue)["input"], expected);
+    }
+
+    #[test]
+    fn broken_json_is_pointed_at_by_the_characters_before_it() {
+        for (text, place) in [("{not json", 1), ("{\"a\":", 5), ("{\"ä\": 1,\n x}", 10)] {
+            let error = serde_json::from_str::<Value>(text).unwrap_err();
+            let issue = json!(Issue::bad_json(&error, text.as_bytes()));
+            assert_eq!(issue["loc"], json!(["body", place]), "{text}");
+        }
     }
 
     #[test]

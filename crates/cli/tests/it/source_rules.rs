@@ -24,7 +24,7 @@ const WAYS_TO_FILES: &[&str] = &[
 
 /// Files of the server's own and of the system, and directories that must be there before an executor can be.
 const OWN_FILES: &[&str] = &[
-    "server/src/config.rs",
+    "server/src/config/layers.rs",
     "server/src/new_directory.rs",
     "server/src/routes/metrics.rs",
     "server/src/users.rs",

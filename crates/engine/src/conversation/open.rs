@@ -58,32 +58,19 @@ impl Conversation {
             models.map(|models| model_tools::offered(models, model, &spending, &purse, (&images, &said)));
         let agents = parts.agents.filter(|_| parts.limits.max_depth != Some(0));
         count_cut_off(agents.as_deref(), &state, &spending).await;
-        let task = agents.map(|agents| {
-            Arc::new(Task {
-                tasks: tasks.clone(),
-                agents,
-                above: below.clone(),
-                spending: spending.clone(),
-                shelf: shelf.clone(),
-            })
-        });
-        let delegate = task
-            .clone()
-            .map(|task| -> Arc<dyn Tool> { Arc::new(Delegate { task }) });
-        let task = task.map(|task| -> Arc<dyn Tool> { task });
+        let of_tasks = agents.map(|agents| task_tools(agents, &tasks, &below, &spending, &shelf));
         let invoke = invoke_skill(&parts.extensions, &parts.workspace, &shelf);
         let added = of_models
             .into_iter()
             .flatten()
-            .chain(task)
-            .chain(delegate)
+            .chain(of_tasks.into_iter().flatten())
             .chain(invoke);
         let mode = parts.supervision.mode;
         let host = added.fold(parts.host, Toolbox::with);
         let host = host.only(|tool| mode.allows(tool));
         let offered = parts.tools.into_iter().filter(|tool| mode.allows(tool));
         let tools = asked_for(Toolset::new(offered.collect(), host.specs()), parts.responses)?;
-        let mut actor = Actor {
+        let mut actor = Box::new(Actor {
             store: parts.store,
             lease: parts.lease,
             model: parts.model,
@@ -143,7 +130,7 @@ impl Conversation {
             refusals: 0,
             condensed: Vec::new(),
             external: parts.external.map(External::new),
-        };
+        });
         actor.hand_down();
         actor.pick_up().await?;
         // Ends with its last handle, or when it is closed.
@@ -184,6 +171,27 @@ async fn count_cut_off(agents: Option<&dyn SubAgents>, state: &State, spending: 
             .for_each(|(usage_id, stats)| spending.add_total(usage_id, &stats)),
         Err(error) => tracing::warn!(%error, "what agents with tasks have used is not known"),
     }
+}
+
+/// The tools that give tasks to agents of their own.
+fn task_tools(
+    agents: Arc<dyn SubAgents>,
+    tasks: &Tasks,
+    above: &Above,
+    spending: &Spending,
+    shelf: &Shelf,
+) -> [Arc<dyn Tool>; 2] {
+    let task = Arc::new(Task {
+        tasks: tasks.clone(),
+        agents,
+        above: above.clone(),
+        spending: spending.clone(),
+        shelf: shelf.clone(),
+    });
+    let delegate = Arc::new(Delegate {
+        task: Arc::clone(&task),
+    });
+    [task, delegate]
 }
 
 /// The tool that uses skills, where there are some.

@@ -54,9 +54,10 @@ impl Conversations {
             self.settled(&resident).await
         };
         let all = futures::future::join_all(running.into_iter().map(pause));
-        match tokio::time::timeout(CLOSE_LIMIT, all).await {
-            Ok(paused) => drop(paused.into_iter().collect::<Result<Vec<_>, _>>()?),
-            Err(_) => tracing::warn!("not every conversation could be paused in time"),
+        if let Ok(paused) = tokio::time::timeout(CLOSE_LIMIT, all).await {
+            paused.into_iter().collect::<Result<Vec<_>, _>>()?;
+        } else {
+            tracing::warn!("not every conversation could be paused in time");
         }
         Ok(self.catalog.store.sync().await?)
     }

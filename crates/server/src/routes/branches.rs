@@ -10,6 +10,7 @@ use deft_types::EventId;
 use serde_json::Value;
 
 use super::conversations::{info, skills};
+use super::resident;
 use crate::app::App;
 use crate::conversations::ForkRequest;
 use crate::extract::{Id, JsonBody, OptionalBody, Query};
@@ -56,7 +57,7 @@ async fn navigate(
     JsonBody(body): JsonBody,
 ) -> Result<Json<Value>, Failure> {
     let to = given(object(&body)?, "event_id").and_then(Value::as_str);
-    let resident = app.conversations.resident(id).await?;
+    let resident = resident(&app, id).await?;
     app.conversations
         .navigate(&resident, to.map(EventId::from))
         .await?;

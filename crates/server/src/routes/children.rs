@@ -48,9 +48,10 @@ async fn begin(
     };
     let task = Message::text(Role::User, task.to_owned());
     let conversations = &app.conversations;
+    let unknown = |failure: Failure| failure.naming("Parent conversation not found");
+    let parents = conversations.catalog.get(parent).await.map_err(unknown)?;
     let child = conversations.begin_child(parent, task, title, worktree).await?;
     let described = conversations.catalog.get(child).await?;
-    let parents = conversations.catalog.get(parent).await?;
     let is_shared = described.record.workspace == parents.record.workspace; // where there is no repository
     let answer = json!({
         "conversation_id": child,

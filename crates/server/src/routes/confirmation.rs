@@ -48,7 +48,8 @@ async fn respond(
             return Err(Issue::new("bool_type", &["body", "accept"], msg, other).into());
         }
     };
-    let resident = app.conversations.resident(id).await?;
+    let unknown = |failure: Failure| failure.naming(&format!("Conversation not found: {id}"));
+    let resident = app.conversations.resident(id).await.map_err(unknown)?;
     if accept {
         app.conversations.approve(&resident).await?;
     } else {

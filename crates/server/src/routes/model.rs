@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use serde_json::{Map, Value, json};
 
-use super::success;
+use super::{resident, success};
 use crate::app::App;
 use crate::extract::{Id, JsonBody};
 use crate::failure::Failure;
@@ -32,13 +32,13 @@ async fn ask(
     JsonBody(body): JsonBody,
 ) -> Result<Json<Value>, Failure> {
     let question = text(&body, "question")?;
-    let resident = app.conversations.resident(id).await?;
+    let resident = resident(&app, id).await?;
     let answer = app.conversations.ask(&resident, question).await?;
     Ok(Json(json!({ "response": answer })))
 }
 
 async fn condense(State(app): State<Arc<App>>, Id(id): Id) -> Result<Json<Value>, Failure> {
-    let resident = app.conversations.resident(id).await?;
+    let resident = resident(&app, id).await?;
     app.conversations.condense(&resident).await?;
     Ok(success())
 }

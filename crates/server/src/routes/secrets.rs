@@ -103,6 +103,14 @@ async fn of_conversation(
     let Some(sent) = given(object(&body)?, "secrets").and_then(Value::as_object) else {
         return Err(Issue::missing(&["body", "secrets"], &body).into());
     };
+    if let Some((name, other)) = sent
+        .iter()
+        .find(|(_, value)| !value.is_string() && !value.is_object())
+    {
+        let msg = "Input should be a valid dictionary or object to extract fields from";
+        let place = &["body", "secrets", name.as_str()];
+        return Err(Issue::new("model_attributes_type", place, msg, other).into());
+    }
     app.conversations.add_secrets(id, sent).await?;
     Ok(success())
 }
