@@ -138,7 +138,7 @@ async fn a_host_is_asked_for_where_somebody_attends_and_refused_elsewhere() {
     );
 
     let hosts = [
-        "127.0.0.1",
+        "192.168.1.1",
         "a.example",
         "a.example",
         "b.example",
