@@ -91,7 +91,7 @@ fn error(served: &Served, path: &str) -> String {
 pub(super) fn goes_on(case: &Case<'_>, kill: impl FnOnce(&str), is_left: impl Fn(&str) -> bool) {
     let commands = [
         "touch begun; sleep 5; echo survived; (exit 7)",
-        "touch begun-again; sleep 600",
+        "touch begun-again; while sleep 1; do echo waiting; done",
         "echo again",
     ];
     let served = case.serve(&commands);
