@@ -143,8 +143,7 @@ impl Dockerd {
             .arg(root.path())
             .args(["-cf", "-", "."])
             .output()?;
-        let (repository, tag) = IMAGE.rsplit_once(':').unwrap_or((IMAGE, "latest"));
-        let path = format!("/images/create?fromSrc=-&repo={repository}&tag={tag}");
+        let path = format!("/images/create?fromSrc=-&repo={IMAGE}"); // Podman does not read `tag`
         match self.api("POST", &path, &tar.stdout)? {
             (200, _) => Ok(()),
             (_, why) => Err(io::Error::other(why)),

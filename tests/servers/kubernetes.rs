@@ -64,29 +64,43 @@ impl Kubernetes {
     /// Makes something apart from the client that is tested.
     pub(crate) fn create(&self, path: &str, body: &str) -> io::Result<()> {
         match self.ask("POST", path, Some(body))? {
-            201 => Ok(()),
-            status => Err(io::Error::other(format!("{path} was refused ({status})"))),
+            (201, _) => Ok(()),
+            (status, why) => Err(io::Error::other(format!("{path} was refused ({status}): {why}"))),
         }
     }
 
     /// The status of an answer to a request without a body.
     pub(crate) fn api(&self, method: &str, path: &str) -> u16 {
-        self.ask(method, path, None).unwrap_or(0)
+        self.ask(method, path, None).map_or(0, |(status, _)| status)
     }
 
-    fn ask(&self, method: &str, path: &str, body: Option<&str>) -> io::Result<u16> {
+    /// A request of the administrator's: the status and the body of the answer.
+    pub(crate) fn ask(&self, method: &str, path: &str, body: Option<&str>) -> io::Result<(u16, String)> {
         let token = fs::read_to_string(self.run.join("token"))?;
+        self.ask_as(token.trim(), method, path, body)
+    }
+
+    /// The same of whoever has a token.
+    pub(crate) fn ask_as(
+        &self,
+        token: &str,
+        method: &str,
+        path: &str,
+        body: Option<&str>,
+    ) -> io::Result<(u16, String)> {
         let output = Command::new("curl")
-            .args(["-s", "-o", "/dev/null", "-w", "%{http_code}", "-X", method])
+            .args(["-s", "-w", "\n%{http_code}", "-X", method])
             .args(["-H", "Content-Type: application/json", "--cacert"])
             .arg(self.run.join("certs/ca.crt"))
             .arg("-H")
-            .arg(format!("Authorization: Bearer {}", token.trim()))
+            .arg(format!("Authorization: Bearer {token}"))
             .args(body.into_iter().flat_map(|body| ["-d", body]))
             .arg(format!("https://127.0.0.1:16443{path}"))
             .output()?;
-        let status = String::from_utf8_lossy(&output.stdout);
-        status.trim().parse().map_err(io::Error::other)
+        let answer = String::from_utf8_lossy(&output.stdout);
+        let (body, status) = answer.rsplit_once('\n').unwrap_or(("", ""));
+        let status = status.trim().parse().map_err(io::Error::other)?;
+        Ok((status, body.to_owned()))
     }
 }
 

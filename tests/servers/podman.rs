@@ -1,14 +1,14 @@
 //! A Podman of the tests' own that serves Docker's API: its data and its socket are apart from the system's.
 //!
-//! It ends with whoever started it. Its data stays in the target directory, so that the image is made only once.
+//! It ends with whoever started it, and so does its data, which remembers where its passing files were.
 
 use std::fs;
 use std::path::Path;
 
 use super::dockerd::{Dockerd, find};
 
-/// As root without all of its capabilities: the usual limits cannot be raised there.
-const SETTINGS: &str = "[containers]\ndefault_ulimits = [\"nofile=1024:1024\"]\n";
+/// Its usual limits are above those of this process, and a root that lacks some of its capabilities cannot raise them.
+const SETTINGS: &str = "[containers]\ndefault_ulimits = [\"nofile=4096:4096\", \"nproc=4096:4096\"]\n";
 
 /// Starts it, or tells why this machine cannot.
 pub(crate) fn start(data: &Path) -> Result<Dockerd, String> {
@@ -18,10 +18,10 @@ pub(crate) fn start(data: &Path) -> Result<Dockerd, String> {
         }
     }
     let started = Dockerd::run(data, |place, command| {
-        let settings = place.join("containers.conf");
-        fs::write(&settings, SETTINGS)?;
+        let config = place.join("containers.conf");
+        fs::write(&config, SETTINGS)?;
         command
-            .env("CONTAINERS_CONF", &settings)
+            .env("CONTAINERS_CONF", &config)
             .args([
                 "podman",
                 "--storage-driver",
@@ -30,7 +30,7 @@ pub(crate) fn start(data: &Path) -> Result<Dockerd, String> {
                 "cgroupfs",
             ])
             .args(["--events-backend", "file", "--root"])
-            .arg(data.join("data"))
+            .arg(place.join("data"))
             .arg("--runroot")
             .arg(place.join("run"))
             .arg("--tmpdir")

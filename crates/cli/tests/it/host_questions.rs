@@ -1,6 +1,8 @@
 //! Hosts that no rule names: asked for where somebody attends, refused elsewhere.
 
 use std::fs;
+use std::io::{Read, Write};
+use std::process::Stdio;
 use std::time::Duration;
 
 use deft_workspace::sandbox::Tier;
@@ -64,11 +66,12 @@ async fn answers(served: &Served, id: &str) -> Vec<String> {
     tokio::time::timeout(LIMIT, finished)
         .await
         .expect("it never ends");
-    let path = format!("/api/conversations/{id}/events/search?limit=100&kind__eq=ObservationEvent");
+    let path = format!("/api/conversations/{id}/events/search?limit=100");
     let answer = served.ask(&path, KEY);
     let found: Value = serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap();
     let all = found["items"].as_array().unwrap().iter();
-    let of_terminal = all.filter(|event| event["tool_name"] == "terminal");
+    let of_terminal =
+        all.filter(|event| event["tool_name"] == "terminal" && event["observation"].is_object());
     of_terminal
         .map(|event| event["observation"].to_string())
         .collect()
@@ -135,7 +138,7 @@ async fn a_host_is_asked_for_where_somebody_attends_and_refused_elsewhere() {
     );
 
     let hosts = [
-        "127.0.0.1",
+        "192.168.1.1",
         "a.example",
         "a.example",
         "b.example",
@@ -168,4 +171,58 @@ async fn a_host_is_asked_for_where_somebody_attends_and_refused_elsewhere() {
     let came = answers(&served, &later).await;
     assert!(came[0].contains("403"), "another conversation: {came:?}");
     assert!(came[1].contains("502"), "the same project: {came:?}");
+}
+
+/// A network of its own in which a public address is this machine's.
+const PLACE: &str = "ip link set lo up && ip addr add 93.184.216.34/32 dev lo || exit 77
+python3 -m http.server 80 --bind 93.184.216.34 --directory site >/dev/null 2>&1 &
+until (: >/dev/tcp/93.184.216.34/80) 2>/dev/null; do sleep 0.1; done
+script -qec \"$1\" /dev/null; code=$?; kill $!; exit $code";
+
+#[test]
+fn somebody_at_a_terminal_is_asked_and_what_they_allow_is_reached() {
+    if !tiers().contains(&Tier::Namespaces) {
+        return;
+    }
+    let home = Home::new();
+    fs::create_dir(home.work().join("site")).unwrap();
+    fs::write(home.work().join("site/index.html"), "WELCOME").unwrap();
+    let model = script(&home, &["93.184.216.34"]);
+    let deft = format!("{} run -t ask --model {model}", env!("CARGO_BIN_EXE_deft"));
+    let apart = if rustix::process::geteuid().is_root() {
+        "-n"
+    } else {
+        "-rn"
+    };
+    let mut asked = home.deft(&[]);
+    let mut asked = std::process::Command::new("unshare")
+        .args([apart, "bash", "-c", PLACE, "bash", &deft])
+        .env_clear()
+        .envs(
+            asked
+                .env("TERM", "dumb")
+                .get_envs()
+                .filter_map(|(name, value)| Some((name, value?))),
+        )
+        .current_dir(home.work())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = asked.stdin.take().unwrap();
+    let mut stdout = asked.stdout.take().unwrap();
+    let (mut shown, mut piece) = (String::new(), [0; 1024]);
+    while let Ok(length @ 1..) = stdout.read(&mut piece) {
+        let before = shown.contains("wants to reach 93.184.216.34:80");
+        shown.push_str(&String::from_utf8_lossy(&piece[..length]));
+        if !before && shown.contains("wants to reach 93.184.216.34:80") {
+            stdin.write_all(b"o\n").unwrap();
+        }
+    }
+    let code = asked.wait().unwrap().code();
+    if code == Some(77) {
+        return crate::workspaces::skip("a network of its own cannot be set up here");
+    }
+    assert_eq!(code, Some(0), "{shown}");
+    assert!(shown.contains("WELCOME"), "{shown}");
 }

@@ -61,6 +61,20 @@ fn invariant_6_the_engine_and_the_server_have_no_way_to_the_files_of_a_workspace
     }
 }
 
+#[test]
+fn git_is_run_on_a_workspace_by_its_executor_alone() {
+    /// The executor, which takes care, and what fetches packages, which is in no workspace.
+    const OF_OURS: &[&str] = &["executor/src/git/program.rs", "cli/src/packages/fetch.rs"];
+    let mut files = sources(&crates());
+    files.retain(|file| !OF_OURS.iter().any(|own| file.ends_with(own)));
+    let found = places_of(&files, &["Command::new(\"git\")"]);
+    assert!(
+        found.is_empty(),
+        "ask the executor instead:\n{}",
+        found.join("\n")
+    );
+}
+
 fn crates() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }

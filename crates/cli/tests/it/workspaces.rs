@@ -30,6 +30,8 @@ mod registry;
 mod remote;
 #[path = "workspaces/ssh.rs"]
 mod ssh;
+#[path = "workspaces/ssh_ways.rs"]
+mod ssh_ways;
 #[path = "../../../../tests/servers/sshd.rs"]
 mod sshd;
 #[path = "workspaces/through_server.rs"]

@@ -218,7 +218,6 @@ async fn no_archive_leads_out(client: &Client, place: &Path, outside: &Path) {
     }
 }
 
-/// Where there is no git in the workspace it runs nothing either.
 /// Runs this machine's git in a directory.
 pub(super) fn git(directory: &Path, arguments: &[&str]) {
     let who = ["-c", "user.name=A", "-c", "user.email=a@b"];
@@ -231,6 +230,8 @@ pub(super) fn git(directory: &Path, arguments: &[&str]) {
     assert!(output.status.success(), "{arguments:?}: {output:?}");
 }
 
+/// As an agent makes one below its directory, of which nothing is protected; a second directory says that its data is
+/// there. Where there is no git in the workspace it runs nothing either.
 async fn a_repository_runs_nothing(client: &Client, place: &Path) {
     let root = place.join("repo");
     fs::create_dir(&root).unwrap();
@@ -251,13 +252,34 @@ async fn a_repository_runs_nothing(client: &Client, place: &Path) {
     ] {
         git(&["-c", "core.fsmonitor=", "config", key, trap]);
     }
+    for hook in ["post-index-change", "reference-transaction", "fsmonitor-watchman"] {
+        let hook = root.join(".git/hooks").join(hook);
+        fs::create_dir_all(hook.parent().unwrap()).unwrap();
+        fs::write(&hook, format!("#!/bin/sh\n{trap}\n")).unwrap();
+        let _ = Command::new("chmod").arg("+x").arg(&hook).status();
+    }
+    let pointing = place.join("pointing");
+    fs::create_dir(&pointing).unwrap();
+    fs::write(pointing.join(".git"), "gitdir: ../repo/.git\n").unwrap();
+    fs::write(pointing.join("file"), "3\n").unwrap();
     fs::write(root.join("file"), "2\n").unwrap();
-    let _ = Command::new("chmod").args(["-R", "a+rwX"]).arg(&root).status();
-    let _ = client.git_changes("attacked/repo", None).await;
-    let _ = client.git_diff("attacked/repo/file", Against::Base).await;
-    let _ = client.git_commits("attacked/repo", 0, 10).await;
-    let _ = client.git_commit_changes("attacked/repo", "HEAD").await;
-    assert!(!root.join("ran").exists() && !place.join("ran").exists());
+    let _ = Command::new("chmod")
+        .args(["-R", "a+rwX"])
+        .args([&root, &pointing])
+        .status();
+    let _ = client.git_changes("attacked", None).await; // with all that are below it
+    for name in ["repo", "pointing"] {
+        let repository = format!("attacked/{name}");
+        let _ = client.git_changes(&repository, None).await;
+        let _ = client
+            .git_diff(&format!("{repository}/file"), Against::Base)
+            .await;
+        let _ = client.git_commits(&repository, 0, 10).await;
+        let _ = client.git_commit_changes(&repository, "HEAD").await;
+    }
+    for directory in [&root, &pointing, place] {
+        assert!(!directory.join("ran").exists(), "{}", directory.display());
+    }
     // The trap works where nobody takes care.
     let _ = Command::new("git")
         .args(["status"])

@@ -10,7 +10,7 @@ use crate::commands::{Home, lines, stderr, stdout};
 use deft_docker::Docker;
 
 /// Runs a task in a workspace and goes on with the conversation once. The files are in `files`.
-pub(super) fn a_task_runs(home: &Home, name: &str, variable: (&str, &str), files: &Path) {
+pub(super) fn a_task_runs(home: &Home, name: &str, variables: &[(&str, &str)], files: &Path) {
     let call = |command: &str| {
         format!("{{tool_calls: [{{name: terminal, arguments: {{command: '{command}'}}}}]}}, {{text: Done.}}")
     };
@@ -18,7 +18,7 @@ pub(super) fn a_task_runs(home: &Home, name: &str, variable: (&str, &str), files
     let model = home.script(&format!("[{first}, {}]", call("cat made; pwd > place")));
     let run = |more: &[&str]| {
         let args = [&["run", "-t", "do it", "--json", "--model", &model], more].concat();
-        let output = home.deft(&args).env(variable.0, variable.1).output().unwrap();
+        let output = home.deft(&args).envs(variables.iter().copied()).output().unwrap();
         assert_eq!(
             output.status.code(),
             Some(0),
@@ -51,7 +51,7 @@ pub(super) async fn a_task_runs_in_a_container(engine: &Dockerd) {
     a_task_runs(
         &home,
         &format!("docker:{IMAGE}?pids=300"),
-        ("DOCKER_HOST", &address),
+        &[("DOCKER_HOST", &address)],
         &work,
     );
     assert_eq!(fs::read_to_string(work.join("place")).unwrap(), "/workspace\n");
@@ -80,7 +80,7 @@ async fn a_task_runs_on_another_machine() {
     let files = tempfile::tempdir().unwrap();
     let config = server.path("config").display().to_string();
     let name = format!("ssh:127.0.0.1:{}{}", server.port, files.path().display());
-    a_task_runs(&home, &name, ("DEFT_SSH_CONFIG", &config), files.path());
+    a_task_runs(&home, &name, &[("DEFT_SSH_CONFIG", &config)], files.path());
 
     end(&format!("run/{}", conversation(&home)));
 }

@@ -31,6 +31,7 @@ async fn a_container_conforms_and_is_kept_within_its_limits() {
     super::through_server::containers_are_ready_before_they_are_wanted(&engine).await;
     super::through_server::what_nobody_has_used_for_long_goes_with_its_volume(&engine).await;
     super::killed::a_container_goes_on(&engine);
+    super::killed::a_container_out_of_memory_goes_on(&engine);
     it_can_do_nothing_but_its_work(&engine).await;
     x3_s2_it_leaves_nothing_that_acts_outside_and_cannot_look_into_the_executor(&engine).await;
     it_is_found_paused_and_stopped(&engine).await;

@@ -26,64 +26,94 @@ pub(super) struct Case<'a> {
     pub(super) files: &'a Path,
 }
 
+impl Case<'_> {
+    /// A server with a model that runs these commands, one after the other.
+    fn serve(&self, commands: &[&str]) -> Served {
+        let step =
+            |command: &&str| json!({"tool_calls": [{"name": "terminal", "arguments": {"command": command}}]});
+        let steps = commands.iter().map(step);
+        let script = steps.chain([json!({"text": "Done."})]).collect::<Value>();
+        let model = self.home.script(&script.to_string());
+        let settings = self.home.root.path().join(".deft");
+        fs::create_dir_all(&settings).unwrap();
+        let tables = format!("[models.scripted]\nmodel = {model:?}\n");
+        fs::write(settings.join("deft.toml"), tables).unwrap();
+        let variables = [self.variables, &[("SESSION_API_KEY", KEY)]].concat();
+        Served::start(self.home, &variables)
+    }
+
+    /// A conversation that goes to work; its id.
+    fn begin(&self, served: &Served) -> String {
+        let message = json!({"role": "user", "content": [{"type": "text", "text": "Do it."}]});
+        let body = json!({
+            "agent": {"llm": {"model": "scripted"}, "tools": [{"name": "terminal"}]},
+            "workspace": self.workspace, "initial_message": message,
+        });
+        let (status, begun) = served.post("/api/conversations", KEY, &body);
+        assert_eq!(status, 201, "{begun}");
+        begun["id"].as_str().unwrap().to_owned()
+    }
+}
+
+fn ask(served: &Served, path: &str) -> Value {
+    served.send("GET", path, KEY, &json!({})).1
+}
+
+fn run_again(served: &Served, path: &str) {
+    let (status, told) = served.post(&format!("{path}/run"), KEY, &json!({}));
+    assert_eq!(status, 200, "{told}");
+}
+
+/// The results of its commands, in their order.
+fn results(served: &Served, path: &str) -> Vec<Value> {
+    let events = ask(served, &format!("{path}/events/search?limit=100"));
+    let all = events["items"].as_array().unwrap().iter();
+    all.filter(|event| event["tool_call_id"].is_string() && event["kind"] != "ActionEvent")
+        .cloned()
+        .collect()
+}
+
+fn text(event: &Value) -> Value {
+    event["observation"]["content"][0]["text"].clone()
+}
+
+/// Waits until it does not go on by itself, and tells why, if something is wrong.
+fn error(served: &Served, path: &str) -> String {
+    wait_until("it is told what is wrong", || {
+        ask(served, path)["execution_status"] == "error"
+    });
+    let events = ask(served, &format!("{path}/events/search?limit=100"));
+    events["items"].to_string()
+}
+
 /// A conversation in which the server is killed during the first command and the place, by `kill`, during the second.
 /// Both are given the conversation's id as it stands in paths; `is_left` says whether anything of it is there still.
 pub(super) fn goes_on(case: &Case<'_>, kill: impl FnOnce(&str), is_left: impl Fn(&str) -> bool) {
     let commands = [
         "touch begun; sleep 5; echo survived; (exit 7)",
-        "touch begun-again; sleep 60",
+        "touch begun-again; while sleep 1; do echo waiting; done",
         "echo again",
     ];
-    let steps = commands
-        .map(|command| json!({"tool_calls": [{"name": "terminal", "arguments": {"command": command}}]}));
-    let script = steps
-        .into_iter()
-        .chain([json!({"text": "Done."})])
-        .collect::<Value>();
-    let model = case.home.script(&script.to_string());
-    let settings = case.home.root.path().join(".deft");
-    fs::create_dir_all(&settings).unwrap();
-    let tables = format!("[models.scripted]\nmodel = {model:?}\n");
-    fs::write(settings.join("deft.toml"), tables).unwrap();
-    let variables = [case.variables, &[("SESSION_API_KEY", KEY)]].concat();
-    let start = || Served::start(case.home, &variables);
-
-    let served = start();
-    let message = json!({"role": "user", "content": [{"type": "text", "text": "Do it."}]});
-    let body = json!({
-        "agent": {"llm": {"model": "scripted"}, "tools": [{"name": "terminal"}]},
-        "workspace": case.workspace, "initial_message": message,
-    });
-    let (status, begun) = served.post("/api/conversations", KEY, &body);
-    assert_eq!(status, 201, "{begun}");
-    let id = begun["id"].as_str().unwrap().to_owned();
+    let served = case.serve(&commands);
+    let id = case.begin(&served);
     let (path, hex) = (format!("/api/conversations/{id}"), id.replace('-', ""));
     wait_until("the first command runs", || case.files.join("begun").exists());
     drop(served); // as by kill -9
 
-    let served = start();
-    let (status, told) = served.post(&format!("{path}/run"), KEY, &json!({}));
-    assert_eq!(status, 200, "{told}");
+    let served = case.serve(&commands);
+    run_again(&served, &path);
     wait_until("the second command runs", || {
         case.files.join("begun-again").exists()
     });
     kill(&hex);
-    let ask = |path: &str| served.send("GET", path, KEY, &json!({})).1;
     wait_until("the conversation is over", || {
-        ask(&path)["execution_status"] == "finished"
+        ask(&served, &path)["execution_status"] == "finished"
     });
 
-    let events = ask(&format!("{path}/events/search?limit=100"));
-    let results: Vec<&Value> = events["items"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter(|event| event["tool_call_id"].is_string() && event["kind"] != "ActionEvent")
-        .collect();
-    let [survived, lost, again] = results[..] else {
-        panic!("one result for each command: {events}");
+    let results = results(&served, &path);
+    let [survived, lost, again] = &results[..] else {
+        panic!("one result for each command: {results:?}");
     };
-    let text = |event: &Value| event["observation"]["content"][0]["text"].clone();
     assert_eq!(
         (&survived["observation"]["exit_code"], text(survived)),
         (&json!(7), json!("survived"))
@@ -158,6 +188,51 @@ pub(super) fn a_container_goes_on(engine: &Dockerd) {
     );
 }
 
+/// The kernel takes the executor when something else in its container wants more memory than there is.
+pub(super) fn a_container_out_of_memory_goes_on(engine: &Dockerd) {
+    let home = Home::new();
+    let files = home.work();
+    let address = format!("unix://{}", engine.socket().display());
+    let case = Case {
+        home: &home,
+        variables: &[("DOCKER_HOST", &address)],
+        workspace: json!({"kind": "docker", "image": IMAGE, "dir": files, "memory": 64}),
+        files: &files,
+    };
+    let greedy = "touch begun; until [ -e now ]; do sleep 0.1; done; x=x; while :; do x=$x$x; done";
+    let served = case.serve(&[greedy, "echo again"]);
+    let id = case.begin(&served);
+    let (path, hex) = (format!("/api/conversations/{id}"), id.replace('-', ""));
+    wait_until("the command runs", || files.join("begun").exists());
+    let container = format!("/containers/deft-{hex}");
+    let described = engine.api("GET", &format!("{container}/json"), b"").unwrap().1;
+    let pid = described
+        .split("\"Pid\":")
+        .nth(1)
+        .and_then(|rest| rest.split(',').next());
+    fs::write(format!("/proc/{}/oom_score_adj", pid.unwrap()), "1000").unwrap();
+    fs::write(files.join("now"), "").unwrap();
+
+    let told = error(&served, &path);
+    assert!(told.contains("used up its 64 MiB of memory"), "{told}");
+    run_again(&served, &path);
+    wait_until("the conversation is over", || {
+        ask(&served, &path)["execution_status"] == "finished"
+    });
+    let results = results(&served, &path);
+    let [lost, again] = &results[..] else {
+        panic!("one result for each command: {results:?}");
+    };
+    assert!(
+        lost["error"]
+            .as_str()
+            .is_some_and(|error| error.contains("is gone")),
+        "{lost}"
+    );
+    assert_eq!(text(again), "again");
+    assert_eq!(served.send("DELETE", &path, KEY, &json!({})).0, 200);
+}
+
 /// A machine behind a server of the tests, and where it keeps our things.
 fn machine(server: &Sshd, files: &Path) -> (String, Value, PathBuf) {
     let config = server.path("config").display().to_string();
@@ -184,6 +259,79 @@ fn another_machine_goes_on() {
         |hex| kill(&executors(hex)),
         |hex| !processes(hex).is_empty() || kept.exists(),
     );
+}
+
+/// The processes of a server: the one that listens, and those of its connections.
+fn of_sshd(server: &Sshd) -> Vec<u32> {
+    let mut all = processes(&format!("-f {}", server.path("sshd_config").display()));
+    let mut next = 0;
+    while let Some(parent) = all.get(next).copied() {
+        let children =
+            fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")).unwrap_or_default();
+        let is_sshd = |pid: &u32| {
+            fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim() == "sshd")
+        };
+        all.extend(
+            children
+                .split_whitespace()
+                .filter_map(|pid| pid.parse().ok())
+                .filter(is_sshd),
+        );
+        next += 1;
+    }
+    all
+}
+
+#[test]
+fn a_command_outlives_the_sshd_through_which_it_was_begun() {
+    let Some(server) = or_skip(Sshd::start()) else {
+        return;
+    };
+    let home = Home::new();
+    let files = tempfile::tempdir().unwrap();
+    let (config, workspace, _) = machine(&server, files.path());
+    let case = Case {
+        home: &home,
+        variables: &[("DEFT_SSH_CONFIG", &config)],
+        workspace,
+        files: files.path(),
+    };
+    let waits = "touch begun; echo x >> ran; until [ -e now ]; do sleep 0.1; done; echo through";
+    let served = case.serve(&[waits, "echo again"]);
+    let id = case.begin(&served);
+    let path = format!("/api/conversations/{id}");
+    wait_until("the command runs", || files.path().join("begun").exists());
+    kill(&of_sshd(&server));
+    let told = error(&served, &path);
+    assert!(told.contains("cannot be reached"), "{told}");
+
+    let mut again = std::process::Command::new("setpriv")
+        .args(["--pdeathsig", "TERM", "/usr/sbin/sshd", "-D", "-e", "-f"])
+        .arg(server.path("sshd_config"))
+        .stderr(fs::File::create(server.path("second-log")).unwrap())
+        .spawn()
+        .unwrap();
+    wait_until("the machine can be reached again", || {
+        std::net::TcpStream::connect(("127.0.0.1", server.port)).is_ok()
+    });
+    fs::write(files.path().join("now"), "").unwrap();
+    run_again(&served, &path);
+    wait_until("the conversation is over", || {
+        ask(&served, &path)["execution_status"] == "finished"
+    });
+    let results = results(&served, &path);
+    let [through, last] = &results[..] else {
+        panic!("one result for each command: {results:?}");
+    };
+    assert_eq!((text(through), text(last)), (json!("through"), json!("again")));
+    assert_eq!(
+        fs::read_to_string(files.path().join("ran")).unwrap(),
+        "x\n",
+        "it ran once"
+    );
+    assert_eq!(served.send("DELETE", &path, KEY, &json!({})).0, 200);
+    let _ = again.kill();
+    let _ = again.wait();
 }
 
 #[test]

@@ -21,6 +21,8 @@ use crate::commands::Home;
 /// One that has nothing but our program.
 const PROGRAM_IMAGE: &str = "localhost/deft-program:1";
 const OWNER: &str = "tests";
+/// How long the controllers may take to see that a node is no more.
+const NODE_LIMIT: Duration = Duration::from_secs(240);
 
 struct Pod(PodWorkspace);
 
@@ -109,6 +111,8 @@ async fn a_pod_conforms_and_its_files_outlive_it() {
     the_program_comes_from_an_image(&kubernetes, &cluster).await;
     a_task_runs_in_a_pod(&kubernetes, &cluster).await;
     a_pod_goes_on(&kubernetes);
+    a_pod_of_a_lost_node_is_made_anew(&kubernetes);
+    the_rights_of_the_manifest_are_enough_and_no_more(&kubernetes).await;
     orphans_are_collected_by_age(&kubernetes, &cluster).await;
     each_failure_has_its_own_words(&kubernetes, &cluster).await;
 }
@@ -167,7 +171,7 @@ async fn a_task_runs_in_a_pod(kubernetes: &Kubernetes, cluster: &Cluster) {
         .map(|(key, value)| format!("{key}={}", value.as_str().unwrap()))
         .collect();
     let name = format!("k8s:{IMAGE}?{}", options.join("&"));
-    command_line::a_task_runs(&home, &name, ("KUBECONFIG", &config), files.path());
+    command_line::a_task_runs(&home, &name, &[("KUBECONFIG", &config)], files.path());
     assert_eq!(
         std::fs::read_to_string(files.path().join("place")).unwrap(),
         "/workspace\n"
@@ -180,25 +184,117 @@ async fn a_task_runs_in_a_pod(kubernetes: &Kubernetes, cluster: &Cluster) {
 }
 
 fn a_pod_goes_on(kubernetes: &Kubernetes) {
+    let pods = "/api/v1/namespaces/default/pods";
+    goes_on(kubernetes, "seventh", |hex| {
+        assert_eq!(kubernetes.api("DELETE", &format!("{pods}/deft-{hex}")), 200);
+    });
+}
+
+/// The controllers remove the pods of a node that is no more, which takes them a minute. It comes back empty.
+fn a_pod_of_a_lost_node_is_made_anew(kubernetes: &Kubernetes) {
+    goes_on(kubernetes, "eleventh", |hex| {
+        assert_eq!(kubernetes.api("DELETE", "/api/v1/nodes/node1"), 200);
+        let pod = format!("/api/v1/namespaces/default/pods/deft-{hex}");
+        let (_, before) = kubernetes.ask("GET", &pod, None).unwrap();
+        let uid = |pod: &str| {
+            serde_json::from_str::<serde_json::Value>(pod).unwrap_or_default()["metadata"]["uid"].clone()
+        };
+        let begun = std::time::Instant::now();
+        while kubernetes
+            .ask("GET", &pod, None)
+            .unwrap()
+            .1
+            .contains(uid(&before).as_str().unwrap())
+        {
+            assert!(begun.elapsed() < NODE_LIMIT, "the pod of a lost node stays");
+            std::thread::sleep(Duration::from_millis(500));
+        }
+        let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {
+            "name": "node1", "labels": {"kubernetes.io/hostname": "node1"},
+        }});
+        kubernetes.create("/api/v1/nodes", &node.to_string()).unwrap();
+    });
+}
+
+/// A cluster as somebody sees it who has no more than the rights that we ask for.
+async fn the_rights_of_the_manifest_are_enough_and_no_more(kubernetes: &Kubernetes) {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/kubernetes-rbac.yaml");
+    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "deft"}});
+    kubernetes
+        .create("/api/v1/namespaces", &namespace.to_string())
+        .unwrap();
+    for part in std::fs::read_to_string(manifest).unwrap().split("---\n") {
+        let part: serde_json::Value = serde_saphyr::from_str(part).unwrap();
+        let path = match part["kind"].as_str().unwrap() {
+            "ServiceAccount" => "/api/v1/namespaces/deft/serviceaccounts",
+            "Role" => "/apis/rbac.authorization.k8s.io/v1/namespaces/deft/roles",
+            "RoleBinding" => "/apis/rbac.authorization.k8s.io/v1/namespaces/deft/rolebindings",
+            other => panic!("nobody should need a {other}"),
+        };
+        kubernetes.create(path, &part.to_string()).unwrap();
+    }
+    let wanted = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}});
+    let path = "/api/v1/namespaces/deft/serviceaccounts/deft/token";
+    let (status, granted) = kubernetes.ask("POST", path, Some(&wanted.to_string())).unwrap();
+    assert_eq!(status, 201, "{granted}");
+    let granted: serde_json::Value = serde_json::from_str(&granted).unwrap();
+    let token = granted["status"]["token"].as_str().unwrap();
+    for (path, allowed) in [
+        ("/api/v1/namespaces/deft/pods", true),
+        ("/api/v1/namespaces/deft/secrets", false),
+        ("/api/v1/namespaces/deft/configmaps", false),
+        ("/api/v1/namespaces/deft/serviceaccounts", false),
+        ("/api/v1/namespaces/default/pods", false),
+        ("/api/v1/nodes", false),
+        ("/api/v1/persistentvolumes", false),
+    ] {
+        let (status, answer) = kubernetes.ask_as(token, "GET", path, None).unwrap();
+        assert_eq!(status, if allowed { 200 } else { 403 }, "{path}: {answer}");
+    }
+
+    let place = tempfile::tempdir().unwrap();
+    let config = std::fs::read_to_string(kubernetes.kubeconfig()).unwrap();
+    let admin = config
+        .split("token: \"")
+        .nth(1)
+        .and_then(|rest| rest.split('"').next())
+        .unwrap();
+    let path = place.path().join("kubeconfig");
+    std::fs::write(&path, config.replace(admin, token)).unwrap();
+    let cluster = Cluster::from_file(&path, None).unwrap().in_namespace("deft");
+    let files = tempfile::tempdir().unwrap();
+    volume(kubernetes, "twelfth", files.path());
+    let workspace = pod(&cluster, "twelfth");
+    assert_eq!(output(&open(&workspace).await, "1", "echo hi").await, "hi");
+    workspace.stop().await.unwrap();
+    assert_eq!(output(&open(&workspace).await, "2", "echo again").await, "again");
+    assert_eq!(
+        cluster.conversations(OWNER).await.unwrap(),
+        [workspace.conversation.to_string()]
+    );
+    workspace.remove().await.unwrap();
+    assert!(cluster.conversations(OWNER).await.unwrap().is_empty());
+}
+
+/// A conversation in a pod goes on whatever becomes of it.
+fn goes_on(kubernetes: &Kubernetes, class: &str, kill: impl FnOnce(&str)) {
     let home = Home::new();
     let files = tempfile::tempdir().unwrap();
-    volume(kubernetes, "seventh", files.path());
+    volume(kubernetes, class, files.path());
     let config = kubernetes.kubeconfig().display().to_string();
     let case = super::killed::Case {
         home: &home,
         variables: &[("KUBECONFIG", &config)],
-        workspace: named("seventh"),
+        workspace: named(class),
         files: files.path(),
     };
     let there = |kind: &str, hex: &str| kubernetes.api("GET", &format!("{kind}/deft-{hex}")) == 200;
     let pods = "/api/v1/namespaces/default/pods";
     let claims = "/api/v1/namespaces/default/persistentvolumeclaims";
     let policies = "/apis/networking.k8s.io/v1/namespaces/default/networkpolicies";
-    super::killed::goes_on(
-        &case,
-        |hex| assert_eq!(kubernetes.api("DELETE", &format!("{pods}/deft-{hex}")), 200),
-        |hex| [pods, claims, policies].iter().any(|kind| there(kind, hex)),
-    );
+    super::killed::goes_on(&case, kill, |hex| {
+        [pods, claims, policies].iter().any(|kind| there(kind, hex))
+    });
     assert!(executors().is_empty());
 }
 

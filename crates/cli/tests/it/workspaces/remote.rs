@@ -148,7 +148,7 @@ async fn a_task_runs_at_another_server() {
     let served = start(&home);
     let files = files(&home);
     let name = format!("remote:{}?dir={}", served.address(), files.display());
-    command_line::a_task_runs(&home, &name, ("DEFT_REMOTE_KEY", KEY), &files);
+    command_line::a_task_runs(&home, &name, &[("DEFT_REMOTE_KEY", KEY)], &files);
     end(&command_line::conversation(&home));
 }
 

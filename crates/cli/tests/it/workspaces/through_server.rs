@@ -185,6 +185,18 @@ pub(super) async fn containers_are_ready_before_they_are_wanted(engine: &Dockerd
     assert_eq!(collected.await.unwrap().len(), 3);
 }
 
+/// Lets all that has happened in a store have happened two days before.
+fn two_days_ago(store: &Path) {
+    let change = "import sqlite3, sys
+with sqlite3.connect(sys.argv[1]) as store:
+    store.execute('UPDATE conversations SET updated_at = updated_at - 172800000000')";
+    let changed = std::process::Command::new("python3")
+        .args(["-c", change])
+        .arg(store)
+        .status();
+    assert!(changed.unwrap().success());
+}
+
 pub(super) async fn what_nobody_has_used_for_long_goes_with_its_volume(engine: &Dockerd) {
     let home = Home::new();
     let address = format!("unix://{}", engine.socket().display());
@@ -219,8 +231,9 @@ pub(super) async fn what_nobody_has_used_for_long_goes_with_its_volume(engine: &
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert!(volumes() > 0, "the volume says whose it is");
+    two_days_ago(&home.root.path().join(".deft/deft.db"));
 
-    let variables = [variables.as_slice(), &[("DEFT_WORKSPACE_MAX_AGE", "0")]].concat();
+    let variables = [variables.as_slice(), &[("DEFT_WORKSPACE_MAX_AGE", "1")]].concat();
     let served = Served::start(&home, &variables);
     let since = Instant::now();
     while state().await.is_some() || volumes() > 0 {
