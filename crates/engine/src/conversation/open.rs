@@ -48,31 +48,15 @@ impl Conversation {
         let below = Above::below(above.clone(), parts.supervision.purse.take());
         let purse = below.purse().clone();
         let tasks = Tasks::new(state.tasks.clone(), state.delegates.clone());
-        let models = parts.models.as_ref();
-        let model = parts.model.as_ref();
+        let (model, models) = (parts.model.as_ref(), parts.models.as_ref());
         let of_models = models.map(|models| model_tools::offered(models, model, &spending, &purse, &images));
         let agents = parts.agents.filter(|_| parts.limits.max_depth != Some(0));
         count_cut_off(agents.as_deref(), &state, &spending).await;
-        let task = agents.map(|agents| {
-            Arc::new(Task {
-                tasks: tasks.clone(),
-                agents,
-                above: below.clone(),
-                spending: spending.clone(),
-                shelf: shelf.clone(),
-            })
-        });
-        let delegate = task
-            .clone()
-            .map(|task| -> Arc<dyn Tool> { Arc::new(Delegate { task }) });
-        let task = task.map(|task| -> Arc<dyn Tool> { task });
+        let known = (&spending, &shelf);
+        let gives_tasks = agents.map(|agents| tools_for_tasks(agents, &tasks, &below, known));
         let invoke = invoke_skill(&parts.extensions, &parts.workspace, &shelf);
-        let added = of_models
-            .into_iter()
-            .flatten()
-            .chain(task)
-            .chain(delegate)
-            .chain(invoke);
+        let of_others = of_models.into_iter().chain(gives_tasks).flatten();
+        let added = of_others.chain(invoke);
         let mode = parts.supervision.mode;
         let host = added.fold(parts.host, Toolbox::with);
         let host = host.only(|tool| mode.allows(tool));
@@ -149,6 +133,23 @@ impl Conversation {
             turns: Turns::default(),
         })
     }
+}
+
+/// The tools by which tasks are given, one at a time or to several agents with names.
+fn tools_for_tasks(
+    agents: Arc<dyn SubAgents>,
+    tasks: &Tasks,
+    below: &Above,
+    (spending, shelf): (&Spending, &Shelf),
+) -> Vec<Arc<dyn Tool>> {
+    let task = Arc::new(Task {
+        tasks: tasks.clone(),
+        agents,
+        above: below.clone(),
+        spending: spending.clone(),
+        shelf: shelf.clone(),
+    });
+    vec![task.clone(), Arc::new(Delegate { task })]
 }
 
 fn undisturbed(status: Status) -> Progress {
