@@ -62,7 +62,8 @@ impl Conversation {
         let host = host.only(|tool| mode.allows(tool));
         let offered = parts.tools.into_iter().filter(|tool| mode.allows(tool));
         let tools = asked_for(Toolset::new(offered.collect(), host.specs()), parts.responses)?;
-        let mut actor = Actor {
+        // It is large, and held while the log is written.
+        let mut actor = Box::new(Actor {
             store: parts.store,
             lease: parts.lease,
             model: parts.model,
@@ -119,7 +120,7 @@ impl Conversation {
             refusals: 0,
             condensed: Vec::new(),
             external: parts.external.map(External::new),
-        };
+        });
         actor.hand_down();
         actor.pick_up().await?;
         // Ends with its last handle, or when it is closed.
