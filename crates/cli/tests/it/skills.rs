@@ -272,10 +272,10 @@ fn hooks_and_servers_of_a_plugin_run_once_they_are_allowed() {
 #[test]
 fn the_servers_of_a_microagent_run_once_it_is_allowed() {
     let home = Home::new();
-    let place = home.root.path().join("server.mjs").display().to_string();
+    let place = home.work().join("server.mjs").display().to_string();
     write(
         &home,
-        "server.mjs",
+        "work/server.mjs",
         include_str!("../../../mcp/tests/it/unruly.mjs"),
     );
     let servers =

@@ -114,8 +114,8 @@ fn an_agent_has_the_skills_the_servers_and_the_memory_that_its_definition_names(
     let skill = "---\nname: release\ndescription: How to release\n---\nTag it first.";
     write(&home, ".deft/skills/release/SKILL.md", skill);
     let server = include_str!("../../../mcp/tests/it/unruly.mjs");
-    write(&home, "server.mjs", server);
-    let place = home.root.path().join("server.mjs").display().to_string();
+    write(&home, "work/server.mjs", server);
+    let place = home.work().join("server.mjs").display().to_string();
     let definition = format!(
         "---\ndescription: Ships\nskills: release, nothing\nmcp_servers: {{wild: {{command: node, args: ['{place}']}}}}\ncondenser: false\n---\nShip."
     );
@@ -138,7 +138,7 @@ fn an_agent_has_the_skills_the_servers_and_the_memory_that_its_definition_names(
     let child = ids(&home)
         .into_iter()
         .map(|id| stdout(&home.run(&["show", &id, "--json"])))
-        .find(|events| events.contains("it is done") && !events.contains("TaskAction"))
+        .find(|events| events.contains("<role>"))
         .unwrap();
     assert!(child.contains("Tag it first."), "{child}");
 

@@ -70,6 +70,7 @@ impl Conversation {
         let host = host.only(|tool| mode.allows(tool));
         let offered = parts.tools.into_iter().filter(|tool| mode.allows(tool));
         let tools = asked_for(Toolset::new(offered.collect(), host.specs()), parts.responses)?;
+        // It is large, and held while the log is written.
         let mut actor = Box::new(Actor {
             store: parts.store,
             lease: parts.lease,

@@ -187,7 +187,7 @@ async fn an_agent_that_somebody_defined_is_found_and_takes_only_what_it_declares
 
 #[tokio::test]
 async fn what_an_agent_had_used_when_the_process_died_is_counted_by_whoever_opens_the_conversation() {
-    let spends = "[{tool_calls: [{name: terminal, arguments: {command: 'touch begun; sleep 5'}}], cost: 1}, {text: done}]";
+    let spends = "[{tool_calls: [{name: terminal, arguments: {command: 'echo x > begun; sleep 5'}}], cost: 1}, {text: done}]";
     let others = Arc::new(Others::at(Desk::new(spends).await));
     let desk = Desk::new("[{tool_calls: [{name: task, arguments: {prompt: do it}}]}, {text: done}]").await;
     let mut parts = desk.parts(Desk::limits()).await;
