@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use deft_llm::TokenMeter;
+use deft_store::StoreError;
 use deft_tools::{Secrets, Tool, Toolbox};
-use deft_types::{Status, Tokens};
+use deft_types::{ConversationId, Status, Tokens};
 use deft_workspace::Workspace;
 use serde_json::Value;
 use tokio::sync::{mpsc, watch};
@@ -32,17 +33,15 @@ impl Conversation {
     pub async fn open(mut parts: Parts) -> Result<Self, OpenError> {
         let id = parts.lease.conversation();
         let state = load(parts.store.as_ref(), id).await?;
-        let project_rules = ProjectRules::load(parts.store.as_ref(), id, COMMANDS).await?;
-        let project_hosts = ProjectRules::load(parts.store.as_ref(), id, HOSTS).await?;
+        let (project_rules, hosts) = allowed_before(&parts, id).await?;
         parts.world.reached(Point::Loaded);
         let (commands, inbox) = mpsc::channel(MAX_QUEUED_COMMANDS);
         let (sender, progress) = watch::channel(undisturbed(state.status));
-        let live = Broadcast::new();
+        let (live, attendance) = (Broadcast::new(), parts.supervision.attendance.clone());
         let (spending, images, shelf) = <(Spending, Images, Shelf)>::default();
         let above = fitted_out_above(&mut parts);
         let below = Above::below(above.clone(), parts.supervision.purse.take());
         let purse = below.purse().clone();
-        let attendance = parts.supervision.attendance;
         let (tasks, models) = (Tasks::new(state.tasks.clone()), parts.models.as_ref());
         let model = parts.model.as_ref();
         let of_models = models.map(|models| model_tools::offered(models, model, &spending, &purse, &images));
@@ -63,7 +62,7 @@ impl Conversation {
         let host = host.only(|tool| mode.allows(tool));
         let offered = parts.tools.into_iter().filter(|tool| mode.allows(tool));
         let tools = asked_for(Toolset::new(offered.collect(), host.specs()), parts.responses)?;
-        let mut actor = Actor {
+        let actor = Actor {
             store: parts.store,
             lease: parts.lease,
             model: parts.model,
@@ -82,7 +81,7 @@ impl Conversation {
             limits: parts.limits,
             safety: parts.safety,
             project_rules,
-            hosts: HostDesk::new(attendance.clone(), project_hosts),
+            hosts,
             judge_model: parts.supervision.judge,
             refinement: parts.supervision.refinement,
             wants_review: false,
@@ -121,10 +120,7 @@ impl Conversation {
             condensed: Vec::new(),
             external: parts.external.map(External::new),
         };
-        actor.hand_down();
-        actor.pick_up().await?;
-        // Ends with its last handle, or when it is closed.
-        tokio::spawn(actor.run());
+        Box::pin(start(actor)).await?; // it is large
         Ok(Self {
             id,
             commands,
@@ -134,6 +130,23 @@ impl Conversation {
             request: None,
         })
     }
+}
+
+/// Takes up what was cut off and goes on until the last handle is gone, or it is closed.
+async fn start(mut actor: Actor) -> Result<(), StoreError> {
+    actor.hand_down();
+    actor.pick_up().await?;
+    tokio::spawn(actor.run());
+    Ok(())
+}
+
+/// What was allowed in the project: commands, and hosts with who can be asked for more.
+async fn allowed_before(parts: &Parts, id: ConversationId) -> Result<(ProjectRules, HostDesk), StoreError> {
+    let store = parts.store.as_ref();
+    let commands = ProjectRules::load(store, id, COMMANDS).await?;
+    let hosts = ProjectRules::load(store, id, HOSTS).await?;
+    let desk = HostDesk::new(parts.supervision.attendance.clone(), hosts);
+    Ok((commands, desk))
 }
 
 fn undisturbed(status: Status) -> Progress {
