@@ -180,6 +180,7 @@ resolvConf: ""
 serverTLSBootstrap: false
 authentication: {anonymous: {enabled: true}, webhook: {enabled: false}}
 authorization: {mode: AlwaysAllow}
+imageGCHighThresholdPercent: 100 # images that were imported cannot be pulled again
 evictionHard: {memory.available: "50Mi", nodefs.available: "1%", imagefs.available: "1%"}
 Y
     background kubelet "$W/bin/kubelet" --config=kubelet.yaml --kubeconfig=kubeconfig --container-runtime=remote \

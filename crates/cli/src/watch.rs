@@ -103,7 +103,9 @@ impl Watched<'_> {
                 room = screen.room(), if next.is_some() => {
                     let Some((seq, event)) = next.take() else { continue };
                     end.saw(seq, &event);
-                    prompt.iter_mut().for_each(|prompt| prompt.saw(&event));
+                    if let Some(prompt) = &mut prompt {
+                        prompt.saw(&event);
+                    }
                     match room {
                         Some(room) => room.event(event),
                         None => break, // it is gone; its own error says why
@@ -113,8 +115,8 @@ impl Watched<'_> {
                 piece = live.recv() => if let Ok(piece) = piece { // otherwise some were left out: we were slow
                     screen.live(piece);
                 },
-                line = typed(&mut prompt) => if let Some(prompt) = &mut prompt {
-                    prompt.answer(&line).await;
+                answer = typed(&mut prompt) => if let Some(prompt) = &mut prompt {
+                    prompt.answer(&answer).await;
                 },
                 () = signals.next() => {
                     end.stop_requests += 1;

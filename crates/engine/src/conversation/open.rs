@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use deft_llm::TokenMeter;
+use deft_store::StoreError;
 use deft_tools::{Secrets, Tool, Toolbox};
-use deft_types::{Status, Tokens};
+use deft_types::{ConversationId, Status, Tokens};
 use deft_workspace::Workspace;
 use serde_json::Value;
 use tokio::sync::{mpsc, watch};
@@ -40,8 +41,7 @@ impl Conversation {
     pub async fn open(mut parts: Parts) -> Result<Self, OpenError> {
         let id = parts.lease.conversation();
         let state = load(parts.store.as_ref(), id).await?;
-        let project_rules = ProjectRules::load(parts.store.as_ref(), id, COMMANDS).await?;
-        let project_hosts = ProjectRules::load(parts.store.as_ref(), id, HOSTS).await?;
+        let (project_rules, hosts) = allowed_before(&parts, id).await?;
         parts.world.reached(Point::Loaded);
         let (commands, inbox) = mpsc::channel(MAX_QUEUED_COMMANDS);
         let (sender, progress) = watch::channel(undisturbed(state.status));
@@ -92,7 +92,7 @@ impl Conversation {
             limits: parts.limits,
             safety: parts.safety,
             project_rules,
-            hosts: HostDesk::new(attendance.clone(), project_hosts),
+            hosts,
             judge_model: parts.supervision.judge,
             refinement: parts.supervision.refinement,
             wants_review: false,
@@ -147,6 +147,15 @@ impl Conversation {
             turns: Turns::default(),
         })
     }
+}
+
+/// What was allowed in the project: commands, and hosts with who can be asked for more.
+async fn allowed_before(parts: &Parts, id: ConversationId) -> Result<(ProjectRules, HostDesk), StoreError> {
+    let store = parts.store.as_ref();
+    let commands = ProjectRules::load(store, id, COMMANDS).await?;
+    let hosts = ProjectRules::load(store, id, HOSTS).await?;
+    let desk = HostDesk::new(parts.supervision.attendance.clone(), hosts);
+    Ok((commands, desk))
 }
 
 fn undisturbed(status: Status) -> Progress {

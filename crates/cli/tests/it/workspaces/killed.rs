@@ -284,12 +284,12 @@ fn of_sshd(server: &Sshd) -> Vec<u32> {
 
 #[test]
 fn a_command_outlives_the_sshd_through_which_it_was_begun() {
-    let Some(server) = or_skip(Sshd::start()) else {
+    let Some(sshd) = or_skip(Sshd::start()) else {
         return;
     };
     let home = Home::new();
     let files = tempfile::tempdir().unwrap();
-    let (config, workspace, _) = machine(&server, files.path());
+    let (config, workspace, _) = machine(&sshd, files.path());
     let case = Case {
         home: &home,
         variables: &[("DEFT_SSH_CONFIG", &config)],
@@ -301,18 +301,18 @@ fn a_command_outlives_the_sshd_through_which_it_was_begun() {
     let id = case.begin(&served);
     let path = format!("/api/conversations/{id}");
     wait_until("the command runs", || files.path().join("begun").exists());
-    kill(&of_sshd(&server));
+    kill(&of_sshd(&sshd));
     let told = error(&served, &path);
     assert!(told.contains("cannot be reached"), "{told}");
 
     let mut again = std::process::Command::new("setpriv")
         .args(["--pdeathsig", "TERM", "/usr/sbin/sshd", "-D", "-e", "-f"])
-        .arg(server.path("sshd_config"))
-        .stderr(fs::File::create(server.path("second-log")).unwrap())
+        .arg(sshd.path("sshd_config"))
+        .stderr(fs::File::create(sshd.path("second-log")).unwrap())
         .spawn()
         .unwrap();
     wait_until("the machine can be reached again", || {
-        std::net::TcpStream::connect(("127.0.0.1", server.port)).is_ok()
+        std::net::TcpStream::connect(("127.0.0.1", sshd.port)).is_ok()
     });
     fs::write(files.path().join("now"), "").unwrap();
     run_again(&served, &path);
