@@ -46,27 +46,15 @@ impl Conversation {
         let (commands, inbox) = mpsc::channel(MAX_QUEUED_COMMANDS);
         let (sender, progress) = watch::channel(undisturbed(state.status));
         let live = Broadcast::new();
-        let (spending, images, said, shelf) = <(Spending, Images, Said, Shelf)>::default();
         let above = fitted_out_above(&mut parts);
         let below = Above::below(above.clone(), parts.supervision.purse.take());
-        let purse = below.purse().clone();
+        let agents = parts.agents.take().filter(|_| parts.limits.max_depth != Some(0));
+        let shared = Shared::new(&state, below);
+        count_cut_off(agents.as_deref(), &state, &shared.spending).await;
+        let added = shared.tools(&parts, agents);
         let attendance = parts.supervision.attendance;
-        let tasks = Tasks::new(state.tasks.clone(), state.delegates.clone());
-        let models = parts.models.as_ref();
-        let model = parts.model.as_ref();
-        let of_models =
-            models.map(|models| model_tools::offered(models, model, &spending, &purse, (&images, &said)));
-        let agents = parts.agents.filter(|_| parts.limits.max_depth != Some(0));
-        count_cut_off(agents.as_deref(), &state, &spending).await;
-        let of_tasks = agents.map(|agents| task_tools(agents, &tasks, &below, &spending, &shelf));
-        let invoke = invoke_skill(&parts.extensions, &parts.workspace, &shelf);
-        let added = of_models
-            .into_iter()
-            .flatten()
-            .chain(of_tasks.into_iter().flatten())
-            .chain(invoke);
         let mode = parts.supervision.mode;
-        let host = added.fold(parts.host, Toolbox::with);
+        let host = added.into_iter().fold(parts.host, Toolbox::with);
         let host = host.only(|tool| mode.allows(tool));
         let offered = parts.tools.into_iter().filter(|tool| mode.allows(tool));
         let tools = asked_for(Toolset::new(offered.collect(), host.specs()), parts.responses)?;
@@ -80,13 +68,13 @@ impl Conversation {
             workspace: parts.workspace,
             directory: parts.directory,
             models: parts.models,
-            spending,
-            images,
-            said,
-            purse,
+            spending: shared.spending,
+            images: shared.images,
+            said: shared.said,
+            purse: shared.below.purse().clone(),
             above,
-            below,
-            tasks,
+            below: shared.below,
+            tasks: shared.tasks,
             tools,
             host,
             limits: parts.limits,
@@ -122,7 +110,7 @@ impl Conversation {
             hooks: parts.extensions.hooks.clone(),
             hooked: Hooked::default(),
             extensions: parts.extensions,
-            shelf,
+            shelf: shared.shelf,
             turn_recorded: false,
             asked: Tokens::ZERO,
             meter: TokenMeter::new(),
@@ -146,6 +134,61 @@ impl Conversation {
             request: None,
             turns: Turns::default(),
         })
+    }
+}
+
+/// What the actor has together with tools that run beside it.
+struct Shared {
+    spending: Spending,
+    images: Images,
+    said: Said,
+    shelf: Shelf,
+    tasks: Tasks,
+    below: Above,
+}
+
+impl Shared {
+    fn new(state: &State, below: Above) -> Self {
+        Self {
+            spending: Spending::default(),
+            images: Images::default(),
+            said: Said::default(),
+            shelf: Shelf::default(),
+            tasks: Tasks::new(state.tasks.clone(), state.delegates.clone()),
+            below,
+        }
+    }
+
+    /// Those tools: they use other models, give tasks, and use skills.
+    fn tools(&self, parts: &Parts, agents: Option<Arc<dyn SubAgents>>) -> Vec<Arc<dyn Tool>> {
+        let (model, purse) = (parts.model.as_ref(), self.below.purse());
+        let shown = (&self.images, &self.said);
+        let models = parts.models.as_ref();
+        let of_models =
+            models.map(|models| model_tools::offered(models, model, &self.spending, purse, shown));
+        let of_tasks = agents.map(|agents| self.task_tools(agents));
+        let invoke = invoke_skill(&parts.extensions, &parts.workspace, &self.shelf);
+        let of_agents = of_tasks.into_iter().flatten();
+        of_models
+            .into_iter()
+            .flatten()
+            .chain(of_agents)
+            .chain(invoke)
+            .collect()
+    }
+
+    fn task_tools(&self, agents: Arc<dyn SubAgents>) -> [Arc<dyn Tool>; 2] {
+        let task = Arc::new(Task {
+            tasks: self.tasks.clone(),
+            agents,
+            above: self.below.clone(),
+            spending: self.spending.clone(),
+            shelf: self.shelf.clone(),
+        });
+        let delegate = Arc::new(Delegate {
+            task: Arc::clone(&task),
+        });
+        [task, delegate]
     }
 }
 
@@ -181,27 +224,6 @@ async fn count_cut_off(agents: Option<&dyn SubAgents>, state: &State, spending: 
             .for_each(|(usage_id, stats)| spending.add_total(usage_id, &stats)),
         Err(error) => tracing::warn!(%error, "what agents with tasks have used is not known"),
     }
-}
-
-/// The tools that give tasks to agents of their own.
-fn task_tools(
-    agents: Arc<dyn SubAgents>,
-    tasks: &Tasks,
-    above: &Above,
-    spending: &Spending,
-    shelf: &Shelf,
-) -> [Arc<dyn Tool>; 2] {
-    let task = Arc::new(Task {
-        tasks: tasks.clone(),
-        agents,
-        above: above.clone(),
-        spending: spending.clone(),
-        shelf: shelf.clone(),
-    });
-    let delegate = Arc::new(Delegate {
-        task: Arc::clone(&task),
-    });
-    [task, delegate]
 }
 
 /// The tool that uses skills, where there are some.
