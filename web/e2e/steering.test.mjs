@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { beginInProject, browser, checkAccess, checkWidth, command, open, Server, status } from "./harness.mjs";
+import { beginInProject, browser, checkAccess, checkWidth, command, open, say, Server, status } from "./harness.mjs";
 
 const server = new Server();
 before(() => server.start());
@@ -187,8 +187,10 @@ test("a command that is allowed by its beginning is not asked about again", asyn
 });
 
 test("a host that no rule names is asked for, and the agent hears what was answered", async () => {
-  const id = await server.begin([command("Looking.", "curl -sS https://unlisted.example"), { text: "Done." }]);
-  const { page, close } = await open(server, `/c/${id}`);
+  const id = await server.begin([{ text: "Hello." }, command("Looking.", "curl -sS https://unlisted.example"), { text: "Done." }]);
+  const { page, close } = await open(server, `/c/${id}`); // only who is there is asked
+  await status(page, "Finished");
+  await say(page, "Look at it");
   const question = page.getByRole("region", { name: "A program wants to reach the network" });
   await question.getByText("unlisted.example:443").waitFor();
   await checkAccess(page, "a question for a host");
