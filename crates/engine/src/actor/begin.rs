@@ -18,12 +18,22 @@ use crate::turn::Draft;
 impl Actor {
     /// Says what is otherwise than the log has it, now that it is loaded.
     pub(crate) async fn pick_up(&mut self) -> Result<(), StoreError> {
+        let said = self.said_already().await?;
         let cut_off = self.status_after(Trigger::Load).into_iter();
         let news = cut_off
             .chain(self.spent())
             .chain(self.mode_in_force())
-            .chain(self.goal_left());
+            .chain(self.goal_left())
+            .chain(self.questions_left())
+            .chain(said);
         self.record(news.collect()).await
+    }
+
+    /// The event that nobody waits for a host any more: whoever was asked is gone.
+    fn questions_left(&self) -> Option<Draft> {
+        let told = || state::update(key::HOST_QUESTIONS, json!([]));
+        let are_left = !self.state.host_questions.is_empty();
+        are_left.then(|| Draft::new(Source::Environment, told()))
     }
 
     /// The event that nobody works towards the goal any more: whoever did was in a process that is gone.

@@ -1,5 +1,6 @@
 //! Messages that wait for the end of the turn.
 
+use deft_store::StoreError;
 use deft_types::{Source, Status};
 use serde_json::json;
 
@@ -33,6 +34,20 @@ impl Actor {
             Status::Running | Status::Paused | Status::WaitingForConfirmation => true,
             Status::Idle | Status::Finished | Status::Error | Status::Stuck | Status::Deleting => false,
         }
+    }
+
+    /// The queue without what was said, if a damaged log has such: to say it again would never succeed.
+    pub(super) async fn said_already(&mut self) -> Result<Option<Draft>, StoreError> {
+        let mut waiting = Vec::new();
+        for queued in &self.state.queue {
+            let said = self.store.position(self.lease.conversation(), &queued.id).await?;
+            if said.is_none() {
+                waiting.push(queued);
+            }
+        }
+        let told = || state::update(key::QUEUE, json!(waiting));
+        let is_less = waiting.len() < self.state.queue.len();
+        Ok(is_less.then(|| Draft::new(Source::Environment, told())))
     }
 
     /// What the end of a turn brings, or nothing yet: hooks are asked first.

@@ -85,6 +85,9 @@ async fn continued(events: Vec<Event>) -> Result<(Status, Messages), String> {
     let settled = tokio::time::timeout(Duration::from_secs(60), conversation.settled()).await;
     let state = conversation.inspect().await.map_err(|error| error.to_string())?;
     let progress = settled.map_err(|_| format!("it never settles: {state:?}"))?;
+    if let Some(fault) = progress.fault {
+        return Err(fault);
+    }
     Ok((progress.status, state.view.messages()))
 }
 

@@ -196,7 +196,7 @@ pub(super) fn a_container_out_of_memory_goes_on(engine: &Dockerd) {
     let case = Case {
         home: &home,
         variables: &[("DOCKER_HOST", &address)],
-        workspace: json!({"kind": "docker", "image": IMAGE, "dir": files, "memory": 64}),
+        workspace: json!({"kind": "docker", "image": IMAGE, "dir": files, "memory": 128}),
         files: &files,
     };
     let greedy = "touch begun; until [ -e now ]; do sleep 0.1; done; x=x; while :; do x=$x$x; done";
@@ -214,7 +214,7 @@ pub(super) fn a_container_out_of_memory_goes_on(engine: &Dockerd) {
     fs::write(files.join("now"), "").unwrap();
 
     let told = error(&served, &path);
-    assert!(told.contains("used up its 64 MiB of memory"), "{told}");
+    assert!(told.contains("used up its 128 MiB of memory"), "{told}");
     run_again(&served, &path);
     wait_until("the conversation is over", || {
         ask(&served, &path)["execution_status"] == "finished"
