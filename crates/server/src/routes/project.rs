@@ -170,6 +170,9 @@ fn defined_agent(agent: &AgentDefinition) -> Value {
     shown["is_builtin"] = false.into();
     if let Some(fields) = shown.as_object_mut() {
         fields.remove("mcp_servers"); // keys can stand there
+        if !fields["condenser"].is_object() {
+            fields.remove("condenser"); // a word of ours, which the contract does not know
+        }
     }
     shown
 }
