@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use deft_llm::ToolSchema;
-use deft_types::{ToolDefinition, ToolSpec};
+use deft_types::{Tokens, ToolDefinition, ToolSpec};
 use serde_json::{Map, Value, json};
 
 use crate::structured::{self, SchemaError};
@@ -24,6 +24,8 @@ pub(crate) struct Toolset {
     /// The names of those that servers offered before, and do not now.
     withdrawn: BTreeSet<String>,
     schemas: Arc<[ToolSchema]>,
+    /// How many tokens those have, by our estimate: it is asked for before every call.
+    tokens: Tokens,
     /// What some of them answer with, beside their own arguments.
     responses: BTreeMap<String, Value>,
 }
@@ -35,7 +37,7 @@ impl Toolset {
             return Err(SchemaError::NoTool(tool));
         };
         spec.parameters = structured::merged(&tool, &spec.parameters, &response)?;
-        self.schemas = self.specs.iter().map(schema_for_model).collect();
+        self.describe();
         self.responses.insert(tool, response);
         Ok(())
     }
@@ -48,16 +50,18 @@ impl Toolset {
     pub(crate) fn new(executor: Vec<ToolSpec>, host: Vec<ToolSpec>) -> Self {
         let remote = executor.len();
         let specs: Vec<_> = executor.into_iter().chain(host).collect();
-        let schemas = specs.iter().map(schema_for_model).collect();
-        Self {
+        let mut all = Self {
             specs,
             remote,
-            served: 0,
-            elsewhere: 0,
-            withdrawn: BTreeSet::new(),
-            schemas,
-            responses: BTreeMap::new(),
-        }
+            ..Self::default()
+        };
+        all.describe();
+        all
+    }
+
+    fn describe(&mut self) {
+        self.schemas = self.specs.iter().map(schema_for_model).collect();
+        self.tokens = deft_llm::tool_tokens(&self.schemas);
     }
 
     /// Offers what servers in the workspace offer, and no longer what they offered before.
@@ -80,7 +84,7 @@ impl Toolset {
         self.withdrawn.extend(gone);
         self.withdrawn
             .retain(|name| !self.specs.iter().any(|spec| spec.name() == name));
-        self.schemas = self.specs.iter().map(schema_for_model).collect();
+        self.describe();
     }
 
     /// Whether a server has taken back what it offered under this name.
@@ -103,6 +107,10 @@ impl Toolset {
 
     pub(crate) fn schemas(&self) -> Arc<[ToolSchema]> {
         self.schemas.clone()
+    }
+
+    pub(crate) fn tokens(&self) -> Tokens {
+        self.tokens
     }
 
     pub(crate) fn definitions(&self) -> Vec<ToolDefinition> {

@@ -28,8 +28,6 @@ pub(super) struct State {
     pub(super) oom_killed: bool,
     #[serde(default)]
     exit_code: i64,
-    #[serde(default)]
-    running: bool,
 }
 
 impl DockerWorkspace {
@@ -87,9 +85,6 @@ impl DockerWorkspace {
             Ok(state) => state,
             Err(error) => return error,
         };
-        if state.oom_killed && !state.running {
-            return self.out_of_memory();
-        }
         let log = self.log(id).await.unwrap_or_default();
         let log = if log.is_empty() { seen } else { log };
         DockerError::Ended {

@@ -91,9 +91,8 @@ impl Actor {
         let output = profile.max_output.map_or(0, |output| output.0.min(window / 2));
         let usable = (window - output).min(window * (100 - RESERVE_PERCENT) / 100);
         // The meter corrects what we estimate; the other way round, a window of so many is this many by estimate.
-        let tools = deft_llm::tool_tokens(&self.tools.schemas());
         let one = self.meter.correct(Tokens(1_000)).0.max(1);
-        Some((usable * 1_000 / one).saturating_sub(tools.0))
+        Some((usable * 1_000 / one).saturating_sub(self.tools.tokens().0))
     }
 
     fn summarise(&mut self, draft: condense::Draft) {

@@ -67,7 +67,7 @@ impl Actor {
         self.purse.step();
         self.trace.begin_step();
         self.unseen.clear();
-        self.asked = deft_llm::tool_tokens(&self.tools.schemas()) + Tokens(self.state.view.tokens());
+        self.asked = self.tools.tokens() + Tokens(self.state.view.tokens());
         let request = Request {
             messages: self.state.view.messages(),
             tools: self.tools.schemas(),

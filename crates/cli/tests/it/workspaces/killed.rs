@@ -106,9 +106,7 @@ pub(super) fn goes_on(case: &Case<'_>, kill: impl FnOnce(&str), is_left: impl Fn
         case.files.join("begun-again").exists()
     });
     kill(&hex);
-    wait_until("the conversation is over", || {
-        ask(&served, &path)["execution_status"] == "finished"
-    });
+    wait_until_finished(&served, &path);
 
     let results = results(&served, &path);
     let [survived, lost, again] = &results[..] else {
@@ -131,7 +129,25 @@ pub(super) fn goes_on(case: &Case<'_>, kill: impl FnOnce(&str), is_left: impl Fn
     wait_until("nothing of it is left", || !is_left(&hex));
 }
 
-fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+fn wait_until_finished(served: &Served, path: &str) {
+    let begun = Instant::now();
+    loop {
+        let status = ask(served, path)["execution_status"].clone();
+        if status == "finished" {
+            return;
+        }
+        if status == "error" || begun.elapsed() > LIMIT {
+            let events = ask(
+                served,
+                &format!("{path}/events/search?limit=100&sort_order=TIMESTAMP_DESC"),
+            );
+            panic!("it does not finish, it is {status}: {events}");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+pub(super) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !holds() {
         assert!(begun.elapsed() < LIMIT, "not within the limit: {what}");
@@ -216,9 +232,7 @@ pub(super) fn a_container_out_of_memory_goes_on(engine: &Dockerd) {
     let told = error(&served, &path);
     assert!(told.contains("used up its 128 MiB of memory"), "{told}");
     run_again(&served, &path);
-    wait_until("the conversation is over", || {
-        ask(&served, &path)["execution_status"] == "finished"
-    });
+    wait_until_finished(&served, &path);
     let results = results(&served, &path);
     let [lost, again] = &results[..] else {
         panic!("one result for each command: {results:?}");
@@ -316,9 +330,7 @@ fn a_command_outlives_the_sshd_through_which_it_was_begun() {
     });
     fs::write(files.path().join("now"), "").unwrap();
     run_again(&served, &path);
-    wait_until("the conversation is over", || {
-        ask(&served, &path)["execution_status"] == "finished"
-    });
+    wait_until_finished(&served, &path);
     let results = results(&served, &path);
     let [through, last] = &results[..] else {
         panic!("one result for each command: {results:?}");

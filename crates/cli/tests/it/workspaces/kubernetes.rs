@@ -300,7 +300,8 @@ fn goes_on(kubernetes: &Kubernetes, class: &str, kill: impl FnOnce(&str)) {
     super::killed::goes_on(&case, kill, |hex| {
         [pods, claims, policies].iter().any(|kind| there(kind, hex))
     });
-    assert!(executors().is_empty());
+    // A node that comes back ends what nobody wants any more when it notices.
+    super::killed::wait_until("no executor is left", || executors().is_empty());
 }
 
 async fn orphans_are_collected_by_age(kubernetes: &Kubernetes, cluster: &Cluster) {
