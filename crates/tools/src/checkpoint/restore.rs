@@ -77,7 +77,7 @@ impl Restore<'_> {
             }
         }
         // Last, because a directory may be one that even its owner cannot write to.
-        for path in self.directories(plan) {
+        for path in Self::opened_up(plan) {
             if let Some(Entry::Directory { mode }) = self.then.get(&path) {
                 attempt(&path, self.set_mode(&path, *mode));
             }
@@ -85,13 +85,10 @@ impl Restore<'_> {
         failed
     }
 
-    /// Directories whose modes have to be set, those within others first.
-    fn directories(&self, plan: &Plan) -> Vec<RelativePath> {
-        let of_step = |path: &RelativePath| match self.then.get(path) {
-            Some(Entry::Directory { .. }) => path.clone(),
-            _ => split(path).0.to_vec(),
-        };
-        let mut all: Vec<_> = plan.keys().map(of_step).collect();
+    /// What may be a directory that was opened up, those within others first.
+    fn opened_up(plan: &Plan) -> Vec<RelativePath> {
+        let of_step = |path: &RelativePath| [path.clone(), split(path).0.to_vec()];
+        let mut all: Vec<_> = plan.keys().flat_map(of_step).collect();
         all.sort_unstable();
         all.dedup();
         all.reverse();

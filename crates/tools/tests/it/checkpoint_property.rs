@@ -98,3 +98,21 @@ proptest! {
         }
     }
 }
+
+/// A directory in which something was made has to be opened for that to go, and closed again.
+#[test]
+fn a_directory_keeps_its_mode_when_one_in_it_goes() {
+    let place = Place::new();
+    apply(&place, &Edit::MakeDirectory("a".into()));
+    apply(&place, &Edit::Mode("a".into(), 0o644));
+    let id = place.checkpoints.take("a turn").unwrap();
+    let tree = place.tree();
+    apply(&place, &Edit::MakeDirectory("a/a".into()));
+    place.checkpoints.settle().unwrap();
+    let later = place.checkpoints.take("another").unwrap();
+    let with_both = place.tree();
+    place.restore(id);
+    assert_eq!(place.tree(), tree);
+    place.restore(later);
+    assert_eq!(place.tree(), with_both);
+}
