@@ -27,6 +27,8 @@ pub struct Supervision {
     pub above: Option<Above>,
     /// What it and others have together, where no conversation gave it a task.
     pub purse: Option<Purse>,
+    /// Whether it may also give tasks to agents with names, beside those of the `task` tool.
+    pub delegates: bool,
     /// Whether somebody is there to be asked for hosts that no rule names.
     pub attendance: Attendance,
     /// Calls of its models that are to be told whole, where somebody wants to see them.

@@ -10,8 +10,10 @@ use crate::agent::BROWSER_SET;
 pub(crate) const MODEL_TOOLS: [&str; 3] = ["switch_llm", "ask_oracle", "inspect_image_with_vision"];
 /// The tool that has a model chosen for the task, by each of its names.
 pub(crate) const ROUTE_TOOLS: [&str; 2] = ["ClassifyAndSwitchLLMTool", "route_task_to_model"];
-/// The tools that give tasks to other agents. An agent that names one has all of them.
-pub(crate) const TASK_TOOLS: [&str; 3] = ["task_tool_set", "task", "delegate"];
+/// The tool that gives tasks to agents with names.
+pub(crate) const DELEGATE: &str = "delegate";
+/// The tools that give tasks to other agents. Whoever names one has `task`; `delegate` only who names it.
+pub(crate) const TASK_TOOLS: [&str; 3] = ["task_tool_set", "task", DELEGATE];
 
 /// A tool that a client can name.
 pub(crate) struct ToolChoice {

@@ -166,7 +166,7 @@ impl Shared {
         let models = parts.models.as_ref();
         let of_models =
             models.map(|models| model_tools::offered(models, model, &self.spending, purse, shown));
-        let of_tasks = agents.map(|agents| self.task_tools(agents));
+        let of_tasks = agents.map(|agents| self.task_tools(agents, parts.supervision.delegates));
         let invoke = invoke_skill(&parts.extensions, &parts.workspace, &self.shelf);
         let of_agents = of_tasks.into_iter().flatten();
         of_models
@@ -177,7 +177,7 @@ impl Shared {
             .collect()
     }
 
-    fn task_tools(&self, agents: Arc<dyn SubAgents>) -> [Arc<dyn Tool>; 2] {
+    fn task_tools(&self, agents: Arc<dyn SubAgents>, delegates: bool) -> Vec<Arc<dyn Tool>> {
         let task = Arc::new(Task {
             tasks: self.tasks.clone(),
             agents,
@@ -185,10 +185,13 @@ impl Shared {
             spending: self.spending.clone(),
             shelf: self.shelf.clone(),
         });
-        let delegate = Arc::new(Delegate {
-            task: Arc::clone(&task),
+        let delegate = delegates.then(|| -> Arc<dyn Tool> {
+            Arc::new(Delegate {
+                task: Arc::clone(&task),
+            })
         });
-        [task, delegate]
+        let task: Arc<dyn Tool> = task.clone();
+        std::iter::once(task).chain(delegate).collect()
     }
 }
 

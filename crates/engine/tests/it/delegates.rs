@@ -62,6 +62,7 @@ impl SubAgents for Several {
 async fn opened(desk: &Desk, several: &Arc<Several>, policy: ConfirmationPolicy) -> Conversation {
     let mut parts = desk.parts(Desk::limits()).await;
     parts.agents = Some(several.clone() as Arc<dyn SubAgents>);
+    parts.supervision.delegates = true;
     parts.safety = Safety {
         policy,
         analyzer: Some(SecurityAnalyzer::Pattern(Extra::new())),

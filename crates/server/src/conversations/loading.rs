@@ -27,7 +27,7 @@ use crate::profile_models::ProfileModels;
 use crate::resident::{Resident, Running};
 use crate::secrets::{Addresses, Given, Keeper};
 use crate::skills::{of_project, sources_of};
-use crate::tool_choices::{MODEL_TOOLS, ROUTE_TOOLS, TASK_TOOLS};
+use crate::tool_choices::{DELEGATE, MODEL_TOOLS, ROUTE_TOOLS, TASK_TOOLS};
 
 /// Calls of one reply that may run at the same time.
 const PARALLEL_CALLS: usize = 8;
@@ -117,6 +117,7 @@ impl Conversations {
                 title_prompt: title_prompt(&described),
                 purse: Some(self.allowance.purse.clone()),
                 attendance: resident.attendance.clone(),
+                delegates: agent.asks_for(&[DELEGATE]), // clients that do not know it refuse it
                 calls,
                 ..Supervision::default()
             },
