@@ -55,10 +55,17 @@ pub(crate) fn choices(of_workspaces: &[ToolSpec], model: &str) -> Vec<ToolChoice
         .iter()
         .any(|tool| tool.name().starts_with("browser_"));
     let browser = has_browser.then(|| more(BROWSER_SET, "All tools of the browser.", true, false));
-    let [tasks, aliases @ ..] = TASK_TOOLS;
-    let aliases = aliases.map(|alias| more(alias, "The same by another name.", false, false));
-    let tasks =
-        std::iter::once(more(tasks, "Gives tasks to agents of their own.", true, true)).chain(aliases);
+    let [tasks, alias, delegate] = TASK_TOOLS;
+    let tasks = [
+        more(tasks, "Gives tasks to agents of their own.", true, true),
+        more(alias, "The same by another name.", false, false),
+        more(
+            delegate,
+            "Gives tasks to agents with names, which remember.",
+            false,
+            false,
+        ),
+    ];
     let models =
         MODEL_TOOLS.map(|name| more(name, "Uses another model that the user has named.", false, true));
     let [route, _] = ROUTE_TOOLS;
