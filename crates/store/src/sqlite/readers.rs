@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rusqlite::Connection;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::open;
 use crate::error::StoreError;
@@ -32,26 +33,32 @@ impl Readers {
     }
 
     /// Runs a query on a thread that may block.
+    ///
+    /// Waiting for a place is a task of its own: whoever asks may do something else meanwhile, and a place that it was
+    /// given but does not take would be lost to all others.
     pub(super) async fn read<T: Send + 'static>(
         self: &Arc<Self>,
         query: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let place = Arc::clone(&self.room)
-            .acquire_owned()
-            .await
-            .map_err(|_| StoreError::Closed)?;
         let readers = Arc::clone(self);
-        let reading = spawn_blocking(move || {
-            let idle = readers.idle().pop();
-            let connection = idle.map_or_else(|| open::readable(&readers.path), Ok)?;
-            let answer = query(&connection);
-            if !readers.room.is_closed() {
-                readers.idle().push(connection);
-            }
-            drop(place);
-            answer
+        let reading = tokio::spawn(async move {
+            let room = Arc::clone(&readers.room).acquire_owned().await;
+            let place = room.map_err(|_| StoreError::Closed)?;
+            let reading = spawn_blocking(move || {
+                let idle = readers.idle().pop();
+                let connection = idle.map_or_else(|| open::readable(&readers.path), Ok)?;
+                let answer = query(&connection);
+                if !readers.room.is_closed() {
+                    readers.idle().push(connection);
+                }
+                drop(place);
+                answer
+            });
+            reading.await.map_err(|_| StoreError::Closed)?
         });
-        reading.await.map_err(|_| StoreError::Closed)?
+        AbortOnDropHandle::new(reading)
+            .await
+            .map_err(|_| StoreError::Closed)?
     }
 
     /// Syncs what has been committed.

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use deft_store::{EventStream, Lease, Store, StoreError};
 use deft_types::{ConversationId, Event, Seq};
-use futures::StreamExt;
 use futures::future::{join, join_all};
+use futures::{FutureExt, StreamExt};
 use tokio::time::timeout;
 use uuid::Uuid;
 
@@ -65,6 +65,23 @@ async fn a_slow_follower_holds_nobody_up_and_misses_nothing() {
     expect(&mut slow, 2..2002).await;
     append(&sample, &lease, 2002..2003).await;
     expect(&mut slow, 2002..2003).await;
+}
+
+#[tokio::test]
+async fn followers_that_do_something_else_while_they_wait_to_read_hold_nobody_up() {
+    let sample = Sample::new();
+    let lease = sample.conversation().await;
+    let id = lease.conversation();
+    append(&sample, &lease, 0..1).await;
+    let mut idle: Vec<_> = (0..32).map(|_| sample.store.follow(id, Seq::FIRST)).collect();
+    for stream in &mut idle {
+        assert!(stream.next().now_or_never().is_none(), "it has to read first");
+    }
+    let reading = timeout(PATIENCE, sample.store.read(id, Seq::FIRST, 1)).await;
+    assert_eq!(reading.expect("a page in time").unwrap().len(), 1);
+    for stream in &mut idle {
+        expect(stream, 0..1).await;
+    }
 }
 
 #[tokio::test]
