@@ -19,6 +19,8 @@ use crate::security::{Caller, KEY_HEADER, Verdict};
 const MAX_SOCKETS: usize = 8192;
 /// The largest message a client may send.
 const MAX_INBOUND: usize = 16 * 1024 * 1024;
+/// How much is read at once. The library clears so many bytes before each look, and does not give them back.
+const READ_AT_ONCE: usize = 8 * 1024;
 
 /// See the module.
 pub(crate) struct Knock {
@@ -113,6 +115,7 @@ impl Knock {
         self.upgrade
             .max_message_size(max_inbound)
             .max_frame_size(max_inbound)
+            .read_buffer_size(READ_AT_ONCE)
             .on_upgrade(move |socket| sockets.track_future(talk(self.app, socket)))
     }
 }
