@@ -206,6 +206,27 @@ test("what the agent's commands wrote before the page was opened is there, witho
   await close();
 });
 
+test("the context tells what was summarised to make room", async () => {
+  const summary = join(server.data, "summary.json");
+  writeFileSync(summary, JSON.stringify([{ text: "We looked at ten numbers." }]));
+  const condenser = { kind: "LLMSummarizingCondenser", llm: { model: `script:${summary}` } };
+  const id = await server.begin([{ ...command("Look.", "echo number {{n}}"), repeat: 10 }, { text: "Done." }], { agent: { condenser } });
+  await server.ended(id);
+  const { page, close } = await open(server, `/c/${id}`);
+  await status(page, "Finished");
+  const context = await panel(page, "Context");
+  await context.getByText("Message by message").click();
+  const messages = context.getByRole("list", { name: "Message by message" });
+  await messages.getByText("number 1").first().waitFor();
+  assert.equal(await messages.getByRole("listitem").count(), 23);
+  await context.getByRole("button", { name: "Make room now" }).click();
+  const summarised = messages.getByRole("listitem").filter({ hasText: "We looked at ten numbers." });
+  await summarised.getByText(/^Stands for \d+ earlier messages$/).waitFor();
+  assert.ok((await messages.getByRole("listitem").count()) < 23);
+  await checkAccess(page, "the context after a summary");
+  await close();
+});
+
 test("the context says what the model reads; panels are reached by keys and on a telephone", async () => {
   const plan = { name: "task_tracker", arguments: { command: "plan", task_list: [{ title: "Look", notes: "", status: "done" }, { title: "Mend", notes: "", status: "in_progress" }] } };
   const id = await server.begin([{ tool_calls: [plan] }, { text: "Done." }], {}, ["task_tracker"]);
