@@ -224,6 +224,7 @@ test("the context tells what was summarised to make room", async () => {
   await summarised.getByText(/^Stands for \d+ earlier messages$/).waitFor();
   assert.ok((await messages.getByRole("listitem").count()) < 23);
   await checkAccess(page, "the context after a summary");
+  await picture(page, "web-context");
   await close();
 });
 
