@@ -124,7 +124,7 @@ test("another model goes on, by its name in a message or in the palette", async 
   await status(page, "Finished");
   const message = page.getByLabel("Message", { exact: true });
   await message.pressSequentially("/model sec");
-  await page.getByRole("option", { name: "second-model" }).waitFor();
+  await page.getByRole("listbox", { name: "Completions" }).getByRole("option", { name: "second-model" }).waitFor();
   await page.keyboard.press("Enter");
   assert.equal(await message.inputValue(), "/model second-model ");
   const first = await modelOf();

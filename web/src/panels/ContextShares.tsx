@@ -17,6 +17,10 @@ const words = (): Record<Kind, string> => ({
   results: t("Results"),
 });
 
+/** What one of them is called. */
+const nameOf = ({ kind, tool }: Entry): string =>
+  tool ? plain(tool) : { ...words(), user: t("Message"), agent: t("Agent"), calls: t("Call"), results: t("Result") }[kind];
+
 const percent = (share: number) => (share > 0 && share < 0.005 ? "< 1 %" : `${Math.round(share * 100)} %`);
 
 /** What the next request to the model has in it. It is asked for anew when a step ends. */
@@ -102,12 +106,11 @@ export function Shares({ context, meter }: { context: Context; meter: Meter }) {
 
 function EntryLine({ entry, share }: { entry: Entry; share: number }) {
   const mark = markOf(entry);
-  const name = entry.kind === "results" && entry.tool ? plain(entry.tool) : words()[entry.kind];
   return (
     <li>
       <span className={`swatch share-${entry.kind}`} aria-hidden="true" />
       <span className="entry-text">
-        <strong>{name}</strong> {plain(entry.text)}
+        <strong>{nameOf(entry)}</strong> {plain(entry.text)}
         {mark && <em className="hint">{mark}</em>}
       </span>
       <span className="hint" title={t("about {used} tokens", { used: short(entry.tokens) })}>
