@@ -129,7 +129,7 @@ test("another model goes on, by its name in a message or in the palette", async 
   assert.equal(await message.inputValue(), "/model second-model ");
   const first = await modelOf();
   await page.keyboard.press("Enter");
-  await page.getByLabel("Model", { exact: true }).getByText("demo", { exact: true }).waitFor({ state: "attached" });
+  await page.locator(".bar").getByText("demo", { exact: true }).waitFor();
   assert.notEqual(await modelOf(), first);
   await page.keyboard.press("Control+k");
   await page.getByRole("dialog").getByRole("combobox").fill("switch model");
