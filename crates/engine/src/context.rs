@@ -99,9 +99,9 @@ impl Context {
         for entry in &all {
             *kinds.entry(kind_of(entry)).or_default() += Tokens(entry.tokens);
         }
-        kinds
-            .values_mut()
-            .for_each(|tokens| *tokens = meter.correct(*tokens));
+        for tokens in kinds.values_mut() {
+            *tokens = meter.correct(*tokens);
+        }
         kinds.retain(|_, tokens| *tokens > Tokens::ZERO);
         let before_tokens = Tokens(before.iter().map(|entry| entry.tokens).sum());
         Self {
