@@ -174,9 +174,13 @@ test("an error says what happened and what to do", async () => {
 });
 
 test("conversations are found, renamed, deleted and reached by keyboard", async () => {
-  const id = await server.begin([{ text: "Hello." }]);
+  const id = await server.begin([{ text: "The xylophone is tuned." }]);
+  await server.ended(id);
   await server.ask("PATCH", `/api/conversations/${id}`, { title: "Needle" });
   const { page, close } = await open(server);
+  await page.getByLabel("Search conversations").fill("tuned xylophone");
+  await page.getByRole("listitem").filter({ hasText: "Needle" }).waitFor();
+  assert.equal(await page.locator(".entry").count(), 1);
   await page.getByLabel("Search conversations").fill("needle");
   await page.getByRole("listitem").filter({ hasText: "Needle" }).waitFor();
   assert.equal(await page.locator(".entry").count(), 1);

@@ -115,6 +115,30 @@ test("a fork goes on from a message, and the original stays", async () => {
   await close();
 });
 
+test("another model goes on, by its name in a message or in the palette", async () => {
+  const id = await server.begin([{ text: "One." }]);
+  await server.ended(id);
+  await server.ask("POST", "/api/profiles/second-model", { llm: { model: "demo" } });
+  const modelOf = async () => (await server.ask("GET", `/api/conversations/${id}`)).body.agent.llm.model;
+  const { page, close } = await open(server, `/c/${id}`);
+  await status(page, "Finished");
+  const message = page.getByLabel("Message", { exact: true });
+  await message.pressSequentially("/model sec");
+  await page.getByRole("listbox", { name: "Completions" }).getByRole("option", { name: "second-model" }).waitFor();
+  await page.keyboard.press("Enter");
+  assert.equal(await message.inputValue(), "/model second-model ");
+  const first = await modelOf();
+  await page.keyboard.press("Enter");
+  await page.locator(".bar").getByText("demo", { exact: true }).waitFor();
+  assert.notEqual(await modelOf(), first);
+  await page.keyboard.press("Control+k");
+  await page.getByRole("dialog").getByRole("combobox").fill("switch model");
+  await page.getByRole("option", { name: "Switch model: second-model" }).click();
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  await server.ask("DELETE", "/api/profiles/second-model");
+  await close();
+});
+
 test("files and commands are completed while one writes", async () => {
   const id = await server.begin([command("Make.", "mkdir src; touch src/needle.rs src/other.rs"), { text: "Made." }, { text: "Read." }]);
   const { page, close } = await open(server, `/c/${id}`);

@@ -70,7 +70,7 @@ export class Server {
   }
 
   /** Begins a conversation with a scripted model; the script is JSON, which is YAML too. */
-  async begin(steps, more = {}, tools = []) {
+  async begin(steps, { agent, ...more } = {}, tools = []) {
     const folder = mkdtempSync(join(this.data, "work-"));
     const script = `${folder}.json`;
     writeFileSync(script, JSON.stringify(typeof steps === "function" ? steps(folder) : steps));
@@ -79,6 +79,7 @@ export class Server {
         kind: "Agent",
         llm: { model: `script:${script}`, stream: true },
         tools: ["terminal", "file_editor", ...tools].map((name) => ({ name })),
+        ...agent,
       },
       workspace: { working_dir: folder },
       initial_message: { role: "user", content: [{ type: "text", text: "Begin." }] },

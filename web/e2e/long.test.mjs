@@ -41,7 +41,9 @@ test("panels tell what happened before what is loaded", async () => {
   await page.getByRole("tab", { name: "Terminal" }).click();
   await page.locator(".xterm-accessibility-tree").getByText("early-output", { exact: true }).waitFor();
   await page.getByRole("tab", { name: "Context" }).click();
-  await page.getByText("The shares below are of what is loaded").waitFor();
+  const context = page.getByRole("complementary", { name: "Context" });
+  await context.getByText("Message by message").click();
+  await context.getByText(/^\d+ earlier messages$/).waitFor(); // also of what is not loaded here
   await close();
 });
 

@@ -159,6 +159,7 @@ test("the agent's commands are seen as they run, and one's own terminal is besid
     await terminal.getByLabel("Type here.").focus();
     await page.keyboard.type(`${text}\n`);
   };
+  await screen.getByText(/[$#]\s*$/).first().waitFor(); // what is typed sooner is shown twice
   await type("test -t 0 && echo is-a-''tty; export KEPT=yes; cd /; printf '\\033[32mgr''een\\033[0m\\n'");
   await screen.getByText("is-a-tty").waitFor();
   await screen.getByText("green", { exact: true }).waitFor();
@@ -203,6 +204,31 @@ test("what the agent's commands wrote before the page was opened is there, witho
   await status(page, "Finished");
   await screen.getByText("ended", { exact: true }).waitFor();
   assert.equal(await screen.getByText("begun", { exact: true }).count(), 1);
+  await close();
+});
+
+test("the context tells what was summarised to make room", async () => {
+  const summary = join(server.data, "summary.json");
+  writeFileSync(summary, JSON.stringify([{ text: "We looked at ten numbers." }]));
+  const condenser = { kind: "LLMSummarizingCondenser", llm: { model: `script:${summary}` } };
+  const steps = [{ ...command("Look.", "echo number {{n}}"), repeat: 10 }, { text: "Done." }];
+  const task = { role: "user", content: [{ type: "text", text: "Look at ten numbers, one after the other." }] };
+  const id = await server.begin(steps, { agent: { condenser }, initial_message: task });
+  await server.ended(id);
+  const { page, close } = await open(server, `/c/${id}`);
+  await status(page, "Finished");
+  const context = await panel(page, "Context");
+  await context.getByText("Message by message").click();
+  const messages = context.getByRole("list", { name: "Message by message" });
+  await messages.getByText("number 1").first().waitFor();
+  assert.equal(await messages.getByRole("listitem").count(), 23);
+  await context.getByRole("button", { name: "Make room now" }).click();
+  const summarised = messages.getByRole("listitem").filter({ hasText: "We looked at ten numbers." });
+  await summarised.getByText(/^Stands for \d+ earlier messages$/).waitFor();
+  assert.ok((await messages.getByRole("listitem").count()) < 23);
+  await checkAccess(page, "the context after a summary");
+  await context.getByRole("heading", { name: "What the model reads" }).scrollIntoViewIfNeeded();
+  await picture(page, "web-context");
   await close();
 });
 

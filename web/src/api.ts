@@ -55,6 +55,9 @@ export const api = {
 
   list: (page: string | null) =>
     ask("get", "/api/conversations/search", { query: { limit: 50, sort_order: "UPDATED_AT_DESC", page_id: page } }),
+  /** Those in whose messages these words stand. */
+  said: (words: string) =>
+    ask("get", "/api/conversations/search", { query: { limit: 50, sort_order: "UPDATED_AT_DESC", said: words } }),
   get: (id: string) => ask("get", "/api/conversations/{conversation_id}", on(id)),
   change: (id: string, body: { title?: string; tags?: Record<string, string> }) =>
     ask("patch", "/api/conversations/{conversation_id}", { ...on(id), body }),
@@ -106,6 +109,9 @@ export const api = {
     const [event] = items;
     return event?.kind === "SystemPromptEvent" ? briefingOf(event) : null;
   },
+
+  /** What the model would be sent next. */
+  context: (id: string) => ask("get", "/api/conversations/{conversation_id}/context", on(id)),
 
   /** Says something; what waits for a word is thereby rejected. Its event has the id of the message, so that it is said
    * once however often it is sent. */

@@ -38,7 +38,7 @@ export function commands(): Command[] {
     },
     {
       name: "model",
-      help: t("Go on with another profile"),
+      help: t("Switch to another model"),
       needsWords: true,
       run: async (id, words) => void (await api.switchProfile(id, words.trim())),
     },

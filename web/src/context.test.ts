@@ -1,22 +1,29 @@
 import { expect, test } from "vitest";
-import { largestOf, sharesOf } from "./context";
-import { EMPTY, type View } from "./view";
+import { type Context, sharesOf, stepOf } from "./context";
+import { type Call, EMPTY, type View } from "./view";
 
-test("the shares of what the model reads sum up to one", () => {
-  const view: View = {
-    ...EMPTY,
-    briefing: { prompt: "x".repeat(60), context: "", tools: [] },
-    items: [{ type: "message", id: "1", time: "", from: "user", text: "y".repeat(38), images: [] }],
+test("kinds come in the order of the request, with their shares, and those that are not there are left out", () => {
+  const context: Context = {
+    entries: [],
+    earlier: { entries: 0, tokens: 0 },
+    kinds: { results: 50, prompt: 30, summary: 20 },
+    tokens: 100,
+    window: null,
+    reserve: null,
   };
-  const shares = sharesOf(view);
-  expect(shares.map(({ kind }) => kind)).toEqual(["prompt", "tools", "user"]);
-  expect(shares.reduce((sum, { share }) => sum + share, 0)).toBeCloseTo(1);
-  expect(shares[0]?.share).toBeCloseTo(0.6);
+  expect(sharesOf(context)).toEqual([
+    { kind: "prompt", tokens: 30, share: 0.3 },
+    { kind: "summary", tokens: 20, share: 0.2 },
+    { kind: "results", tokens: 50, share: 0.5 },
+  ]);
 });
 
-test("what takes the most room comes first", () => {
-  const message = (id: string, length: number) => ({ type: "message" as const, id, time: "", from: "user" as const, text: "y".repeat(length), images: [] });
-  const view: View = { ...EMPTY, items: [message("small", 10), message("none", 0), message("large", 30)] };
-  expect(largestOf(view, 5).map(({ id, share }) => [id, share])).toEqual([["large", 0.75], ["small", 0.25]]);
-  expect(largestOf(view, 1)).toHaveLength(1);
+test("a step has ended when none of its calls is open any more", () => {
+  const call = (id: string, result: Call["result"]) => ({ type: "call", id, result }) as Call;
+  const view = (items: Call[], status: View["status"] = "running"): View => ({ ...EMPTY, status, items });
+  const done = call("first", { type: "rejected", reason: "no" });
+  expect(stepOf(EMPTY)).toBe("");
+  expect(stepOf(view([done]))).toBe("first");
+  expect(stepOf(view([done, call("second", null)]))).toBeNull();
+  expect(stepOf(view([done, call("second", null)], "waiting_for_confirmation"))).toBe("second");
 });

@@ -1,6 +1,7 @@
 // The list of conversations, kept fresh.
 
-import { useInfiniteQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
 import { api } from "./api";
 import { usePreferences } from "./preferences";
 
@@ -18,4 +19,18 @@ export function useConversations() {
     refetchInterval: REFRESH_MS,
     refetchIntervalInBackground: isTold,
   });
+}
+
+/** How long nothing is written before messages are searched. */
+const PAUSE_MS = 250;
+
+/** Conversations in whose messages all these words stand. */
+export function useSaid(search: string) {
+  const [words, setWords] = useState("");
+  useEffect(() => {
+    const later = setTimeout(() => setWords(search.trim()), PAUSE_MS);
+    return () => clearTimeout(later);
+  }, [search]);
+  const said = useQuery({ queryKey: ["said", words], queryFn: () => api.said(words), enabled: words !== "" });
+  return (search && said.data?.items) || [];
 }

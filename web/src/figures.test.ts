@@ -6,13 +6,16 @@ test("figures have their words and labels, and distributions are left out", () =
     "# HELP deft_conversations Conversations in the store.",
     "# TYPE deft_conversations gauge",
     'deft_conversations{status="idle"} 3',
-    "# HELP deft_up How long it runs.",
-    "deft_up 12.3456",
+    "# HELP deft_up_seconds How long it runs.",
+    "deft_up_seconds 12.3456",
+    "# HELP deft_build_info What it is.",
+    'deft_build_info{version="1",git="x"} 1',
     'deft_seconds_bucket{le="1"} 7',
     "",
   ].join("\n");
   expect(figuresOf(page)).toEqual([
     { name: 'deft_conversations{status="idle"}', help: "Conversations in the store. status: idle", value: "3" },
-    { name: "deft_up", help: "How long it runs.", value: "12.3" },
+    { name: "deft_up_seconds", help: "How long it runs.", value: "12.3 s" },
+    { name: 'deft_build_info{version="1",git="x"}', help: "What it is. version: 1, git: x", value: "" },
   ]);
 });

@@ -1,5 +1,7 @@
 // Figures of the server, as Prometheus writes them.
 
+const FORMAT = Intl.NumberFormat("en", { maximumFractionDigits: 1 });
+
 export interface Figure {
   /** With its labels. */
   name: string;
@@ -16,12 +18,15 @@ export function figuresOf(page: string): Figure[] {
     if (named) helps.set(named, help ?? "");
     const [, name, labels, value] = /^(\w+)(\{.*\})? (\S+)$/.exec(line) ?? [];
     if (!name || value === undefined || /_(bucket|sum)$/.test(name)) continue;
-    const shown = labels ? ` ${labels.slice(1, -1).replaceAll('"', "").replaceAll("=", ": ")}` : "";
+    const parts = [...(labels ?? "").matchAll(/(\w+)="([^"]*)"/g)].map(([, label, word]) => `${label}: ${word}`);
+    const shown = parts.length > 0 ? ` ${parts.join(", ")}` : "";
     const number = Number(value);
+    const unit = name.endsWith("_seconds") ? " s" : "";
     figures.push({
       name: `${name}${labels ?? ""}`,
       help: `${helps.get(name) ?? name}${shown}`,
-      value: Number.isFinite(number) ? Intl.NumberFormat("en", { maximumFractionDigits: 1 }).format(number) : value,
+      // What is only there for its labels is always 1.
+      value: name.endsWith("_info") ? "" : Number.isFinite(number) ? FORMAT.format(number) + unit : value,
     });
   }
   return figures;

@@ -13,9 +13,6 @@ export interface Meter extends Cost {
   cached: number;
   /** The share of the context window that the last request took, 0 to 1; null: not known. */
   context: number | null;
-  /** Tokens of the last request, and of the window; 0: not known. */
-  last: number;
-  window: number;
   /** The same by what used it: the agent's model, the condenser's, those of sub-agents. */
   models: (Cost & { name: string; model: string; input: number; output: number; cached: number })[];
 }
@@ -31,8 +28,6 @@ export function meterOf(stats: Stats | undefined): Meter {
     output: 0,
     cached: 0,
     context: null,
-    last: 0,
-    window: 0,
     models: [],
   };
   for (const [name, metrics] of Object.entries(stats?.usage_to_metrics ?? {})) {
@@ -47,11 +42,7 @@ export function meterOf(stats: Stats | undefined): Meter {
     meter.cached += cached;
     const share = usage.context_window && usage.per_turn_token ? usage.per_turn_token / usage.context_window : 0;
     // The window that fills is the agent's own, not that of one who works for it.
-    if (share > 0 && (name === AGENT || meter.context === null)) {
-      meter.context = Math.min(1, share);
-      meter.last = usage.per_turn_token ?? 0;
-      meter.window = usage.context_window ?? 0;
-    }
+    if (share > 0 && (name === AGENT || meter.context === null)) meter.context = Math.min(1, share);
   }
   return meter;
 }

@@ -16,6 +16,7 @@ use tracing::Span;
 use crate::allow_rules::AllowScope;
 use crate::aside::Snapshot;
 use crate::budget::Budget;
+use crate::context::Context;
 use crate::conversation::Limits;
 use crate::hosts::HostAnswer;
 use crate::queue::QueueChange;
@@ -157,6 +158,11 @@ pub(crate) enum Command {
         reply: Box<Reply>,
         done: Done<String>,
     },
+    /// What the model would be sent next, of which so many messages are told one by one.
+    Context {
+        most: usize,
+        done: oneshot::Sender<Context>,
+    },
     /// A copy of the state.
     Inspect { done: oneshot::Sender<State> },
     /// Leave memory.
@@ -198,6 +204,7 @@ impl Command {
             | Self::AddBudget { .. }
             | Self::PreviewFiles { .. }
             | Self::Snapshot { .. }
+            | Self::Context { .. }
             | Self::Inspect { .. }
             | Self::Close { .. } => return None,
         })
@@ -235,7 +242,7 @@ impl Command {
             Self::AddUsage { done, .. } => send(done, answer),
             Self::PreviewFiles { done, .. } => send(done, answer),
             // They are never noted, so there is nothing to answer: whoever asked hears that nobody does.
-            Self::Snapshot { .. } | Self::Inspect { .. } | Self::Close { .. } => {}
+            Self::Snapshot { .. } | Self::Context { .. } | Self::Inspect { .. } | Self::Close { .. } => {}
         }
     }
 }

@@ -9,6 +9,7 @@ mod summary;
 #[cfg(test)]
 mod tests;
 
+use deft_llm::ModelProfile;
 use deft_types::{EventId, Role};
 
 use crate::view::{Entry, View, segments};
@@ -77,6 +78,16 @@ impl Default for Condenser {
             }),
         ])
     }
+}
+
+/// The share of what a model can read that is kept free, for what it writes and for what we count wrongly.
+const RESERVE_PERCENT: u64 = 20;
+
+/// How much of what a model can read is used, where that is known. The rest is kept free.
+pub(crate) fn usable(profile: &ModelProfile) -> Option<u64> {
+    let window = profile.context_window?.0;
+    let output = profile.max_output.map_or(0, |output| output.0.min(window / 2));
+    Some((window - output).min(window * (100 - RESERVE_PERCENT) / 100))
 }
 
 /// How much room there is.

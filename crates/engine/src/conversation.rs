@@ -24,6 +24,7 @@ use crate::allow_rules::AllowScope;
 use crate::aside::Turns;
 use crate::branch;
 use crate::command::{Answer, Begun, Command, CommandError, Envelope, ExecutorFate};
+use crate::context::Context;
 use crate::hosts::{Attendance, Attendant, HostAnswer};
 use crate::live::{Broadcast, Live};
 use crate::secret_lookup::SecretSources;
@@ -210,6 +211,11 @@ impl Conversation {
     pub async fn note_request(&self, id: EventId, value: Value) -> Result<(), CommandError> {
         let (id, key) = (Some(id), key::REQUEST.to_owned());
         self.ask(|done| Command::Tell { id, key, value, done }).await?
+    }
+
+    /// What the model would be sent next. So many messages are told one by one, the newest.
+    pub async fn context(&self, most: usize) -> Result<Context, CommandError> {
+        self.ask(|done| Command::Context { most, done }).await
     }
 
     /// A copy of the state.

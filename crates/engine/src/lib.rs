@@ -19,6 +19,7 @@ mod changes;
 mod client_tool;
 mod command;
 mod condense;
+mod context;
 mod conversation;
 mod critic;
 mod delegate_tool;
@@ -78,6 +79,7 @@ pub use budget::{Budget, Purse};
 pub use client_tool::{ClientResults, ClientTool, ClientToolSpec};
 pub use command::{Answer, Begun, CommandError, ExecutorFate};
 pub use condense::{Condenser, Summary, UnknownCondenser};
+pub use context::{Context, ContextEntry, ContextKind, Earlier};
 pub use conversation::{
     Conversation, Limits, Memory, OpenError, Outfit, Parts, Progress, Safety, load, read_branch,
 };

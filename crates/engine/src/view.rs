@@ -82,6 +82,11 @@ impl View {
         &self.entries
     }
 
+    /// The messages of the next request: those that wait come last.
+    pub(crate) fn coming(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().chain(&self.waiting)
+    }
+
     /// About how many tokens all of it is.
     pub(crate) fn tokens(&self) -> u64 {
         self.entries.tokens()
@@ -246,10 +251,18 @@ impl View {
     fn condense(&mut self, event: &EventId, condensation: &Condensation) {
         let forgotten: HashSet<_> = condensation.forgotten_event_ids.iter().collect();
         let is_forgotten = |entry: &Entry| entry.events.iter().any(|id| forgotten.contains(id));
-        let mut kept = Vec::with_capacity(self.entries.len());
+        let mut kept: Vec<Entry> = Vec::with_capacity(self.entries.len());
+        let mut left_out = 0;
         for segment in segments(&self.entries) {
-            if !segment.iter().any(is_forgotten) {
-                kept.extend_from_slice(segment);
+            if segment.iter().any(is_forgotten) {
+                let messages = segment.iter().filter(|entry| entry.summary_of().is_none());
+                left_out += messages.count() + segment.iter().map(|entry| entry.left_out).sum::<usize>();
+                continue;
+            }
+            let first = kept.len();
+            kept.extend_from_slice(segment);
+            if condensation.summary.is_none() {
+                kept[first].left_out += std::mem::take(&mut left_out);
             }
         }
         if let Some(summary) = &condensation.summary {
@@ -257,8 +270,10 @@ impl View {
             // Not between a reply and the results that are still to come.
             let open = self.open_reply(&kept).unwrap_or(kept.len());
             let position = boundary(&kept, offset).min(open);
-            let id = EventId(format!("{event}-summary"));
-            kept.insert(position, Entry::new(&id, summary_message(summary)));
+            kept.insert(
+                position,
+                Entry::summary(event, summary_message(summary), left_out),
+            );
         }
         self.entries = kept.into_iter().collect();
         self.fresh.clear();
@@ -275,7 +290,7 @@ impl View {
         for index in 0..=last {
             if mask.covers(&self.entries[index]) {
                 let note = mask.note(&self.entries[index].message);
-                self.entries.change(index, |result| result.content = note);
+                self.entries.mask(index, note);
             }
         }
     }

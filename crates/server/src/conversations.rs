@@ -3,6 +3,7 @@
 
 mod allowing;
 mod budget;
+mod context;
 mod creating;
 mod goal;
 mod hosts;

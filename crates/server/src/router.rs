@@ -16,10 +16,10 @@ use crate::dormant;
 use crate::failure::Failure;
 use crate::routes::{
     acp, agent_profiles, allow_rules, answers, app, bash, branches, budget, checkpoints, children, clones,
-    confirmation, connections, control, conversations, entries, events, extensions, files, forge, gateway,
-    git, goal, history, host_questions, mcp, mcp_logins, mcp_servers, meta_profiles, metrics, model, models,
-    packages, plan, plugins, ports, profiles, project, queue, rerun, resources, rewind, secrets, server,
-    settings, shares, sign_in, streams, tools, trajectory, trust, users, webhooks, workspace_files,
+    confirmation, connections, context, control, conversations, entries, events, extensions, files, forge,
+    gateway, git, goal, history, host_questions, mcp, mcp_logins, mcp_servers, meta_profiles, metrics, model,
+    models, packages, plan, plugins, ports, profiles, project, queue, rerun, resources, rewind, secrets,
+    server, settings, shares, sign_in, streams, tools, trajectory, trust, users, webhooks, workspace_files,
     workspaces,
 };
 use crate::{once, security, site};
@@ -140,6 +140,7 @@ fn table() -> Vec<Route> {
         goal::table(),
         queue::table(),
         budget::table(),
+        context::table(),
         plan::table(),
         rerun::table(),
         rewind::table(),

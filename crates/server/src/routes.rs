@@ -13,6 +13,7 @@ pub(crate) mod children;
 pub(crate) mod clones;
 pub(crate) mod confirmation;
 pub(crate) mod connections;
+pub(crate) mod context;
 pub(crate) mod control;
 pub(crate) mod conversations;
 pub(crate) mod entries;

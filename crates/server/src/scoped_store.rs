@@ -109,6 +109,16 @@ impl Store for ScopedStore {
         self.store.search(Search { owner, ..search }, limit)
     }
 
+    fn search_said(
+        &self,
+        words: Vec<String>,
+        search: Search,
+        limit: usize,
+    ) -> Answer<'_, Vec<ConversationRecord>> {
+        let owner = self.user;
+        self.store.search_said(words, Search { owner, ..search }, limit)
+    }
+
     fn count(&self, _: Option<UserId>, status: Option<Status>) -> Answer<'_, u64> {
         self.store.count(self.user, status)
     }

@@ -23,6 +23,8 @@ mod commands;
 mod completion_logs;
 #[path = "it/console.rs"]
 mod console;
+#[path = "it/context.rs"]
+mod context;
 #[path = "it/contract.rs"]
 mod contract;
 #[path = "it/contract_document.rs"]

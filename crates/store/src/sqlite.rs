@@ -22,6 +22,7 @@ mod request;
 mod restore;
 mod rewrite;
 mod room;
+mod said;
 mod schema;
 mod search;
 mod writer;
@@ -169,6 +170,17 @@ impl Store for SqliteStore {
     ) -> BoxFuture<'_, Result<Vec<ConversationRecord>, StoreError>> {
         self.readers
             .read(move |db| search::search(db, search, limit))
+            .boxed()
+    }
+
+    fn search_said(
+        &self,
+        words: Vec<String>,
+        search: Search,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<ConversationRecord>, StoreError>> {
+        self.readers
+            .read(move |db| said::search(db, &words, search, limit))
             .boxed()
     }
 

@@ -64,6 +64,15 @@ pub trait Store: Send + Sync {
     /// Those that fit, in the order that is asked for.
     fn search(&self, search: Search, limit: usize) -> Answer<'_, Vec<ConversationRecord>>;
 
+    /// Those that fit, and in which all these words stand in one message of the user's or the agent's. Only the first
+    /// few hundred are looked through.
+    fn search_said(
+        &self,
+        words: Vec<String>,
+        search: Search,
+        limit: usize,
+    ) -> Answer<'_, Vec<ConversationRecord>>;
+
     /// How many somebody has (none: whoever owns the store); of those that are doing this, where that is asked.
     fn count(&self, owner: Option<UserId>, status: Option<Status>) -> Answer<'_, u64>;
 

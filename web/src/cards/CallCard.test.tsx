@@ -2,7 +2,7 @@
 import { cleanup, fireEvent, render, screen } from "@testing-library/react";
 import { afterEach, expect, test } from "vitest";
 import type { Call, Result } from "../view";
-import type { Fields } from "../wire";
+import type { Fields, Status } from "../wire";
 import { CallCard } from "./CallCard";
 
 afterEach(cleanup);
@@ -15,7 +15,8 @@ function call(action: Fields & { kind: string }, observation: Fields | null, tex
   const event = { id, timestamp: "", source: "agent" as const, kind: "ActionEvent" as const, tool_name: "tool", tool_call_id: id };
   return { type: "call", id, time: "", risk: "UNKNOWN", result, event: { ...event, action } };
 }
-const show = (shown: Call, output?: string) => render(<CallCard call={shown} folder="/work" output={output} />);
+const show = (shown: Call, output?: string, status: Status = "running") =>
+  render(<CallCard call={shown} folder="/work" output={output} status={status} />);
 
 test("a command shows itself and how it ended; one that failed is open", () => {
   show(call({ kind: "TerminalAction", command: "make" }, { kind: "TerminalObservation", exit_code: 2 }, "no rule"));
@@ -35,6 +36,12 @@ test("one that went well is opened by a click", () => {
 test("an open command shows what it writes", () => {
   show(call({ kind: "TerminalAction", command: "make" }, null), "half done");
   expect(document.body.textContent).toContain("half done");
+  expect(document.body.textContent).toContain("running");
+});
+
+test("a call that nobody has allowed yet says that it waits", () => {
+  show(call({ kind: "TerminalAction", command: "make" }, null), undefined, "waiting_for_confirmation");
+  expect(document.body.textContent).toContain("waits for your word");
 });
 
 test("an edit shows its path from the folder, its counts and its lines", () => {

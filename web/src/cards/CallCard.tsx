@@ -3,7 +3,7 @@ import type { Call } from "../view";
 import { Markdown } from "../parts/Markdown";
 import { RiskMark } from "../parts/RiskMark";
 import { useCard } from "../screen";
-import { textOf } from "../wire";
+import { type Status, textOf } from "../wire";
 import { t } from "../words";
 import { CallDetails } from "./CallDetails";
 import { CallIcon } from "./CallIcon";
@@ -17,10 +17,18 @@ interface Props {
   /** Where the agent works. */
   folder: string;
   output: string | undefined;
+  /** Of the conversation. */
+  status: Status;
+}
+
+/** What an open call does. */
+function openWord(status: Status): string {
+  if (status === "running") return t("running");
+  return status === "waiting_for_confirmation" ? t("waits for your word") : t("open");
 }
 
 /** What the agent did: the point first, the rest on demand. */
-export function CallCard({ call, folder, output }: Props) {
+export function CallCard({ call, folder, output, status }: Props) {
   const { label, title, outcome, tone } = describe(call, folder);
   const [isOpen, toggle] = useCard(call.id, tone === "bad" || call.event.action?.kind === "TaskTrackerAction" || outcome.startsWith("+"));
   const thought = textOf(call.event.thought);
@@ -47,7 +55,7 @@ export function CallCard({ call, folder, output }: Props) {
           <span className="card-label">{label}</span>
           <code className="card-title">{title}</code>
           {call.risk === "HIGH" && <RiskMark risk={call.risk} />}
-          {outcome && <span className={`outcome ${tone}`}>{outcome}</span>}
+          {outcome && <span className={`outcome ${tone}`}>{call.result ? outcome : openWord(status)}</span>}
           <ChevronRight className="card-arrow" />
         </button>
         {isOpen && <CallDetails call={call} command={isShort(call) ? "left out" : "shown"} />}

@@ -1,6 +1,7 @@
 import { memo } from "react";
 import { Markdown } from "../parts/Markdown";
 import type { Item } from "../view";
+import type { Status } from "../wire";
 import { CallCard } from "./CallCard";
 import { FailureCard } from "./FailureCard";
 import { MessageCard } from "./MessageCard";
@@ -12,15 +13,17 @@ interface Props {
   folder: string;
   /** What an open call has written so far. */
   output: string | undefined;
+  /** Of the conversation. */
+  status: Status;
 }
 
 /** One thing that happened. */
-export const ItemCard = memo(function ItemCard({ item, isLast, folder, output }: Props) {
+export const ItemCard = memo(function ItemCard({ item, isLast, folder, output, status }: Props) {
   switch (item.type) {
     case "message":
       return <MessageCard message={item} />;
     case "call":
-      return <CallCard call={item} folder={folder} output={output} />;
+      return <CallCard call={item} folder={folder} output={output} status={status} />;
     case "note":
       return item.more ? (
         <details className="note">

@@ -1,23 +1,10 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { api } from "../api";
-import { describe } from "../cards/describe";
-import { type Kind, largestOf, sharesOf } from "../context";
 import { dollars, short } from "../meter";
 import { plain } from "../plain";
-import type { Item, View } from "../view";
+import type { View } from "../view";
 import { t } from "../words";
-
-const words = (): Record<Kind, string> => ({
-  prompt: t("System prompt"),
-  tools: t("Tools"),
-  user: t("Your messages"),
-  agent: t("The agent’s words"),
-  calls: t("Its calls"),
-  results: t("Results"),
-});
-
-/** Things that are listed because they take the most room. */
-const MOST = 5;
+import { ContextShares } from "./ContextShares";
 
 /** Who used a model, by the server's name for it: the agent, what serves it, or one of its sub-agents. */
 function userOf(name: string): string {
@@ -25,14 +12,6 @@ function userOf(name: string): string {
   if (own === "agent") return t("The agent");
   if (own === "condenser") return t("Summaries");
   return parts.length > 0 ? t("Sub-agent {name}", { name: plain(parts.join(":")).slice(0, 8) }) : plain(name);
-}
-
-function titleOf(item: Item, folder: string): string {
-  if (item.type === "call") {
-    const { label, title } = describe(item, folder);
-    return `${label} ${title}`;
-  }
-  return item.type === "message" ? `${item.from === "user" ? t("You") : t("Agent")}: ${plain(item.text).slice(0, 80)}` : "";
 }
 
 /** What the model sees, and what that costs. */
@@ -45,60 +24,13 @@ export default function ContextPanel({ id, view }: { id: string; view: View }) {
     staleTime: Infinity,
   });
   const briefing = view.briefing ?? beginning.data ?? null;
-  const whole = { ...view, briefing };
-  const shares = sharesOf(whole);
-  const largest = largestOf(whole, MOST);
   const condense = useMutation({ mutationFn: () => api.condense(id) });
   const info = useQuery({ queryKey: ["conversation", id], queryFn: () => api.get(id) });
   const skills = [...new Set([...(info.data?.activated_knowledge_skills ?? []), ...(info.data?.invoked_skills ?? [])])];
-  const hits = meter.input > 0 ? Math.round((meter.cached / meter.input) * 100) : 0;
   return (
     <>
       <h2>{t("What the model reads")}</h2>
-      <dl className="facts-list">
-        {meter.window > 0 && (
-          <div>
-            <dt>{t("Last request")}</dt>
-            <dd>
-              {t("{used} of {window} tokens", { used: short(meter.last), window: short(meter.window) })}
-            </dd>
-          </div>
-        )}
-        <div>
-          <dt>{t("Read from the cache")}</dt>
-          <dd>{t("{share} % of {tokens} tokens", { share: hits, tokens: short(meter.input) })}</dd>
-        </div>
-      </dl>
-      {view.hasEarlier && <p className="hint">{t("The shares below are of what is loaded of the conversation, not of all that the model reads.")}</p>}
-      <div className="share-bar" aria-hidden="true">
-        {shares.map(({ kind, share }) => (
-          <span key={kind} className={`share-${kind}`} style={{ flexGrow: share }} />
-        ))}
-      </div>
-      <ul className="shares">
-        {shares.map(({ kind, share }) => (
-          <li key={kind}>
-            <span className={`swatch share-${kind}`} aria-hidden="true" /> {words()[kind]}
-            <span className="hint">
-              {Math.round(share * 100)} %
-              {meter.last > 0 && !view.hasEarlier && ` · ~${short(Math.round(share * meter.last))}`}
-            </span>
-          </li>
-        ))}
-      </ul>
-      {largest.length > 0 && (
-        <details className="more">
-          <summary>{t("What takes the most room")}</summary>
-          <ul className="shares">
-            {largest.map(({ id, item, share }) => (
-              <li key={id}>
-                <code className="card-title">{titleOf(item, view.folder)}</code>
-                <span className="hint">{Math.round(share * 100)} %</span>
-              </li>
-            ))}
-          </ul>
-        </details>
-      )}
+      <ContextShares id={id} view={view} />
       <div className="row">
         <button disabled={condense.isPending} onClick={() => condense.mutate()}>
           {t("Make room now")}

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { type KeyboardEvent, type RefObject, useState } from "react";
-import { completed, ranked, type Word, wordAt } from "../completion";
+import { completed, MARKS, ranked, type Word, wordAt } from "../completion";
 import { useSkillCommands } from "../skill-commands";
 import { t } from "../words";
 
@@ -12,13 +12,14 @@ interface Choice {
   help: string;
 }
 
-/** Names that can be written: files of a folder after `@`, commands after `/`. */
+/** Names that can be written: files of a folder after `@`, commands after `/`, models after `/model`. */
 export interface Names {
   /** Whose files they are. */
   scope: string;
   folder: string;
   /** Commands beside those of skills. */
   commands: readonly Choice[];
+  models: readonly Choice[];
   find: (name: string) => Promise<{ items: readonly { name: string; kind: string }[] }>;
 }
 
@@ -38,7 +39,7 @@ export function useCompletion(
   text: string,
   write: (text: string) => void,
   area: RefObject<HTMLTextAreaElement | null>,
-  { scope, folder, commands, find }: Names,
+  { scope, folder, commands, models, find }: Names,
 ): Completion {
   const [caret, setCaret] = useState(0);
   const [chosen, setChosen] = useState(0);
@@ -52,13 +53,7 @@ export function useCompletion(
     retry: false,
   });
   const skills = useSkillCommands(folder, word?.kind === "command");
-  const found =
-    word?.kind === "command"
-      ? ranked([...commands, ...skills], word.name)
-      : word?.kind === "file"
-        ? (files.data?.items ?? []).map(({ name, kind }) => ({ name: kind === "directory" ? `${name}/` : name, help: "" }))
-        : [];
-  const offered = found.slice(0, MAX_CHOICES);
+  const offered = found().slice(0, MAX_CHOICES);
   const onCaret = (at: number, isNewText: boolean) => {
     setCaret(at);
     if (!isNewText) return;
@@ -84,6 +79,19 @@ export function useCompletion(
     return true;
   };
   return { word, offered, chosen, choose, onCaret, onKey };
+
+  function found(): readonly Choice[] {
+    switch (word?.kind) {
+      case "command":
+        return ranked([...commands, ...skills], word.name);
+      case "model":
+        return ranked(models, word.name);
+      case "file":
+        return (files.data?.items ?? []).map(({ name, kind }) => ({ name: kind === "directory" ? `${name}/` : name, help: "" }));
+      case undefined:
+        return [];
+    }
+  }
 }
 
 /** What a text area has to say about its completion. */
@@ -110,7 +118,7 @@ export function Choices({ word, offered, chosen, choose }: Completion) {
           }}
         >
           <code>
-            {word?.kind === "file" ? "@" : "/"}
+            {word && MARKS[word.kind]}
             {choice.name}
           </code>{" "}
           <span className="hint">{choice.help}</span>

@@ -4,6 +4,7 @@ import { attach, MAX_PICTURES } from "../attachments";
 import { commandOf, commands, shellCommandOf } from "../commands";
 import type { Desk } from "../desk";
 import { draftOf, keepDraft } from "../drafts";
+import { useProfiles } from "../profiles";
 import { recalled, saidBefore } from "../recall";
 import { showPanel } from "../screen";
 import { runInShell } from "../shell";
@@ -60,7 +61,13 @@ export function Composer({ desk, isBusy, isAsked, canWait, onReady, children }: 
     }
   };
 
-  const names = { scope: id, folder: desk.stream.fold.view.folder, commands: commands(), find: (name: string) => workspace.find(id, name) };
+  const names = {
+    scope: id,
+    folder: desk.stream.fold.view.folder,
+    commands: commands(),
+    models: useProfiles().map(({ name, model }) => ({ name, help: model ?? "" })),
+    find: (name: string) => workspace.find(id, name),
+  };
   const completion = useCompletion(text, change, area, names);
 
   const isEmpty = !text.trim() && pictures.length === 0;

@@ -43,7 +43,7 @@ export function ModelFields({ offer }: { offer: Answer<"get", "/api/app"> | unde
             <input
               list="models"
               value={model}
-              placeholder={offer?.model ?? t("provider/name, such as openai/gpt-5")}
+              placeholder={offer?.model ?? t("such as openai/gpt-5")}
               onChange={(event) => set({ model: event.target.value })}
             />
             <datalist id="models">

@@ -68,7 +68,7 @@ export function NewConversation() {
   const area = useRef<HTMLTextAreaElement>(null);
   // What is in a repository is known when it is there.
   const known = place.kind === "folder" ? folder : "";
-  const names = { scope: known, folder: known, commands: [], find: (name: string) => folders.named(known, name) };
+  const names = { scope: known, folder: known, commands: [], models: [], find: (name: string) => folders.named(known, name) };
   const completion = useCompletion(message, write, area, names);
   const external = externalAgent(preferences.worker, preferences.command);
   const hasModel = model !== "" || profile !== "";

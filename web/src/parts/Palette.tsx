@@ -1,9 +1,11 @@
 import { useMutation } from "@tanstack/react-query";
 import { Command } from "cmdk";
+import { api } from "../api";
 import { commands } from "../commands";
 import { useConversations } from "../conversations";
 import { nameOf } from "../name";
 import { usePreferences } from "../preferences";
+import { useProfiles } from "../profiles";
 import { themeWords } from "../themes";
 import { go, useRoute } from "../route";
 import { useScreen } from "../screen";
@@ -14,6 +16,7 @@ import { Dialog } from "./Dialog";
 export default function Palette() {
   const list = useConversations();
   const current = useRoute();
+  const profiles = useProfiles();
   const close = () => useScreen.setState({ dialog: null });
   // What fails says so here.
   const act = useMutation({ mutationFn: async (run: () => unknown) => run(), onSuccess: close });
@@ -39,6 +42,8 @@ export default function Palette() {
               commands()
                 .filter(({ needsWords }) => !needsWords)
                 .map(({ help, run }) => command(help, () => run(current, "")))}
+            {current &&
+              profiles.map(({ name }) => command(t("Switch model: {name}", { name }), () => api.switchProfile(current, name)))}
             {command(t("Keyboard map"), () => useScreen.setState({ dialog: "keys" }))}
             {command(t("Settings"), () => useScreen.setState({ dialog: "settings" }))}
             {(["light", "dark", "system"] as const).map((theme) =>

@@ -2,7 +2,7 @@ import { Bot, Search, Settings, SquarePen } from "lucide-react";
 import { useEffect, useState } from "react";
 import { ago } from "../ago";
 import { nested } from "../children";
-import { useConversations } from "../conversations";
+import { useConversations, useSaid } from "../conversations";
 import { dollars, meterOf } from "../meter";
 import { isArchived, nameOf, tagsOf } from "../name";
 import { noteStatus } from "../notify";
@@ -35,12 +35,14 @@ export function Sidebar({ current }: { current: string | null }) {
     }
   }, [list.data, current]);
   const words = search.toLowerCase().split(/\s+/);
-  const found = all.filter((conversation) => {
+  const said = useSaid(search);
+  const older = said.filter(({ id }) => !all.some((each) => each.id === id));
+  const found = [...all, ...older].filter((conversation) => {
     const status = statusWords()[conversation.execution_status];
     const facts = [nameOf(conversation), conversation.workspace.working_dir, status, ...tagsOf(conversation)];
     const text = facts.join(" ");
     if (isArchived(conversation) !== archived && conversation.id !== current) return false;
-    return words.every((word) => text.toLowerCase().includes(word));
+    return words.every((word) => text.toLowerCase().includes(word)) || said.some(({ id }) => id === conversation.id);
   });
   return (
     <nav className="sidebar" aria-label={t("Conversations")}>
@@ -75,7 +77,7 @@ export function Sidebar({ current }: { current: string | null }) {
       />
       {list.isError && <p className="hint" role="alert">{list.error.message}</p>}
       {list.isSuccess && all.length === 0 && <p className="hint">{t("No conversations yet.")}</p>}
-      {all.length > 0 && found.length === 0 && <p className="hint">{t("Nothing found among those loaded.")}</p>}
+      {all.length > 0 && found.length === 0 && <p className="hint">{t("Nothing found.")}</p>}
       <ul className="conversations">
         {nested(found).map(({ conversation, children }) => {
           const entry = (each: Conversation, kind: "own" | "sub-agent") => (

@@ -60,7 +60,10 @@ export function Timeline({ view, stream, onSettle }: { view: View; stream: Strea
   }, [isShort, items.length, stream]);
   const row = (index: number) => {
     const item = items[index];
-    if (item) return <ItemCard item={item} isLast={index === items.length - 1} folder={view.folder} output={view.output[item.id]} />;
+    if (item) {
+      const isLast = index === items.length - 1;
+      return <ItemCard item={item} isLast={isLast} folder={view.folder} output={view.output[item.id]} status={view.status} />;
+    }
     if (draft && index === items.length) return <Draft draft={draft} />;
     const message = unsent[index - items.length - drafts];
     return message && <UnsentCard message={message} onSettle={onSettle} />;

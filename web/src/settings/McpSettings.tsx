@@ -22,6 +22,7 @@ export function McpSettings() {
   const problem = toggle.error ?? remove.error ?? test.error ?? settings.error;
   return (
     <>
+      <p className="hint">{t("Programs and addresses that bring the agents of new conversations more tools.")}</p>
       <ul className="list">
         {servers.map(([each, config]) => (
           <li key={each}>

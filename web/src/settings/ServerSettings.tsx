@@ -33,6 +33,7 @@ function Workspaces() {
   const remove = useMutation({ mutationFn: server.removeWorkspace, onSuccess: renew });
   return (
     <>
+      <p className="hint">{t("Folders that are offered for new conversations.")}</p>
       <ul className="list">
         {found.data?.workspaces?.map(({ path }) => (
           <li key={path} className="row">

@@ -13,6 +13,7 @@ use super::tally::Tally;
 use super::work::{Outcome, Work};
 use crate::command::{CommandError, Done};
 use crate::condense::{self, Plan, Pressure};
+use crate::context::Context;
 use crate::state::{self, key};
 use crate::trace;
 use crate::turn::Draft;
@@ -23,8 +24,6 @@ const USAGE_ID: &str = "condenser";
 const MAX_TRIES: u32 = 2;
 /// How many may wait for room at a time.
 const MAX_WAITING: usize = 64;
-/// The share of what a model can read that is kept free, for what it writes and for what we count wrongly.
-const RESERVE_PERCENT: u64 = 20;
 
 impl Actor {
     /// Begins to make room if there is need; whether it has.
@@ -86,13 +85,16 @@ impl Actor {
 
     /// How many tokens, by our estimate, the view may have.
     fn room(&self) -> Option<u64> {
-        let profile = self.model.profile();
-        let window = profile.context_window?.0;
-        let output = profile.max_output.map_or(0, |output| output.0.min(window / 2));
-        let usable = (window - output).min(window * (100 - RESERVE_PERCENT) / 100);
+        let usable = condense::usable(self.model.profile())?;
         // The meter corrects what we estimate; the other way round, a window of so many is this many by estimate.
         let one = self.meter.correct(Tokens(1_000)).0.max(1);
         Some((usable * 1_000 / one).saturating_sub(self.tools.tokens().0))
+    }
+
+    /// What the next request has in it, of which so many messages are told one by one.
+    pub(super) fn context(&self, most: usize) -> Context {
+        let (tools, profile) = (self.tools.tokens(), self.model.profile());
+        Context::new(&self.state.view, tools, profile, &self.meter, most)
     }
 
     fn summarise(&mut self, draft: condense::Draft) {

@@ -104,6 +104,10 @@ impl Actor {
                 let _ = done.send(Ok(None)); // it was not asked before
                 return None;
             }
+            Command::Context { most, done } => {
+                let _ = done.send(self.context(most));
+                return None;
+            }
             Command::Inspect { done } => {
                 let _ = done.send(self.state.clone());
                 return None;

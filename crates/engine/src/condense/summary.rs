@@ -53,7 +53,11 @@ pub(crate) fn request(view: &View, draft: &Draft, room: u64) -> Request {
     let each = (room / forgotten.len().max(1)).clamp(200, MAX_MESSAGE);
     let mut text = String::new();
     for entry in forgotten {
-        let most = if is_summary(entry) { usize::MAX } else { each };
+        let most = if entry.summary_of().is_some() {
+            usize::MAX
+        } else {
+            each
+        };
         render(&mut text, &entry.message, most);
     }
     let instructions = match draft.style {
@@ -77,11 +81,6 @@ fn forgotten<'a>(view: &'a View, events: &[EventId]) -> Vec<&'a Entry> {
     let events: HashSet<_> = events.iter().collect();
     let is_forgotten = |entry: &&Entry| entry.events.iter().any(|id| events.contains(id));
     view.entries().iter().filter(is_forgotten).collect()
-}
-
-/// Whether it is the summary of an earlier condensation.
-fn is_summary(entry: &Entry) -> bool {
-    entry.events.iter().any(|id| id.0.ends_with("-summary"))
 }
 
 fn render(into: &mut String, message: &Message, most: usize) {
@@ -142,8 +141,9 @@ pub(crate) fn held_to(text: &str, tokens: u64) -> String {
 /// user said, and what was called.
 pub(crate) fn fallback(view: &View, events: &[EventId], most: u64) -> String {
     let forgotten = forgotten(view, events);
-    let (summaries, others): (Vec<&Entry>, Vec<_>) =
-        forgotten.into_iter().partition(|entry| is_summary(entry));
+    let (summaries, others): (Vec<&Entry>, Vec<_>) = forgotten
+        .into_iter()
+        .partition(|entry| entry.summary_of().is_some());
     let mut before = String::new();
     for summary in summaries {
         let text = text_of(&summary.message.content);

@@ -99,6 +99,7 @@ fn long_results_are_masked_first_and_the_newest_stay() {
     assert_eq!(view.tokens(), counted);
     let last = view.entries().last().unwrap();
     assert!(last.tokens > 900, "the newest result stays");
+    assert!(!last.is_masked && view.entries()[3].is_masked);
     assert_eq!(view.entries().len(), 42, "nothing is forgotten");
 }
 
@@ -121,6 +122,7 @@ fn a_summary_comes_when_there_is_nothing_to_mask_and_keeps_calls_with_their_resu
     assert_eq!((offset, events[0].0.as_str()), (2, "a0"));
     assert_eq!(events.len() % 2, 0, "a call never leaves without its result");
     let (events, before) = (events.clone(), view.tokens());
+    let left_out = events.len();
     let condensation = deft_types::Condensation {
         forgotten_event_ids: events,
         summary: Some("what was".to_owned()),
@@ -140,12 +142,28 @@ fn a_summary_comes_when_there_is_nothing_to_mask_and_keeps_calls_with_their_resu
         .collect();
     assert_eq!(roles, [Role::System, Role::User, Role::User, Role::Assistant]);
     assert!(view.entries()[2].message.plain_text().contains("what was"));
+    assert_eq!(view.entries()[2].left_out, left_out);
     // The summary is summarised in its turn.
     let forced = Pressure {
         limit: None,
         forced: true,
     };
-    assert_eq!(ids(Condenser::default().plan(&view, forced))[0], "c-summary");
+    let again = ids(Condenser::default().plan(&view, forced));
+    assert_eq!(again[0], "c-summary");
+    let forgotten = again.len();
+    let condensation = deft_types::Condensation {
+        forgotten_event_ids: again.into_iter().map(EventId).collect(),
+        summary: None,
+        summary_offset: None,
+        llm_response_id: String::new(),
+        extra: deft_types::Extra::new(),
+    };
+    view.apply(&event("d", Source::Environment, condensation), &HashSet::new());
+    assert_eq!(
+        view.entries()[2].left_out,
+        left_out + forgotten - 1,
+        "the summary is no message that was left out"
+    );
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use deft_llm::{Messages, message_tokens};
-use deft_types::{EventId, Message};
+use deft_types::{Content, EventId, Message};
 
 /// A message, and the events it is made of.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,9 +13,32 @@ pub(crate) struct Entry {
     pub(crate) message: Arc<Message>,
     /// About how many the message is.
     pub(crate) tokens: u64,
+    /// Whether a result was left out of it, or shortened.
+    pub(crate) is_masked: bool,
+    /// How many messages are not seen any more that stood here: before this one, or in its place.
+    pub(crate) left_out: usize,
 }
 
+/// What the id of a summary has behind that of its condensation.
+const SUMMARY_END: &str = "-summary";
+
 impl Entry {
+    /// The summary that a condensation has put in the place of so many messages.
+    pub(super) fn summary(condensation: &EventId, message: Message, left_out: usize) -> Self {
+        let id = EventId(format!("{condensation}{SUMMARY_END}"));
+        Self {
+            left_out,
+            ..Self::new(&id, message)
+        }
+    }
+
+    /// The condensation that this is the summary of, if it is one.
+    pub(crate) fn summary_of(&self) -> Option<EventId> {
+        let mut ids = self.events.iter();
+        ids.find_map(|id| id.0.strip_suffix(SUMMARY_END))
+            .map(|condensation| EventId(condensation.to_owned()))
+    }
+
     pub(super) fn new(event: &EventId, message: Message) -> Self {
         Self::of(vec![event.clone()], message)
     }
@@ -25,6 +48,8 @@ impl Entry {
             events,
             tokens: message_tokens(&message).0,
             message: Arc::new(message),
+            is_masked: false,
+            left_out: 0,
         }
     }
 }
@@ -73,7 +98,7 @@ impl Entries {
         self.change(index, change);
     }
 
-    pub(super) fn change(&mut self, index: usize, change: impl FnOnce(&mut Message)) {
+    fn change(&mut self, index: usize, change: impl FnOnce(&mut Message)) {
         let entry = &mut self.list[index];
         let mut message = Message::clone(&entry.message);
         change(&mut message);
@@ -82,6 +107,12 @@ impl Entries {
         self.tokens += entry.tokens;
         entry.message = Arc::new(message);
         self.messages.list()[index] = entry.message.clone();
+    }
+
+    /// Leaves a result out, but for these words.
+    pub(super) fn mask(&mut self, index: usize, note: Vec<Content>) {
+        self.list[index].is_masked = true;
+        self.change(index, |result| result.content = note);
     }
 
     /// Takes away all from an index on.

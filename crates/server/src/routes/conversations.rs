@@ -125,7 +125,13 @@ async fn search(State(app): State<Arc<App>>, query: Query) -> Result<Json<Value>
             .map(ConversationId),
     };
     let catalog = &app.conversations.catalog;
-    let mut records = catalog.store.search(search, limit + 1).await?;
+    let said = query.get("said").unwrap_or_default().split_whitespace();
+    let said: Vec<_> = said.map(str::to_owned).collect();
+    let mut records = if said.is_empty() {
+        catalog.store.search(search, limit + 1).await?
+    } else {
+        catalog.store.search_said(said, search, limit + 1).await?
+    };
     let next = (records.len() > limit).then(|| records.pop()).flatten();
     let mut items = Vec::with_capacity(records.len());
     for record in records {

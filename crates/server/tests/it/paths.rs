@@ -61,6 +61,10 @@ const ONLY_OURS: &[(&str, &str)] = &[
         "POST /api/app/check_model",
         "which layer of a model's connection fails",
     ),
+    (
+        "GET /api/conversations/{}/context",
+        "what the model would be sent next",
+    ),
     ("GET /api/conversations/{}/entries", "files to browse"),
     ("GET /api/conversations/{}/entries/search", "names to complete"),
     (

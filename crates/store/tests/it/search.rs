@@ -1,7 +1,7 @@
 //! Conversations and events by what they are, not by where they stand.
 
 use deft_store::{Direction, EventFilter, NewConversation, Order, Search, Store, StoreError, Usage};
-use deft_types::{ConversationId, EventId, Money, Seq, Source, Status, Timestamp, UserId};
+use deft_types::{ConversationId, Event, EventId, Money, Seq, Source, Status, Timestamp, UserId};
 use serde_json::{Map, json};
 use uuid::Uuid;
 
@@ -41,6 +41,52 @@ async fn conversations_are_found_by_status_in_any_order_from_any_one_on() {
     assert_eq!(search(finished).await, [ids[2], ids[0]]);
     assert_eq!(sample.store.count(None, None).await, Ok(3));
     assert_eq!(sample.store.count(None, Some(Status::Running)).await, Ok(1));
+}
+
+#[tokio::test]
+async fn conversations_are_found_by_what_was_said_in_them() {
+    let sample = Sample::new();
+    let finish = json!({
+        "id": "f", "timestamp": "2026-11-15T01:14:49.212782", "source": "agent", "kind": "ActionEvent",
+        "thought": [], "tool_name": "finish", "tool_call_id": "c", "llm_response_id": "r", "security_risk": "LOW",
+        "tool_call": {"id": "c", "name": "finish", "arguments": "{}", "origin": "completion"},
+        "action": {"kind": "FinishAction", "message": "The \"Äpfel\" are counted."},
+    });
+    let finish: Event = serde_json::from_value(finish).unwrap();
+    let logs = [
+        vec![said("a", "Mend the login page"), said("b", "and the footer")],
+        vec![said("a", "Count them"), finish],
+        vec![state("a", "title", json!("the login page"))],
+    ];
+    let mut ids = Vec::new();
+    for events in logs {
+        let lease = sample.conversation().await;
+        sample.store.append(&lease, events).await.unwrap();
+        ids.push(lease.conversation());
+    }
+    let find = async |words: &str, limit| {
+        let words = words.split_whitespace().map(str::to_owned).collect();
+        let search = Search {
+            order: Order::Created,
+            ..Search::default()
+        };
+        let found = sample.store.search_said(words, search, limit).await.unwrap();
+        found.into_iter().map(|record| record.id).collect::<Vec<_>>()
+    };
+    assert_eq!(find("LOGIN mend", 10).await, ids[..1]);
+    assert_eq!(find("login footer", 10).await, [], "in one message");
+    assert_eq!(
+        find("\"äpfel\"", 10).await,
+        ids[1..2],
+        "what it said when it finished"
+    );
+    assert_eq!(find("the", 1).await, ids[..1]);
+    assert_eq!(find("the", 10).await, ids[..2]);
+    assert_eq!(
+        find("llm_message", 10).await,
+        [],
+        "only what was said is looked at"
+    );
 }
 
 #[tokio::test]

@@ -129,6 +129,10 @@ impl Store for SimulatedStore {
         unreachable!("{UNUSED}")
     }
 
+    fn search_said(&self, _: Vec<String>, _: Search, _: usize) -> Answer<'_, Vec<ConversationRecord>> {
+        unreachable!("{UNUSED}")
+    }
+
     fn count(&self, _: Option<UserId>, _: Option<Status>) -> Answer<'_, u64> {
         unreachable!("{UNUSED}")
     }
