@@ -50,6 +50,7 @@ fn run(
         }
         fs::write(path, format!("{number:7}\n").repeat(FILE_BYTES / 8))?;
     }
+    rustix::fs::sync(); // what was written just now is not what is measured
     let checkpoints = Checkpoints::new(
         work.clone(),
         root.path().join("kept"),

@@ -34,6 +34,9 @@ const ROUNDS: usize = 40;
 const TURN: usize = 10;
 /// Conversations that are loaded and do nothing.
 const IDLE: usize = 256;
+/// How often they are loaded and unloaded before it counts, and then.
+const SETTLING: usize = 5;
+const UNLOADED: usize = 10;
 /// Events of a page.
 const PAGE: u64 = 50;
 
@@ -51,7 +54,7 @@ pub(crate) fn measure(deft: &Path) -> anyhow::Result<Section> {
                  that of theirs. Opening it: a store opened \
                  anew, the conversation's line in the index, and its last 50 events. Memory: how much more this process \
                  holds with 256 conversations of six events loaded, each with the tools of `deft run`; and how much more \
-                 after loading and unloading them three more times: nothing, but for what the allocator keeps.",
+                 each time that they are loaded and unloaded, over ten times after five first ones.",
         figures: vec![
             Figure::new(
                 "steps of 64 conversations at once",
@@ -174,16 +177,19 @@ async fn idle(place: &Place, deft: &Path) -> anyhow::Result<(f64, f64)> {
     let loaded = load_all(&store, place, deft, &tools, &ids).await?;
     let with_all = resident()?;
     unload(loaded).await;
-    let after_one = resident()?;
-    for _ in 0..3 {
-        unload(load_all(&store, place, deft, &tools, &ids).await?).await;
-    }
-    let left = resident()?;
+    let again = async |times: usize| {
+        for _ in 0..times {
+            unload(load_all(&store, place, deft, &tools, &ids).await?).await;
+        }
+        resident()
+    };
+    let settled = again(SETTLING).await?; // the allocator has what it keeps for the next time
+    let left = again(UNLOADED).await?;
     #[allow(clippy::cast_precision_loss)] // a small number
     let each = |more: u64| more as f64 * 1.024 / IDLE as f64;
     Ok((
         each(with_all.saturating_sub(before)),
-        each(left.saturating_sub(after_one)) / 3.0,
+        each(left.saturating_sub(settled)) / UNLOADED as f64,
     ))
 }
 
