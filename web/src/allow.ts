@@ -36,6 +36,9 @@ export const allow = {
     ask("post", "/api/conversations/{conversation_id}/allow_rules", { ...on(id), body: { rule, scope } }),
   removeRule: (id: string, rule: string) =>
     ask("delete", "/api/conversations/{conversation_id}/allow_rules", { ...on(id), query: { rule } }),
+  hosts: async (id: string) => (await ask("get", "/api/conversations/{conversation_id}/allowed_hosts", on(id))).rules,
+  removeHost: (id: string, host: string) =>
+    ask("delete", "/api/conversations/{conversation_id}/allowed_hosts", { ...on(id), query: { host } }),
   answerHost: (id: string, { host, port }: AskedHost, answer: HostAnswer) =>
     ask("post", "/api/conversations/{conversation_id}/host_questions", { ...on(id), body: { host, port, answer } }),
   undecided: async (id: string) => (await ask("get", "/api/conversations/{conversation_id}/trust", on(id))).undecided,

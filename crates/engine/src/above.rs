@@ -1,10 +1,12 @@
 //! What an agent with a task has from the conversation that gave it: a share of its budget, what must be asked for there,
-//! its secrets and its hooks. Nobody gets round a rule by giving a task.
+//! its secrets and its hooks, and who answers for hosts. Nobody gets round a rule by giving a task.
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use deft_llm::Model;
 use deft_types::ActionEvent;
+use deft_workspace::egress::HostQuestions;
+use tokio::sync::mpsc;
 
 use crate::budget::Purse;
 use crate::conversation::{Parts, Safety};
@@ -20,6 +22,8 @@ pub struct Above(Arc<Level>);
 struct Level {
     purse: Purse,
     handed: RwLock<Handed>,
+    /// To whoever answers for hosts that no rule names: the highest of all.
+    questions: Option<mpsc::UnboundedSender<HostQuestions>>,
     above: Option<Above>,
 }
 
@@ -30,8 +34,6 @@ pub(crate) struct Handed {
     pub(crate) safety: Safety,
     /// What need not be asked for there.
     pub(crate) allow_rules: Vec<String>,
-    /// The hosts that were allowed there.
-    pub(crate) allowed_hosts: Vec<String>,
     /// Who judges there.
     pub(crate) judge: Option<Arc<dyn Model>>,
     pub(crate) secrets: SecretSources,
@@ -41,14 +43,34 @@ pub(crate) struct Handed {
 }
 
 impl Above {
-    /// One that is itself below another, where there is one, or draws on what several have together.
-    pub(crate) fn below(above: Option<Self>, shared: Option<Purse>) -> Self {
+    /// One that is itself below another, where there is one, or draws on what several have together. Where there is
+    /// none above, questions for hosts arrive at what is given back.
+    pub(crate) fn below(
+        above: Option<Self>,
+        shared: Option<Purse>,
+    ) -> (Self, Option<mpsc::UnboundedReceiver<HostQuestions>>) {
         let purse = above.as_ref().map(|above| above.0.purse.clone());
-        Self(Arc::new(Level {
+        let (questions, arriving) = match &above {
+            Some(above) => (above.0.questions.clone(), None),
+            None => {
+                let (questions, arriving) = mpsc::unbounded_channel();
+                (Some(questions), Some(arriving))
+            }
+        };
+        let level = Level {
             purse: Purse::below(purse.or(shared)),
             handed: RwLock::default(),
+            questions,
             above,
-        }))
+        };
+        (Self(Arc::new(level)), arriving)
+    }
+
+    /// Lets whoever answers hear the questions of a workspace.
+    pub(crate) fn bring(&self, questions: HostQuestions) {
+        if let Some(answering) = &self.0.questions {
+            let _ = answering.send(questions); // gone: dropping them refuses what they ask for
+        }
     }
 
     pub(crate) fn purse(&self) -> &Purse {
@@ -103,13 +125,6 @@ impl Above {
         let mut rules = self.handed().allow_rules.clone();
         rules.extend(self.0.above.iter().flat_map(Self::allow_rules));
         rules
-    }
-
-    /// The hosts that were allowed here, or further above.
-    pub(crate) fn allowed_hosts(&self) -> Vec<String> {
-        let mut hosts = self.handed().allowed_hosts.clone();
-        hosts.extend(self.0.above.iter().flat_map(Self::allowed_hosts));
-        hosts
     }
 
     fn handed(&self) -> RwLockReadGuard<'_, Handed> {

@@ -14,6 +14,7 @@ mod egress;
 mod execute;
 mod external;
 mod files;
+mod fork;
 mod handle;
 mod heard;
 mod hooks;

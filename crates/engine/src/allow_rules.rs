@@ -26,10 +26,10 @@ pub enum AllowScope {
     Project,
 }
 
-/// A rule, and how far it reaches.
+/// What a person has allowed, and how far that reaches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Allowed {
-    /// The beginning of the commands that may run, such as `git commit`.
+    /// The beginning of the commands that may run, such as `git commit`, or a host with its port.
     pub rule: String,
     /// How far it reaches.
     pub scope: AllowScope,
@@ -40,6 +40,13 @@ pub async fn allow_rules(store: &dyn Store, id: ConversationId) -> Result<Vec<Al
     let state = load(store, id).await?;
     let project = ProjectRules::load(store, id, COMMANDS).await?;
     Ok(listed(&state.allow_rules, &project.rules))
+}
+
+/// The hosts that were allowed in a conversation or its project, with their ports, without a need to load it.
+pub async fn allowed_hosts(store: &dyn Store, id: ConversationId) -> Result<Vec<Allowed>, StoreError> {
+    let state = load(store, id).await?;
+    let project = ProjectRules::load(store, id, HOSTS).await?;
+    Ok(listed(&state.allowed_hosts, &project.rules))
 }
 
 pub(crate) fn listed(conversation: &[String], project: &[String]) -> Vec<Allowed> {

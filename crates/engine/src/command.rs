@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use deft_llm::{Model, ModelProfile, Reply};
 use deft_risk::AllowRule;
+use deft_store::NewConversation;
 use deft_tools::{Change, CheckpointId, Overwrite, Restored};
 use deft_types::{ActionId, ConfirmationPolicy, EventId, McpPin, Message, SecurityAnalyzer};
 use deft_workspace::egress::AskedHost;
@@ -18,6 +19,7 @@ use crate::aside::Snapshot;
 use crate::budget::Budget;
 use crate::context::Context;
 use crate::conversation::Limits;
+use crate::fork::Fork;
 use crate::hosts::HostAnswer;
 use crate::queue::QueueChange;
 use crate::rerun::Rerun;
@@ -93,6 +95,14 @@ pub(crate) enum Command {
     AnswerHost {
         asked: AskedHost,
         to: HostAnswer,
+        done: Done<()>,
+    },
+    /// It is asked for again; whether it was allowed.
+    DisallowHost { host: String, done: Done<bool> },
+    /// Begin another conversation as a copy of this one.
+    Fork {
+        new: Box<NewConversation>,
+        fork: Fork,
         done: Done<()>,
     },
     /// Stand at another event; what is said next follows that one.
@@ -189,6 +199,8 @@ impl Command {
             Self::Allow { .. } => "allow",
             Self::Disallow { .. } => "disallow",
             Self::AnswerHost { .. } => "answer_host",
+            Self::DisallowHost { .. } => "disallow_host",
+            Self::Fork { .. } => "fork",
             Self::Navigate { .. } => "navigate",
             Self::SetSecrets { .. } => "set_secrets",
             Self::RestoreFiles { .. } => "restore_files",
@@ -225,6 +237,7 @@ impl Command {
             | Self::SetAnalyzer { done, .. }
             | Self::Allow { done, .. }
             | Self::AnswerHost { done, .. }
+            | Self::Fork { done, .. }
             | Self::Navigate { done, .. }
             | Self::SetSecrets { done, .. }
             | Self::Condense { done }
@@ -234,7 +247,7 @@ impl Command {
             | Self::SetLimits { done, .. }
             | Self::Tell { done, .. } => send(done, answer),
             Self::Run { done, .. } => send(done, answer),
-            Self::Disallow { done, .. } => send(done, answer),
+            Self::Disallow { done, .. } | Self::DisallowHost { done, .. } => send(done, answer),
             Self::RestoreFiles { done, .. } => send(done, answer),
             Self::Rewind { done, .. } => send(done, answer),
             Self::Rerun { done } => send(done, answer),

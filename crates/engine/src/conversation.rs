@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use deft_llm::{CallLog, Model};
 use deft_risk::AllowRule;
-use deft_store::{Store, StoreError};
+use deft_store::{NewConversation, Store, StoreError};
 use deft_tools::{Change, CheckpointId, Overwrite, Restored};
 use deft_types::{
     ActionId, ConfirmationPolicy, ConversationId, Event, EventId, McpPin, Message, SecurityAnalyzer, Seq,
@@ -25,6 +25,7 @@ use crate::aside::Turns;
 use crate::branch;
 use crate::command::{Answer, Begun, Command, CommandError, Envelope, ExecutorFate};
 use crate::context::Context;
+use crate::fork::Fork;
 use crate::hosts::{Attendance, Attendant, HostAnswer};
 use crate::live::{Broadcast, Live};
 use crate::secret_lookup::SecretSources;
@@ -141,6 +142,17 @@ impl Conversation {
     /// Carries out what a person decided about a host that a program waits for.
     pub async fn answer_host(&self, asked: AskedHost, to: HostAnswer) -> Result<(), CommandError> {
         self.ask(|done| Command::AnswerHost { asked, to, done }).await?
+    }
+
+    /// Asks for a host again, wherever it was allowed; whether it was.
+    pub async fn disallow_host(&self, host: String) -> Result<bool, CommandError> {
+        self.ask(|done| Command::DisallowHost { host, done }).await?
+    }
+
+    /// Begins another conversation as a copy of this one, which may be running.
+    pub async fn fork(&self, new: NewConversation, fork: Fork) -> Result<(), CommandError> {
+        let new = Box::new(new);
+        self.ask(|done| Command::Fork { new, fork, done }).await?
     }
 
     /// Agrees to what an MCP server is: what it offers now is used from the next step on.

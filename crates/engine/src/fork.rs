@@ -1,10 +1,11 @@
 //! A new conversation that begins as a copy of another.
 
-use deft_store::{NewConversation, Store, StoreError, create_with};
+use deft_store::{NewConversation, Store, create_with};
 use deft_types::{ConversationId, Event, EventBody, EventId, FailureKind, Source, Stats, Status, Timestamp};
 use serde_json::json;
 
 use crate::branch;
+use crate::command::CommandError;
 use crate::label;
 use crate::state::{self, State, key};
 use crate::turn::{Draft, failure};
@@ -24,31 +25,21 @@ pub struct Fork {
     pub title: Option<String>,
 }
 
-/// Why there is no copy.
-#[derive(Debug, thiserror::Error)]
-pub enum ForkError {
-    /// The other conversation has no such event. Nothing was made.
-    #[error("the conversation has no event {0}")]
-    NoSuchEvent(EventId),
-    /// See the store's error.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
-/// Makes the copy. The other conversation is only read, and may be running.
+/// Makes the copy of a conversation that is not open, and may be damaged: it is only read. One that is open makes it
+/// itself, by [`Conversation::fork`](crate::Conversation::fork).
 pub async fn fork(
     store: &dyn Store,
     source: ConversationId,
     new: NewConversation,
     fork: Fork,
     world: &dyn World,
-) -> Result<(), ForkError> {
+) -> Result<(), CommandError> {
     let events = branch::read_all(store, source).await?;
     let mut copied: Vec<Event> = if let Some(at) = &fork.at {
         let position = events
             .iter()
             .position(|event| branch::is_node(event) && event.id == *at);
-        let position = position.ok_or_else(|| ForkError::NoSuchEvent(at.clone()))?;
+        let position = position.ok_or_else(|| CommandError::NoSuchEvent(at.clone()))?;
         let path = branch::path(&events[..=position], Some(at));
         let path = path.into_iter().filter(|event| !branch::moves(event));
         path.cloned().collect()
@@ -64,7 +55,7 @@ pub async fn fork(
 
 /// An executor and its records of the files, what it is called and what its clients asked for are the other
 /// conversation's own.
-const NOT_COPIED: [&str; 11] = [
+const NOT_COPIED: [&str; 12] = [
     key::EXECUTOR,
     key::CHECKPOINT,
     key::QUEUE,
@@ -76,6 +67,7 @@ const NOT_COPIED: [&str; 11] = [
     key::RESTORED,
     key::REQUEST,
     key::PROJECT_RULES,
+    key::FORKED,
 ];
 
 fn belongs_to_all(event: &Event) -> bool {

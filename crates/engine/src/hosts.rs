@@ -1,11 +1,16 @@
-//! Hosts that programs of the workspace want to reach and no rule names: who is asked, and what was answered.
+//! Hosts that programs of a workspace want to reach and no rule names: who is asked, and what was answered.
+//!
+//! A conversation answers for all agents that it gave tasks to, however far below: nobody else is looked at.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use deft_workspace::egress::{AskedHost, HostNews, HostQuestions, HostVerdict};
+use futures::StreamExt as _;
+use futures::stream::FuturesUnordered;
 use serde::{Deserialize, Serialize};
+use tokio::sync::mpsc;
 
 use crate::allow_rules::ProjectRules;
 
@@ -52,39 +57,113 @@ pub enum HostAnswer {
     Deny,
 }
 
-/// Where the questions of a conversation come in.
+/// Where the questions of a conversation come in, with those of all that it gave tasks to.
 pub(crate) struct HostDesk {
     pub(crate) attendance: Attendance,
     /// The hosts that were allowed in the whole project.
     pub(crate) project: ProjectRules,
-    /// The way to the proxy, while there is one.
-    pub(crate) questions: Option<HostQuestions>,
+    /// Proxies that are new; none where the conversation has a task, and another one answers.
+    arriving: Option<mpsc::UnboundedReceiver<HostQuestions>>,
+    proxies: Vec<Proxy>,
     refused: HashMap<AskedHost, HostVerdict>,
 }
 
+/// The proxy of one workspace.
+struct Proxy {
+    questions: HostQuestions,
+    /// What it waits for.
+    open: Vec<AskedHost>,
+}
+
+/// What happened at the desk.
+pub(crate) enum DeskNews {
+    /// A proxy came, or one has gone: other questions are open.
+    Changed,
+    /// A proxy, by its place, said something.
+    Said(usize, HostNews),
+}
+
 impl HostDesk {
-    pub(crate) fn new(attendance: Attendance, project: ProjectRules) -> Self {
+    pub(crate) fn new(
+        attendance: Attendance,
+        project: ProjectRules,
+        arriving: Option<mpsc::UnboundedReceiver<HostQuestions>>,
+    ) -> Self {
         Self {
             attendance,
             project,
-            questions: None,
+            arriving,
+            proxies: Vec::new(),
             refused: HashMap::new(),
         }
     }
 
-    /// Waits for news, for ever where nobody asks; none when the proxy is gone.
-    pub(crate) async fn next(&mut self) -> Option<HostNews> {
-        match &mut self.questions {
-            Some(questions) => questions.next().await,
-            None => std::future::pending().await,
+    /// Waits for news, for ever where nobody asks. Losing interest meanwhile loses nothing.
+    pub(crate) async fn next(&mut self) -> DeskNews {
+        let arrived = async {
+            match &mut self.arriving {
+                Some(arriving) => arriving.recv().await,
+                None => None,
+            }
+        };
+        let proxies = self.proxies.iter_mut().enumerate();
+        let mut said: FuturesUnordered<_> = proxies
+            .map(|(place, proxy)| async move { (place, proxy.questions.next().await) })
+            .collect();
+        let (place, news) = tokio::select! {
+            Some(questions) = arrived => {
+                drop(said);
+                self.proxies.push(Proxy { questions, open: Vec::new() });
+                return DeskNews::Changed;
+            }
+            Some(said) = said.next() => said,
+            else => std::future::pending().await,
+        };
+        drop(said);
+        match news {
+            Some(news) => DeskNews::Said(place, news),
+            None => {
+                self.proxies.remove(place);
+                DeskNews::Changed
+            }
         }
     }
 
-    pub(crate) async fn answer(&mut self, asked: AskedHost, verdict: HostVerdict) {
-        if let Some(questions) = &mut self.questions
-            && let Err(error) = questions.answer(asked, verdict).await
-        {
+    /// A proxy waits for a host.
+    pub(crate) fn put(&mut self, place: usize, asked: AskedHost) {
+        self.proxies[place].open.push(asked);
+    }
+
+    /// It waits no longer.
+    pub(crate) fn withdraw(&mut self, place: usize, asked: &AskedHost) {
+        self.proxies[place].open.retain(|other| other != asked);
+    }
+
+    /// Every host that somebody waits for, once.
+    pub(crate) fn open(&self) -> Vec<AskedHost> {
+        let mut open: Vec<AskedHost> = Vec::new();
+        for asked in self.proxies.iter().flat_map(|proxy| &proxy.open) {
+            if !open.contains(asked) {
+                open.push(asked.clone());
+            }
+        }
+        open
+    }
+
+    /// Answers one proxy, which has just asked.
+    pub(crate) async fn answer(&mut self, place: usize, asked: AskedHost, verdict: HostVerdict) {
+        if let Err(error) = self.proxies[place].questions.answer(asked, verdict).await {
             tracing::debug!(%error, "the proxy has gone"); // and the request with it
+        }
+    }
+
+    /// Answers all who wait for a host.
+    pub(crate) async fn answer_all(&mut self, asked: &AskedHost, verdict: HostVerdict) {
+        for place in 0..self.proxies.len() {
+            if self.proxies[place].open.contains(asked) {
+                self.withdraw(place, asked);
+                self.answer(place, asked.clone(), verdict).await;
+            }
         }
     }
 

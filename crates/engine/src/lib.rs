@@ -72,7 +72,7 @@ mod workspace_command;
 mod world;
 
 pub use above::Above;
-pub use allow_rules::{AllowScope, Allowed, allow_rules};
+pub use allow_rules::{AllowScope, Allowed, allow_rules, allowed_hosts};
 pub use aside::AsideError;
 pub use brief::Brief;
 pub use budget::{Budget, Purse};
@@ -87,7 +87,7 @@ pub use critic::{Critic, Refinement};
 pub use egress::Requested;
 pub use extensions::{Extensions, Gathered, Notes, OfProject};
 pub use external::ExternalAgent;
-pub use fork::{Fork, ForkError, fork};
+pub use fork::{Fork, fork};
 pub use goal::{GOAL, GOAL_ROUNDS, Goal};
 pub use hook_agent::HookAgent;
 pub use hooks::{BadHooks, Hook, HookConfig, HookEvent, Waits};

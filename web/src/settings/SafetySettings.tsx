@@ -15,7 +15,11 @@ export function SafetySettings() {
       <Judging />
       <fieldset>
         <legend>{t("Commands that are allowed")}</legend>
-        {id ? <Rules id={id} /> : <p className="hint">{t("Open a conversation to see which commands run in it, or in its project, without asking.")}</p>}
+        {id ? <Rules id={id} of="commands" /> : <p className="hint">{t("Open a conversation to see which commands run in it, or in its project, without asking.")}</p>}
+      </fieldset>
+      <fieldset>
+        <legend>{t("Hosts that are allowed")}</legend>
+        {id ? <Rules id={id} of="hosts" /> : <p className="hint">{t("Open a conversation to see which hosts it, or its project, may reach.")}</p>}
       </fieldset>
       <fieldset>
         <legend>{t("What projects may bring along")}</legend>
@@ -59,12 +63,18 @@ function Judging() {
   );
 }
 
-function Rules({ id }: { id: string }) {
+const kept = {
+  commands: { list: allow.rules, remove: allow.removeRule },
+  hosts: { list: allow.hosts, remove: allow.removeHost },
+};
+
+/** What somebody has allowed in a conversation or its project. */
+function Rules({ id, of }: { id: string; of: keyof typeof kept }) {
   const queries = useQueryClient();
-  const queryKey = ["rules", id];
-  const rules = useQuery({ queryKey, queryFn: () => allow.rules(id) });
+  const queryKey = ["allowed", of, id];
+  const rules = useQuery({ queryKey, queryFn: () => kept[of].list(id) });
   const remove = useMutation({
-    mutationFn: (rule: string) => allow.removeRule(id, rule),
+    mutationFn: (rule: string) => kept[of].remove(id, rule),
     onSuccess: () => queries.invalidateQueries({ queryKey }),
   });
   const problem = remove.error ?? rules.error;

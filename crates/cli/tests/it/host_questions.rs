@@ -38,8 +38,12 @@ fn script(home: &Home, hosts: &[&str]) -> String {
 
 /// A conversation that asks for hosts, not begun yet.
 fn conversation(served: &Served, home: &Home, hosts: &[&str]) -> String {
+    begin(served, home, script(home, hosts))
+}
+
+fn begin(served: &Served, home: &Home, model: String) -> String {
     let body = json!({
-        "agent": {"llm": {"model": script(home, hosts)}, "tools": [{"name": "terminal"}]},
+        "agent": {"llm": {"model": model}, "tools": [{"name": "terminal"}, {"name": "task"}]},
         "workspace": {"working_dir": home.work()},
     });
     let (status, begun) = served.post("/api/conversations", KEY, &body);
@@ -171,6 +175,51 @@ async fn a_host_is_asked_for_where_somebody_attends_and_refused_elsewhere() {
     let came = answers(&served, &later).await;
     assert!(came[0].contains("403"), "another conversation: {came:?}");
     assert!(came[1].contains("502"), "the same project: {came:?}");
+
+    let allowed = format!("/api/conversations/{later}/allowed_hosts");
+    assert!(
+        served
+            .ask(&allowed, KEY)
+            .contains(r#"{"rule":"c.example:80","scope":"project"}"#)
+    );
+    let taken_back = format!("{allowed}?host=c.example:80");
+    let take_back = || served.send("DELETE", &taken_back, KEY, &Value::Null);
+    assert_eq!(take_back(), (200, json!({"rules": []})));
+    assert_eq!(take_back().0, 404, "it is gone");
+    let last = conversation(&served, &home, &["c.example"]);
+    run(&served, &last);
+    let came = answers(&served, &last).await;
+    assert!(came[0].contains("403"), "taken back: {came:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_that_an_agent_with_a_task_wants_is_asked_for_above() {
+    if !tiers().contains(&Tier::Namespaces) {
+        return;
+    }
+    let home = Home::new();
+    fs::write(home.work().join("ask.py"), ASK).unwrap();
+    let below = home.root.path().join("below.yaml");
+    let asks = "- tool_calls: [{name: terminal, arguments: {command: 'python3 ask.py http://a.example/ >> seen'}}]\n";
+    fs::write(&below, format!("{asks}{asks}- text: done\n")).unwrap();
+    let model = format!("script:{}", below.display());
+    let served = Served::start(&home, &[("SESSION_API_KEY", KEY), ("DEFT_AGENTS_MODEL", &model)]);
+    let gives = "- tool_calls: [{name: task, arguments: {prompt: Look., subagent_type: general-purpose}}]\n";
+    let id = begin(&served, &home, home.script(&format!("{gives}- text: done\n")));
+    let mut attendant = Attendant::come(&served, &id).await;
+    run(&served, &id);
+    attendant.answer(&served, &id, "a.example", "conversation").await;
+    assert_eq!(
+        answers(&served, &id).await,
+        Vec::<String>::new(),
+        "the other has run them"
+    );
+    let seen = fs::read_to_string(home.work().join("seen")).unwrap();
+    assert_eq!(
+        seen.matches("502").count(),
+        2,
+        "asked once, allowed twice: {seen}"
+    );
 }
 
 /// A network of its own in which a public address is this machine's.

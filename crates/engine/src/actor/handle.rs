@@ -67,6 +67,8 @@ impl Actor {
             Command::Allow { rule, scope, done } => answer(done, self.allow(&rule, scope).await),
             Command::Disallow { rule, done } => answer(done, self.disallow(&rule).await),
             Command::AnswerHost { asked, to, done } => answer(done, self.answer_host(asked, to).await),
+            Command::DisallowHost { host, done } => answer(done, self.disallow_host(&host).await),
+            Command::Fork { new, fork, done } => answer(done, self.fork(*new, fork).await),
             Command::SetSecrets { secrets, done } => answer(done, self.set_secrets(secrets).await),
             Command::PreviewFiles { to, done } => answer(done, self.preview_files(to).await),
             Command::RestoreFiles { to, overwrite, done } => {

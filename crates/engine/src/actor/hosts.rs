@@ -6,49 +6,41 @@ use deft_workspace::egress::{AskedHost, HostNews, HostVerdict};
 use serde_json::json;
 
 use super::Actor;
-use crate::above::Above;
 use crate::allow_rules::MAX_RULES;
 use crate::command::CommandError;
-use crate::hosts::HostAnswer;
+use crate::hosts::{DeskNews, HostAnswer};
 use crate::state::{self, key};
 use crate::turn::Draft;
 
 impl Actor {
-    /// The executor was reached: from now on its proxy asks here.
-    pub(super) async fn hear_questions(&mut self) -> Result<(), StoreError> {
-        self.hosts.questions = self.workspace.host_questions().await;
-        self.keep_questions(Vec::new()).await // those of before were refused
+    /// The executor was reached: from now on its proxy asks whoever is looked at, here or above.
+    pub(super) async fn hear_questions(&mut self) {
+        if let Some(questions) = self.workspace.host_questions().await {
+            self.below.bring(questions);
+        }
     }
 
-    pub(super) async fn take_host_news(&mut self, news: Option<HostNews>) -> Result<(), StoreError> {
-        let Some(news) = news else {
-            self.hosts.questions = None;
-            return self.keep_questions(Vec::new()).await;
-        };
-        let mut questions = self.state.host_questions.clone();
+    pub(super) async fn take_host_news(&mut self, news: DeskNews) -> Result<(), StoreError> {
         match news {
-            HostNews::Asked(asked) => match self.verdict_on(&asked) {
-                Some(verdict) => {
-                    self.hosts.answer(asked, verdict).await;
-                    return Ok(());
-                }
-                None => questions.push(asked),
+            DeskNews::Changed => {}
+            DeskNews::Said(place, HostNews::Asked(asked)) => match self.verdict_on(&asked) {
+                Some(verdict) => self.hosts.answer(place, asked, verdict).await,
+                None => self.hosts.put(place, asked),
             },
-            HostNews::Withdrawn(asked) => questions.retain(|other| *other != asked),
-            HostNews::Expired(asked) => {
-                questions.retain(|other| *other != asked);
+            DeskNews::Said(place, HostNews::Withdrawn(asked)) => self.hosts.withdraw(place, &asked),
+            DeskNews::Said(place, HostNews::Expired(asked)) => {
+                self.hosts.withdraw(place, &asked);
                 self.hosts.refuse(asked, HostVerdict::NobodyThere);
             }
         }
-        self.keep_questions(questions).await
+        self.keep_questions(self.hosts.open()).await
     }
 
     /// What is known about a host without asking anybody.
     fn verdict_on(&self, asked: &AskedHost) -> Option<HostVerdict> {
         let name = asked.to_string();
-        let above = self.above.as_ref().map(Above::allowed_hosts).unwrap_or_default();
-        let own = self.state.allowed_hosts.iter().chain(&self.hosts.project.rules);
-        if own.chain(&above).any(|allowed| *allowed == name) {
+        let mut allowed = self.state.allowed_hosts.iter().chain(&self.hosts.project.rules);
+        if allowed.any(|allowed| *allowed == name) {
             return Some(HostVerdict::Allow);
         }
         let is_attended = self.hosts.attendance.is_attended();
@@ -62,10 +54,7 @@ impl Actor {
         asked: AskedHost,
         answer: HostAnswer,
     ) -> Result<(), CommandError> {
-        let mut questions = self.state.host_questions.clone();
-        let before = questions.len();
-        questions.retain(|other| *other != asked);
-        if questions.len() == before {
+        if !self.state.host_questions.contains(&asked) {
             return Err(CommandError::NotAsked(asked.to_string()));
         }
         let name = asked.to_string();
@@ -80,7 +69,6 @@ impl Actor {
                 allowed.push(name);
                 let told = state::update(key::ALLOWED_HOSTS, json!(allowed));
                 self.record(vec![Draft::new(Source::Environment, told)]).await?;
-                self.hand_down();
             }
             HostAnswer::Project => {
                 let add = |hosts: &mut Vec<String>| {
@@ -95,9 +83,25 @@ impl Actor {
             HostAnswer::Once | HostAnswer::Conversation | HostAnswer::Project => HostVerdict::Allow,
             HostAnswer::Deny => HostVerdict::Deny,
         };
-        self.keep_questions(questions).await?;
-        self.hosts.answer(asked, verdict).await;
-        Ok(())
+        self.hosts.answer_all(&asked, verdict).await;
+        Ok(self.keep_questions(self.hosts.open()).await?)
+    }
+
+    /// Asks for a host again, wherever it was allowed; whether it was.
+    pub(super) async fn disallow_host(&mut self, host: &str) -> Result<bool, CommandError> {
+        let in_project = self.hosts.project.rules.iter().any(|other| other == host);
+        if in_project {
+            let remove = |hosts: &mut Vec<String>| hosts.retain(|other| other != host);
+            self.hosts.project.change(self.store.as_ref(), remove).await?;
+        }
+        let mut allowed = self.state.allowed_hosts.clone();
+        allowed.retain(|other| other != host);
+        let here = allowed.len() < self.state.allowed_hosts.len();
+        if here {
+            let told = state::update(key::ALLOWED_HOSTS, json!(allowed));
+            self.record(vec![Draft::new(Source::Environment, told)]).await?;
+        }
+        Ok(here || in_project)
     }
 
     /// Says which questions are open now, if that is news.

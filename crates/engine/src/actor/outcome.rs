@@ -145,7 +145,8 @@ impl Actor {
                     self.record_executor(instance).await?;
                 }
                 self.executor = Some(client);
-                self.hear_questions().await
+                self.hear_questions().await;
+                Ok(())
             }
             Outcome::Connected(Err(error)) => {
                 self.fail(

@@ -23,7 +23,6 @@ impl Actor {
                 analyzer: self.analyzer().cloned(),
             },
             allow_rules: self.state.allow_rules.clone(),
-            allowed_hosts: self.state.allowed_hosts.clone(),
             judge: self.judge_model.clone(),
             secrets: self.outfit.secrets.clone(),
             described_secrets: self.extensions.brief.secrets.clone(),

@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use deft_llm::TokenMeter;
-use deft_store::StoreError;
 use deft_tools::{Secrets, Tool, Toolbox};
-use deft_types::{ConversationId, Status, Tokens};
+use deft_types::{Status, Tokens};
 use deft_workspace::Workspace;
 use serde_json::Value;
 use tokio::sync::{mpsc, watch};
@@ -41,18 +40,20 @@ impl Conversation {
     pub async fn open(mut parts: Parts) -> Result<Self, OpenError> {
         let id = parts.lease.conversation();
         let state = load(parts.store.as_ref(), id).await?;
-        let (project_rules, hosts) = allowed_before(&parts, id).await?;
+        let project_rules = ProjectRules::load(parts.store.as_ref(), id, COMMANDS).await?;
+        let project_hosts = ProjectRules::load(parts.store.as_ref(), id, HOSTS).await?;
         parts.world.reached(Point::Loaded);
         let (commands, inbox) = mpsc::channel(MAX_QUEUED_COMMANDS);
         let (sender, progress) = watch::channel(undisturbed(state.status));
         let live = Broadcast::new();
         let above = fitted_out_above(&mut parts);
-        let below = Above::below(above.clone(), parts.supervision.purse.take());
+        let (below, arriving) = Above::below(above.clone(), parts.supervision.purse.take());
         let agents = parts.agents.take().filter(|_| parts.limits.max_depth != Some(0));
         let shared = Shared::new(&state, below);
         count_cut_off(agents.as_deref(), &state, &shared.spending).await;
         let added = shared.tools(&parts, agents);
         let attendance = parts.supervision.attendance;
+        let hosts = HostDesk::new(attendance.clone(), project_hosts, arriving);
         let mode = parts.supervision.mode;
         let host = added.into_iter().fold(parts.host, Toolbox::with);
         let host = host.only(|tool| mode.allows(tool));
@@ -193,15 +194,6 @@ impl Shared {
         let task: Arc<dyn Tool> = task.clone();
         std::iter::once(task).chain(delegate).collect()
     }
-}
-
-/// What was allowed in the project: commands, and hosts with who can be asked for more.
-async fn allowed_before(parts: &Parts, id: ConversationId) -> Result<(ProjectRules, HostDesk), StoreError> {
-    let store = parts.store.as_ref();
-    let commands = ProjectRules::load(store, id, COMMANDS).await?;
-    let hosts = ProjectRules::load(store, id, HOSTS).await?;
-    let desk = HostDesk::new(parts.supervision.attendance.clone(), hosts);
-    Ok((commands, desk))
 }
 
 fn undisturbed(status: Status) -> Progress {

@@ -57,6 +57,8 @@ pub(crate) const TAGS: &str = "tags";
 pub(crate) const SECRETS: &str = "secrets";
 /// A run may use so much from now on.
 pub(crate) const LIMITS: &str = "limits";
+/// Another conversation began as a copy of this one.
+pub(crate) const FORKED: &str = "forked";
 /// Files became what they were.
 pub(crate) const RESTORED: &str = "restored_files";
 /// A request of a client was carried out, with its answer.
@@ -89,6 +91,7 @@ pub const OWN_KEYS: &[&str] = &[
     SECRETS,
     LIMITS,
     RESTORED,
+    FORKED,
     REQUEST,
     TASK_WAITS,
     DELEGATES,

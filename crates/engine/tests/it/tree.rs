@@ -128,10 +128,13 @@ async fn a_copy_has_what_the_other_had_up_to_an_event_and_a_life_of_its_own() {
         keep_stats: true,
         title: None,
     };
-    fork(desk.store.as_ref(), desk.id, whole, all, &RealWorld)
-        .await
-        .unwrap();
+    conversation.fork(whole, all).await.unwrap();
     let events = desk.events().await;
+    let told = events.last().map(|event| &event.body);
+    assert!(
+        matches!(told, Some(EventBody::StateUpdate(told)) if told.key == "forked" && told.value["to"] == json!(whole_id)),
+        "{told:?}"
+    );
     let call = events
         .iter()
         .find(|event| matches!(event.body, EventBody::Action(_)));
@@ -143,7 +146,11 @@ async fn a_copy_has_what_the_other_had_up_to_an_event_and_a_life_of_its_own() {
     fork(desk.store.as_ref(), desk.id, part, some, &RealWorld)
         .await
         .unwrap();
-    assert_eq!(desk.events().await.len(), before);
+    assert_eq!(
+        desk.events().await.len(),
+        before + 1,
+        "one that is not open is only read"
+    );
     let original = conversation.inspect().await.unwrap();
     let whole = load(desk.store.as_ref(), whole_id).await.unwrap();
     assert_eq!((whole.view, whole.status), (original.view, Status::Idle));

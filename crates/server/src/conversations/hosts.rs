@@ -27,4 +27,10 @@ impl Conversations {
         let engine = self.engine(resident).await?;
         self.checked(resident, engine.answer_host(asked, answer).await)
     }
+
+    /// Asks for one again that was allowed; whether it was.
+    pub(crate) async fn disallow_host(&self, resident: &Resident, host: &str) -> Result<bool, Failure> {
+        let engine = self.engine(resident).await?;
+        self.checked(resident, engine.disallow_host(host.to_owned()).await)
+    }
 }

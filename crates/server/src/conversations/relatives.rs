@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 
 use axum::http::StatusCode;
-use deft_engine::{Fork, ForkError, RealWorld, fork};
+use deft_engine::{CommandError, Fork, RealWorld, fork};
 use deft_store::{NewConversation, StoreError};
 use deft_types::{ConversationId, EventId, Message};
 use deft_workspace::WorkspaceName;
@@ -57,17 +57,27 @@ impl Conversations {
             keep_stats: request.keep_stats,
             title: request.title,
         };
-        match fork(self.catalog.store.as_ref(), source, new, copy, &RealWorld).await {
+        let resident = self.resident(source).await;
+        let engine = match &resident {
+            Ok(resident) => self.engine(resident).await.ok(),
+            Err(_) => None,
+        };
+        let made = match engine {
+            Some(engine) => engine.fork(new, copy).await,
+            // One that cannot be opened is copied as it stands: that may be why somebody wants a copy.
+            None => fork(self.catalog.store.as_ref(), source, new, copy, &RealWorld).await,
+        };
+        match made {
             Ok(()) => {}
-            Err(ForkError::NoSuchEvent(event)) => {
+            Err(CommandError::NoSuchEvent(event)) => {
                 let sentence = format!("Unknown from_event_id: {event}");
                 return Err(Failure::new(StatusCode::NOT_FOUND, sentence));
             }
-            Err(ForkError::Store(StoreError::Exists(id))) => {
+            Err(CommandError::Store(StoreError::Exists(id))) => {
                 let sentence = format!("Conversation with id {id} already exists");
                 return Err(Failure::new(StatusCode::CONFLICT, sentence));
             }
-            Err(ForkError::Store(error)) => return Err(error.into()),
+            Err(error) => return Err(error.into()),
         }
         Ok(id)
     }

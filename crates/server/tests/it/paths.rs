@@ -48,6 +48,14 @@ const ONLY_OURS: &[(&str, &str)] = &[
         "hosts that programs wait for",
     ),
     (
+        "GET /api/conversations/{}/allowed_hosts",
+        "what a person has allowed once and for all",
+    ),
+    (
+        "DELETE /api/conversations/{}/allowed_hosts",
+        "what a person has allowed once and for all",
+    ),
+    (
         "POST /api/conversations/prepare-for-sandbox-pause",
         "the contract's server has it and does not say so",
     ),

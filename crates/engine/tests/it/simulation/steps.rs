@@ -189,6 +189,14 @@ impl Player {
             settings: Value::Null,
         };
         let id = new.id;
+        if dice.one_in(2) {
+            let conversation = self.conversation();
+            let forked = async move { conversation.fork(new, copy).await };
+            if self.command("fork", forked).await.is_some() {
+                self.take_copy(id).await;
+            }
+            return;
+        }
         let life = Arc::new(Life::new(limits(), None));
         let (store, world) = (
             self.store(&life),
@@ -197,7 +205,7 @@ impl Player {
                 life: life.clone(),
             },
         );
-        self.scene.tell("fork");
+        self.scene.tell("fork from the store");
         let forked = fork(&store, self.id, new, copy, &world);
         let Some(forked) = self.patiently("fork", &life, forked).await else {
             return;
@@ -206,6 +214,10 @@ impl Player {
             self.scene.tell(format!("fork: {error}"));
             return;
         }
+        self.take_copy(id).await;
+    }
+
+    async fn take_copy(&mut self, id: ConversationId) {
         let events = self.logs.look(id, |log| log.events.len()).unwrap();
         let state = rebuilt(&self.logs, id, events).await;
         self.scene
