@@ -175,3 +175,41 @@ pub(crate) fn open(
     };
     dressed(Arc::new(model), provider, &settings)
 }
+
+#[cfg(test)]
+mod tests {
+    use deft_types::ReasoningItem;
+
+    use super::*;
+
+    #[test]
+    fn what_the_server_refuses_is_not_sent_and_nothing_else_is_lost() {
+        let reply = Message {
+            responses_reasoning_item: Some(ReasoningItem::default()),
+            ..Message::text(Role::Assistant, "done")
+        };
+        let sent = [
+            Message::text(Role::System, "how to work"),
+            Message::text(Role::User, "do it"),
+            reply,
+        ];
+        let request = Request {
+            messages: sent.into_iter().map(Arc::new).collect(),
+            ..Request::default()
+        };
+        let fitted = fitted(&request);
+        let said: Vec<_> = fitted
+            .messages
+            .iter()
+            .map(|message| (message.role, message.plain_text()))
+            .collect();
+        let expected = [
+            (Role::System, INSTRUCTIONS),
+            (Role::User, "how to work"),
+            (Role::User, "do it"),
+            (Role::Assistant, "done"),
+        ];
+        assert_eq!(said, expected.map(|(role, text)| (role, text.to_owned())));
+        assert!(fitted.messages[3].responses_reasoning_item.is_none());
+    }
+}

@@ -44,7 +44,11 @@ struct Fault {
 }
 
 /// Reads the fields of an object that stands at `place`. What the table does not name stays as it is.
-pub(crate) fn read(place: Place, sent: &Map<String, Value>, table: &Table) -> Result<Map<String, Value>, Failure> {
+pub(crate) fn read(
+    place: Place,
+    sent: &Map<String, Value>,
+    table: &Table,
+) -> Result<Map<String, Value>, Failure> {
     let mut read = sent.clone();
     let mut issues = Vec::new();
     for (name, kind, null) in table {
@@ -59,6 +63,8 @@ pub(crate) fn read(place: Place, sent: &Map<String, Value>, table: &Table) -> Re
             Err(faults) => issues.extend(faults.into_iter().map(|fault| {
                 let beneath = fault.beneath.as_deref();
                 let input = beneath.and_then(|beneath| value.get(beneath)).unwrap_or(value);
+                let hidden = Value::from("<redacted>");
+                let input = if kind.may_be_secret() { &hidden } else { input };
                 let place = [place, &[name], beneath.as_slice()].concat();
                 let issue = Issue::new(fault.word, &place, fault.sentence, input);
                 match fault.ctx {
@@ -76,6 +82,11 @@ pub(crate) fn read(place: Place, sent: &Map<String, Value>, table: &Table) -> Re
 }
 
 impl Kind {
+    /// Keys and headers are not echoed, whatever form they come in.
+    fn may_be_secret(self) -> bool {
+        matches!(self, Self::SomeText | Self::Texts)
+    }
+
     fn read(self, value: &Value) -> Result<Value, Vec<Fault>> {
         let read = match self {
             Self::Text => text(value),

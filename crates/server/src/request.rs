@@ -82,8 +82,7 @@ impl StartRequest {
         let agent = the_only(agent, body, fields)?;
         kept.remove("initial_message");
         kept.insert("agent".to_owned(), agent.stored().clone());
-        kept.entry("max_iterations")
-            .or_insert(DEFAULT_ITERATIONS.into());
+        kept.entry("max_iterations").or_insert(DEFAULT_ITERATIONS.into());
         kept.insert("workspace".to_owned(), place.told(workspace));
         Ok(Self {
             id,

@@ -73,7 +73,8 @@ impl ChatGptLogin {
         let still_wanted = self.pending.end_poll(token, matches!(polled, Ok(Some(_))));
         match polled.map_err(|error| failed(&error))? {
             Some(tokens) if still_wanted => {
-                let kept = Kept::new(tokens, None).ok_or_else(|| failed(&LoginError::Unexpected("refresh_token")))?;
+                let kept = Kept::new(tokens, None)
+                    .ok_or_else(|| failed(&LoginError::Unexpected("refresh_token")))?;
                 self.documents.put(PLACE, &kept.sealed()).await?;
                 Ok(shown(Some(&kept)))
             }
@@ -112,7 +113,10 @@ impl ChatGptLogin {
         let tokens: ChatGptTokens = self.issuer().refresh(&kept.refresh).await.map_err(in_vain)?;
         let renewed = Kept::new(tokens, Some(kept));
         if let Some(renewed) = &renewed {
-            self.documents.put(PLACE, &renewed.sealed()).await.map_err(unkept)?;
+            self.documents
+                .put(PLACE, &renewed.sealed())
+                .await
+                .map_err(unkept)?;
         }
         Ok(renewed)
     }

@@ -111,7 +111,9 @@ impl ChatGptIssuer {
     /// Begins a login.
     pub async fn start(&self) -> Result<DeviceCode, LoginError> {
         let asked = json!({ "client_id": CLIENT_ID });
-        let (status, answer) = self.ask("/api/accounts/deviceauth/usercode", Sent::Json(asked)).await?;
+        let (status, answer) = self
+            .ask("/api/accounts/deviceauth/usercode", Sent::Json(asked))
+            .await?;
         if status == StatusCode::NOT_FOUND {
             return Err(LoginError::NotOffered);
         }
@@ -131,7 +133,9 @@ impl ChatGptIssuer {
     /// The tokens, if the person has agreed.
     pub async fn poll(&self, code: &DeviceCode) -> Result<Option<ChatGptTokens>, LoginError> {
         let asked = json!({"device_auth_id": code.id.expose(), "user_code": code.user_code});
-        let (status, answer) = self.ask("/api/accounts/deviceauth/token", Sent::Json(asked)).await?;
+        let (status, answer) = self
+            .ask("/api/accounts/deviceauth/token", Sent::Json(asked))
+            .await?;
         if matches!(status, StatusCode::FORBIDDEN | StatusCode::NOT_FOUND) {
             return Ok(None);
         }
@@ -174,7 +178,8 @@ impl ChatGptIssuer {
     }
 
     async fn ask(&self, path: &str, sent: Sent<'_>) -> Result<(StatusCode, Vec<u8>), LoginError> {
-        let unreachable = |error: &dyn std::error::Error| LoginError::Unreachable(deft_net::root_cause(error));
+        let unreachable =
+            |error: &dyn std::error::Error| LoginError::Unreachable(deft_net::root_cause(error));
         let url: Url = format!("{}{path}", self.url)
             .parse()
             .map_err(|error| unreachable(&error))?;

@@ -117,9 +117,7 @@ async fn subdirectories(State(app): State<Arc<App>>, query: Query) -> Result<Jso
     let (client, path) = reached(&app, Scope(None), asked_path(&query)?).await?;
     let found = client.list(&path, page).await.map_err(|error| match error {
         RequestError::NotFound { .. } => Failure::new(StatusCode::NOT_FOUND, "Directory not found"),
-        RequestError::NotDirectory { .. } => {
-            Failure::new(StatusCode::BAD_REQUEST, "Path is not a directory")
-        }
+        RequestError::NotDirectory { .. } => Failure::new(StatusCode::BAD_REQUEST, "Path is not a directory"),
         error => refused(&error),
     })?;
     let shown = |entry: &Entry| json!({"name": entry.name, "path": entry.path});

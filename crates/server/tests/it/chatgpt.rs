@@ -124,11 +124,14 @@ async fn token(State(chatgpt): State<ChatGpt>, body: String) -> Response {
         other => panic!("{other}"),
     }
     state.given += 1;
-    let claims = json!({"https://api.openai.com/auth": {"chatgpt_account_id": "account-1"}, "jti": state.given});
+    let claims =
+        json!({"https://api.openai.com/auth": {"chatgpt_account_id": "account-1"}, "jti": state.given});
     let identity = json!({"email": "ada@example.com"});
     let signed = |claims: &Value| format!("e30.{}.c2ln", BASE64URL.encode(claims.to_string()));
-    Json(json!({"access_token": signed(&claims), "id_token": signed(&identity),
-        "refresh_token": format!("refresh-{}", state.given), "expires_in": state.lifetime}))
+    Json(
+        json!({"access_token": signed(&claims), "id_token": signed(&identity),
+        "refresh_token": format!("refresh-{}", state.given), "expires_in": state.lifetime}),
+    )
     .into_response()
 }
 

@@ -55,7 +55,7 @@ impl Desk {
             private: root.path().join("executors"),
             running: Mutex::default(),
             fates: Mutex::default(),
-            chatgpt: Mutex::default(),
+            chatgpt: Mutex::new(chatgpt("http://127.0.0.1:9")), // nobody is there
         });
         let _ = rustls::crypto::ring::default_provider().install_default(); // another test may have
         let mut desk = Self {
@@ -133,10 +133,7 @@ impl Desk {
 
     /// Has people log in to ChatGPT here, and finds its models here.
     pub(crate) fn set_chatgpt(&self, address: &str) {
-        *self.executors.chatgpt.lock().unwrap() = ChatGptServers {
-            issuer: address.to_owned(),
-            backend: format!("{address}/backend-api/codex"),
-        };
+        *self.executors.chatgpt.lock().unwrap() = chatgpt(address);
     }
 
     pub(crate) fn script(&self, name: &str, text: &str) -> String {
@@ -259,6 +256,13 @@ impl Desk {
         }
         let (socket, _) = tokio_tungstenite::connect_async(request).await?;
         Ok(Socket(socket))
+    }
+}
+
+fn chatgpt(address: &str) -> ChatGptServers {
+    ChatGptServers {
+        issuer: address.to_owned(),
+        backend: format!("{address}/backend-api/codex"),
     }
 }
 

@@ -13,7 +13,14 @@ async fn status(desk: &Desk, method: Method, path: &str) -> u16 {
 #[tokio::test]
 async fn head_is_for_pages_and_documents_alone() {
     let desk = Desk::new().await;
-    for path in ["/alive", "/health", "/ready", "/server_info", "/api/tools", "/api/conversations/count"] {
+    for path in [
+        "/alive",
+        "/health",
+        "/ready",
+        "/server_info",
+        "/api/tools/",
+        "/api/conversations/count",
+    ] {
         assert_eq!(status(&desk, Method::HEAD, path).await, 405, "{path}");
         assert_eq!(status(&desk, Method::GET, path).await, 200, "{path}");
     }
@@ -36,7 +43,11 @@ async fn the_page_of_routes_is_made_of_our_document_and_needs_nobody_else() {
     let desk = Desk::new().await;
     let info = desk.get("/server_info").await;
     for path in [&info["docs"], &info["redoc"]] {
-        let answer = desk.request(Method::GET, path.as_str().unwrap()).send().await.unwrap();
+        let answer = desk
+            .request(Method::GET, path.as_str().unwrap())
+            .send()
+            .await
+            .unwrap();
         let policy = answer.headers()["content-security-policy"].to_str().unwrap();
         assert!(policy.starts_with("default-src 'none'"), "{policy}");
         let page = answer.text().await.unwrap();
@@ -49,13 +60,21 @@ async fn the_page_of_routes_is_made_of_our_document_and_needs_nobody_else() {
 async fn every_field_that_is_wrong_is_told_at_once() {
     let desk = Desk::new().await;
     let llm = json!({"model": 5, "temperature": "hot", "num_retries": "x", "top_p": 2, "stream": "maybe",
-        "api_mode": "fast", "max_output_tokens": 0, "timeout": [], "api_key": {"k": 1}});
+        "api_mode": "fast", "max_output_tokens": 0, "timeout": [], "api_key": ["sk-1"]});
     let body = json!({"agent": {"kind": "Agent", "llm": llm}, "tags": [], "max_iterations": 0,
         "conversation_id": "x"});
     let (status, detail) = desk.refusal(Method::POST, "/api/conversations", body).await;
     assert_eq!(status, 422);
-    let found: Vec<_> = detail.as_array().unwrap().iter().map(|issue| (place(issue), text(&issue["type"]))).collect();
-    let found: Vec<_> = found.iter().map(|(place, kind)| (place.as_str(), kind.as_str())).collect();
+    let found: Vec<_> = detail
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|issue| (place(issue), text(&issue["type"])))
+        .collect();
+    let found: Vec<_> = found
+        .iter()
+        .map(|(place, kind)| (place.as_str(), kind.as_str()))
+        .collect();
     let expected = [
         ("body.workspace", "missing"),
         ("body.conversation_id", "uuid_parsing"),
@@ -73,13 +92,15 @@ async fn every_field_that_is_wrong_is_told_at_once() {
         ("body.agent.llm.stream", "bool_parsing"),
     ];
     assert_eq!(found, expected);
+    assert!(!detail.to_string().contains("sk-1"), "{detail}");
 }
 
 #[tokio::test]
 async fn a_text_that_means_a_number_or_a_switch_is_one() {
     let desk = Desk::new().await;
     let mut request = desk.start_request("demo");
-    request["agent"]["llm"] = json!({"model": "demo", "num_retries": "3", "temperature": "0.5", "stream": "yes"});
+    request["agent"]["llm"] =
+        json!({"model": "demo", "num_retries": "3", "temperature": "0.5", "stream": "yes"});
     let info = desk.post("/api/conversations", request).await;
     let llm = &info["agent"]["llm"];
     assert_eq!(

@@ -25,7 +25,8 @@ fn nobody() -> Value {
 async fn log_in(desk: &Desk, chatgpt: &ChatGpt) -> Value {
     let started = desk.post(START, json!({})).await;
     chatgpt.agree();
-    desk.post(POLL, json!({"device_code": started["device_code"]})).await
+    desk.post(POLL, json!({"device_code": started["device_code"]}))
+        .await
 }
 
 /// What a conversation with such a model comes to, and the last thing it tells.
@@ -37,7 +38,8 @@ async fn talk(desk: &Desk) -> (Value, Value) {
     let info = desk.run(&talk).await;
     let events = desk.events(&talk).await;
     let told = |event: &&Value| {
-        event["kind"] == "ConversationErrorEvent" || event["kind"] == "MessageEvent" && event["source"] == "agent"
+        event["kind"] == "ConversationErrorEvent"
+            || event["kind"] == "MessageEvent" && event["source"] == "agent"
     };
     let last = events.iter().rev().find(told).cloned();
     (info["execution_status"].clone(), last.unwrap_or_default())
@@ -52,31 +54,63 @@ async fn somebody_logs_in_with_a_code_and_a_model_answers() {
 
     let started = desk.post(START, json!({})).await;
     assert_eq!(started["user_code"], "ABCD-1234");
-    assert_eq!(started["verification_uri"], format!("{}/codex/device", chatgpt.url()));
+    assert_eq!(
+        started["verification_uri"],
+        format!("{}/codex/device", chatgpt.url())
+    );
     assert_eq!(started["interval_seconds"], 2);
     assert!(started["expires_at"].as_u64() > Some(1_700_000_000_000));
     let code = json!({"device_code": started["device_code"]});
     assert_eq!(desk.post(POLL, code.clone()).await, nobody());
     chatgpt.agree();
     let status = desk.post(POLL, code.clone()).await;
-    assert_eq!((&status["connected"], &status["account_email"]), (&json!(true), &json!("ada@example.com")));
+    assert_eq!(
+        (&status["connected"], &status["account_email"]),
+        (&json!(true), &json!("ada@example.com"))
+    );
     assert!(status["expires_at"].as_u64() > Some(1_700_000_000_000));
     assert_eq!(desk.get(STATUS).await, status);
     let over = desk.refusal(Method::POST, POLL, code).await;
-    assert_eq!(over, (404, json!("Subscription device login not found or expired")));
+    assert_eq!(
+        over,
+        (404, json!("Subscription device login not found or expired"))
+    );
 
     let (status, message) = talk(&desk).await;
     assert_eq!(status, "finished", "{message}");
-    assert_eq!(message["llm_message"]["content"][0]["text"], "paid by subscription");
+    assert_eq!(
+        message["llm_message"]["content"][0]["text"],
+        "paid by subscription"
+    );
     let (headers, body) = &chatgpt.asked()[0];
-    assert!(headers["authorization"].to_str().unwrap().starts_with("Bearer e30."));
+    assert!(
+        headers["authorization"]
+            .to_str()
+            .unwrap()
+            .starts_with("Bearer e30.")
+    );
     assert_eq!(headers["chatgpt-account-id"], "account-1");
-    assert_eq!((&body["model"], &body["store"], &body["stream"]), (&json!("gpt-5.5"), &json!(false), &json!(true)));
-    for left_out in ["temperature", "max_output_tokens", "reasoning", "include", "prompt_cache_retention"] {
+    assert_eq!(
+        (&body["model"], &body["store"], &body["stream"]),
+        (&json!("gpt-5.5"), &json!(false), &json!(true))
+    );
+    for left_out in [
+        "temperature",
+        "max_output_tokens",
+        "reasoning",
+        "include",
+        "prompt_cache_retention",
+    ] {
         assert_eq!(body.get(left_out), None, "{left_out}");
     }
     assert!(body["instructions"].as_str().unwrap().len() < 200);
-    assert!(body["input"].as_array().unwrap().iter().all(|item| item["role"] != "system"));
+    assert!(
+        body["input"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|item| item["role"] != "system")
+    );
     assert_eq!(chatgpt.refreshed(), 0);
 }
 
@@ -87,19 +121,28 @@ async fn a_login_is_renewed_once_before_it_expires_and_forgotten_when_somebody_l
     let short = log_in(&desk, &chatgpt).await;
     chatgpt.give_for(3600);
     let (one, other) = tokio::join!(talk(&desk), talk(&desk));
-    assert_eq!((&one.0, &other.0), (&json!("finished"), &json!("finished")), "{one:?} {other:?}");
+    assert_eq!(
+        (&one.0, &other.0),
+        (&json!("finished"), &json!("finished")),
+        "{one:?} {other:?}"
+    );
     assert_eq!(chatgpt.refreshed(), 1);
     let renewed = desk.get(STATUS).await;
     assert!(renewed["expires_at"].as_u64() > short["expires_at"].as_u64());
     assert_eq!(renewed["account_email"], "ada@example.com");
 
-    assert_eq!(desk.documents("subscriptions/").await, 1);
+    let stored = desk.store().documents("subscriptions/").await.unwrap();
+    assert_eq!(stored.len(), 1);
+    assert!(!stored[0].1.contains("refresh") && !stored[0].1.contains("ada@"), "it is sealed");
     assert_eq!(desk.post(LOGOUT, json!({})).await, nobody());
     assert_eq!(desk.documents("subscriptions/").await, 0);
     assert_eq!(desk.get(STATUS).await, nobody());
     let (status, error) = talk(&desk).await;
     assert_eq!(status, "error");
-    assert!(error.to_string().contains("device/start"), "it says what to do: {error}");
+    assert!(
+        error.to_string().contains("device/start"),
+        "it says what to do: {error}"
+    );
 }
 
 #[tokio::test]
