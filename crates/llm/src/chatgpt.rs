@@ -1,4 +1,4 @@
-//! Models of OpenAI that a ChatGPT subscription pays for: which there are, what their server takes, and who lets us in.
+//! Models of OpenAI that a `ChatGPT` subscription pays for: which there are, what their server takes, and who lets us in.
 
 mod login;
 

@@ -29,7 +29,7 @@ pub trait Composition: Send + Sync {
     /// Opens a model that a client names. The sentence of a failure goes to the client.
     fn model(&self, wanted: &ClientModel) -> Result<Arc<dyn Model>, String>;
 
-    /// Where people log in to ChatGPT, and where the models are that their subscriptions pay for.
+    /// Where people log in to `ChatGPT`, and where the models are that their subscriptions pay for.
     fn chatgpt(&self) -> ChatGptServers {
         ChatGptServers::default()
     }

@@ -56,7 +56,7 @@ pub(crate) struct Conversations {
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) composition: Arc<dyn Composition>,
     pub(crate) webhooks: Arc<Webhooks>,
-    /// The login to ChatGPT, which can pay for models.
+    /// The login to `ChatGPT`, which can pay for models.
     pub(crate) chatgpt: Arc<ChatGptLogin>,
     owner: Owner,
     residents: Mutex<HashMap<ConversationId, Arc<Resident>>>,

@@ -40,7 +40,7 @@ struct Fault {
     beneath: Option<String>,
     word: &'static str,
     sentence: String,
-    ctx: Option<Value>,
+    ctx: Option<Box<Value>>,
 }
 
 /// Reads the fields of an object that stands at `place`. What the table does not name stays as it is.
@@ -68,7 +68,7 @@ pub(crate) fn read(
                 let place = [place, &[name], beneath.as_slice()].concat();
                 let issue = Issue::new(fault.word, &place, fault.sentence, input);
                 match fault.ctx {
-                    Some(ctx) => issue.with(ctx),
+                    Some(ctx) => issue.with(*ctx),
                     None => issue,
                 }
             })),
@@ -141,7 +141,7 @@ impl Fault {
 
     fn with(self, ctx: Value) -> Self {
         Self {
-            ctx: Some(ctx),
+            ctx: Some(Box::new(ctx)),
             ..self
         }
     }

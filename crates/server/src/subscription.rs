@@ -1,4 +1,4 @@
-//! A user's login to ChatGPT, whose subscription pays for models: kept sealed, renewed before it expires, never shown.
+//! A user's login to `ChatGPT`, whose subscription pays for models: kept sealed, renewed before it expires, never shown.
 
 mod kept;
 mod pending;
@@ -110,7 +110,11 @@ impl ChatGptLogin {
         if kept.is_fresh() {
             return Ok(Some(kept));
         }
-        let tokens: ChatGptTokens = self.issuer().refresh(&kept.refresh).await.map_err(in_vain)?;
+        let tokens: ChatGptTokens = self
+            .issuer()
+            .refresh(&kept.refresh)
+            .await
+            .map_err(|error| in_vain(&error))?;
         let renewed = Kept::new(tokens, Some(kept));
         if let Some(renewed) = &renewed {
             self.documents
@@ -162,7 +166,7 @@ fn failed(error: &LoginError) -> Failure {
 }
 
 /// A model is not answered: asking again helps only where nobody has refused.
-fn in_vain(error: LoginError) -> ModelError {
+fn in_vain(error: &LoginError) -> ModelError {
     let detail = error.to_string();
     match error {
         LoginError::Unreachable(_) => ModelError::Network { detail },

@@ -1,4 +1,4 @@
-//! How somebody logs in to ChatGPT from a machine without a browser: they type a code into a page that OpenAI shows them
+//! How somebody logs in to `ChatGPT` from a machine without a browser: they type a code into a page that OpenAI shows them
 //! elsewhere, and we ask until they have.
 
 use std::path::PathBuf;

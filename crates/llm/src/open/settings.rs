@@ -47,7 +47,7 @@ pub struct ModelSettings {
     /// How many tokens a Claude model with a fixed budget may reason before it answers; zero: any Claude model
     /// answers at once. `None`: half of its output.
     pub extended_thinking_budget: Option<Tokens>,
-    /// The ChatGPT subscription that pays in the place of a key.
+    /// The `ChatGPT` subscription that pays in the place of a key.
     pub subscription: Option<Arc<dyn Subscription>>,
 }
 

@@ -131,7 +131,7 @@ impl Desk {
         of_talk.map(|(fate, _)| *fate).collect()
     }
 
-    /// Has people log in to ChatGPT here, and finds its models here.
+    /// Has people log in to `ChatGPT` here, and finds its models here.
     pub(crate) fn set_chatgpt(&self, address: &str) {
         *self.executors.chatgpt.lock().unwrap() = chatgpt(address);
     }

@@ -1,4 +1,4 @@
-//! Models that a ChatGPT subscription pays for: logging in, using and renewing the login, logging out.
+//! Models that a `ChatGPT` subscription pays for: logging in, using and renewing the login, logging out.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ const START: &str = "/api/llm/subscription/openai/device/start";
 const POLL: &str = "/api/llm/subscription/openai/device/poll";
 const LOGOUT: &str = "/api/llm/subscription/openai/logout";
 
-/// A server whose people log in at a ChatGPT on this machine.
+/// A server whose people log in at a `ChatGPT` on this machine.
 async fn desk() -> (Desk, ChatGpt) {
     let (desk, chatgpt) = (Desk::new().await, ChatGpt::start().await);
     desk.set_chatgpt(&chatgpt.url());
@@ -133,7 +133,10 @@ async fn a_login_is_renewed_once_before_it_expires_and_forgotten_when_somebody_l
 
     let stored = desk.store().documents("subscriptions/").await.unwrap();
     assert_eq!(stored.len(), 1);
-    assert!(!stored[0].1.contains("refresh") && !stored[0].1.contains("ada@"), "it is sealed");
+    assert!(
+        !stored[0].1.contains("refresh") && !stored[0].1.contains("ada@"),
+        "it is sealed"
+    );
     assert_eq!(desk.post(LOGOUT, json!({})).await, nobody());
     assert_eq!(desk.documents("subscriptions/").await, 0);
     assert_eq!(desk.get(STATUS).await, nobody());
