@@ -8,7 +8,7 @@ mod unfinished;
 use std::sync::Arc;
 
 use deft_engine::{Mode, Order, OwnBranch, SubAgent, SubAgentKind, SubAgents, usage_of_task};
-use deft_server::{McpOutfit, children_of, note_child};
+use deft_server::{ClientModel, McpOutfit, children_of, note_child};
 use deft_skills::{AgentDefinition, Origin, agents_in, agents_of_plugins, without_doubles};
 use deft_store::{ConversationRecord, Store, StoreError};
 use deft_tools::Preset;
@@ -44,7 +44,7 @@ pub(crate) struct Helpers {
     /// The parent's tools: nobody below it has others.
     tools: Vec<String>,
     /// What their model is, where a client of the server has said it.
-    llm: Option<Value>,
+    model: Option<ClientModel>,
     /// The MCP servers of a conversation of the server; the user's own otherwise.
     servers: Option<McpOutfit>,
 }
@@ -65,17 +65,17 @@ impl Helpers {
             parent: parent.clone(),
             depth,
             tools: names_of(tools),
-            llm: None,
+            model: None,
             servers,
         })
     }
 
-    /// Those of a conversation of the server, whose model is a client's `llm`.
+    /// Those of a conversation of the server, whose model a client has named.
     pub(crate) fn of_client(
         settings: &Settings,
         store: &Arc<dyn Store>,
         parent: &ConversationRecord,
-        llm: &Value,
+        model: &ClientModel,
         tools: &[ToolSpec],
         servers: &McpOutfit,
     ) -> Arc<dyn SubAgents> {
@@ -85,18 +85,18 @@ impl Helpers {
             parent: parent.clone(),
             depth: 0,
             tools: names_of(tools),
-            llm: Some(llm.clone()),
+            model: Some(model.clone()),
             servers: Some(servers.clone()),
         })
     }
 
     /// The model that is set for agents with tasks, else the one of whoever gives the task.
     async fn model(&self, settings: &Settings) -> anyhow::Result<Opened> {
-        match (&settings.agents_model.value, &self.llm) {
+        match (&settings.agents_model.value, &self.model) {
             (Some(name), _) => compose::open_model(name, settings),
-            (None, Some(llm)) => Ok(Opened {
-                name: llm["model"].as_str().unwrap_or_default().to_owned(),
-                model: client_model::open(llm, settings)?,
+            (None, Some(wanted)) => Ok(Opened {
+                name: wanted.llm["model"].as_str().unwrap_or_default().to_owned(),
+                model: client_model::open(wanted, settings)?,
             }),
             (None, None) => compose::model_for(settings, self.store.as_ref(), Some(self.parent.id)).await,
         }

@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use anyhow::Context;
 use deft_llm::{
-    ApiMode, AwsKeys, AwsSettings, Finding, KnownCapabilities, Model, ModelSettings, Prices, Tuning,
+    ApiMode, AwsKeys, AwsSettings, Finding, KnownCapabilities, Model, ModelSettings, Prices, Subscription,
+    Tuning,
 };
+use deft_server::ClientModel;
 use deft_types::{Money, Secret, Tokens};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -22,6 +24,7 @@ const DEFAULT_THINKING_BUDGET: u64 = 200_000;
 #[derive(Deserialize)]
 struct Llm {
     model: String,
+    auth_type: Option<AuthType>,
     api_key: Option<Secret<String>>,
     base_url: Option<String>,
     api_version: Option<String>,
@@ -50,38 +53,55 @@ struct Llm {
     aws_session_token: Option<Secret<String>>,
 }
 
+/// What pays for it.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum AuthType {
+    ApiKey,
+    Subscription,
+}
+
 /// Opens it. A name of the user's own stands for all that the user's settings say of it.
-pub(crate) fn open(llm: &Value, settings: &Settings) -> anyhow::Result<Arc<dyn Model>> {
-    let llm = Llm::deserialize(llm).context("the settings of the model cannot be read")?;
+pub(crate) fn open(wanted: &ClientModel, settings: &Settings) -> anyhow::Result<Arc<dyn Model>> {
+    let llm = Llm::deserialize(&wanted.llm).context("the settings of the model cannot be read")?;
     if settings.models.contains_key(&llm.model) {
         return Ok(compose::open_model(&llm.model, settings)?.model);
     }
-    let reached = reached(&llm, compose::reached_by_client(&llm.model, settings));
+    let ours = compose::reached_by_client(&llm.model, settings);
+    let reached = reached(&llm, ours, &wanted.subscription);
     Ok(deft_llm::open(&llm.model, &reached)?)
 }
 
 /// Tries it out, layer by layer.
-pub(crate) async fn check(llm: &Value, settings: &Settings) -> anyhow::Result<Vec<Finding>> {
-    let llm = Llm::deserialize(llm).context("the settings of the model cannot be read")?;
+pub(crate) async fn check(wanted: &ClientModel, settings: &Settings) -> anyhow::Result<Vec<Finding>> {
+    let llm = Llm::deserialize(&wanted.llm).context("the settings of the model cannot be read")?;
     let (name, reached) = if settings.models.contains_key(&llm.model) {
         compose::reached(&llm.model, settings)
     } else {
         let ours = compose::reached_by_client(&llm.model, settings);
-        (llm.model.clone(), reached(&llm, ours))
+        (llm.model.clone(), reached(&llm, ours, &wanted.subscription))
     };
     let mut findings = Vec::new();
     deft_llm::check(&name, &reached, |finding| findings.push(finding.clone())).await;
     Ok(findings)
 }
 
-/// `ours` is how the server would reach the model by itself.
-fn reached(llm: &Llm, ours: ModelSettings) -> ModelSettings {
-    // Our key is meant for the address that we know: never for one that a client names.
-    let api_key = match &llm.base_url {
-        None => llm.api_key.clone().or_else(|| ours.api_key.clone()),
-        Some(_) => llm.api_key.clone(),
+/// `ours` is how the server would reach the model by itself; `subscription` pays where the client wants it to.
+fn reached(llm: &Llm, ours: ModelSettings, subscription: &Arc<dyn Subscription>) -> ModelSettings {
+    let subscription = match llm.auth_type {
+        Some(AuthType::Subscription) => Some(Arc::clone(subscription)),
+        Some(AuthType::ApiKey) | None => None,
     };
-    let base_url = llm.base_url.clone().or_else(|| ours.base_url.clone());
+    // Our key is meant for the address that we know: never for one that a client names.
+    let api_key = match (&subscription, &llm.base_url) {
+        (Some(_), _) => None,
+        (None, None) => llm.api_key.clone().or_else(|| ours.api_key.clone()),
+        (None, Some(_)) => llm.api_key.clone(),
+    };
+    let base_url = match &subscription {
+        Some(subscription) => Some(subscription.backend()), // a token goes nowhere else
+        None => llm.base_url.clone().or_else(|| ours.base_url.clone()),
+    };
     let budget = llm
         .extended_thinking_budget
         .filter(|budget| *budget != DEFAULT_THINKING_BUDGET);
@@ -127,6 +147,7 @@ fn reached(llm: &Llm, ours: ModelSettings) -> ModelSettings {
             stop: Vec::new(),
         },
         aws: aws(llm).or_else(|| ours.aws.clone()),
+        subscription,
         ..ours
     }
 }
@@ -154,7 +175,22 @@ fn aws(llm: &Llm) -> Option<AwsSettings> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use deft_llm::{ModelError, Pass};
+    use futures::future::BoxFuture;
     use serde_json::json;
+
+    #[derive(Debug)]
+    struct Somebodys;
+
+    impl Subscription for Somebodys {
+        fn pass(&self) -> BoxFuture<'_, Result<Pass, ModelError>> {
+            unreachable!("nobody is asked")
+        }
+
+        fn backend(&self) -> String {
+            "https://chatgpt.example".to_owned()
+        }
+    }
 
     fn sent(llm: Value) -> ModelSettings {
         let ours = ModelSettings {
@@ -162,7 +198,8 @@ mod tests {
             base_url: Some("https://ours.example".to_owned()),
             ..ModelSettings::default()
         };
-        reached(&serde_json::from_value(llm).unwrap(), ours)
+        let subscription: Arc<dyn Subscription> = Arc::new(Somebodys);
+        reached(&serde_json::from_value(llm).unwrap(), ours, &subscription)
     }
 
     #[test]
@@ -173,6 +210,18 @@ mod tests {
         let here = sent(json!({"model": "openai/m"}));
         assert_eq!(here.api_key, Some(Secret::new("our-own".to_owned())));
         assert_eq!(here.base_url.as_deref(), Some("https://ours.example"));
+    }
+
+    #[test]
+    fn a_subscription_pays_where_the_client_says_so_and_only_at_its_own_address() {
+        let keyed = sent(json!({"model": "openai/m", "auth_type": "api_key"}));
+        assert!(keyed.subscription.is_none());
+        let paid = sent(
+            json!({"model": "openai/m", "auth_type": "subscription", "base_url": "https://evil.example"}),
+        );
+        assert!(paid.subscription.is_some());
+        assert_eq!(paid.base_url.as_deref(), Some("https://chatgpt.example"));
+        assert_eq!(paid.api_key, None);
     }
 
     #[test]

@@ -97,8 +97,8 @@ pub enum FileRequest {
 /// Which entries to list.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Page {
-    /// Only names after this one: the `next` of the page before.
-    pub after: Option<String>,
+    /// Only this name and those behind it: the `next` of the page before.
+    pub from: Option<String>,
     /// How many at most; 1,000 at the very most, which is also what 0 means.
     pub limit: usize,
     /// Only these.
@@ -138,12 +138,12 @@ pub enum EntryKind {
     Special,
 }
 
-/// A part of a directory, sorted by name.
+/// A part of a directory, sorted by name, whatever the case of its letters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EntryPage {
     /// The entries.
     pub entries: Vec<Entry>,
-    /// What to ask for to get more.
+    /// The first name of the next page.
     pub next: Option<String>,
 }
 

@@ -24,7 +24,7 @@ pub use self::proxies::Proxies;
 use crate::api::{Api, Post};
 use crate::count::{Answer, COUNT_TIMEOUT, count_here};
 use crate::secrets::Secrets;
-use crate::{CountSource, Delta, Model, ModelError, ModelProfile, Request, TokenCount};
+use crate::{CountSource, Delta, Model, ModelError, ModelProfile, Request, Subscription, TokenCount};
 
 /// How long to wait for what is nice to have: token counts after a whole reply, the text of a failure.
 const AFTERMATH_TIMEOUT: Duration = Duration::from_secs(10);
@@ -41,6 +41,8 @@ pub(crate) struct HttpModel {
     pub(crate) head_timeout: Duration,
     /// Taken out of whatever a server echoes.
     pub(crate) secrets: Secrets,
+    /// Who lets us in, where no key does.
+    pub(crate) subscription: Option<Arc<dyn Subscription>>,
 }
 
 impl Model for HttpModel {
@@ -51,7 +53,7 @@ impl Model for HttpModel {
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, ModelError>> {
         let model = self.clone();
         Box::pin(async_stream::try_stream! {
-            let (mut response, server) = model.send(&request).await?;
+            let (mut response, server, secrets) = model.send(&request).await?;
             let mut reader = model.api.reader();
             let failure = loop {
                 if reader.is_done() {
@@ -85,7 +87,7 @@ impl Model for HttpModel {
                     if let Some(usage) = reader.usage() {
                         yield model.profile.priced(Delta::Usage(usage));
                     }
-                    Err(model.secrets.redact(error))?;
+                    Err(secrets.redact(error))?;
                 }
             }
         })
@@ -125,9 +127,16 @@ impl HttpModel {
         }
     }
 
-    /// Sends the request and waits for the answer's head. Gives back the server's name too, for messages.
-    async fn send(&self, request: &Request) -> Result<(Response, Server), ModelError> {
-        let post = self.api.post(request)?;
+    /// Sends the request and waits for the answer's head. Gives back the server's name too, and what its messages must
+    /// not show.
+    async fn send(&self, request: &Request) -> Result<(Response, Server, Secrets), ModelError> {
+        let mut post = self.api.post(request)?;
+        let mut secrets = self.secrets.clone();
+        if let Some(subscription) = &self.subscription {
+            let pass = subscription.pass().await?;
+            post.headers.extend(pass.headers()?);
+            secrets = pass.secrets();
+        }
         let server = Server::of(&post.url);
         let sending = self
             .client
@@ -145,13 +154,13 @@ impl HttpModel {
                 Some(encoding) if encoding != "identity" => Err(ModelError::Protocol {
                     detail: format!("the answer is encoded as {encoding:?}, which nobody asked for"),
                 }),
-                Some(_) | None => Ok((response, server)),
+                Some(_) | None => Ok((response, server, secrets)),
             };
         }
         let status = response.status().as_u16();
         let wait = retry_after(response.headers());
         let text = failure_text(response, &server).await;
-        Err(self.secrets.redact(failure_of(Some(status), wait, &text)))
+        Err(secrets.redact(failure_of(Some(status), wait, &text)))
     }
 }
 

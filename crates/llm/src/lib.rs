@@ -20,6 +20,7 @@ mod capabilities;
 mod cassette;
 mod catalog;
 mod chat;
+mod chatgpt;
 mod check;
 mod claude;
 mod count;
@@ -66,6 +67,9 @@ pub use call_log::{CallLog, LoggedCall};
 pub use capabilities::{Capabilities, KnownCapabilities, ThinkingMode};
 pub use cassette::CassetteError;
 pub use catalog::known_models;
+pub use chatgpt::{
+    CHATGPT_MODELS, ChatGptIssuer, ChatGptServers, ChatGptTokens, DeviceCode, LoginError, Pass, Subscription,
+};
 pub use check::{Finding, Layer, Verdict, check};
 pub use count::{CountSource, TokenCount};
 pub use delta::{Delta, FinishReason, Usage};

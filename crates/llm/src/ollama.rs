@@ -105,6 +105,7 @@ impl Known {
             idle_timeout: setup.idle_timeout,
             head_timeout: setup.head_timeout,
             secrets: setup.secrets.clone(),
+            subscription: None,
         });
         Ok(if profile.capabilities.native_tool_calls {
             model

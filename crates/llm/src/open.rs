@@ -19,6 +19,7 @@ use crate::bedrock::AwsSettings;
 use crate::capabilities::{Home, Subject};
 use crate::cassette::{CassetteError, RecordModel, ReplayModel};
 use crate::catalog::{self, Entry};
+use crate::chatgpt;
 use crate::demo::DemoModel;
 use crate::images::{Fetcher, ImagesModel};
 use crate::learning::LearningModel;
@@ -78,6 +79,9 @@ fn open_once(name: &str, settings: &ModelSettings) -> Result<Arc<dyn Model>, Ope
 
 /// A provider's model as far as it is known without asking its server.
 pub(crate) fn build(name: &str, settings: &ModelSettings) -> Result<Arc<dyn Model>, OpenModelError> {
+    if let Some(subscription) = &settings.subscription {
+        return chatgpt::open(name, settings, subscription);
+    }
     let (provider, wire_name) = provider_of(name).ok_or_else(|| OpenModelError::UnknownName {
         name: name.to_owned(),
         guess: guess(name),
@@ -97,7 +101,7 @@ pub(crate) fn build(name: &str, settings: &ModelSettings) -> Result<Arc<dyn Mode
 }
 
 /// The model with what it lacks: images of the right size, and tool calls in words.
-fn dressed(
+pub(crate) fn dressed(
     model: Arc<dyn Model>,
     provider: &Provider,
     settings: &ModelSettings,
@@ -118,7 +122,7 @@ fn dressed(
     })
 }
 
-fn no_client(error: &dyn std::error::Error) -> OpenModelError {
+pub(crate) fn no_client(error: &dyn std::error::Error) -> OpenModelError {
     OpenModelError::Client {
         reason: error.to_string(),
     }

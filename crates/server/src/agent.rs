@@ -5,8 +5,9 @@ use deft_types::ToolSpec;
 use serde_json::{Map, Value, json};
 
 use crate::external;
-use crate::failure::Failure;
+use crate::failure::{Failure, Faults};
 use crate::masking::{Mask, mask, without_nulls};
+use crate::model_fields;
 use crate::tool_filter;
 use crate::validation::Issue;
 
@@ -43,19 +44,19 @@ impl Agent {
         let llm = match fields.get("llm") {
             Some(Value::Object(llm)) => llm,
             Some(other) => {
-                let place = &["body", "agent", "llm"];
-                return Err(
-                    Issue::new("dict_type", place, "Input should be a valid dictionary", other).into(),
-                );
+                let msg = "Input should be a valid dictionary or instance of LLM";
+                let issue = Issue::new("model_type", &["body", "agent", "llm"], msg, other);
+                return Err(issue.with(json!({"class_name": "LLM"})).into());
             }
             None => return Err(Issue::missing(&["body", "agent", "llm"], sent).into()),
         };
-        if let Some(other) = llm.get("model").filter(|model| !model.is_string()) {
-            let place = &["body", "agent", "llm", "model"];
-            return Err(Issue::new("string_type", place, "Input should be a valid string", other).into());
+        let mut faults = Faults::default();
+        let llm = faults.take(model_fields::read(&["body", "agent", "llm"], llm));
+        let filter = faults.take(tool_filter::of_agent(sent));
+        match (llm, filter) {
+            (Some(llm), Some(_)) => Ok(Self(completed(fields, &llm))),
+            _ => Err(faults.told()),
         }
-        tool_filter::of_agent(sent)?;
-        Ok(Self(completed(fields, llm)))
     }
 
     /// The agent of a conversation that no client of ours has made.

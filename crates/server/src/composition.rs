@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deft_engine::{Memory, Models, SubAgentKind, SubAgents};
-use deft_llm::{Delta, Finding, Found, Model, ModelError, ModelProfile, Request};
+use deft_llm::{
+    ChatGptServers, Delta, Finding, Found, Model, ModelError, ModelProfile, Request, Subscription,
+};
 use deft_mcp::{Login, TokenStore};
 use deft_skills::{AgentDefinition, Skill};
 use deft_store::{ConversationRecord, Store};
@@ -24,8 +26,13 @@ use crate::worktree::Worktree;
 
 /// Makes the parts of a conversation that depend on the program's own settings.
 pub trait Composition: Send + Sync {
-    /// Opens the model that a client's `llm` object names. The sentence of a failure goes to the client.
-    fn model(&self, llm: &Value) -> Result<Arc<dyn Model>, String>;
+    /// Opens a model that a client names. The sentence of a failure goes to the client.
+    fn model(&self, wanted: &ClientModel) -> Result<Arc<dyn Model>, String>;
+
+    /// Where people log in to `ChatGPT`, and where the models are that their subscriptions pay for.
+    fn chatgpt(&self) -> ChatGptServers {
+        ChatGptServers::default()
+    }
 
     /// How the memory of an agent is kept short whose client does not say.
     fn memory(&self) -> Memory {
@@ -93,12 +100,12 @@ pub trait Composition: Send + Sync {
         None
     }
 
-    /// Who takes tasks off an agent whose model is a client's `llm`. They have its MCP servers, and no others.
+    /// Who takes tasks off an agent whose model is one that a client names. They have its MCP servers, and no others.
     fn agents(
         &self,
         _store: &Arc<dyn Store>,
         _parent: &ConversationRecord,
-        _llm: &Value,
+        _model: &ClientModel,
         _tools: &[ToolSpec],
         _servers: &McpOutfit,
     ) -> Option<Arc<dyn SubAgents>> {
@@ -172,7 +179,7 @@ pub trait Composition: Send + Sync {
     fn offer(&self) -> Offer;
 
     /// Tries a model out, layer by layer. The sentence of a failure goes to the client.
-    fn check<'a>(&'a self, llm: &'a Value) -> BoxFuture<'a, Result<Vec<Finding>, String>>;
+    fn check<'a>(&'a self, wanted: &'a ClientModel) -> BoxFuture<'a, Result<Vec<Finding>, String>>;
 
     /// The model servers that run on this machine.
     fn local_models(&self) -> BoxFuture<'_, Vec<Found>>;
@@ -180,6 +187,16 @@ pub trait Composition: Send + Sync {
     /// Makes a small project that the built-in demo model can mend. The sentence of a failure goes to the client.
     fn demo(&self) -> Result<Demo, String>;
 }
+
+/// A model as a client names it.
+#[derive(Clone)]
+pub struct ClientModel {
+    /// The `llm` object.
+    pub llm: Value,
+    /// What pays for it, where `auth_type` says so.
+    pub subscription: Arc<dyn Subscription>,
+}
+
 /// What a new conversation begins with, where nobody chooses otherwise.
 #[derive(Clone, Debug, Serialize)]
 pub struct Offer {

@@ -30,7 +30,7 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use deft_engine::{CommandError, Conversation};
-use deft_llm::Model;
+use deft_llm::{Model, Subscription};
 use deft_store::{Owner, StoreError};
 use deft_types::ConversationId;
 use deft_workspace::{Workspace, WorkspaceName};
@@ -40,11 +40,12 @@ use tokio_util::task::TaskTracker;
 
 use crate::allowance::Allowance;
 use crate::catalog::Catalog;
-use crate::composition::Composition;
+use crate::composition::{ClientModel, Composition};
 use crate::documents::Documents;
 use crate::failure::Failure;
 use crate::once::Requests;
 use crate::resident::{Farewell, Resident};
+use crate::subscription::ChatGptLogin;
 use crate::tool_choices::{ToolChoice, choices};
 use crate::webhooks::Webhooks;
 
@@ -56,6 +57,8 @@ pub(crate) struct Conversations {
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) composition: Arc<dyn Composition>,
     pub(crate) webhooks: Arc<Webhooks>,
+    /// The login to `ChatGPT`, which can pay for models.
+    pub(crate) chatgpt: Arc<ChatGptLogin>,
     owner: Owner,
     residents: Mutex<HashMap<ConversationId, Arc<Resident>>>,
     runs: Arc<Semaphore>,
@@ -79,9 +82,12 @@ impl Conversations {
         idle_limit: Duration,
         current_dir: PathBuf,
     ) -> Self {
+        let documents = Documents::new(Arc::clone(&catalog));
+        let chatgpt = ChatGptLogin::new(documents, Arc::clone(&composition));
         Self {
             catalog,
             composition,
+            chatgpt: Arc::new(chatgpt),
             webhooks,
             owner: Owner::this_process(),
             residents: Mutex::default(),
@@ -127,7 +133,20 @@ impl Conversations {
 
     /// Opens a model to see whether it can be.
     pub(crate) fn try_model(&self, llm: &Value) -> Result<Arc<dyn Model>, String> {
-        self.composition.model(llm)
+        self.composition.model(&self.client_model(llm))
+    }
+
+    /// A model as a client names it, for whoever opens it.
+    pub(crate) fn client_model(&self, llm: &Value) -> ClientModel {
+        ClientModel {
+            llm: llm.clone(),
+            subscription: self.subscription(),
+        }
+    }
+
+    /// What pays for models that name it.
+    fn subscription(&self) -> Arc<dyn Subscription> {
+        Arc::clone(&self.chatgpt) as Arc<dyn Subscription>
     }
 
     /// Where a conversation's tools run, or those of a directory that has an id like one.

@@ -45,11 +45,16 @@ impl Failure {
     }
 
     /// What the client sent is not what the contract asks for.
-    fn invalid(issue: &Issue) -> Self {
+    fn invalid(issues: &[Issue]) -> Self {
         Self {
             status: StatusCode::UNPROCESSABLE_ENTITY,
-            body: json!({ "detail": [issue] }),
+            body: json!({ "detail": issues }),
         }
+    }
+
+    /// The fields that are wrong, where it is about fields.
+    fn issues(&mut self) -> Option<&mut Vec<Value>> {
+        self.body["detail"].as_array_mut()
     }
 
     /// It fits the contract, but cannot be done.
@@ -99,7 +104,45 @@ impl IntoResponse for Failure {
 
 impl From<Issue> for Failure {
     fn from(issue: Issue) -> Self {
-        Self::invalid(&issue)
+        Self::invalid(&[issue])
+    }
+}
+
+impl From<Vec<Issue>> for Failure {
+    fn from(issues: Vec<Issue>) -> Self {
+        Self::invalid(&issues)
+    }
+}
+
+/// What is wrong with the parts of a request: a client is told all of it at once.
+#[derive(Default)]
+pub(crate) struct Faults(Option<Failure>);
+
+impl Faults {
+    /// A part, if it could be read.
+    pub(crate) fn take<T>(&mut self, part: Result<T, impl Into<Failure>>) -> Option<T> {
+        match part {
+            Ok(part) => Some(part),
+            Err(failure) => {
+                self.add(failure.into());
+                None
+            }
+        }
+    }
+
+    /// Fields that are wrong are listed. A sentence stands alone, so it waits until the fields are right.
+    fn add(&mut self, mut failure: Failure) {
+        match (self.0.as_mut().map(Failure::issues), failure.issues()) {
+            (None | Some(None), Some(_)) | (None, None) => self.0 = Some(failure),
+            (Some(Some(known)), Some(new)) => known.append(new),
+            (Some(_), None) => {}
+        }
+    }
+
+    /// All that was wrong.
+    pub(crate) fn told(self) -> Failure {
+        let unsaid = || Failure::bare(StatusCode::UNPROCESSABLE_ENTITY);
+        self.0.unwrap_or_else(unsaid)
     }
 }
 

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use deft_engine::{Models, RouteQuestion, TaskRoutes};
-use deft_llm::{Model, OpenModelError};
+use deft_llm::{Model, OpenModelError, Subscription};
 use serde_json::Value;
 
 use crate::agent::Agent;
-use crate::composition::{Composition, Unopened};
+use crate::composition::{ClientModel, Composition, Unopened};
 use crate::documents::Documents;
 use crate::failure::Failure;
 use crate::launch::{CONNECTIONS, PROFILES, connected};
@@ -20,8 +20,8 @@ pub(crate) const META_PROFILES: &str = "meta-profiles/";
 
 /// As they were when the conversation was loaded.
 pub(crate) struct ProfileModels {
-    /// The `llm` of each, key included.
-    profiles: BTreeMap<String, Value>,
+    /// The settings of each, key included.
+    profiles: BTreeMap<String, ClientModel>,
     others: Option<Arc<dyn Models>>,
     composition: Arc<dyn Composition>,
     routes: Option<TaskRoutes>,
@@ -31,6 +31,7 @@ impl ProfileModels {
     pub(crate) async fn load(
         documents: &Documents,
         composition: &Arc<dyn Composition>,
+        subscription: &Arc<dyn Subscription>,
         agent: &Agent,
     ) -> Result<Self, Failure> {
         let connections: BTreeMap<_, _> = documents.list(CONNECTIONS).await?.into_iter().collect();
@@ -42,7 +43,8 @@ impl ProfileModels {
             {
                 connected(&mut llm, connection);
             }
-            profiles.insert(name, llm);
+            let subscription = Arc::clone(subscription);
+            profiles.insert(name, ClientModel { llm, subscription });
         }
         let routes = if agent.asks_for(&ROUTE_TOOLS) {
             routes(documents, agent).await?
@@ -66,8 +68,8 @@ impl Models for ProfileModels {
     }
 
     fn open(&self, name: &str) -> Result<Arc<dyn Model>, OpenModelError> {
-        if let Some(llm) = self.profiles.get(name) {
-            let model = self.composition.model(llm);
+        if let Some(wanted) = self.profiles.get(name) {
+            let model = self.composition.model(wanted);
             return Ok(model.unwrap_or_else(|reason| Arc::new(Unopened::new(name, reason))));
         }
         match &self.others {

@@ -1,14 +1,18 @@
 //! What clients send: the start of a conversation, a message, a change.
 
+mod message;
+
 use deft_engine::{ClientToolSpec, HookConfig};
-use deft_types::{ConfirmationPolicy, Content, ConversationId, Message, Role, SecurityAnalyzer};
-use serde::Deserialize as _;
+use deft_types::{ConfirmationPolicy, ConversationId, Message, SecurityAnalyzer};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
+pub(crate) use self::message::SendRequest;
+use self::message::read_message;
 use crate::agent::Agent;
-use crate::failure::Failure;
+use crate::failure::{Failure, Faults};
+use crate::fields::{self, Kind, Null};
 use crate::validation::{Issue, Place};
 use crate::wanted::Wanted;
 use crate::worktree::Worktree;
@@ -18,6 +22,18 @@ const MAX_TITLE: usize = 200;
 const MAX_TAG: usize = 256;
 /// Model calls in one run, where the client does not say.
 const DEFAULT_ITERATIONS: u64 = 500;
+
+/// The fields of a start request that are nothing but themselves.
+#[rustfmt::skip]
+const PLAIN: &fields::Table = &[
+    ("worktree", Kind::Switch, Null::Refused),
+    ("max_iterations", Kind::Integer { least: Some(1) }, Null::Refused),
+    ("stuck_detection", Kind::Switch, Null::Refused),
+    ("user_id", Kind::Text, Null::Allowed),
+    ("autotitle", Kind::Switch, Null::Refused),
+    ("title_llm_profile", Kind::Text, Null::Allowed),
+    ("prompt", Kind::Text, Null::Allowed),
+];
 
 /// A conversation to begin.
 pub(crate) struct StartRequest {
@@ -33,49 +49,48 @@ pub(crate) struct StartRequest {
 }
 
 impl StartRequest {
-    /// Reads and checks it.
+    /// Reads and checks it. Whatever is wrong is told at once, in the order of the contract's fields.
     pub(crate) fn read(body: &Value) -> Result<Self, Failure> {
         let fields = object(body)?;
-        let place = match fields.get("workspace") {
-            None => return Err(Issue::missing(&["body", "workspace"], body).into()),
-            Some(workspace) => Wanted::read(workspace)?,
-        };
-        let agent = agent_of(body, fields)?;
-        if let Some(runtime) = given(fields, "conversation_runtime").filter(|runtime| *runtime != "local") {
-            tracing::debug!(%runtime, "a conversation in another place was refused");
-            return Err(Failure::refused("This server only runs local conversations"));
+        if given(fields, "agent").is_some() && given(fields, "agent_profile_id").is_some() {
+            let error = "`agent_profile_id` is mutually exclusive with `agent`";
+            return Err(Issue::rule(&["body"], error, body).into());
         }
-        refuse_what_would_be_ignored(fields)?;
-        let iterations = given(fields, "max_iterations")
-            .cloned()
-            .unwrap_or(DEFAULT_ITERATIONS.into());
-        if iterations.as_u64().is_none_or(|iterations| iterations == 0) {
-            let msg = "Input should be greater than or equal to 1";
-            let issue = Issue::new(
-                "greater_than_equal",
-                &["body", "max_iterations"],
-                msg,
-                &iterations,
-            );
-            return Err(issue.with(json!({"ge": 1})).into());
-        }
-        let tags = tags_of(fields)?.unwrap_or_default();
-        let initial_message = match given(fields, "initial_message") {
-            Some(message) => Some(read_message(message, &["body", "initial_message"])?),
-            None => None,
+        let mut faults = Faults::default();
+        let place = faults.take(match fields.get("workspace") {
+            None => Err(Issue::missing(&["body", "workspace"], body).into()),
+            Some(workspace) => Wanted::read(workspace).map(|wanted| (wanted, workspace)),
+        });
+        let id = faults.take(id_of(fields, "conversation_id"));
+        let parent = faults.take(id_of(fields, "parent_conversation_id"));
+        let message = given(fields, "initial_message");
+        let message = message.map(|message| read_message(message, &["body", "initial_message"]));
+        let message = faults.take(message.transpose());
+        let plain = faults.take(fields::read(&["body"], fields, PLAIN));
+        let worktree = faults.take(Worktree::read(plain.as_ref().unwrap_or(fields)));
+        let tags = faults.take(tags_of(fields));
+        let agent = faults.take(given(fields, "agent").map(Agent::read).transpose());
+        let others = faults.take(refuse_what_would_be_ignored(fields));
+        let (Some((place, workspace)), Some(worktree), Some(id), Some(parent), Some(initial_message)) =
+            (place, worktree, id, parent, message)
+        else {
+            return Err(faults.told());
         };
-        let mut kept = fields.clone();
+        let (Some(mut kept), Some(tags), Some(agent), Some(())) = (plain, tags, agent, others) else {
+            return Err(faults.told());
+        };
+        let agent = the_only(agent, body, fields)?;
         kept.remove("initial_message");
         kept.insert("agent".to_owned(), agent.stored().clone());
-        kept.insert("max_iterations".to_owned(), iterations);
-        kept.insert("workspace".to_owned(), place.told(&fields["workspace"]));
+        kept.entry("max_iterations").or_insert(DEFAULT_ITERATIONS.into());
+        kept.insert("workspace".to_owned(), place.told(workspace));
         Ok(Self {
-            id: id_of(fields, "conversation_id")?,
-            parent: id_of(fields, "parent_conversation_id")?,
+            id,
+            parent,
             place,
-            worktree: Worktree::read(fields)?,
+            worktree,
             initial_message,
-            tags,
+            tags: tags.unwrap_or_default(),
             kept,
         })
     }
@@ -83,6 +98,10 @@ impl StartRequest {
 
 /// What a client asks for and does not get must not look as if it did.
 fn refuse_what_would_be_ignored(fields: &Map<String, Value>) -> Result<(), Failure> {
+    if let Some(runtime) = given(fields, "conversation_runtime").filter(|runtime| *runtime != "local") {
+        tracing::debug!(%runtime, "a conversation in another place was refused");
+        return Err(Failure::refused("This server only runs local conversations"));
+    }
     // Read again when the conversation is loaded: what cannot be read must not count as nothing then.
     readable::<ConfirmationPolicy>(fields, "confirmation_policy")?;
     readable::<SecurityAnalyzer>(fields, "security_analyzer")?;
@@ -119,87 +138,15 @@ fn readable<T: DeserializeOwned>(fields: &Map<String, Value>, name: &str) -> Res
     }
 }
 
-fn agent_of(body: &Value, fields: &Map<String, Value>) -> Result<Agent, Failure> {
-    let sources = ["agent", "agent_settings", "agent_profile_id"];
-    let [agent, settings, profile] = sources.map(|name| given(fields, name));
-    match (agent, settings, profile) {
-        (Some(agent), None, None) => Agent::read(agent),
-        (None, None, None) => {
-            let error = "One of `agent`, `agent_settings`, or `agent_profile_id` must be provided";
-            Err(Issue::rule(&["body"], error, body).into())
-        }
-        (Some(_), _, Some(_)) => {
-            let error = "`agent_profile_id` is mutually exclusive with `agent`";
-            Err(Issue::rule(&["body"], error, body).into())
-        }
-        (_, _, Some(_)) | (_, Some(_), _) => {
-            let error = "Only one of `agent`, `agent_settings`, or `agent_profile_id` can be given";
-            Err(Issue::rule(&["body"], error, body).into())
-        }
-    }
-}
-
-/// A message as a client sends it, and whether the agent is to begin at once.
-pub(crate) struct SendRequest {
-    pub(crate) message: Message,
-    pub(crate) run: bool,
-    /// Whether it is said instead of allowing what waits for a word.
-    pub(crate) rejects: bool,
-}
-
-impl SendRequest {
-    pub(crate) fn read(body: &Value) -> Result<Self, Failure> {
-        let fields = object(body)?;
-        let is_set = |name| fields.get(name).and_then(Value::as_bool).unwrap_or(false);
-        Ok(Self {
-            message: read_message(body, &["body"])?,
-            run: is_set("run"),
-            rejects: is_set("rejects"),
-        })
-    }
-}
-
-/// A message of the user's.
-fn read_message(sent: &Value, place: Place) -> Result<Message, Failure> {
-    let at = |field| [place, &[field]].concat();
-    let role = sent.get("role").cloned().unwrap_or("user".into());
-    if Role::deserialize(&role).is_err() {
-        let words = ["user", "system", "assistant", "tool"];
-        return Err(Issue::choice(&at("role"), &words, role.as_str().unwrap_or_default()).into());
-    }
-    let content = match sent.get("content") {
-        None => Vec::new(),
-        Some(Value::Array(items)) => {
-            items
-                .iter()
-                .map(read_content)
-                .collect::<Result<_, _>>()
-                .map_err(|error| {
-                    let error = format!("an item cannot be read: {error}");
-                    Issue::rule(&at("content"), &error, &json!(items))
-                })?
-        }
-        Some(other) => {
-            return Err(
-                Issue::new("list_type", &at("content"), "Input should be a valid list", other).into(),
-            );
-        }
+/// The agent, where it is all that says which one is wanted.
+fn the_only(agent: Option<Agent>, body: &Value, fields: &Map<String, Value>) -> Result<Agent, Issue> {
+    let others = ["agent_settings", "agent_profile_id"].map(|name| given(fields, name).is_some());
+    let error = match (agent, others) {
+        (Some(agent), [false, false]) => return Ok(agent),
+        (None, [false, false]) => "One of `agent`, `agent_settings`, or `agent_profile_id` must be provided",
+        (None | Some(_), _) => "Only one of `agent`, `agent_settings`, or `agent_profile_id` can be given",
     };
-    if role != "user" {
-        let only = "Only user messages are allowed to be sent to the agent.";
-        return Err(Failure::internal(only, &only));
-    }
-    Ok(Message::new(Role::User, content))
-}
-
-/// A part of a message. Fields that the contract does not have would make its clients refuse the event.
-fn read_content(sent: &Value) -> Result<Content, serde_json::Error> {
-    let mut content = Content::deserialize(sent)?;
-    match &mut content {
-        Content::Text(text) => text.extra.clear(),
-        Content::Image(image) => image.extra.clear(),
-    }
-    Ok(content)
+    Err(Issue::rule(&["body"], error, body))
 }
 
 /// What a client wants to change about a conversation.
@@ -284,8 +231,11 @@ pub(crate) fn given<'a>(fields: &'a Map<String, Value>, name: &str) -> Option<&'
 }
 
 pub(crate) fn object(body: &Value) -> Result<&Map<String, Value>, Issue> {
-    body.as_object().ok_or_else(|| {
-        let msg = "Input should be a valid dictionary or object to extract fields from";
-        Issue::new("model_attributes_type", &["body"], msg, body)
-    })
+    body.as_object().ok_or_else(|| not_an_object(&["body"], body))
+}
+
+/// There should be fields, and is something else.
+pub(crate) fn not_an_object(place: Place, input: &Value) -> Issue {
+    let msg = "Input should be a valid dictionary or object to extract fields from";
+    Issue::new("model_attributes_type", place, msg, input)
 }

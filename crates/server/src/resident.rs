@@ -1,17 +1,18 @@
 //! A conversation in memory: whoever watches it hears of it here, and its engine is started when it is needed.
 
+mod watcher;
+
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use deft_engine::{Attendance, Conversation, Live};
 use deft_store::ConversationRecord;
-use deft_types::{ActionId, ConversationId, EventBody, Seq, Status};
-use futures::StreamExt as _;
-use serde::Deserialize as _;
+use deft_types::{ActionId, ConversationId, Seq};
 use tokio::sync::{Notify, OnceCell, OwnedSemaphorePermit, broadcast, watch};
 use tokio::time::Instant;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
+use self::watcher::Watcher;
 use crate::agent::Agent;
 use crate::catalog::Catalog;
 use crate::info::Snapshot;
@@ -240,110 +241,5 @@ impl Stage {
             Request::Answered(when) => when + STATE_AFTER_ANSWER,
         };
         (may > now).then_some(may)
-    }
-}
-
-/// Follows the log and the engine, and turns what matters into signals.
-struct Watcher {
-    id: ConversationId,
-    catalog: Arc<Catalog>,
-    webhooks: Arc<Webhooks>,
-    live: broadcast::Receiver<Live>,
-    stage: Arc<Stage>,
-    farewell: watch::Receiver<Option<Farewell>>,
-    /// When the state is to be told next.
-    due: Option<Instant>,
-}
-
-impl Watcher {
-    /// `status` is what it was before the event at `from`.
-    async fn run(mut self, from: Seq, mut status: Status) {
-        let mut events = self.catalog.store.follow(self.id, from);
-        loop {
-            let due = self.due;
-            let at = async move {
-                match due {
-                    Some(due) => tokio::time::sleep_until(due).await,
-                    None => std::future::pending().await,
-                }
-            };
-            let farewell = async {
-                let _ = self.farewell.wait_for(Option::is_some).await; // nobody left to say it is one too
-            };
-            tokio::select! {
-                biased;
-                piece = self.live.recv() => match piece {
-                    Ok(piece) => self.tell(piece),
-                    Err(broadcast::error::RecvError::Lagged(_)) => {} // pieces are said again by the event
-                    Err(broadcast::error::RecvError::Closed) => return,
-                },
-                event = events.next() => match event {
-                    Some(Ok((_, event))) => {
-                        self.webhooks.appended(self.id);
-                        self.saw(&event.body, &mut status);
-                    }
-                    Some(Err(error)) => {
-                        tracing::warn!(conversation = %self.id, %error, "cannot follow a conversation");
-                        return;
-                    }
-                    None => return, // deleted
-                },
-                () = farewell => return,
-                () = self.stage.wanted.notified() => self.due = Some(Instant::now()),
-                () = at => self.tell_state().await,
-            }
-        }
-    }
-
-    fn tell(&self, piece: Live) {
-        let mut written = self.stage.written();
-        if let Live::Output { action, chunk } = &piece {
-            written.add(action, chunk);
-        }
-        self.send(Signal::Live(Arc::new(piece)));
-    }
-
-    /// The end of a run is told with the whole state; so is what a step still brings after a pause.
-    fn saw(&mut self, body: &EventBody, status: &mut Status) {
-        if let EventBody::Observation(answer) = body {
-            self.stage.written().forget(&answer.action_id);
-        }
-        let is_end = match body {
-            EventBody::StateUpdate(update) if update.key == "execution_status" => {
-                let before = *status;
-                *status = Status::deserialize(&update.value).unwrap_or(before);
-                let mut run = self.stage.run();
-                run.current = match *status {
-                    Status::Running => run.next.pop().or(run.current.take()),
-                    _ => None,
-                };
-                before == Status::Running && *status != Status::Running
-            }
-            EventBody::Observation(_) | EventBody::AgentError(_) | EventBody::Interrupt(_) => {
-                *status == Status::Paused
-            }
-            _ => false,
-        };
-        if is_end {
-            if *status != Status::Paused {
-                self.stage.written().clear();
-            }
-            self.due = Some(Instant::now());
-        }
-    }
-
-    async fn tell_state(&mut self) {
-        self.due = self.stage.too_early();
-        if self.due.is_some() {
-            return;
-        }
-        match self.catalog.snapshot(self.id).await {
-            Ok(snapshot) => self.send(Signal::State(Arc::new(snapshot))),
-            Err(error) => tracing::warn!(conversation = %self.id, ?error, "cannot tell the state"),
-        }
-    }
-
-    fn send(&self, signal: Signal) {
-        let _ = self.stage.signals.send(signal); // nobody listening is fine
     }
 }

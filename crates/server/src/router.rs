@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::handler::Handler;
+use axum::http::header::ALLOW;
 use axum::http::{Method, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
@@ -16,11 +17,11 @@ use crate::dormant;
 use crate::failure::Failure;
 use crate::routes::{
     acp, agent_profiles, allow_rules, answers, app, bash, branches, budget, checkpoints, children, clones,
-    confirmation, connections, context, control, conversations, entries, events, extensions, files, forge,
-    gateway, git, goal, history, host_questions, mcp, mcp_logins, mcp_servers, meta_profiles, metrics, model,
-    models, packages, plan, plugins, ports, profiles, project, queue, rerun, resources, rewind, secrets,
-    server, settings, shares, sign_in, streams, tools, trajectory, trust, users, webhooks, workspace_files,
-    workspaces,
+    confirmation, connections, context, control, conversations, docs, entries, events, extensions, files,
+    forge, gateway, git, goal, history, host_questions, mcp, mcp_logins, mcp_servers, meta_profiles, metrics,
+    model, models, packages, plan, plugins, ports, profiles, project, queue, rerun, resources, rewind,
+    secrets, server, settings, shares, sign_in, streams, subscription, tools, trajectory, trust, users,
+    webhooks, workspace_files, workspaces,
 };
 use crate::{once, security, site};
 
@@ -126,6 +127,7 @@ impl Route {
 fn table() -> Vec<Route> {
     [
         server::table(),
+        docs::table(),
         tools::table(),
         conversations::table(),
         control::table(),
@@ -155,6 +157,7 @@ fn table() -> Vec<Route> {
         connections::table(),
         workspaces::table(),
         models::table(),
+        subscription::table(),
         files::table(),
         trajectory::table(),
         workspace_files::table(),
@@ -226,6 +229,12 @@ pub(crate) fn router(app: Arc<App>) -> Router {
                 security::require_key_or_cookie,
             )),
         };
+        let handler = match (route.access, &route.method) {
+            // Without an upgrade there is nothing at the address of a socket.
+            (Access::Socket, _) => handler.fallback(async || Failure::not_found()),
+            (_, &Method::GET) if is_api(route.path) => handler.on(MethodFilter::HEAD, no_head),
+            _ => handler,
+        };
         router = router.route(route.path, handler);
     }
     if let Some(key) = init_key {
@@ -242,6 +251,17 @@ pub(crate) fn router(app: Arc<App>) -> Router {
             security::lead_home,
         ))
         .with_state(app)
+}
+
+/// Whether a path is for programs. Pages and documents can be asked about with HEAD, which the contract's API cannot.
+fn is_api(path: &str) -> bool {
+    const OUTSIDE: [&str; 4] = ["/alive", "/health", "/ready", "/server_info"];
+    path.starts_with("/api/") || path.starts_with("/v1/") || OUTSIDE.contains(&path)
+}
+
+async fn no_head() -> Response {
+    let refused = Failure::bare(StatusCode::METHOD_NOT_ALLOWED);
+    ([(ALLOW, "GET")], refused).into_response()
 }
 
 /// Requests that wait for something with limits of its own: a model, a program, another server.

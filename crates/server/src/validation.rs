@@ -53,11 +53,7 @@ impl Issue {
 
     /// Only one of a few words may stand here.
     pub(crate) fn choice(place: Place, words: &[&str], input: &str) -> Self {
-        let quoted: Vec<_> = words.iter().map(|word| format!("'{word}'")).collect();
-        let expected = match quoted.split_last() {
-            Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
-            _ => quoted.concat(),
-        };
+        let expected = Self::listed(words);
         Self::new(
             "enum",
             place,
@@ -65,6 +61,15 @@ impl Issue {
             &input.into(),
         )
         .with(json!({"expected": expected}))
+    }
+
+    /// Words as the contract lists them.
+    pub(crate) fn listed(words: &[&str]) -> String {
+        let quoted: Vec<_> = words.iter().map(|word| format!("'{word}'")).collect();
+        match quoted.split_last() {
+            Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+            _ => quoted.concat(),
+        }
     }
 
     pub(crate) fn bad_uuid(place: Place, input: &str, error: &uuid::Error) -> Self {

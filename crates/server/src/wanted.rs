@@ -4,6 +4,7 @@ use deft_workspace::{WorkspaceName, WorkspaceNameError};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
+use crate::request::not_an_object;
 use crate::validation::Issue;
 
 /// Where a client wants a conversation to work.
@@ -27,7 +28,8 @@ impl Wanted {
             None if sent.is_string() || is_ours => {
                 WorkspaceName::from_json(sent).map(Self::from).map_err(refused)
             }
-            _ => Err(Issue::missing(&["body", "workspace", "working_dir"], sent).into()),
+            _ if sent.is_object() => Err(Issue::missing(&["body", "workspace", "working_dir"], sent).into()),
+            _ => Err(not_an_object(&["body", "workspace"], sent).into()),
         }
     }
 

@@ -13,6 +13,8 @@ mod attacks;
 mod brief;
 #[path = "it/budget.rs"]
 mod budget;
+#[path = "it/chatgpt.rs"]
+mod chatgpt;
 #[path = "it/checklist.rs"]
 mod checklist;
 #[path = "it/clones.rs"]
@@ -61,6 +63,8 @@ mod ports;
 mod profiles;
 #[path = "it/queue.rs"]
 mod queue;
+#[path = "it/refusals.rs"]
+mod refusals;
 #[path = "it/review.rs"]
 mod review;
 #[path = "it/settings.rs"]
@@ -79,6 +83,8 @@ mod slow_clients;
 mod sockets;
 #[path = "it/steering.rs"]
 mod steering;
+#[path = "it/subscription.rs"]
+mod subscription;
 #[path = "it/user_routes.rs"]
 mod user_routes;
 #[path = "it/users.rs"]

@@ -6,7 +6,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 use deft_engine::{Memory, Mode, Models, SubAgentKind, SubAgents};
 use deft_llm::{Finding, Found, LOCAL_PATIENCE, Model, discover, usual_places};
 use deft_mcp::{Login, TokenStore};
-use deft_server::{Composition, Demo, McpOutfit, McpTrial, McpTried, Offer, Packages, Place, Worktree};
+use deft_server::{
+    ClientModel, Composition, Demo, McpOutfit, McpTrial, McpTried, Offer, Packages, Place, Worktree,
+};
 use deft_skills::{AgentDefinition, Skill};
 use deft_store::{ConversationRecord, Store};
 use deft_types::{ConversationId, ToolSpec};
@@ -63,8 +65,8 @@ impl Parts {
 }
 
 impl Composition for Parts {
-    fn model(&self, llm: &Value) -> Result<Arc<dyn Model>, String> {
-        client_model::open(llm, &self.settings()).map_err(|error| crate::output::one_sentence(&error))
+    fn model(&self, wanted: &ClientModel) -> Result<Arc<dyn Model>, String> {
+        client_model::open(wanted, &self.settings()).map_err(|error| crate::output::one_sentence(&error))
     }
 
     fn memory(&self) -> Memory {
@@ -171,7 +173,7 @@ impl Composition for Parts {
         &self,
         store: &Arc<dyn Store>,
         parent: &ConversationRecord,
-        llm: &Value,
+        model: &ClientModel,
         tools: &[ToolSpec],
         servers: &McpOutfit,
     ) -> Option<Arc<dyn SubAgents>> {
@@ -179,7 +181,7 @@ impl Composition for Parts {
             &self.settings(),
             store,
             parent,
-            llm,
+            model,
             tools,
             servers,
         ))
@@ -255,9 +257,9 @@ impl Composition for Parts {
         }
     }
 
-    fn check<'a>(&'a self, llm: &'a Value) -> BoxFuture<'a, Result<Vec<Finding>, String>> {
+    fn check<'a>(&'a self, wanted: &'a ClientModel) -> BoxFuture<'a, Result<Vec<Finding>, String>> {
         async move {
-            let checked = client_model::check(llm, &self.settings()).await;
+            let checked = client_model::check(wanted, &self.settings()).await;
             checked.map_err(|error| crate::output::one_sentence(&error))
         }
         .boxed()

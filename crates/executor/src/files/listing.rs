@@ -28,19 +28,23 @@ pub(super) fn stat(roots: &Roots, path: &Path) -> Result<Entry, RequestError> {
 pub(super) fn list(roots: &Roots, path: &Path, page: &Page) -> Result<EntryPage, RequestError> {
     let at = RequestError::at(&shown(path));
     let directory = roots.listable(path)?;
+    let from = page.from.clone().map(place);
     let mut names = Vec::new();
     for listed in Dir::read_from(&directory).map_err(&at)? {
         let listed = listed.map_err(&at)?;
         let name = listed.file_name();
         let text = name.to_string_lossy();
         let wanted = page.hidden || !text.starts_with('.');
-        if wanted && text != "." && text != ".." && page.after.as_deref().is_none_or(|after| *text > *after) {
-            names.push((text.into_owned(), name.to_owned()));
+        if wanted && text != "." && text != ".." {
+            let place = place(text.into_owned());
+            if from.as_ref().is_none_or(|from| place >= *from) {
+                names.push((place, name.to_owned()));
+            }
         }
     }
     names.sort_unstable();
     let (limit, mut entries) = (limit(page), Vec::new());
-    for (text, name) in names {
+    for ((_, text), name) in names {
         // What has vanished since is left out.
         let Ok(status) = statat(directory.as_fd(), &name, AtFlags::SYMLINK_NOFOLLOW) else {
             continue;
@@ -49,13 +53,18 @@ pub(super) fn list(roots: &Roots, path: &Path, page: &Page) -> Result<EntryPage,
             continue;
         }
         if entries.len() == limit {
-            let next = entries.last().map(|last: &Entry| last.name.clone());
+            let next = Some(text);
             return Ok(EntryPage { entries, next });
         }
         let full = path.join(OsStr::from_bytes(name.to_bytes()));
         entries.push(entry(text, &full, &status));
     }
     Ok(EntryPage { entries, next: None })
+}
+
+/// What names are sorted by: small and capital letters alike, and then as they are.
+fn place(name: String) -> (String, String) {
+    (name.to_lowercase(), name)
 }
 
 pub(super) fn search(roots: &Roots, path: &Path, name: &str, page: &Page) -> Result<EntryPage, RequestError> {

@@ -81,7 +81,7 @@ async fn directories_are_listed_in_pages_and_searched() {
     let place = Place::new();
     let client = place.connect().await;
     for name in [
-        "b.txt",
+        "B.txt",
         "a.txt",
         "sub/deep/Target.rs",
         "with space",
@@ -90,18 +90,19 @@ async fn directories_are_listed_in_pages_and_searched() {
     ] {
         write(&client, &format!("d/{name}"), "xyz").await.unwrap();
     }
-    let page = |after: Option<&str>, limit| Page {
-        after: after.map(str::to_owned),
+    let page = |from: Option<&str>, limit| Page {
+        from: from.map(str::to_owned),
         limit,
         ..Page::default()
     };
     let first = client.list("d", page(None, 3)).await.unwrap();
     let names: Vec<&str> = first.entries.iter().map(|entry| entry.name.as_str()).collect();
-    assert_eq!(names, ["a.txt", "b.txt", "new\nline"]);
+    assert_eq!(names, ["a.txt", "B.txt", "new\nline"]);
     assert_eq!(
         (first.entries[0].kind, first.entries[0].size),
         (EntryKind::File, 3)
     );
+    assert_eq!(first.next.as_deref(), Some("sub"));
     let rest = client.list("d", page(first.next.as_deref(), 3)).await.unwrap();
     let names: Vec<&str> = rest.entries.iter().map(|entry| entry.name.as_str()).collect();
     assert_eq!((names, rest.next), (vec!["sub", "with space"], None));

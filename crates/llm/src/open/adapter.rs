@@ -107,6 +107,7 @@ pub(super) fn set_up(
         idle_timeout: settings.idle_timeout,
         head_timeout,
         secrets,
+        subscription: None,
     }))
 }
 

@@ -1,12 +1,13 @@
 //! What opening a model takes besides its name.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use deft_types::{Secret, Tokens};
 use serde::Deserialize;
 
-use crate::{AwsSettings, KnownCapabilities, Prices, Proxies, RetryPolicy, Tuning};
+use crate::{AwsSettings, KnownCapabilities, Prices, Proxies, RetryPolicy, Subscription, Tuning};
 
 /// What opening a model takes besides its name.
 #[derive(Clone, Debug)]
@@ -46,6 +47,8 @@ pub struct ModelSettings {
     /// How many tokens a Claude model with a fixed budget may reason before it answers; zero: any Claude model
     /// answers at once. `None`: half of its output.
     pub extended_thinking_budget: Option<Tokens>,
+    /// The `ChatGPT` subscription that pays in the place of a key.
+    pub subscription: Option<Arc<dyn Subscription>>,
 }
 
 /// Which of OpenAI's APIs a model is asked by.
@@ -80,6 +83,7 @@ impl Default for ModelSettings {
             discovered: KnownCapabilities::default(),
             aws: None,
             extended_thinking_budget: None,
+            subscription: None,
         }
     }
 }

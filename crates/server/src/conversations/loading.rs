@@ -173,7 +173,8 @@ impl Conversations {
         if !agent.asks_for(&MODEL_TOOLS) && !agent.asks_for(&ROUTE_TOOLS) {
             return Ok(None);
         }
-        let models = ProfileModels::load(&self.documents(), &self.composition, agent).await?;
+        let (documents, subscription) = (self.documents(), self.subscription());
+        let models = ProfileModels::load(&documents, &self.composition, &subscription, agent).await?;
         Ok(Some(Arc::new(models)))
     }
 
@@ -198,7 +199,7 @@ impl Conversations {
         self.composition.agents(
             &self.catalog.store,
             &described.record,
-            agent.llm(),
+            &self.client_model(agent.llm()),
             tools,
             servers,
         )
@@ -216,7 +217,7 @@ impl Conversations {
 
     /// Opens the model that an `llm` object names; its calls are kept where it says `log_completions`.
     pub(super) fn open_model(&self, llm: &Value, calls: &CallLog) -> Result<Arc<dyn Model>, String> {
-        let model = self.composition.model(llm)?;
+        let model = self.try_model(llm)?;
         if llm["log_completions"] != true {
             return Ok(model);
         }

@@ -66,7 +66,11 @@ async fn check_model(State(app): State<Arc<App>>, JsonBody(body): JsonBody) -> R
     if let Some(said) = given(fields, "llm") {
         merge(&mut llm, said);
     }
-    let found = app.conversations.composition.check(&llm).await;
+    let found = app
+        .conversations
+        .composition
+        .check(&app.conversations.client_model(&llm))
+        .await;
     let found = found.map_err(|reason| Failure::new(StatusCode::BAD_REQUEST, reason))?;
     let shown = found.iter().map(|finding| {
         let layer = finding.layer.to_string();

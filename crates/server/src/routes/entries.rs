@@ -41,7 +41,7 @@ async fn asked(app: &App, id: ConversationId, query: &Query) -> Result<(Client, 
 
 fn page(query: &Query) -> Result<Page, Failure> {
     Ok(Page {
-        after: query.get("page_id").map(str::to_owned),
+        from: query.get("page_id").map(str::to_owned),
         limit: query.limit()?,
         only: None,
         hidden: query.is_set("include_hidden"),

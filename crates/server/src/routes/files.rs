@@ -109,16 +109,15 @@ async fn home(State(app): State<Arc<App>>) -> Json<Value> {
 
 async fn subdirectories(State(app): State<Arc<App>>, query: Query) -> Result<Json<Value>, Failure> {
     let page = Page {
-        after: query.get("page_id").map(str::to_owned),
+        from: query.get("page_id").map(str::to_owned),
         limit: query.limit()?,
         only: Some(EntryKind::Directory),
         hidden: query.is_set("include_hidden"),
     };
     let (client, path) = reached(&app, Scope(None), asked_path(&query)?).await?;
     let found = client.list(&path, page).await.map_err(|error| match error {
-        RequestError::NotFound { .. } | RequestError::NotDirectory { .. } => {
-            Failure::new(StatusCode::NOT_FOUND, "Directory not found")
-        }
+        RequestError::NotFound { .. } => Failure::new(StatusCode::NOT_FOUND, "Directory not found"),
+        RequestError::NotDirectory { .. } => Failure::new(StatusCode::BAD_REQUEST, "Path is not a directory"),
         error => refused(&error),
     })?;
     let shown = |entry: &Entry| json!({"name": entry.name, "path": entry.path});

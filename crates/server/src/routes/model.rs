@@ -10,6 +10,7 @@ use super::{resident, success};
 use crate::app::App;
 use crate::extract::{Id, JsonBody};
 use crate::failure::Failure;
+use crate::model_fields;
 use crate::request::{object, text};
 use crate::router::Route;
 use crate::validation::Issue;
@@ -50,21 +51,15 @@ async fn switch(
 ) -> Result<Json<Value>, Failure> {
     let llm = llm_of(&body)?;
     let resident = app.conversations.resident(id).await?;
-    app.conversations.switch_model(&resident, llm).await?;
+    app.conversations.switch_model(&resident, &llm).await?;
     Ok(success())
 }
 
 /// The settings of a model that a body carries.
-pub(super) fn llm_of(body: &Value) -> Result<&Map<String, Value>, Failure> {
+pub(super) fn llm_of(body: &Value) -> Result<Map<String, Value>, Failure> {
     let place = &["body", "llm"];
     match object(body)?.get("llm") {
-        Some(Value::Object(llm)) => match llm.get("model") {
-            Some(Value::String(_)) | None => Ok(llm),
-            Some(other) => {
-                let place = &["body", "llm", "model"];
-                Err(Issue::new("string_type", place, "Input should be a valid string", other).into())
-            }
-        },
+        Some(Value::Object(llm)) => model_fields::read(place, llm),
         None => Err(Issue::missing(place, body).into()),
         Some(other) => {
             Err(Issue::new("dict_type", place, "Input should be a valid dictionary", other).into())

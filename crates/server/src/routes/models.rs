@@ -3,29 +3,16 @@
 use std::collections::BTreeMap;
 
 use axum::Json;
-use axum::http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::extract::Query;
-use crate::failure::Failure;
 use crate::router::{Access, Route};
-
-const NO_SUBSCRIPTION: &str = "Subscriptions cannot be used here: set an API key";
 
 pub(crate) fn table() -> Vec<Route> {
     vec![
         Route::get("/api/llm/providers", Access::Key, providers),
         Route::get("/api/llm/models", Access::Key, models),
         Route::get("/api/llm/models/verified", Access::Key, by_provider),
-        Route::get(
-            "/api/llm/subscription/openai/models",
-            Access::Key,
-            of_subscription,
-        ),
-        Route::get("/api/llm/subscription/openai/status", Access::Key, subscription),
-        Route::post("/api/llm/subscription/openai/logout", subscription),
-        Route::post("/api/llm/subscription/openai/device/start", no_subscription),
-        Route::post("/api/llm/subscription/openai/device/poll", no_subscription),
     ]
 }
 
@@ -57,16 +44,4 @@ async fn by_provider() -> Json<Value> {
         }
     }
     Json(json!({ "models": sorted }))
-}
-
-async fn of_subscription() -> Json<Value> {
-    Json(json!({"vendor": "openai", "models": []}))
-}
-
-async fn subscription() -> Json<Value> {
-    Json(json!({"vendor": "openai", "connected": false, "account_email": null, "expires_at": null}))
-}
-
-async fn no_subscription() -> Failure {
-    Failure::new(StatusCode::BAD_REQUEST, NO_SUBSCRIPTION)
 }

@@ -109,7 +109,7 @@ async fn save(
 ) -> Result<Response, Failure> {
     checked_name(&name)?;
     let mut llm = agent::llm_defaults();
-    llm.extend(llm_of(&body)?.clone());
+    llm.extend(llm_of(&body)?);
     if body["include_secrets"] == false {
         llm.insert("api_key".to_owned(), Value::Null);
     }
@@ -143,7 +143,7 @@ async fn delete(State(app): State<Arc<App>>, Name(name): Name) -> Result<Json<Va
 
 async fn validate(State(app): State<Arc<App>>, JsonBody(body): JsonBody) -> Result<Json<Value>, Failure> {
     let mut llm = agent::llm_defaults();
-    llm.extend(llm_of(&body)?.clone());
+    llm.extend(llm_of(&body)?);
     let opened = app.conversations.try_model(&Value::Object(llm));
     let error = opened
         .err()

@@ -72,8 +72,8 @@ async fn server_info(State(app): State<Arc<App>>) -> Json<Value> {
         "capabilities": CAPABILITIES,
         "app_backend_ingress_url": null,
         "max_foreground_terminal_timeout_seconds": null,
-        "docs": "/openapi.json",
-        "redoc": "/openapi.json",
+        "docs": "/docs",
+        "redoc": "/redoc",
     }))
 }
 

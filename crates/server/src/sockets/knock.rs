@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::FromRequestParts;
 use axum::extract::ws::{WebSocket, WebSocketUpgrade};
 use axum::http::StatusCode;
+use axum::http::header::UPGRADE;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 
@@ -13,6 +14,7 @@ use super::{Protocol, code, converse};
 use crate::accounts::KeyScope;
 use crate::app::App;
 use crate::extract::{ConversationPath, Peer, Query};
+use crate::failure::Failure;
 use crate::security::{Caller, KEY_HEADER, Verdict};
 
 /// Sockets that are open at once.
@@ -39,6 +41,9 @@ impl FromRequestParts<Arc<App>> for Knock {
         let peer = parts.extensions.get::<Peer>().copied();
         let peer = peer.ok_or_else(|| StatusCode::FORBIDDEN.into_response())?;
         let Ok(query) = Query::from_request_parts(parts, app).await;
+        if !parts.headers.contains_key(UPGRADE) {
+            return Err(Failure::not_found().into_response());
+        }
         let upgrade = WebSocketUpgrade::from_request_parts(parts, app).await;
         let in_header = parts.headers.get(KEY_HEADER);
         let in_header = in_header.map(|key| key.to_str().unwrap_or_default());

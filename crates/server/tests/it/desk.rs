@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use deft_executor::Executor;
-use deft_llm::{Finding, Found, Model, ModelSettings};
-use deft_server::{Accounts, Audit, Composition, Config, Demo, Offer, Place, Server};
+use deft_llm::{ChatGptServers, Finding, Found, Model, ModelSettings};
+use deft_server::{Accounts, Audit, ClientModel, Composition, Config, Demo, Offer, Place, Server};
 use deft_store::{Options, SqliteStore, Store};
 use deft_tools::{ToolContext, Toolbox};
 use deft_types::{ConversationId, Secret, ToolSpec};
@@ -55,6 +55,7 @@ impl Desk {
             private: root.path().join("executors"),
             running: Mutex::default(),
             fates: Mutex::default(),
+            chatgpt: Mutex::new(chatgpt("http://127.0.0.1:9")), // nobody is there
         });
         let _ = rustls::crypto::ring::default_provider().install_default(); // another test may have
         let mut desk = Self {
@@ -128,6 +129,11 @@ impl Desk {
         let fates = self.executors.fates.lock().unwrap();
         let of_talk = fates.iter().filter(|(_, id)| id.to_string() == talk.0);
         of_talk.map(|(fate, _)| *fate).collect()
+    }
+
+    /// Has people log in to `ChatGPT` here, and finds its models here.
+    pub(crate) fn set_chatgpt(&self, address: &str) {
+        *self.executors.chatgpt.lock().unwrap() = chatgpt(address);
     }
 
     pub(crate) fn script(&self, name: &str, text: &str) -> String {
@@ -253,6 +259,13 @@ impl Desk {
     }
 }
 
+fn chatgpt(address: &str) -> ChatGptServers {
+    ChatGptServers {
+        issuer: address.to_owned(),
+        backend: format!("{address}/backend-api/codex"),
+    }
+}
+
 /// A conversation as a client knows it.
 #[derive(Clone)]
 pub(crate) struct Talk(pub(crate) String);
@@ -325,6 +338,7 @@ pub(crate) struct Executors {
     running: Mutex<HashMap<(ConversationId, &'static str), Executor>>,
     /// What became of workspaces: what was done, and whose it is.
     pub(crate) fates: Mutex<Vec<(&'static str, ConversationId)>>,
+    chatgpt: Mutex<ChatGptServers>,
 }
 
 impl Executors {
@@ -350,9 +364,18 @@ impl Executors {
 }
 
 impl Composition for Executors {
-    fn model(&self, llm: &Value) -> Result<Arc<dyn Model>, String> {
-        let name = llm["model"].as_str().unwrap();
-        deft_llm::open(name, &ModelSettings::default()).map_err(|error| error.to_string())
+    fn model(&self, wanted: &ClientModel) -> Result<Arc<dyn Model>, String> {
+        let name = wanted.llm["model"].as_str().unwrap();
+        let is_paid = wanted.llm["auth_type"] == "subscription";
+        let settings = ModelSettings {
+            subscription: is_paid.then(|| Arc::clone(&wanted.subscription)),
+            ..ModelSettings::default()
+        };
+        deft_llm::open(name, &settings).map_err(|error| error.to_string())
+    }
+
+    fn chatgpt(&self) -> ChatGptServers {
+        self.chatgpt.lock().unwrap().clone()
     }
 
     fn place(&self, id: ConversationId, root: &Path) -> Result<Place, String> {
@@ -391,8 +414,8 @@ impl Composition for Executors {
         }
     }
 
-    fn check<'a>(&'a self, llm: &'a Value) -> BoxFuture<'a, Result<Vec<Finding>, String>> {
-        let name = llm["model"].as_str().unwrap().to_owned();
+    fn check<'a>(&'a self, wanted: &'a ClientModel) -> BoxFuture<'a, Result<Vec<Finding>, String>> {
+        let name = wanted.llm["model"].as_str().unwrap().to_owned();
         async move {
             let mut findings = Vec::new();
             deft_llm::check(&name, &ModelSettings::default(), |finding| {

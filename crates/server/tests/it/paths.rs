@@ -146,6 +146,8 @@ const ONLY_OURS: &[(&str, &str)] = &[
     ),
     ("GET /metrics", "figures for Prometheus"),
     ("GET /openapi.json", "the document does not list itself"),
+    ("GET /docs", "the document lists no pages"),
+    ("GET /redoc", "the document lists no pages"),
     ("GET /api/webhooks", "what became of webhooks"),
     ("POST /api/webhooks", "webhooks that are added in the app"),
     ("PATCH /api/webhooks/{}", "webhooks that are added in the app"),

@@ -128,6 +128,13 @@ async fn files_go_up_and_down() {
             404,
             "Directory not found",
         ),
+        (
+            Method::GET,
+            format!("search_subdirs?path={path}/sub/a.txt"),
+            None,
+            400,
+            "Path is not a directory",
+        ),
     ] {
         let answer = send(&desk, method, &format!("/api/file/{rest}"), body).await;
         assert_eq!(refusal(answer).await, (status, json!(reason)), "{rest}");
@@ -138,23 +145,25 @@ async fn files_go_up_and_down() {
 async fn directories_are_made_and_listed_page_by_page() {
     let desk = Desk::new().await;
     let (directory, path) = elsewhere();
-    fs::create_dir(directory.path().join("sub")).unwrap();
+    for name in ["sub", "Zebra", "a.d", "A.d"] {
+        fs::create_dir(directory.path().join(name)).unwrap();
+    }
     let made = format!("/api/file/create_directory?path={path}/newdir");
     assert_eq!(send(&desk, Method::POST, &made, None).await.status(), 200);
-    let page = desk
-        .get(&format!("/api/file/search_subdirs?path={path}&limit=1"))
-        .await;
-    assert_eq!(
-        page["items"],
-        json!([{"name": "newdir", "path": format!("{path}/newdir")}])
-    );
-    let next = page["next_page_id"].as_str().unwrap();
-    let page = desk
-        .get(&format!(
-            "/api/file/search_subdirs?path={path}&limit=1&page_id={next}"
-        ))
-        .await;
-    assert_eq!(page["items"][0]["name"], "sub");
+    let names = ["A.d", "a.d", "newdir", "sub", "Zebra"];
+    let mut next = json!("");
+    for pair in names.chunks(2) {
+        let from = next.as_str().unwrap();
+        let url = format!("/api/file/search_subdirs?path={path}&limit=2&page_id={from}");
+        let page = desk.get(&url).await;
+        let items: Vec<_> = pair
+            .iter()
+            .map(|name| json!({"name": name, "path": format!("{path}/{name}")}))
+            .collect();
+        assert_eq!(page["items"], json!(items));
+        next = page["next_page_id"].clone();
+    }
+    assert_eq!(next, Value::Null);
     assert!(desk.get("/api/file/home").await["home"].is_string());
 }
 
