@@ -80,8 +80,8 @@ impl Feed {
                 && state.after <= self.told
             {
                 let is_old = state.after < self.told;
-                if is_old && let Ok(fresh) = self.catalog.snapshot(self.resident.id).await {
-                    self.waiting[0] = Arc::new(fresh); // events that were told meanwhile have changed it
+                if is_old && let Ok(fresh) = self.resident.state_after(&self.catalog, self.told).await {
+                    self.waiting[0] = fresh; // events that were told meanwhile have changed it
                 }
                 if let Some(state) = self.waiting.pop_front_if(|state| state.after <= self.told) {
                     return Item::State(state);

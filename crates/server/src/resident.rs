@@ -15,6 +15,7 @@ use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 use self::watcher::Watcher;
 use crate::agent::Agent;
 use crate::catalog::Catalog;
+use crate::failure::Failure;
 use crate::info::Snapshot;
 use crate::webhooks::Webhooks;
 use crate::wire::Wire;
@@ -54,6 +55,8 @@ pub(crate) struct Resident {
     pub(crate) engine: OnceCell<Running>,
     /// Who of its watchers can be asked something.
     pub(crate) attendance: Attendance,
+    /// The newest state that a watcher has asked for.
+    latest: tokio::sync::Mutex<Option<Arc<Snapshot>>>,
     stage: Arc<Stage>,
     used: Mutex<Instant>,
 }
@@ -116,6 +119,7 @@ impl Resident {
             farewell: watch::Sender::new(None),
             engine: OnceCell::new(),
             attendance: Attendance::default(),
+            latest: tokio::sync::Mutex::default(),
             stage: Arc::new(Stage {
                 signals: broadcast::Sender::new(BACKLOG),
                 run: Mutex::default(),
@@ -124,6 +128,21 @@ impl Resident {
             }),
             used: Mutex::new(Instant::now()),
         }
+    }
+
+    /// A state that is not older than an event. It is read once for all who watch.
+    pub(crate) async fn state_after(
+        &self,
+        catalog: &Catalog,
+        event: Option<Seq>,
+    ) -> Result<Arc<Snapshot>, Failure> {
+        let mut latest = self.latest.lock().await;
+        if let Some(state) = latest.as_ref().filter(|state| state.after >= event) {
+            return Ok(Arc::clone(state));
+        }
+        let state = Arc::new(catalog.snapshot(self.id).await?);
+        *latest = Some(Arc::clone(&state));
+        Ok(state)
     }
 
     /// Writes its events.
