@@ -50,12 +50,11 @@ impl Above {
         shared: Option<Purse>,
     ) -> (Self, Option<mpsc::UnboundedReceiver<HostQuestions>>) {
         let purse = above.as_ref().map(|above| above.0.purse.clone());
-        let (questions, arriving) = match &above {
-            Some(above) => (above.0.questions.clone(), None),
-            None => {
-                let (questions, arriving) = mpsc::unbounded_channel();
-                (Some(questions), Some(arriving))
-            }
+        let (questions, arriving) = if let Some(above) = &above {
+            (above.0.questions.clone(), None)
+        } else {
+            let (questions, arriving) = mpsc::unbounded_channel();
+            (Some(questions), Some(arriving))
         };
         let level = Level {
             purse: Purse::below(purse.or(shared)),

@@ -120,13 +120,11 @@ impl HostDesk {
             else => std::future::pending().await,
         };
         drop(said);
-        match news {
-            Some(news) => DeskNews::Said(place, news),
-            None => {
-                self.proxies.remove(place);
-                DeskNews::Changed
-            }
-        }
+        let Some(news) = news else {
+            self.proxies.remove(place);
+            return DeskNews::Changed;
+        };
+        DeskNews::Said(place, news)
     }
 
     /// A proxy waits for a host.
