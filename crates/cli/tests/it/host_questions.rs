@@ -38,10 +38,10 @@ fn script(home: &Home, hosts: &[&str]) -> String {
 
 /// A conversation that asks for hosts, not begun yet.
 fn conversation(served: &Served, home: &Home, hosts: &[&str]) -> String {
-    begin(served, home, script(home, hosts))
+    begin(served, home, &script(home, hosts))
 }
 
-fn begin(served: &Served, home: &Home, model: String) -> String {
+fn begin(served: &Served, home: &Home, model: &str) -> String {
     let body = json!({
         "agent": {"llm": {"model": model}, "tools": [{"name": "terminal"}, {"name": "task"}]},
         "workspace": {"working_dir": home.work()},
@@ -182,8 +182,8 @@ async fn a_host_is_asked_for_where_somebody_attends_and_refused_elsewhere() {
             .ask(&allowed, KEY)
             .contains(r#"{"rule":"c.example:80","scope":"project"}"#)
     );
-    let taken_back = format!("{allowed}?host=c.example:80");
-    let take_back = || served.send("DELETE", &taken_back, KEY, &Value::Null);
+    let of_host = format!("{allowed}?host=c.example:80");
+    let take_back = || served.send("DELETE", &of_host, KEY, &Value::Null);
     assert_eq!(take_back(), (200, json!({"rules": []})));
     assert_eq!(take_back().0, 404, "it is gone");
     let last = conversation(&served, &home, &["c.example"]);
@@ -205,7 +205,7 @@ async fn a_host_that_an_agent_with_a_task_wants_is_asked_for_above() {
     let model = format!("script:{}", below.display());
     let served = Served::start(&home, &[("SESSION_API_KEY", KEY), ("DEFT_AGENTS_MODEL", &model)]);
     let gives = "- tool_calls: [{name: task, arguments: {prompt: Look., subagent_type: general-purpose}}]\n";
-    let id = begin(&served, &home, home.script(&format!("{gives}- text: done\n")));
+    let id = begin(&served, &home, &home.script(&format!("{gives}- text: done\n")));
     let mut attendant = Attendant::come(&served, &id).await;
     run(&served, &id);
     attendant.answer(&served, &id, "a.example", "conversation").await;
