@@ -185,11 +185,11 @@ async fn idle(place: &Place, deft: &Path) -> anyhow::Result<(f64, f64)> {
     };
     let settled = again(SETTLING).await?; // the allocator has what it keeps for the next time
     let left = again(UNLOADED).await?;
-    #[allow(clippy::cast_precision_loss)] // a small number
-    let each = |more: u64| more as f64 * 1.024 / IDLE as f64;
+    #[allow(clippy::cast_precision_loss)] // small numbers
+    let each = |more: u64, times: usize| more as f64 * 1.024 / (IDLE * times) as f64;
     Ok((
-        each(with_all.saturating_sub(before)),
-        each(left.saturating_sub(settled)) / UNLOADED as f64,
+        each(with_all.saturating_sub(before), 1),
+        each(left.saturating_sub(settled), UNLOADED),
     ))
 }
 
