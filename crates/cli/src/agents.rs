@@ -194,7 +194,13 @@ impl Helpers {
     ) -> anyhow::Result<ConversationRecord> {
         let store = self.store.as_ref();
         if let Some(task) = resume {
-            return compose::find(store, task.strip_prefix(ID_PREFIX).unwrap_or(task)).await;
+            let record = compose::find(store, task.strip_prefix(ID_PREFIX).unwrap_or(task)).await?;
+            let parent = compose::parent_of(store, record.id).await?;
+            anyhow::ensure!(
+                parent == Some(self.parent.id),
+                "{task} belongs to the conversation that this one was copied from; give the task anew"
+            );
+            return Ok(record);
         }
         let parents: WorkspaceName = self.parent.workspace.parse()?;
         let id = ConversationId(Uuid::new_v4());

@@ -97,8 +97,16 @@ pub(crate) async fn newest(store: &dyn Store) -> anyhow::Result<ConversationReco
 
 /// Whether a conversation does a part of another's work.
 pub(crate) async fn has_parent(store: &dyn Store, id: ConversationId) -> anyhow::Result<bool> {
+    Ok(parent_of(store, id).await?.is_some())
+}
+
+/// The conversation whose work it does a part of.
+pub(crate) async fn parent_of(
+    store: &dyn Store,
+    id: ConversationId,
+) -> anyhow::Result<Option<ConversationId>> {
     let settings = store.settings(id).await?.unwrap_or_default();
-    Ok(settings[PARENT].is_string())
+    Ok(serde_json::from_value(settings[PARENT].clone()).ok())
 }
 
 /// Begins a conversation in a workspace.

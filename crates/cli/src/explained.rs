@@ -44,13 +44,13 @@ impl Tool for Explained {
 }
 
 impl Explained {
-    /// Of a file that holds such words nothing is said.
+    /// Of a file that holds such words nothing is said. A command that went well may have had parts that did not.
     fn explain(&self, observation: &Observation) -> Option<String> {
         let has_failed = match observation {
             Observation::Terminal(terminal) => terminal.exit_code != Some(0),
-            other => other.is_error(),
+            other if other.is_error() => true,
+            _ => return None,
         };
-        let said = has_failed.then(|| text_of(&observation.content()))?;
-        self.denials.explain(&said)
+        self.denials.explain(&text_of(&observation.content()), has_failed)
     }
 }

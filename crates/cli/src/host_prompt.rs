@@ -1,6 +1,7 @@
 //! Asks at the terminal for hosts that programs of the workspace wait for.
 
 use std::io::{BufRead, IsTerminal, stderr, stdin};
+use std::time::{Duration, Instant};
 
 use deft_engine::{Attendant, Conversation, HOST_QUESTIONS, HostAnswer};
 use deft_types::{Event, EventBody};
@@ -13,12 +14,17 @@ use crate::screen::Format;
 
 /// Lines that were typed and wait to be understood.
 const BACKLOG: usize = 16;
+/// How long it takes to see that another question is asked.
+const READING_TIME: Duration = Duration::from_secs(1);
 
 /// Somebody at a terminal who is asked.
 pub(crate) struct HostPrompt<'a> {
     conversation: &'a Conversation,
     _attendant: Attendant,
     open: Vec<AskedHost>,
+    is_unanswered: bool,
+    /// When a question took the place of one that was not answered.
+    changed: Option<Instant>,
     /// What is typed, from the first question on: nobody else is deprived of it.
     typed: Option<mpsc::Receiver<String>>,
 }
@@ -31,6 +37,8 @@ impl<'a> HostPrompt<'a> {
             conversation,
             _attendant: conversation.attend(),
             open: Vec::new(),
+            is_unanswered: false,
+            changed: None,
             typed: None,
         })
     }
@@ -46,6 +54,8 @@ impl<'a> HostPrompt<'a> {
         let before = self.open.first().cloned();
         self.open = Vec::deserialize(&update.value).unwrap_or_default();
         if self.open.first() != before.as_ref() {
+            let changed = Instant::now();
+            self.changed = self.is_unanswered.then_some(changed);
             self.ask();
         }
     }
@@ -58,6 +68,7 @@ impl<'a> HostPrompt<'a> {
                  (deny)? Then press Enter.",
                 one_line(&asked.to_string())
             );
+            self.is_unanswered = true;
             self.typed.get_or_insert_with(read_lines);
         }
     }
@@ -86,6 +97,14 @@ impl<'a> HostPrompt<'a> {
             "d" | "deny" => HostAnswer::Deny,
             _ => return self.ask(),
         };
+        // What is typed just when one question takes the place of another may have been meant for that one.
+        if self
+            .changed
+            .is_some_and(|changed| changed.elapsed() < READING_TIME)
+        {
+            return self.ask();
+        }
+        self.is_unanswered = false;
         // One that was withdrawn meanwhile needs no answer.
         let _ = self.conversation.answer_host(asked, answer).await;
     }

@@ -23,6 +23,8 @@ pub(crate) use self::pool::Pool;
 pub(crate) use self::reach::{cluster, engine, reach};
 use crate::settings::{NetworkMode, Settings, WebAddresses};
 
+/// This program, also when its file was replaced by an update.
+const OWN_PROGRAM: &str = "/proc/self/exe";
 /// A Unix socket's path has at most 108 bytes with its end mark.
 const MAX_SOCKET_PATH: usize = 107;
 /// What a sandboxed executor's socket has before its name.
@@ -116,9 +118,7 @@ pub(crate) fn open_in(
             return Ok(opened(Arc::new(kubernetes::open(&image, settings, id)?)));
         }
         WorkspaceName::Ssh(place) => {
-            return Ok(opened(Arc::new(elsewhere::ssh(
-                &place, settings, id, &directory,
-            )?)));
+            return Ok(opened(Arc::new(elsewhere::ssh(&place, settings, id, &directory))));
         }
         WorkspaceName::Remote(url) => return Ok(opened(Arc::new(remote::open(&url, settings, id)?))),
     };
@@ -127,7 +127,7 @@ pub(crate) fn open_in(
     }
     let gaps = sandbox.as_ref().map_or_else(Vec::new, |plan| plan.gaps.clone());
     let workspace = LocalWorkspace {
-        program: PathBuf::from("/proc/self/exe"), // stays right when the file is replaced by an update
+        program: OWN_PROGRAM.into(),
         root: root.clone(),
         directory: directory.clone(),
         linger: settings.executor_linger.value,

@@ -14,6 +14,9 @@ use crate::hooks::HookConfig;
 use crate::risk::{self, Verdict};
 use crate::secret_lookup::SecretSources;
 
+/// Workspaces whose questions wait for whoever answers to hear them.
+const MAX_ARRIVING: usize = 64;
+
 /// A conversation as those see it that it gives tasks to. Cheap to clone; it is always up to date.
 #[derive(Clone, Default)]
 pub struct Above(Arc<Level>);
@@ -23,7 +26,7 @@ struct Level {
     purse: Purse,
     handed: RwLock<Handed>,
     /// To whoever answers for hosts that no rule names: the highest of all.
-    questions: Option<mpsc::UnboundedSender<HostQuestions>>,
+    questions: Option<mpsc::Sender<HostQuestions>>,
     above: Option<Above>,
 }
 
@@ -48,12 +51,12 @@ impl Above {
     pub(crate) fn below(
         above: Option<Self>,
         shared: Option<Purse>,
-    ) -> (Self, Option<mpsc::UnboundedReceiver<HostQuestions>>) {
+    ) -> (Self, Option<mpsc::Receiver<HostQuestions>>) {
         let purse = above.as_ref().map(|above| above.0.purse.clone());
         let (questions, arriving) = if let Some(above) = &above {
             (above.0.questions.clone(), None)
         } else {
-            let (questions, arriving) = mpsc::unbounded_channel();
+            let (questions, arriving) = mpsc::channel(MAX_ARRIVING);
             (Some(questions), Some(arriving))
         };
         let level = Level {
@@ -68,7 +71,7 @@ impl Above {
     /// Lets whoever answers hear the questions of a workspace.
     pub(crate) fn bring(&self, questions: HostQuestions) {
         if let Some(answering) = &self.0.questions {
-            let _ = answering.send(questions); // gone: dropping them refuses what they ask for
+            let _ = answering.try_send(questions); // gone, or not to be reached: dropping them refuses what they ask for
         }
     }
 

@@ -5,6 +5,7 @@ use deft_store::{Store, StoreError};
 use deft_types::{ActionEvent, ConversationId};
 use serde::{Deserialize, Serialize};
 
+use crate::command::CommandError;
 use crate::conversation::load;
 
 /// How often a change is tried again when another was faster.
@@ -92,24 +93,33 @@ impl ProjectRules {
         Ok(Self { key, rules })
     }
 
+    /// Reads them again: other conversations change them too.
+    pub(crate) async fn reload(&mut self, store: &dyn Store) -> Result<(), StoreError> {
+        self.rules = read(store.document(&self.key).await?.as_deref());
+        Ok(())
+    }
+
     /// Changes what is stored, also if another conversation changes it at the same time.
     pub(crate) async fn change(
         &mut self,
         store: &dyn Store,
         edit: impl Fn(&mut Vec<String>),
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), CommandError> {
         for _ in 0..MAX_TRIES {
             let before = store.document(&self.key).await?;
             let mut rules = read(before.as_deref());
+            let were = rules.len();
             edit(&mut rules);
-            rules.truncate(MAX_RULES);
+            if rules.len() > MAX_RULES.max(were) {
+                return Err(CommandError::TooManyRules(MAX_RULES));
+            }
             let after = (!rules.is_empty()).then(|| serde_json::json!(rules).to_string());
             if store.swap_document(self.key.clone(), before, after).await? {
                 self.rules = rules;
                 return Ok(());
             }
         }
-        Ok(()) // others change it without end: the next change of ours may come through
+        Err(CommandError::Interrupted) // others change it without end: the next change of ours may come through
     }
 }
 

@@ -70,7 +70,8 @@ impl ClientTool {
             result = tokio::time::timeout(limit, result) => result,
             () = call.cancel.cancelled() => {
                 self.results.lock().remove(&call.id);
-                return Err(ToolError::Cancelled);
+                let text = "The call was stopped while the client had it: it may have been carried out, or not.";
+                return Ok(answer(text.to_owned(), true));
             }
         };
         self.results.lock().remove(&call.id);

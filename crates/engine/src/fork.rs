@@ -55,7 +55,7 @@ pub async fn fork(
 
 /// An executor and its records of the files, what it is called and what its clients asked for are the other
 /// conversation's own.
-const NOT_COPIED: [&str; 12] = [
+const NOT_COPIED: [&str; 14] = [
     key::EXECUTOR,
     key::CHECKPOINT,
     key::QUEUE,
@@ -68,6 +68,8 @@ const NOT_COPIED: [&str; 12] = [
     key::REQUEST,
     key::PROJECT_RULES,
     key::FORKED,
+    key::DELEGATES,
+    key::HOST_QUESTIONS,
 ];
 
 fn belongs_to_all(event: &Event) -> bool {

@@ -13,7 +13,15 @@ use crate::goal::GOAL;
 use crate::state::key;
 
 /// News about the state that have words of people or models in them; the others are our own.
-const WORDED_NEWS: [&str; 5] = [key::TITLE, key::TAGS, key::QUEUE, key::TASK_WAITS, GOAL];
+const WORDED_NEWS: [&str; 7] = [
+    key::TITLE,
+    key::TAGS,
+    key::QUEUE,
+    key::TASK_WAITS,
+    key::CRITIC,
+    key::RERUN,
+    GOAL,
+];
 /// Fields of events by which they are told apart and belong together. They are left as they are.
 const STRUCTURE: [&str; 13] = [
     "id",

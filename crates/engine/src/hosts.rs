@@ -63,7 +63,7 @@ pub(crate) struct HostDesk {
     /// The hosts that were allowed in the whole project.
     pub(crate) project: ProjectRules,
     /// Proxies that are new; none where the conversation has a task, and another one answers.
-    arriving: Option<mpsc::UnboundedReceiver<HostQuestions>>,
+    arriving: Option<mpsc::Receiver<HostQuestions>>,
     proxies: Vec<Proxy>,
     refused: HashMap<AskedHost, HostVerdict>,
 }
@@ -87,7 +87,7 @@ impl HostDesk {
     pub(crate) fn new(
         attendance: Attendance,
         project: ProjectRules,
-        arriving: Option<mpsc::UnboundedReceiver<HostQuestions>>,
+        arriving: Option<mpsc::Receiver<HostQuestions>>,
     ) -> Self {
         Self {
             attendance,

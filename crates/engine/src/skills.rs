@@ -41,6 +41,8 @@ pub(crate) struct Stock {
     pub(crate) notes: Option<String>,
     decisions: Decisions,
     workspace: String,
+    /// Whether the workspace could be read: if not, it is tried again.
+    is_whole: bool,
 }
 
 impl Stock {
@@ -56,19 +58,20 @@ impl Stock {
 }
 
 impl Shelf {
-    pub(crate) fn fill(&self, found: Found) {
+    pub(crate) fn fill(&self, found: Found, is_whole: bool) {
         let stock = Stock {
             skills: found.skills,
             agents: found.agents,
             notes: found.notes,
             decisions: found.decisions,
             workspace: found.workspace,
+            is_whole,
         };
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(stock));
     }
 
     pub(crate) fn is_filled(&self) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+        self.stock().is_whole
     }
 
     /// All there is; nothing before it was found.

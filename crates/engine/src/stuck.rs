@@ -216,8 +216,8 @@ impl Recent {
 
     fn grade(&self, closed: bool, text: String) -> Option<Circle> {
         match (closed, self.told) {
-            (true, _) => Some(Circle::Closed(text)),
-            (false, false) => Some(Circle::Begins(text)),
+            (true, true) => Some(Circle::Closed(text)),
+            (_, false) => Some(Circle::Begins(text)), // the model is told before it is stopped
             (false, true) => None,
         }
     }

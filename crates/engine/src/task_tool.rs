@@ -200,7 +200,17 @@ impl Task {
         }
         let kept = agent.end().await;
         let with_branch = |text: String| [Content::text(text)].into_iter().chain(kept).collect();
-        let status = ended?;
+        let status = match ended {
+            Err(ToolError::Cancelled) => {
+                let text = "It was stopped before it was done. What it has changed stays as it is; to let it go on, \
+                            resume it.";
+                return Ok(TaskObservation {
+                    content: with_branch(text.to_owned()),
+                    ..failed(&agent.task_id, &kind, String::new())
+                });
+            }
+            ended => ended?,
+        };
         let answer = state.ok().and_then(|state| {
             let structured = state.structured_output().map(ToString::to_string);
             structured.or(state.answer)

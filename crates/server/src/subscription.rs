@@ -60,8 +60,8 @@ impl ChatGptLogin {
 
     /// Asks whether the person has agreed.
     pub(crate) async fn poll(&self, token: &str) -> Result<Value, Failure> {
-        let code = match self.pending.begin_poll(token) {
-            Poll::Ask(code) => code,
+        let (code, asking) = match self.pending.begin_poll(token) {
+            Poll::Ask(code, asking) => (code, asking),
             Poll::BeingAsked => return Ok(shown(None)),
             Poll::Unknown => {
                 let sentence = "Subscription device login not found or expired";
@@ -70,7 +70,7 @@ impl ChatGptLogin {
         };
         let polled = self.issuer().poll(&code).await;
         let _changing = self.changing.lock().await;
-        let still_wanted = self.pending.end_poll(token, matches!(polled, Ok(Some(_))));
+        let still_wanted = asking.end(matches!(polled, Ok(Some(_))));
         match polled.map_err(|error| failed(&error))? {
             Some(tokens) if still_wanted => {
                 let kept = Kept::new(tokens, None)

@@ -192,6 +192,8 @@ fn forms_of(value: &str) -> Vec<String> {
         hex.to_uppercase(),
         hex,
         lower_escapes(&url),
+        lower_escapes(&url).replace("%2f", "/"),
+        url.replace("%2F", "/"),
         url.replace("%20", "+"),
         url,
         STANDARD.encode(value),

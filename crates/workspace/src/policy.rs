@@ -97,7 +97,13 @@ impl Policy {
     /// our own state.
     pub fn for_user(home: Option<&Path>, state: &Path) -> Self {
         let of_home = home.into_iter().flat_map(Self::secrets_of_home);
-        let hidden = places::SECRETS_OF_THE_MACHINE.iter().map(PathBuf::from);
+        let named = places::NAME_SECRETS.iter().filter_map(std::env::var_os);
+        let named = named.flat_map(|paths| std::env::split_paths(&paths).collect::<Vec<_>>());
+        let named = named.filter(|path| path.is_absolute() && path.parent().is_some());
+        let hidden = places::SECRETS_OF_THE_MACHINE
+            .iter()
+            .map(PathBuf::from)
+            .chain(named);
         Self {
             readable: everything(),
             writable: Vec::new(),

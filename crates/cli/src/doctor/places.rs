@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use deft_workspace::WorkspaceName;
 
-use super::{Check, good, missing};
+use super::{Check, bad, good, missing};
 use crate::output::one_sentence;
 use crate::settings::Settings;
 use crate::workspace;
@@ -32,7 +32,10 @@ pub(super) async fn checks(asked: Option<&WorkspaceName>, settings: &Settings) -
         told("Kubernetes", cluster, no_cluster),
     ];
     if let Some(name) = name {
-        let check = told("workspace", named, "");
+        let check = match named {
+            Some(Err(error)) => bad("workspace", one_sentence(&error)),
+            named => told("workspace", named, ""),
+        };
         checks.push(Check {
             text: format!("{name}: {}", check.text),
             ..check

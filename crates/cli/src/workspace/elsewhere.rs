@@ -80,7 +80,7 @@ pub(super) fn docker(
     });
     Ok(DockerWorkspace {
         docker: engine()?,
-        program: std::env::current_exe()?,
+        program: own_file()?,
         delivery: Delivery::Mount,
         conversation: id,
         owner: settings.data_dir.value.display().to_string(),
@@ -92,6 +92,16 @@ pub(super) fn docker(
         quiet_limit: settings.terminal_no_change_timeout.value,
         on_image: Some(Arc::new(tell)),
     })
+}
+
+/// This program's file, which a container is given.
+fn own_file() -> anyhow::Result<PathBuf> {
+    let file = std::env::current_exe()?;
+    anyhow::ensure!(
+        file.exists(),
+        "this program's file was replaced or removed since it began, and containers need it: start Deft again"
+    );
+    Ok(file)
 }
 
 /// What the image is to have beside.
@@ -217,12 +227,12 @@ pub(super) fn ssh(
     settings: &Settings,
     id: ConversationId,
     directory: &Path,
-) -> anyhow::Result<SshWorkspace> {
+) -> SshWorkspace {
     let user = place
         .user
         .as_ref()
         .map_or_else(String::new, |user| format!("{user}@"));
-    Ok(SshWorkspace {
+    SshWorkspace {
         target: Target {
             destination: format!("{user}{}", place.host),
             port: place.port,
@@ -230,11 +240,11 @@ pub(super) fn ssh(
             control_directory: directory.to_owned(),
         },
         root: place.path.display().to_string(),
-        program: std::env::current_exe()?,
+        program: super::OWN_PROGRAM.into(),
         conversation: id,
         linger: settings.executor_linger.value,
         quiet_limit: settings.terminal_no_change_timeout.value,
-    })
+    }
 }
 
 #[cfg(test)]

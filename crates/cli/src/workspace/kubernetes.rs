@@ -82,7 +82,7 @@ pub(super) fn open(image: &Image, settings: &Settings, id: ConversationId) -> an
     let named = checked(image)?;
     Ok(PodWorkspace {
         cluster: named.place.cluster()?,
-        program: std::env::current_exe()?,
+        program: super::OWN_PROGRAM.into(),
         delivery: named.delivery,
         conversation: id,
         owner: owner(settings),

@@ -25,7 +25,7 @@ pub(crate) async fn reach(name: &WorkspaceName, settings: &Settings) -> anyhow::
         WorkspaceName::Kubernetes(image) => version(&kubernetes::open(&image, settings, id)?.cluster).await,
         WorkspaceName::Ssh(place) => {
             let directory = executor_directory(&settings.data_dir.value, id, Mode::Act)?;
-            let pinged = elsewhere::ssh(&place, settings, id, &directory)?.ping().await;
+            let pinged = elsewhere::ssh(&place, settings, id, &directory).ping().await;
             let _ = std::fs::remove_dir_all(directory); // it was for the connection alone
             pinged?;
             Ok(format!("{} lets us in", place.host))

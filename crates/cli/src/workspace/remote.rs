@@ -75,7 +75,7 @@ pub(super) fn open(name: &Url, settings: &Settings, id: ConversationId) -> anyho
         host,
         way: named.way,
         directory: named.directory,
-        program: std::env::current_exe()?,
+        program: super::OWN_PROGRAM.into(),
         conversation: id,
         linger: settings.executor_linger.value,
         quiet_limit: settings.terminal_no_change_timeout.value,

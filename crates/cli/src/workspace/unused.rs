@@ -25,7 +25,7 @@ pub(crate) async fn remove(kept: &str, settings: &Settings, id: ConversationId) 
         WorkspaceName::Remote(url) => remote::open(&url, settings, id)?.remove().await?,
         WorkspaceName::Ssh(place) => {
             let directory = executor_directory(&settings.data_dir.value, id, Mode::Act)?;
-            elsewhere::ssh(&place, settings, id, &directory)?.remove().await?;
+            elsewhere::ssh(&place, settings, id, &directory).remove().await?;
         }
         WorkspaceName::Local(_) | WorkspaceName::Sandbox(_) => {}
     }

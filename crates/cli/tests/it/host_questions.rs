@@ -176,7 +176,8 @@ async fn a_host_is_asked_for_where_somebody_attends_and_refused_elsewhere() {
     assert!(came[0].contains("403"), "another conversation: {came:?}");
     assert!(came[1].contains("502"), "the same project: {came:?}");
 
-    let allowed = format!("/api/conversations/{later}/allowed_hosts");
+    // Also one that was loaded before it was allowed knows of it.
+    let allowed = format!("/api/conversations/{alone}/allowed_hosts");
     assert!(
         served
             .ask(&allowed, KEY)

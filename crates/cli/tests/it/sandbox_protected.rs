@@ -38,6 +38,15 @@ async fn a_denied_access_is_told_with_path_and_rule() {
             let told = inside.run("echo x > .vscode/tasks.json").await;
             assert!(told.contains(".vscode/tasks.json is protected"), "{told}");
         }
+        let told = inside.run(&format!("touch {outside} 2>&1 | tail -1")).await;
+        assert!(
+            told.contains("is outside of the workspace"),
+            "in a pipe, {tier:?}: {told}"
+        );
+        let told = inside
+            .run("echo 'touch: /x: Permission denied is what it said'")
+            .await;
+        assert!(!told.contains("[sandbox"), "only told of, {tier:?}: {told}");
         let told = inside.run("cat nothing.txt").await;
         assert!(!told.contains("sandbox"), "{tier:?}: {told}");
         inside.close().await;

@@ -69,6 +69,20 @@ fn an_agent_that_must_ask_is_approved_by_going_on_with_the_conversation_that_gav
 }
 
 #[test]
+fn agents_that_agents_start_count_as_well() {
+    let home = Home::new();
+    agents_follow(
+        &home,
+        "[{tool_calls: [{name: task, arguments: {prompt: a part}}]}, {text: it is done}]",
+    );
+    let gives = "{tool_calls: [{name: task, arguments: {prompt: do it}}]}";
+    let model = home.script(&format!("[{gives}, {gives}, {gives}, {{text: all done}}]"));
+    let run = home.run(&["run", "--max-agents", "3", "--model", &model, "-t", "go"]);
+    assert_eq!(run.status.code(), Some(0), "{}{}", stdout(&run), stderr(&run));
+    assert_eq!(ids(&home).len(), 1 + 3, "{}", stdout(&run));
+}
+
+#[test]
 fn whoever_says_something_else_has_not_agreed() {
     let home = Home::new();
     agents_follow(&home, WRITES);

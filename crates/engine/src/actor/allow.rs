@@ -50,6 +50,7 @@ impl Actor {
 
     /// Takes a rule back, wherever it reached; whether there was one.
     pub(super) async fn disallow(&mut self, rule: &str) -> Result<bool, CommandError> {
+        self.project_rules.reload(self.store.as_ref()).await?;
         let before = self.allowed().len();
         if self.project_rules.rules.iter().any(|other| other == rule) {
             let remove = |rules: &mut Vec<String>| rules.retain(|other| other != rule);

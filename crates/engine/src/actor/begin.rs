@@ -57,6 +57,7 @@ impl Actor {
             self.condensations = 0;
             self.refusals = 0;
             self.hosts.begin_run();
+            self.project_rules.reload(self.store.as_ref()).await?;
             self.began = self.world.now();
         }
         if self.state.status == Status::WaitingForConfirmation {

@@ -1,5 +1,7 @@
 //! Checks what may be used before it is used.
 
+use std::collections::BTreeSet;
+
 use deft_store::StoreError;
 use deft_types::{Classification, EventBody, EventId, FailureKind, Money, Source, Stats, Tokens};
 use serde_json::json;
@@ -25,7 +27,7 @@ impl Actor {
             .map(|most| most.saturating_add(std::time::Duration::from_secs(added.seconds)));
         let steps = limits.max_steps.saturating_add(added.steps);
         let agents = limits.max_agents.map(|most| most.saturating_add(added.agents));
-        let started = u32::try_from(self.state.tasks.len()).unwrap_or(u32::MAX);
+        let started = u32::try_from(self.agents_started()).unwrap_or(u32::MAX);
         self.purse.set(Left {
             cost: cost.map(|most| (most - stats.total_cost()).max(Money::ZERO)),
             tokens: tokens.map(|most| Tokens(most.0.saturating_sub(stats.total_tokens().0))),
@@ -34,6 +36,16 @@ impl Actor {
             agents: agents.map(|most| most.saturating_sub(started)),
             depth: limits.max_depth.map(|most| most.saturating_add(added.depth)),
         });
+    }
+
+    /// How many agents have had tasks here, those below them included, which what they used tells of.
+    fn agents_started(&self) -> usize {
+        let mut started: BTreeSet<&str> = self.state.tasks.keys().map(String::as_str).collect();
+        for used in self.state.stats.usage_to_metrics.keys() {
+            let ids = used.split(OF_TASKS).skip(1);
+            started.extend(ids.filter_map(|rest| rest.split(':').next()));
+        }
+        started.len()
     }
 
     /// That nothing is left to pay a call with, in words, if it is so. Asked before every call that is no step of a run.

@@ -1,8 +1,9 @@
 //! Asks whoever is there for hosts that no rule names.
 
 use deft_store::StoreError;
-use deft_types::Source;
+use deft_types::{EventBody, Source};
 use deft_workspace::egress::{AskedHost, HostNews, HostVerdict};
+use serde::Serialize;
 use serde_json::json;
 
 use super::Actor;
@@ -23,10 +24,13 @@ impl Actor {
     pub(super) async fn take_host_news(&mut self, news: DeskNews) -> Result<(), StoreError> {
         match news {
             DeskNews::Changed => {}
-            DeskNews::Said(place, HostNews::Asked(asked)) => match self.verdict_on(&asked) {
-                Some(verdict) => self.hosts.answer(place, asked, verdict).await,
-                None => self.hosts.put(place, asked),
-            },
+            DeskNews::Said(place, HostNews::Asked(asked)) => {
+                self.hosts.project.reload(self.store.as_ref()).await?;
+                match self.verdict_on(&asked) {
+                    Some(verdict) => self.hosts.answer(place, asked, verdict).await,
+                    None => self.hosts.put(place, asked),
+                }
+            }
             DeskNews::Said(place, HostNews::Withdrawn(asked)) => self.hosts.withdraw(place, &asked),
             DeskNews::Said(place, HostNews::Expired(asked)) => {
                 self.hosts.withdraw(place, &asked);
@@ -58,6 +62,7 @@ impl Actor {
             return Err(CommandError::NotAsked(asked.to_string()));
         }
         let name = asked.to_string();
+        let mut told = vec![answered(&name, answer)];
         match answer {
             HostAnswer::Once => {}
             HostAnswer::Deny => self.hosts.refuse(asked.clone(), HostVerdict::Deny),
@@ -67,8 +72,7 @@ impl Actor {
                     return Err(CommandError::TooManyRules(MAX_RULES));
                 }
                 allowed.push(name);
-                let told = state::update(key::ALLOWED_HOSTS, json!(allowed));
-                self.record(vec![Draft::new(Source::Environment, told)]).await?;
+                told.push(state::update(key::ALLOWED_HOSTS, json!(allowed)));
             }
             HostAnswer::Project => {
                 let add = |hosts: &mut Vec<String>| {
@@ -83,12 +87,14 @@ impl Actor {
             HostAnswer::Once | HostAnswer::Conversation | HostAnswer::Project => HostVerdict::Allow,
             HostAnswer::Deny => HostVerdict::Deny,
         };
+        self.tell_of_hosts(told).await?;
         self.hosts.answer_all(&asked, verdict).await;
         Ok(self.keep_questions(self.hosts.open()).await?)
     }
 
     /// Asks for a host again, wherever it was allowed; whether it was.
     pub(super) async fn disallow_host(&mut self, host: &str) -> Result<bool, CommandError> {
+        self.hosts.project.reload(self.store.as_ref()).await?;
         let in_project = self.hosts.project.rules.iter().any(|other| other == host);
         if in_project {
             let remove = |hosts: &mut Vec<String>| hosts.retain(|other| other != host);
@@ -97,11 +103,20 @@ impl Actor {
         let mut allowed = self.state.allowed_hosts.clone();
         allowed.retain(|other| other != host);
         let here = allowed.len() < self.state.allowed_hosts.len();
-        if here {
-            let told = state::update(key::ALLOWED_HOSTS, json!(allowed));
-            self.record(vec![Draft::new(Source::Environment, told)]).await?;
+        if !here && !in_project {
+            return Ok(false);
         }
-        Ok(here || in_project)
+        let told = [
+            answered(host, "taken_back"),
+            state::update(key::ALLOWED_HOSTS, json!(allowed)),
+        ];
+        self.tell_of_hosts(told).await?;
+        Ok(true)
+    }
+
+    async fn tell_of_hosts(&mut self, told: impl IntoIterator<Item = EventBody>) -> Result<(), StoreError> {
+        let told = told.into_iter().map(|told| Draft::new(Source::Environment, told));
+        self.record(told.collect()).await
     }
 
     /// Says which questions are open now, if that is news.
@@ -112,4 +127,9 @@ impl Actor {
         let told = state::update(key::HOST_QUESTIONS, json!(questions));
         self.record(vec![Draft::new(Source::Environment, told)]).await
     }
+}
+
+/// What a person decided about a host.
+fn answered(host: &str, answer: impl Serialize) -> EventBody {
+    state::update(key::HOST_ANSWER, json!({"host": host, "answer": answer}))
 }

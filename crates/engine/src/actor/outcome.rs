@@ -266,7 +266,7 @@ impl Actor {
         let stats = spending::add_reply(&self.state.stats, &call, reply);
         let told = state::update(key::STATS, json!(stats));
         self.record(vec![Draft::new(Source::Environment, told)]).await?;
-        Ok(reply.text.clone())
+        Ok(self.secrets.mask().hide(&reply.text).into_owned())
     }
 
     async fn take_model_error(&mut self, error: ModelError) -> Result<(), StoreError> {

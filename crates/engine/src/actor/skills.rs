@@ -27,6 +27,7 @@ impl Actor {
         let found = found
             .map_err(|_| "it takes too long".to_owned())
             .and_then(|found| found.map_err(|error: FindError| error.to_string()));
+        let is_whole = found.is_ok();
         let mut found = found.unwrap_or_else(|error| {
             tracing::warn!(%error, "what the workspace adds to the agent cannot be read");
             self.extensions.own()
@@ -34,7 +35,7 @@ impl Actor {
         self.hooks = std::mem::take(&mut found.hooks);
         self.add_servers(std::mem::take(&mut found.servers));
         let undecided = std::mem::take(&mut found.undecided);
-        self.shelf.fill(found);
+        self.shelf.fill(found, is_whole);
         let told = state::update(key::UNDECIDED, json!(undecided));
         (undecided != self.state.undecided).then(|| Draft::new(Source::Environment, told))
     }

@@ -22,7 +22,7 @@ impl Actor {
                 policy: self.policy().clone(),
                 analyzer: self.analyzer().cloned(),
             },
-            allow_rules: self.state.allow_rules.clone(),
+            allow_rules: [self.state.allow_rules.as_slice(), &self.project_rules.rules].concat(),
             judge: self.judge_model.clone(),
             secrets: self.outfit.secrets.clone(),
             described_secrets: self.extensions.brief.secrets.clone(),

@@ -15,6 +15,8 @@ pub(crate) const UNDECIDED: &str = "undecided";
 pub(crate) const ALLOW_RULES: &str = "allow_rules";
 /// The key of the hosts that programs wait for until somebody answers.
 pub const HOST_QUESTIONS: &str = "host_questions";
+/// What somebody has decided about a host.
+pub(crate) const HOST_ANSWER: &str = "host_answer";
 /// The hosts that somebody has allowed, with their ports.
 pub(crate) const ALLOWED_HOSTS: &str = "allowed_hosts";
 /// The same for all of the project: somebody has changed them here.
@@ -71,6 +73,7 @@ pub const ANSWERED_REQUEST: &str = REQUEST;
 pub const OWN_KEYS: &[&str] = &[
     ALLOW_RULES,
     HOST_QUESTIONS,
+    HOST_ANSWER,
     ALLOWED_HOSTS,
     PROJECT_RULES,
     UNDECIDED,

@@ -39,6 +39,22 @@ async fn an_agent_whose_call_is_refused_each_time_is_stuck() {
 }
 
 #[tokio::test]
+async fn an_agent_that_repeats_itself_within_one_reply_is_told_first() {
+    let same = "{name: terminal, arguments: {command: echo same}}";
+    let script = format!("[{{tool_calls: [{same}, {same}, {same}, {same}, {same}]}}, {{text: I see.}}]");
+    let desk = Desk::new(&script).await;
+    let conversation = desk.open().await;
+    let progress = desk.run(&conversation).await;
+    assert_eq!(
+        progress.status,
+        Status::Finished,
+        "{:?}",
+        reason(&desk.events().await)
+    );
+    assert_paired(&desk.events().await);
+}
+
+#[tokio::test]
 async fn a_long_run_that_remembers_only_the_last_events_is_not_stuck() {
     let script =
         "[{repeat: 40, tool_calls: [{name: think, arguments: {thought: 'step {{n}}'}}]}, {text: done}]";

@@ -22,11 +22,37 @@ struct Login {
 }
 
 /// What somebody finds who wants to know how far a login is.
-pub(super) enum Poll {
-    Ask(DeviceCode),
+pub(super) enum Poll<'a> {
+    Ask(DeviceCode, Asking<'a>),
     /// Another is about to know.
     BeingAsked,
     Unknown,
+}
+
+/// Somebody asks for a login until this is dropped, which also happens when its client goes away.
+pub(super) struct Asking<'a> {
+    pending: &'a Pending,
+    name: String,
+}
+
+impl Asking<'_> {
+    /// Whether the login is still wanted. One that is over is forgotten.
+    pub(super) fn end(self, is_over: bool) -> bool {
+        let mut all = self.pending.all();
+        if is_over {
+            all.remove(&self.name).is_some()
+        } else {
+            all.contains_key(&self.name)
+        }
+    }
+}
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        if let Some(login) = self.pending.all().get_mut(&self.name) {
+            login.is_asked = false;
+        }
+    }
 }
 
 impl Pending {
@@ -46,25 +72,19 @@ impl Pending {
         all.insert(name, login);
     }
 
-    pub(super) fn begin_poll(&self, name: &str) -> Poll {
+    pub(super) fn begin_poll(&self, name: &str) -> Poll<'_> {
         match self.all().get_mut(name) {
             None => Poll::Unknown,
             Some(login) if login.is_asked => Poll::BeingAsked,
             Some(login) => {
                 login.is_asked = true;
-                Poll::Ask(login.code.clone())
+                let asking = Asking {
+                    pending: self,
+                    name: name.to_owned(),
+                };
+                Poll::Ask(login.code.clone(), asking)
             }
         }
-    }
-
-    /// Whether the login is still wanted. One that is over is forgotten.
-    pub(super) fn end_poll(&self, name: &str, is_over: bool) -> bool {
-        let mut all = self.all();
-        if is_over {
-            return all.remove(name).is_some();
-        }
-        let login = all.get_mut(name);
-        login.map(|login| login.is_asked = false).is_some()
     }
 
     pub(super) fn clear(&self) {

@@ -38,6 +38,17 @@ struct Open {
     asked: HashMap<AskedHost, watch::Sender<Option<HostVerdict>>>,
 }
 
+impl Open {
+    /// Ends a question.
+    fn take(&mut self, asked: &AskedHost, news: HostNews) {
+        if self.asked.remove(asked).is_some()
+            && let Some(attendant) = &self.attendant
+        {
+            let _ = attendant.try_send(news); // somebody who does not read is not told either
+        }
+    }
+}
+
 impl Desk {
     pub(super) fn new(patience: Duration) -> Self {
         Self {
@@ -79,7 +90,7 @@ impl Desk {
         drop(verdict);
         match answered {
             Some(Ok(verdict)) => return verdict.unwrap_or(HostVerdict::NobodyThere),
-            Some(Err(_)) => self.take(&asked, HostNews::Expired(asked.clone())),
+            Some(Err(_)) => self.open().take(&asked, HostNews::Expired(asked.clone())),
             None => self.withdraw(&asked),
         }
         HostVerdict::NobodyThere
@@ -105,22 +116,10 @@ impl Desk {
 
     /// Takes a question back unless others have put it too.
     fn withdraw(&self, asked: &AskedHost) {
-        let is_alone = self
-            .open()
-            .asked
-            .get(asked)
-            .is_some_and(|sender| sender.receiver_count() == 0);
-        if is_alone {
-            self.take(asked, HostNews::Withdrawn(asked.clone()));
-        }
-    }
-
-    fn take(&self, asked: &AskedHost, news: HostNews) {
         let mut open = self.open();
-        if open.asked.remove(asked).is_some()
-            && let Some(attendant) = &open.attendant
-        {
-            let _ = attendant.try_send(news); // somebody who does not read is not told either
+        let others = open.asked.get(asked).map(watch::Sender::receiver_count);
+        if others == Some(0) {
+            open.take(asked, HostNews::Withdrawn(asked.clone()));
         }
     }
 

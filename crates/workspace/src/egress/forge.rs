@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags, open};
 use url::{Host, Url};
@@ -10,18 +10,33 @@ use url::{Host, Url};
 /// How much of git's settings is read.
 const MAX_CONFIG: u64 = 64 * 1024;
 
-/// The hosts of a repository's remotes. Its settings are read as data: neither links nor includes are followed.
+/// The hosts of the remotes of the repository that a directory belongs to. Its settings are read as data: neither links
+/// nor includes are followed.
 pub(super) fn hosts(root: &Path) -> Vec<String> {
-    let path = root.join(".git/config");
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let Ok(file) = open(path, flags, Mode::empty()) else {
-        return Vec::new();
-    };
-    let mut text = String::new();
-    match File::from(file).take(MAX_CONFIG).read_to_string(&mut text) {
-        Ok(_) => hosts_in(&text),
-        Err(_) => Vec::new(),
+    let directory = root.ancestors().find_map(directory_of_git);
+    let config = directory.and_then(|directory| read(&directory.join("config")));
+    config.map(|config| hosts_in(&config)).unwrap_or_default()
+}
+
+/// Where a repository has its settings; for a linked worktree that is elsewhere.
+fn directory_of_git(top: &Path) -> Option<PathBuf> {
+    let git = top.join(".git");
+    if git.symlink_metadata().ok()?.is_dir() {
+        return Some(git);
     }
+    let directory = top.join(read(&git)?.strip_prefix("gitdir:")?.trim());
+    match read(&directory.join("commondir")) {
+        Some(common) => Some(directory.join(common.trim())),
+        None => Some(directory),
+    }
+}
+
+fn read(path: &Path) -> Option<String> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = open(path, flags, Mode::empty()).ok()?;
+    let mut text = String::new();
+    File::from(file).take(MAX_CONFIG).read_to_string(&mut text).ok()?;
+    Some(text)
 }
 
 fn hosts_in(config: &str) -> Vec<String> {
@@ -32,9 +47,9 @@ fn hosts_in(config: &str) -> Vec<String> {
             of_remote = line.starts_with("[remote ");
         } else if of_remote
             && let Some((key, value)) = line.split_once('=')
-            && key.trim() == "url"
+            && matches!(key.trim().to_lowercase().as_str(), "url" | "pushurl")
         {
-            hosts.extend(host_of(value.trim()));
+            hosts.extend(host_of(value.trim().trim_matches('"')));
         }
     }
     hosts
@@ -70,6 +85,7 @@ mod tests {
 [remote "mine"]
     url = git@gitlab.example.com:a/b.git
 [remote "third"]
+	pushURL = "https://push.example.org/a"
 	url = ssh://git@codeberg.org:22/a/b
 [remote "inner"]
     url = http://192.168.1.1/a
@@ -78,8 +94,34 @@ mod tests {
 "#;
         assert_eq!(
             hosts_in(config),
-            ["github.com", "gitlab.example.com", "codeberg.org"]
+            [
+                "github.com",
+                "gitlab.example.com",
+                "push.example.org",
+                "codeberg.org"
+            ]
         );
+    }
+
+    #[test]
+    fn the_repository_is_found_from_a_part_of_it_and_from_a_linked_worktree() {
+        let place = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let path = place.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        write(
+            "main/.git/config",
+            "[remote \"o\"]\nurl = https://forge.example/a\n",
+        );
+        write("main/.git/worktrees/w/commondir", "../..\n");
+        write("main/part/file", "");
+        let directory = place.path().join("main/.git/worktrees/w");
+        write("w/.git", &format!("gitdir: {}\n", directory.display()));
+        for root in ["main", "main/part", "w"] {
+            assert_eq!(hosts(&place.path().join(root)), ["forge.example"], "{root}");
+        }
     }
 
     #[test]

@@ -17,7 +17,7 @@ fn of_git(root: &Path) -> Vec<(String, Guard)> {
     let guards = guards(&policy, &root).into_iter();
     guards
         .map(|(path, guard)| (path.strip_prefix(&root).unwrap().display().to_string(), guard))
-        .filter(|(path, _)| path.contains(".git") || !path.starts_with('.') && path != "deft.toml")
+        .filter(|(path, _)| path.contains(".git") || !policy.protected.contains(&PathBuf::from(path)))
         .collect()
 }
 
@@ -57,6 +57,7 @@ fn all_that_git_obeys_is_kept_in_a_repository_and_its_submodules() {
         (".git/modules/a/b/hooks", Guard::Absent),
         (".git/worktrees/w/commondir", Guard::ReadOnly),
         (".git/worktrees/w/gitdir", Guard::ReadOnly),
+        (".husky", Guard::ReadOnly),
         ("lib/.git", Guard::ReadOnly),
         ("team.config", Guard::ReadOnly),
     ];

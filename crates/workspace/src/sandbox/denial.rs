@@ -52,11 +52,16 @@ impl Denials {
     }
 
     /// Says which rules are behind what a program, or a tool of ours, was refused; none: nothing of ours.
-    pub fn explain(&self, said: &str) -> Option<String> {
+    ///
+    /// Of what has not failed as a whole only lines count that end as the system's complaints do: it may have been a file
+    /// that speaks of such things.
+    pub fn explain(&self, said: &str, has_failed: bool) -> Option<String> {
         let mut explained: Vec<String> = Vec::new();
         for line in said.lines().rev().take(MAX_LINES) {
-            let is_missing = MISSING.iter().any(|words| line.contains(words));
-            if !is_missing && !REFUSALS.iter().any(|refusal| line.contains(refusal)) {
+            let is_missing = has_failed && MISSING.iter().any(|words| line.contains(words));
+            let is_refused =
+                |words: &&str| line.trim_end().ends_with(words) || has_failed && line.contains(words);
+            if !is_missing && !REFUSALS.iter().any(is_refused) {
                 continue;
             }
             let paths = line.split(AROUND_PATHS).filter(|word| word.contains(['/', '.']));
@@ -155,7 +160,7 @@ mod tests {
             ("bash: ./script: Permission denied", None),
             ("/etc/hosts is a file", None),
         ] {
-            let explained = denials.explain(&format!("before\n{said}\nafter"));
+            let explained = denials.explain(&format!("before\n{said}\nafter"), true);
             match expected {
                 Some(words) => assert!(explained.is_some_and(|text| text.contains(words)), "{said}"),
                 None => assert_eq!(explained, None, "{said}"),
