@@ -70,10 +70,19 @@ pub(super) fn judge(command: &Simple, script: &Script, whole: &Whole<'_>) -> Vec
         found.extend(operands(command).next().and_then(run_word));
     }
     if verb == "eval" {
-        found.extend(command.words.iter().skip(1).filter_map(run_word));
+        found.extend(command.words.iter().skip(1).filter_map(run_text));
     }
     if !is_shell(verb) && is_interpreter(verb) {
         found.extend(inline_code(command));
+    }
+    if matches!(verb, "awk" | "gawk" | "mawk" | "nawk") {
+        let code = operands(command)
+            .next()
+            .filter(|code| starts_from_awk(&code.text));
+        found.extend(code.map(|code| started(&code.text)));
+    }
+    if verb == "git" {
+        found.extend(set_for_git(command).filter(|set| runs_from_git(set)).map(started));
     }
     if runs_fetched_file(command, whole) {
         found.push(Finding::rail(High, "fetch-to-exec", FETCH_TO_EXEC));
@@ -128,6 +137,34 @@ fn run_word(word: &Word) -> Option<Finding> {
     }
 }
 
+/// What running a word as a script means: where that is open, nobody knows.
+fn run_text(word: &Word) -> Option<Finding> {
+    let unseen = || Finding::pattern(Unknown, "unseen-script", "What it runs shows only when it runs.");
+    run_word(word).or_else(|| (word.origin == Origin::Open).then(unseen))
+}
+
+/// Whether a program of awk's starts others: `system(…)`, or a pipe to or from a command.
+fn starts_from_awk(code: &str) -> bool {
+    code.contains("system(") || code.contains("| \"") || code.contains("|\"") || code.contains("\" | getline")
+}
+
+/// The settings that a command gives git for itself: `-c name=value`.
+fn set_for_git(command: &Simple) -> impl Iterator<Item = &str> {
+    let options = command.words.iter().zip(command.words.iter().skip(1));
+    options
+        .filter(|(option, _)| option.text == "-c")
+        .map(|(_, set)| set.text.as_str())
+}
+
+/// Whether such a setting names a command that git runs, beside those that the table knows.
+fn runs_from_git(set: &str) -> bool {
+    let (name, value) = set.split_once('=').unwrap_or((set, ""));
+    let name = name.to_lowercase();
+    let is_harmless = matches!(value, "" | "cat" | "less" | "true" | "false" | ":");
+    let names_command = ["pager", "editor", "askpass", "helper", "external"];
+    !is_harmless && names_command.iter().any(|end| name.ends_with(end))
+}
+
 /// `python -c …` and the like: what it says in strings may be commands as well.
 fn inline_code(command: &Simple) -> Option<Finding> {
     let options = command.words.iter().position(|word| {
@@ -136,22 +173,27 @@ fn inline_code(command: &Simple) -> Option<Finding> {
     let code = options
         .and_then(|at| command.words.get(at + 1))
         .or(command.fed.first())?;
-    if !SHELLS_OUT.iter().any(|word| code.text.contains(word)) {
-        return None;
-    }
+    SHELLS_OUT
+        .iter()
+        .any(|word| code.text.contains(word))
+        .then(|| started(&code.text))
+}
+
+/// That a text in another language starts programs.
+fn started(code: &str) -> Finding {
     let destroys = [
         "rm -r", "rmtree", "mkfs", "dd if=", "rmSync", "curl ", "wget ", "/dev/tcp", "'rm'", "\"rm\"",
     ];
-    let risk = if destroys.iter().any(|word| code.text.contains(word)) {
+    let risk = if destroys.iter().any(|word| code.contains(word)) {
         High
     } else {
         Medium
     };
-    Some(Finding::pattern(
+    Finding::pattern(
         risk,
         "inline-code",
         "It starts programs or deletes files out of another language.",
-    ))
+    )
 }
 
 /// Whether it runs a file that an earlier command fetched or deciphered.

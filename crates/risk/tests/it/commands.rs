@@ -179,6 +179,13 @@ const COMMANDS: &[(SecurityRisk, SecurityRisk, &str)] = &[
     (Unknown, Unknown, "$CMD -rf /"),
     (Unknown, Unknown, "/bin/r? -rf /"),
     (Unknown, Low, "eval \"$CODE\""),
+    (Unknown, Low, "eval $CODE"),
+    (High, Low, "awk 'BEGIN{system(\"rm -rf /\")}'"),
+    (Medium, Low, "awk '{print | \"sh\"}' list"),
+    (Low, Low, "awk -F, '{ sum += $2 } END { print sum }' table.csv"),
+    (High, Low, "git -c core.pager='rm -rf /' log"),
+    (Medium, Low, "git -c core.editor=./edit commit"),
+    (Low, Low, "git -c core.pager=cat log -3"),
     (Unknown, Low, "generate | sh"),
     // Disks
     (High, High, "mkfs.ext4 /dev/sda1"),
