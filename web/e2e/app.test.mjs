@@ -212,6 +212,15 @@ test("what can be done with a conversation is found by name", async () => {
   await page.keyboard.press("Enter");
   await page.waitForURL((address) => !address.pathname.endsWith(id));
   await page.getByText("Hello.").waitFor();
+  await page.keyboard.press("Control+k");
+  await page.getByRole("dialog").getByRole("combobox").fill("settings");
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog", { name: "Settings" }).waitFor();
+  await page.keyboard.press("Escape");
+  const sentence = "/changes in a.txt are wrong";
+  await page.getByLabel("Message", { exact: true }).fill(sentence);
+  await page.keyboard.press("Enter");
+  await page.getByText(sentence).waitFor();
   await close();
 });
 

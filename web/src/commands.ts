@@ -49,11 +49,11 @@ export function commands(): Command[] {
   ];
 }
 
-/** The command that a text is, and what stands behind it. */
+/** The command that a text is, and what stands behind it. A sentence that only begins like one is none. */
 export function commandOf(text: string): { command: Command; rest: string } | null {
   const [, name, rest] = /^\/(\w+)(?:\s+([\s\S]*))?$/.exec(text.trim()) ?? [];
   const command = commands().find((command) => command.name === name);
-  return command ? { command, rest: rest ?? "" } : null;
+  return command && (command.needsWords || !rest) ? { command, rest: rest ?? "" } : null;
 }
 
 /** The command for the user's own shell that a text beginning with `!` is. */

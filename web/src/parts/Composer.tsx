@@ -82,7 +82,10 @@ export function Composer({ desk, isBusy, isAsked, canWait, onReady, children }: 
       return;
     }
     if (command) {
-      const words = await command.command.run(id, command.rest).catch(desk.complain);
+      const words = await command.command.run(id, command.rest).catch((error: unknown) => {
+        change(text);
+        desk.complain(error);
+      });
       if (words) setSaid(words);
       return;
     }

@@ -50,6 +50,7 @@ export function Confirm({ id, calls }: { id: string; calls: Call[] }) {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (!(event.metaKey || event.ctrlKey) || isMeantForOther(event.target, region.current)) return;
+      if (event.repeat) return; // a key that is held would answer for the next action too
       if (event.key === "Enter") mutate("allow");
       else if (event.key === "Backspace" && event.shiftKey) mutate("reject");
       else return;

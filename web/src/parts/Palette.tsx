@@ -17,7 +17,8 @@ export default function Palette() {
   const list = useConversations();
   const current = useRoute();
   const profiles = useProfiles();
-  const close = () => useScreen.setState({ dialog: null });
+  // What was chosen may have opened another dialog.
+  const close = () => useScreen.setState(({ dialog }) => (dialog === "palette" ? { dialog: null } : {}));
   // What fails says so here.
   const act = useMutation({ mutationFn: async (run: () => unknown) => run(), onSuccess: close });
   const command = (name: string, run: () => unknown) => (
