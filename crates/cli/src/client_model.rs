@@ -35,11 +35,12 @@ struct Llm {
     retry_max_wait: Option<u64>,
     temperature: Option<f64>,
     top_p: Option<f64>,
-    top_k: Option<u64>,
-    seed: Option<u64>,
+    /// The contract lets it have a fraction.
+    top_k: Option<f64>,
+    seed: Option<i64>,
     reasoning_effort: Option<String>,
     reasoning_summary: Option<String>,
-    extended_thinking_budget: Option<u64>,
+    extended_thinking_budget: Option<i64>,
     max_input_tokens: Option<u64>,
     max_output_tokens: Option<u64>,
     input_cost_per_token: Option<f64>,
@@ -104,6 +105,7 @@ fn reached(llm: &Llm, ours: ModelSettings, subscription: &Arc<dyn Subscription>)
     };
     let budget = llm
         .extended_thinking_budget
+        .and_then(|budget| u64::try_from(budget).ok())
         .filter(|budget| *budget != DEFAULT_THINKING_BUDGET);
     ModelSettings {
         api_key,
@@ -139,7 +141,7 @@ fn reached(llm: &Llm, ours: ModelSettings, subscription: &Arc<dyn Subscription>)
             reasoning_summary: llm.reasoning_summary.clone(),
             temperature: llm.temperature,
             top_p: llm.top_p,
-            top_k: llm.top_k,
+            top_k: llm.top_k.map(whole),
             seed: llm.seed,
             context_window: llm.max_input_tokens.map(Tokens),
             max_output: llm.max_output_tokens.map(Tokens),
@@ -170,6 +172,11 @@ fn aws(llm: &Llm) -> Option<AwsSettings> {
     });
     let region = llm.aws_region_name.clone();
     (keys.is_some() || region.is_some()).then_some(AwsSettings { region, keys })
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // what does not fit becomes the nearest that does
+fn whole(number: f64) -> u64 {
+    number.round() as u64
 }
 
 #[cfg(test)]
@@ -222,6 +229,16 @@ mod tests {
         assert!(paid.subscription.is_some());
         assert_eq!(paid.base_url.as_deref(), Some("https://chatgpt.example"));
         assert_eq!(paid.api_key, None);
+    }
+
+    #[test]
+    fn numbers_are_taken_in_every_form_that_the_contract_has() {
+        let settings = sent(json!({"model": "m", "top_k": 40.0, "seed": -1, "extended_thinking_budget": -1}));
+        assert_eq!(
+            (settings.tuning.top_k, settings.tuning.seed),
+            (Some(40), Some(-1))
+        );
+        assert_eq!(settings.extended_thinking_budget, None);
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub struct Tuning {
     /// Words at which it stops.
     pub stop: Vec<String>,
     /// Makes it choose the same words again, as far as a provider can.
-    pub seed: Option<u64>,
+    pub seed: Option<i64>,
     /// How much it may read in one request, instead of what is known of it. A server that sets a model up for each
     /// request, as Ollama does, is asked for this much.
     pub context_window: Option<Tokens>,

@@ -14,6 +14,7 @@ const MAX_TRIES: usize = 16;
 const CLEARED_AT_ONCE: usize = 100;
 
 /// See the module.
+#[derive(Clone)]
 pub(crate) struct Documents {
     catalog: Arc<Catalog>,
 }

@@ -7,11 +7,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use axum::http::StatusCode;
-use deft_llm::{ChatGptIssuer, ChatGptTokens, LoginError, ModelError, Pass, Subscription};
+use deft_llm::{ChatGptIssuer, LoginError, ModelError, Pass, Subscription};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
+use tokio::task::JoinError;
 
 use self::kept::{Kept, milliseconds_now};
 use self::pending::{PATIENCE, Pending, Poll};
@@ -33,7 +34,7 @@ pub(crate) struct ChatGptLogin {
     composition: Arc<dyn Composition>,
     pending: Pending,
     /// Held by whoever changes what is kept: tokens are renewed once, and who logs out stays logged out.
-    changing: Mutex<()>,
+    changing: Arc<Mutex<()>>,
 }
 
 impl ChatGptLogin {
@@ -42,7 +43,7 @@ impl ChatGptLogin {
             documents,
             composition,
             pending: Pending::default(),
-            changing: Mutex::default(),
+            changing: Arc::default(),
         }
     }
 
@@ -99,7 +100,7 @@ impl ChatGptLogin {
 
     /// What is kept, renewed where it is about to expire.
     async fn fresh(&self) -> Result<Option<Kept>, ModelError> {
-        let _changing = self.changing.lock().await;
+        let changing = Arc::clone(&self.changing).lock_owned().await;
         let unkept = |failure: Failure| ModelError::Unavailable {
             detail: format!("the login to ChatGPT cannot be read: {}", failure.detail()),
         };
@@ -110,19 +111,21 @@ impl ChatGptLogin {
         if kept.is_fresh() {
             return Ok(Some(kept));
         }
-        let tokens: ChatGptTokens = self
-            .issuer()
-            .refresh(&kept.refresh)
-            .await
-            .map_err(|error| in_vain(&error))?;
-        let renewed = Kept::new(tokens, Some(kept));
-        if let Some(renewed) = &renewed {
-            self.documents
-                .put(PLACE, &renewed.sealed())
-                .await
-                .map_err(unkept)?;
-        }
-        Ok(renewed)
+        let (issuer, documents) = (self.issuer(), self.documents.clone());
+        // A task of its own: the old token is of no use any more when the new one comes, whether or not anybody waits.
+        let renewing = tokio::spawn(async move {
+            let _changing = changing;
+            let renewed = issuer.refresh(&kept.refresh).await;
+            let renewed = Kept::new(renewed.map_err(|error| in_vain(&error))?, Some(kept));
+            if let Some(renewed) = &renewed {
+                documents.put(PLACE, &renewed.sealed()).await.map_err(unkept)?;
+            }
+            Ok(renewed)
+        });
+        let unfinished = |error: JoinError| ModelError::Unavailable {
+            detail: format!("the login to ChatGPT was not renewed: {error}"),
+        };
+        renewing.await.map_err(unfinished)?
     }
 
     fn issuer(&self) -> ChatGptIssuer {

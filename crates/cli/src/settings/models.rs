@@ -41,7 +41,7 @@ pub(crate) struct ModelTable {
     /// From how many likely words it chooses.
     pub(crate) top_k: Option<u64>,
     /// Makes it choose the same words again, as far as its provider can.
-    pub(crate) seed: Option<u64>,
+    pub(crate) seed: Option<i64>,
     /// Words at which it stops.
     #[serde(default)]
     pub(crate) stop: Vec<String>,

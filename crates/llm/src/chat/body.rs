@@ -36,7 +36,7 @@ pub(super) struct Body<'a> {
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     stop: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
-    seed: Option<u64>,
+    seed: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     prompt_cache_key: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]

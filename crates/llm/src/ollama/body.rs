@@ -58,7 +58,7 @@ struct Options<'a> {
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     stop: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
-    seed: Option<u64>,
+    seed: Option<i64>,
 }
 
 #[derive(Serialize)]

@@ -1,6 +1,6 @@
 //! The statement that looks for words in what was said: the messages of user and agent, and what the agent said when it
-//! finished. There is no index of words, which each append would have to write: messages are few beside all other events,
-//! and only they are read.
+//! finished. There is no index of words, which each append would have to write: so all messages, and all actions to find those
+//! that finish, are read of as many conversations as are looked through.
 
 use deft_types::ConversationId;
 use rusqlite::Connection;
