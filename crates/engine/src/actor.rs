@@ -54,6 +54,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 pub(crate) use self::external::External;
 pub(crate) use self::hooks::Hooked;
 use self::look_up::Asked;
+use self::skills::Seeking;
 use self::work::Work;
 pub(crate) use self::work::{ConnectError, connected};
 use crate::above::Above;
@@ -153,6 +154,7 @@ pub(crate) struct Actor {
     pub(crate) hooked: Hooked,
     /// The skills, once they were found.
     pub(crate) shelf: Shelf,
+    pub(crate) seeking: Option<Seeking>,
     /// Whether the agent works, or only plans.
     pub(crate) mode: Mode,
     /// Whether the workspace was recorded since the user said something.

@@ -98,7 +98,7 @@ pub(crate) enum FindError {
 
 impl Extensions {
     /// Whether anything of the workspace counts.
-    fn reads_project(&self) -> bool {
+    pub(crate) fn reads_project(&self) -> bool {
         let skills = self.skills.as_ref().map(|skills| skills.project);
         skills == Some(OfProject::Used)
             || self.project_hooks == OfProject::Used
@@ -134,9 +134,6 @@ impl Extensions {
         store: &dyn Store,
     ) -> Result<Found, FindError> {
         let mut found = self.own();
-        if !self.reads_project() {
-            return Ok(found);
-        }
         let client = connected(workspace).await?;
         let files = Gathered::of_workspace(&client).await?;
         found.workspace.clone_from(&client.hello().workspace);

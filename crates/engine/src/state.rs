@@ -142,28 +142,30 @@ impl State {
         match &event.body {
             EventBody::StateUpdate(update) => return self.apply_update(update), // no node of the tree
             EventBody::SystemPrompt(_) => self.has_prompt = true,
-            EventBody::Message(said) => match event.source {
-                Source::User => {
-                    self.refinements = 0;
-                    self.recent.clear();
-                    self.unhooked
-                        .push((event.id.clone(), said.llm_message.plain_text()));
-                    self.activated_skills
-                        .extend(said.activated_skills.iter().cloned());
-                }
-                Source::Agent => {
-                    self.unhooked.clear();
-                    let text = said.llm_message.plain_text();
-                    if text.trim().is_empty() {
-                        self.recent.say_nothing();
-                    } else {
-                        self.recent.say();
-                        self.answer = Some(text);
+            EventBody::Message(said) => {
+                self.activated_skills
+                    .extend(said.activated_skills.iter().cloned());
+                match event.source {
+                    Source::User => {
+                        self.refinements = 0;
+                        self.recent.clear();
+                        self.unhooked
+                            .push((event.id.clone(), said.llm_message.plain_text()));
                     }
+                    Source::Agent => {
+                        self.unhooked.clear();
+                        let text = said.llm_message.plain_text();
+                        if text.trim().is_empty() {
+                            self.recent.say_nothing();
+                        } else {
+                            self.recent.say();
+                            self.answer = Some(text);
+                        }
+                    }
+                    Source::Environment => self.recent.tell(),
+                    Source::Hook => {}
                 }
-                Source::Environment => self.recent.tell(),
-                Source::Hook => {}
-            },
+            }
             EventBody::Action(action) => {
                 self.unhooked.clear();
                 self.recent.call(&event.id, action, self.leaf.as_ref());

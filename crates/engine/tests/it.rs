@@ -37,6 +37,8 @@ mod secrets;
 mod simulation;
 #[path = "it/skills.rs"]
 mod skills;
+#[path = "it/slow_workspace.rs"]
+mod slow_workspace;
 #[path = "it/spending.rs"]
 mod spending;
 #[path = "it/steering.rs"]

@@ -47,10 +47,10 @@ impl Actor {
     pub(super) async fn start_run(&mut self, within: &Span) -> Result<Begun, StoreError> {
         // What could not be stored before may be stored now.
         self.publish_progress(None);
-        if !self.state.has_prompt {
+        if self.state.last_user_message_id.is_none() && !self.state.has_prompt {
             return Ok(Begun::NothingToDo); // nobody has said anything
         }
-        let found = self.find_extensions().await;
+        self.seek_extensions();
         let before = self.state.status;
         if before != Status::Running {
             self.purse.begin_run();
@@ -67,7 +67,6 @@ impl Actor {
         let begin = self
             .model_in_use()
             .into_iter()
-            .chain(found)
             .chain(self.status_after(Trigger::Run))
             .collect();
         self.record(begin).await?;

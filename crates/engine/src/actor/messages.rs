@@ -15,11 +15,11 @@ use crate::turn::Draft;
 impl Actor {
     /// Stores a user's message. Sending it again under the same id changes nothing.
     pub(crate) async fn admit(&mut self, id: EventId, message: Message) -> Result<(), CommandError> {
-        let found = self.find_extensions().await;
+        let found = self.await_extensions().await;
         let text = self.secrets.mask().hide(&message.plain_text()).into_owned();
         let is_first = self.state.last_user_message_id.is_none();
         let mut drafts = Vec::new();
-        if !self.state.has_prompt {
+        if !self.state.has_prompt && self.seeking.is_none() {
             drafts.push(Draft::new(Source::Agent, self.system_prompt()));
         }
         drafts.extend(self.status_after(Trigger::Message));
@@ -67,7 +67,7 @@ impl Actor {
         Draft::new(Source::User, said).with_id(id)
     }
 
-    fn system_prompt(&self) -> SystemPromptEvent {
+    pub(super) fn system_prompt(&self) -> SystemPromptEvent {
         if self.external.is_some() {
             return external::prompt_shown();
         }

@@ -26,7 +26,7 @@ const REFUSED: &str = "The provider refused your last reply, or this request, fo
 impl Actor {
     /// Begins the next piece of work, or stores why there is none: open calls come before a new model call.
     pub(crate) async fn advance(&mut self) -> Result<(), StoreError> {
-        if self.begin_hooks() {
+        if self.settle_extensions().await? || self.begin_hooks() {
             return Ok(());
         }
         if self.external.is_some() {
@@ -104,6 +104,10 @@ impl Actor {
                 self.take_model_error(error).await
             }
             Outcome::Summarised { draft, reply, tally } => self.take_summary(draft, reply, &tally).await,
+            Outcome::Found(found) => {
+                let told = self.take_extensions(found);
+                self.record(told.into_iter().collect()).await
+            }
             Outcome::Reran { rerun, request, done } => self.take_rerun(rerun, request, done).await,
             Outcome::LookedUp(found) => {
                 self.take_secrets(found).await;

@@ -3,41 +3,119 @@
 use std::time::Duration;
 
 use deft_skills::Injection;
-use deft_types::{Action, Content, EventBody, Message, MessageEvent, Source};
+use deft_store::StoreError;
+use deft_types::{Action, Content, EventBody, Message, MessageEvent, Role, Source};
 use serde_json::json;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::Actor;
-use crate::extensions::FindError;
+use super::work::Work;
+use crate::extensions::{FindError, Found};
 use crate::state::{self, OpenCall, key};
 use crate::task_tool;
 use crate::turn::Draft;
 
 /// How long reading the skills of a workspace may take, which has to be made first perhaps.
-const FIND_LIMIT: Duration = Duration::from_secs(300);
+const SEEK_LIMIT: Duration = Duration::from_secs(300);
+/// How long the first message waits for them. If they take longer it is stored without, and the prompt behind it.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Reads what people have added, apart from the conversation, which hears what it is told meanwhile.
+pub(crate) type Seeking = AbortOnDropHandle<Result<Found, String>>;
 
 impl Actor {
-    /// Finds what people have added, once; gives what is to be noted of it. What is in a workspace that cannot be
-    /// reached is left out: the first call says why that is.
-    pub(super) async fn find_extensions(&mut self) -> Option<Draft> {
-        if self.shelf.is_filled() {
+    /// Begins to seek what people have added, if that was not found yet.
+    pub(super) fn seek_extensions(&mut self) {
+        if self.shelf.is_filled() || self.seeking.is_some() {
+            return;
+        }
+        let reads_project = self.extensions.reads_project();
+        self.stock_shelf(self.extensions.own(), !reads_project);
+        if !reads_project {
+            return;
+        }
+        let (extensions, workspace, store) = (
+            self.extensions.clone(),
+            self.workspace.clone(),
+            self.store.clone(),
+        );
+        let seek = async move {
+            let find = extensions.find(workspace.as_ref(), store.as_ref());
+            match tokio::time::timeout(SEEK_LIMIT, find).await {
+                Ok(found) => found.map_err(|error: FindError| error.to_string()),
+                Err(_) => Err("it takes too long".to_owned()),
+            }
+        };
+        self.seeking = Some(AbortOnDropHandle::new(tokio::spawn(seek)));
+    }
+
+    /// The same, and waits a moment where the prompt is still to be written. Gives what is to be noted.
+    pub(super) async fn await_extensions(&mut self) -> Option<Draft> {
+        self.seek_extensions();
+        if self.state.has_prompt {
             return None;
         }
-        let find = self.extensions.find(self.workspace.as_ref(), self.store.as_ref());
-        let found = tokio::time::timeout(FIND_LIMIT, find).await;
-        let found = found
-            .map_err(|_| "it takes too long".to_owned())
-            .and_then(|found| found.map_err(|error: FindError| error.to_string()));
-        let is_whole = found.is_ok();
-        let mut found = found.unwrap_or_else(|error| {
-            tracing::warn!(%error, "what the workspace adds to the agent cannot be read");
-            self.extensions.own()
-        });
-        self.hooks = std::mem::take(&mut found.hooks);
-        self.add_servers(std::mem::take(&mut found.servers));
+        let mut seeking = self.seeking.take()?;
+        match tokio::time::timeout(PATIENCE, &mut seeking).await {
+            Ok(Ok(found)) => self.take_extensions(found),
+            Ok(Err(_)) => None, // it has panicked, or the runtime ends
+            Err(_) => {
+                self.seeking = Some(seeking);
+                None
+            }
+        }
+    }
+
+    /// Lets the run wait for what is sought, and writes the prompt that the first message did not wait for. Gives whether
+    /// one of them was to be done.
+    pub(super) async fn settle_extensions(&mut self) -> Result<bool, StoreError> {
+        if let Some(seeking) = self.seeking.take() {
+            self.work = Some(Work::Seek(seeking));
+            return Ok(true);
+        }
+        if self.state.has_prompt {
+            return Ok(false);
+        }
+        let mut drafts = vec![Draft::new(Source::Agent, self.system_prompt())];
+        drafts.extend(self.late_skills());
+        self.record(drafts).await?;
+        Ok(true)
+    }
+
+    /// Takes what was found; gives what is to be noted of it. What is in a workspace that cannot be reached is left out:
+    /// the first call says why that is.
+    pub(super) fn take_extensions(&mut self, found: Result<Found, String>) -> Option<Draft> {
+        let mut found = found
+            .inspect_err(|error| {
+                tracing::warn!(%error, "what the workspace adds to the agent cannot be read");
+            })
+            .ok()?;
         let undecided = std::mem::take(&mut found.undecided);
-        self.shelf.fill(found, is_whole);
+        self.stock_shelf(found, true);
         let told = state::update(key::UNDECIDED, json!(undecided));
         (undecided != self.state.undecided).then(|| Draft::new(Source::Environment, told))
+    }
+
+    fn stock_shelf(&mut self, mut found: Found, is_whole: bool) {
+        self.hooks = std::mem::take(&mut found.hooks);
+        self.add_servers(std::mem::take(&mut found.servers));
+        self.shelf.fill(found, is_whole);
+    }
+
+    /// The skills that the words of messages bring in which were stored before those were found.
+    fn late_skills(&self) -> Option<Draft> {
+        let said = self.state.unhooked.iter().map(|(_, text)| text.as_str());
+        let (names, texts) = self.triggered_by(&said.collect::<Vec<_>>().join("\n"));
+        let brought_in = MessageEvent {
+            activated_skills: names,
+            ..MessageEvent::new(Message::new(Role::User, texts.clone()))
+        };
+        (!texts.is_empty()).then(|| Draft::new(Source::Environment, brought_in))
+    }
+
+    fn triggered_by(&self, text: &str) -> (Vec<String>, Vec<Content>) {
+        let stock = self.shelf.stock();
+        names_and_texts(stock.skills.triggered_by(text, &self.state.activated_skills))
     }
 
     /// The parts of the prompt that people have added.
@@ -55,10 +133,7 @@ impl Actor {
 
     /// A message of the user's with the skills that its words bring in, each once a conversation.
     pub(super) fn with_skills(&self, message: Message) -> MessageEvent {
-        let stock = self.shelf.stock();
-        let triggered = |text: &str| stock.skills.triggered_by(text, &self.state.activated_skills);
-        let brought_in = triggered(&message.plain_text());
-        let (names, mut texts) = names_and_texts(brought_in);
+        let (names, mut texts) = self.triggered_by(&message.plain_text());
         texts.extend(self.extensions.brief.message_suffix.clone().map(Content::text));
         MessageEvent {
             activated_skills: names,

@@ -173,6 +173,7 @@ impl Actor {
                     self.take_rerun(rerun, request, done).await?;
                 }
             }
+            Some(Work::Seek(seeking)) => self.seeking = Some(seeking), // the next run will want it
             Some(Work::Turn(turn)) => stopped.said = self.stop_turn(*turn).await,
             // The executor finishes a record without us, and a program nobody talks to is ended there.
             Some(

@@ -19,11 +19,13 @@ use super::external::Turn;
 use super::heard::Heard;
 use super::look_up::LookedUp;
 use super::shown::Shown;
+use super::skills::Seeking;
 use super::tally::Tally;
 use crate::command::Done;
 use crate::condense;
 use crate::conversation::Outfit;
 use crate::critic::Criticism;
+use crate::extensions::Found;
 use crate::external::Running;
 use crate::hook_run;
 use crate::judge::Judge;
@@ -59,6 +61,8 @@ pub(crate) enum Work {
     Reach {
         future: BoxFuture<'static, Outcome>,
     },
+    /// What people have added is sought.
+    Seek(Seeking),
     /// Ends early and still answers when it is cancelled.
     Hooks {
         future: BoxFuture<'static, Outcome>,
@@ -98,6 +102,8 @@ pub(crate) enum Outcome {
     },
     /// With how its MCP servers are doing, if it was to start some and could.
     Connected(Result<(Client, Option<Vec<McpServerStatus>>), ConnectError>),
+    /// What people have added.
+    Found(Result<Found, String>),
     /// What was done in the workspace was done again, for whoever asked.
     Reran {
         rerun: Rerun,
@@ -172,6 +178,12 @@ impl Work {
             | Self::Hooks { future, .. }
             | Self::Begin { future }
             | Self::Review { future } => Some(future.await),
+            Self::Seek(seeking) => {
+                let found = seeking.await;
+                Some(Outcome::Found(
+                    found.unwrap_or_else(|error| Err(error.to_string())),
+                ))
+            }
             Self::Turn(turn) => Some(turn.next().await),
             Self::Calls(calls) => calls.next().await,
         }

@@ -112,6 +112,7 @@ impl Conversation {
             hooked: Hooked::default(),
             extensions: parts.extensions,
             shelf: shared.shelf,
+            seeking: None,
             turn_recorded: false,
             asked: Tokens::ZERO,
             meter: TokenMeter::new(),

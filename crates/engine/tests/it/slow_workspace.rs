@@ -1,0 +1,101 @@
+//! A workspace that takes long to reach keeps nobody waiting: not who says something, not who wants it stopped.
+
+use std::fs;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use deft_engine::{Conversation, Extensions, OfProject, SkillSources};
+use deft_types::{EventBody, Source, Status, text_of};
+use deft_workspace::{Stream, Workspace, WorkspaceError};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use tokio::sync::watch;
+
+use crate::desk::{Desk, Executors, say, settled};
+
+/// Opens once the gate is open.
+struct Gated {
+    inner: Arc<Executors>,
+    gate: watch::Receiver<bool>,
+}
+
+impl Workspace for Gated {
+    fn find(&self) -> BoxFuture<'_, Option<Box<dyn Stream>>> {
+        self.inner.find()
+    }
+
+    fn open(&self) -> BoxFuture<'_, Result<Box<dyn Stream>, WorkspaceError>> {
+        async move {
+            let _ = self.gate.clone().wait_for(|open| *open).await;
+            self.inner.open().await
+        }
+        .boxed()
+    }
+}
+
+async fn opened(desk: &Desk, gate: &watch::Sender<bool>) -> Conversation {
+    let mut parts = desk.parts(Desk::limits()).await;
+    parts.workspace = Arc::new(Gated {
+        inner: desk.executors.clone(),
+        gate: gate.subscribe(),
+    });
+    parts.extensions = Extensions {
+        skills: Some(SkillSources {
+            project: OfProject::Used,
+            ..SkillSources::default()
+        }),
+        ..Extensions::default()
+    };
+    Conversation::open(parts).await.unwrap()
+}
+
+#[tokio::test]
+async fn it_is_heard_and_stopped_meanwhile_and_the_agent_knows_its_skills_in_the_end() {
+    let desk = Desk::new("[{text: done}]").await;
+    fs::write(desk.executors.work.join("AGENTS.md"), "Run the tests.").unwrap();
+    let triggered = desk.executors.work.join(".openhands/microagents");
+    fs::create_dir_all(&triggered).unwrap();
+    fs::write(triggered.join("docker.md"), "---\ntriggers: [docker]\n---\nStart dockerd.").unwrap();
+    let gate = watch::Sender::new(false);
+    let conversation = opened(&desk, &gate).await;
+
+    say(&conversation, "use docker").await;
+    assert!(
+        desk.events().await.iter().any(|event| event.source == Source::User),
+        "the message is not stored"
+    );
+    conversation.run().await.unwrap();
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let began = Instant::now();
+    conversation.interrupt().await.unwrap();
+    assert!(began.elapsed() < Duration::from_millis(300), "{:?}", began.elapsed());
+    assert_eq!(conversation.inspect().await.unwrap().status, Status::Paused);
+
+    conversation.run().await.unwrap();
+    gate.send_replace(true);
+    assert_eq!(settled(&conversation).await.status, Status::Finished);
+    let request = desk.model.requests.lock().unwrap()[0].clone();
+    let texts: Vec<_> = request.messages.iter().map(|said| text_of(&said.content)).collect();
+    assert!(texts[0].contains("Run the tests."), "{texts:?}");
+    assert!(texts[1].contains("use docker"), "{texts:?}");
+    assert!(texts[1..].concat().contains("Start dockerd."), "{texts:?}");
+    let prompts = desk.events().await;
+    let prompts = prompts.iter().filter(|event| matches!(event.body, EventBody::SystemPrompt(_)));
+    assert_eq!(prompts.count(), 1);
+}
+
+#[tokio::test]
+async fn what_was_said_before_the_process_ended_is_answered_by_the_next() {
+    let desk = Desk::new("[{text: done}]").await;
+    let gate = watch::Sender::new(false);
+    let conversation = opened(&desk, &gate).await;
+    say(&conversation, "do it").await;
+    conversation.close(deft_engine::ExecutorFate::Keep).await;
+
+    gate.send_replace(true);
+    let conversation = opened(&desk, &gate).await;
+    conversation.run().await.unwrap();
+    assert_eq!(settled(&conversation).await.status, Status::Finished);
+    let request = desk.model.requests.lock().unwrap()[0].clone();
+    assert_eq!(text_of(&request.messages[1].content), "do it");
+}
