@@ -29,7 +29,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::http::StatusCode;
-use deft_engine::{CommandError, Conversation};
+use deft_engine::{CommandError, Conversation, ExecutorFate};
 use deft_llm::{Model, Subscription};
 use deft_store::{Owner, StoreError};
 use deft_types::ConversationId;
@@ -103,9 +103,14 @@ impl Conversations {
 
     /// The conversation in memory; it is put there if it is not.
     pub(crate) async fn resident(&self, id: ConversationId) -> Result<Arc<Resident>, Failure> {
-        if let Some(resident) = self.residents().get(&id) {
-            resident.touch();
-            return Ok(Arc::clone(resident));
+        let there = self.residents().get(&id).cloned();
+        match there {
+            Some(resident) if resident.is_outdated() => self.reload(&resident, ExecutorFate::Keep).await,
+            Some(resident) => {
+                resident.touch();
+                return Ok(resident);
+            }
+            None => {}
         }
         let described = self.catalog.find(id).await?.ok_or_else(Failure::not_found)?;
         let mut residents = self.residents();
@@ -113,6 +118,13 @@ impl Conversations {
             .entry(id)
             .or_insert_with(|| Arc::new(Resident::new(id, &described.agent)));
         Ok(Arc::clone(resident))
+    }
+
+    /// What was decided about its project counts from its next run on.
+    pub(crate) fn heed_decision(&self, id: ConversationId) {
+        if let Some(resident) = self.residents().get(&id) {
+            resident.outdate();
+        }
     }
 
     /// The engine of a conversation, which is started if it does not run.
@@ -125,10 +137,19 @@ impl Conversations {
     /// What an engine answered. One that has failed is taken out of memory: the next request finds a new one.
     fn checked<T>(&self, resident: &Resident, answer: Result<T, CommandError>) -> Result<T, Failure> {
         if let Err(CommandError::Closed | CommandError::Store(StoreError::Fenced(_))) = &answer {
-            self.residents().remove(&resident.id);
+            self.forget(resident);
             resident.farewell.send_replace(Some(Farewell::Reloaded));
         }
         Ok(answer?)
+    }
+
+    /// Takes this one out of memory, and not another that has taken its place.
+    fn forget(&self, resident: &Resident) {
+        let mut residents = self.residents();
+        let there = residents.get(&resident.id).map(Arc::as_ptr);
+        if there.is_some_and(|there| std::ptr::eq(there, resident)) {
+            residents.remove(&resident.id);
+        }
     }
 
     /// Opens a model to see whether it can be.

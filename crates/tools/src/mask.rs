@@ -13,6 +13,8 @@ use serde_json::Value;
 const HIDDEN: &str = "<secret-hidden>";
 /// A shorter form is not looked for: hiding it would destroy ordinary text.
 const SHORTEST_FORM: usize = 4;
+/// The same within a picture, whose letters are as good as random: to change one is to break it.
+const SHORTEST_IN_PICTURE: usize = 8;
 
 /// Hides a set of values. It finds the longest form first where several begin at one place.
 #[derive(Default)]
@@ -77,10 +79,17 @@ impl Mask {
         }
     }
 
-    /// Hides secrets in every string within a value. Pictures are left alone: to change one is to break it.
+    /// Whether there is something to hide in a picture, and not letters that are in it by chance.
+    fn is_in_picture(&self, text: &str) -> bool {
+        let matcher = self.matcher.iter();
+        let mut found = matcher.flat_map(|matcher| matcher.find_iter(text));
+        found.any(|form| form.len() >= SHORTEST_IN_PICTURE)
+    }
+
+    /// Hides secrets in every string within a value.
     pub fn hide_in(&self, value: &mut Value) {
         match value {
-            Value::String(text) if text.starts_with("data:") && text.contains(";base64,") => {}
+            Value::String(text) if is_picture(text) && !self.is_in_picture(text) => {}
             Value::String(text) => {
                 if let Cow::Owned(hidden) = self.hide(text) {
                     *text = hidden;
@@ -108,6 +117,17 @@ impl Mask {
         let at = self.forms.partition_point(|form| form.as_slice() <= bytes);
         self.forms.get(at).is_some_and(|form| form.starts_with(bytes))
     }
+}
+
+/// Whether this is a picture in letters and nothing else.
+fn is_picture(text: &str) -> bool {
+    let data = text
+        .strip_prefix("data:image/")
+        .and_then(|text| text.split_once(";base64,"));
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte);
+    data.is_some_and(|(kind, data)| {
+        kind.bytes().all(|byte| byte.is_ascii_lowercase()) && data.bytes().all(is_letter)
+    })
 }
 
 /// Hides secrets in a stream, also those that are split between two pieces of it.

@@ -1,6 +1,6 @@
 //! The secrets a workspace may use: given to commands that name them, hidden in everything that is told.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use deft_types::Secret;
@@ -54,17 +54,32 @@ pub struct Secrets(Arc<RwLock<Known>>);
 #[derive(Debug, Default)]
 struct Known {
     set: SecretSet,
+    /// Values that were replaced: they may still stand in files and outputs. The oldest goes first when there are too many.
+    former: VecDeque<Secret<String>>,
     mask: Arc<Mask>,
 }
 
+impl Known {
+    fn replace(&mut self, set: SecretSet) {
+        let before = std::mem::replace(&mut self.set, set);
+        let is_current = |value: &Secret<String>| self.set.0.values().any(|current| current == value);
+        let replaced = before.0.into_values();
+        self.former.extend(replaced.filter(|value| !is_current(value)));
+        self.former.retain(|value| !is_current(value));
+        let size = |value: &Secret<String>| value.expose().len();
+        while self.former.len() > COUNT_LIMIT || self.former.iter().map(size).sum::<usize>() > SIZE_LIMIT {
+            self.former.pop_front();
+        }
+        let values = self.set.0.values().chain(&self.former);
+        self.mask = Arc::new(Mask::of(values.map(|value| value.expose().as_str())));
+    }
+}
+
 impl Secrets {
-    /// Replaces all secrets by others.
+    /// Replaces all secrets by others. Those that were are hidden as before.
     pub fn set(&self, set: SecretSet) {
-        let mask = Mask::of(set.iter().map(|(_, value)| value.expose().as_str()));
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Known {
-            set,
-            mask: Arc::new(mask),
-        };
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        known.replace(set);
     }
 
     /// What hides them.
@@ -147,6 +162,21 @@ mod tests {
             assert_eq!(named(text), [""; 0], "{text}");
         }
         assert_eq!(named("$MY_TOKEN"), ["MY_TOKEN"]);
+    }
+
+    #[test]
+    fn a_value_that_was_replaced_is_still_hidden_and_given_to_nobody() {
+        let all = Secrets::default();
+        for value in ["first-value", "second-value", "first-value"] {
+            all.set(secrets(&[("TOKEN", value)]));
+        }
+        let hidden = all.mask().hide("first-value second-value").into_owned();
+        assert!(!hidden.contains("value"), "{hidden}");
+        assert_eq!(all.variables().len(), 1);
+        for number in 0..2 * COUNT_LIMIT {
+            all.set(secrets(&[("TOKEN", &format!("number-{number}"))]));
+        }
+        assert_eq!(all.0.read().unwrap().former.len(), COUNT_LIMIT);
     }
 
     #[test]

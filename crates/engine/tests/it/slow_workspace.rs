@@ -55,32 +55,49 @@ async fn it_is_heard_and_stopped_meanwhile_and_the_agent_knows_its_skills_in_the
     fs::write(desk.executors.work.join("AGENTS.md"), "Run the tests.").unwrap();
     let triggered = desk.executors.work.join(".openhands/microagents");
     fs::create_dir_all(&triggered).unwrap();
-    fs::write(triggered.join("docker.md"), "---\ntriggers: [docker]\n---\nStart dockerd.").unwrap();
+    fs::write(
+        triggered.join("docker.md"),
+        "---\ntriggers: [docker]\n---\nStart dockerd.",
+    )
+    .unwrap();
     let gate = watch::Sender::new(false);
     let conversation = opened(&desk, &gate).await;
 
     say(&conversation, "use docker").await;
     assert!(
-        desk.events().await.iter().any(|event| event.source == Source::User),
+        desk.events()
+            .await
+            .iter()
+            .any(|event| event.source == Source::User),
         "the message is not stored"
     );
     conversation.run().await.unwrap();
     tokio::time::sleep(Duration::from_millis(50)).await;
     let began = Instant::now();
     conversation.interrupt().await.unwrap();
-    assert!(began.elapsed() < Duration::from_millis(300), "{:?}", began.elapsed());
+    assert!(
+        began.elapsed() < Duration::from_millis(300),
+        "{:?}",
+        began.elapsed()
+    );
     assert_eq!(conversation.inspect().await.unwrap().status, Status::Paused);
 
     conversation.run().await.unwrap();
     gate.send_replace(true);
     assert_eq!(settled(&conversation).await.status, Status::Finished);
     let request = desk.model.requests.lock().unwrap()[0].clone();
-    let texts: Vec<_> = request.messages.iter().map(|said| text_of(&said.content)).collect();
+    let texts: Vec<_> = request
+        .messages
+        .iter()
+        .map(|said| text_of(&said.content))
+        .collect();
     assert!(texts[0].contains("Run the tests."), "{texts:?}");
     assert!(texts[1].contains("use docker"), "{texts:?}");
     assert!(texts[1..].concat().contains("Start dockerd."), "{texts:?}");
     let prompts = desk.events().await;
-    let prompts = prompts.iter().filter(|event| matches!(event.body, EventBody::SystemPrompt(_)));
+    let prompts = prompts
+        .iter()
+        .filter(|event| matches!(event.body, EventBody::SystemPrompt(_)));
     assert_eq!(prompts.count(), 1);
 }
 

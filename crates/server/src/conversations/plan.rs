@@ -35,7 +35,7 @@ impl Conversations {
 
     /// Lets the next command find a new engine, for which what is said of the conversation is read again.
     pub(super) async fn reload(&self, resident: &Resident, fate: ExecutorFate) {
-        self.residents().remove(&resident.id);
+        self.forget(resident);
         if let Some(running) = resident.engine.get() {
             let close = running.conversation.close(fate);
             let _ = tokio::time::timeout(CLOSE_LIMIT, close).await;

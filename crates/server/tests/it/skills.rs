@@ -114,7 +114,7 @@ async fn allow_rules_are_added_listed_kept_and_taken_back() {
 
 #[tokio::test]
 async fn a_project_s_commands_run_once_a_client_has_decided_so() {
-    let mut desk = Desk::new().await;
+    let desk = Desk::new().await;
     let folder = desk.work().join(".agents/skills/count");
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(
@@ -139,8 +139,6 @@ async fn a_project_s_commands_run_once_a_client_has_decided_so() {
     let told = json!({"undecided": [], "decided": [decided]});
     assert_eq!(desk.get(&path).await, told, "at once");
 
-    desk.stop().await;
-    desk.start(|_| {}).await;
     desk.run(&talk).await;
     assert_eq!(desk.get(&path).await, told);
     let events = desk.events(&talk).await;
@@ -221,7 +219,7 @@ async fn the_skills_hooks_and_agents_of_a_project_are_told() {
 
 #[tokio::test]
 async fn hooks_of_a_project_run_once_somebody_trusts_them() {
-    let mut desk = Desk::new().await;
+    let desk = Desk::new().await;
     std::fs::create_dir_all(desk.work().join(".openhands")).unwrap();
     let hooks = json!({"pre_tool_use": [{"hooks": [{"command": "echo no >&2; exit 2"}]}]});
     std::fs::write(desk.work().join(".openhands/hooks.json"), hooks.to_string()).unwrap();
@@ -243,8 +241,6 @@ async fn hooks_of_a_project_run_once_somebody_trusts_them() {
     )
     .await;
 
-    desk.stop().await;
-    desk.start(|_| {}).await;
     desk.run(&talk).await;
     assert!(!desk.work().join("two").exists(), "the hook refuses it");
 }

@@ -67,6 +67,22 @@ fn every_string_of_a_value_is_masked_but_pictures() {
 }
 
 #[test]
+fn what_only_looks_like_a_picture_hides_nothing() {
+    let mask = Mask::of(["hunter2", "a-long-password", "aLongPassword"].into_iter());
+    for text in [
+        "data:text/plain;base64,hunter2",
+        "data: hunter2 ;base64,",
+        "data:image/png;base64,AA hunter2",
+        "data:image/png;base64,aLongPassword",
+        "data:image/hunter2;base64,AA",
+    ] {
+        let mut value = json!(text);
+        mask.hide_in(&mut value);
+        assert!(value.as_str().unwrap().contains(HIDDEN), "{text}");
+    }
+}
+
+#[test]
 fn nothing_is_held_back_that_cannot_become_a_secret() {
     let mask = Mask::of(["hunter2"].into_iter());
     let (mut stream, mut seen) = (MaskedStream::default(), String::new());
