@@ -110,7 +110,7 @@ async fn containers(deft: &Path, engine: &dockerd::Dockerd, files: &Path) -> any
             options: Options::default(),
             linger: Duration::from_secs(60),
             quiet_limit: Duration::from_secs(30),
-            on_image: None,
+            preparation: deft_workspace::Preparation::default(),
             layers: deft_docker::Layers::default(),
         };
         let client = first(&workspace, &mut times).await?;

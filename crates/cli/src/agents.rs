@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use deft_engine::{Mode, Order, OwnBranch, SubAgent, SubAgentKind, SubAgents, usage_of_task};
 use deft_server::{ClientModel, McpOutfit, children_of, note_child};
-use deft_skills::{AgentDefinition, Origin, agents_in, agents_of_plugins, without_doubles};
+use deft_skills::{AgentDefinition, Origin, Problem, agents_in, agents_of_plugins, without_doubles};
 use deft_store::{ConversationRecord, Store, StoreError};
 use deft_tools::Preset;
 use deft_types::{ConversationId, Isolation, Money, Stats, ToolSpec};
@@ -253,8 +253,13 @@ pub(crate) fn built_in() -> Vec<SubAgentKind> {
     KINDS.map(kind).to_vec()
 }
 
-/// The agents that the user keeps for all projects.
+/// The agents that the user keeps for all projects. What is wrong with others `deft skills list` tells.
 pub(crate) fn of_user() -> Vec<AgentDefinition> {
+    without_doubles(files_of_user().into_iter().flatten())
+}
+
+/// The same with what is wrong with their files.
+pub(crate) fn files_of_user() -> Vec<Result<AgentDefinition, Problem>> {
     let home = Surroundings::of_this_process().ok().and_then(|found| found.home);
     let folders = |name: &'static str| {
         let directories = [".agents", USER_DIR, ".openhands"];
@@ -265,7 +270,7 @@ pub(crate) fn of_user() -> Vec<AgentDefinition> {
     };
     let own = folders("agents").flat_map(|folder| agents_in(&Disk, &folder, Origin::User));
     let of_plugins = folders("plugins").flat_map(|folder| agents_of_plugins(&Disk, &folder, Origin::User));
-    without_doubles(own.chain(of_plugins))
+    own.chain(of_plugins).collect()
 }
 
 impl SubAgents for Helpers {

@@ -157,18 +157,21 @@ impl Paper {
     }
 
     fn live(&self, piece: &Live) -> io::Result<()> {
-        if let (
-            Live::Retry {
-                attempt,
-                wait,
-                reason,
-                ..
-            },
-            Pen::Human(_),
-        ) = (piece, &self.pen)
-        {
-            let line = format!("{reason}. Attempt {attempt} follows in {} s.", wait.as_secs());
-            self.note(&one_line(&line))?;
+        match (piece, &self.pen) {
+            (
+                Live::Retry {
+                    attempt,
+                    wait,
+                    reason,
+                    ..
+                },
+                Pen::Human(_),
+            ) => {
+                let line = format!("{reason}. Attempt {attempt} follows in {} s.", wait.as_secs());
+                self.note(&one_line(&line))?;
+            }
+            (Live::Preparing { line }, _) => self.note(&format!("workspace: {}", one_line(line)))?,
+            _ => {}
         }
         let Some(spinner) = &self.spinner else {
             return Ok(());
@@ -187,6 +190,7 @@ impl Paper {
             }
             Live::Retry { .. } => spinner.set_message("waiting"),
             Live::ReplyAborted { .. } => spinner.set_message("stopped"),
+            Live::Preparing { .. } => spinner.set_message("making the workspace ready"),
         }
         Ok(())
     }

@@ -1,13 +1,17 @@
-//! `deft skills`: the skills that there are for this directory.
+//! `deft skills`: the skills and the agents for tasks that there are for this directory.
 
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use deft_server::{Existing, PackageKind, PackageSource};
-use deft_skills::{Files, Kind, MEMORY_FILE, Origin, Problem, Roots, Skill, Skills, validate};
+use deft_skills::{
+    AgentDefinition, Files, Kind, MEMORY_FILE, Origin, Problem, Roots, Skill, Skills, agents_of_project,
+    validate, without_doubles,
+};
 use serde_json::json;
 
+use crate::agents;
 use crate::args;
 use crate::exit::Exit;
 use crate::output::{one_line, without_escapes};
@@ -42,20 +46,26 @@ pub(crate) fn notes_of_user() -> Option<String> {
 
 pub(crate) async fn skills(args: args::Skills) -> anyhow::Result<Exit> {
     let surroundings = Surroundings::of_this_process()?;
-    let (skills, problems) = Skills::load(&Disk, &roots(&surroundings));
+    let (skills, mut problems) = Skills::load(&Disk, &roots(&surroundings));
+    let agents = agents(&surroundings, &mut problems);
     let mut out = anstream::AutoStream::auto(io::stdout()).lock();
     match args {
         args::Skills::List(listing) if listing.json => {
-            writeln!(out, "{:#}", json!({"skills": skills.all(), "problems": problems}))?;
+            let all = json!({"skills": skills.all(), "agents": agents, "problems": problems});
+            writeln!(out, "{all:#}")?;
         }
-        args::Skills::List(_) => list(&mut out, &skills, &problems)?,
-        args::Skills::Show(named) => match skills.get(&named.name) {
-            Some(skill) => writeln!(out, "{}", without_escapes(&skill.body))?,
-            None => bail!(
-                "there is no skill named {:?}; `deft skills list` shows them all",
-                named.name
-            ),
-        },
+        args::Skills::List(_) => list(&mut out, &skills, &agents, &problems)?,
+        args::Skills::Show(named) => {
+            let skill = skills.get(&named.name).map(|skill| &skill.body);
+            let agent = agents.iter().find(|agent| agent.name == named.name);
+            match skill.or(agent.map(|agent| &agent.instructions)) {
+                Some(text) => writeln!(out, "{}", without_escapes(text))?,
+                None => bail!(
+                    "there is no skill or agent named {:?}; `deft skills list` shows them all",
+                    named.name
+                ),
+            }
+        }
         args::Skills::Validate(files) => {
             let problems = if files.paths.is_empty() {
                 problems
@@ -101,26 +111,53 @@ pub(crate) fn installed(surroundings: &Surroundings) -> Option<UserPackages> {
     })
 }
 
-fn list(out: &mut impl Write, skills: &Skills, problems: &[Problem]) -> io::Result<()> {
+/// The agents that files define, those of the project first.
+fn agents(surroundings: &Surroundings, problems: &mut Vec<Problem>) -> Vec<AgentDefinition> {
+    let here = surroundings.current_dir.display().to_string();
+    let files = agents_of_project(&Disk, &here).into_iter();
+    let files = files.chain(agents::files_of_user());
+    without_doubles(files.filter_map(|file| file.map_err(|problem| problems.push(problem)).ok()))
+}
+
+fn list(
+    out: &mut impl Write,
+    skills: &Skills,
+    agents: &[AgentDefinition],
+    problems: &[Problem],
+) -> io::Result<()> {
     if skills.all().is_empty() {
         writeln!(out, "no skills; write one to .agents/skills/NAME/SKILL.md")?;
     }
     for skill in skills.all() {
-        let whose = match skill.origin {
-            Origin::Project => "project",
-            Origin::User => "user",
-            Origin::Client => "client",
-        };
         let (name, path) = (one_line(&skill.name), one_line(&skill.path));
-        writeln!(out, "{name}  ({whose}, {})  {path}", when(skill))?;
+        writeln!(out, "{name}  ({}, {})  {path}", whose(skill.origin), when(skill))?;
         if let Some(description) = &skill.description {
             writeln!(out, "    {}", one_line(description))?;
+        }
+    }
+    for agent in agents {
+        let (name, path) = (one_line(&agent.name), one_line(&agent.path));
+        writeln!(
+            out,
+            "{name}  ({}, an agent for tasks)  {path}",
+            whose(agent.origin)
+        )?;
+        if !agent.description.is_empty() {
+            writeln!(out, "    {}", one_line(&agent.description))?;
         }
     }
     for problem in problems {
         writeln!(out, "! {}", one_line(&problem.to_string()))?;
     }
     Ok(())
+}
+
+fn whose(origin: Origin) -> &'static str {
+    match origin {
+        Origin::Project => "project",
+        Origin::User => "user",
+        Origin::Client => "client",
+    }
 }
 
 /// When the model gets to read it.

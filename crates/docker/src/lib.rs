@@ -25,4 +25,4 @@ pub use engine::{Container, Docker};
 pub use error::DockerError;
 pub use image::{PullProgress, PullSize};
 pub use plugin::{Plugin, PluginPackages, Service};
-pub use workspace::{DockerWorkspace, OnImage};
+pub use workspace::DockerWorkspace;

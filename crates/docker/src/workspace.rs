@@ -1,22 +1,22 @@
 //! A conversation's container, from its making to its end.
 
 mod checking;
+mod image_lines;
 mod joining;
 mod making;
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 use deft_types::ConversationId;
-use deft_workspace::{Stream, Workspace, WorkspaceError};
+use deft_workspace::{Preparation, Stream, Workspace, WorkspaceError};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::time::Instant;
 
 use crate::api::Ask;
 use crate::attached::Attached;
-use crate::build::{ImageNews, Layers};
+use crate::build::Layers;
 use crate::container::{Delivery, Files, Options};
 use crate::engine::{CONVERSATION, Container, Docker};
 use crate::error::DockerError;
@@ -27,9 +27,6 @@ const STOP_SECONDS: &str = "5";
 const END_LIMIT: Duration = Duration::from_secs(5);
 const END_PAUSE: Duration = Duration::from_millis(20);
 const OUR_VERSION: &str = env!("CARGO_PKG_VERSION");
-
-/// Told while an image is pulled or built.
-pub type OnImage = Arc<dyn Fn(ImageNews) + Send + Sync>;
 
 /// A container with the executor in it. It is made when it is first opened, found again by its labels after a
 /// restart of ours, and stays (ended, when nobody has talked to it for `linger`) until [`DockerWorkspace::remove`].
@@ -57,8 +54,8 @@ pub struct DockerWorkspace {
     pub linger: Duration,
     /// How long a command may be silent before the agent is told.
     pub quiet_limit: Duration,
-    /// Told while the image is pulled or built.
-    pub on_image: Option<OnImage>,
+    /// Tells how far the image is while it is pulled or built.
+    pub preparation: Preparation,
 }
 
 /// What a container is told.
@@ -218,5 +215,9 @@ impl Workspace for DockerWorkspace {
                 .map(|stream| Box::new(stream) as Box<dyn Stream>)
         }
         .boxed()
+    }
+
+    fn preparation(&self) -> Option<&Preparation> {
+        Some(&self.preparation)
     }
 }

@@ -1,9 +1,12 @@
 //! What happens between events: pieces of replies and of output. Shown, never stored.
 
+use std::pin::pin;
 use std::time::Duration;
 
 use deft_types::{ActionId, DeltaKind, EventId};
+use deft_workspace::{Preparation, Workspace};
 use tokio::sync::broadcast;
+use tokio::sync::broadcast::error::RecvError;
 
 /// Pieces that wait for a slow watcher; beyond it the oldest are left out.
 const BACKLOG: usize = 1024;
@@ -52,6 +55,11 @@ pub enum Live {
         /// The reply.
         item: EventId,
     },
+    /// The workspace is made ready.
+    Preparing {
+        /// How far that is.
+        line: String,
+    },
     /// A piece of a tool's output.
     Output {
         /// The action.
@@ -72,6 +80,30 @@ impl Broadcast {
 
     pub(crate) fn show(&self, live: Live) {
         let _ = self.0.send(live); // nobody watching is fine
+    }
+
+    /// Waits for something of a workspace, and shows meanwhile how that is made ready.
+    pub(crate) async fn show_preparation<T>(
+        &self,
+        workspace: &dyn Workspace,
+        work: impl Future<Output = T>,
+    ) -> T {
+        let mut lines = workspace.preparation().map(Preparation::listen);
+        let mut work = pin!(work);
+        while let Some(heard) = &mut lines {
+            tokio::select! {
+                done = &mut work => return done,
+                line = heard.recv() => match line {
+                    Ok(line) => {
+                        tracing::info!(line, "a workspace is made ready");
+                        self.show(Live::Preparing { line });
+                    }
+                    Err(RecvError::Lagged(_)) => {}
+                    Err(RecvError::Closed) => lines = None,
+                },
+            }
+        }
+        work.await
     }
 
     pub(crate) fn subscribe(&self) -> broadcast::Receiver<Live> {

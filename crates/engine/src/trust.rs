@@ -218,7 +218,7 @@ pub(crate) fn agents(files: &impl Files, workspace: &str) -> Vec<(AgentDefinitio
         };
         (agent, provided)
     };
-    let agents = agents_of_project(files, workspace).into_iter();
+    let agents = agents_of_project(files, workspace).into_iter().flatten();
     agents.map(with_entry).collect()
 }
 

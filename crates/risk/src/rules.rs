@@ -2,6 +2,7 @@
 //! next, `writes.rs` what lands in files.
 
 mod flow;
+mod sed;
 mod table;
 mod writes;
 

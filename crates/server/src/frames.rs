@@ -172,7 +172,13 @@ impl Frames {
                 let frame = json!({"type": "output", "action_id": action, "content": chunk});
                 return vec![Frame::passing(frame.to_string())];
             }
-            Live::Delta { .. } | Live::CallDelta { .. } | Live::Output { .. } => Vec::new(),
+            Live::Preparing { line } if self.output == ToolOutput::Told => {
+                let frame = json!({"type": "preparing", "line": line});
+                return vec![Frame::passing(frame.to_string())];
+            }
+            Live::Delta { .. } | Live::CallDelta { .. } | Live::Output { .. } | Live::Preparing { .. } => {
+                Vec::new()
+            }
         };
         let text = |frame: &SessionFrame| serde_json::to_string(frame).ok().map(Frame::passing);
         frames.iter().filter_map(text).collect()

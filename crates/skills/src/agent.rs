@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::files::{Files, directory_of, name_of};
 use crate::front_matter::{self, Listed};
-use crate::problem::Fault;
+use crate::problem::{Fault, Problem};
 use crate::registry::{Declared, Offer};
 use crate::skill::Origin;
 
@@ -85,7 +85,20 @@ pub(crate) struct Written {
 }
 
 impl AgentDefinition {
-    /// Reads a file.
+    /// Reads a file; otherwise what is wrong with it.
+    pub fn read(files: &impl Files, path: &str, origin: Origin) -> Result<Self, Problem> {
+        let unreadable = |error: std::io::Error| Fault::Unreadable {
+            reason: error.to_string(),
+        };
+        let text = files.read(path).map_err(unreadable);
+        let read = text.and_then(|text| Self::parse(path, &text, origin));
+        read.map_err(|fault| Problem {
+            path: path.to_owned(),
+            fault,
+        })
+    }
+
+    /// Reads the text of a file.
     pub fn parse(path: &str, text: &str, origin: Origin) -> Result<Self, Fault> {
         let (written, body): (Written, _) = front_matter::parse_as(text)?;
         Self::of(written, path, body, origin)
@@ -145,25 +158,28 @@ fn servers(written: &Value, or: &Value) -> Map<String, Value> {
     }
 }
 
-/// The agents of a folder, by their names. One that cannot be read is left out.
-pub fn agents_in(files: &impl Files, folder: &str, origin: Origin) -> Vec<AgentDefinition> {
+/// Whether a file is one that defines an agent, by its place and name.
+pub(crate) fn is_agent_file(path: &str) -> bool {
+    let name = name_of(path);
+    let stem = name
+        .len()
+        .checked_sub(3)
+        .and_then(|end| name.split_at_checked(end));
+    let stem = stem.filter(|(_, ending)| ending.eq_ignore_ascii_case(".md"));
+    name_of(directory_of(path)) == "agents"
+        && stem.is_some_and(|(stem, _)| !stem.eq_ignore_ascii_case("readme"))
+}
+
+/// The agents of a folder, by their names, or what is wrong with their files.
+pub fn agents_in(files: &impl Files, folder: &str, origin: Origin) -> Vec<Result<AgentDefinition, Problem>> {
     let mut listed = files.list(folder);
     listed.sort();
-    let is_agent = |path: &&String| {
-        let name = name_of(path);
-        let stem = name
-            .len()
-            .checked_sub(3)
-            .and_then(|end| name.split_at_checked(end));
-        let stem = stem.filter(|(_, ending)| ending.eq_ignore_ascii_case(".md"));
-        directory_of(path) == folder && stem.is_some_and(|(stem, _)| !stem.eq_ignore_ascii_case("readme"))
-    };
-    let read = |path: &String| AgentDefinition::parse(path, &files.read(path).ok()?, origin).ok();
-    listed
+    let agents = listed
         .iter()
-        .filter(is_agent)
-        .filter_map(read)
+        .filter(|path| directory_of(path) == folder && is_agent_file(path));
+    agents
         .take(MAX_AGENTS)
+        .map(|path| AgentDefinition::read(files, path, origin))
         .collect()
 }
 

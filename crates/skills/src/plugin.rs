@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use crate::agent::{AGENT_FOLDERS, AgentDefinition, agents_in};
 use crate::discover::Found;
 use crate::files::{Files, below, name_of};
+use crate::problem::Problem;
 use crate::skill::{Kind, Origin, Skill};
 
 /// Folders of a project or of a home directory that hold plugins.
@@ -66,7 +67,10 @@ impl Plugin {
                 .filter_map(|path| below(path, home).map(str::to_owned))
                 .collect(),
             skills: found.skills,
-            agents: agents_in(files, &format!("{home}/agents"), origin),
+            agents: agents_in(files, &format!("{home}/agents"), origin)
+                .into_iter()
+                .flatten()
+                .collect(),
             home: home.to_owned(),
         }
     }
@@ -120,7 +124,11 @@ fn is_name(name: &str) -> bool {
 }
 
 /// The agents of the plugins of a folder.
-pub fn agents_of_plugins(files: &impl Files, folder: &str, origin: Origin) -> Vec<AgentDefinition> {
+pub fn agents_of_plugins(
+    files: &impl Files,
+    folder: &str,
+    origin: Origin,
+) -> Vec<Result<AgentDefinition, Problem>> {
     let homes = plugin_homes(files, folder).into_iter();
     homes
         .flat_map(|home| agents_in(files, &format!("{home}/agents"), origin))
@@ -128,7 +136,7 @@ pub fn agents_of_plugins(files: &impl Files, folder: &str, origin: Origin) -> Ve
 }
 
 /// The agents that a project defines, and behind them those of its plugins.
-pub fn agents_of_project(files: &impl Files, workspace: &str) -> Vec<AgentDefinition> {
+pub fn agents_of_project(files: &impl Files, workspace: &str) -> Vec<Result<AgentDefinition, Problem>> {
     let place = |folder: &&str| format!("{workspace}/{folder}");
     let own = AGENT_FOLDERS.iter().map(place);
     let own = own.flat_map(|folder| agents_in(files, &folder, Origin::Project));
@@ -247,7 +255,7 @@ mod tests {
             "a command is called more than once"
         );
         let agents = agents_of_plugins(&files, "/w/.agents/plugins", Origin::Project);
-        assert_eq!(agents[0].name, "judge");
+        assert_eq!(agents[0].as_ref().unwrap().name, "judge");
         let plugin = Plugin::read(&files, "/w/.agents/plugins/a", Origin::Client);
         let names: Vec<_> = plugin.skills.iter().map(|skill| &*skill.name).collect();
         assert_eq!(

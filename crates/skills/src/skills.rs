@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::agent::{AgentDefinition, is_agent_file};
 use crate::catalogue;
 use crate::discover::{Roots, discover};
 use crate::dynamic::Invoked;
@@ -167,6 +168,12 @@ pub fn validate(files: &impl Files, path: &str) -> Vec<Problem> {
         .into_iter()
         .find(|file| is_skill_file(file) && directory_of(file) == path);
     let file = inside.unwrap_or_else(|| path.to_owned());
+    if is_agent_file(&file) && !is_skill_file(&file) {
+        return AgentDefinition::read(files, &file, Origin::Project)
+            .err()
+            .into_iter()
+            .collect();
+    }
     let faults = match files.read(&file) {
         Ok(text) => match Skill::parse(&file, &text, name_of(&file), Origin::Project) {
             Ok((_, faults)) => faults,

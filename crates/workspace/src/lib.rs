@@ -11,6 +11,7 @@ mod in_process;
 mod local;
 mod name;
 mod policy;
+mod preparation;
 mod program;
 mod protected;
 pub mod sandbox;
@@ -26,6 +27,7 @@ pub use in_process::InProcessWorkspace;
 pub use local::{LocalWorkspace, PASSED_ON};
 pub use name::{Image, SshPlace, WorkspaceName, WorkspaceNameError};
 pub use policy::{Access, Network, Policy, ResourceLimits};
+pub use preparation::Preparation;
 pub use program::Program;
 pub use protected::{Kept, keep_as_it_is};
 
@@ -51,6 +53,11 @@ pub trait Workspace: Send + Sync {
     /// where nobody asks.
     fn host_questions(&self) -> BoxFuture<'_, Option<HostQuestions>> {
         std::future::ready(None).boxed()
+    }
+
+    /// Tells how far it is while it is opened. None, where that is quick.
+    fn preparation(&self) -> Option<&Preparation> {
+        None
     }
 }
 

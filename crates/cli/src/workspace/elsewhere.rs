@@ -1,19 +1,16 @@
 //! Workspaces in containers and on other machines.
 
-use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use deft_docker::{
-    Delivery, Docker, DockerError, DockerWorkspace, Files, Gpus, ImageNews, Layers, Mount, Network, Options,
-    Plugin, Published,
+    Delivery, Docker, DockerError, DockerWorkspace, Files, Gpus, Layers, Mount, Network, Options, Plugin,
+    Published,
 };
 use deft_ssh::{SshWorkspace, Target};
 use deft_types::ConversationId;
-use deft_workspace::{Image, SshPlace};
+use deft_workspace::{Image, Preparation, SshPlace};
 
-use crate::output::one_line;
 use crate::settings::Settings;
 
 /// The option that names the directory to work on.
@@ -90,7 +87,7 @@ pub(super) fn docker(
         layers: layers(image, &settings.data_dir.value.join(PLUGINS))?,
         linger: settings.executor_linger.value,
         quiet_limit: settings.terminal_no_change_timeout.value,
-        on_image: Some(Arc::new(tell)),
+        preparation: Preparation::default(),
     })
 }
 
@@ -120,27 +117,6 @@ fn layers(image: &Image, plugins: &Path) -> anyhow::Result<Layers> {
         }
     }
     Ok(layers)
-}
-
-/// Tells how the image is doing: a server's log, or whoever is at the terminal.
-#[allow(clippy::print_stderr)] // this is the command line
-fn tell(news: ImageNews) {
-    let line = match news {
-        // The bytes of each layer would be hundreds of lines.
-        ImageNews::Pull(progress) if progress.size.total.is_some() => return,
-        ImageNews::Pull(progress) => format!("{} {}", progress.layer.unwrap_or_default(), progress.status),
-        ImageNews::Build(line) => line,
-    };
-    if tracing::dispatcher::has_been_set() {
-        tracing::info!(line, "an image is made ready");
-    } else {
-        let over = if std::io::stderr().is_terminal() {
-            "\r\x1b[K"
-        } else {
-            ""
-        }; // what happens right now is drawn there
-        anstream::eprintln!("{over}image: {}", one_line(line.trim()));
-    }
 }
 
 /// What stands behind the question mark.

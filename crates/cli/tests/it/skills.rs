@@ -29,8 +29,16 @@ fn skills_of_the_project_and_of_the_user_are_listed_shown_and_checked() {
         "---\ntriggers: [docker]\n---\nStart it first.",
     );
 
+    write(
+        &home,
+        "work/.agents/agents/reviewer.md",
+        "---\ndescription: Reads diffs\n---\nBe strict.",
+    );
+
     let listed = stdout(&home.run(&["skills", "list"]));
     for part in [
+        "reviewer  (project, an agent for tasks)",
+        "Reads diffs",
         "agents  (project, always)",
         "release  (project, when asked for)",
         "Make a release",
@@ -40,8 +48,10 @@ fn skills_of_the_project_and_of_the_user_are_listed_shown_and_checked() {
     }
     let json: Value = serde_json::from_slice(&home.run(&["skills", "list", "--json"]).stdout).unwrap();
     assert_eq!(json["skills"].as_array().unwrap().len(), 3);
+    assert_eq!(json["agents"][0]["name"], "reviewer");
 
     assert_eq!(stdout(&home.run(&["skills", "show", "release"])), "Tag it.\n");
+    assert_eq!(stdout(&home.run(&["skills", "show", "reviewer"])), "Be strict.\n");
     let missing = home.run(&["skills", "show", "nothing"]);
     assert_eq!(missing.status.code(), Some(1));
     assert!(stderr(&missing).contains("deft skills list"));
@@ -55,6 +65,19 @@ fn skills_of_the_project_and_of_the_user_are_listed_shown_and_checked() {
     let bad = home.run(&["skills", "validate", ".agents/skills/bad"]);
     assert_eq!(bad.status.code(), Some(1));
     assert!(stdout(&bad).contains("rename one of them"));
+
+    write(
+        &home,
+        "work/.agents/agents/broken.md",
+        "---\ntools: {a: [\n---\nBe strict.",
+    );
+    let listed = stdout(&home.run(&["skills", "list"]));
+    assert!(listed.contains("agents/broken.md: its front matter"), "{listed}");
+    let bad = home.run(&["skills", "validate", ".agents/agents/broken.md"]);
+    assert_eq!(bad.status.code(), Some(1));
+    assert!(stdout(&bad).contains("its front matter cannot be understood"));
+    let good = home.run(&["skills", "validate", ".agents/agents/reviewer.md"]);
+    assert_eq!(stdout(&good), "nothing is wrong\n");
 }
 
 #[test]

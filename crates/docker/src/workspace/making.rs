@@ -1,11 +1,13 @@
 //! How a container is made and furnished.
 
 use std::os::unix::fs::MetadataExt;
+use std::sync::{Mutex, PoisonError};
 
 use deft_workspace::{Kept, keep_as_it_is};
 use hyper::Method;
 use serde_json::{Value, json};
 
+use super::image_lines::ImageLines;
 use super::{DockerWorkspace, OUR_VERSION};
 use crate::api::Ask;
 use crate::archive::{Archive, Owner, ROOT};
@@ -19,10 +21,10 @@ const OTHER_PLATFORM: &str = "does not match the specified platform";
 
 impl DockerWorkspace {
     pub(super) async fn create(&self) -> Result<Container, DockerError> {
+        let lines = Mutex::new(ImageLines::default());
         let told = |news| {
-            if let Some(on_image) = &self.on_image {
-                on_image(news);
-            }
+            let line = lines.lock().unwrap_or_else(PoisonError::into_inner).line(news);
+            line.into_iter().for_each(|line| self.preparation.tell(line));
         };
         let platform = self.options.platform.as_deref();
         let image = if self.layers.is_empty() {

@@ -33,7 +33,12 @@ impl Actor {
             let approved = std::mem::replace(&mut servers.approvals, self.state.seen_servers());
             servers.approvals.extend(approved);
         }
-        self.work = Some(Work::connect(self.workspace.clone(), outfit, self.world.clone()));
+        self.work = Some(Work::connect(
+            self.workspace.clone(),
+            outfit,
+            self.live.clone(),
+            self.world.clone(),
+        ));
     }
 
     /// Begins to record the workspace before the first calls of a turn that may change it; whether it has.

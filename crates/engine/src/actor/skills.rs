@@ -34,13 +34,11 @@ impl Actor {
         if !reads_project {
             return;
         }
-        let (extensions, workspace, store) = (
-            self.extensions.clone(),
-            self.workspace.clone(),
-            self.store.clone(),
-        );
+        let (extensions, workspace) = (self.extensions.clone(), self.workspace.clone());
+        let (store, live) = (self.store.clone(), self.live.clone());
         let seek = async move {
-            let find = extensions.find(workspace.as_ref(), store.as_ref());
+            let place = workspace.as_ref();
+            let find = live.show_preparation(place, extensions.find(place, store.as_ref()));
             match tokio::time::timeout(SEEK_LIMIT, find).await {
                 Ok(found) => found.map_err(|error: FindError| error.to_string()),
                 Err(_) => Err("it takes too long".to_owned()),

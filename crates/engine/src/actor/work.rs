@@ -189,9 +189,15 @@ impl Work {
         }
     }
 
-    pub(crate) fn connect(workspace: Arc<dyn Workspace>, outfit: Outfit, world: Arc<dyn World>) -> Self {
+    pub(crate) fn connect(
+        workspace: Arc<dyn Workspace>,
+        outfit: Outfit,
+        live: Broadcast,
+        world: Arc<dyn World>,
+    ) -> Self {
         let connect = async move {
-            let client = connected(workspace.as_ref()).await?;
+            let place = workspace.as_ref();
+            let client = live.show_preparation(place, connected(place)).await?;
             let servers = fit_out(&client, outfit).await;
             world.reached(Point::ExecutorConnected);
             Ok((client, servers))

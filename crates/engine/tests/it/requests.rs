@@ -1,14 +1,17 @@
 //! Every verb of steering is a command of the actor, leaves its event, and is done once however often its client asks.
 
 use std::collections::BTreeMap;
+use std::time::SystemTime;
 
 use deft_engine::{
-    AllowScope, Answer, Budget, CommandError, Conversation, ExecutorFate, Limits, Outfit, QueueChange,
+    AllowScope, Answer, Budget, CommandError, Conversation, ExecutorFate, Fork, Limits, Outfit, QueueChange,
     Queued, Rewind, Safety, SecretSources,
 };
+use deft_store::NewConversation;
 use deft_tools::{Overwrite, SecretSet};
 use deft_types::{
-    ActionId, ConfirmationPolicy, Event, EventBody, EventId, Message, Role, Secret, SecurityAnalyzer, Source,
+    ActionId, ConfirmationPolicy, ConversationId, Event, EventBody, EventId, Message, Role, Secret,
+    SecurityAnalyzer, Source,
 };
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
@@ -74,6 +77,21 @@ const VERBS: &[(&str, Place, &str, Verb)] = &[
     }),
     ("navigate", Place::Done, "leaf_event_id", |_, it| {
         said(it.navigate(None))
+    }),
+    ("fork", Place::Done, "forked", |_, it| {
+        let new = NewConversation {
+            id: ConversationId(Uuid::new_v4()),
+            created_at: SystemTime::now(),
+            workspace: String::new(),
+            settings: json!({}),
+            owner: None,
+        };
+        let whole = Fork {
+            at: None,
+            keep_stats: false,
+            title: None,
+        };
+        said(it.fork(new, whole))
     }),
     ("rewind", Place::Done, "restored_files", |desk, it| {
         said(async move {

@@ -4,9 +4,9 @@ use std::fs;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use deft_engine::{Conversation, Extensions, OfProject, SkillSources};
+use deft_engine::{Conversation, Extensions, Live, OfProject, SkillSources};
 use deft_types::{EventBody, Source, Status, text_of};
-use deft_workspace::{Stream, Workspace, WorkspaceError};
+use deft_workspace::{Preparation, Stream, Workspace, WorkspaceError};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::sync::watch;
@@ -17,6 +17,7 @@ use crate::desk::{Desk, Executors, say, settled};
 struct Gated {
     inner: Arc<Executors>,
     gate: watch::Receiver<bool>,
+    preparation: Preparation,
 }
 
 impl Workspace for Gated {
@@ -26,10 +27,15 @@ impl Workspace for Gated {
 
     fn open(&self) -> BoxFuture<'_, Result<Box<dyn Stream>, WorkspaceError>> {
         async move {
+            self.preparation.tell("pulled 5 of 10 MB (50 %)".to_owned());
             let _ = self.gate.clone().wait_for(|open| *open).await;
             self.inner.open().await
         }
         .boxed()
+    }
+
+    fn preparation(&self) -> Option<&Preparation> {
+        Some(&self.preparation)
     }
 }
 
@@ -38,6 +44,7 @@ async fn opened(desk: &Desk, gate: &watch::Sender<bool>) -> Conversation {
     parts.workspace = Arc::new(Gated {
         inner: desk.executors.clone(),
         gate: gate.subscribe(),
+        preparation: Preparation::default(),
     });
     parts.extensions = Extensions {
         skills: Some(SkillSources {
@@ -62,8 +69,11 @@ async fn it_is_heard_and_stopped_meanwhile_and_the_agent_knows_its_skills_in_the
     .unwrap();
     let gate = watch::Sender::new(false);
     let conversation = opened(&desk, &gate).await;
+    let mut shown = conversation.live();
 
     say(&conversation, "use docker").await;
+    let line = "pulled 5 of 10 MB (50 %)".to_owned();
+    assert_eq!(shown.recv().await.unwrap(), Live::Preparing { line });
     assert!(
         desk.events()
             .await

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use deft_types::SecurityRisk::{High, Medium, Unknown};
 
 use super::operands;
+use super::sed::starts_from_sed;
 use crate::shell::{
     Origin, Script, Simple, Word, is_decoder, is_fetcher, is_interpreter, is_shell, name_of, printed,
 };
@@ -79,6 +80,10 @@ pub(super) fn judge(command: &Simple, script: &Script, whole: &Whole<'_>) -> Vec
         let code = operands(command)
             .next()
             .filter(|code| starts_from_awk(&code.text));
+        found.extend(code.map(|code| started(&code.text)));
+    }
+    if matches!(verb, "sed" | "gsed") {
+        let code = operands(command).filter(|code| starts_from_sed(&code.text));
         found.extend(code.map(|code| started(&code.text)));
     }
     if verb == "git" {

@@ -65,7 +65,10 @@ async fn sub_agents(State(app): State<Arc<App>>, JsonBody(body): JsonBody) -> Re
     let wants = |what: &str| given(fields, what) != Some(&Value::Bool(false));
     let composition = &app.conversations.composition;
     let mut defined = match project_of(&app, &body).await?.filter(|_| wants("load_project")) {
-        Some(project) => agents_of_project(&project.files, &project.root),
+        Some(project) => agents_of_project(&project.files, &project.root)
+            .into_iter()
+            .flatten()
+            .collect(),
         None => Vec::new(),
     };
     if wants("load_user") {

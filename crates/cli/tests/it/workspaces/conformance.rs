@@ -231,7 +231,7 @@ pub(super) fn container(engine: &Dockerd, files: Files) -> DockerWorkspace {
         options: Options::default(),
         linger: Duration::from_secs(60),
         quiet_limit: Duration::from_secs(30),
-        on_image: None,
+        preparation: deft_workspace::Preparation::default(),
         layers: deft_docker::Layers::default(),
     }
 }

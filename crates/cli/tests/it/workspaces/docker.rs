@@ -2,10 +2,9 @@
 
 use std::os::fd::AsRawFd;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
-use deft_docker::{Delivery, Docker, DockerWorkspace, Files, Gpus, ImageNews, PullProgress};
+use deft_docker::{Delivery, Docker, DockerWorkspace, Files, Gpus};
 use deft_executor::Client;
 use deft_workspace::Workspace;
 
@@ -218,22 +217,13 @@ async fn an_image_that_is_not_here_is_pulled(engine: &Dockerd) {
     let files = somebodys_directory();
     let mut workspace = container(engine, Files::Directory(files.path().to_owned()));
     workspace.image = format!("{}/small", super::registry::serve());
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let hear = told.clone();
-    workspace.on_image = Some(Arc::new(move |news| match news {
-        ImageNews::Pull(progress) => hear.lock().unwrap().push(progress),
-        ImageNews::Build(line) => panic!("nothing is built: {line}"),
-    }));
+    let mut told = workspace.preparation.listen();
     // There is not even a shell in it, but that the executor does not need.
     let client = open(&workspace).await;
     assert_eq!(client.hello().workspace, "/workspace");
     drop(client);
-    let told: Vec<PullProgress> = told.lock().unwrap().clone();
-    assert!(
-        told.iter()
-            .any(|progress| progress.layer.is_some() && progress.status.contains("complete")),
-        "{told:?}"
-    );
+    let told: Vec<String> = std::iter::from_fn(|| told.try_recv().ok()).collect();
+    assert!(told.iter().any(|line| line.contains("Pull complete")), "{told:?}");
     workspace.remove().await.unwrap();
     let (removed, why) = engine
         .api("DELETE", &format!("/images/{}", workspace.image), b"")
