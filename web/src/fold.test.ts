@@ -36,6 +36,14 @@ test("what comes again after a reconnection changes nothing", () => {
   expect(fold.view.seq).toBe(3);
 });
 
+test("how far the workspace is shows until something happens in it", () => {
+  const fold = new Fold();
+  fold.apply([{ type: "preparing", line: "pulled 5 of 10 MB (50 %)" }]);
+  expect(fold.view.preparing).toBe("pulled 5 of 10 MB (50 %)");
+  fold.apply([stored(0, says("agent", "There."))]);
+  expect(fold.view.preparing).toBeNull();
+});
+
 test("the hosts that programs wait for are those of the last word", () => {
   const fold = new Fold();
   fold.apply([{ type: "host_questions", questions: [{ host: "a.example", port: 443 }] }]);

@@ -154,6 +154,7 @@ export class Fold {
       case "item_started":
         if (this.tree.has(frame.item_id)) break;
         next.draft = { id: frame.item_id, attempt: frame.attempt, text: "", reasoning: "", isPartial: false };
+        next.preparing = null;
         break;
       case "delta": {
         if (this.tree.has(frame.item_id)) break; // pieces may come later than the whole
@@ -171,6 +172,9 @@ export class Fold {
           ? { ...next.output, [frame.action_id]: frame.content }
           : withPiece(next.output, frame.action_id, frame.content);
         break;
+      case "preparing":
+        next.preparing = frame.line;
+        break;
       case "host_questions":
         next.hostQuestions = frame.questions;
         break;
@@ -183,6 +187,7 @@ export class Fold {
     const { next } = this;
     const { meter } = next;
     const base = { id: event.id, time: event.timestamp };
+    if (event.kind !== "ConversationStateUpdateEvent" || event.key === "executor") next.preparing = null;
     if (isNode(event)) {
       if (this.tree.has(event.id)) return this.endDraft(); // it came with a page, too
       if (this.tree.add(event.id, event.parent_id)) this.items.areNew = true;

@@ -100,6 +100,8 @@ export interface View {
   briefing: Briefing | null;
   /** Hosts that programs wait for. */
   hostQuestions: AskedHost[];
+  /** How far the workspace is that is made ready. */
+  preparing: string | null;
   /** What the browser showed last. */
   screenshot: { image: string; address: string } | null;
 }
@@ -121,6 +123,7 @@ export const EMPTY: View = {
   output: {},
   briefing: null,
   hostQuestions: [],
+  preparing: null,
   screenshot: null,
 };
 

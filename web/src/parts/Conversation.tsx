@@ -6,6 +6,7 @@ import { type Desk, DeskContext } from "../desk";
 import { freshId } from "../fresh-id";
 import { nameOf } from "../name";
 import { noteQuestion, noteStatus } from "../notify";
+import { plain } from "../plain";
 import { useMode } from "../plan";
 import { canWait, queue, queueKey, useQueue } from "../queue";
 import { PANELS, showPanel, useScreen } from "../screen";
@@ -190,6 +191,11 @@ export function Conversation({ id }: { id: string }) {
           <section className="chat" aria-label={t("What happened")}>
             <Timeline view={view} stream={stream} onSettle={settle} />
             {view.isCurrent && <Trust id={id} status={status} folder={view.folder} />}
+            {isBusy && view.preparing && (
+              <p className="hint" role="status">
+                {t("Making the workspace ready…")} {plain(view.preparing)}
+              </p>
+            )}
             <HostQuestions id={id} questions={view.hostQuestions} />
             {status === "waiting_for_confirmation" && <Confirm id={id} calls={openCalls(view)} />}
             {mode === "plan" && isSettled && status !== "waiting_for_confirmation" && <Plan id={id} folder={view.folder} />}
