@@ -56,7 +56,9 @@ pub enum ClientError {
     Silent,
     /// It is of another version of this program. Stop it and start a new one.
     #[error(
-        "the executor speaks protocol {theirs}, this program speaks {PROTOCOL_VERSION}; stop the old executor and try again"
+        "the executor of this workspace is of another version of this program (it speaks protocol {theirs}, this one \
+         {PROTOCOL_VERSION}); it ends by itself when nobody has talked to it for a few minutes, or at once if you end the \
+         process `deft executor` there; then try again"
     )]
     Version {
         /// The executor's version.

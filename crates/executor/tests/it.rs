@@ -26,13 +26,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use deft_executor::daemon::{Daemon, SOCKET, private_directory};
-use deft_executor::frame::Request;
+use deft_executor::frame::{PROTOCOL_VERSION, Request};
 use deft_executor::{CheckpointFailure, Client, Executor, Outcome, Update};
 use deft_tools::{Effect, Overwrite, SecretSet, ToolContext, Toolbox};
 use deft_types::{Action, Observation, Secret, TerminalAction, TerminalObservation};
+use serde_json::json;
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
+use uuid::Uuid;
 
 struct Place {
     root: TempDir,
@@ -479,4 +481,20 @@ async fn a_question_about_checkpoints_ends_with_the_connection() {
     let _ = serving.await;
     let lost = client.checkpoints().await;
     assert!(matches!(lost, Err(CheckpointFailure::Lost)), "{lost:?}");
+}
+
+#[tokio::test]
+async fn an_executor_of_another_version_is_refused_with_what_to_do() {
+    let (near, mut far) = tokio::io::duplex(1 << 16);
+    let hello = json!({"type": "hello", "version": PROTOCOL_VERSION + 1, "instance": Uuid::new_v4(), "os": "linux",
+        "arch": "x86_64", "workspace": "/w", "tools": []});
+    let hello = hello.to_string();
+    let length = u32::try_from(hello.len()).unwrap();
+    far.write_all(&length.to_be_bytes()).await.unwrap();
+    far.write_all(hello.as_bytes()).await.unwrap();
+    let refused = Client::connect(near).await.err().unwrap().to_string();
+    assert!(
+        refused.contains("another version") && refused.contains("`deft executor`"),
+        "{refused}"
+    );
 }

@@ -43,10 +43,11 @@ impl Places {
         )
     }
 
-    /// Joins the executor if one runs.
+    /// Joins the executor if one runs. It may be of another version, and so is the program then that is there.
     pub(crate) fn join(&self) -> String {
         format!(
-            "{}[ -x \"$program\" ] && [ -S \"$place/socket\" ] || exit {NOT_THERE}\nexec \"$program\" executor join \
+            "{}for program in \"$program\" \"$cache\"/*/deft; do [ ! -x \"$program\" ] || break; done\n\
+             [ -x \"$program\" ] && [ -S \"$place/socket\" ] || exit {NOT_THERE}\nexec \"$program\" executor join \
              --directory \"$place\" --wait 1",
             self.variables()
         )

@@ -17,9 +17,13 @@ struct Stand {
 
 impl Stand {
     fn new(patience: Duration) -> Self {
+        Self::with_rules(&[], patience)
+    }
+
+    fn with_rules(rules: &[HostRule], patience: Duration) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let path = |name: &str| directory.path().join(name);
-        let mut egress = Egress::new(&[], directory.path(), path("record"));
+        let mut egress = Egress::new(rules, directory.path(), path("record"));
         egress.patience = patience;
         let proxy = egress.bind(&path("proxy"), &path("asks")).unwrap();
         Self {
@@ -153,6 +157,20 @@ async fn nobody_waits_for_ever_and_private_addresses_are_not_asked_for() {
         news(&mut attendant).await,
         HostNews::Expired(asked("slow.example"))
     );
+}
+
+#[tokio::test]
+async fn a_name_that_is_allowed_does_not_lead_to_a_private_address() {
+    let service = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let target = format!("localhost:{}", service.local_addr().unwrap().port());
+    let stand = Stand::with_rules(&[target.parse().unwrap()], LONG);
+    let refused = stand.request(&target).await;
+    assert!(
+        refused.contains("403") && refused.contains("private network"),
+        "{refused}"
+    );
+    let reached = timeout(Duration::from_millis(100), service.accept()).await;
+    assert!(reached.is_err(), "it was reached all the same");
 }
 
 #[tokio::test]
