@@ -4,19 +4,18 @@
 //! calls are open waits until the last of them has its result.
 
 mod entries;
+mod wording;
 
 use std::collections::HashSet;
 
 use deft_llm::Messages;
-use deft_types::{
-    ActionEvent, AgentErrorEvent, Condensation, Content, Event, EventBody, EventId, Message,
-    ObservationEvent, Role, Source, SystemPromptEvent, UserRejectObservation,
-};
+use deft_types::{ActionEvent, Condensation, Content, Event, EventBody, EventId, Message, Role, Source};
 
 use self::entries::Entries;
 pub(crate) use self::entries::Entry;
+pub(crate) use self::wording::SUMMARY_HEAD;
+use self::wording::{failed, observed, rejected, summary_message, system_message, tool_message};
 use crate::condense::Mask;
-use crate::observation::for_model;
 use crate::turn;
 
 /// The messages of a conversation.
@@ -331,48 +330,4 @@ fn boundary(entries: &[Entry], events: usize) -> usize {
         before += segment.iter().map(|entry| entry.events.len()).sum::<usize>();
     }
     position
-}
-
-/// What a summary begins with.
-pub(crate) const SUMMARY_HEAD: &str = "[Earlier messages were replaced by this summary.]\n";
-
-fn summary_message(summary: &str) -> Message {
-    Message::text(Role::User, format!("{SUMMARY_HEAD}{summary}"))
-}
-
-fn system_message(prompt: &SystemPromptEvent) -> Message {
-    let parts = std::iter::once(&prompt.system_prompt).chain(prompt.dynamic_context.as_ref());
-    Message::new(Role::System, parts.cloned().collect())
-}
-
-fn tool_message(call: &str, content: Vec<Content>) -> Message {
-    let mut message = Message::new(Role::Tool, content);
-    message.tool_call_id = Some(call.to_owned());
-    message
-}
-
-fn observed(call: &str, result: &ObservationEvent) -> Message {
-    let mut content = for_model(&result.observation);
-    content.extend(result.extended_content.iter().cloned());
-    named(tool_message(call, content), &result.tool_name)
-}
-
-fn failed(call: &str, error: &AgentErrorEvent) -> Message {
-    named(
-        tool_message(call, vec![Content::text(error.error.clone())]),
-        &error.tool_name,
-    )
-}
-
-fn rejected(call: &str, rejection: &UserRejectObservation) -> Message {
-    let text = format!("The call was not allowed: {}", rejection.rejection_reason);
-    named(
-        tool_message(call, vec![Content::text(text)]),
-        &rejection.tool_name,
-    )
-}
-
-fn named(mut message: Message, tool: &str) -> Message {
-    message.name = Some(tool.to_owned());
-    message
 }

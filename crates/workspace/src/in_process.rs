@@ -35,7 +35,12 @@ impl Workspace for InProcessWorkspace {
             let executor = self.executor.clone();
             let mut connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
             while connections.try_join_next().is_some() {} // those that have ended
-            connections.spawn(async move { executor.serve(far).await });
+            connections.spawn(async move {
+                tokio::select! {
+                    () = executor.serve(far) => {}
+                    () = executor.shutdown_requested() => executor.close().await,
+                }
+            });
             Ok(Box::new(near) as Box<dyn Stream>)
         }
         .boxed()

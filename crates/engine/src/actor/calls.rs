@@ -116,6 +116,11 @@ impl Calls {
         self.early.into_values()
     }
 
+    /// Whether they run in this process, as tasks do.
+    pub(crate) fn are_here(&self) -> bool {
+        matches!(self.place, Place::Here(_))
+    }
+
     /// Tells all of them to stop. They still answer.
     pub(crate) async fn cancel(&mut self) {
         match &self.place {

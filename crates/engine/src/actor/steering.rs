@@ -24,6 +24,8 @@ use crate::turn::{Draft, failure};
 
 /// How long a tool that was told to stop may take to say what it had done.
 const STOP_GRACE: Duration = Duration::from_millis(700);
+/// The same for an agent with a task, which has to stop its own tools first.
+const TASK_GRACE: Duration = Duration::from_secs(2);
 /// How long an executor may take to end everything it started.
 const END_GRACE: Duration = Duration::from_secs(5);
 
@@ -194,7 +196,8 @@ impl Actor {
             return results;
         }
         calls.cancel().await;
-        let deadline = tokio::time::Instant::now() + STOP_GRACE;
+        let grace = if calls.are_here() { TASK_GRACE } else { STOP_GRACE };
+        let deadline = tokio::time::Instant::now() + grace;
         let mut ended = Vec::new();
         while let Ok(Some(outcome)) = tokio::time::timeout_at(deadline, calls.next()).await {
             ended.push(outcome);

@@ -250,8 +250,17 @@ impl Workspace for Executors {
     fn open(&self) -> BoxFuture<'_, Result<Box<dyn Stream>, WorkspaceError>> {
         async {
             let (near, far) = tokio::io::duplex(1 << 16);
-            let executor = self.running.lock().unwrap().clone().unwrap();
-            let connection = tokio::spawn(async move { executor.serve(far).await });
+            let running = || self.running.lock().unwrap().clone().unwrap();
+            if running().shutdown_requested().now_or_never().is_some() {
+                self.start();
+            }
+            let executor = running();
+            let connection = tokio::spawn(async move {
+                tokio::select! {
+                    () = executor.serve(far) => {}
+                    () = executor.shutdown_requested() => executor.close().await,
+                }
+            });
             self.connections.lock().unwrap().push(connection.abort_handle());
             Ok(Box::new(near) as Box<dyn Stream>)
         }

@@ -147,6 +147,8 @@ async fn an_interrupt_reaches_the_agent_that_has_the_task() {
     conversation.interrupt().await.unwrap();
     assert_eq!(settled(&conversation).await.status, Status::Paused);
     assert_paired(&desk.events().await);
+    let (_, result) = results(&desk).await.remove(0);
+    assert!(result.contains("stopped before it was done"), "{result}");
     let process = std::path::Path::new("/proc").join(process.trim());
     let stopped = std::time::Instant::now();
     while process.exists() {
