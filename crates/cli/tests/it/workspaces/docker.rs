@@ -18,11 +18,7 @@ async fn a_container_conforms_and_is_kept_within_its_limits() {
     let Some(engine) = or_skip(Dockerd::start(&data)) else {
         return;
     };
-    engine.make_image().unwrap();
-    let docker = Docker::at(engine.socket());
-    // What a run that was killed left behind.
-    let left = docker.collect_orphans("tests", |_| false, Duration::ZERO, SystemTime::now());
-    left.await.unwrap();
+    let docker = tidied(&engine).await;
 
     container_conforms(&engine).await;
     super::command_line::a_task_runs_in_a_container(&engine).await;
@@ -43,7 +39,16 @@ async fn a_container_conforms_and_is_kept_within_its_limits() {
     assert!(docker.containers("tests").await.unwrap().is_empty());
 }
 
-async fn it_can_do_nothing_but_its_work(engine: &Dockerd) {
+/// An engine that has our image, and nothing of what a run that was killed left behind.
+pub(super) async fn tidied(engine: &Dockerd) -> Docker {
+    engine.make_image().unwrap();
+    let docker = Docker::at(engine.socket());
+    let left = docker.collect_orphans("tests", |_| false, Duration::ZERO, SystemTime::now());
+    left.await.unwrap();
+    docker
+}
+
+pub(super) async fn it_can_do_nothing_but_its_work(engine: &Dockerd) {
     let files = somebodys_directory();
     let mut workspace = container(engine, Files::Directory(files.path().to_owned()));
     workspace
@@ -109,7 +114,9 @@ async fn it_can_do_nothing_but_its_work(engine: &Dockerd) {
     workspace.remove().await.unwrap();
 }
 
-async fn x3_s2_it_leaves_nothing_that_acts_outside_and_cannot_look_into_the_executor(engine: &Dockerd) {
+pub(super) async fn x3_s2_it_leaves_nothing_that_acts_outside_and_cannot_look_into_the_executor(
+    engine: &Dockerd,
+) {
     let files = somebodys_directory();
     for directory in [".git/hooks", ".git/objects", ".git/refs", ".vscode"] {
         std::fs::create_dir_all(files.path().join(directory)).unwrap();
@@ -150,7 +157,7 @@ async fn x3_s2_it_leaves_nothing_that_acts_outside_and_cannot_look_into_the_exec
     assert_eq!(config.unwrap(), "[core]\n");
 }
 
-async fn it_is_found_paused_and_stopped(engine: &Dockerd) {
+pub(super) async fn it_is_found_paused_and_stopped(engine: &Dockerd) {
     let files = somebodys_directory();
     let workspace = container(engine, Files::Directory(files.path().to_owned()));
     let client = open(&workspace).await;
@@ -188,7 +195,7 @@ async fn it_is_found_paused_and_stopped(engine: &Dockerd) {
     workspace.remove().await.unwrap();
 }
 
-async fn a_volume_and_a_copied_program_do_as_well(engine: &Dockerd) {
+pub(super) async fn a_volume_and_a_copied_program_do_as_well(engine: &Dockerd) {
     let mut workspace = container(engine, Files::Volume("deft-test-files".to_owned()));
     workspace.delivery = Delivery::Copy;
     let client = open(&workspace).await;
@@ -350,7 +357,7 @@ async fn a_container_out_of_memory_is_told_once(engine: &Dockerd) {
     workspace.remove().await.unwrap();
 }
 
-async fn orphans_are_collected_by_age(engine: &Dockerd) {
+pub(super) async fn orphans_are_collected_by_age(engine: &Dockerd) {
     let files = somebodys_directory();
     let [known, forgotten, foreign] = ["tests", "tests", "others"].map(|owner| {
         let mut workspace = container(engine, Files::Directory(files.path().to_owned()));

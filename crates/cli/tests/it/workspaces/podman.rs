@@ -1,37 +1,22 @@
 //! Podman, which has the API of Docker: the same workspace on it.
 
 use std::path::Path;
-use std::time::{Duration, SystemTime};
 
-use deft_docker::{Docker, Files};
-use deft_workspace::Workspace;
-
-use super::conformance::{container, container_conforms, somebodys_directory};
-use super::{open, or_skip, output, podman_server};
+use super::conformance::container_conforms;
+use super::{docker, or_skip, podman_server};
 
 #[tokio::test]
-async fn a_container_of_podman_conforms() {
+async fn a_container_of_podman_conforms_and_is_kept_within_its_limits() {
     let data = Path::new(env!("CARGO_TARGET_TMPDIR")).join("podman");
     let Some(engine) = or_skip(podman_server::start(&data)) else {
         return;
     };
-    engine.make_image().unwrap();
-    let docker = Docker::at(engine.socket());
-    // What a run that was killed left behind.
-    let left = docker.collect_orphans("tests", |_| false, Duration::ZERO, SystemTime::now());
-    left.await.unwrap();
-
+    let podman = docker::tidied(&engine).await;
     container_conforms(&engine).await;
-
-    // Found, asleep and gone, with a volume of its own.
-    let files = somebodys_directory();
-    let workspace = container(&engine, Files::Directory(files.path().to_owned()));
-    let client = open(&workspace).await;
-    assert_eq!(output(&client, "1", "echo hi").await, "hi");
-    drop(client);
-    workspace.pause().await.unwrap();
-    assert_eq!(output(&open(&workspace).await, "2", "echo woken").await, "woken");
-    workspace.remove().await.unwrap();
-    assert!(workspace.find().await.is_none());
-    assert!(docker.containers("tests").await.unwrap().is_empty());
+    docker::it_can_do_nothing_but_its_work(&engine).await;
+    docker::x3_s2_it_leaves_nothing_that_acts_outside_and_cannot_look_into_the_executor(&engine).await;
+    docker::it_is_found_paused_and_stopped(&engine).await;
+    docker::a_volume_and_a_copied_program_do_as_well(&engine).await;
+    docker::orphans_are_collected_by_age(&engine).await;
+    assert!(podman.containers("tests").await.unwrap().is_empty());
 }
