@@ -28,6 +28,9 @@ pub(super) fn a_task_runs(home: &Home, name: &str, variables: &[(&str, &str)], f
         );
         lines(&output)
     };
+    let mut doctor = home.deft(&["doctor", "-w", name]);
+    let doctor = doctor.envs(variables.iter().copied()).output().unwrap();
+    assert_eq!(doctor.status.code(), Some(0), "{}", stdout(&doctor));
     run(&["-w", name]);
     assert_eq!(fs::read_to_string(files.join("made")).unwrap(), "made\n");
     let events = run(&["--last"]);
