@@ -70,7 +70,7 @@ use crate::live::Broadcast;
 use crate::mode::Mode;
 use crate::model_tools::{Images, Models, Spending};
 use crate::route_task::Said;
-use crate::servers::ServerNews;
+use crate::servers::{ServerNews, Servers};
 use crate::skills::Shelf;
 use crate::state::State;
 use crate::tasks::Tasks;
@@ -143,6 +143,8 @@ pub(crate) struct Actor {
     pub(crate) unseen: Vec<EventId>,
     pub(crate) memory: Memory,
     pub(crate) outfit: Outfit,
+    /// The servers of the outfit without those of plugins.
+    pub(crate) own_servers: Option<Servers>,
     /// What is hidden in all that is stored and shown.
     pub(crate) secrets: Secrets,
     /// The secrets that others keep and were asked for.

@@ -94,10 +94,7 @@ impl Broadcast {
             tokio::select! {
                 done = &mut work => return done,
                 line = heard.recv() => match line {
-                    Ok(line) => {
-                        tracing::info!(line, "a workspace is made ready");
-                        self.show(Live::Preparing { line });
-                    }
+                    Ok(line) => self.show(Live::Preparing { line }),
                     Err(RecvError::Lagged(_)) => {}
                     Err(RecvError::Closed) => lines = None,
                 },

@@ -6,7 +6,7 @@ use deft_skills::{AgentDefinition, Origin, Skill, Skills};
 
 use crate::extensions::{Found, OfProject};
 use crate::skill_content::SkillFiles;
-use crate::trust::{self, Decisions};
+use crate::trust::{self, Decisions, Provided};
 
 /// Where the skills of a conversation come from.
 #[derive(Clone, Default)]
@@ -46,6 +46,15 @@ pub(crate) struct Stock {
 }
 
 impl Stock {
+    /// Whether these decisions were known when it was read.
+    pub(crate) fn heeds(&self, decisions: &Decisions, about: &[Provided]) -> bool {
+        let is_known = |provided: &Provided| {
+            let fingerprint = &provided.fingerprint;
+            self.decisions.about(fingerprint) == decisions.about(fingerprint)
+        };
+        about.iter().all(is_known)
+    }
+
     /// Whether a skill may run commands: the user's own may, the project's once somebody has agreed.
     pub(crate) fn may_run(&self, skill: &Skill) -> bool {
         match skill.origin {
@@ -68,6 +77,10 @@ impl Shelf {
             is_whole,
         };
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(stock));
+    }
+
+    pub(crate) fn empty(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     pub(crate) fn is_filled(&self) -> bool {

@@ -87,7 +87,7 @@ pub struct State {
     /// Skills that words of the user have brought in.
     pub(crate) activated_skills: BTreeSet<String>,
     /// What the user said since the last reply that no hook has been asked about.
-    pub(crate) unhooked: Vec<(EventId, String)>,
+    pub(crate) unhooked: Vec<Unhooked>,
     /// Rules for files that were given with a result.
     pub(crate) path_rules: BTreeSet<String>,
     /// Whether somebody wants room to be made in the view.
@@ -105,6 +105,15 @@ pub struct State {
     pub(crate) executor: Option<Uuid>,
     /// What the agent did since the user said something.
     pub(crate) recent: Recent,
+}
+
+/// Something that the user said and no hook was asked about.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Unhooked {
+    pub(crate) id: EventId,
+    pub(crate) text: String,
+    /// The skills that came with it.
+    pub(crate) skills: Vec<String>,
 }
 
 /// An action that has no result yet.
@@ -149,8 +158,11 @@ impl State {
                     Source::User => {
                         self.refinements = 0;
                         self.recent.clear();
-                        self.unhooked
-                            .push((event.id.clone(), said.llm_message.plain_text()));
+                        self.unhooked.push(Unhooked {
+                            id: event.id.clone(),
+                            text: said.llm_message.plain_text(),
+                            skills: said.activated_skills.clone(),
+                        });
                     }
                     Source::Agent => {
                         self.unhooked.clear();
@@ -211,7 +223,7 @@ impl State {
             }
             EventBody::HookExecution(hook) => {
                 self.unhooked
-                    .retain(|(id, _)| hook.message_id.as_ref() != Some(id));
+                    .retain(|said| hook.message_id.as_ref() != Some(&said.id));
             }
             EventBody::Pause(_)
             | EventBody::CondensationSummary(_)

@@ -29,7 +29,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::http::StatusCode;
-use deft_engine::{CommandError, Conversation, ExecutorFate};
+use deft_engine::{CommandError, Conversation};
 use deft_llm::{Model, Subscription};
 use deft_store::{Owner, StoreError};
 use deft_types::ConversationId;
@@ -103,14 +103,9 @@ impl Conversations {
 
     /// The conversation in memory; it is put there if it is not.
     pub(crate) async fn resident(&self, id: ConversationId) -> Result<Arc<Resident>, Failure> {
-        let there = self.residents().get(&id).cloned();
-        match there {
-            Some(resident) if resident.is_outdated() => self.reload(&resident, ExecutorFate::Keep).await,
-            Some(resident) => {
-                resident.touch();
-                return Ok(resident);
-            }
-            None => {}
+        if let Some(resident) = self.residents().get(&id) {
+            resident.touch();
+            return Ok(Arc::clone(resident));
         }
         let described = self.catalog.find(id).await?.ok_or_else(Failure::not_found)?;
         let mut residents = self.residents();
@@ -118,13 +113,6 @@ impl Conversations {
             .entry(id)
             .or_insert_with(|| Arc::new(Resident::new(id, &described.agent)));
         Ok(Arc::clone(resident))
-    }
-
-    /// What was decided about its project counts from its next run on.
-    pub(crate) fn heed_decision(&self, id: ConversationId) {
-        if let Some(resident) = self.residents().get(&id) {
-            resident.outdate();
-        }
     }
 
     /// The engine of a conversation, which is started if it does not run.

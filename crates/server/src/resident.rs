@@ -2,7 +2,6 @@
 
 mod watcher;
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -60,8 +59,6 @@ pub(crate) struct Resident {
     latest: tokio::sync::Mutex<Option<Arc<Snapshot>>>,
     stage: Arc<Stage>,
     used: Mutex<Instant>,
-    /// Whether something was decided that an engine only hears of when it is loaded.
-    outdated: AtomicBool,
 }
 
 /// What its agent means for those who watch. Another model makes another agent.
@@ -130,7 +127,6 @@ impl Resident {
                 written: Mutex::default(),
             }),
             used: Mutex::new(Instant::now()),
-            outdated: AtomicBool::new(false),
         }
     }
 
@@ -208,15 +204,6 @@ impl Resident {
     pub(crate) fn is_running(&self) -> bool {
         let run = self.stage.run();
         !run.next.is_empty() || run.current.is_some()
-    }
-
-    /// The engine is to be loaded anew before the next run.
-    pub(crate) fn outdate(&self) {
-        self.outdated.store(true, Ordering::Relaxed);
-    }
-
-    pub(crate) fn is_outdated(&self) -> bool {
-        self.outdated.load(Ordering::Relaxed) && !self.is_running()
     }
 
     /// The request that asked for a run is about to be answered.

@@ -69,7 +69,7 @@ pub(crate) fn may_use_skills(agent: &Agent) -> bool {
     sent || context["load_user_skills"] == true || context["load_project_skills"] == true
 }
 
-/// Whether what the workspace adds to agents counts, which then is reached before the first message is stored.
+/// Whether what the workspace adds to agents counts, which then is reached when something is said.
 pub(crate) fn of_project(agent: &Agent) -> OfProject {
     if agent.stored()["agent_context"]["load_project_skills"] == true {
         OfProject::Used

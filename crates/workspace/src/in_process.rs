@@ -12,7 +12,8 @@ use crate::{Stream, Workspace, WorkspaceError};
 /// Bytes on their way between the engine and the executor.
 const BUFFER: usize = 64 * 1024;
 
-/// Tools run as the program itself, without a sandbox, and end with it.
+/// Tools run as the program itself, without a sandbox, and end with it. A conversation that ends its executor ends this one
+/// for all: then make another.
 pub struct InProcessWorkspace {
     executor: Executor,
     connections: Mutex<JoinSet<()>>,
@@ -36,9 +37,13 @@ impl Workspace for InProcessWorkspace {
             let mut connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
             while connections.try_join_next().is_some() {} // those that have ended
             connections.spawn(async move {
+                let closed = async {
+                    executor.shutdown_requested().await;
+                    executor.close().await;
+                };
                 tokio::select! {
                     () = executor.serve(far) => {}
-                    () = executor.shutdown_requested() => executor.close().await,
+                    () = closed => {}
                 }
             });
             Ok(Box::new(near) as Box<dyn Stream>)

@@ -16,8 +16,9 @@ impl Default for Preparation {
 }
 
 impl Preparation {
-    /// Tells a line.
+    /// Tells a line, to the log too.
     pub fn tell(&self, line: String) {
+        tracing::info!(line, "a workspace is made ready");
         let _ = self.0.send(line); // nobody listening is fine
     }
 

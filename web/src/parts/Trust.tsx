@@ -46,7 +46,7 @@ export function Trust({ id, status, folder }: { id: string; status: Status; fold
           </li>
         ))}
       </ul>
-      <p className="hint">{t("It counts from when the conversation is loaded again; if the file changes, you are asked again.")}</p>
+      <p className="hint">{t("It counts from the next run on; if the file changes, you are asked again.")}</p>
       {decide.isError && (
         <p role="alert" className="problem">
           {decide.error.message}

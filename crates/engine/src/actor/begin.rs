@@ -47,12 +47,12 @@ impl Actor {
     pub(super) async fn start_run(&mut self, within: &Span) -> Result<Begun, StoreError> {
         // What could not be stored before may be stored now.
         self.publish_progress(None);
-        if self.state.last_user_message_id.is_none() && !self.state.has_prompt {
+        if !self.state.has_prompt && self.state.view.entries().is_empty() {
             return Ok(Begun::NothingToDo); // nobody has said anything
         }
-        self.seek_extensions();
         let before = self.state.status;
         if before != Status::Running {
+            self.heed_decisions().await?;
             self.purse.begin_run();
             self.condensations = 0;
             self.refusals = 0;
@@ -60,6 +60,7 @@ impl Actor {
             self.project_rules.reload(self.store.as_ref()).await?;
             self.began = self.world.now();
         }
+        self.seek_extensions();
         if self.state.status == Status::WaitingForConfirmation {
             // What waits has not run anywhere.
             self.unsent = self.state.open_calls.iter().map(|call| call.id.clone()).collect();

@@ -105,11 +105,11 @@ impl Actor {
             .unhooked
             .iter()
             .filter(|_| self.state.open_calls.is_empty());
-        let said = unhooked.map(|(id, text)| Occasion {
-            message: Some(id.clone()),
+        let said = unhooked.map(|said| Occasion {
+            message: Some(said.id.clone()),
             ..self.occasion(
                 HookEvent::UserPromptSubmit,
-                Extra::from_iter([("message".to_owned(), json!(text))]),
+                Extra::from_iter([("message".to_owned(), json!(said.text))]),
             )
         });
         let said: Vec<_> = said.filter(|occasion| !occasion.hooks.is_empty()).collect();

@@ -15,20 +15,15 @@ use crate::turn::Draft;
 impl Actor {
     /// Stores a user's message. Sending it again under the same id changes nothing.
     pub(crate) async fn admit(&mut self, id: EventId, message: Message) -> Result<(), CommandError> {
-        let found = self.await_extensions().await;
+        let mut drafts = self.before_message().await;
         let text = self.secrets.mask().hide(&message.plain_text()).into_owned();
         let is_first = self.state.last_user_message_id.is_none();
-        let mut drafts = Vec::new();
-        if !self.state.has_prompt && self.seeking.is_none() {
-            drafts.push(Draft::new(Source::Agent, self.system_prompt()));
-        }
         drafts.extend(self.status_after(Trigger::Message));
         drafts.push(self.said(id.clone(), message));
         drafts.push(Draft::new(
             Source::Environment,
             state::update(key::LAST_USER_MESSAGE, json!(id)),
         ));
-        drafts.extend(found);
         match self.record(drafts).await {
             Ok(()) => {
                 if is_first {

@@ -106,7 +106,7 @@ impl Actor {
             Outcome::Summarised { draft, reply, tally } => self.take_summary(draft, reply, &tally).await,
             Outcome::Found(found) => {
                 let told = self.take_extensions(found);
-                self.record(told.into_iter().collect()).await
+                self.record(told).await
             }
             Outcome::Reran { rerun, request, done } => self.take_rerun(rerun, request, done).await,
             Outcome::LookedUp(found) => {

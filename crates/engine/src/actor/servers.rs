@@ -40,12 +40,13 @@ impl Actor {
         true
     }
 
-    /// Adds servers of plugins to those that run beside the files. Nobody who only plans has any.
+    /// Adds servers of plugins, these and no others, to those that run beside the files. Nobody who only plans has any.
     pub(crate) fn add_servers(&mut self, of_plugins: Map<String, Value>) {
-        if of_plugins.is_empty() || self.mode == Mode::Plan {
+        let are_some = self.outfit.servers.is_some() || !of_plugins.is_empty();
+        if self.mode == Mode::Plan || !are_some {
             return;
         }
-        let servers = self.outfit.servers.get_or_insert_with(|| Servers {
+        let mut servers = self.own_servers.clone().unwrap_or_else(|| Servers {
             config: json!({}),
             approvals: McpApprovals::new(),
         });
@@ -54,6 +55,9 @@ impl Actor {
                 named.entry(name).or_insert(server); // what the user has named counts
             }
         }
+        let before = self.outfit.servers.as_ref();
+        self.news.beside_again |= before.is_some_and(|before| before.config != servers.config);
+        self.outfit.servers = Some(servers);
     }
 
     /// A person agrees to what a server is. What it offers is used from the next step on.

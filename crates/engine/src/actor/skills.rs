@@ -6,6 +6,7 @@ use deft_skills::Injection;
 use deft_store::StoreError;
 use deft_types::{Action, Content, EventBody, Message, MessageEvent, Role, Source};
 use serde_json::json;
+use tokio::task::JoinError;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::Actor;
@@ -13,20 +14,34 @@ use super::work::Work;
 use crate::extensions::{FindError, Found};
 use crate::state::{self, OpenCall, key};
 use crate::task_tool;
+use crate::trust::Decisions;
 use crate::turn::Draft;
 
 /// How long reading the skills of a workspace may take, which has to be made first perhaps.
 const SEEK_LIMIT: Duration = Duration::from_secs(300);
-/// How long the first message waits for them. If they take longer it is stored without, and the prompt behind it.
+/// How long a message waits for them where nothing else is to be heard. If they take longer it is stored without, and they
+/// are told behind it.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Reads what people have added, apart from the conversation, which hears what it is told meanwhile.
 pub(crate) type Seeking = AbortOnDropHandle<Result<Found, String>>;
 
 impl Actor {
+    /// Lets what was decided about the project since it was read count: it is read again.
+    pub(super) async fn heed_decisions(&mut self) -> Result<(), StoreError> {
+        if self.state.asked_about.is_empty() {
+            return Ok(());
+        }
+        let decisions = Decisions::load(self.store.as_ref()).await?;
+        if self.shelf.is_filled() && !self.shelf.stock().heeds(&decisions, &self.state.asked_about) {
+            self.shelf.empty();
+        }
+        Ok(())
+    }
+
     /// Begins to seek what people have added, if that was not found yet.
     pub(super) fn seek_extensions(&mut self) {
-        if self.shelf.is_filled() || self.seeking.is_some() {
+        if self.shelf.is_filled() || self.is_seeking() {
             return;
         }
         let reads_project = self.extensions.reads_project();
@@ -47,51 +62,66 @@ impl Actor {
         self.seeking = Some(AbortOnDropHandle::new(tokio::spawn(seek)));
     }
 
-    /// The same, and waits a moment where the prompt is still to be written. Gives what is to be noted.
-    pub(super) async fn await_extensions(&mut self) -> Option<Draft> {
-        self.seek_extensions();
-        if self.state.has_prompt {
-            return None;
-        }
-        let mut seeking = self.seeking.take()?;
-        match tokio::time::timeout(PATIENCE, &mut seeking).await {
-            Ok(Ok(found)) => self.take_extensions(found),
-            Ok(Err(_)) => None, // it has panicked, or the runtime ends
-            Err(_) => {
-                self.seeking = Some(seeking);
-                None
-            }
+    fn is_seeking(&self) -> bool {
+        self.seeking.is_some() || matches!(self.work, Some(Work::Seek(_)))
+    }
+
+    /// Lets what is sought be found without a run that waits for it.
+    pub(super) fn leave_seeking(&mut self) {
+        if let Some(Work::Seek(seeking)) = self.work.take_if(|work| matches!(work, Work::Seek(_))) {
+            self.seeking = Some(seeking);
         }
     }
 
-    /// Lets the run wait for what is sought, and writes the prompt that the first message did not wait for. Gives whether
-    /// one of them was to be done.
+    /// What stands in the log before a message: the prompt, where there is none, and what was found meanwhile.
+    pub(super) async fn before_message(&mut self) -> Vec<Draft> {
+        self.seek_extensions();
+        if self.work.is_none()
+            && let Some(mut seeking) = self.seeking.take()
+        {
+            match tokio::time::timeout(PATIENCE, &mut seeking).await {
+                Ok(found) => return self.take_extensions(flat(found)),
+                Err(_) => self.seeking = Some(seeking),
+            }
+        }
+        let prompt = || self.missing_prompt();
+        (!self.is_seeking()).then(prompt).flatten().into_iter().collect()
+    }
+
+    /// Lets the run wait for what is sought, and writes the prompt if there is still none. Gives whether one of them was to
+    /// be done.
     pub(super) async fn settle_extensions(&mut self) -> Result<bool, StoreError> {
         if let Some(seeking) = self.seeking.take() {
             self.work = Some(Work::Seek(seeking));
             return Ok(true);
         }
-        if self.state.has_prompt {
-            return Ok(false);
-        }
-        let mut drafts = vec![Draft::new(Source::Agent, self.system_prompt())];
-        drafts.extend(self.late_skills());
-        self.record(drafts).await?;
-        Ok(true)
+        let prompt = self.missing_prompt();
+        let is_missing = prompt.is_some();
+        self.record(prompt.into_iter().collect()).await?;
+        Ok(is_missing)
     }
 
-    /// Takes what was found; gives what is to be noted of it. What is in a workspace that cannot be reached is left out:
-    /// the first call says why that is.
-    pub(super) fn take_extensions(&mut self, found: Result<Found, String>) -> Option<Draft> {
-        let mut found = found
-            .inspect_err(|error| {
-                tracing::warn!(%error, "what the workspace adds to the agent cannot be read");
-            })
-            .ok()?;
-        let undecided = std::mem::take(&mut found.undecided);
-        self.stock_shelf(found, true);
-        let told = state::update(key::UNDECIDED, json!(undecided));
-        (undecided != self.state.undecided).then(|| Draft::new(Source::Environment, told))
+    /// Takes what was found; gives what is to be noted. What is in a workspace that cannot be reached is left out: the first
+    /// call says why that is.
+    pub(super) fn take_extensions(&mut self, found: Result<Found, String>) -> Vec<Draft> {
+        let mut undecided = None;
+        match found {
+            Ok(mut found) => {
+                undecided = Some(std::mem::take(&mut found.undecided));
+                self.stock_shelf(found, true);
+            }
+            Err(error) => tracing::warn!(%error, "what the workspace adds to the agent cannot be read"),
+        }
+        let undecided = undecided.filter(|undecided| *undecided != self.state.undecided);
+        let told = undecided.map(|undecided| state::update(key::UNDECIDED, json!(undecided)));
+        let mut drafts: Vec<_> = self.missing_prompt().into_iter().collect();
+        drafts.extend(self.late_skills());
+        drafts.extend(told.map(|told| Draft::new(Source::Environment, told)));
+        drafts
+    }
+
+    fn missing_prompt(&self) -> Option<Draft> {
+        (!self.state.has_prompt).then(|| Draft::new(Source::Agent, self.system_prompt()))
     }
 
     fn stock_shelf(&mut self, mut found: Found, is_whole: bool) {
@@ -102,18 +132,23 @@ impl Actor {
 
     /// The skills that the words of messages bring in which were stored before those were found.
     fn late_skills(&self) -> Option<Draft> {
-        let said = self.state.unhooked.iter().map(|(_, text)| text.as_str());
-        let (names, texts) = self.triggered_by(&said.collect::<Vec<_>>().join("\n"));
+        let stock = self.shelf.stock();
+        let mut already = self.state.activated_skills.clone();
+        let (mut names, mut texts) = (Vec::new(), Vec::new());
+        for said in &self.state.unhooked {
+            let mut late = stock.skills.triggered_by(&said.text, &already);
+            late.retain(|injection| !said.skills.contains(&injection.skill));
+            let (new, more) = names_and_texts(late);
+            already.extend(new.iter().cloned());
+            names.extend(new);
+            texts.extend(more);
+        }
+        let are_there = !texts.is_empty();
         let brought_in = MessageEvent {
             activated_skills: names,
-            ..MessageEvent::new(Message::new(Role::User, texts.clone()))
+            ..MessageEvent::new(Message::new(Role::User, texts))
         };
-        (!texts.is_empty()).then(|| Draft::new(Source::Environment, brought_in))
-    }
-
-    fn triggered_by(&self, text: &str) -> (Vec<String>, Vec<Content>) {
-        let stock = self.shelf.stock();
-        names_and_texts(stock.skills.triggered_by(text, &self.state.activated_skills))
+        are_there.then(|| Draft::new(Source::Environment, brought_in))
     }
 
     /// The parts of the prompt that people have added.
@@ -131,7 +166,9 @@ impl Actor {
 
     /// A message of the user's with the skills that its words bring in, each once a conversation.
     pub(super) fn with_skills(&self, message: Message) -> MessageEvent {
-        let (names, mut texts) = self.triggered_by(&message.plain_text());
+        let stock = self.shelf.stock();
+        let activated = &self.state.activated_skills;
+        let (names, mut texts) = names_and_texts(stock.skills.triggered_by(&message.plain_text(), activated));
         texts.extend(self.extensions.brief.message_suffix.clone().map(Content::text));
         MessageEvent {
             activated_skills: names,
@@ -159,6 +196,11 @@ impl Actor {
         let told = state::update(key::PATH_RULES, json!(given));
         Some(Draft::new(Source::Environment, told))
     }
+}
+
+/// What came of a task that may have panicked.
+pub(super) fn flat<T>(ended: Result<Result<T, String>, JoinError>) -> Result<T, String> {
+    ended.unwrap_or_else(|error| Err(error.to_string()))
 }
 
 fn names_and_texts(brought_in: Vec<Injection>) -> (Vec<String>, Vec<Content>) {

@@ -101,6 +101,7 @@ impl Actor {
             return Ok(());
         };
         self.ends_step = self.state.status == Status::Running;
+        self.leave_seeking();
         self.record(vec![paused, Draft::new(Source::User, PauseEvent::default())])
             .await
     }
@@ -146,6 +147,7 @@ impl Actor {
     /// Ends the work under way. Tools get a moment to say what they had done by then.
     async fn stop_work(&mut self) -> Result<Stopped, StoreError> {
         let mut stopped = Stopped::default();
+        self.leave_seeking();
         match self.work.take() {
             Some(Work::Model {
                 item, tally, heard, ..
@@ -175,7 +177,6 @@ impl Actor {
                     self.take_rerun(rerun, request, done).await?;
                 }
             }
-            Some(Work::Seek(seeking)) => self.seeking = Some(seeking), // the next run will want it
             Some(Work::Turn(turn)) => stopped.said = self.stop_turn(*turn).await,
             // The executor finishes a record without us, and a program nobody talks to is ended there.
             Some(
@@ -183,6 +184,7 @@ impl Actor {
                 | Work::Review { .. }
                 | Work::Reach { .. }
                 | Work::LookUp { .. }
+                | Work::Seek(_)
                 | Work::Begin { .. },
             )
             | None => {}

@@ -19,7 +19,7 @@ use super::external::Turn;
 use super::heard::Heard;
 use super::look_up::LookedUp;
 use super::shown::Shown;
-use super::skills::Seeking;
+use super::skills::{Seeking, flat};
 use super::tally::Tally;
 use crate::command::Done;
 use crate::condense;
@@ -178,12 +178,7 @@ impl Work {
             | Self::Hooks { future, .. }
             | Self::Begin { future }
             | Self::Review { future } => Some(future.await),
-            Self::Seek(seeking) => {
-                let found = seeking.await;
-                Some(Outcome::Found(
-                    found.unwrap_or_else(|error| Err(error.to_string())),
-                ))
-            }
+            Self::Seek(seeking) => Some(Outcome::Found(flat(seeking.await))),
             Self::Turn(turn) => Some(turn.next().await),
             Self::Calls(calls) => calls.next().await,
         }

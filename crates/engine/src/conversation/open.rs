@@ -59,6 +59,8 @@ impl Conversation {
         let host = host.only(|tool| mode.allows(tool));
         let offered = parts.tools.into_iter().filter(|tool| mode.allows(tool));
         let tools = asked_for(Toolset::new(offered.collect(), host.specs()), parts.responses)?;
+        let secrets = hidden(&parts.outfit);
+        let outfit = mode.fitted(parts.outfit);
         // It is large, and held while the log is written.
         let mut actor = Box::new(Actor {
             store: parts.store,
@@ -103,8 +105,9 @@ impl Conversation {
             losses: 0,
             trace: Trace::new(id),
             memory: parts.memory,
-            secrets: hidden(&parts.outfit),
-            outfit: mode.fitted(parts.outfit),
+            secrets,
+            own_servers: outfit.servers.clone(),
+            outfit,
             asked_secrets: HashMap::new(),
             news: ServerNews::default(),
             mode,

@@ -256,9 +256,13 @@ impl Workspace for Executors {
             }
             let executor = running();
             let connection = tokio::spawn(async move {
+                let closed = async {
+                    executor.shutdown_requested().await;
+                    executor.close().await;
+                };
                 tokio::select! {
                     () = executor.serve(far) => {}
-                    () = executor.shutdown_requested() => executor.close().await,
+                    () = closed => {}
                 }
             });
             self.connections.lock().unwrap().push(connection.abort_handle());

@@ -82,7 +82,6 @@ async fn it_is_heard_and_stopped_meanwhile_and_the_agent_knows_its_skills_in_the
         "the message is not stored"
     );
     conversation.run().await.unwrap();
-    tokio::time::sleep(Duration::from_millis(50)).await;
     let began = Instant::now();
     conversation.interrupt().await.unwrap();
     assert!(
@@ -125,4 +124,48 @@ async fn what_was_said_before_the_process_ended_is_answered_by_the_next() {
     assert_eq!(settled(&conversation).await.status, Status::Finished);
     let request = desk.model.requests.lock().unwrap()[0].clone();
     assert_eq!(text_of(&request.messages[1].content), "do it");
+}
+
+#[tokio::test]
+async fn a_message_that_did_not_wait_brings_its_skills_in_later_also_behind_a_prompt() {
+    let desk = Desk::new("[{text: one}, {text: two}]").await;
+    let triggered = desk.executors.work.join(".openhands/microagents");
+    fs::create_dir_all(&triggered).unwrap();
+    fs::write(
+        triggered.join("docker.md"),
+        "---\ntriggers: [docker]\n---\nStart dockerd.",
+    )
+    .unwrap();
+    let gate = watch::Sender::new(true);
+    let conversation = opened(&desk, &gate).await;
+    say(&conversation, "begin").await;
+    conversation.run().await.unwrap();
+    settled(&conversation).await;
+    conversation.close(deft_engine::ExecutorFate::Keep).await;
+
+    gate.send_replace(false);
+    let conversation = opened(&desk, &gate).await;
+    say(&conversation, "now docker").await;
+    say(&conversation, "and more").await;
+    conversation.run().await.unwrap();
+    gate.send_replace(true);
+    assert_eq!(settled(&conversation).await.status, Status::Finished);
+    let request = desk.model.requests.lock().unwrap()[1].clone();
+    let texts: Vec<_> = request
+        .messages
+        .iter()
+        .map(|said| text_of(&said.content))
+        .collect();
+    assert_eq!(
+        texts[1..].concat().matches("Start dockerd.").count(),
+        1,
+        "{texts:?}"
+    );
+
+    conversation.close(deft_engine::ExecutorFate::Keep).await;
+    let conversation = opened(&desk, &gate).await;
+    conversation.navigate(None).await.unwrap();
+    conversation.run().await.unwrap();
+    settled(&conversation).await;
+    assert_eq!(desk.model.asked(), 2, "nobody has said anything there");
 }

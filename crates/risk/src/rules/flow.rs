@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use deft_types::SecurityRisk::{High, Medium, Unknown};
 
 use super::operands;
-use super::sed::starts_from_sed;
+use super::sed::started_from_sed;
 use crate::shell::{
     Origin, Script, Simple, Word, is_decoder, is_fetcher, is_interpreter, is_shell, name_of, printed,
 };
@@ -83,8 +83,7 @@ pub(super) fn judge(command: &Simple, script: &Script, whole: &Whole<'_>) -> Vec
         found.extend(code.map(|code| started(&code.text)));
     }
     if matches!(verb, "sed" | "gsed") {
-        let code = operands(command).filter(|code| starts_from_sed(&code.text));
-        found.extend(code.map(|code| started(&code.text)));
+        found.extend(started_from_sed(command).map(started));
     }
     if verb == "git" {
         found.extend(set_for_git(command).filter(|set| runs_from_git(set)).map(started));

@@ -1,47 +1,93 @@
 //! What sed can start: its command `e`, and `s/…/…/e`.
 
-/// Whether a program of sed's starts others.
-pub(super) fn starts_from_sed(code: &str) -> bool {
-    let parts = code.split([';', '\n', '{', '}']).chain([code]);
-    parts.map(without_address).any(|(address, command)| {
-        command.starts_with("e ") || (command == "e" && address) || substitutes_by_command(command)
-    })
+use crate::shell::{Simple, Word};
+
+/// The first of its programs that starts others.
+pub(super) fn started_from_sed(command: &Simple) -> Option<&str> {
+    let arguments = command.words.get(1..).unwrap_or_default();
+    programs(arguments).find(|code| starts(code))
 }
 
-/// A command behind the lines that it is for, and whether there are some.
-fn without_address(part: &str) -> (bool, &str) {
-    let mut rest = part.trim_start();
+/// The texts that may be programs: what is behind `-e` and the like, and else the first argument that is no option.
+fn programs(arguments: &[Word]) -> impl Iterator<Item = &str> {
+    let texts = || arguments.iter().map(|word| word.text.as_str());
+    let joined = texts().filter_map(|text| {
+        let long = text.strip_prefix("--expression=");
+        long.or_else(|| Some(text.strip_prefix('-')?.split_once('e')?.1)) // as in -ne
+    });
+    let behind = texts().zip(texts().skip(1));
+    let behind = behind
+        .filter(|(option, _)| *option == "--expression" || (option.starts_with('-') && option.ends_with('e')))
+        .map(|(_, code)| code);
+    let first = texts().find(|text| !text.starts_with('-'));
+    joined.chain(behind).chain(first)
+}
+
+/// Reads a program command by command: what stands in patterns and texts is no command.
+fn starts(code: &str) -> bool {
+    let mut rest = code;
     loop {
-        let is_number = |char: char| char.is_ascii_digit() || ",$!~+ ".contains(char);
-        let behind = rest.trim_start_matches(is_number);
-        let behind = match behind.strip_prefix('/') {
-            Some(pattern) => pattern.split_once('/').map_or("", |(_, behind)| behind),
-            None => behind,
+        let mut chars = without_address(rest).chars();
+        let Some(command) = chars.next() else {
+            return false;
         };
-        if behind.len() == rest.len() {
-            return (rest.len() < part.trim_start().len(), rest);
+        rest = chars.as_str();
+        match command {
+            'e' => return true,
+            's' | 'y' => {
+                let second = behind_part(rest).and_then(|(delimiter, text)| behind_text(delimiter, text));
+                let end = |char: char| char.is_whitespace() || ";}".contains(char);
+                let (flags, behind) = second.map_or(("", ""), |text| {
+                    text.split_at(text.find(end).unwrap_or(text.len()))
+                });
+                if command == 's' && flags.split('w').next().is_some_and(|flags| flags.contains('e')) {
+                    return true;
+                }
+                rest = behind;
+            }
+            'a' | 'i' | 'c' | 'r' | 'R' | 'w' | 'W' | '#' => rest = behind(rest, &['\n']),
+            ':' | 'b' | 't' | 'T' => rest = behind(rest, &['\n', ';']),
+            _ => {}
         }
-        rest = behind;
     }
 }
 
-/// Whether it is a substitution whose result is run.
-fn substitutes_by_command(command: &str) -> bool {
-    let Some((delimiter, rest)) = command.strip_prefix('s').and_then(|rest| {
-        let mut chars = rest.chars();
-        Some((chars.next()?, chars.as_str()))
-    }) else {
-        return false;
-    };
-    let is_delimiter = !delimiter.is_alphanumeric() && !delimiter.is_whitespace() && delimiter != '\\';
-    let flags = rest
-        .rsplit(delimiter)
-        .next()
-        .filter(|flags| flags.len() < rest.len());
-    let flags = flags.and_then(|flags| flags.split(['w', ' ']).next());
-    is_delimiter && flags.is_some_and(|flags| flags.contains('e') && flags.chars().all(is_flag))
+fn behind<'a>(text: &'a str, ends: &[char]) -> &'a str {
+    text.split_once(ends).map_or("", |(_, behind)| behind)
 }
 
-fn is_flag(flag: char) -> bool {
-    flag.is_ascii_digit() || "gpiIemM".contains(flag)
+/// A command behind the lines that it is for.
+fn without_address(text: &str) -> &str {
+    let mut rest = text;
+    loop {
+        let is_between =
+            |char: char| char.is_whitespace() || char.is_ascii_digit() || ",$!~+;{}".contains(char);
+        let command = rest.trim_start_matches(is_between);
+        let pattern = command.strip_prefix('\\').unwrap_or(command);
+        let is_pattern = command.starts_with(['/', '\\']);
+        match behind_part(pattern).filter(|_| is_pattern) {
+            Some((_, behind)) => rest = behind,
+            None if is_pattern => return "",
+            None => return command,
+        }
+    }
+}
+
+/// What is behind the first part of `/part/…`, and what ends it.
+fn behind_part(text: &str) -> Option<(char, &str)> {
+    let delimiter = text.chars().next()?;
+    Some((delimiter, behind_text(delimiter, &text[delimiter.len_utf8()..])?))
+}
+
+fn behind_text(delimiter: char, text: &str) -> Option<&str> {
+    let mut chars = text.chars();
+    while let Some(char) = chars.next() {
+        if char == delimiter {
+            return Some(chars.as_str());
+        }
+        if char == '\\' {
+            chars.next();
+        }
+    }
+    None
 }

@@ -45,7 +45,7 @@ async fn list(State(app): State<Arc<App>>, Id(id): Id) -> Result<Json<Value>, Fa
     ))
 }
 
-/// A decision counts from the next run on; in other conversations of the project from when they are loaded.
+/// A decision counts from the next run on.
 async fn change(
     State(app): State<Arc<App>>,
     Id(id): Id,
@@ -64,6 +64,5 @@ async fn change(
         }
     };
     decide(catalog.store.as_ref(), fingerprint, decision).await?;
-    app.conversations.heed_decision(id);
     Ok(success())
 }
