@@ -76,6 +76,7 @@ pub use delta::{Delta, FinishReason, Usage};
 pub use discover::{Found, LOCAL_PATIENCE, LocalKind, Place, discover, usual_places};
 pub use error::ModelError;
 pub use facts::{Ability, ModelFacts, ProviderFacts, facts, facts_with, providers};
+pub use fallback::with_stand_ins;
 pub use http::Proxies;
 pub use messages::Messages;
 pub use model::{Model, ModelProfile, Request, ToolSchema};

@@ -21,6 +21,9 @@ struct Fields {
     ctx: Option<Value>,
 }
 
+/// What is said where there should be fields, and is something else.
+pub(crate) const NOT_FIELDS: &str = "Input should be a valid dictionary or object to extract fields from";
+
 /// Where in a request a field stands: the part (`body`, `query`, `path`), and the way to it.
 pub(crate) type Place<'a> = &'a [&'a str];
 
@@ -34,6 +37,12 @@ impl Issue {
             input: redacted(input),
             ctx: None,
         }))
+    }
+
+    /// The same further down: names and numbers that lead there from the place.
+    pub(crate) fn beneath(mut self, way: Vec<Value>) -> Self {
+        self.0.loc.extend(way);
+        self
     }
 
     pub(crate) fn with(mut self, ctx: Value) -> Self {

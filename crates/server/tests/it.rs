@@ -97,3 +97,5 @@ mod webhook_settings;
 mod webhooks;
 #[path = "it/workspaces.rs"]
 mod workspaces;
+#[path = "it/wrong_fields.rs"]
+mod wrong_fields;

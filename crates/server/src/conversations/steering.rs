@@ -226,7 +226,7 @@ impl Conversations {
             .change_request(&changing, resident.id, "agent", agent.stored().clone())
             .await?;
         resident.show(&agent);
-        let model = self.model(&agent, engine.calls());
+        let model = self.model(&agent, engine.calls()).await?;
         let switched = engine.switch_model(agent.model().to_owned(), model);
         self.checked(resident, switched.await)
     }

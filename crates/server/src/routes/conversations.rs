@@ -82,6 +82,7 @@ async fn create(
     query: Query,
     JsonBody(body): JsonBody,
 ) -> Result<Response, Failure> {
+    StartRequest::check(&body)?;
     let request = StartRequest::read(&launch::resolved(&app, body).await?)?;
     let (id, creation) = app.conversations.create(request).await?;
     let mut info = info(&app, id, skills(&query))

@@ -1,8 +1,11 @@
 //! A page that lists what the server can be asked, for people. It is made of our `OpenAPI` document, runs no program and
 //! fetches nothing, from nowhere.
 
+use std::sync::LazyLock;
+
 use axum::http::header::{CONTENT_SECURITY_POLICY, X_CONTENT_TYPE_OPTIONS};
 use axum::response::{Html, IntoResponse};
+use bytes::Bytes;
 use serde_json::Value;
 
 use crate::openapi::openapi;
@@ -23,7 +26,8 @@ async fn page() -> impl IntoResponse {
         (CONTENT_SECURITY_POLICY, POLICY),
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
     ];
-    (headers, Html(written(&openapi())))
+    static PAGE: LazyLock<Bytes> = LazyLock::new(|| written(&openapi()).into());
+    (headers, Html(PAGE.clone()))
 }
 
 fn written(document: &Value) -> String {

@@ -11,13 +11,19 @@ use super::success;
 use crate::app::App;
 use crate::extract::{Id, JsonBody, Name, Query};
 use crate::failure::Failure;
+use crate::fields::{self, Gap, Kind, Others, Table};
 use crate::launch::find_agent;
-use crate::request::{given, object};
 use crate::router::{Access, Route};
 use crate::secrets::FOLDER;
-use crate::validation::Issue;
+use crate::start_fields::SECRETS;
 
 const MAX_NAME: usize = 64;
+/// A secret for all conversations.
+const SECRET: &Table = &[
+    ("name", Kind::Text, Gap::None),
+    ("value", Kind::Hidden(&Kind::Text), Gap::None),
+    ("description", Kind::Text, Gap::Null),
+];
 
 pub(crate) fn table() -> Vec<Route> {
     vec![
@@ -67,21 +73,12 @@ async fn list(State(app): State<Arc<App>>, query: Query) -> Result<Json<Value>, 
 }
 
 async fn put(State(app): State<Arc<App>>, JsonBody(body): JsonBody) -> Result<Json<Value>, Failure> {
-    let text = |name: &str| match object(&body)?.get(name) {
-        Some(Value::String(text)) => Ok::<_, Failure>(text.clone()),
-        None => Err(Issue::missing(&["body", name], &body).into()),
-        Some(other) => Err(Issue::new(
-            "string_type",
-            &["body", name],
-            "Input should be a valid string",
-            other,
-        )
-        .into()),
-    };
-    let (name, value) = (text("name")?, text("value")?);
+    let sent = fields::read_body(&body, SECRET, Others::Kept)?;
+    let text = |name: &str| sent[name].as_str().unwrap_or_default();
+    let (name, value) = (text("name"), text("value"));
     let secret = json!({"value": value, "description": body["description"]});
-    app.documents.put(&checked(&name)?, &secret).await?;
-    Ok(Json(described(&name, &secret)))
+    app.documents.put(&checked(name)?, &secret).await?;
+    Ok(Json(described(name, &secret)))
 }
 
 /// The secret itself, as plain text.
@@ -100,17 +97,8 @@ async fn of_conversation(
     Id(id): Id,
     JsonBody(body): JsonBody,
 ) -> Result<Json<Value>, Failure> {
-    let Some(sent) = given(object(&body)?, "secrets").and_then(Value::as_object) else {
-        return Err(Issue::missing(&["body", "secrets"], &body).into());
-    };
-    if let Some((name, other)) = sent
-        .iter()
-        .find(|(_, value)| !value.is_string() && !value.is_object())
-    {
-        let msg = "Input should be a valid dictionary or object to extract fields from";
-        let place = &["body", "secrets", name.as_str()];
-        return Err(Issue::new("model_attributes_type", place, msg, other).into());
-    }
-    app.conversations.add_secrets(id, sent).await?;
+    let sent = fields::read_body(&body, &[("secrets", SECRETS, Gap::None)], Others::Kept)?;
+    let sent = sent["secrets"].as_object().cloned().unwrap_or_default();
+    app.conversations.add_secrets(id, &sent).await?;
     Ok(success())
 }
