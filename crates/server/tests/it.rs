@@ -5,6 +5,8 @@
 mod access;
 #[path = "it/acp.rs"]
 mod acp;
+#[path = "it/allowed_hosts.rs"]
+mod allowed_hosts;
 #[path = "it/at_once.rs"]
 mod at_once;
 #[path = "it/attacks.rs"]
@@ -53,6 +55,8 @@ mod metrics;
 mod once;
 #[path = "it/openapi.rs"]
 mod openapi;
+#[path = "it/others_things.rs"]
+mod others_things;
 #[path = "it/paths.rs"]
 mod paths;
 #[path = "it/plan.rs"]

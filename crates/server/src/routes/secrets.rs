@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::success;
 use crate::app::App;
@@ -18,6 +18,11 @@ use crate::secrets::FOLDER;
 use crate::start_fields::SECRETS;
 
 const MAX_NAME: usize = 64;
+/// Where a secret is found.
+const PLACE: &Table = &[
+    ("url", Kind::Text, Gap::None),
+    ("headers", Kind::Hidden(&Kind::Each(&Kind::Text)), Gap::Absent),
+];
 /// A secret for all conversations.
 const SECRET: &Table = &[
     ("name", Kind::Text, Gap::None),
@@ -32,6 +37,10 @@ pub(crate) fn table() -> Vec<Route> {
         Route::get("/api/settings/secrets/{name}", Access::Key, get),
         Route::delete("/api/settings/secrets/{name}", delete),
         Route::post("/api/conversations/{conversation_id}/secrets", of_conversation),
+        Route::put(
+            "/api/conversations/{conversation_id}/credential-bindings/{secret_name}",
+            bind,
+        ),
     ]
 }
 
@@ -101,4 +110,24 @@ async fn of_conversation(
     let sent = sent["secrets"].as_object().cloned().unwrap_or_default();
     app.conversations.add_secrets(id, &sent).await?;
     Ok(success())
+}
+
+/// Says anew where a secret is found that a conversation has to look up.
+async fn bind(
+    State(app): State<Arc<App>>,
+    Id(id): Id,
+    Name(name): Name,
+    JsonBody(body): JsonBody,
+) -> Result<StatusCode, Failure> {
+    let place = fields::read_body(&body, PLACE, Others::Refused)?;
+    let described = app.conversations.catalog.get(id).await?;
+    let known = described.secrets().and_then(|secrets| secrets.get(&name));
+    let mut secret = known.filter(|secret| secret["url"].is_string()).cloned();
+    let secret = secret.as_mut().and_then(Value::as_object_mut);
+    let secret = secret.ok_or_else(Failure::not_found)?;
+    secret.remove("headers"); // those of before were for the place of before
+    secret.extend(place);
+    let bound = Map::from_iter([(name, Value::Object(secret.clone()))]);
+    app.conversations.add_secrets(id, &bound).await?;
+    Ok(StatusCode::NO_CONTENT)
 }
