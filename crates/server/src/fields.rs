@@ -1,14 +1,12 @@
 //! Fields that clients send, held against a table: what each holds, and everything that is wrong with them.
 
-mod fault;
 mod plain;
 
 use serde_json::{Map, Value, json};
 
-use self::fault::Fault;
 use crate::failure::Failure;
 use crate::request::object;
-use crate::validation::{NOT_FIELDS, Place};
+use crate::validation::{Issue, NOT_FIELDS, Place};
 
 /// What a field holds. Numbers and switches may come as texts that mean one, and are kept as what they mean.
 #[derive(Clone, Copy)]
@@ -105,51 +103,59 @@ pub(crate) fn is_set(sent: &Value) -> bool {
     plain::switch(sent).is_ok_and(|sent| sent == true)
 }
 
-fn told<T>(place: Place, read: Result<T, Vec<Fault>>) -> Result<T, Failure> {
-    read.map_err(|faults| {
-        let issues: Vec<_> = faults.into_iter().map(|fault| fault.at(place)).collect();
-        issues.into()
+/// What is wrong, with the place where the whole stands.
+fn told<T>(place: Place, read: Result<T, Vec<Issue>>) -> Result<T, Failure> {
+    read.map_err(|issues| {
+        let at = |issue: Issue| place.iter().rev().fold(issue, |issue, part| issue.beneath(*part));
+        issues.into_iter().map(at).collect::<Vec<_>>().into()
     })
+}
+
+/// One of a few words was expected; `word` is what the contract calls that.
+fn choice(word: &'static str, words: &[&str], input: &Value) -> Issue {
+    let expected = Issue::listed(words);
+    let sentence = format!("Input should be {expected}");
+    Issue::new(word, &[], sentence, input).with(json!({ "expected": expected }))
 }
 
 fn read_fields(
     sent: &Map<String, Value>,
     table: &Table,
     others: Others,
-) -> Result<Map<String, Value>, Vec<Fault>> {
+) -> Result<Map<String, Value>, Vec<Issue>> {
     let mut read = sent.clone();
-    let mut faults = Vec::new();
+    let mut issues = Vec::new();
     for (name, kind, gap) in table {
         match (sent.get(*name), gap) {
             (None, Gap::None) => {
                 let whole = Value::Object(sent.clone());
-                faults.push(Fault::new("missing", "Field required", &whole).beneath(*name));
+                issues.push(Issue::new("missing", &[], "Field required", &whole).beneath(*name));
             }
             (None, Gap::Null | Gap::Absent) | (Some(Value::Null), Gap::Null) => {}
             (Some(value), _) => match kind.read(value) {
                 Ok(value) => drop(read.insert((*name).to_owned(), value)),
-                Err(beneath) => faults.extend(beneath.into_iter().map(|fault| fault.beneath(*name))),
+                Err(beneath) => issues.extend(beneath.into_iter().map(|issue| issue.beneath(*name))),
             },
         }
     }
     if others == Others::Refused {
         let is_known = |name: &str| table.iter().any(|(known, ..)| *known == name);
         let more = sent.iter().filter(|(name, _)| !is_known(name));
-        faults.extend(more.map(|(name, value)| {
-            Fault::new("extra_forbidden", "Extra inputs are not permitted", value).beneath(name.as_str())
+        issues.extend(more.map(|(name, value)| {
+            Issue::new("extra_forbidden", &[], "Extra inputs are not permitted", value).beneath(name.as_str())
         }));
     }
-    if faults.is_empty() { Ok(read) } else { Err(faults) }
+    if issues.is_empty() { Ok(read) } else { Err(issues) }
 }
 
 impl Kind {
-    fn read(self, value: &Value) -> Result<Value, Vec<Fault>> {
+    fn read(self, value: &Value) -> Result<Value, Vec<Issue>> {
         let read = match self {
             Self::Text => plain::text(value).map(|_| value.clone()),
             Self::Sized { least, most } => plain::sized(value, least, most),
             Self::SomeText => {
                 let read = plain::text(value).map(|_| value.clone());
-                read.map_err(|fault| fault.beneath("str"))
+                read.map_err(|issue| issue.beneath("str"))
             }
             Self::Integer { least } => plain::integer(value, least),
             Self::Number { most } => plain::number(value, most),
@@ -157,8 +163,8 @@ impl Kind {
             Self::OneOf(words) | Self::EnumOf(words) if words.iter().any(|word| value == word) => {
                 Ok(value.clone())
             }
-            Self::OneOf(words) => Err(Fault::choice("literal_error", words, value)),
-            Self::EnumOf(words) => Err(Fault::choice("enum", words, value)),
+            Self::OneOf(words) => Err(choice("literal_error", words, value)),
+            Self::EnumOf(words) => Err(choice("enum", words, value)),
             Self::Map => plain::map(value).map(|_| value.clone()),
             Self::Each(kind) => return each(kind, value),
             Self::List(kind) => return list(kind, value),
@@ -168,74 +174,75 @@ impl Kind {
             Self::TextOr(_) if value.is_string() => Ok(value.clone()),
             Self::TextOr(kind) => return kind.read(value),
             Self::Hidden(kind) => {
-                let hidden = |faults: Vec<Fault>| faults.into_iter().map(Fault::hidden).collect();
+                let hidden = |issues: Vec<Issue>| issues.into_iter().map(Issue::hidden).collect();
                 return kind.read(value).map_err(hidden);
             }
         };
-        read.map_err(|fault| vec![fault])
+        read.map_err(|issue| vec![issue])
     }
 }
 
-fn each(kind: &Kind, value: &Value) -> Result<Value, Vec<Fault>> {
-    let sent = plain::map(value).map_err(|fault| vec![fault])?;
+fn each(kind: &Kind, value: &Value) -> Result<Value, Vec<Issue>> {
+    let sent = plain::map(value).map_err(|issue| vec![issue])?;
     let mut read = Map::new();
-    let mut faults = Vec::new();
+    let mut issues = Vec::new();
     for (name, value) in sent {
         match kind.read(value) {
             Ok(value) => drop(read.insert(name.clone(), value)),
-            Err(beneath) => faults.extend(beneath.into_iter().map(|fault| fault.beneath(name.as_str()))),
+            Err(beneath) => issues.extend(beneath.into_iter().map(|issue| issue.beneath(name.as_str()))),
         }
     }
-    if faults.is_empty() {
+    if issues.is_empty() {
         Ok(read.into())
     } else {
-        Err(faults)
+        Err(issues)
     }
 }
 
-fn list(kind: &Kind, value: &Value) -> Result<Value, Vec<Fault>> {
+fn list(kind: &Kind, value: &Value) -> Result<Value, Vec<Issue>> {
     let Some(items) = value.as_array() else {
-        return Err(vec![Fault::new(
+        return Err(vec![Issue::new(
             "list_type",
+            &[],
             "Input should be a valid list",
             value,
         )]);
     };
     let mut read = Vec::with_capacity(items.len());
-    let mut faults = Vec::new();
+    let mut issues = Vec::new();
     for (number, item) in items.iter().enumerate() {
         match kind.read(item) {
             Ok(item) => read.push(item),
-            Err(beneath) => faults.extend(beneath.into_iter().map(|fault| fault.beneath(number))),
+            Err(beneath) => issues.extend(beneath.into_iter().map(|issue| issue.beneath(number))),
         }
     }
-    if faults.is_empty() {
+    if issues.is_empty() {
         Ok(read.into())
     } else {
-        Err(faults)
+        Err(issues)
     }
 }
 
-fn either(kinds: &[(&str, &Kind)], value: &Value) -> Result<Value, Vec<Fault>> {
-    let mut faults = Vec::new();
+fn either(kinds: &[(&str, &Kind)], value: &Value) -> Result<Value, Vec<Issue>> {
+    let mut issues = Vec::new();
     for (name, kind) in kinds {
         match kind.read(value) {
             Ok(value) => return Ok(value),
-            Err(beneath) => faults.extend(beneath.into_iter().map(|fault| fault.beneath(*name))),
+            Err(beneath) => issues.extend(beneath.into_iter().map(|issue| issue.beneath(*name))),
         }
     }
-    Err(faults)
+    Err(issues)
 }
 
 impl Object {
-    fn read(&self, value: &Value) -> Result<Value, Vec<Fault>> {
+    fn read(&self, value: &Value) -> Result<Value, Vec<Issue>> {
         let sent = fields_of(value, self.class)?;
         read_fields(sent, self.fields, self.others).map(Value::Object)
     }
 }
 
 impl Tagged {
-    fn read(&self, value: &Value) -> Result<Value, Vec<Fault>> {
+    fn read(&self, value: &Value) -> Result<Value, Vec<Issue>> {
         let sent = fields_of(value, self.class)?;
         let fields = match (sent.get("kind"), self.without) {
             (None, Some(fields)) => Some(fields),
@@ -247,19 +254,19 @@ impl Tagged {
         };
         let Some(fields) = fields else {
             let kind = sent.get("kind").and_then(Value::as_str).unwrap_or_default();
-            return Err(vec![Fault::rule(&self.unknown.replace("{}", kind), value)]);
+            return Err(vec![Issue::rule(&[], &self.unknown.replace("{}", kind), value)]);
         };
         read_fields(sent, fields, Others::Kept).map(Value::Object)
     }
 }
 
-fn fields_of<'v>(value: &'v Value, class: Option<&str>) -> Result<&'v Map<String, Value>, Vec<Fault>> {
+fn fields_of<'v>(value: &'v Value, class: Option<&str>) -> Result<&'v Map<String, Value>, Vec<Issue>> {
     value.as_object().ok_or_else(|| {
         vec![match class {
-            None => Fault::new("model_attributes_type", NOT_FIELDS, value),
+            None => Issue::new("model_attributes_type", &[], NOT_FIELDS, value),
             Some(class) => {
                 let sentence = format!("Input should be a valid dictionary or instance of {class}");
-                Fault::new("model_type", sentence, value).with(json!({ "class_name": class }))
+                Issue::new("model_type", &[], sentence, value).with(json!({ "class_name": class }))
             }
         }]
     })

@@ -35,7 +35,7 @@ pub(crate) async fn resolved(app: &App, mut body: Value) -> Result<Value, Failur
         return Ok(body);
     };
     let is_sealed = fields.get("secrets_encrypted");
-    if is_sealed.is_some_and(|sealed| fields::is_set(sealed)) {
+    if is_sealed.is_some_and(fields::is_set) {
         for name in ["agent", "agent_settings", "secrets"] {
             if let Some(part) = fields.get_mut(name) {
                 unseal(part, &app.conversations.catalog.vault)?;

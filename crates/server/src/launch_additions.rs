@@ -58,7 +58,7 @@ fn said(text: &Value) -> Option<&str> {
 mod tests {
     use super::*;
 
-    fn added(agent: Value) -> Value {
+    fn added(agent: &Value) -> Value {
         let skills = json!([{"name": "a", "content": "new"}, {"name": "b", "content": "b"}]);
         let additions = json!({"system_message_suffix_append": " more ", "skills": skills});
         let mut request = json!({"agent": agent, FIELD: additions});
@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn what_is_added_stands_behind_what_the_agent_has() {
         let had = json!({"system_message_suffix": "before\n", "skills": [{"name": "a", "content": "old"}]});
-        let context = added(json!({"agent_context": had}));
+        let context = added(&json!({"agent_context": had}));
         assert_eq!(context["system_message_suffix"], "before\n\nmore");
         let skills = json!([{"name": "a", "content": "old"}, {"name": "b", "content": "b"}]);
         assert_eq!(context["skills"], skills);
@@ -78,10 +78,10 @@ mod tests {
     #[test]
     fn an_agent_without_a_context_has_what_is_added() {
         assert_eq!(
-            added(json!({"agent_context": null}))["system_message_suffix"],
+            added(&json!({"agent_context": null}))["system_message_suffix"],
             "more"
         );
-        let program = added(json!({"kind": external::KIND}));
+        let program = added(&json!({"kind": external::KIND}));
         assert_eq!(program, json!({"system_message_suffix": "more"}));
     }
 }

@@ -53,12 +53,21 @@ pub(crate) const POLICY: Kind = Kind::Tagged(&Tagged {
     without: None,
 });
 
+const MONITOR: &Table = &[
+    ("timeout", Kind::Number { most: None }, Gap::Absent),
+    ("low_threshold", Kind::Number { most: Some(1.0) }, Gap::Absent),
+    ("medium_threshold", Kind::Number { most: Some(1.0) }, Gap::Absent),
+    ("api_url", Kind::Text, Gap::Absent),
+    ("api_key", Kind::Hidden(&Kind::Text), Gap::Null),
+    ("policy_id", Kind::Text, Gap::Null),
+];
+
 /// Who judges how risky an action is.
 static ANALYZERS: Tagged = Tagged {
     class: None,
     unknown: "Unknown kind '{}' for openhands.sdk.security.analyzer.SecurityAnalyzerBase; \
         Expected one of: ['PatternSecurityAnalyzer', 'PolicyRailSecurityAnalyzer', 'EnsembleSecurityAnalyzer', \
-        'LLMSecurityAnalyzer', 'ToolShieldLLMSecurityAnalyzer']",
+        'GraySwanAnalyzer', 'LLMSecurityAnalyzer', 'ToolShieldLLMSecurityAnalyzer']",
     kinds: &[
         ("PatternSecurityAnalyzer", &[]),
         ("PolicyRailSecurityAnalyzer", &[]),
@@ -69,6 +78,7 @@ static ANALYZERS: Tagged = Tagged {
                 ("propagate_unknown", Kind::Switch, Gap::Absent),
             ],
         ),
+        ("GraySwanAnalyzer", MONITOR),
         ("LLMSecurityAnalyzer", &[]),
         ("ToolShieldLLMSecurityAnalyzer", &[]),
     ],

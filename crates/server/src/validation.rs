@@ -39,9 +39,20 @@ impl Issue {
         }))
     }
 
-    /// The same further down: names and numbers that lead there from the place.
-    pub(crate) fn beneath(mut self, way: Vec<Value>) -> Self {
-        self.0.loc.extend(way);
+    /// The same, seen from what has the place under this name or number.
+    pub(crate) fn beneath(mut self, name: impl Into<Value>) -> Self {
+        self.0.loc.insert(0, name.into());
+        self
+    }
+
+    /// The same without what was sent, where that could be a secret.
+    pub(crate) fn hidden(mut self) -> Self {
+        if matches!(
+            self.0.input,
+            Value::String(_) | Value::Array(_) | Value::Object(_)
+        ) {
+            self.0.input = "<redacted>".into();
+        }
         self
     }
 

@@ -51,6 +51,8 @@ mod issuer;
 mod lifecycle;
 #[path = "it/metrics.rs"]
 mod metrics;
+#[path = "it/monitor.rs"]
+mod monitor;
 #[path = "it/once.rs"]
 mod once;
 #[path = "it/openapi.rs"]

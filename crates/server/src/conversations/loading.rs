@@ -110,6 +110,7 @@ impl Conversations {
             supervision: Supervision {
                 mode,
                 judge: self.judge(&described, &calls),
+                monitor: self.monitor(&described),
                 refinement: refinement(agent.critic()).filter(|_| is_own),
                 titles: self.titles(&described, &calls).await,
                 title_prompt: title_prompt(&described),

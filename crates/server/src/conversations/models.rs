@@ -1,9 +1,11 @@
 //! The models of a conversation: that of its agent, those that stand in for it, and those that it may ask.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use deft_engine::Models;
-use deft_llm::{CallLog, Model};
+use deft_llm::{CallLog, GraySwan, Model};
+use deft_types::Secret;
 use serde_json::Value;
 
 use super::Conversations;
@@ -59,5 +61,29 @@ impl Conversations {
         let llm = described.judge()?;
         let model = self.open_model(&llm, calls);
         Some(model.unwrap_or_else(|reason| Arc::new(Unopened::new("judge", reason))))
+    }
+
+    /// The service that a client wants to judge actions. Its address is reached by the server itself.
+    pub(super) fn monitor(&self, described: &Described) -> Option<Arc<dyn Model>> {
+        let wanted = described.monitor()?;
+        let text = |name: &str| wanted[name].as_str().filter(|text| !text.is_empty());
+        let number = |name: &str, usual: f64| wanted[name].as_f64().unwrap_or(usual);
+        let opened = match (text("api_key"), text("api_url")) {
+            (None, _) => Err("`api_key` of the analyser is missing".to_owned()),
+            (_, Some(url)) if url != GraySwan::URL && self.allowance.elsewhere().is_err() => {
+                Err("only an admin may name addresses: they are reached by the server itself".to_owned())
+            }
+            (Some(key), url) => GraySwan {
+                url: url.unwrap_or(GraySwan::URL).to_owned(),
+                api_key: Secret::new(key.to_owned()),
+                policy: text("policy_id").unwrap_or(GraySwan::POLICY).to_owned(),
+                timeout: Duration::from_secs_f64(number("timeout", 30.0).clamp(1.0, 60.0)),
+                thresholds: [number("low_threshold", 0.3), number("medium_threshold", 0.7)],
+                ca_file: self.composition.ca_file(),
+            }
+            .open()
+            .map_err(|error| error.to_string()),
+        };
+        Some(opened.unwrap_or_else(|reason| Arc::new(Unopened::new("grayswan", reason))))
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use deft_types::{ConfirmationPolicy, SecurityAnalyzer};
+use deft_types::ConfirmationPolicy;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -74,7 +74,7 @@ async fn analyzer(
     Id(id): Id,
     JsonBody(body): JsonBody,
 ) -> Result<Json<Value>, Failure> {
-    let analyzer: Option<SecurityAnalyzer> = component(&body, "security_analyzer", ANALYZER, Gap::Null)?;
+    let analyzer: Value = component(&body, "security_analyzer", ANALYZER, Gap::Null)?;
     let resident = app.conversations.resident(id).await?;
     app.conversations.set_analyzer(&resident, analyzer).await?;
     Ok(success())

@@ -22,11 +22,11 @@ pub(crate) fn table() -> Vec<Route> {
 }
 
 async fn page() -> impl IntoResponse {
+    static PAGE: LazyLock<Bytes> = LazyLock::new(|| written(&openapi()).into());
     let headers = [
         (CONTENT_SECURITY_POLICY, POLICY),
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
     ];
-    static PAGE: LazyLock<Bytes> = LazyLock::new(|| written(&openapi()).into());
     (headers, Html(PAGE.clone()))
 }
 
