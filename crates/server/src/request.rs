@@ -105,7 +105,7 @@ impl Parts {
         let settings = given(fields, "agent_settings").map(check_settings);
         let settings = faults.take(settings.transpose());
         let agent = faults.take(given(fields, "agent").map(Agent::read).transpose());
-        let others = faults.take(refuse_what_would_be_ignored(fields));
+        let others = faults.take(refuse_what_would_be_ignored(plain.as_ref().unwrap_or(fields)));
         let (Some(place), Some(id), Some(parent), Some(message), Some(plain)) =
             (place, id, parent, message, plain)
         else {

@@ -56,6 +56,12 @@ async fn what_the_monitor_finds_dangerous_waits_and_so_does_what_it_cannot_judge
         assert_eq!(info["security_analyzer"]["kind"], "GraySwanAnalyzer");
         let told = json!([info, desk.events(&talk).await]).to_string();
         assert!(!told.contains("sk-swan"), "{told}");
+        let mut socket = desk.socket(&format!("/sockets/events/{}", talk.0)).await;
+        let state = socket.next().await;
+        assert_eq!(
+            state["value"]["security_analyzer"]["api_key"], "**********",
+            "{state}"
+        );
     }
     let (key, body) = asked.lock().unwrap()[0].clone();
     assert_eq!(
