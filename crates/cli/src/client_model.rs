@@ -1,5 +1,8 @@
 //! A model as a client of the server describes it: the `llm` object of a conversation's agent.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +10,7 @@ use std::time::Duration;
 use anyhow::Context;
 use deft_llm::{
     ApiMode, AwsKeys, AwsSettings, Finding, KnownCapabilities, Model, ModelSettings, Prices, Subscription,
-    Tuning,
+    ThinkingMode, Tuning,
 };
 use deft_server::ClientModel;
 use deft_types::{Money, Secret, Tokens};
@@ -19,6 +22,10 @@ use crate::settings::Settings;
 
 /// What clients send where they have nothing to say about it.
 const DEFAULT_THINKING_BUDGET: u64 = 200_000;
+/// Seconds, of the same kind.
+const DEFAULT_WAIT: f64 = 300.0;
+/// The most that a client can have us wait, in seconds.
+const MAX_WAIT: f64 = 24.0 * 3600.0;
 
 /// The fields that we understand. Clients send many more.
 #[derive(Deserialize)]
@@ -46,12 +53,48 @@ struct Llm {
     input_cost_per_token: Option<f64>,
     output_cost_per_token: Option<f64>,
     native_tool_calling: Option<bool>,
+    timeout: Option<u64>,
+    stream_idle_timeout: Option<f64>,
+    disable_vision: Option<bool>,
+    disable_stop_word: Option<bool>,
+    force_string_serializer: Option<bool>,
+    inline_image_urls: Option<bool>,
+    caching_prompt: Option<bool>,
+    #[serde(default)]
+    capability_overrides: Overrides,
     #[serde(default)]
     litellm_extra_body: Option<Map<String, Value>>,
     aws_region_name: Option<String>,
     aws_access_key_id: Option<String>,
     aws_secret_access_key: Option<Secret<String>>,
     aws_session_token: Option<Secret<String>>,
+}
+
+/// What a client says of a model's abilities. Other names mean nothing, as in the contract.
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(default)]
+struct Overrides {
+    supports_reasoning_effort: Option<bool>,
+    thinking_mode: Option<ThinkingWord>,
+    supports_sampling_params: Option<bool>,
+    supports_prompt_cache: Option<bool>,
+    supports_prompt_cache_key: Option<bool>,
+    supports_prompt_cache_retention: Option<bool>,
+    supports_stop_words: Option<bool>,
+    supports_responses_api: Option<bool>,
+    supports_vision: Option<bool>,
+    force_string_serializer: Option<bool>,
+    send_reasoning_content: Option<bool>,
+    requires_inline_image_data: Option<bool>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum ThinkingWord {
+    Adaptive,
+    Manual,
+    None,
+    Unknown,
 }
 
 /// What pays for it.
@@ -120,10 +163,10 @@ fn reached(llm: &Llm, ours: ModelSettings, subscription: &Arc<dyn Subscription>)
             .collect(),
         extended_thinking_budget: budget.map(Tokens),
         prices: prices(llm),
-        capability_overrides: KnownCapabilities {
-            native_tool_calls: llm.native_tool_calling.filter(|native| !native),
-            ..KnownCapabilities::default()
-        },
+        capability_overrides: capabilities(llm),
+        idle_timeout: seconds(llm.stream_idle_timeout).unwrap_or(ours.idle_timeout),
+        head_timeout: seconds(llm.timeout.and_then(|timeout| u32::try_from(timeout).ok()))
+            .or(ours.head_timeout),
         retry: deft_llm::RetryPolicy {
             attempts: llm
                 .num_retries
@@ -154,6 +197,41 @@ fn reached(llm: &Llm, ours: ModelSettings, subscription: &Arc<dyn Subscription>)
     }
 }
 
+/// What was said of a wait. The contract's usual one is sent by clients who have nothing to say, and none would be for ever.
+fn seconds(said: Option<impl Into<f64>>) -> Option<Duration> {
+    let said = said.map(Into::into);
+    let said = said.filter(|seconds| *seconds > 0.0 && (*seconds - DEFAULT_WAIT).abs() > f64::EPSILON);
+    said.map(|seconds| Duration::from_secs_f64(seconds.min(MAX_WAIT)))
+}
+
+/// What the client says that the model can do. What is switched off stays so, whatever else is said.
+fn capabilities(llm: &Llm) -> KnownCapabilities {
+    let said = &llm.capability_overrides;
+    let off = |is_off: Option<bool>| (is_off == Some(true)).then_some(false);
+    let uncached = off(llm.caching_prompt.map(|caches| !caches));
+    KnownCapabilities {
+        native_tool_calls: llm.native_tool_calling.filter(|native| !native),
+        vision: off(llm.disable_vision).or(said.supports_vision),
+        reasoning_effort: said.supports_reasoning_effort,
+        thinking: said.thinking_mode.and_then(|word| match word {
+            ThinkingWord::Adaptive => Some(ThinkingMode::Adaptive),
+            ThinkingWord::Manual => Some(ThinkingMode::Manual),
+            ThinkingWord::None => Some(ThinkingMode::None),
+            ThinkingWord::Unknown => None,
+        }),
+        sampling: said.supports_sampling_params,
+        explicit_cache_markers: uncached.or(said.supports_prompt_cache),
+        prompt_cache_key: uncached.or(said.supports_prompt_cache_key),
+        prompt_cache_retention: uncached.or(said.supports_prompt_cache_retention),
+        stop_words: off(llm.disable_stop_word).or(said.supports_stop_words),
+        responses_api: said.supports_responses_api,
+        string_only_content: llm.force_string_serializer.or(said.force_string_serializer),
+        send_reasoning_back: said.send_reasoning_content,
+        inline_images: llm.inline_image_urls.or(said.requires_inline_image_data),
+        ..KnownCapabilities::default()
+    }
+}
+
 fn prices(llm: &Llm) -> Option<Prices> {
     let money = |dollars: Option<f64>| Money::try_from(dollars?).ok();
     let input = money(llm.input_cost_per_token)?;
@@ -177,79 +255,4 @@ fn aws(llm: &Llm) -> Option<AwsSettings> {
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // what does not fit becomes the nearest that does
 fn whole(number: f64) -> u64 {
     number.round() as u64
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use deft_llm::{ModelError, Pass};
-    use futures::future::BoxFuture;
-    use serde_json::json;
-
-    #[derive(Debug)]
-    struct Somebodys;
-
-    impl Subscription for Somebodys {
-        fn pass(&self) -> BoxFuture<'_, Result<Pass, ModelError>> {
-            unreachable!("nobody is asked")
-        }
-
-        fn backend(&self) -> String {
-            "https://chatgpt.example".to_owned()
-        }
-    }
-
-    fn sent(llm: Value) -> ModelSettings {
-        let ours = ModelSettings {
-            api_key: Some(Secret::new("our-own".to_owned())),
-            base_url: Some("https://ours.example".to_owned()),
-            ..ModelSettings::default()
-        };
-        let subscription: Arc<dyn Subscription> = Arc::new(Somebodys);
-        reached(&serde_json::from_value(llm).unwrap(), ours, &subscription)
-    }
-
-    #[test]
-    fn our_key_never_goes_to_an_address_that_a_client_names() {
-        let elsewhere = sent(json!({"model": "openai/m", "base_url": "https://evil.example"}));
-        assert_eq!(elsewhere.api_key, None);
-        assert_eq!(elsewhere.base_url.as_deref(), Some("https://evil.example"));
-        let here = sent(json!({"model": "openai/m"}));
-        assert_eq!(here.api_key, Some(Secret::new("our-own".to_owned())));
-        assert_eq!(here.base_url.as_deref(), Some("https://ours.example"));
-    }
-
-    #[test]
-    fn a_subscription_pays_where_the_client_says_so_and_only_at_its_own_address() {
-        let keyed = sent(json!({"model": "openai/m", "auth_type": "api_key"}));
-        assert!(keyed.subscription.is_none());
-        let paid = sent(
-            json!({"model": "openai/m", "auth_type": "subscription", "base_url": "https://evil.example"}),
-        );
-        assert!(paid.subscription.is_some());
-        assert_eq!(paid.base_url.as_deref(), Some("https://chatgpt.example"));
-        assert_eq!(paid.api_key, None);
-    }
-
-    #[test]
-    fn numbers_are_taken_in_every_form_that_the_contract_has() {
-        let settings = sent(json!({"model": "m", "top_k": 40.0, "seed": -1, "extended_thinking_budget": -1}));
-        assert_eq!(
-            (settings.tuning.top_k, settings.tuning.seed),
-            (Some(40), Some(-1))
-        );
-        assert_eq!(settings.extended_thinking_budget, None);
-    }
-
-    #[test]
-    fn what_a_client_says_of_retries_and_reasoning_counts() {
-        let settings = sent(
-            json!({"model": "m", "num_retries": 0, "retry_min_wait": 1, "retry_max_wait": 2,
-            "reasoning_effort": "high", "extended_thinking_budget": 200_000, "native_tool_calling": true}),
-        );
-        assert_eq!(settings.retry.attempts, 1);
-        assert_eq!(settings.tuning.reasoning_effort.as_deref(), Some("high"));
-        assert_eq!(settings.extended_thinking_budget, None);
-        assert_eq!(settings.capability_overrides.native_tool_calls, None);
-    }
 }

@@ -4,7 +4,7 @@ mod parts;
 
 use std::io::{IsTerminal as _, Write as _};
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use anyhow::Context;
 use deft_server::{Config, Dormant, Init, KeyOrigin, Server};
@@ -35,6 +35,7 @@ pub(crate) async fn serve(args: Serve) -> anyhow::Result<Exit> {
         surroundings,
     };
     let (settings, config) = start.set_up(None)?;
+    let said = OnceLock::new(); // what somebody said over the environment
     let traces = traces::wanted(&settings, &start.surroundings)?;
     crate::log::begin(
         |name: &str| start.surroundings.env.get(name).cloned(),
@@ -57,6 +58,7 @@ pub(crate) async fn serve(args: Serve) -> anyhow::Result<Exit> {
             let wake = async |init: Init| {
                 let begun = async {
                     let (settings, config) = start.set_up(Some(&init))?;
+                    let _ = said.set(init); // it is said once
                     let init_key = Some(key.clone());
                     start
                         .begin(&listener, settings, Config { init_key, ..config })
@@ -74,8 +76,8 @@ pub(crate) async fn serve(args: Serve) -> anyhow::Result<Exit> {
     announce(&running.server).context("cannot say that the server is ready")?;
     let reload = async {
         while hang_up.recv().await.is_some() {
-            match start.settings(&start.surroundings) {
-                Ok(settings) => running.parts.replace(settings),
+            match start.settings(said.get()) {
+                Ok((settings, _)) => running.parts.replace(settings),
                 Err(error) => tracing::error!(%error, "the settings stay as they are"),
             }
         }
@@ -117,21 +119,13 @@ struct Running {
 }
 
 impl Start {
-    fn settings(&self, surroundings: &Surroundings) -> anyhow::Result<Settings> {
-        Ok(Settings::load(
-            &self.args.flags,
-            surroundings,
-            &surroundings.current_dir,
-        )?)
-    }
-
-    /// How to serve, by the environment and what was said over it.
-    fn set_up(&self, init: Option<&Init>) -> anyhow::Result<(Settings, Config)> {
+    /// The settings as they are now, by the environment and what was said over it.
+    fn settings(&self, init: Option<&Init>) -> anyhow::Result<(Settings, Surroundings)> {
         let mut surroundings = self.surroundings.clone();
         if let Some(init) = init {
             init.apply(&mut surroundings.env);
         }
-        let mut settings = self.settings(&surroundings)?;
+        let mut settings = Settings::load(&self.args.flags, &surroundings, &surroundings.current_dir)?;
         let contracts = ["OH_PERSISTENCE_DIR", "OH_CONVERSATIONS_PATH"];
         let contracts = contracts.iter().find_map(|name| surroundings.env.get(*name));
         if settings.data_dir.source == Source::Default
@@ -142,6 +136,12 @@ impl Start {
         if let Some(data_dir) = init.and_then(Init::data_dir) {
             settings.data_dir.value = surroundings.current_dir.join(data_dir);
         }
+        Ok((settings, surroundings))
+    }
+
+    /// How to serve.
+    fn set_up(&self, init: Option<&Init>) -> anyhow::Result<(Settings, Config)> {
+        let (settings, surroundings) = self.settings(init)?;
         let variable = |name: &str| surroundings.env.get(name).cloned();
         let data_dir = settings.data_dir.value.clone();
         let mut config = Config {

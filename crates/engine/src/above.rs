@@ -122,6 +122,17 @@ impl Above {
         here || self.0.above.as_ref().is_some_and(Self::asks_judge)
     }
 
+    /// Whether a service elsewhere is to judge there, or further up.
+    pub(crate) fn asks_monitor(&self) -> bool {
+        let here = self
+            .handed()
+            .safety
+            .analyzer
+            .as_ref()
+            .is_some_and(risk::asks_monitor);
+        here || self.0.above.as_ref().is_some_and(Self::asks_monitor)
+    }
+
     /// What need not be asked for here, nor further above.
     pub(crate) fn allow_rules(&self) -> Vec<String> {
         let mut rules = self.handed().allow_rules.clone();

@@ -121,6 +121,8 @@ pub(crate) struct Actor {
     pub(crate) wants_review: bool,
     /// Who judges, where it is not the model that answers.
     pub(crate) judge_model: Option<Arc<dyn Model>>,
+    /// A service that judges actions, asked like a model.
+    pub(crate) monitor: Option<Arc<dyn Model>>,
     /// Who gives it a title, and the title that is asked for.
     pub(crate) titles: Option<Arc<dyn Model>>,
     pub(crate) title_prompt: Option<String>,

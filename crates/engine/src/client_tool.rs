@@ -22,7 +22,8 @@ pub struct ClientToolSpec {
     pub name: String,
     /// What the model is told about it.
     pub description: String,
-    /// JSON Schema of its arguments.
+    /// JSON Schema of its arguments; without it, it has none.
+    #[serde(default = "no_parameters")]
     pub parameters: Value,
     /// What it may do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -30,6 +31,10 @@ pub struct ClientToolSpec {
     /// Seconds to wait for a result from the client; without it the call is answered as passed on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result_timeout: Option<u64>,
+}
+
+fn no_parameters() -> Value {
+    json!({"type": "object", "properties": {}})
 }
 
 /// Results that clients hand back. Cheap to clone.

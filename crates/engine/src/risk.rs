@@ -11,10 +11,22 @@ pub(crate) struct Verdict {
     pub(crate) reason: Option<String>,
 }
 
-/// Whether another model is to be asked.
+/// Whether a service elsewhere is to be asked.
+pub(crate) fn asks_monitor(analyzer: &SecurityAnalyzer) -> bool {
+    match analyzer {
+        SecurityAnalyzer::Monitor(_) => true,
+        SecurityAnalyzer::Ensemble { analyzers, .. } => analyzers.iter().any(asks_monitor),
+        SecurityAnalyzer::Model
+        | SecurityAnalyzer::Pattern(_)
+        | SecurityAnalyzer::PolicyRail(_)
+        | SecurityAnalyzer::Judge(_) => false,
+    }
+}
+
+/// Whether another model is to be asked, or a service elsewhere.
 pub(crate) fn asks_judge(analyzer: &SecurityAnalyzer) -> bool {
     match analyzer {
-        SecurityAnalyzer::Judge(_) => true,
+        SecurityAnalyzer::Judge(_) | SecurityAnalyzer::Monitor(_) => true,
         SecurityAnalyzer::Ensemble { analyzers, .. } => analyzers.iter().any(asks_judge),
         SecurityAnalyzer::Model | SecurityAnalyzer::Pattern(_) | SecurityAnalyzer::PolicyRail(_) => false,
     }
@@ -58,7 +70,7 @@ pub(crate) fn judge(
         },
         SecurityAnalyzer::Pattern(_) => by_rules(RuleSet::Patterns),
         SecurityAnalyzer::PolicyRail(_) => by_rules(RuleSet::Rails),
-        SecurityAnalyzer::Judge(_) => judged.cloned().unwrap_or(Verdict {
+        SecurityAnalyzer::Judge(_) | SecurityAnalyzer::Monitor(_) => judged.cloned().unwrap_or(Verdict {
             risk: SecurityRisk::High,
             reason: Some("the judge was not asked".to_owned()),
         }),

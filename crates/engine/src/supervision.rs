@@ -17,6 +17,8 @@ pub struct Supervision {
     pub mode: Mode,
     /// Who judges actions where a judge is asked for, and whether a goal is reached; without it, the model that answers.
     pub judge: Option<Arc<dyn Model>>,
+    /// A service elsewhere that judges actions where one is asked for: it is asked like the judge, and answers like one.
+    pub monitor: Option<Arc<dyn Model>>,
     /// Whether and how the result of a turn is criticised before the turn ends.
     pub refinement: Option<Refinement>,
     /// Who gives it a title after the first message; without it, the first words of that are the title.

@@ -169,7 +169,7 @@ pub(crate) fn open(
         api: Arc::new(ChatGptApi(ResponsesApi(endpoint))),
         client: http::new_client(&settings).map_err(|error| no_client(&error))?,
         idle_timeout: settings.idle_timeout,
-        head_timeout: settings.idle_timeout,
+        head_timeout: settings.head_timeout.unwrap_or(settings.idle_timeout),
         secrets: Secrets::default(),
         subscription: Some(Arc::clone(subscription)),
     };

@@ -238,6 +238,7 @@ fn refusal(error: &ModelError) -> (Layer, Verdict) {
             Layer::Authentication,
             "set the right key: `deft models` names the variable",
         ),
+        ModelError::Login { .. } => (Layer::Authentication, "log in again, or use an API key"),
         ModelError::Permission { .. } => (Layer::Authentication, "use another key, or another model"),
         ModelError::Quota { .. } => (Layer::Authentication, "add credit, or use another key"),
         ModelError::BadRequest { .. } => (Layer::Model, "check the model's name with its provider"),

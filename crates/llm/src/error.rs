@@ -28,6 +28,12 @@ pub enum ModelError {
         /// What the server said.
         detail: String,
     },
+    /// The login that is to pay is missing, refused or over. The caller stops and sends the person to log in.
+    #[error("the login to ChatGPT does not let us in: {detail}")]
+    Login {
+        /// What is wrong with it, and what to do.
+        detail: String,
+    },
     /// The key is good but may not do this. The caller stops and sends the person to the settings.
     #[error("the API key has no permission for this: {detail}. Choose another model or another key")]
     Permission {
@@ -101,7 +107,9 @@ impl ModelError {
         match self {
             Self::ContextWindowExceeded { .. } => "LLMContextWindowExceedError",
             Self::MalformedHistory { .. } => "LLMMalformedConversationHistoryError",
-            Self::Authentication { .. } | Self::Permission { .. } => "LLMAuthenticationError",
+            Self::Authentication { .. } | Self::Login { .. } | Self::Permission { .. } => {
+                "LLMAuthenticationError"
+            }
             Self::Quota { .. } | Self::RateLimit { .. } => "LLMRateLimitError",
             Self::Timeout { .. } => "LLMTimeoutError",
             Self::ContentPolicy { .. } => "LLMContentPolicyViolationError",
@@ -117,7 +125,7 @@ impl ModelError {
     pub fn classification(&self) -> Classification {
         Classification::of(match self {
             Self::ContextWindowExceeded { .. } | Self::MalformedHistory { .. } => FailureKind::AgentAction,
-            Self::Authentication { .. } | Self::Permission { .. } => FailureKind::Auth,
+            Self::Authentication { .. } | Self::Login { .. } | Self::Permission { .. } => FailureKind::Auth,
             Self::Quota { .. } => FailureKind::Quota,
             Self::RateLimit { .. } => FailureKind::RateLimit,
             Self::ContentPolicy { .. } | Self::BadRequest { .. } => FailureKind::Config,
@@ -144,6 +152,7 @@ impl ModelError {
             Self::ContextWindowExceeded { .. }
             | Self::MalformedHistory { .. }
             | Self::Authentication { .. }
+            | Self::Login { .. }
             | Self::Permission { .. }
             | Self::Quota { .. }
             | Self::Timeout { .. }
@@ -160,6 +169,7 @@ impl ModelError {
             Self::ContextWindowExceeded { detail }
             | Self::MalformedHistory { detail }
             | Self::Authentication { detail }
+            | Self::Login { detail }
             | Self::Permission { detail }
             | Self::Quota { detail }
             | Self::RateLimit { detail, .. }

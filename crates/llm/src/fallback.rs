@@ -9,17 +9,19 @@ use futures::stream::BoxStream;
 
 use crate::{Delta, Model, ModelError, ModelProfile, Request, TokenCount};
 
-/// Models in the order in which they are asked. The first one is what the rest of the system sees.
-pub(crate) struct Fallback {
-    first: Arc<dyn Model>,
-    others: Vec<Arc<dyn Model>>,
+/// A model with those that stand in for it, in the order in which they are asked.
+pub fn with_stand_ins(first: Arc<dyn Model>, others: Vec<Arc<dyn Model>>) -> Arc<dyn Model> {
+    if others.is_empty() {
+        first
+    } else {
+        Arc::new(Fallback { first, others })
+    }
 }
 
-impl Fallback {
-    /// `first`, and those that stand in for it.
-    pub(crate) fn new(first: Arc<dyn Model>, others: Vec<Arc<dyn Model>>) -> Self {
-        Self { first, others }
-    }
+/// Models in the order in which they are asked. The first one is what the rest of the system sees.
+struct Fallback {
+    first: Arc<dyn Model>,
+    others: Vec<Arc<dyn Model>>,
 }
 
 impl Model for Fallback {
@@ -96,8 +98,10 @@ mod tests {
             Delta::Finished(FinishReason::Stop),
         ];
         let unpriced = Given(ModelProfile::unknown("other"), answer.map(Ok).to_vec());
-        let model = Fallback::new(Arc::new(failing), vec![Arc::new(unpriced)]);
-        let reply = complete(&model, Request::default(), |_| ()).await.unwrap();
+        let model = with_stand_ins(Arc::new(failing), vec![Arc::new(unpriced)]);
+        let reply = complete(model.as_ref(), Request::default(), |_| ())
+            .await
+            .unwrap();
         assert_eq!(reply.cost, None);
     }
 }

@@ -160,7 +160,13 @@ impl HttpModel {
         let status = response.status().as_u16();
         let wait = retry_after(response.headers());
         let text = failure_text(response, &server).await;
-        Err(secrets.redact(failure_of(Some(status), wait, &text)))
+        let failure = secrets.redact(failure_of(Some(status), wait, &text));
+        Err(match failure {
+            ModelError::Authentication { detail } if self.subscription.is_some() => ModelError::Login {
+                detail: format!("{detail}; log in again"),
+            },
+            failure => failure,
+        })
     }
 }
 

@@ -33,6 +33,7 @@ mod fallback;
 #[cfg(test)]
 mod fuzz;
 mod gemini;
+mod grayswan;
 mod http;
 mod images;
 mod json_events;
@@ -76,6 +77,8 @@ pub use delta::{Delta, FinishReason, Usage};
 pub use discover::{Found, LOCAL_PATIENCE, LocalKind, Place, discover, usual_places};
 pub use error::ModelError;
 pub use facts::{Ability, ModelFacts, ProviderFacts, facts, facts_with, providers};
+pub use fallback::with_stand_ins;
+pub use grayswan::GraySwan;
 pub use http::Proxies;
 pub use messages::Messages;
 pub use model::{Model, ModelProfile, Request, ToolSchema};

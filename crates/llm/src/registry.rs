@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::fallback::Fallback;
+use crate::fallback::with_stand_ins;
 use crate::open::open;
 use crate::router::{Condition, Router};
 use crate::task_class::{ClassRouter, TaskClasses};
@@ -50,10 +50,7 @@ impl Registry<'_> {
                 .map(|name| self.open_alone(name))
                 .collect::<Result<Vec<_>, _>>()
         };
-        let model: Arc<dyn Model> = match others(&named.fallback)? {
-            others if others.is_empty() => model,
-            others => Arc::new(Fallback::new(model, others)),
-        };
+        let model = with_stand_ins(model, others(&named.fallback)?);
         let model = match &named.classes {
             None => model,
             Some(classes) => self.by_class(model, classes)?,

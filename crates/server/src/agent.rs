@@ -4,8 +4,10 @@ use deft_engine::{Brief, ExternalAgent, ToolFilter};
 use deft_types::ToolSpec;
 use serde_json::{Map, Value, json};
 
+use crate::agent_fields::AGENT;
 use crate::external;
 use crate::failure::{Failure, Faults};
+use crate::fields;
 use crate::masking::{Mask, mask, without_nulls};
 use crate::model_fields;
 use crate::tool_filter;
@@ -32,7 +34,7 @@ impl Agent {
         match fields.get("kind").map(|kind| kind.as_str().unwrap_or_default()) {
             Some("Agent") => {}
             None if fields.contains_key("llm") => {}
-            Some(external::KIND) => return Ok(Self(external::completed(sent, fields)?)),
+            Some(external::KIND) => return Ok(Self(external::completed(fields)?)),
             other => {
                 let error = format!(
                     "Unknown kind '{}' for openhands.sdk.agent.base.AgentBase; Expected one of: ['ACPAgent', 'Agent']",
@@ -41,20 +43,20 @@ impl Agent {
                 return Err(Issue::rule(place, &error, sent).into());
             }
         }
-        let llm = match fields.get("llm") {
-            Some(Value::Object(llm)) => llm,
+        let mut faults = Faults::default();
+        let llm = faults.take(match fields.get("llm") {
+            Some(Value::Object(llm)) => model_fields::read(&["body", "agent", "llm"], llm),
             Some(other) => {
                 let msg = "Input should be a valid dictionary or instance of LLM";
                 let issue = Issue::new("model_type", &["body", "agent", "llm"], msg, other);
-                return Err(issue.with(json!({"class_name": "LLM"})).into());
+                Err(issue.with(json!({"class_name": "LLM"})).into())
             }
-            None => return Err(Issue::missing(&["body", "agent", "llm"], sent).into()),
-        };
-        let mut faults = Faults::default();
-        let llm = faults.take(model_fields::read(&["body", "agent", "llm"], llm));
+            None => Err(Issue::missing(&["body", "agent", "llm"], sent).into()),
+        });
+        let others = faults.take(fields::read(place, fields, AGENT));
         let filter = faults.take(tool_filter::of_agent(sent));
-        match (llm, filter) {
-            (Some(llm), Some(_)) => Ok(Self(completed(fields, &llm))),
+        match (llm, others, filter) {
+            (Some(llm), Some(others), Some(_)) => Ok(Self(completed(&others, &llm))),
             _ => Err(faults.told()),
         }
     }
@@ -86,6 +88,9 @@ impl Agent {
     /// What a client may see.
     pub(crate) fn shown(&self, mask_with: Mask) -> Value {
         let mut shown = self.0.clone();
+        if let Some(llm) = shown["llm"].as_object_mut() {
+            llm.remove("fallback_strategy"); // the contract does not show it
+        }
         mask(&mut shown, mask_with);
         if mask_with == Mask::Asterisks {
             without_nulls(&mut shown);
@@ -212,6 +217,8 @@ pub(crate) fn llm_defaults() -> Map<String, Value> {
 fn completed(agent: &Map<String, Value>, llm: &Map<String, Value>) -> Value {
     let mut full_llm = llm_defaults();
     full_llm.extend(llm.clone());
+    let is_subscription = full_llm["auth_type"] == "subscription";
+    full_llm.insert("is_subscription".to_owned(), is_subscription.into());
     let mut full = json!({
         "llm": full_llm, "tools": [], "mcp_config": {}, "filter_tools_regex": null,
         "include_default_tools": ["FinishTool", "ThinkTool"], "agent_context": null, "system_prompt": null,

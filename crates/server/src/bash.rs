@@ -22,15 +22,22 @@ use self::kept::Kept;
 use self::run::Run;
 use crate::app::App;
 use crate::failure::Failure;
+use crate::fields::{self, Gap, Kind, Others, Table};
 use crate::info::utc;
 use crate::places::absolute;
-use crate::request::{given, object, text};
 
 /// Seconds that a command may take where nobody says otherwise, and at most.
 const DEFAULT_TIMEOUT: u64 = 300;
 const MAX_TIMEOUT: u64 = 24 * 60 * 60;
 /// Conversations whose commands are in memory; beyond it those leave that nobody needs there.
 const MAX_HISTORIES: usize = 1000;
+
+/// What a client says of a command.
+const COMMAND: &Table = &[
+    ("command", Kind::Text, Gap::None),
+    ("cwd", Kind::Text, Gap::Null),
+    ("timeout", Kind::Integer { least: None }, Gap::Absent),
+];
 
 /// A command that a client sent.
 pub(crate) struct BashRequest {
@@ -41,12 +48,13 @@ pub(crate) struct BashRequest {
 
 impl BashRequest {
     pub(crate) fn read(body: &Value) -> Result<Self, Failure> {
-        let command = text(body, "command")?.to_owned();
-        let cwd = given(object(body)?, "cwd").and_then(Value::as_str);
-        let timeout = body["timeout"].as_u64().unwrap_or(DEFAULT_TIMEOUT);
+        let fields = fields::read_body(body, COMMAND, Others::Kept)?;
+        let text = |name: &str| fields.get(name).and_then(Value::as_str).map(str::to_owned);
+        let timeout = fields.get("timeout").map(|seconds| seconds.as_u64().unwrap_or(0));
+        let timeout = timeout.unwrap_or(DEFAULT_TIMEOUT);
         Ok(Self {
-            command,
-            cwd: cwd.map(str::to_owned),
+            command: text("command").unwrap_or_default(),
+            cwd: text("cwd"),
             timeout: timeout.clamp(1, MAX_TIMEOUT),
         })
     }

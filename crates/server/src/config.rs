@@ -44,6 +44,8 @@ pub struct Config {
     pub keys: Vec<Secret<String>>,
     /// Names that the server is called by, besides `localhost` and its address.
     pub hosts: Vec<String>,
+    /// What may stand before every path, where the server is known below one.
+    pub base_path: Option<String>,
     /// Origins whose pages may use the server, besides its own and those of this machine.
     pub origins: Vec<String>,
     /// More of them: all that this fits from beginning to end.
@@ -144,6 +146,7 @@ impl Config {
         let keys = keys.into_iter().filter(|key| !key.is_empty());
         let web_url = layers.text("web_url");
         let hosts = web_url.as_deref().and_then(host_of).into_iter();
+        let base_path = web_url.as_deref().and_then(path_of);
         let own_hosts = variable("DEFT_ALLOWED_HOSTS").unwrap_or_default();
         let own_hosts = own_hosts.split(',').map(|host| host.trim().to_owned());
         let home = variable("HOME")
@@ -172,6 +175,7 @@ impl Config {
             file_roots,
             keys: keys.map(Secret::new).collect(),
             hosts: hosts.chain(own_hosts).filter(|host| !host.is_empty()).collect(),
+            base_path,
             origins: layers.list("allow_cors_origins"),
             origin_pattern: layers.pattern("allow_cors_origin_regex")?,
             origin_hosts: variable("DOCKER_HOST_ADDR").into_iter().collect(),
@@ -197,6 +201,13 @@ impl Config {
             },
         })
     }
+}
+
+/// Below which path the server is known, if not at the root.
+fn path_of(url: &str) -> Option<String> {
+    let uri: axum::http::Uri = url.parse().ok()?;
+    let path = uri.path().trim_end_matches('/');
+    (!path.is_empty()).then(|| path.to_owned())
 }
 
 fn host_of(url: &str) -> Option<String> {

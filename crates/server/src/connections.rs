@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
-use axum::http::{HeaderValue, Request, header};
+use axum::http::{HeaderValue, Request, Uri, header};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -55,6 +55,8 @@ impl Default for Patience {
 /// See the module.
 pub(crate) struct Connections {
     service: TowerToHyperService<Router>,
+    /// What may stand before every path.
+    base_path: Option<Arc<str>>,
     patience: Patience,
     stopping: CancellationToken,
     /// Nobody waits any more.
@@ -67,12 +69,19 @@ impl Connections {
     pub(crate) fn new(router: Router, patience: Patience) -> Self {
         Self {
             service: TowerToHyperService::new(router),
+            base_path: None,
             patience,
             stopping: CancellationToken::new(),
             abandoned: CancellationToken::new(),
             tasks: TaskTracker::new(),
             room: Arc::new(Semaphore::new(MAX_CONNECTIONS)),
         }
+    }
+
+    /// Also answers below this path, for proxies that leave it there.
+    pub(crate) fn below(self, path: Option<String>) -> Self {
+        let base_path = path.map(Arc::from);
+        Self { base_path, ..self }
     }
 
     /// Takes clients in, for ever.
@@ -131,8 +140,12 @@ impl Connections {
         }
         let service = self.service.clone();
         let body_limit = self.patience.body;
+        let base_path = self.base_path.clone();
         let with_peer = hyper::service::service_fn(move |mut request: Request<Incoming>| {
             request.extensions_mut().insert(Peer(peer));
+            if let Some(uri) = base_path.as_deref().and_then(|base| without(base, request.uri())) {
+                *request.uri_mut() = uri;
+            }
             // A proxy may have taken the end of such a body to be elsewhere: what follows it is nobody's request.
             let is_last = request.headers().contains_key(header::TRANSFER_ENCODING);
             let request = request.map(|body| Body::new(TimedBody::new(body, body_limit)));
@@ -168,6 +181,38 @@ impl Connections {
         };
         async move {
             abandoned.run_until_cancelled(served).await;
+        }
+    }
+}
+
+/// An address without the path that stands before ours, if it does.
+fn without(base: &str, uri: &Uri) -> Option<Uri> {
+    let rest = uri.path_and_query()?.as_str().strip_prefix(base)?;
+    let rest = match rest.chars().next() {
+        Some('/') => rest.to_owned(),
+        Some('?') | None => format!("/{rest}"),
+        Some(_) => return None,
+    };
+    let mut parts = uri.clone().into_parts();
+    parts.path_and_query = Some(rest.parse().ok()?);
+    Uri::from_parts(parts).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_before_ours_is_taken_away_and_no_other() {
+        for (sent, expected) in [
+            ("/deft/api/x?y=1", Some("/api/x?y=1")),
+            ("/deft", Some("/")),
+            ("/deft?y", Some("/?y")),
+            ("/defter/api", None),
+            ("/api/deft", None),
+        ] {
+            let read = without("/deft", &sent.parse().unwrap());
+            assert_eq!(read.map(|uri| uri.to_string()).as_deref(), expected, "{sent}");
         }
     }
 }

@@ -9,6 +9,7 @@ mod goal;
 mod hosts;
 mod loading;
 mod mcp;
+mod models;
 mod plan;
 mod queue;
 mod relatives;

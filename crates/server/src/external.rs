@@ -8,7 +8,9 @@ use deft_engine::ExternalAgent;
 use serde_json::{Map, Value, json};
 
 use crate::agent::llm_defaults;
+use crate::agent_fields::EXTERNAL;
 use crate::failure::Failure;
+use crate::fields;
 use crate::validation::Issue;
 
 /// The kind of such an agent.
@@ -33,19 +35,12 @@ const KNOWN: [(&str, &[&str]); 4] = [
 ];
 
 /// Such an agent with every field that the contract has.
-pub(crate) fn completed(sent: &Value, fields: &Map<String, Value>) -> Result<Value, Failure> {
-    let place = &["body", "agent", "acp_command"];
-    let is_command = |command: &Value| {
-        let words = command.as_array();
-        words.is_some_and(|words| !words.is_empty() && words.iter().all(Value::is_string))
-    };
-    match fields.get("acp_command") {
-        None => return Err(Issue::missing(place, sent).into()),
-        Some(command) if !is_command(command) => {
-            let msg = "Input should be a list of a program and its arguments";
-            return Err(Issue::new("list_type", place, msg, command).into());
-        }
-        Some(_) => {}
+pub(crate) fn completed(fields: &Map<String, Value>) -> Result<Value, Failure> {
+    let fields = fields::read(&["body", "agent"], fields, EXTERNAL)?;
+    if fields["acp_command"].as_array().is_none_or(Vec::is_empty) {
+        let place = &["body", "agent", "acp_command"];
+        let error = "it must name a program and its arguments";
+        return Err(Issue::rule(place, error, &fields["acp_command"]).into());
     }
     let mut llm = llm_defaults();
     llm.extend([
@@ -61,7 +56,7 @@ pub(crate) fn completed(sent: &Value, fields: &Map<String, Value>) -> Result<Val
         "acp_resume_session_id": null, "acp_file_secrets": files::known(), "acp_isolate_data_dir": false,
     });
     if let Some(full) = full.as_object_mut() {
-        full.extend(fields.clone());
+        full.extend(fields);
         full.remove("kind");
         full.insert("kind".to_owned(), KIND.into()); // the contract has it last
     }

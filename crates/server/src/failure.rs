@@ -27,6 +27,14 @@ impl Failure {
         }
     }
 
+    /// A status with more than a sentence.
+    pub(crate) fn detailed(status: StatusCode, detail: &Value) -> Self {
+        Self {
+            status,
+            body: json!({ "detail": detail }),
+        }
+    }
+
     /// A status with its own phrase.
     pub(crate) fn bare(status: StatusCode) -> Self {
         Self::new(status, status.canonical_reason().unwrap_or_default())

@@ -1,14 +1,22 @@
 //! Fields that clients send, held against a table: what each holds, and everything that is wrong with them.
 
-use serde_json::{Map, Number, Value, json};
+mod plain;
+
+use serde_json::{Map, Value, json};
 
 use crate::failure::Failure;
-use crate::validation::{Issue, Place};
+use crate::request::object;
+use crate::validation::{Issue, NOT_FIELDS, Place};
 
 /// What a field holds. Numbers and switches may come as texts that mean one, and are kept as what they mean.
 #[derive(Clone, Copy)]
 pub(crate) enum Kind {
     Text,
+    /// A text of so many characters.
+    Sized {
+        least: usize,
+        most: usize,
+    },
     /// A text of which the contract knows several kinds, and says so in its refusals.
     SomeText,
     Integer {
@@ -20,211 +28,246 @@ pub(crate) enum Kind {
     },
     Switch,
     OneOf(&'static [&'static str]),
+    /// The same, where the contract has another word for what is wrong.
+    EnumOf(&'static [&'static str]),
+    /// Names and whatever.
     Map,
-    /// Names and texts.
-    Texts,
+    /// Names and values of one kind.
+    Each(&'static Kind),
+    List(&'static Kind),
+    Object(&'static Object),
+    Tagged(&'static Tagged),
+    /// The first of these that fits, each with the contract's name for it.
+    Either(&'static [(&'static str, &'static Kind)]),
+    /// What it is, in a text, or the whole of it.
+    TextOr(&'static Kind),
+    /// It may be a secret, so it is not echoed.
+    Hidden(&'static Kind),
 }
 
-/// Whether a field may be null.
+/// Which fields may be missing or null.
 #[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Null {
-    Allowed,
-    Refused,
+pub(crate) enum Gap {
+    /// It may be null, or not there.
+    Null,
+    /// It may not be there, but if it is, it is not null.
+    Absent,
+    /// It must be there.
+    None,
 }
 
 /// The fields of something, in the contract's order.
-pub(crate) type Table = [(&'static str, Kind, Null)];
+pub(crate) type Table = [(&'static str, Kind, Gap)];
 
-/// What is wrong with a value: where beneath it, the contract's word, its sentence, and what it adds.
-struct Fault {
-    beneath: Option<String>,
-    word: &'static str,
-    sentence: String,
-    ctx: Option<Box<Value>>,
+/// Something that has fields.
+pub(crate) struct Object {
+    /// What the contract calls it, where it does.
+    pub(crate) class: Option<&'static str>,
+    pub(crate) fields: &'static Table,
+    pub(crate) others: Others,
 }
 
-/// Reads the fields of an object that stands at `place`. What the table does not name stays as it is.
+/// What becomes of fields that a table does not name.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Others {
+    Kept,
+    Refused,
+}
+
+/// Something whose `kind` says which fields it has.
+pub(crate) struct Tagged {
+    pub(crate) class: Option<&'static str>,
+    /// What the contract says of a kind that is none, with `{}` in its place.
+    pub(crate) unknown: &'static str,
+    pub(crate) kinds: &'static [(&'static str, &'static Table)],
+    /// What one without a kind has, where that may be.
+    pub(crate) without: Option<&'static Table>,
+}
+
+/// Reads the fields of an object that stands at `place`.
 pub(crate) fn read(
     place: Place,
     sent: &Map<String, Value>,
     table: &Table,
 ) -> Result<Map<String, Value>, Failure> {
+    told(place, read_fields(sent, table, Others::Kept))
+}
+
+/// Reads the body of a request.
+pub(crate) fn read_body(body: &Value, table: &Table, others: Others) -> Result<Map<String, Value>, Failure> {
+    told(&["body"], read_fields(object(body)?, table, others))
+}
+
+/// Whether a switch that may come as a text is set.
+pub(crate) fn is_set(sent: &Value) -> bool {
+    plain::switch(sent).is_ok_and(|sent| sent == true)
+}
+
+/// What is wrong, with the place where the whole stands.
+fn told<T>(place: Place, read: Result<T, Vec<Issue>>) -> Result<T, Failure> {
+    read.map_err(|issues| {
+        let at = |issue: Issue| place.iter().rev().fold(issue, |issue, part| issue.beneath(*part));
+        issues.into_iter().map(at).collect::<Vec<_>>().into()
+    })
+}
+
+/// One of a few words was expected; `word` is what the contract calls that.
+fn choice(word: &'static str, words: &[&str], input: &Value) -> Issue {
+    let expected = Issue::listed(words);
+    let sentence = format!("Input should be {expected}");
+    Issue::new(word, &[], sentence, input).with(json!({ "expected": expected }))
+}
+
+fn read_fields(
+    sent: &Map<String, Value>,
+    table: &Table,
+    others: Others,
+) -> Result<Map<String, Value>, Vec<Issue>> {
     let mut read = sent.clone();
     let mut issues = Vec::new();
-    for (name, kind, null) in table {
-        let Some(value) = sent.get(*name) else {
-            continue;
-        };
-        if value.is_null() && *null == Null::Allowed {
-            continue;
-        }
-        match kind.read(value) {
-            Ok(value) => drop(read.insert((*name).to_owned(), value)),
-            Err(faults) => issues.extend(faults.into_iter().map(|fault| {
-                let beneath = fault.beneath.as_deref();
-                let input = beneath.and_then(|beneath| value.get(beneath)).unwrap_or(value);
-                let hidden = Value::from("<redacted>");
-                let input = if kind.may_be_secret() { &hidden } else { input };
-                let place = [place, &[name], beneath.as_slice()].concat();
-                let issue = Issue::new(fault.word, &place, fault.sentence, input);
-                match fault.ctx {
-                    Some(ctx) => issue.with(*ctx),
-                    None => issue,
-                }
-            })),
+    for (name, kind, gap) in table {
+        match (sent.get(*name), gap) {
+            (None, Gap::None) => {
+                let whole = Value::Object(sent.clone());
+                issues.push(Issue::new("missing", &[], "Field required", &whole).beneath(*name));
+            }
+            (None, Gap::Null | Gap::Absent) | (Some(Value::Null), Gap::Null) => {}
+            (Some(value), _) => match kind.read(value) {
+                Ok(value) => drop(read.insert((*name).to_owned(), value)),
+                Err(beneath) => issues.extend(beneath.into_iter().map(|issue| issue.beneath(*name))),
+            },
         }
     }
-    if issues.is_empty() {
-        Ok(read)
-    } else {
-        Err(issues.into())
+    if others == Others::Refused {
+        let is_known = |name: &str| table.iter().any(|(known, ..)| *known == name);
+        let more = sent.iter().filter(|(name, _)| !is_known(name));
+        issues.extend(more.map(|(name, value)| {
+            Issue::new("extra_forbidden", &[], "Extra inputs are not permitted", value).beneath(name.as_str())
+        }));
     }
+    if issues.is_empty() { Ok(read) } else { Err(issues) }
 }
 
 impl Kind {
-    /// Keys and headers are not echoed, whatever form they come in.
-    fn may_be_secret(self) -> bool {
-        matches!(self, Self::SomeText | Self::Texts)
-    }
-
-    fn read(self, value: &Value) -> Result<Value, Vec<Fault>> {
+    fn read(self, value: &Value) -> Result<Value, Vec<Issue>> {
         let read = match self {
-            Self::Text => text(value),
-            Self::SomeText => text(value).map_err(|fault| fault.beneath("str")),
-            Self::Integer { least } => integer(value).and_then(|number| match least {
-                Some(least) if number < least => Err(too_small(least, &least.into())),
-                _ => Ok(number.into()),
-            }),
-            Self::Number { most } => number(value).and_then(|number| match most {
-                _ if number < 0.0 || number.is_nan() => Err(too_small(0, &json!(0.0))),
-                Some(most) if number > most => {
-                    let sentence = format!("Input should be less than or equal to {most}");
-                    Err(Fault::new("less_than_equal", sentence).with(json!({ "le": most })))
-                }
-                _ if value.is_number() => Ok(value.clone()),
-                _ => Ok(Number::from_f64(number).map_or(Value::Null, Value::Number)),
-            }),
-            Self::Switch => switch(value),
-            Self::OneOf(words) if words.iter().any(|word| value == word) => Ok(value.clone()),
-            Self::OneOf(words) => {
-                let expected = Issue::listed(words);
-                let fault = Fault::new("literal_error", format!("Input should be {expected}"));
-                Err(fault.with(json!({ "expected": expected })))
+            Self::Text => plain::text(value).map(|_| value.clone()),
+            Self::Sized { least, most } => plain::sized(value, least, most),
+            Self::SomeText => {
+                let read = plain::text(value).map(|_| value.clone());
+                read.map_err(|issue| issue.beneath("str"))
             }
-            Self::Map => map(value).map(|_| value.clone()),
-            Self::Texts => {
-                let map = map(value).map_err(|fault| vec![fault])?;
-                let faults: Vec<_> = map
-                    .iter()
-                    .filter_map(|(name, value)| Some(text(value).err()?.beneath(name)))
-                    .collect();
-                return if faults.is_empty() {
-                    Ok(value.clone())
-                } else {
-                    Err(faults)
-                };
+            Self::Integer { least } => plain::integer(value, least),
+            Self::Number { most } => plain::number(value, most),
+            Self::Switch => plain::switch(value),
+            Self::OneOf(words) | Self::EnumOf(words) if words.iter().any(|word| value == word) => {
+                Ok(value.clone())
+            }
+            Self::OneOf(words) => Err(choice("literal_error", words, value)),
+            Self::EnumOf(words) => Err(choice("enum", words, value)),
+            Self::Map => plain::map(value).map(|_| value.clone()),
+            Self::Each(kind) => return each(kind, value),
+            Self::List(kind) => return list(kind, value),
+            Self::Object(object) => return object.read(value),
+            Self::Tagged(tagged) => return tagged.read(value),
+            Self::Either(kinds) => return either(kinds, value),
+            Self::TextOr(_) if value.is_string() => Ok(value.clone()),
+            Self::TextOr(kind) => return kind.read(value),
+            Self::Hidden(kind) => {
+                let hidden = |issues: Vec<Issue>| issues.into_iter().map(Issue::hidden).collect();
+                return kind.read(value).map_err(hidden);
             }
         };
-        read.map_err(|fault| vec![fault])
+        read.map_err(|issue| vec![issue])
     }
 }
 
-impl Fault {
-    fn new(word: &'static str, sentence: impl Into<String>) -> Self {
-        Self {
-            beneath: None,
-            word,
-            sentence: sentence.into(),
-            ctx: None,
+fn each(kind: &Kind, value: &Value) -> Result<Value, Vec<Issue>> {
+    let sent = plain::map(value).map_err(|issue| vec![issue])?;
+    let mut read = Map::new();
+    let mut issues = Vec::new();
+    for (name, value) in sent {
+        match kind.read(value) {
+            Ok(value) => drop(read.insert(name.clone(), value)),
+            Err(beneath) => issues.extend(beneath.into_iter().map(|issue| issue.beneath(name.as_str()))),
         }
     }
-
-    fn with(self, ctx: Value) -> Self {
-        Self {
-            ctx: Some(Box::new(ctx)),
-            ..self
-        }
-    }
-
-    fn beneath(self, name: &str) -> Self {
-        Self {
-            beneath: Some(name.to_owned()),
-            ..self
-        }
+    if issues.is_empty() {
+        Ok(read.into())
+    } else {
+        Err(issues)
     }
 }
 
-fn too_small(least: i64, ctx: &Value) -> Fault {
-    let sentence = format!("Input should be greater than or equal to {least}");
-    Fault::new("greater_than_equal", sentence).with(json!({ "ge": ctx }))
-}
-
-fn text(value: &Value) -> Result<Value, Fault> {
-    if value.is_string() {
-        return Ok(value.clone());
-    }
-    Err(Fault::new("string_type", "Input should be a valid string"))
-}
-
-fn map(value: &Value) -> Result<&Map<String, Value>, Fault> {
-    let fault = || Fault::new("dict_type", "Input should be a valid dictionary");
-    value.as_object().ok_or_else(fault)
-}
-
-fn integer(value: &Value) -> Result<i64, Fault> {
-    match value {
-        Value::Bool(is_set) => Ok((*is_set).into()),
-        Value::String(text) => {
-            let text = text.trim();
-            let whole = text.strip_suffix(".0").unwrap_or(text);
-            whole.parse().map_err(|_| {
-                let sentence = "Input should be a valid integer, unable to parse string as an integer";
-                Fault::new("int_parsing", sentence)
-            })
-        }
-        Value::Number(number) => number.as_i64().or_else(|| whole(number)).ok_or_else(|| {
-            let sentence = "Input should be a valid integer, got a number with a fractional part";
-            Fault::new("int_from_float", sentence)
-        }),
-        Value::Null | Value::Array(_) | Value::Object(_) => {
-            Err(Fault::new("int_type", "Input should be a valid integer"))
-        }
-    }
-}
-
-/// A number that is written with a fraction and has none.
-fn whole(number: &Number) -> Option<i64> {
-    number.to_string().strip_suffix(".0")?.parse().ok()
-}
-
-fn number(value: &Value) -> Result<f64, Fault> {
-    match value {
-        Value::Bool(is_set) => Ok(f64::from(u8::from(*is_set))),
-        Value::String(text) => text.trim().parse().map_err(|_| {
-            let sentence = "Input should be a valid number, unable to parse string as a number";
-            Fault::new("float_parsing", sentence)
-        }),
-        _ => value
-            .as_f64()
-            .ok_or_else(|| Fault::new("float_type", "Input should be a valid number")),
-    }
-}
-
-fn switch(value: &Value) -> Result<Value, Fault> {
-    let word = match value {
-        Value::Bool(_) => return Ok(value.clone()),
-        Value::String(text) => text.to_lowercase(),
-        Value::Number(number) => number.to_string(),
-        Value::Null | Value::Array(_) | Value::Object(_) => {
-            return Err(Fault::new("bool_type", "Input should be a valid boolean"));
-        }
+fn list(kind: &Kind, value: &Value) -> Result<Value, Vec<Issue>> {
+    let Some(items) = value.as_array() else {
+        return Err(vec![Issue::new(
+            "list_type",
+            &[],
+            "Input should be a valid list",
+            value,
+        )]);
     };
-    match word.as_str() {
-        "1" | "1.0" | "true" | "t" | "yes" | "y" | "on" => Ok(true.into()),
-        "0" | "0.0" | "false" | "f" | "no" | "n" | "off" => Ok(false.into()),
-        _ => {
-            let sentence = "Input should be a valid boolean, unable to interpret input";
-            Err(Fault::new("bool_parsing", sentence))
+    let mut read = Vec::with_capacity(items.len());
+    let mut issues = Vec::new();
+    for (number, item) in items.iter().enumerate() {
+        match kind.read(item) {
+            Ok(item) => read.push(item),
+            Err(beneath) => issues.extend(beneath.into_iter().map(|issue| issue.beneath(number))),
         }
     }
+    if issues.is_empty() {
+        Ok(read.into())
+    } else {
+        Err(issues)
+    }
+}
+
+fn either(kinds: &[(&str, &Kind)], value: &Value) -> Result<Value, Vec<Issue>> {
+    let mut issues = Vec::new();
+    for (name, kind) in kinds {
+        match kind.read(value) {
+            Ok(value) => return Ok(value),
+            Err(beneath) => issues.extend(beneath.into_iter().map(|issue| issue.beneath(*name))),
+        }
+    }
+    Err(issues)
+}
+
+impl Object {
+    fn read(&self, value: &Value) -> Result<Value, Vec<Issue>> {
+        let sent = fields_of(value, self.class)?;
+        read_fields(sent, self.fields, self.others).map(Value::Object)
+    }
+}
+
+impl Tagged {
+    fn read(&self, value: &Value) -> Result<Value, Vec<Issue>> {
+        let sent = fields_of(value, self.class)?;
+        let fields = match (sent.get("kind"), self.without) {
+            (None, Some(fields)) => Some(fields),
+            (kind, _) => {
+                let kind = kind.and_then(Value::as_str);
+                let known = self.kinds.iter().find(|(known, _)| Some(*known) == kind);
+                known.map(|(_, fields)| *fields)
+            }
+        };
+        let Some(fields) = fields else {
+            let kind = sent.get("kind").and_then(Value::as_str).unwrap_or_default();
+            return Err(vec![Issue::rule(&[], &self.unknown.replace("{}", kind), value)]);
+        };
+        read_fields(sent, fields, Others::Kept).map(Value::Object)
+    }
+}
+
+fn fields_of<'v>(value: &'v Value, class: Option<&str>) -> Result<&'v Map<String, Value>, Vec<Issue>> {
+    value.as_object().ok_or_else(|| {
+        vec![match class {
+            None => Issue::new("model_attributes_type", &[], NOT_FIELDS, value),
+            Some(class) => {
+                let sentence = format!("Input should be a valid dictionary or instance of {class}");
+                Issue::new("model_type", &[], sentence, value).with(json!({ "class_name": class }))
+            }
+        }]
+    })
 }

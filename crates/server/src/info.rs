@@ -33,6 +33,13 @@ impl Described {
         }
     }
 
+    /// Who judges actions, without the keys that this takes.
+    fn analyzer(&self, mask_with: Mask) -> Value {
+        let mut analyzer = self.said("security_analyzer", Value::Null);
+        mask(&mut analyzer, mask_with);
+        analyzer
+    }
+
     /// The hooks that the client asked for.
     pub(crate) fn asked_hooks(&self) -> Option<&Value> {
         self.request.get("hook_config").filter(|config| !config.is_null())
@@ -83,7 +90,7 @@ impl Described {
             "stuck_detection": self.said("stuck_detection", json!(true)),
             "execution_status": self.record.status,
             "confirmation_policy": self.said("confirmation_policy", json!({"kind": "NeverConfirm"})),
-            "security_analyzer": self.said("security_analyzer", Value::Null),
+            "security_analyzer": self.analyzer(Mask::Null),
             "activated_knowledge_skills": self.used_skills.activated,
             "invoked_skills": self.used_skills.invoked,
             "blocked_actions": {},
@@ -125,7 +132,7 @@ impl Described {
             "stuck_detection": self.said("stuck_detection", json!(true)),
             "execution_status": self.record.status,
             "confirmation_policy": self.said("confirmation_policy", json!({"kind": "NeverConfirm"})),
-            "security_analyzer": self.said("security_analyzer", Value::Null),
+            "security_analyzer": self.analyzer(Mask::Asterisks),
             "activated_knowledge_skills": self.used_skills.activated,
             "activated_path_rules": [],
             "invoked_skills": self.used_skills.invoked,

@@ -4,8 +4,11 @@ use axum::http::StatusCode;
 use serde_json::{Map, Value, json};
 
 use crate::app::App;
+use crate::documents::Documents;
 use crate::exposure::unseal;
 use crate::failure::Failure;
+use crate::fields;
+use crate::launch_additions;
 use crate::plugins;
 use crate::request::given;
 use crate::settings::{Settings, agent_of, completed_agent, merge};
@@ -31,7 +34,8 @@ pub(crate) async fn resolved(app: &App, mut body: Value) -> Result<Value, Failur
     let Some(fields) = body.as_object_mut() else {
         return Ok(body);
     };
-    if fields.get("secrets_encrypted") == Some(&Value::Bool(true)) {
+    let is_sealed = fields.get("secrets_encrypted");
+    if is_sealed.is_some_and(fields::is_set) {
         for name in ["agent", "agent_settings", "secrets"] {
             if let Some(part) = fields.get_mut(name) {
                 unseal(part, &app.conversations.catalog.vault)?;
@@ -42,26 +46,49 @@ pub(crate) async fn resolved(app: &App, mut body: Value) -> Result<Value, Failur
     match sources {
         [None, Some(settings), None] => {
             let mut settings = completed_agent(&settings);
-            connect(app, &mut settings["llm"]).await?;
+            connect(&app.documents, &mut settings["llm"]).await?;
             set_agent(fields, "agent_settings", &settings)?;
         }
         [None, None, Some(id)] => {
-            let profile = find_agent(app, id.as_str().unwrap_or_default()).await?;
+            let mut profile = find_agent(app, id.as_str().unwrap_or_default()).await?;
+            let other_model = launch_additions::model(fields).map(str::to_owned);
+            if let Some(name) = &other_model {
+                profile["llm_profile_ref"] = name.as_str().into();
+            }
+            if let Some(name) = missing_model(app, &profile).await? {
+                return Err(unresolved(&name));
+            }
             let settings = profile_settings(app, &profile).await?;
             set_agent(fields, "agent_profile_id", &settings)?;
             let launched = json!({"agent_profile_id": profile["id"], "revision": profile["revision"],
-                "secret_refs": profile["secret_refs"], "llm_profile_ref": null});
+                "secret_refs": profile["secret_refs"], "llm_profile_ref": other_model});
             fields.insert("launched_agent_profile".to_owned(), launched);
         }
         [Some(_), ..] => {
             if let Some(llm) = fields.get_mut("agent").and_then(|agent| agent.get_mut("llm")) {
-                connect(app, llm).await?;
+                connect(&app.documents, llm).await?;
             }
         }
         _ => {} // refused with the reason when it is read
     }
+    launch_additions::add(fields);
     plugins::attach(app, fields).await?;
     Ok(body)
+}
+
+/// The model that a profile of an agent names, where it is not there.
+async fn missing_model(app: &App, profile: &Value) -> Result<Option<String>, Failure> {
+    let name = profile["llm_profile_ref"].as_str().unwrap_or_default();
+    let is_needed = profile["agent_kind"] != "acp";
+    let is_there = !is_needed || app.documents.get(&format!("{PROFILES}{name}")).await?.is_some();
+    Ok((!is_there).then(|| name.to_owned()))
+}
+
+fn unresolved(model: &str) -> Failure {
+    let detail = json!({"code": "unresolved_profile_references",
+        "message": format!("LLM profile '{model}' not found"), "dangling_llm_profile_ref": model,
+        "dangling_mcp_server_refs": [], "dangling_meta_profile_ref": null, "dangling_meta_profile_llm_refs": []});
+    Failure::detailed(StatusCode::UNPROCESSABLE_ENTITY, &detail)
 }
 
 fn set_agent(fields: &mut Map<String, Value>, source: &str, settings: &Value) -> Result<(), Failure> {
@@ -117,10 +144,17 @@ async fn with_servers(app: &App, profile: &Value, mut settings: Value) -> Result
 
 /// The settings of a model that have a name, key included.
 pub(crate) async fn model_profile(app: &App, name: &str) -> Result<Value, Failure> {
-    let found = app.documents.get(&format!("{PROFILES}{name}")).await?;
-    let mut llm = found.ok_or_else(|| no_profile(name))?;
-    connect(app, &mut llm).await?;
-    Ok(llm)
+    let found = profile_model(&app.documents, name).await?;
+    found.ok_or_else(|| no_profile(name))
+}
+
+/// The same, if there is one.
+pub(crate) async fn profile_model(documents: &Documents, name: &str) -> Result<Option<Value>, Failure> {
+    let mut found = documents.get(&format!("{PROFILES}{name}")).await?;
+    if let Some(llm) = &mut found {
+        connect(documents, llm).await?;
+    }
+    Ok(found)
 }
 
 pub(crate) fn no_profile(name: &str) -> Failure {
@@ -128,11 +162,11 @@ pub(crate) fn no_profile(name: &str) -> Failure {
 }
 
 /// Fills in the key and the address of the provider connection that a model's settings name.
-async fn connect(app: &App, llm: &mut Value) -> Result<(), Failure> {
+async fn connect(documents: &Documents, llm: &mut Value) -> Result<(), Failure> {
     let Some(id) = llm["provider_connection_id"].as_str() else {
         return Ok(());
     };
-    let found = app.documents.get(&format!("{CONNECTIONS}{id}")).await?;
+    let found = documents.get(&format!("{CONNECTIONS}{id}")).await?;
     let connection =
         found.ok_or_else(|| Failure::refused(format!("Provider connection '{id}' not found")))?;
     connected(llm, &connection);

@@ -8,6 +8,7 @@
 
 mod accounts;
 mod agent;
+mod agent_fields;
 mod agent_models;
 mod allowance;
 mod app;
@@ -38,6 +39,7 @@ mod hooks;
 mod info;
 mod init;
 mod launch;
+mod launch_additions;
 mod log;
 mod masking;
 mod mcp_logins;
@@ -70,6 +72,7 @@ mod sign_in;
 mod site;
 mod skills;
 mod sockets;
+mod start_fields;
 mod subscription;
 mod summary;
 mod timed_body;

@@ -2,74 +2,86 @@
 
 use serde_json::{Map, Value};
 
-use crate::failure::Failure;
-use crate::fields::{self, Kind, Null, Table};
+use crate::failure::{Failure, Faults};
+use crate::fields::{self, Gap, Kind, Object, Others, Table};
 use crate::validation::{Issue, Place};
 
 const COUNT: Kind = Kind::Integer { least: Some(0) };
 const SIZE: Kind = Kind::Integer { least: Some(1) };
 const ANY_INTEGER: Kind = Kind::Integer { least: None };
+const SECRET: Kind = Kind::Hidden(&Kind::SomeText);
 const AMOUNT: Kind = Kind::Number { most: None };
 
 /// The fields of the contract, in its order.
 #[rustfmt::skip]
-const FIELDS: &Table = &[
-    ("model", Kind::Text, Null::Refused),
-    ("api_key", Kind::SomeText, Null::Allowed),
-    ("provider_connection_id", Kind::Text, Null::Allowed),
-    ("auth_type", Kind::OneOf(&["api_key", "subscription"]), Null::Refused),
-    ("subscription_vendor", Kind::OneOf(&["openai"]), Null::Allowed),
-    ("base_url", Kind::Text, Null::Allowed),
-    ("api_version", Kind::Text, Null::Allowed),
-    ("aws_access_key_id", Kind::SomeText, Null::Allowed),
-    ("aws_secret_access_key", Kind::SomeText, Null::Allowed),
-    ("aws_session_token", Kind::SomeText, Null::Allowed),
-    ("aws_region_name", Kind::Text, Null::Allowed),
-    ("aws_profile_name", Kind::Text, Null::Allowed),
-    ("aws_role_name", Kind::Text, Null::Allowed),
-    ("aws_session_name", Kind::Text, Null::Allowed),
-    ("aws_bedrock_runtime_endpoint", Kind::Text, Null::Allowed),
-    ("openrouter_site_url", Kind::Text, Null::Refused),
-    ("openrouter_app_name", Kind::Text, Null::Refused),
-    ("num_retries", COUNT, Null::Refused),
-    ("retry_multiplier", AMOUNT, Null::Refused),
-    ("retry_min_wait", COUNT, Null::Refused),
-    ("retry_max_wait", COUNT, Null::Refused),
-    ("timeout", COUNT, Null::Allowed),
-    ("stream_idle_timeout", AMOUNT, Null::Allowed),
-    ("max_message_chars", SIZE, Null::Refused),
-    ("temperature", AMOUNT, Null::Allowed),
-    ("top_p", Kind::Number { most: Some(1.0) }, Null::Allowed),
-    ("top_k", AMOUNT, Null::Allowed),
-    ("max_input_tokens", SIZE, Null::Allowed),
-    ("max_output_tokens", SIZE, Null::Allowed),
-    ("model_canonical_name", Kind::Text, Null::Allowed),
-    ("api_mode", Kind::OneOf(&["auto", "chat", "responses"]), Null::Refused),
-    ("capability_overrides", Kind::Map, Null::Refused),
-    ("extra_headers", Kind::Texts, Null::Allowed),
-    ("input_cost_per_token", AMOUNT, Null::Allowed),
-    ("output_cost_per_token", AMOUNT, Null::Allowed),
-    ("ollama_base_url", Kind::Text, Null::Allowed),
-    ("stream", Kind::Switch, Null::Refused),
-    ("drop_params", Kind::Switch, Null::Refused),
-    ("disable_vision", Kind::Switch, Null::Allowed),
-    ("disable_stop_word", Kind::Switch, Null::Allowed),
-    ("caching_prompt", Kind::Switch, Null::Refused),
-    ("log_completions", Kind::Switch, Null::Refused),
-    ("log_completions_folder", Kind::Text, Null::Refused),
-    ("custom_tokenizer", Kind::Text, Null::Allowed),
-    ("native_tool_calling", Kind::Switch, Null::Refused),
-    ("force_string_serializer", Kind::Switch, Null::Allowed),
-    ("inline_image_urls", Kind::Switch, Null::Allowed),
-    ("reasoning_effort", Kind::SomeText, Null::Allowed),
-    ("reasoning_summary", Kind::OneOf(&["auto", "concise", "detailed"]), Null::Allowed),
-    ("enable_encrypted_reasoning", Kind::Switch, Null::Refused),
-    ("prompt_cache_retention", Kind::Text, Null::Allowed),
-    ("extended_thinking_budget", ANY_INTEGER, Null::Allowed),
-    ("seed", ANY_INTEGER, Null::Allowed),
-    ("usage_id", Kind::Text, Null::Refused),
-    ("litellm_extra_body", Kind::Map, Null::Refused),
+pub(crate) const FIELDS: &Table = &[
+    ("model", Kind::Text, Gap::Absent),
+    ("api_key", SECRET, Gap::Null),
+    ("provider_connection_id", Kind::Text, Gap::Null),
+    ("auth_type", Kind::OneOf(&["api_key", "subscription"]), Gap::Absent),
+    ("subscription_vendor", Kind::OneOf(&["openai"]), Gap::Null),
+    ("base_url", Kind::Text, Gap::Null),
+    ("api_version", Kind::Text, Gap::Null),
+    ("aws_access_key_id", SECRET, Gap::Null),
+    ("aws_secret_access_key", SECRET, Gap::Null),
+    ("aws_session_token", SECRET, Gap::Null),
+    ("aws_region_name", Kind::Text, Gap::Null),
+    ("aws_profile_name", Kind::Text, Gap::Null),
+    ("aws_role_name", Kind::Text, Gap::Null),
+    ("aws_session_name", Kind::Text, Gap::Null),
+    ("aws_bedrock_runtime_endpoint", Kind::Text, Gap::Null),
+    ("openrouter_site_url", Kind::Text, Gap::Absent),
+    ("openrouter_app_name", Kind::Text, Gap::Absent),
+    ("num_retries", COUNT, Gap::Absent),
+    ("retry_multiplier", AMOUNT, Gap::Absent),
+    ("retry_min_wait", COUNT, Gap::Absent),
+    ("retry_max_wait", COUNT, Gap::Absent),
+    ("timeout", COUNT, Gap::Null),
+    ("stream_idle_timeout", AMOUNT, Gap::Null),
+    ("max_message_chars", SIZE, Gap::Absent),
+    ("temperature", AMOUNT, Gap::Null),
+    ("top_p", Kind::Number { most: Some(1.0) }, Gap::Null),
+    ("top_k", AMOUNT, Gap::Null),
+    ("max_input_tokens", SIZE, Gap::Null),
+    ("max_output_tokens", SIZE, Gap::Null),
+    ("model_canonical_name", Kind::Text, Gap::Null),
+    ("api_mode", Kind::OneOf(&["auto", "chat", "responses"]), Gap::Absent),
+    ("capability_overrides", Kind::Each(&CAPABILITY), Gap::Absent),
+    ("extra_headers", Kind::Hidden(&Kind::Each(&Kind::Text)), Gap::Null),
+    ("input_cost_per_token", AMOUNT, Gap::Null),
+    ("output_cost_per_token", AMOUNT, Gap::Null),
+    ("ollama_base_url", Kind::Text, Gap::Null),
+    ("stream", Kind::Switch, Gap::Absent),
+    ("drop_params", Kind::Switch, Gap::Absent),
+    ("disable_vision", Kind::Switch, Gap::Null),
+    ("disable_stop_word", Kind::Switch, Gap::Null),
+    ("caching_prompt", Kind::Switch, Gap::Absent),
+    ("log_completions", Kind::Switch, Gap::Absent),
+    ("log_completions_folder", Kind::Text, Gap::Absent),
+    ("custom_tokenizer", Kind::Text, Gap::Null),
+    ("native_tool_calling", Kind::Switch, Gap::Absent),
+    ("force_string_serializer", Kind::Switch, Gap::Null),
+    ("inline_image_urls", Kind::Switch, Gap::Null),
+    ("reasoning_effort", Kind::SomeText, Gap::Null),
+    ("reasoning_summary", Kind::OneOf(&["auto", "concise", "detailed"]), Gap::Null),
+    ("enable_encrypted_reasoning", Kind::Switch, Gap::Absent),
+    ("prompt_cache_retention", Kind::Text, Gap::Null),
+    ("extended_thinking_budget", ANY_INTEGER, Gap::Null),
+    ("seed", ANY_INTEGER, Gap::Null),
+    ("usage_id", Kind::Text, Gap::Absent),
+    ("litellm_extra_body", Kind::Map, Gap::Absent),
+    ("fallback_strategy", Kind::Object(&FALLBACK), Gap::Null),
 ];
+
+const CAPABILITY: Kind = Kind::Either(&[("bool", &Kind::Switch), ("str", &Kind::Text)]);
+const FALLBACK: Object = Object {
+    class: Some("FallbackStrategy"),
+    fields: &[("fallback_llms", Kind::List(&Kind::Text), Gap::None)],
+    others: Others::Kept,
+};
+
+/// What would take AWS's own tools and tokens, which nobody has here.
+const OF_AWS: [&str; 3] = ["aws_profile_name", "aws_role_name", "aws_session_name"];
 
 /// Reads a model's settings, which stand at `place`.
 pub(crate) fn read(place: Place, sent: &Map<String, Value>) -> Result<Map<String, Value>, Failure> {
@@ -83,5 +95,23 @@ pub(crate) fn read(place: Place, sent: &Map<String, Value>) -> Result<Map<String
     if let (Some(timeout), false) = (sent.get("timeout"), sent.contains_key("stream_idle_timeout")) {
         sent.insert("stream_idle_timeout".to_owned(), timeout.clone());
     }
-    fields::read(place, &sent, FIELDS)
+    let mut faults = Faults::default();
+    let read = faults.take(fields::read(place, &sent, FIELDS));
+    let aws = faults.take(refuse_aws(place, &sent));
+    match (read, aws) {
+        (Some(read), Some(())) => Ok(read),
+        _ => Err(faults.told()),
+    }
+}
+
+/// A profile or a role would be ignored, and somebody else would be asked to pay.
+fn refuse_aws(place: Place, sent: &Map<String, Value>) -> Result<(), Issue> {
+    let given = OF_AWS
+        .iter()
+        .find(|name| sent.get(**name).is_some_and(Value::is_string));
+    given.map_or(Ok(()), |name| {
+        let error = "this server reads no profiles of AWS and takes on no roles: give `aws_access_key_id`, \
+             `aws_secret_access_key` and `aws_session_token`, or set them in the environment of the server";
+        Err(Issue::rule(&[place, &[name]].concat(), error, &sent[*name]))
+    })
 }

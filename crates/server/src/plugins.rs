@@ -72,7 +72,7 @@ pub(crate) fn add(plugin: &Plugin, request: &mut Map<String, Value>) {
 }
 
 /// Adds to a list those whose names are not on it yet.
-fn append(list: &mut Value, more: impl Iterator<Item = Value>) {
+pub(crate) fn append(list: &mut Value, more: impl Iterator<Item = Value>) {
     if !list.is_array() {
         *list = json!([]);
     }

@@ -11,9 +11,12 @@ use uuid::Uuid;
 pub(crate) use self::message::SendRequest;
 use self::message::read_message;
 use crate::agent::Agent;
+use crate::agent_fields;
 use crate::failure::{Failure, Faults};
-use crate::fields::{self, Kind, Null};
-use crate::validation::{Issue, Place};
+use crate::fields::{self, Gap, Kind, Others};
+use crate::launch_additions;
+use crate::start_fields::START;
+use crate::validation::{Issue, NOT_FIELDS, Place};
 use crate::wanted::Wanted;
 use crate::worktree::Worktree;
 
@@ -22,18 +25,6 @@ const MAX_TITLE: usize = 200;
 const MAX_TAG: usize = 256;
 /// Model calls in one run, where the client does not say.
 const DEFAULT_ITERATIONS: u64 = 500;
-
-/// The fields of a start request that are nothing but themselves.
-#[rustfmt::skip]
-const PLAIN: &fields::Table = &[
-    ("worktree", Kind::Switch, Null::Refused),
-    ("max_iterations", Kind::Integer { least: Some(1) }, Null::Refused),
-    ("stuck_detection", Kind::Switch, Null::Refused),
-    ("user_id", Kind::Text, Null::Allowed),
-    ("autotitle", Kind::Switch, Null::Refused),
-    ("title_llm_profile", Kind::Text, Null::Allowed),
-    ("prompt", Kind::Text, Null::Allowed),
-];
 
 /// A conversation to begin.
 pub(crate) struct StartRequest {
@@ -49,8 +40,50 @@ pub(crate) struct StartRequest {
 }
 
 impl StartRequest {
-    /// Reads and checks it. Whatever is wrong is told at once, in the order of the contract's fields.
+    /// Refuses what cannot be understood of a request whose agent does not stand in it in full yet.
+    pub(crate) fn check(body: &Value) -> Result<(), Failure> {
+        Parts::read(body)?;
+        Ok(launch_additions::check(object(body)?, body)?)
+    }
+
+    /// Reads and checks it.
     pub(crate) fn read(body: &Value) -> Result<Self, Failure> {
+        let fields = object(body)?;
+        let parts = Parts::read(body)?;
+        let agent = the_only(parts.agent, body, fields)?;
+        let mut kept = parts.plain;
+        kept.remove("initial_message");
+        kept.insert("agent".to_owned(), agent.stored().clone());
+        kept.entry("max_iterations").or_insert(DEFAULT_ITERATIONS.into());
+        let workspace = fields.get("workspace").unwrap_or(&Value::Null);
+        kept.insert("workspace".to_owned(), parts.place.told(workspace));
+        Ok(Self {
+            id: parts.id,
+            parent: parts.parent,
+            place: parts.place,
+            worktree: parts.worktree,
+            initial_message: parts.message,
+            tags: parts.tags.unwrap_or_default(),
+            kept,
+        })
+    }
+}
+
+/// What stands in a start request.
+struct Parts {
+    place: Wanted,
+    id: Option<ConversationId>,
+    parent: Option<ConversationId>,
+    message: Option<Message>,
+    plain: Map<String, Value>,
+    worktree: Option<Worktree>,
+    tags: Option<Map<String, Value>>,
+    agent: Option<Agent>,
+}
+
+impl Parts {
+    /// Whatever is wrong is told at once, nearly in the order of the contract's fields.
+    fn read(body: &Value) -> Result<Self, Failure> {
         let fields = object(body)?;
         if given(fields, "agent").is_some() && given(fields, "agent_profile_id").is_some() {
             let error = "`agent_profile_id` is mutually exclusive with `agent`";
@@ -59,41 +92,50 @@ impl StartRequest {
         let mut faults = Faults::default();
         let place = faults.take(match fields.get("workspace") {
             None => Err(Issue::missing(&["body", "workspace"], body).into()),
-            Some(workspace) => Wanted::read(workspace).map(|wanted| (wanted, workspace)),
+            Some(workspace) => Wanted::read(workspace),
         });
         let id = faults.take(id_of(fields, "conversation_id"));
         let parent = faults.take(id_of(fields, "parent_conversation_id"));
         let message = given(fields, "initial_message");
         let message = message.map(|message| read_message(message, &["body", "initial_message"]));
         let message = faults.take(message.transpose());
-        let plain = faults.take(fields::read(&["body"], fields, PLAIN));
+        let plain = faults.take(fields::read(&["body"], fields, START));
         let worktree = faults.take(Worktree::read(plain.as_ref().unwrap_or(fields)));
         let tags = faults.take(tags_of(fields));
+        let settings = given(fields, "agent_settings").map(check_settings);
+        let settings = faults.take(settings.transpose());
         let agent = faults.take(given(fields, "agent").map(Agent::read).transpose());
-        let others = faults.take(refuse_what_would_be_ignored(fields));
-        let (Some((place, workspace)), Some(worktree), Some(id), Some(parent), Some(initial_message)) =
-            (place, worktree, id, parent, message)
+        let others = faults.take(refuse_what_would_be_ignored(plain.as_ref().unwrap_or(fields)));
+        let (Some(place), Some(id), Some(parent), Some(message), Some(plain)) =
+            (place, id, parent, message, plain)
         else {
             return Err(faults.told());
         };
-        let (Some(mut kept), Some(tags), Some(agent), Some(())) = (plain, tags, agent, others) else {
+        let (Some(worktree), Some(tags), Some(_), Some(agent), Some(())) =
+            (worktree, tags, settings, agent, others)
+        else {
             return Err(faults.told());
         };
-        let agent = the_only(agent, body, fields)?;
-        kept.remove("initial_message");
-        kept.insert("agent".to_owned(), agent.stored().clone());
-        kept.entry("max_iterations").or_insert(DEFAULT_ITERATIONS.into());
-        kept.insert("workspace".to_owned(), place.told(workspace));
         Ok(Self {
+            place,
             id,
             parent,
-            place,
+            message,
+            plain,
             worktree,
-            initial_message,
-            tags: tags.unwrap_or_default(),
-            kept,
+            tags,
+            agent,
         })
     }
+}
+
+/// Settings that an agent is to be made of.
+fn check_settings(sent: &Value) -> Result<(), Failure> {
+    let place = &["body", "agent_settings"];
+    let fields = sent
+        .as_object()
+        .ok_or_else(|| Issue::new("dict_type", place, "Input should be a valid dictionary", sent))?;
+    fields::read(place, fields, agent_fields::SETTINGS).map(drop)
 }
 
 /// What a client asks for and does not get must not look as if it did.
@@ -101,6 +143,12 @@ fn refuse_what_would_be_ignored(fields: &Map<String, Value>) -> Result<(), Failu
     if let Some(runtime) = given(fields, "conversation_runtime").filter(|runtime| *runtime != "local") {
         tracing::debug!(%runtime, "a conversation in another place was refused");
         return Err(Failure::refused("This server only runs local conversations"));
+    }
+    if given(fields, "container").is_some() {
+        return Err(Failure::refused(
+            "This server has no `container`: to work in one, name it as the workspace, such as \
+             \"workspace\": \"docker:IMAGE\"; its limits are the server's own settings",
+        ));
     }
     // Read again when the conversation is loaded: what cannot be read must not count as nothing then.
     readable::<ConfirmationPolicy>(fields, "confirmation_policy")?;
@@ -157,19 +205,22 @@ pub(crate) struct ChangeRequest {
 
 impl ChangeRequest {
     pub(crate) fn read(body: &Value) -> Result<Self, Failure> {
-        let fields = object(body)?;
-        let title = match given(fields, "title") {
-            None => None,
-            Some(Value::String(title)) => Some(checked_title(title)?),
-            Some(other) => {
-                let place = &["body", "title"];
-                return Err(Issue::new("string_type", place, "Input should be a valid string", other).into());
-            }
+        const TITLE: Kind = Kind::Sized {
+            least: 1,
+            most: MAX_TITLE,
         };
-        Ok(Self {
-            title,
-            tags: tags_of(fields)?,
-        })
+        let mut faults = Faults::default();
+        let fields = fields::read_body(body, &[("title", TITLE, Gap::Null)], Others::Kept);
+        let title = fields.and_then(|fields| {
+            let title = given(&fields, "title").and_then(Value::as_str);
+            title.map(checked_title).transpose().map_err(Failure::from)
+        });
+        let title = faults.take(title);
+        let tags = faults.take(tags_of(object(body)?));
+        match (title, tags) {
+            (Some(title), Some(tags)) => Ok(Self { title, tags }),
+            _ => Err(faults.told()),
+        }
     }
 }
 
@@ -236,6 +287,5 @@ pub(crate) fn object(body: &Value) -> Result<&Map<String, Value>, Issue> {
 
 /// There should be fields, and is something else.
 pub(crate) fn not_an_object(place: Place, input: &Value) -> Issue {
-    let msg = "Input should be a valid dictionary or object to extract fields from";
-    Issue::new("model_attributes_type", place, msg, input)
+    Issue::new("model_attributes_type", place, NOT_FIELDS, input)
 }

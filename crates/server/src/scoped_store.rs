@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use deft_store::{
     ConversationRecord, Cursor, Direction, EventFilter, EventStream, KeyOrder, Lease, NewConversation, Owner,
-    Rewrite, Search, Store, StoreError, Usage,
+    Rewrite, SaidPage, Search, Store, StoreError, Usage,
 };
 use deft_types::{ConversationId, Event, EventId, Seq, Status, UserId};
 use futures::future::BoxFuture;
@@ -109,12 +109,7 @@ impl Store for ScopedStore {
         self.store.search(Search { owner, ..search }, limit)
     }
 
-    fn search_said(
-        &self,
-        words: Vec<String>,
-        search: Search,
-        limit: usize,
-    ) -> Answer<'_, Vec<ConversationRecord>> {
+    fn search_said(&self, words: Vec<String>, search: Search, limit: usize) -> Answer<'_, SaidPage> {
         let owner = self.user;
         self.store.search_said(words, Search { owner, ..search }, limit)
     }

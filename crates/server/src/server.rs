@@ -91,6 +91,7 @@ pub struct Server {
     address: SocketAddr,
     key: KeyOrigin,
     patience: Patience,
+    base_path: Option<String>,
 }
 
 impl Server {
@@ -191,6 +192,7 @@ impl Server {
             address,
             key,
             patience: config.patience,
+            base_path: config.base_path,
         })
     }
 
@@ -210,6 +212,7 @@ impl Server {
         let stopping = CancellationToken::new();
         let upkeep = tokio::spawn(upkeep(Arc::clone(&self.app), stopping.clone()));
         let connections = Connections::new(router(Arc::clone(&self.app)), self.patience);
+        let connections = connections.below(self.base_path.clone());
         let viewers = Connections::new(previews::router(Arc::clone(&self.app)), self.patience);
         tokio::select! {
             () = connections.accept(&self.listener) => {}

@@ -1,13 +1,14 @@
 //! The settings that clients share: which agent to begin conversations with, and how.
 
-use axum::http::StatusCode;
 use serde_json::{Map, Value, json};
 
 use crate::agent::{self, Agent};
+use crate::agent_fields::SETTINGS;
 use crate::documents::Documents;
 use crate::exposure::Exposure;
 use crate::external;
 use crate::failure::Failure;
+use crate::fields::{self, Gap, Kind, Table};
 use crate::masking::Mask;
 use crate::tool_choices::ROUTE_TOOLS;
 use crate::vault::Vault;
@@ -69,17 +70,29 @@ impl Settings {
     }
 }
 
+/// What of the conversation's settings may be null, and so has no type that could be seen.
+const OF_CONVERSATION: &Table = &[
+    ("worktree_base_ref", Kind::Text, Gap::Null),
+    ("container_memory", Kind::Text, Gap::Null),
+    ("container_cpus", Kind::Number { most: None }, Gap::Null),
+];
+
 /// Puts a change of the agent's or the conversation's settings in its place.
 pub(crate) fn change_part(settings: &mut Value, part: &str, diff: &Value) -> Result<(), Failure> {
+    let refused = || Failure::refused("Settings validation failed");
+    let table = match part {
+        "agent_settings" => SETTINGS,
+        _ => OF_CONVERSATION,
+    };
     let before = settings[part].clone();
     merge(&mut settings[part], diff);
+    let now = settings[part].as_object().ok_or_else(refused)?;
+    let now = fields::read(&[], now, table).map_err(|_| refused())?;
+    settings[part] = Value::Object(now);
     if fits(&before, &settings[part]) {
         Ok(())
     } else {
-        Err(Failure::new(
-            StatusCode::UNPROCESSABLE_ENTITY,
-            "Settings validation failed",
-        ))
+        Err(refused())
     }
 }
 
@@ -196,7 +209,23 @@ mod tests {
         .unwrap();
         assert_eq!(settings[part]["llm"]["api_key"], "sk-1");
         assert_eq!(settings[part]["llm"]["timeout"], 5);
-        assert!(change_part(&mut settings, part, &json!({"llm": {"timeout": "abc"}})).is_err());
+        for wrong in [
+            json!({"llm": {"timeout": "abc"}}),
+            json!({"llm": {"base_url": 3}}),
+            json!({"llm": {"temperature": "hot"}}),
+            json!({"llm": {"model": null}}),
+            json!({"llm": 3}),
+            json!({"tools": 3}),
+            json!({"persona": 3}),
+            json!(3),
+        ] {
+            assert!(
+                change_part(&mut settings.clone(), part, &wrong).is_err(),
+                "{wrong}"
+            );
+        }
+        let size = json!({"container_memory": 3});
+        assert!(change_part(&mut settings, "conversation_settings", &size).is_err());
     }
 
     #[test]

@@ -83,11 +83,20 @@ impl ChatGptLogin {
         }
     }
 
-    /// Whether somebody is logged in. A login that cannot be renewed is none.
+    /// Whether somebody is logged in. A login that is refused is none; while nobody can be asked it is what it was.
     pub(crate) async fn status(&self) -> Result<Value, Failure> {
-        let kept = self.fresh().await;
-        let kept = kept.inspect_err(|error| tracing::info!(%error, "a login to ChatGPT is of no use"));
-        Ok(shown(kept.ok().flatten().as_ref()))
+        let kept = match self.fresh().await {
+            Ok(kept) => kept,
+            Err(error) if error.is_transient() => {
+                tracing::info!(%error, "a login to ChatGPT is not renewed now");
+                self.documents.get(PLACE).await?.as_ref().and_then(Kept::read)
+            }
+            Err(error) => {
+                tracing::info!(%error, "a login to ChatGPT is of no use");
+                None
+            }
+        };
+        Ok(shown(kept.as_ref()))
     }
 
     /// Forgets it, and logins that are under way.
@@ -138,7 +147,7 @@ impl Subscription for ChatGptLogin {
         async {
             let detail = || LOG_IN.to_owned();
             let kept = self.fresh().await?;
-            let kept = kept.ok_or_else(|| ModelError::Authentication { detail: detail() })?;
+            let kept = kept.ok_or_else(|| ModelError::Login { detail: detail() })?;
             Ok(Pass {
                 token: kept.access,
                 account: kept.account,
@@ -174,7 +183,7 @@ fn in_vain(error: &LoginError) -> ModelError {
     match error {
         LoginError::Unreachable(_) => ModelError::Network { detail },
         LoginError::NotOffered | LoginError::Refused(_) | LoginError::Unexpected(_) => {
-            ModelError::Authentication { detail }
+            ModelError::Login { detail }
         }
     }
 }

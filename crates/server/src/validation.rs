@@ -21,6 +21,9 @@ struct Fields {
     ctx: Option<Value>,
 }
 
+/// What is said where there should be fields, and is something else.
+pub(crate) const NOT_FIELDS: &str = "Input should be a valid dictionary or object to extract fields from";
+
 /// Where in a request a field stands: the part (`body`, `query`, `path`), and the way to it.
 pub(crate) type Place<'a> = &'a [&'a str];
 
@@ -34,6 +37,23 @@ impl Issue {
             input: redacted(input),
             ctx: None,
         }))
+    }
+
+    /// The same, seen from what has the place under this name or number.
+    pub(crate) fn beneath(mut self, name: impl Into<Value>) -> Self {
+        self.0.loc.insert(0, name.into());
+        self
+    }
+
+    /// The same without what was sent, where that could be a secret.
+    pub(crate) fn hidden(mut self) -> Self {
+        if matches!(
+            self.0.input,
+            Value::String(_) | Value::Array(_) | Value::Object(_)
+        ) {
+            self.0.input = "<redacted>".into();
+        }
+        self
     }
 
     pub(crate) fn with(mut self, ctx: Value) -> Self {

@@ -28,6 +28,10 @@ impl Wanted {
             None if sent.is_string() || is_ours => {
                 WorkspaceName::from_json(sent).map(Self::from).map_err(refused)
             }
+            Some(other) if !other.is_string() => {
+                let place = &["body", "workspace", "working_dir"];
+                Err(Issue::new("string_type", place, "Input should be a valid string", other).into())
+            }
             _ if sent.is_object() => Err(Issue::missing(&["body", "workspace", "working_dir"], sent).into()),
             _ => Err(not_an_object(&["body", "workspace"], sent).into()),
         }

@@ -5,6 +5,8 @@
 mod access;
 #[path = "it/acp.rs"]
 mod acp;
+#[path = "it/allowed_hosts.rs"]
+mod allowed_hosts;
 #[path = "it/at_once.rs"]
 mod at_once;
 #[path = "it/attacks.rs"]
@@ -49,10 +51,14 @@ mod issuer;
 mod lifecycle;
 #[path = "it/metrics.rs"]
 mod metrics;
+#[path = "it/monitor.rs"]
+mod monitor;
 #[path = "it/once.rs"]
 mod once;
 #[path = "it/openapi.rs"]
 mod openapi;
+#[path = "it/others_things.rs"]
+mod others_things;
 #[path = "it/paths.rs"]
 mod paths;
 #[path = "it/plan.rs"]
@@ -97,3 +103,5 @@ mod webhook_settings;
 mod webhooks;
 #[path = "it/workspaces.rs"]
 mod workspaces;
+#[path = "it/wrong_fields.rs"]
+mod wrong_fields;

@@ -23,6 +23,6 @@ pub use fold::{Derived, TITLE_CHARS};
 pub use lease::{Fencing, Lease};
 pub use old_log::{OldLog, OldLogError, old_logs_at};
 pub use owner::Owner;
-pub use record::{ConversationRecord, Cursor, KeyOrder, NewConversation, Order, Search, Usage};
+pub use record::{ConversationRecord, Cursor, KeyOrder, NewConversation, Order, SaidPage, Search, Usage};
 pub use sqlite::{DAMAGED_EVENT, Durability, MAX_EVENT_BYTES, Options, Restoring, SqliteStore};
 pub use store::{EventStream, Kept, Rewrite, Store};

@@ -110,3 +110,12 @@ pub enum Order {
     /// The one that changed last first.
     UpdatedDescending,
 }
+
+/// Conversations in which something was said.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SaidPage {
+    /// Those that were found.
+    pub found: Vec<ConversationRecord>,
+    /// Where to go on: the first that was not looked at, if there is one.
+    pub next: Option<ConversationId>,
+}

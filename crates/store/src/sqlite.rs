@@ -30,7 +30,7 @@ mod writer;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use deft_types::{ConversationId, Event, EventId, Seq, Status, UserId};
 use futures::FutureExt as _;
@@ -51,7 +51,7 @@ use crate::error::StoreError;
 use crate::filter::{Direction, EventFilter};
 use crate::lease::{Fencing, LEASE_RENEWAL, Lease};
 use crate::owner::Owner;
-use crate::record::{ConversationRecord, Cursor, KeyOrder, NewConversation, Search, Usage};
+use crate::record::{ConversationRecord, Cursor, KeyOrder, NewConversation, SaidPage, Search, Usage};
 use crate::store::{EventStream, Rewrite, Store};
 
 /// What "committed" promises.
@@ -178,9 +178,10 @@ impl Store for SqliteStore {
         words: Vec<String>,
         search: Search,
         limit: usize,
-    ) -> BoxFuture<'_, Result<Vec<ConversationRecord>, StoreError>> {
+    ) -> BoxFuture<'_, Result<SaidPage, StoreError>> {
+        let until = Instant::now() + said::TIME_LIMIT;
         self.readers
-            .read(move |db| said::search(db, &words, search, limit))
+            .read(move |db| said::search(db, &words, search, limit, until))
             .boxed()
     }
 

@@ -12,7 +12,7 @@ use crate::error::StoreError;
 use crate::filter::{Direction, EventFilter};
 use crate::lease::Lease;
 use crate::owner::Owner;
-use crate::record::{ConversationRecord, Cursor, KeyOrder, NewConversation, Search, Usage};
+use crate::record::{ConversationRecord, Cursor, KeyOrder, NewConversation, SaidPage, Search, Usage};
 
 /// What a method of a store comes to.
 type Answer<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
@@ -64,14 +64,9 @@ pub trait Store: Send + Sync {
     /// Those that fit, in the order that is asked for.
     fn search(&self, search: Search, limit: usize) -> Answer<'_, Vec<ConversationRecord>>;
 
-    /// Those that fit, and in which all these words stand in one message of the user's or the agent's. Only the first
-    /// few hundred are looked through.
-    fn search_said(
-        &self,
-        words: Vec<String>,
-        search: Search,
-        limit: usize,
-    ) -> Answer<'_, Vec<ConversationRecord>>;
+    /// Those that fit, and in which all these words stand in one message of the user's or the agent's. As many are looked
+    /// through as a moment allows.
+    fn search_said(&self, words: Vec<String>, search: Search, limit: usize) -> Answer<'_, SaidPage>;
 
     /// How many somebody has (none: whoever owns the store); of those that are doing this, where that is asked.
     fn count(&self, owner: Option<UserId>, status: Option<Status>) -> Answer<'_, u64>;

@@ -62,6 +62,9 @@ pub enum SecurityAnalyzer {
     /// Another model judges.
     #[serde(rename = "ToolShieldLLMSecurityAnalyzer")]
     Judge(Extra),
+    /// A service elsewhere judges.
+    #[serde(rename = "GraySwanAnalyzer")]
+    Monitor(Extra),
     /// Several; the highest risk counts.
     #[serde(rename = "EnsembleSecurityAnalyzer")]
     Ensemble {
@@ -81,6 +84,7 @@ impl SecurityAnalyzer {
             Self::Pattern(_) => "PatternSecurityAnalyzer",
             Self::PolicyRail(_) => "PolicyRailSecurityAnalyzer",
             Self::Judge(_) => "ToolShieldLLMSecurityAnalyzer",
+            Self::Monitor(_) => "GraySwanAnalyzer",
             Self::Ensemble { .. } => "EnsembleSecurityAnalyzer",
         }
     }

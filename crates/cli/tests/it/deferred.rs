@@ -66,6 +66,31 @@ fn a_server_sleeps_until_it_is_told_how_to_serve() {
 }
 
 #[test]
+fn what_was_said_counts_when_the_settings_are_read_again() {
+    let home = Home::new();
+    let file = home.root.path().join(".deft/deft.toml");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    let write = |title: &str| std::fs::write(&file, format!("models.{title}.model = \"demo\"\n")).unwrap();
+    write("before");
+    let served = Served::start(
+        &home,
+        &[("OH_DEFERRED_INIT", "1"), ("OH_SECRET_KEY", "boot-secret")],
+    );
+    let said = json!({"session_api_keys": ["user-key"], "env": {"LLM_MODEL": "openai/said"}});
+    assert_eq!(init(&served, "boot-secret", &said).0, 200);
+    let app = || served.send("GET", "/api/app", "user-key", &json!({})).1;
+    assert_eq!(app()["model"], "openai/said", "{}", app());
+    write("after");
+    served.hang_up();
+    let begun = std::time::Instant::now();
+    while app()["models"] != json!(["after"]) {
+        assert!(begun.elapsed().as_secs() < 30, "they are not read: {}", app());
+    }
+    assert_eq!(app()["model"], "openai/said");
+    assert_eq!(served.terminate(), Some(0));
+}
+
+#[test]
 fn a_sleeping_server_can_be_stopped_and_needs_a_key_of_its_own() {
     let home = Home::new();
     let waking = [("OH_DEFERRED_INIT", "1"), ("OH_SECRET_KEY", "boot-secret")];

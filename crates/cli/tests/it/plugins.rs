@@ -55,7 +55,7 @@ impl Desk {
         let tools = json!([{"name": "terminal"}, {"name": "task_tool_set"}]);
         let model = self.home.script("- text: Done.\n- text: Done again.\n");
         let mut body = json!({
-            "agent": {"llm": {"model": model}, "tools": tools, "agent_context": "no object"},
+            "agent": {"llm": {"model": model}, "tools": tools, "agent_context": null},
             "workspace": {"working_dir": self.home.work()},
         });
         body.as_object_mut()

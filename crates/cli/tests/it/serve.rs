@@ -15,6 +15,12 @@ pub(crate) struct Served {
 }
 
 impl Served {
+    /// Has the settings read again.
+    pub(crate) fn hang_up(&self) {
+        let pid = rustix::process::Pid::from_raw(self.child.id().try_into().unwrap()).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::HUP).unwrap();
+    }
+
     pub(crate) fn start(home: &Home, variables: &[(&str, &str)]) -> Self {
         Self::start_at(home, "0", variables)
     }
@@ -219,8 +225,7 @@ fn a_hang_up_has_the_settings_read_again() {
     let served = Served::start(&home, &[("SESSION_API_KEY", "k-one")]);
     assert!(served.ask("/api/app", "k-one").contains("openai/one"));
     std::fs::write(&file, "model = \"openai/two\"\n").unwrap();
-    let pid = rustix::process::Pid::from_raw(served.child.id().try_into().unwrap()).unwrap();
-    rustix::process::kill_process(pid, rustix::process::Signal::HUP).unwrap();
+    served.hang_up();
     let begun = std::time::Instant::now();
     while !served.ask("/api/app", "k-one").contains("openai/two") {
         assert!(begun.elapsed().as_secs() < 30, "they are not");

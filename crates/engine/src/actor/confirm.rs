@@ -34,11 +34,23 @@ impl Actor {
         }
     }
 
-    /// Who else judges the next reply's calls: the model that was named for it, or the agent's own.
+    /// Who else judges the next reply's calls: the model that was named for it, or the agent's own. Where a service is to do
+    /// it nobody else can: without it, nobody has judged.
     pub(super) fn judge(&self) -> Option<Judge> {
+        let above = self.above.as_ref();
         let asks = self.analyzer().is_some_and(risk::asks_judge);
-        let asks_above = self.above.as_ref().is_some_and(crate::above::Above::asks_judge);
-        (asks || asks_above).then(|| Judge::new(self.judging_model(), self.purse.clone(), &self.state.view))
+        let asks_above = above.is_some_and(crate::above::Above::asks_judge);
+        if !asks && !asks_above {
+            return None;
+        }
+        let asks_monitor = self.analyzer().is_some_and(risk::asks_monitor)
+            || above.is_some_and(crate::above::Above::asks_monitor);
+        let model = if asks_monitor {
+            self.monitor.clone()?
+        } else {
+            self.judging_model()
+        };
+        Some(Judge::new(model, self.purse.clone(), &self.state.view))
     }
 
     pub(super) fn judging_model(&self) -> Arc<dyn Model> {

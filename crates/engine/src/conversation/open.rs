@@ -85,6 +85,7 @@ impl Conversation {
             project_rules,
             hosts,
             judge_model: parts.supervision.judge,
+            monitor: parts.supervision.monitor,
             refinement: parts.supervision.refinement,
             wants_review: false,
             inbox,

@@ -38,10 +38,10 @@ pub(super) fn set_up(
     let secrets = secrets(settings);
     let base = || address_of(name, provider, settings);
     let tuning = || settings.tuning.clone().for_model(&profile.capabilities);
-    let head_timeout = if provider.is_local() {
-        settings.idle_timeout.max(LOADING_TIMEOUT)
-    } else {
-        settings.idle_timeout
+    let head_timeout = match settings.head_timeout {
+        Some(timeout) => timeout,
+        None if provider.is_local() => settings.idle_timeout.max(LOADING_TIMEOUT),
+        None => settings.idle_timeout,
     };
     let api: Arc<dyn Api> = match provider.wire {
         Wire::Chat(dialect) => {

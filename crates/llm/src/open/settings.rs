@@ -18,9 +18,11 @@ pub struct ModelSettings {
     pub base_url: Option<String>,
     /// How long to wait for a connection.
     pub connect_timeout: Duration,
-    /// How long a server may be silent, before or within its answer. One on the user's own machine has longer
-    /// before it: it may have to load the model.
+    /// How long a server may be silent within its answer.
     pub idle_timeout: Duration,
+    /// How long it may be silent before its answer. None: as long as within it, and one on the user's own machine
+    /// longer, since it may have to load the model.
+    pub head_timeout: Option<Duration>,
     /// When and how often to ask again.
     pub retry: RetryPolicy,
     /// What its tokens cost, where the user knows better than the built-in table.
@@ -71,6 +73,7 @@ impl Default for ModelSettings {
             base_url: None,
             connect_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_mins(2),
+            head_timeout: None,
             retry: RetryPolicy::default(),
             prices: None,
             proxies: Proxies::default(),

@@ -2,11 +2,14 @@
 
 use deft_engine::{ClientToolSpec, Safety};
 use deft_store::ConversationRecord;
+use deft_types::SecurityAnalyzer;
+use serde::Deserialize as _;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::agent::Agent;
 use crate::children::children_of;
+use crate::masking::{Mask, mask};
 use crate::skills::UsedSkills;
 use crate::summary::Summary;
 
@@ -29,7 +32,10 @@ impl Described {
     pub(crate) fn safety(&self) -> Safety {
         Safety {
             policy: self.asked_for("confirmation_policy").unwrap_or_default(),
-            analyzer: self.asked_for("security_analyzer"),
+            analyzer: self
+                .request
+                .get("security_analyzer")
+                .and_then(|analyzer| without_secrets(analyzer).ok()),
         }
     }
 
@@ -51,6 +57,14 @@ impl Described {
         llm_of(analyzer).or_else(|| parts.into_iter().find_map(llm_of))
     }
 
+    /// The service that is to judge actions, where the client names one: its part of the analyser.
+    pub(crate) fn monitor(&self) -> Option<&Value> {
+        let is_monitor = |analyzer: &&Value| analyzer["kind"] == "GraySwanAnalyzer";
+        let analyzer = self.request.get("security_analyzer")?;
+        let parts = analyzer["analyzers"].as_array().into_iter().flatten();
+        std::iter::once(analyzer).chain(parts).find(is_monitor)
+    }
+
     /// The conversations that were begun from this one.
     pub(crate) fn children(&self) -> Vec<Value> {
         children_of(&self.settings)
@@ -64,4 +78,11 @@ impl Described {
     fn asked_for<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
         T::deserialize(self.request.get(name)?).ok()
     }
+}
+
+/// Who judges actions, without the keys that this takes: it is told to everybody and stands in the log.
+pub(crate) fn without_secrets(analyzer: &Value) -> Result<SecurityAnalyzer, serde_json::Error> {
+    let mut shown = analyzer.clone();
+    mask(&mut shown, Mask::Null);
+    SecurityAnalyzer::deserialize(shown)
 }

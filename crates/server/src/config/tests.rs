@@ -26,6 +26,7 @@ fn the_contracts_variables_are_understood() {
     assert_eq!(set.origins, ["https://a.example"]);
     assert_eq!(set.max_runs, 3);
     assert_eq!(set.hosts, ["deft.example.org"]);
+    assert_eq!(set.base_path.as_deref(), Some("/app"));
 }
 
 #[test]

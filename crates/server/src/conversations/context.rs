@@ -28,7 +28,7 @@ impl Conversations {
         // Whoever only looks loads nothing.
         let state = deft_engine::load(self.catalog.store.as_ref(), resident.id).await?;
         let tools = self.logged_tools(resident.id, &described).await?;
-        let model = self.model(&described.agent, &CallLog::default());
+        let model = self.model(&described.agent, &CallLog::default()).await?;
         Ok(Context::of(&state, tools, model.profile(), most))
     }
 

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use axum::http::StatusCode;
 use deft_engine::{
-    Brief, ClientResults, ClientTool, Conversation, Critic, Extensions, HookConfig, Limits, Mode, Models,
-    Notes, Outfit, Parts, RealWorld, Refinement, Safety, SubAgents, Supervision,
+    Brief, ClientResults, ClientTool, Conversation, Critic, Extensions, HookConfig, Limits, Mode, Notes,
+    Outfit, Parts, RealWorld, Refinement, Safety, SubAgents, Supervision,
 };
-use deft_llm::{CallLog, Model};
+use deft_llm::CallLog;
 use deft_skills::{AgentDefinition, sent_agent, without_doubles};
 use deft_tools::{Preset, Tool, Toolbox};
 use deft_types::{ConversationId, ToolSpec};
@@ -19,15 +19,13 @@ use super::mcp::secret_named;
 use super::{Conversations, root_of};
 use crate::agent::Agent;
 use crate::catalog::{Described, field};
-use crate::composition::Unopened;
 use crate::failure::Failure;
 use crate::mcp_outfit::McpOutfit;
 use crate::memory::memory;
-use crate::profile_models::ProfileModels;
 use crate::resident::{Resident, Running};
 use crate::secrets::{Addresses, Given, Keeper};
 use crate::skills::{of_project, sources_of};
-use crate::tool_choices::{DELEGATE, MODEL_TOOLS, ROUTE_TOOLS, TASK_TOOLS};
+use crate::tool_choices::{DELEGATE, TASK_TOOLS};
 
 /// Calls of one reply that may run at the same time.
 const PARALLEL_CALLS: usize = 8;
@@ -49,7 +47,7 @@ impl Conversations {
         };
         let place = place.map_err(refused)?;
         let calls = CallLog::default();
-        let model = self.model(&described.agent, &calls);
+        let model = self.model(&described.agent, &calls).await?;
         let agent = &described.agent;
         let results = ClientResults::default();
         let clients = described
@@ -112,6 +110,7 @@ impl Conversations {
             supervision: Supervision {
                 mode,
                 judge: self.judge(&described, &calls),
+                monitor: self.monitor(&described),
                 refinement: refinement(agent.critic()).filter(|_| is_own),
                 titles: self.titles(&described, &calls).await,
                 title_prompt: title_prompt(&described),
@@ -168,23 +167,6 @@ impl Conversations {
         }
     }
 
-    /// The models that an agent may use beside its own, where it wants to.
-    async fn models(&self, agent: &Agent) -> Result<Option<Arc<dyn Models>>, Failure> {
-        if !agent.asks_for(&MODEL_TOOLS) && !agent.asks_for(&ROUTE_TOOLS) {
-            return Ok(None);
-        }
-        let (documents, subscription) = (self.documents(), self.subscription());
-        let models = ProfileModels::load(&documents, &self.composition, &subscription, agent).await?;
-        Ok(Some(Arc::new(models)))
-    }
-
-    /// The model that a client wants to judge actions.
-    fn judge(&self, described: &Described, calls: &CallLog) -> Option<Arc<dyn Model>> {
-        let llm = described.judge()?;
-        let model = self.open_model(&llm, calls);
-        Some(model.unwrap_or_else(|reason| Arc::new(Unopened::new("judge", reason))))
-    }
-
     /// Who takes tasks off an agent that wants to give some away. What they may not do unasked is asked for here.
     fn agents(
         &self,
@@ -213,21 +195,6 @@ impl Conversations {
             .and_then(Value::as_array);
         let sent = sent.into_iter().flatten().filter_map(sent_agent);
         without_doubles(sent.chain(self.composition.users_agents()))
-    }
-
-    /// Opens the model that an `llm` object names; its calls are kept where it says `log_completions`.
-    pub(super) fn open_model(&self, llm: &Value, calls: &CallLog) -> Result<Arc<dyn Model>, String> {
-        let model = self.try_model(llm)?;
-        if llm["log_completions"] != true {
-            return Ok(model);
-        }
-        let usage_id = llm["usage_id"].as_str().unwrap_or("default");
-        Ok(calls.around(model, usage_id))
-    }
-
-    pub(super) fn model(&self, agent: &Agent, calls: &CallLog) -> Arc<dyn Model> {
-        self.open_model(agent.llm(), calls)
-            .unwrap_or_else(|reason| Arc::new(Unopened::new(agent.model(), reason)))
     }
 }
 

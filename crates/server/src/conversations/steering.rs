@@ -4,12 +4,13 @@ use axum::http::StatusCode;
 use deft_engine::{AsideError, CommandError, ExecutorFate, Rerun, Rewind};
 use deft_skills::Plugin;
 use deft_tools::{Overwrite, Restored};
-use deft_types::{ConfirmationPolicy, ConversationId, EventId, SecurityAnalyzer, Status};
+use deft_types::{ConfirmationPolicy, ConversationId, EventId, Status};
 use serde_json::{Map, Value, json};
 
 use super::Conversations;
 use super::plan::refuse_running;
 use crate::agent::Agent;
+use crate::catalog::without_secrets;
 use crate::failure::Failure;
 use crate::plugins;
 use crate::resident::Resident;
@@ -48,15 +49,15 @@ impl Conversations {
         Ok(())
     }
 
-    /// Changes who judges actions.
-    pub(crate) async fn set_analyzer(
-        &self,
-        resident: &Resident,
-        analyzer: Option<SecurityAnalyzer>,
-    ) -> Result<(), Failure> {
+    /// Changes who judges actions. A model or a service that is named now is asked once the conversation is loaded anew:
+    /// until then, what it would judge counts as the worst.
+    pub(crate) async fn set_analyzer(&self, resident: &Resident, kept: Value) -> Result<(), Failure> {
+        let analyzer = match &kept {
+            Value::Null => None,
+            kept => Some(without_secrets(kept).map_err(|error| Failure::refused(error.to_string()))?),
+        };
         let engine = self.engine(resident).await?;
         let changing = self.catalog.changing().await;
-        let kept = json!(analyzer);
         self.checked(resident, engine.set_analyzer(analyzer).await)?;
         self.catalog
             .change_request(&changing, resident.id, "security_analyzer", kept)
@@ -226,7 +227,7 @@ impl Conversations {
             .change_request(&changing, resident.id, "agent", agent.stored().clone())
             .await?;
         resident.show(&agent);
-        let model = self.model(&agent, engine.calls());
+        let model = self.model(&agent, engine.calls()).await?;
         let switched = engine.switch_model(agent.model().to_owned(), model);
         self.checked(resident, switched.await)
     }

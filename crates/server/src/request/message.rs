@@ -2,12 +2,46 @@
 
 use deft_types::{Content, Message, Role};
 use serde::Deserialize as _;
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 
 use super::{not_an_object, object};
 use crate::failure::{Failure, Faults};
-use crate::fields::{self, Kind, Null};
+use crate::fields::{self, Gap, Kind, Object, Others, Table};
 use crate::validation::{Issue, Place};
+
+const MESSAGE: &Table = &[
+    (
+        "role",
+        Kind::OneOf(&["user", "system", "assistant", "tool"]),
+        Gap::Absent,
+    ),
+    ("content", Kind::List(&CONTENT), Gap::Absent),
+];
+/// What is said with a message.
+const SWITCHES: &Table = &[
+    ("run", Kind::Switch, Gap::Absent),
+    ("rejects", Kind::Switch, Gap::Absent),
+];
+const CONTENT: Kind = Kind::Either(&[
+    ("TextContent", &Kind::Object(&TEXT)),
+    ("ImageContent", &Kind::Object(&IMAGE)),
+]);
+const TEXT: Object = Object {
+    class: None,
+    fields: &[
+        ("type", Kind::OneOf(&["text"]), Gap::Absent),
+        ("text", Kind::Text, Gap::None),
+    ],
+    others: Others::Kept,
+};
+const IMAGE: Object = Object {
+    class: None,
+    fields: &[
+        ("type", Kind::OneOf(&["image"]), Gap::Absent),
+        ("image_urls", Kind::List(&Kind::Text), Gap::None),
+    ],
+    others: Others::Kept,
+};
 
 /// A message as a client sends it, and whether the agent is to begin at once.
 pub(crate) struct SendRequest {
@@ -19,10 +53,16 @@ pub(crate) struct SendRequest {
 
 impl SendRequest {
     pub(crate) fn read(body: &Value) -> Result<Self, Failure> {
-        let fields = object(body)?;
-        let is_set = |name| fields.get(name).and_then(Value::as_bool).unwrap_or(false);
+        let sent = object(body)?;
+        let mut faults = Faults::default();
+        let message = faults.take(read_message(body, &["body"]));
+        let switches = faults.take(fields::read(&["body"], sent, SWITCHES));
+        let (Some(message), Some(switches)) = (message, switches) else {
+            return Err(faults.told());
+        };
+        let is_set = |name| switches.get(name) == Some(&Value::Bool(true));
         Ok(Self {
-            message: read_message(body, &["body"])?,
+            message,
             run: is_set("run"),
             rejects: is_set("rejects"),
         })
@@ -31,43 +71,27 @@ impl SendRequest {
 
 /// A message of the user's.
 pub(super) fn read_message(sent: &Value, place: Place) -> Result<Message, Failure> {
-    let mut faults = Faults::default();
-    let role = faults.take(read_role(sent, place));
-    let content = faults.take(read_contents(sent, place));
-    let (Some(role), Some(content)) = (role, content) else {
-        return Err(faults.told());
-    };
+    let sent = sent.as_object().ok_or_else(|| not_an_object(place, sent))?;
+    let sent = fields::read(place, sent, MESSAGE)?;
+    let role = sent.get("role").map(Role::deserialize);
+    let role = role.and_then(Result::ok).unwrap_or(Role::User);
     if role != Role::User {
         let only = "Only user messages are allowed to be sent to the agent.";
         return Err(Failure::internal(only, &only));
     }
-    Ok(Message::new(role, content))
+    Ok(Message::new(role, read_contents(&sent, place)?))
 }
 
-fn read_role(sent: &Value, place: Place) -> Result<Role, Failure> {
-    let words = Kind::OneOf(&["user", "system", "assistant", "tool"]);
-    let fields = sent.as_object().ok_or_else(|| not_an_object(place, sent))?;
-    fields::read(place, fields, &[("role", words, Null::Refused)])?;
-    let role = fields.get("role").map(Role::deserialize);
-    Ok(role.and_then(Result::ok).unwrap_or(Role::User))
-}
-
-fn read_contents(sent: &Value, place: Place) -> Result<Vec<Content>, Issue> {
-    let place = [place, &["content"]].concat();
-    match sent.get("content") {
-        None => Ok(Vec::new()),
-        Some(Value::Array(items)) => {
-            let read = items.iter().map(read_content).collect::<Result<_, _>>();
-            read.map_err(|error| {
-                let error = format!("an item cannot be read: {error}");
-                Issue::rule(&place, &error, &json!(items))
-            })
-        }
-        Some(other) => {
-            let msg = "Input should be a valid list";
-            Err(Issue::new("list_type", &place, msg, other))
-        }
-    }
+fn read_contents(sent: &Map<String, Value>, place: Place) -> Result<Vec<Content>, Issue> {
+    let Some(Value::Array(items)) = sent.get("content") else {
+        return Ok(Vec::new());
+    };
+    let read = items.iter().map(read_content).collect::<Result<_, _>>();
+    read.map_err(|error| {
+        let place = [place, &["content"]].concat();
+        let error = format!("an item cannot be read: {error}");
+        Issue::rule(&place, &error, &sent["content"])
+    })
 }
 
 /// A part of a message. Fields that the contract does not have would make its clients refuse the event.

@@ -12,12 +12,18 @@ use serde_json::{Value, json};
 use crate::app::App;
 use crate::extract::{Id, JsonBody};
 use crate::failure::Failure;
-use crate::request::{checked_title, given, object, text};
+use crate::fields::{self, Gap, Kind, Others, Table};
+use crate::request::checked_title;
 use crate::router::Route;
-use crate::validation::Issue;
 use crate::worktree::{Worktree, WorktreeBase};
 
-const ISOLATIONS: [&str; 2] = ["worktree", "shared"];
+/// What a client says of it.
+#[rustfmt::skip]
+const CHILD: &Table = &[
+    ("task", Kind::Sized { least: 1, most: usize::MAX }, Gap::None),
+    ("title", Kind::Text, Gap::Null),
+    ("isolation", Kind::OneOf(&["worktree", "shared"]), Gap::Absent),
+];
 
 pub(crate) fn table() -> Vec<Route> {
     vec![Route::post(
@@ -31,21 +37,18 @@ async fn begin(
     Id(parent): Id,
     JsonBody(body): JsonBody,
 ) -> Result<Response, Failure> {
-    let task = text(&body, "task")?;
-    let fields = object(&body)?;
-    let title = given(fields, "title").and_then(Value::as_str);
-    let title = title.map(checked_title).transpose()?;
-    let isolation =
-        given(fields, "isolation").map_or("worktree", |isolation| isolation.as_str().unwrap_or_default());
-    let worktree = match isolation {
-        "shared" => None,
+    let sent = fields::read_body(&body, CHILD, Others::Kept)?;
+    let text = |name: &str| sent.get(name).and_then(Value::as_str);
+    let title = text("title").map(checked_title).transpose()?;
+    let worktree = match text("isolation") {
+        Some("shared") => None,
         // It goes on from what its parent has.
-        "worktree" => Some(Worktree {
+        Some(_) | None => Some(Worktree {
             base: WorktreeBase::Head,
             ..Worktree::default()
         }),
-        other => return Err(Issue::choice(&["body", "isolation"], &ISOLATIONS, other).into()),
     };
+    let task = text("task").unwrap_or_default();
     let task = Message::text(Role::User, task.to_owned());
     let conversations = &app.conversations;
     let unknown = |failure: Failure| failure.naming("Parent conversation not found");

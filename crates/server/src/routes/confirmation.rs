@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use deft_types::{ConfirmationPolicy, SecurityAnalyzer};
+use deft_types::ConfirmationPolicy;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -12,17 +12,19 @@ use super::success;
 use crate::app::App;
 use crate::extract::{Id, JsonBody};
 use crate::failure::Failure;
+use crate::fields::{self, Gap, Kind, Others, Table};
 use crate::request::object;
 use crate::router::Route;
+use crate::start_fields::{ANALYZER, POLICY};
 use crate::validation::Issue;
 
 /// What the model is told where the user gives no reason.
 const NO_REASON: &str = "User rejected the action.";
-const POLICIES: &str = "Unknown kind '{}' for openhands.sdk.security.confirmation_policy.ConfirmationPolicyBase; \
-    Expected one of: ['AlwaysConfirm', 'ConfirmRisky', 'NeverConfirm']";
-const ANALYZERS: &str = "Unknown kind '{}' for openhands.sdk.security.analyzer.SecurityAnalyzerBase; \
-    Expected one of: ['EnsembleSecurityAnalyzer', 'LLMSecurityAnalyzer', 'PatternSecurityAnalyzer', \
-    'PolicyRailSecurityAnalyzer', 'ToolShieldLLMSecurityAnalyzer']";
+/// An answer to the question whether to go on.
+const ANSWER: &Table = &[
+    ("accept", Kind::Switch, Gap::None),
+    ("reason", Kind::Text, Gap::Absent),
+];
 
 pub(crate) fn table() -> Vec<Route> {
     vec![
@@ -40,20 +42,17 @@ async fn respond(
     Id(id): Id,
     JsonBody(body): JsonBody,
 ) -> Result<Json<Value>, Failure> {
-    let accept = match object(&body)?.get("accept") {
-        None => return Err(Issue::missing(&["body", "accept"], &body).into()),
-        Some(Value::Bool(accept)) => *accept,
-        Some(other) => {
-            let msg = "Input should be a valid boolean";
-            return Err(Issue::new("bool_type", &["body", "accept"], msg, other).into());
-        }
-    };
+    let answer = fields::read_body(&body, ANSWER, Others::Kept)?;
     let unknown = |failure: Failure| failure.naming(&format!("Conversation not found: {id}"));
     let resident = app.conversations.resident(id).await.map_err(unknown)?;
-    if accept {
+    if answer["accept"] == true {
         app.conversations.approve(&resident).await?;
     } else {
-        let reason = body["reason"].as_str().unwrap_or(NO_REASON).to_owned();
+        let reason = answer
+            .get("reason")
+            .and_then(Value::as_str)
+            .unwrap_or(NO_REASON)
+            .to_owned();
         app.conversations.reject(&resident, reason).await?;
     }
     Ok(success())
@@ -64,7 +63,7 @@ async fn policy(
     Id(id): Id,
     JsonBody(body): JsonBody,
 ) -> Result<Json<Value>, Failure> {
-    let policy: ConfirmationPolicy = component(&body, "policy", POLICIES)?;
+    let policy: ConfirmationPolicy = component(&body, "policy", POLICY, Gap::None)?;
     let resident = app.conversations.resident(id).await?;
     app.conversations.set_policy(&resident, policy).await?;
     Ok(success())
@@ -75,20 +74,23 @@ async fn analyzer(
     Id(id): Id,
     JsonBody(body): JsonBody,
 ) -> Result<Json<Value>, Failure> {
-    let analyzer: Option<SecurityAnalyzer> = component(&body, "security_analyzer", ANALYZERS)?;
+    let analyzer: Value = component(&body, "security_analyzer", ANALYZER, Gap::Null)?;
     let resident = app.conversations.resident(id).await?;
     app.conversations.set_analyzer(&resident, analyzer).await?;
     Ok(success())
 }
 
 /// A part of an agent that names its kind.
-fn component<T: DeserializeOwned>(body: &Value, name: &str, unknown: &str) -> Result<T, Failure> {
+fn component<T: DeserializeOwned>(
+    body: &Value,
+    name: &'static str,
+    kind: Kind,
+    null: Gap,
+) -> Result<T, Failure> {
     let place = &["body", name];
-    let sent = object(body)?
-        .get(name)
-        .ok_or_else(|| Issue::missing(place, body))?;
-    T::deserialize(sent).map_err(|_| {
-        let kind = sent["kind"].as_str().unwrap_or_default();
-        Issue::rule(place, &unknown.replace("{}", kind), sent).into()
-    })
+    if object(body)?.get(name).is_none() {
+        return Err(Issue::missing(place, body).into());
+    }
+    let read = fields::read_body(body, &[(name, kind, null)], Others::Kept)?;
+    T::deserialize(&read[name]).map_err(|error| Issue::rule(place, &error.to_string(), &read[name]).into())
 }

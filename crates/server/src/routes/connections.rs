@@ -12,12 +12,29 @@ use uuid::Uuid;
 use crate::app::App;
 use crate::extract::{JsonBody, Name};
 use crate::failure::Failure;
+use crate::fields::{self, Gap, Kind, Others, Table};
 use crate::launch::CONNECTIONS;
-use crate::request::{object, text};
 use crate::router::{Access, Route};
-use crate::validation::Issue;
 
-const FIELDS: [&str; 4] = ["display_name", "provider", "api_key", "base_url"];
+const NAME: Kind = Kind::Sized { least: 1, most: 128 };
+const ADDRESS: Kind = Kind::Sized { least: 0, most: 2048 };
+const KEY: Kind = Kind::Hidden(&Kind::Sized {
+    least: 1,
+    most: usize::MAX,
+});
+
+const NEW: &Table = &[
+    ("display_name", NAME, Gap::None),
+    ("provider", NAME, Gap::Absent),
+    ("api_key", KEY, Gap::None),
+    ("base_url", ADDRESS, Gap::Null),
+];
+const CHANGED: &Table = &[
+    ("display_name", NAME, Gap::Null),
+    ("provider", NAME, Gap::Null),
+    ("api_key", Kind::Hidden(&Kind::Text), Gap::Null),
+    ("base_url", ADDRESS, Gap::Null),
+];
 
 pub(crate) fn table() -> Vec<Route> {
     vec![
@@ -47,27 +64,6 @@ fn now() -> i64 {
     jiff::Timestamp::now().as_second()
 }
 
-/// Only what the contract has may be said.
-fn checked(body: &Value) -> Result<(), Failure> {
-    for (name, value) in object(body)? {
-        let place = &["body", name.as_str()];
-        if !FIELDS.contains(&name.as_str()) {
-            let msg = "Extra inputs are not permitted";
-            return Err(Issue::new("extra_forbidden", place, msg, value).into());
-        }
-        if !value.is_string() && !value.is_null() {
-            return Err(Issue::new(
-                "string_type",
-                place,
-                "Input should be a valid string",
-                &Value::Null,
-            )
-            .into());
-        }
-    }
-    Ok(())
-}
-
 async fn list(State(app): State<Arc<App>>) -> Result<Json<Vec<Value>>, Failure> {
     let all = app.documents.list(CONNECTIONS).await?;
     Ok(Json(
@@ -76,13 +72,11 @@ async fn list(State(app): State<Arc<App>>) -> Result<Json<Vec<Value>>, Failure> 
 }
 
 async fn add(State(app): State<Arc<App>>, JsonBody(body): JsonBody) -> Result<Response, Failure> {
-    let name = text(&body, "display_name")?;
-    let api_key = text(&body, "api_key")?;
-    checked(&body)?;
+    fields::read_body(&body, NEW, Others::Refused)?;
     let id = Uuid::new_v4().to_string();
-    let provider = body["provider"].as_str().unwrap_or("openai");
-    let connection = json!({"id": id, "display_name": name, "provider": provider, "api_key": api_key,
-        "base_url": body["base_url"], "created_at": now(), "updated_at": now()});
+    let provider = body["provider"].as_str().unwrap_or("custom");
+    let connection = json!({"id": id, "display_name": body["display_name"], "provider": provider,
+        "api_key": body["api_key"], "base_url": body["base_url"], "created_at": now(), "updated_at": now()});
     app.documents.put(&key(&id), &connection).await?;
     Ok((StatusCode::CREATED, Json(shown(&connection))).into_response())
 }
@@ -92,15 +86,17 @@ async fn change(
     Name(id): Name,
     JsonBody(body): JsonBody,
 ) -> Result<Json<Value>, Failure> {
-    checked(&body)?;
+    let sent = fields::read_body(&body, CHANGED, Others::Refused)?;
+    if sent.is_empty() {
+        return Err(Failure::refused(
+            "Provide at least one provider connection field to update",
+        ));
+    }
     let key = key(&id);
     let changed = app.documents.change(&key, |there| {
         let mut connection = there.ok_or_else(unknown)?;
-        for name in FIELDS {
-            if let Some(value) = body
-                .get(name)
-                .filter(|value| !value.is_null() || name == "base_url")
-            {
+        for (name, value) in &sent {
+            if !value.is_null() || name == "base_url" {
                 connection[name] = value.clone();
             }
         }

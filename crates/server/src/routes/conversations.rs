@@ -82,6 +82,7 @@ async fn create(
     query: Query,
     JsonBody(body): JsonBody,
 ) -> Result<Response, Failure> {
+    StartRequest::check(&body)?;
     let request = StartRequest::read(&launch::resolved(&app, body).await?)?;
     let (id, creation) = app.conversations.create(request).await?;
     let mut info = info(&app, id, skills(&query))
@@ -127,18 +128,20 @@ async fn search(State(app): State<Arc<App>>, query: Query) -> Result<Json<Value>
     let catalog = &app.conversations.catalog;
     let said = query.get("said").unwrap_or_default().split_whitespace();
     let said: Vec<_> = said.map(str::to_owned).collect();
-    let mut records = if said.is_empty() {
-        catalog.store.search(search, limit + 1).await?
+    let (records, next) = if said.is_empty() {
+        let mut records = catalog.store.search(search, limit + 1).await?;
+        let next = (records.len() > limit).then(|| records.pop()).flatten();
+        (records, next.map(|record| record.id))
     } else {
-        catalog.store.search_said(said, search, limit + 1).await?
+        let page = catalog.store.search_said(said, search, limit).await?;
+        (page.found, page.next)
     };
-    let next = (records.len() > limit).then(|| records.pop()).flatten();
     let mut items = Vec::with_capacity(records.len());
     for record in records {
         items.push(catalog.describe(record).await?.info(skills(&query)));
     }
     Ok(Json(
-        json!({"items": items, "next_page_id": next.map(|record| record.id.hex())}),
+        json!({"items": items, "next_page_id": next.map(|id| id.hex())}),
     ))
 }
 

@@ -1,8 +1,11 @@
 //! A page that lists what the server can be asked, for people. It is made of our `OpenAPI` document, runs no program and
 //! fetches nothing, from nowhere.
 
+use std::sync::LazyLock;
+
 use axum::http::header::{CONTENT_SECURITY_POLICY, X_CONTENT_TYPE_OPTIONS};
 use axum::response::{Html, IntoResponse};
+use bytes::Bytes;
 use serde_json::Value;
 
 use crate::openapi::openapi;
@@ -19,11 +22,12 @@ pub(crate) fn table() -> Vec<Route> {
 }
 
 async fn page() -> impl IntoResponse {
+    static PAGE: LazyLock<Bytes> = LazyLock::new(|| written(&openapi()).into());
     let headers = [
         (CONTENT_SECURITY_POLICY, POLICY),
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
     ];
-    (headers, Html(written(&openapi())))
+    (headers, Html(PAGE.clone()))
 }
 
 fn written(document: &Value) -> String {

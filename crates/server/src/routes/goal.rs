@@ -13,9 +13,14 @@ use crate::app::App;
 use crate::conversations::Conversations;
 use crate::extract::{Id, JsonBody};
 use crate::failure::Failure;
-use crate::request::object;
+use crate::fields::{self, Gap, Kind, Others, Table};
 use crate::router::Route;
-use crate::validation::Issue;
+
+/// What a client says of a goal.
+const GOAL: &Table = &[
+    ("objective", Kind::Text, Gap::None),
+    ("max_iterations", Kind::Integer { least: Some(1) }, Gap::Absent),
+];
 
 pub(crate) fn table() -> Vec<Route> {
     vec![
@@ -30,9 +35,8 @@ async fn begin(
     Id(id): Id,
     JsonBody(body): JsonBody,
 ) -> Result<Json<Value>, Failure> {
-    let Some(objective) = object(&body)?.get("objective").and_then(Value::as_str) else {
-        return Err(Issue::missing(&["body", "objective"], &body).into());
-    };
+    let sent = fields::read_body(&body, GOAL, Others::Kept)?;
+    let objective = sent["objective"].as_str().unwrap_or_default();
     let resident = app.conversations.resident(id).await?;
     if objective.trim().is_empty() {
         return Err(Failure::new(
@@ -40,9 +44,8 @@ async fn begin(
             "Goal objective must not be empty.",
         ));
     }
-    let rounds = body["max_iterations"]
-        .as_u64()
-        .and_then(|rounds| u32::try_from(rounds).ok());
+    let rounds = sent.get("max_iterations").and_then(Value::as_u64);
+    let rounds = rounds.map(|rounds| u32::try_from(rounds).unwrap_or(u32::MAX));
     let goal = Goal::new(objective.to_owned(), rounds.unwrap_or(GOAL_ROUNDS));
     Conversations::pursue(&app, resident, goal).await?;
     Ok(success())

@@ -5,19 +5,30 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::success;
 use crate::app::App;
 use crate::extract::{Id, JsonBody, Name, Query};
 use crate::failure::Failure;
+use crate::fields::{self, Gap, Kind, Others, Table};
 use crate::launch::find_agent;
-use crate::request::{given, object};
 use crate::router::{Access, Route};
 use crate::secrets::FOLDER;
-use crate::validation::Issue;
+use crate::start_fields::SECRETS;
 
 const MAX_NAME: usize = 64;
+/// Where a secret is found.
+const PLACE: &Table = &[
+    ("url", Kind::Text, Gap::None),
+    ("headers", Kind::Hidden(&Kind::Each(&Kind::Text)), Gap::Absent),
+];
+/// A secret for all conversations.
+const SECRET: &Table = &[
+    ("name", Kind::Text, Gap::None),
+    ("value", Kind::Hidden(&Kind::Text), Gap::None),
+    ("description", Kind::Text, Gap::Null),
+];
 
 pub(crate) fn table() -> Vec<Route> {
     vec![
@@ -26,6 +37,10 @@ pub(crate) fn table() -> Vec<Route> {
         Route::get("/api/settings/secrets/{name}", Access::Key, get),
         Route::delete("/api/settings/secrets/{name}", delete),
         Route::post("/api/conversations/{conversation_id}/secrets", of_conversation),
+        Route::put(
+            "/api/conversations/{conversation_id}/credential-bindings/{secret_name}",
+            bind,
+        ),
     ]
 }
 
@@ -67,21 +82,12 @@ async fn list(State(app): State<Arc<App>>, query: Query) -> Result<Json<Value>, 
 }
 
 async fn put(State(app): State<Arc<App>>, JsonBody(body): JsonBody) -> Result<Json<Value>, Failure> {
-    let text = |name: &str| match object(&body)?.get(name) {
-        Some(Value::String(text)) => Ok::<_, Failure>(text.clone()),
-        None => Err(Issue::missing(&["body", name], &body).into()),
-        Some(other) => Err(Issue::new(
-            "string_type",
-            &["body", name],
-            "Input should be a valid string",
-            other,
-        )
-        .into()),
-    };
-    let (name, value) = (text("name")?, text("value")?);
+    let sent = fields::read_body(&body, SECRET, Others::Kept)?;
+    let text = |name: &str| sent[name].as_str().unwrap_or_default();
+    let (name, value) = (text("name"), text("value"));
     let secret = json!({"value": value, "description": body["description"]});
-    app.documents.put(&checked(&name)?, &secret).await?;
-    Ok(Json(described(&name, &secret)))
+    app.documents.put(&checked(name)?, &secret).await?;
+    Ok(Json(described(name, &secret)))
 }
 
 /// The secret itself, as plain text.
@@ -100,17 +106,28 @@ async fn of_conversation(
     Id(id): Id,
     JsonBody(body): JsonBody,
 ) -> Result<Json<Value>, Failure> {
-    let Some(sent) = given(object(&body)?, "secrets").and_then(Value::as_object) else {
-        return Err(Issue::missing(&["body", "secrets"], &body).into());
-    };
-    if let Some((name, other)) = sent
-        .iter()
-        .find(|(_, value)| !value.is_string() && !value.is_object())
-    {
-        let msg = "Input should be a valid dictionary or object to extract fields from";
-        let place = &["body", "secrets", name.as_str()];
-        return Err(Issue::new("model_attributes_type", place, msg, other).into());
-    }
-    app.conversations.add_secrets(id, sent).await?;
+    let sent = fields::read_body(&body, &[("secrets", SECRETS, Gap::None)], Others::Kept)?;
+    let sent = sent["secrets"].as_object().cloned().unwrap_or_default();
+    app.conversations.add_secrets(id, &sent).await?;
     Ok(success())
+}
+
+/// Says anew where a secret is found that a conversation has to look up.
+async fn bind(
+    State(app): State<Arc<App>>,
+    Id(id): Id,
+    Name(name): Name,
+    JsonBody(body): JsonBody,
+) -> Result<StatusCode, Failure> {
+    let place = fields::read_body(&body, PLACE, Others::Refused)?;
+    let described = app.conversations.catalog.get(id).await?;
+    let known = described.secrets().and_then(|secrets| secrets.get(&name));
+    let mut secret = known.filter(|secret| secret["url"].is_string()).cloned();
+    let secret = secret.as_mut().and_then(Value::as_object_mut);
+    let secret = secret.ok_or_else(Failure::not_found)?;
+    secret.remove("headers"); // those of before were for the place of before
+    secret.extend(place);
+    let bound = Map::from_iter([(name, Value::Object(secret.clone()))]);
+    app.conversations.add_secrets(id, &bound).await?;
+    Ok(StatusCode::NO_CONTENT)
 }

@@ -1,12 +1,14 @@
 //! Whether the server is there, and what it is.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
+use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
 use serde_json::{Value, json};
 
 use crate::app::App;
@@ -17,7 +19,15 @@ use crate::site;
 /// The version of the contract that is spoken here.
 const CONTRACT: &str = "1.58.0";
 /// The optional parts of the contract that are spoken here.
-const CAPABILITIES: [&str; 2] = ["idempotent_conversation_create_v1", "tool_catalog_v1"];
+const CAPABILITIES: [&str; 7] = [
+    "conversation_runtime_routes_v1",
+    "profile_secret_scope_v1",
+    "profile_persona_v1",
+    "idempotent_conversation_create_v1",
+    "tool_catalog_v1",
+    "agent_profile_draft_materialize_v1",
+    "agent_launch_pipeline_v1",
+];
 
 pub(crate) fn table() -> Vec<Route> {
     vec![
@@ -77,8 +87,9 @@ async fn server_info(State(app): State<Arc<App>>) -> Json<Value> {
     }))
 }
 
-async fn document() -> Json<Value> {
-    Json(openapi())
+async fn document() -> impl IntoResponse {
+    static TEXT: LazyLock<Bytes> = LazyLock::new(|| openapi().to_string().into());
+    ([(CONTENT_TYPE, "application/json")], TEXT.clone())
 }
 
 fn whole_seconds(time: Duration) -> f64 {

@@ -12,6 +12,7 @@ use crate::app::App;
 use crate::exposure::Exposure;
 use crate::extract::{JsonBody, Name};
 use crate::failure::Failure;
+use crate::fields::{self, Gap, Kind, Others, Table};
 use crate::launch::{PROFILES, no_profile};
 use crate::request::{given, object};
 use crate::router::{Access, Route};
@@ -25,6 +26,15 @@ const PARTS: [(&str, &str); 2] = [
     ("conversation_settings_diff", "conversation_settings"),
 ];
 const MISC: (&str, &str) = ("misc_settings_diff", "misc_settings");
+/// What a change may say.
+const CHANGE: &Table = &[
+    ("agent_settings_diff", Kind::Map, Gap::Null),
+    ("conversation_settings_diff", Kind::Map, Gap::Null),
+    ("misc_settings_diff", Kind::Map, Gap::Null),
+    ("active_profile", Kind::Text, Gap::Null),
+    ("active_agent_profile_id", Kind::Text, Gap::Null),
+    ("active_meta_profile", Kind::Text, Gap::Null),
+];
 const ACTIVE: [&str; 3] = ["active_profile", "active_agent_profile_id", "active_meta_profile"];
 
 pub(crate) fn table() -> Vec<Route> {
@@ -53,7 +63,7 @@ fn shown(app: &App, settings: &Settings, exposure: Exposure) -> Result<Json<Valu
 }
 
 async fn change(State(app): State<Arc<App>>, JsonBody(body): JsonBody) -> Result<Json<Value>, Failure> {
-    let fields = object(&body)?;
+    let fields = &fields::read_body(&body, CHANGE, Others::Kept)?;
     let named = PARTS.iter().chain([&MISC]).map(|(diff, _)| *diff).chain(ACTIVE);
     if !named.into_iter().any(|name| fields.contains_key(name)) {
         return Err(Failure::new(

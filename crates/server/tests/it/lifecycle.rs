@@ -224,7 +224,6 @@ async fn no_more_conversations_run_at_once_than_may() {
 async fn what_a_client_asks_for_and_would_not_get_is_refused() {
     let desk = Desk::new().await;
     for (field, value) in [
-        ("confirmation_policy", json!({"kind": "AskMyCat"})),
         ("hook_config", json!({"pre_tool_use": [{"command": "x"}]})),
         ("conversation_runtime", json!("docker")),
     ] {

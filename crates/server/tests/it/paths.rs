@@ -59,6 +59,10 @@ const ONLY_OURS: &[(&str, &str)] = &[
         "POST /api/conversations/prepare-for-sandbox-pause",
         "the contract's server has it and does not say so",
     ),
+    (
+        "PUT /api/conversations/{}/credential-bindings/{}",
+        "the contract's server has it and does not say so",
+    ),
     ("GET /api/app", "what our own app offers to begin with"),
     (
         "POST /api/app/demo",

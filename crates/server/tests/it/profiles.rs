@@ -135,3 +135,60 @@ async fn a_profile_says_which_routes_and_models_are_missing() {
     assert_eq!(found["dangling_meta_profile_ref"], Value::Null);
     assert_eq!(found["dangling_meta_profile_llm_refs"], json!(["gone"]));
 }
+
+#[tokio::test]
+async fn what_is_added_at_the_start_counts_for_this_conversation_alone() {
+    let desk = Desk::new().await;
+    let other = desk.script("other.yaml", "- text: from the other\n");
+    for (name, model) in [("usual", "demo"), ("other", other.as_str())] {
+        desk.post(&format!("/api/profiles/{name}"), json!({"llm": {"model": model}}))
+            .await;
+    }
+    let profile = json!({"llm_profile_ref": "usual", "system_message_suffix": "The garden is wild."});
+    let id = save(&desk, "gardener", profile).await;
+    let skill = json!({"name": "boats", "content": "Boats float.",
+        "trigger": {"type": "keyword", "keywords": ["do it"]}});
+    let additions = json!({"llm_profile_ref": "other", "system_message_suffix_append": "Water first.",
+        "skills": [skill]});
+    let mut request = json!({"agent_profile_id": id, "workspace": {"working_dir": desk.work()},
+        "agent_launch_additions": additions});
+    let info = desk.post("/api/conversations", request.clone()).await;
+    assert_eq!(info["launched_agent_profile"]["llm_profile_ref"], "other");
+    let talk = Talk(info["id"].as_str().unwrap().to_owned());
+    assert_eq!(
+        desk.run(&talk).await["activated_knowledge_skills"],
+        json!(["boats"])
+    );
+    let answer = desk.get(&talk.path("/agent_final_response")).await;
+    assert_eq!(answer["response"], "from the other");
+    let events = json!(desk.events(&talk).await).to_string();
+    assert!(
+        events.contains("The garden is wild.\\n\\nWater first."),
+        "{events}"
+    );
+
+    request["agent_launch_additions"] = json!({"llm_profile_ref": "gone"});
+    let (status, why) = desk
+        .refusal(reqwest::Method::POST, "/api/conversations", request)
+        .await;
+    assert_eq!(
+        (status, &why["code"], &why["dangling_llm_profile_ref"]),
+        (422, &json!("unresolved_profile_references"), &json!("gone"))
+    );
+}
+
+#[tokio::test]
+async fn a_profile_stands_in_for_a_model_that_fails_for_the_moment() {
+    let desk = Desk::new().await;
+    let stand_in = desk.script("stand-in.yaml", "- text: standing in\n");
+    desk.post("/api/profiles/spare", json!({"llm": {"model": stand_in}}))
+        .await;
+    let mut request = desk.start_request(&desk.script("failing.yaml", "- error: {status: 503}\n"));
+    request["agent"]["llm"]["fallback_strategy"] = json!({"fallback_llms": ["spare"]});
+    let talk = desk.begin_with(request).await;
+    let info = desk.run(&talk).await;
+    assert_eq!(info["execution_status"], "finished");
+    assert_eq!(info["agent"]["llm"].get("fallback_strategy"), None);
+    let answer = desk.get(&talk.path("/agent_final_response")).await;
+    assert_eq!(answer["response"], "standing in");
+}

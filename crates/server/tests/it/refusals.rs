@@ -57,6 +57,34 @@ async fn the_page_of_routes_is_made_of_our_document_and_needs_nobody_else() {
 }
 
 #[tokio::test]
+async fn a_server_that_is_known_below_a_path_answers_there_too() {
+    let desk = Desk::with(|config| config.base_path = Some("/deft".to_owned())).await;
+    let (one, other) = ("/deft/api/conversations/count", "/api/conversations/count");
+    assert_eq!(desk.get(one).await, desk.get(other).await);
+    assert_eq!(
+        status(&desk, Method::GET, "/defter/api/conversations/count").await,
+        404
+    );
+    let without_key = desk.request(Method::GET, one).send().await.unwrap();
+    assert_eq!(without_key.status(), 401);
+}
+
+#[tokio::test]
+async fn what_is_offered_of_the_contract_is_named() {
+    let desk = Desk::new().await;
+    let info = desk.get("/server_info").await;
+    let named = info["capabilities"].as_array().unwrap();
+    for part in [
+        "agent_launch_pipeline_v1",
+        "profile_persona_v1",
+        "tool_catalog_v1",
+    ] {
+        assert!(named.contains(&json!(part)), "{part}: {info}");
+    }
+    assert!(!info.to_string().contains("credential_binding"), "{info}");
+}
+
+#[tokio::test]
 async fn every_field_that_is_wrong_is_told_at_once() {
     let desk = Desk::new().await;
     let llm = json!({"model": 5, "temperature": "hot", "num_retries": "x", "top_p": 2, "stream": "maybe",

@@ -3,7 +3,7 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::desk::{Desk, KEY};
+use crate::desk::{Desk, FINISH, KEY};
 
 async fn exposed(desk: &Desk, path: &str, mode: &str) -> (u16, Value) {
     let request = desk.request(Method::GET, path).header("X-Session-API-Key", KEY);
@@ -121,7 +121,7 @@ async fn secrets_are_named_listed_read_and_deleted() {
         (status.as_u16(), gone),
         (404, json!({"detail": "Secret not found"}))
     );
-    let talk = desk.begin(crate::desk::FINISH).await;
+    let talk = desk.begin(FINISH).await;
     desk.post(
         &talk.path("/secrets"),
         json!({"secrets": {"A": "sesame", "B": {"value": "x"}}}),
@@ -139,7 +139,7 @@ async fn a_conversation_has_the_shared_secrets_that_it_names() {
     let body = json!({"name": "MY_TOKEN", "value": "shared-value"});
     desk.ask(Method::PUT, "/api/settings/secrets", Some(body)).await;
     let look = "- tool_calls: [{name: terminal, arguments: {command: 'echo \"$TOKEN:$OTHER\" | rev'}}]\n";
-    let model = desk.script("look.yaml", &format!("{look}{look}{}", crate::desk::FINISH));
+    let model = desk.script("look.yaml", &format!("{look}{look}{FINISH}"));
     let mut request = desk.start_request(&model);
     let at =
         |url: &str| json!({"kind": "LookupSecret", "url": url, "headers": {"X-Session-API-Key": "k-one"}});
@@ -303,7 +303,7 @@ async fn connections_meta_profiles_workspaces_and_servers_are_kept() {
 async fn the_secrets_of_a_conversation_are_there_for_commands_and_hidden_in_what_they_say() {
     let desk = Desk::new().await;
     let say = "- tool_calls: [{name: terminal, arguments: {command: 'echo \"$FIRST\" \"$SECOND\"; echo ${#SECOND}'}}]\n";
-    let model = desk.script("secrets.yaml", &format!("{say}{say}{}", crate::desk::FINISH));
+    let model = desk.script("secrets.yaml", &format!("{say}{say}{FINISH}"));
     let mut request = desk.start_request(&model);
     request["secrets"] = json!({"FIRST": {"kind": "StaticSecret", "value": "sesame-one"}});
     let talk = desk.begin_with(request).await;
@@ -320,4 +320,31 @@ async fn the_secrets_of_a_conversation_are_there_for_commands_and_hidden_in_what
         "the command has seen the value: {events}"
     );
     assert!(!events.contains("sesame"));
+}
+
+#[tokio::test]
+async fn a_secret_that_is_looked_up_can_be_found_elsewhere_later() {
+    let desk = Desk::new().await;
+    for (name, value) in [("ONE", "hunter-one"), ("TWO", "hunter-two")] {
+        let secret = json!({"name": name, "value": value});
+        desk.ask(Method::PUT, "/api/settings/secrets", Some(secret)).await;
+    }
+    let command = r#"test "$TOKEN" = hunter-two && touch found"#;
+    let script = format!("- tool_calls: [{{name: terminal, arguments: {{command: '{command}'}}}}]\n{FINISH}");
+    let mut request = desk.start_request(&desk.script("s.yaml", &script));
+    request["secrets"] = json!({"TOKEN": {"kind": "LookupSecret", "url": "/api/settings/secrets/ONE"},
+        "PLAIN": {"kind": "StaticSecret", "value": "hunter-three"}});
+    let talk = desk.begin_with(request).await;
+    let bind = |name: &str, body: Value| {
+        let path = talk.path(&format!("/credential-bindings/{name}"));
+        let desk = &desk;
+        async move { desk.ask(Method::PUT, &path, Some(body)).await.0.as_u16() }
+    };
+    let place = json!({"url": "/api/settings/secrets/TWO", "headers": {}});
+    assert_eq!(bind("TOKEN", json!({"url": 3, "x": 1})).await, 422);
+    assert_eq!(bind("PLAIN", place.clone()).await, 404, "it is looked up nowhere");
+    assert_eq!(bind("OTHER", place.clone()).await, 404);
+    assert_eq!(bind("TOKEN", place).await, 204);
+    desk.run(&talk).await;
+    assert!(desk.work().join("found").exists());
 }

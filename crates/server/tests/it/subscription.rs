@@ -1,5 +1,6 @@
 //! Models that a `ChatGPT` subscription pays for: logging in, using and renewing the login, logging out.
 
+use deft_server::{NewAccount, Quota, Role};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -142,6 +143,7 @@ async fn a_login_is_renewed_once_before_it_expires_and_forgotten_when_somebody_l
     assert_eq!(desk.get(STATUS).await, nobody());
     let (status, error) = talk(&desk).await;
     assert_eq!(status, "error");
+    assert!(!error.to_string().contains("LLM_API_KEY"), "{error}");
     assert!(
         error.to_string().contains("device/start"),
         "it says what to do: {error}"
@@ -157,9 +159,61 @@ async fn a_login_that_cannot_be_renewed_is_none_and_one_that_was_given_up_is_not
     assert_eq!(desk.get(STATUS).await, nobody());
     let (_, error) = talk(&desk).await;
     assert!(error.to_string().contains("log in again"), "{error}");
+    assert!(!error.to_string().contains("LLM_API_KEY"), "{error}");
 
     let started = desk.post(START, json!({})).await;
     desk.post(LOGOUT, json!({})).await;
     let code = json!({"device_code": started["device_code"]});
     assert_eq!(desk.refusal(Method::POST, POLL, code).await.0, 404);
+}
+
+#[tokio::test]
+async fn a_login_is_what_it_was_while_nobody_can_be_asked_to_renew_it() {
+    let (desk, chatgpt) = desk().await;
+    chatgpt.give_for(1);
+    let login = log_in(&desk, &chatgpt).await;
+    desk.set_chatgpt("http://127.0.0.1:9"); // nobody is there
+    assert_eq!(desk.get(STATUS).await, login);
+    assert_eq!(login["connected"], true);
+}
+
+#[tokio::test]
+async fn a_login_is_its_users_alone() {
+    let (desk, chatgpt) = desk().await;
+    let mut keys = Vec::new();
+    for (name, role) in [
+        ("root", Role::Admin),
+        ("ann", Role::Member),
+        ("bob", Role::Member),
+    ] {
+        let account = NewAccount {
+            name: name.to_owned(),
+            role,
+            email: None,
+            sees: None,
+            folders: Vec::new(),
+            quota: Quota::default(),
+        };
+        desk.accounts().add(account).await.unwrap();
+        keys.push(desk.accounts().create_key(name, "", None, None).await.unwrap().1);
+    }
+    let ask = async |who: usize, method: Method, path: &str, body: Value| -> Value {
+        let request = desk
+            .request(method, path)
+            .header("X-Session-API-Key", keys[who].expose());
+        request.json(&body).send().await.unwrap().json().await.unwrap()
+    };
+    let started = ask(1, Method::POST, START, json!({})).await;
+    chatgpt.agree();
+    let code = json!({"device_code": started["device_code"]});
+    assert_eq!(
+        ask(2, Method::POST, POLL, code.clone()).await["connected"],
+        Value::Null
+    );
+    assert_eq!(ask(1, Method::POST, POLL, code).await["connected"], true);
+    for other in [0, 2] {
+        assert_eq!(ask(other, Method::GET, STATUS, json!({})).await, nobody());
+        ask(other, Method::POST, LOGOUT, json!({})).await;
+    }
+    assert_eq!(ask(1, Method::GET, STATUS, json!({})).await["connected"], true);
 }

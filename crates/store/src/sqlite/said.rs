@@ -2,37 +2,60 @@
 //! finished. There is no index of words, which each append would have to write: so all messages, and all actions to find those
 //! that finish, are read of as many conversations as are looked through.
 
+use std::time::{Duration, Instant};
+
 use deft_types::ConversationId;
 use rusqlite::Connection;
 use serde_json::Value;
 
 use crate::error::StoreError;
-use crate::record::{ConversationRecord, Search};
+use crate::record::{SaidPage, Search};
 
-/// How many conversations are looked through: so that a search ends, however many there are.
-const LOOKED_THROUGH: usize = 500;
+/// How long is looked, whoever has to wait for it: a search ends, however many there are and however much was said.
+pub(super) const TIME_LIMIT: Duration = Duration::from_secs(2);
+/// How much longer one log may take.
+const GRACE: Duration = Duration::from_secs(2);
+/// How many conversations are fetched at once.
+const BATCH: usize = 100;
 
-/// Those that fit, and in which all the words stand in one message.
+/// Those that fit, and in which all the words stand in one message. One is looked at in any case, so that whoever goes on
+/// from there comes to an end; a log that cannot be read in time counts as one in which nothing was said.
 pub(super) fn search(
     connection: &Connection,
     words: &[String],
     search: Search,
     limit: usize,
-) -> Result<Vec<ConversationRecord>, StoreError> {
+    until: Instant,
+) -> Result<SaidPage, StoreError> {
     let words: Vec<_> = words.iter().map(|word| word.to_lowercase()).collect();
-    let mut found = Vec::new();
-    for record in super::search::search(connection, search, LOOKED_THROUGH)? {
-        if is_said(connection, record.id, &words)? {
-            found.push(record);
+    let mut page = SaidPage::default();
+    let mut from = search.from;
+    loop {
+        let mut batch = super::search::search(connection, Search { from, ..search }, BATCH + 1)?;
+        let behind = (batch.len() > BATCH).then(|| batch.pop()).flatten();
+        for (looked_at, record) in batch.into_iter().enumerate() {
+            let is_first = from == search.from && looked_at == 0;
+            if page.found.len() == limit || (Instant::now() >= until && !is_first) {
+                page.next = Some(record.id);
+                return Ok(page);
+            }
+            if is_said(connection, record.id, &words, until)? {
+                page.found.push(record);
+            }
         }
-        if found.len() == limit {
-            break;
+        match behind {
+            Some(record) => from = Some(record.id),
+            None => return Ok(page),
         }
     }
-    Ok(found)
 }
 
-fn is_said(connection: &Connection, id: ConversationId, words: &[String]) -> Result<bool, StoreError> {
+fn is_said(
+    connection: &Connection,
+    id: ConversationId,
+    words: &[String],
+    until: Instant,
+) -> Result<bool, StoreError> {
     let mut select = connection.prepare_cached(
         "WITH log AS (SELECT key FROM conversations WHERE id = ?1)
          SELECT event FROM
@@ -45,6 +68,9 @@ fn is_said(connection: &Connection, id: ConversationId, words: &[String]) -> Res
     )?;
     let mut rows = select.query([id.hex()])?;
     while let Some(row) = rows.next()? {
+        if Instant::now() >= until + GRACE {
+            break;
+        }
         let text = text_of(&row.get::<_, String>(0)?).to_lowercase();
         if words.iter().all(|word| text.contains(word)) {
             return Ok(true);

@@ -70,8 +70,8 @@ async fn conversations_are_found_by_what_was_said_in_them() {
             order: Order::Created,
             ..Search::default()
         };
-        let found = sample.store.search_said(words, search, limit).await.unwrap();
-        found.into_iter().map(|record| record.id).collect::<Vec<_>>()
+        let page = sample.store.search_said(words, search, limit).await.unwrap();
+        page.found.into_iter().map(|record| record.id).collect::<Vec<_>>()
     };
     assert_eq!(find("LOGIN mend", 10).await, ids[..1]);
     assert_eq!(find("login footer", 10).await, [], "in one message");
@@ -87,6 +87,37 @@ async fn conversations_are_found_by_what_was_said_in_them() {
         [],
         "only what was said is looked at"
     );
+}
+
+#[tokio::test]
+async fn a_search_for_words_is_gone_on_with_until_all_were_looked_at() {
+    let sample = Sample::new();
+    let mut ids = Vec::new();
+    for number in 0..120 {
+        let lease = sample.conversation().await;
+        let text = if number % 40 == 0 { "a needle" } else { "hay" };
+        sample.store.append(&lease, vec![said("a", text)]).await.unwrap();
+        ids.push(lease.conversation());
+    }
+    let (mut found, mut from, mut pages) = (Vec::new(), None, 0);
+    loop {
+        let search = Search {
+            order: Order::Created,
+            from,
+            ..Search::default()
+        };
+        let words = vec!["needle".to_owned()];
+        let page = sample.store.search_said(words, search, 2).await.unwrap();
+        assert!(page.found.len() <= 2);
+        found.extend(page.found.into_iter().map(|record| record.id));
+        pages += 1;
+        match page.next {
+            Some(next) => from = Some(next),
+            None => break,
+        }
+    }
+    assert_eq!(found, [ids[0], ids[40], ids[80]]);
+    assert_eq!(pages, 2);
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use deft_store::{
     ConversationRecord, Cursor, Direction, EventFilter, EventStream, KeyOrder, Lease, NewConversation, Owner,
-    Rewrite, Search, Store, StoreError, Usage,
+    Rewrite, SaidPage, Search, Store, StoreError, Usage,
 };
 use deft_types::{ConversationId, Event, EventId, Seq, Status, UserId};
 use futures::FutureExt;
@@ -129,7 +129,7 @@ impl Store for SimulatedStore {
         unreachable!("{UNUSED}")
     }
 
-    fn search_said(&self, _: Vec<String>, _: Search, _: usize) -> Answer<'_, Vec<ConversationRecord>> {
+    fn search_said(&self, _: Vec<String>, _: Search, _: usize) -> Answer<'_, SaidPage> {
         unreachable!("{UNUSED}")
     }
 

@@ -1,0 +1,91 @@
+use super::*;
+use deft_llm::{ModelError, Pass};
+use futures::future::BoxFuture;
+use serde_json::json;
+
+#[derive(Debug)]
+struct Somebodys;
+
+impl Subscription for Somebodys {
+    fn pass(&self) -> BoxFuture<'_, Result<Pass, ModelError>> {
+        unreachable!("nobody is asked")
+    }
+
+    fn backend(&self) -> String {
+        "https://chatgpt.example".to_owned()
+    }
+}
+
+fn sent(llm: Value) -> ModelSettings {
+    let ours = ModelSettings {
+        api_key: Some(Secret::new("our-own".to_owned())),
+        base_url: Some("https://ours.example".to_owned()),
+        ..ModelSettings::default()
+    };
+    let subscription: Arc<dyn Subscription> = Arc::new(Somebodys);
+    reached(&serde_json::from_value(llm).unwrap(), ours, &subscription)
+}
+
+#[test]
+fn our_key_never_goes_to_an_address_that_a_client_names() {
+    let elsewhere = sent(json!({"model": "openai/m", "base_url": "https://evil.example"}));
+    assert_eq!(elsewhere.api_key, None);
+    assert_eq!(elsewhere.base_url.as_deref(), Some("https://evil.example"));
+    let here = sent(json!({"model": "openai/m"}));
+    assert_eq!(here.api_key, Some(Secret::new("our-own".to_owned())));
+    assert_eq!(here.base_url.as_deref(), Some("https://ours.example"));
+}
+
+#[test]
+fn a_subscription_pays_where_the_client_says_so_and_only_at_its_own_address() {
+    let keyed = sent(json!({"model": "openai/m", "auth_type": "api_key"}));
+    assert!(keyed.subscription.is_none());
+    let paid =
+        sent(json!({"model": "openai/m", "auth_type": "subscription", "base_url": "https://evil.example"}));
+    assert!(paid.subscription.is_some());
+    assert_eq!(paid.base_url.as_deref(), Some("https://chatgpt.example"));
+    assert_eq!(paid.api_key, None);
+}
+
+#[test]
+fn numbers_are_taken_in_every_form_that_the_contract_has() {
+    let settings = sent(json!({"model": "m", "top_k": 40.0, "seed": -1, "extended_thinking_budget": -1}));
+    assert_eq!(
+        (settings.tuning.top_k, settings.tuning.seed),
+        (Some(40), Some(-1))
+    );
+    assert_eq!(settings.extended_thinking_budget, None);
+}
+
+#[test]
+fn what_a_client_says_of_waits_and_abilities_counts() {
+    let usual = sent(json!({"model": "m", "timeout": 300, "stream_idle_timeout": 300.0}));
+    let ours = ModelSettings::default();
+    assert_eq!(
+        (usual.idle_timeout, usual.head_timeout),
+        (ours.idle_timeout, ours.head_timeout)
+    );
+    let settings = sent(
+        json!({"model": "m", "timeout": 7, "stream_idle_timeout": 0.5, "caching_prompt": false,
+        "disable_vision": true, "capability_overrides": {"supports_vision": true, "thinking_mode": "manual",
+            "supports_prompt_cache": true, "supports_stop_words": false, "later": "x"}}),
+    );
+    assert_eq!(settings.head_timeout, Some(Duration::from_secs(7)));
+    assert_eq!(settings.idle_timeout, Duration::from_millis(500));
+    let can = settings.capability_overrides;
+    assert_eq!((can.vision, can.stop_words), (Some(false), Some(false)));
+    assert_eq!(can.explicit_cache_markers, Some(false));
+    assert_eq!(can.thinking, Some(ThinkingMode::Manual));
+}
+
+#[test]
+fn what_a_client_says_of_retries_and_reasoning_counts() {
+    let settings = sent(
+        json!({"model": "m", "num_retries": 0, "retry_min_wait": 1, "retry_max_wait": 2,
+        "reasoning_effort": "high", "extended_thinking_budget": 200_000, "native_tool_calling": true}),
+    );
+    assert_eq!(settings.retry.attempts, 1);
+    assert_eq!(settings.tuning.reasoning_effort.as_deref(), Some("high"));
+    assert_eq!(settings.extended_thinking_budget, None);
+    assert_eq!(settings.capability_overrides.native_tool_calls, None);
+}
