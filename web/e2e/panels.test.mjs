@@ -144,6 +144,36 @@ test("files are looked through, read in colours, found by name, fetched and brou
   await files.getByLabel("Files to upload").setInputFiles([{ name: "up.txt", mimeType: "text/plain", buffer: Buffer.from("up") }]);
   await files.getByRole("button", { name: /up\.txt/ }).waitFor();
   assert.equal(readFileSync(join(folder, "src/up.txt"), "utf8"), "up");
+  const again = [{ name: "up.txt", mimeType: "text/plain", buffer: Buffer.from("other") }];
+  const question = page.getByRole("dialog", { name: "Replace what is there?" });
+  await files.getByLabel("Files to upload").setInputFiles(again);
+  await question.getByText("up.txt").waitFor();
+  await checkAccess(page, "a question before files are replaced");
+  await question.getByRole("button", { name: "Cancel" }).click();
+  await question.waitFor({ state: "detached" });
+  assert.equal(readFileSync(join(folder, "src/up.txt"), "utf8"), "up");
+  await files.getByLabel("Files to upload").setInputFiles(again);
+  await question.getByRole("button", { name: "Replace" }).click();
+  await files.getByRole("button", { name: /up\.txt.*5/ }).waitFor();
+  assert.equal(readFileSync(join(folder, "src/up.txt"), "utf8"), "other");
+  await close();
+});
+
+test("of many files that changed only those on the screen are asked for, at each step anew", async () => {
+  const many = "for n in $(seq 100 199); do seq 1 30 > file-$n.txt; done";
+  const { id } = await repository([command("Many files.", many)]);
+  const { page, close } = await open(server, `/c/${id}`);
+  const asked = [];
+  page.on("request", (request) => request.url().includes("/git/review?") && asked.push(request.url()));
+  const changes = await panel(page, "Changes");
+  await changes.getByRole("region", { name: "file-199.txt" }).waitFor({ state: "attached" });
+  await changes.getByRole("region", { name: "added.txt" }).getByText("new", { exact: true }).waitFor();
+  const before = new Set(asked).size;
+  assert.ok(before < 60, `${before} of 102 files were asked for`);
+  const last = changes.getByRole("region", { name: "file-199.txt" });
+  await last.scrollIntoViewIfNeeded();
+  await last.getByText("30", { exact: true }).first().waitFor();
+  assert.ok(asked.some((address) => address.includes("file-199.txt")));
   await close();
 });
 

@@ -13,9 +13,9 @@ const LONGEST_WAIT_MS = 8_000;
 /** Frames are shown together, once a picture; while nobody looks, less often. */
 const HIDDEN_PAUSE_MS = 250;
 
-/** A clock that jumps this far means that the machine slept: a connection may be dead without anybody having noticed.
- * Pages that nobody looks at are woken once a minute. */
-const SLEPT_MS = 90_000;
+/** The server says every 20 s that it is there. After a silence this long the connection is dead without anybody having
+ * noticed: the machine slept, or the network went away without a word. */
+const SILENCE_LIMIT_MS = 60_000;
 const TICK_MS = 10_000;
 
 /** Close codes of the server. */
@@ -37,7 +37,8 @@ export class Stream {
   private pageRetry = 0;
   private pageFailures = 0;
   private ticking = 0;
-  private ticked = 0;
+  /** When the connection last gave a sign, or was begun. */
+  private heardAt = 0;
   private readonly listeners = new Set<() => void>();
   private snapshot: { view: View; link: Link };
 
@@ -68,7 +69,7 @@ export class Stream {
   private open(): void {
     addEventListener("online", this.again);
     document.addEventListener("visibilitychange", this.woken);
-    this.ticked = Date.now();
+    this.heardAt = Date.now();
     this.ticking = window.setInterval(this.tick, TICK_MS);
     void this.begin();
   }
@@ -102,20 +103,21 @@ export class Stream {
   };
 
   private readonly tick = () => {
-    const now = Date.now();
-    const hasSlept = now - this.ticked > SLEPT_MS;
-    this.ticked = now;
-    if (hasSlept) this.again();
+    if (this.link === "gone" || Date.now() - this.heardAt <= SILENCE_LIMIT_MS) return;
+    this.link = "lost";
+    this.changed();
+    this.again();
   };
 
   private connect(): void {
     clearTimeout(this.retry);
     this.drop();
     this.flush();
+    this.heardAt = Date.now();
     // Where the end of the log could not be loaded, that is tried again when the stream has begun.
     const { seq } = this.fold.view;
     const after = this.isLoaded ? `&after_seq=${seq}` : "";
-    const address = new URL(`${this.source.socket}?tool_output=true&attends=true${after}`, location.href);
+    const address = new URL(`${this.source.socket}?tool_output=true&attends=true&alive=true${after}`, location.href);
     address.protocol = location.protocol === "https:" ? "wss:" : "ws:";
     const socket = new WebSocket(address);
     this.socket = socket;
@@ -132,6 +134,8 @@ export class Stream {
   }
 
   private heard(frame: Frame): void {
+    this.heardAt = Date.now();
+    if (frame.type === "alive") return;
     if (frame.type === "sync") {
       this.attempts = 0;
       this.link = "live";
