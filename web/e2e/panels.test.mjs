@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { browser, checkAccess, checkWidth, command, open, panel, picture, Server, status } from "./harness.mjs";
+import { browser, checkAccess, checkWidth, command, open, panel, Server, status } from "./harness.mjs";
 
 const server = new Server();
 before(() => server.start());
@@ -48,7 +48,6 @@ test("changes are reviewed: two layouts, a part taken back, a remark sent, all c
   await poem.getByLabel("Comment", { exact: true }).fill("Write it in words.");
   await poem.getByRole("button", { name: "Add comment" }).click();
   await changes.getByText("1 comment", { exact: true }).waitFor();
-  await picture(page, "web-review");
 
   await poem.getByRole("button", { name: "Revert this part" }).first().click();
   await poem.getByText("LINE FIVE").waitFor({ state: "detached" });
@@ -131,7 +130,6 @@ test("files are looked through, read in colours, found by name, fetched and brou
   await files.getByRole("button", { name: /main\.rs/ }).click();
   await files.locator(".hljs-keyword", { hasText: "fn" }).waitFor();
   await checkAccess(page, "a file");
-  await picture(page, "web-files");
   const [saved] = await Promise.all([
     page.waitForEvent("download"),
     files.getByRole("button", { name: "Download" }).click(),
@@ -200,7 +198,6 @@ test("the agent's commands are seen as they run, and one's own terminal is besid
   await type("Ada");
   await screen.getByText("hello-Ada", { exact: true }).waitFor();
   await checkAccess(page, "a terminal");
-  await picture(page, "web-terminal");
   await type(`sh -c "echo sle''eping; exec sleep 300"`);
   await screen.getByText("sleeping", { exact: true }).waitFor();
   await page.keyboard.press("Control+c");
@@ -258,7 +255,6 @@ test("the context tells what was summarised to make room", async () => {
   assert.ok((await messages.getByRole("listitem").count()) < 23);
   await checkAccess(page, "the context after a summary");
   await context.getByRole("heading", { name: "What the model reads" }).scrollIntoViewIfNeeded();
-  await picture(page, "web-context");
   await close();
 });
 
