@@ -36,7 +36,7 @@ test("a served port is listed, shown in a frame that cannot get at the app, load
   const steps = [command("I write the page.", write), command("Now it is served.", serve), { text: "The shop is up: look at it in the preview." }];
   const models = await modelServer();
   const id = await server.begin([], {
-    agent: { llm: models.llm(steps) },
+    agent: { llm: models.llm("A page for the shop", steps) },
     initial_message: { role: "user", content: [{ type: "text", text: "Put up a page for the shop." }] },
   });
   await server.ended(id);
