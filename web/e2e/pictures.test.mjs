@@ -133,6 +133,9 @@ test("a task is done, reviewed, taken further, taken back and shared", async () 
   await source.getByRole("button", { name: "Add comment" }).click();
   await changes.getByText("1 comment", { exact: true }).waitFor();
   await checkAccess(page, "a review");
+  const sent = await changes.getByRole("button", { name: "Send to the agent" }).boundingBox();
+  const message = await changes.getByLabel("Commit message").boundingBox();
+  assert.ok(sent.y + sent.height <= message.y, "both are in sight, however long the changes are");
   await picture(page, "web-review");
   await source.getByRole("button", { name: "Remove" }).first().click();
   await changes.getByRole("button", { name: "Inline" }).click();
@@ -143,7 +146,7 @@ test("a task is done, reviewed, taken further, taken back and shared", async () 
   await files.locator(".hljs-keyword", { hasText: "def" }).first().waitFor();
   await picture(page, "web-files");
   await page.getByRole("tab", { name: "Context" }).click();
-  await page.getByRole("complementary", { name: "Context" }).getByText("terminal").first().waitFor();
+  await page.getByRole("complementary", { name: "Context" }).getByText("Message by message").click();
   await picture(page, "web-context");
 
   await page.getByRole("tab", { name: "Terminal" }).click();

@@ -40,10 +40,11 @@ export function usePages(wanted: number) {
     refetchOnWindowFocus: false,
   });
   const { fetchNextPage } = older;
-  const isMissing = older.hasNextPage && !older.isFetching && !older.isError && (older.data?.pages.length ?? 0) < wanted;
+  const loaded = older.data?.pages.length ?? 0;
+  const isMissing = older.hasNextPage && !older.isFetching && !older.isError && loaded < wanted;
   useEffect(() => {
     if (isMissing && wanted > 1) void fetchNextPage();
-  }, [isMissing, wanted, fetchNextPage]);
+  }, [isMissing, loaded, wanted, fetchNextPage]);
   const pages = wanted > 1 ? (older.data?.pages.slice(0, wanted) ?? []) : [];
   return {
     items: together(newest.data?.items ?? [], pages.flatMap((page) => page.items)),

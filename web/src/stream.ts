@@ -10,7 +10,9 @@ export type Link = "connecting" | "live" | "lost" | "gone";
 /** The waits between attempts to come back. */
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 8_000;
-/** Frames are shown together, once a picture; while nobody looks, less often. */
+/** Frames are shown together, at most with every second picture: the next one is free for what was drawn to be laid out.
+ * While nobody looks, less often. */
+const SHOWN_PAUSE_MS = 25;
 const HIDDEN_PAUSE_MS = 250;
 
 /** The server says every 20 s that it is there. After a silence this long the connection is dead without anybody having
@@ -29,6 +31,7 @@ export class Stream {
   private socket: WebSocket | null = null;
   private waiting: Frame[] = [];
   private isFlushing = false;
+  private shownAt = 0;
   private attempts = 0;
   private isLoaded = false;
   private loading: Promise<void> | null = null;
@@ -145,8 +148,13 @@ export class Stream {
     if (this.isFlushing) return;
     this.isFlushing = true;
     if (document.hidden) setTimeout(this.flush, HIDDEN_PAUSE_MS);
-    else requestAnimationFrame(this.flush);
+    else requestAnimationFrame(this.draw);
   }
+
+  private readonly draw = () => {
+    if (performance.now() - this.shownAt < SHOWN_PAUSE_MS) requestAnimationFrame(this.draw);
+    else this.flush();
+  };
 
   /** Loads the page before what is there. */
   load(): Promise<void> {
@@ -177,6 +185,7 @@ export class Stream {
   private readonly flush = () => {
     this.isFlushing = false;
     if (this.waiting.length === 0) return;
+    this.shownAt = performance.now();
     const frames = this.waiting;
     this.waiting = [];
     // What came while we were away is shown when it is complete.

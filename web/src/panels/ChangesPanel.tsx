@@ -98,9 +98,11 @@ export default function ChangesPanel({ id, view, onSend }: Props) {
           known={change}
         />
       ))}
-      <SendComments id={id} isAsked={view.status === "waiting_for_confirmation"} onSend={onSend} />
-      {listed.length > 0 && <CommitForm id={id} folder={folder} />}
-      {isRepository && <PushForm id={id} folder={folder} title={commits.data?.commits[0]?.subject ?? ""} />}
+      <div className="feet">
+        <SendComments id={id} isAsked={view.status === "waiting_for_confirmation"} onSend={onSend} />
+        {listed.length > 0 && <CommitForm id={id} folder={folder} />}
+        {isRepository && <PushForm id={id} folder={folder} title={commits.data?.commits[0]?.subject ?? ""} />}
+      </div>
     </>
   );
 }
