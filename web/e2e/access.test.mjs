@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { browser, checkAccess, checkWidth, command, open, picture, Server, status } from "./harness.mjs";
+import { browser, checkAccess, checkWidth, command, open, Server, status } from "./harness.mjs";
 
 const server = new Server();
 before(() => server.start());
@@ -94,7 +94,6 @@ test("who asks before what is said with its reason, and is changed while the con
   const question = page.getByRole("region", { name: "Waiting for your word" });
   await question.getByText("high risk").waitFor();
   await question.getByText(/runs what it fetches/).waitFor();
-  await picture(page, "web-confirm");
   await page.getByLabel("Ask before").selectOption("risky");
   await page.waitForFunction(() => document.querySelector(".policy-risky"));
   await question.getByRole("button", { name: "Reject" }).click();

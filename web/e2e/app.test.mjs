@@ -37,15 +37,12 @@ test("a newcomer sees a finished task, what changed and what it cost", async () 
   await page.getByText("$0.00").first().waitFor();
   await page.locator(".meters").getByText("Context").waitFor();
   await checkAccess(page, "a conversation with changes");
-  await picture(page, "web-conversation");
   await page.emulateMedia({ colorScheme: "dark" });
   await checkAccess(page, "the same in the dark");
-  await picture(page, "web-dark");
   await page.emulateMedia({ colorScheme: "light" });
   await page.getByRole("button", { name: "Close the panel" }).click();
   await page.setViewportSize({ width: 360, height: 720 });
   await checkWidth(page);
-  await picture(page, "web-phone");
   await close();
 });
 

@@ -128,13 +128,14 @@ test("a decision about what a project brings along is forgotten, and asked for a
   const question = page.getByRole("region", { name: "May the project do this?" });
   await question.getByRole("button", { name: "Allow" }).click();
   await question.waitFor({ state: "detached" });
-  await page.getByRole("button", { name: "Settings", exact: true }).click();
-  const dialog = page.getByRole("dialog", { name: "Settings" });
+  const other = await open(server, `/c/${id}`); // another browser, which knows nothing of it
+  await other.page.getByRole("button", { name: "Settings", exact: true }).click();
+  const dialog = other.page.getByRole("dialog", { name: "Settings" });
   await dialog.getByRole("tab", { name: "Safety" }).click();
   const decisions = dialog.getByRole("group", { name: "What projects may bring along" });
   await decisions.getByText(".agents/skills/count/SKILL.md").waitFor();
   await decisions.getByRole("button", { name: /^Forget about/ }).click();
-  await decisions.getByText("Nothing was decided in this browser yet.").waitFor();
+  await decisions.getByText("Nothing was decided yet.").waitFor();
   await dialog.getByRole("button", { name: "Done" }).click();
   await page.reload();
   await question.waitFor();

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { browser, checkAccess, command, open, own, picture, say, Server, status } from "./harness.mjs";
+import { browser, checkAccess, command, open, own, say, Server, status } from "./harness.mjs";
 
 const server = new Server();
 before(() => server.start());
@@ -73,7 +73,6 @@ test("files and conversation go back to before a message, after a look at what t
   await dialog.getByText("kept.txt").waitFor();
   await dialog.getByText("goes away").waitFor();
   await checkAccess(page, "what a way back changes");
-  await picture(page, "web-rewind");
   assert.equal(readFileSync(file("kept.txt"), "utf8"), "spoilt\n", "looking changes nothing");
   await dialog.getByRole("button", { name: "Rewind" }).click();
   await dialog.waitFor({ state: "detached" });

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { browser, checkAccess, checkWidth, command, open, panel, picture, Server, status } from "./harness.mjs";
+import { browser, checkAccess, checkWidth, command, open, panel, Server, status } from "./harness.mjs";
 
 const server = new Server();
 before(() => server.start());
@@ -48,7 +48,6 @@ test("changes are reviewed: two layouts, a part taken back, a remark sent, all c
   await poem.getByLabel("Comment", { exact: true }).fill("Write it in words.");
   await poem.getByRole("button", { name: "Add comment" }).click();
   await changes.getByText("1 comment", { exact: true }).waitFor();
-  await picture(page, "web-review");
 
   await poem.getByRole("button", { name: "Revert this part" }).first().click();
   await poem.getByText("LINE FIVE").waitFor({ state: "detached" });
@@ -131,7 +130,6 @@ test("files are looked through, read in colours, found by name, fetched and brou
   await files.getByRole("button", { name: /main\.rs/ }).click();
   await files.locator(".hljs-keyword", { hasText: "fn" }).waitFor();
   await checkAccess(page, "a file");
-  await picture(page, "web-files");
   const [saved] = await Promise.all([
     page.waitForEvent("download"),
     files.getByRole("button", { name: "Download" }).click(),
@@ -144,6 +142,36 @@ test("files are looked through, read in colours, found by name, fetched and brou
   await files.getByLabel("Files to upload").setInputFiles([{ name: "up.txt", mimeType: "text/plain", buffer: Buffer.from("up") }]);
   await files.getByRole("button", { name: /up\.txt/ }).waitFor();
   assert.equal(readFileSync(join(folder, "src/up.txt"), "utf8"), "up");
+  const again = [{ name: "up.txt", mimeType: "text/plain", buffer: Buffer.from("other") }];
+  const question = page.getByRole("dialog", { name: "Replace what is there?" });
+  await files.getByLabel("Files to upload").setInputFiles(again);
+  await question.getByText("up.txt").waitFor();
+  await checkAccess(page, "a question before files are replaced");
+  await question.getByRole("button", { name: "Cancel" }).click();
+  await question.waitFor({ state: "detached" });
+  assert.equal(readFileSync(join(folder, "src/up.txt"), "utf8"), "up");
+  await files.getByLabel("Files to upload").setInputFiles(again);
+  await question.getByRole("button", { name: "Replace" }).click();
+  await files.getByRole("button", { name: /up\.txt.*5/ }).waitFor();
+  assert.equal(readFileSync(join(folder, "src/up.txt"), "utf8"), "other");
+  await close();
+});
+
+test("of many files that changed only those on the screen are asked for, at each step anew", async () => {
+  const many = "for n in $(seq 100 199); do seq 1 30 > file-$n.txt; done";
+  const { id } = await repository([command("Many files.", many)]);
+  const { page, close } = await open(server, `/c/${id}`);
+  const asked = [];
+  page.on("request", (request) => request.url().includes("/git/review?") && asked.push(request.url()));
+  const changes = await panel(page, "Changes");
+  await changes.getByRole("region", { name: "file-199.txt" }).waitFor({ state: "attached" });
+  await changes.getByRole("region", { name: "added.txt" }).getByText("new", { exact: true }).waitFor();
+  const before = new Set(asked).size;
+  assert.ok(before < 60, `${before} of 102 files were asked for`);
+  const last = changes.getByRole("region", { name: "file-199.txt" });
+  await last.scrollIntoViewIfNeeded();
+  await last.getByText("30", { exact: true }).first().waitFor();
+  assert.ok(asked.some((address) => address.includes("file-199.txt")));
   await close();
 });
 
@@ -170,7 +198,6 @@ test("the agent's commands are seen as they run, and one's own terminal is besid
   await type("Ada");
   await screen.getByText("hello-Ada", { exact: true }).waitFor();
   await checkAccess(page, "a terminal");
-  await picture(page, "web-terminal");
   await type(`sh -c "echo sle''eping; exec sleep 300"`);
   await screen.getByText("sleeping", { exact: true }).waitFor();
   await page.keyboard.press("Control+c");
@@ -228,7 +255,6 @@ test("the context tells what was summarised to make room", async () => {
   assert.ok((await messages.getByRole("listitem").count()) < 23);
   await checkAccess(page, "the context after a summary");
   await context.getByRole("heading", { name: "What the model reads" }).scrollIntoViewIfNeeded();
-  await picture(page, "web-context");
   await close();
 });
 

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { browser, checkAccess, command, open, panel, picture, Server } from "./harness.mjs";
+import { modelServer } from "./model.mjs";
 
 const server = new Server();
 before(() => server.start());
@@ -32,7 +33,12 @@ const tries = {
 test("a served port is listed, shown in a frame that cannot get at the app, loaded again and opened in a tab", async () => {
   const write = `cat > index.html <<'END'\n${page(server.origin)}\nEND\necho fresh > data.txt`;
   const serve = "nohup python3 -u -m http.server 0 --bind 127.0.0.1 > log 2>&1 & for i in $(seq 100); do grep -q port log && break; sleep 0.1; done";
-  const id = await server.begin([command("Write.", write), command("Serve.", serve), { text: "Done." }]);
+  const steps = [command("I write the page.", write), command("Now it is served.", serve), { text: "The shop is up: look at it in the preview." }];
+  const models = await modelServer();
+  const id = await server.begin([], {
+    agent: { llm: models.llm("A page for the shop", steps) },
+    initial_message: { role: "user", content: [{ type: "text", text: "Put up a page for the shop." }] },
+  });
   await server.ended(id);
   const { page: app, close } = await open(server, `/c/${id}`);
   const preview = await panel(app, "Preview");
@@ -57,6 +63,7 @@ test("a served port is listed, shown in a frame that cannot get at the app, load
   await tab.getByRole("heading", { name: "The shop" }).waitFor();
   assert.equal(await tab.evaluate(() => window.opener), null);
   await close();
+  models.close();
 });
 
 test("the agent's browser is seen live, with no event for a picture", async () => {

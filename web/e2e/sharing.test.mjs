@@ -5,7 +5,7 @@ import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { forge, TOKEN } from "./forge.mjs";
-import { browser, checkAccess, checkWidth, command, open, panel, picture, Server, status } from "./harness.mjs";
+import { browser, checkAccess, checkWidth, command, open, panel, Server, status } from "./harness.mjs";
 
 // Workspaces reach the forge of the test, which is on this machine.
 const server = new Server({ DEFT_SANDBOX_NETWORK: "all" });
@@ -47,7 +47,6 @@ test("who has a link reads and follows a conversation, until it is taken back", 
   const link = await dialog.getByLabel("The link, which is shown this once").inputValue();
   await dialog.getByRole("button", { name: "Take back" }).waitFor();
   await checkAccess(page, "links");
-  await picture(page, "web-share");
 
   const guest = await visit(link, { width: 360, height: 640 });
   await guest.page.getByRole("heading", { name: "A shown thing" }).waitFor();
@@ -102,7 +101,6 @@ test("a branch is pushed and a pull request opened with an account of the settin
   await changes.getByRole("button", { name: "Pull request" }).click();
   assert.equal(await changes.getByLabel("Title").inputValue(), "Make it work");
   await checkAccess(page, "a pull request to open");
-  await picture(page, "web-push");
   await changes.getByRole("button", { name: "Push and open it" }).click();
   await changes.getByRole("link", { name: "https://forge.example/pulls/1" }).waitFor();
   const opened = requests.at(-1);

@@ -1,7 +1,7 @@
 // How a conversation begins: with which model, which tools and which words.
 
 import assert from "node:assert/strict";
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { browser, checkAccess, checkWidth, open, Server, status } from "./harness.mjs";
@@ -81,6 +81,21 @@ test("what was written is there after a look elsewhere and a reload; pictures go
   await page.getByLabel("You", { exact: true }).getByRole("img", { name: "Picture 1" }).waitFor();
   await page.getByRole("button", { name: "New conversation" }).click();
   assert.equal(await page.getByLabel("Task").inputValue(), "", "what was sent is not written once more");
+  await close();
+});
+
+test("a file that is no picture goes into the workspace before the first message, which names it", async () => {
+  const folder = mkdtempSync(join(server.data, "given-"));
+  const { page, close } = await openAs({ model: "demo", folder });
+  const chooser = page.getByLabel("Pictures and files");
+  await chooser.setInputFiles(["figures.csv", "taken out.txt"].map((name) => ({ name, mimeType: "text/plain", buffer: Buffer.from("1,2") })));
+  await page.getByRole("button", { name: "Remove taken out.txt" }).click();
+  await page.getByRole("button", { name: "Remove figures.csv" }).waitFor();
+  await checkAccess(page, "files for the first message");
+  await start(page, "Add these up.");
+  await page.getByLabel("You", { exact: true }).filter({ hasText: "Add these up. @uploads/figures.csv" }).waitFor();
+  assert.equal(readFileSync(join(folder, "uploads/figures.csv"), "utf8"), "1,2");
+  assert.deepEqual(readdirSync(join(folder, "uploads")), ["figures.csv"]);
   await close();
 });
 

@@ -202,6 +202,47 @@ test("a host that no rule names is asked for, and the agent hears what was answe
   await close();
 });
 
+test("a host that was allowed is listed in the settings, and taken back there", async () => {
+  const id = await server.begin([{ text: "Hello." }, command("Looking.", "curl -sS -m 5 https://allowed.example"), { text: "Done." }]);
+  const { page, close } = await open(server, `/c/${id}`);
+  await status(page, "Finished");
+  await say(page, "Look at it");
+  const question = page.getByRole("region", { name: "A program wants to reach the network" });
+  await question.getByText("allowed.example:443").waitFor();
+  await question.getByRole("button", { name: "In this conversation" }).click();
+  await question.waitFor({ state: "detached" });
+  await status(page, "Finished");
+  await page.getByRole("button", { name: "Settings", exact: true }).click();
+  const dialog = page.getByRole("dialog", { name: "Settings" });
+  await dialog.getByRole("tab", { name: "Safety" }).click();
+  const hosts = dialog.getByRole("group", { name: "Hosts that are allowed" });
+  await hosts.getByText("allowed.example").waitFor();
+  await hosts.getByText("in this conversation").waitFor();
+  await checkAccess(page, "hosts that are allowed");
+  await hosts.getByRole("button", { name: /^Remove/ }).click();
+  await hosts.getByText("There are none yet.").waitFor();
+  const { rules } = (await server.ask("GET", `/api/conversations/${id}/allowed_hosts`)).body;
+  assert.deepEqual(rules, []);
+  await close();
+});
+
+test("a message that could not be queued is there again, with its pictures", async () => {
+  const id = await server.begin([command("Wait.", "sleep 300"), { text: "Done." }]);
+  const { page, close } = await open(server, `/c/${id}`);
+  await status(page, "Working");
+  await page.route("**/queue", (route) => (route.request().method() === "POST" ? route.abort() : route.continue()));
+  const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+  await page.getByLabel("Pictures and files").setInputFiles({ name: "a.png", mimeType: "image/png", buffer: Buffer.from(png, "base64") });
+  const attached = page.getByRole("button", { name: "Remove picture 1" });
+  await attached.waitFor();
+  await page.getByLabel("Message", { exact: true }).fill("Later, please");
+  await page.getByRole("button", { name: "Queue" }).click();
+  await page.getByRole("alert").filter({ hasText: "cannot be reached" }).waitFor();
+  assert.equal(await page.getByLabel("Message", { exact: true }).inputValue(), "Later, please");
+  await attached.waitFor();
+  await close();
+});
+
 test("what a project would run is shown and decided about", async () => {
   const id = await beginInProject(server);
   const { page, close } = await open(server, `/c/${id}`);

@@ -41,3 +41,24 @@ test("a sub-agent's conversation is reached from its card, the tasks and the lis
   assert.equal(await page.locator(".entry").count(), 1, "who looks elsewhere sees the parent only");
   await close();
 });
+
+test("agents that are called by name show their tasks, and each leads to its conversation", async () => {
+  const spawn = { command: "spawn", ids: ["ann", "bob"] };
+  const delegate = { command: "delegate", tasks: { ann: "Count **all** files.", bob: "Read the notes." } };
+  const call = (given) => ({ tool_calls: [{ name: "delegate", arguments: given }] });
+  const id = await server.begin([call(spawn), call(delegate), { text: "Done." }], {}, ["delegate"]);
+  const ended = await server.ended(id);
+  assert.equal(ended.sub_conversation_ids.length, 2);
+  const { page, close } = await open(server, `/c/${id}`);
+  const cards = page.getByRole("article", { name: "Sub-agents" });
+  const card = cards.nth(1);
+  await card.getByRole("button", { name: /ann, bob/ }).click();
+  await card.getByText("Read the notes.").waitFor();
+  await card.locator("strong", { hasText: "all" }).waitFor();
+  await card.getByRole("button", { name: "Open its conversation" }).nth(1).waitFor();
+  await checkAccess(page, "agents that are called by name");
+  await card.getByRole("listitem").filter({ hasText: "ann" }).getByRole("button", { name: "Open its conversation" }).click();
+  await page.getByText("Count all files.").waitFor();
+  assert.ok(ended.sub_conversation_ids.some((child) => page.url().endsWith(child)));
+  await close();
+});

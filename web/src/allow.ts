@@ -1,6 +1,6 @@
 // What may run without asking: commands that a person has allowed by their beginning, and what a project brings along.
 
-import { ask, on } from "./ask";
+import { type Answer, ask, on } from "./ask";
 import type { components } from "./generated/api";
 import type { Call } from "./view";
 import { t } from "./words";
@@ -15,13 +15,16 @@ export type Provided = components["schemas"]["Provided"];
 export type AskedHost = components["schemas"]["AskedHost"];
 export type HostAnswer = "once" | Scope | "deny";
 
-export type Decision = "allow" | "deny";
+/** The same, and what was decided about it. */
+type ProvidedDecision = components["schemas"]["ProvidedDecision"];
+export type Decision = ProvidedDecision["decision"];
 
-/** What was decided in this browser, and in which conversation. */
-export interface Decided extends Provided {
+/** What was decided, and in which conversation that is known. */
+export interface Decided extends ProvidedDecision {
   conversation: string;
-  decision: Decision;
 }
+
+type Trust = Answer<"get", "/api/conversations/{conversation_id}/trust">;
 
 export const providedWords = (): Record<Provided["kind"], string> => ({
   hooks: t("hooks: commands that run when the agent does something"),
@@ -41,10 +44,17 @@ export const allow = {
     ask("delete", "/api/conversations/{conversation_id}/allowed_hosts", { ...on(id), query: { host } }),
   answerHost: (id: string, { host, port }: AskedHost, answer: HostAnswer) =>
     ask("post", "/api/conversations/{conversation_id}/host_questions", { ...on(id), body: { host, port, answer } }),
-  undecided: async (id: string) => (await ask("get", "/api/conversations/{conversation_id}/trust", on(id))).undecided,
+  trust: (id: string) => ask("get", "/api/conversations/{conversation_id}/trust", on(id)),
   decide: (id: string, fingerprint: string, decision: Decision | "forget") =>
     ask("post", "/api/conversations/{conversation_id}/trust", { ...on(id), body: { fingerprint, decision } }),
 };
+
+/** All decisions that are known: those of this browser, and what the server tells of a conversation, which is right where
+ * both know of one. */
+export function allDecisions(own: readonly Decided[], conversation: string, told: Trust): Decided[] {
+  const isTold = ({ fingerprint }: Provided) => [...told.decided, ...told.undecided].some((other) => other.fingerprint === fingerprint);
+  return [...told.decided.map((made) => ({ ...made, conversation })), ...own.filter((made) => !isTold(made))];
+}
 
 /** The beginning of a command that could be allowed from now on; null where no rule would cover it. */
 export function ruleFor(call: Call): string | null {

@@ -1,6 +1,7 @@
 // Conversations: what can be asked of them.
 
 import { type Answer, ask, askSealed, on } from "./ask";
+import { bring, naming } from "./attachments";
 import { freshId } from "./fresh-id";
 import type { components } from "./generated/api";
 import { llmOf } from "./llm";
@@ -26,6 +27,8 @@ export interface Start {
   folder: string;
   message: string;
   images: string[];
+  /** What goes into the workspace before the message is said, which names it. */
+  files: File[];
   /** A program that works in the place of our own agent. */
   external: Fields | null;
   policy: Policy;
@@ -49,9 +52,21 @@ async function ownAgent(start: Start, profile: Fields | null): Promise<Fields> {
   return { llm, tools: tools.filter((tool) => tool.in_default_set).map(({ name }) => ({ name })) };
 }
 
+/** Says the first message where something comes before it. If that fails, nothing was begun. */
+async function sayFirst({ id, workspace }: Conversation, { mode, message, images, files }: Start): Promise<void> {
+  try {
+    if (mode === "plan") await plan.setMode(id, "plan");
+    const names = await bring(id, workspace.working_dir, files);
+    await api.send(id, freshId(), naming(message, names), images);
+  } catch (error) {
+    await api.remove(id).catch(() => {});
+    throw error;
+  }
+}
+
 export const api = {
   offer: () => ask("get", "/api/app"),
-  demo: () => ask("post", "/api/app/demo"),
+  demo: () => ask("post", "/api/app/demo", { isLong: true }),
 
   list: (page: string | null) =>
     ask("get", "/api/conversations/search", { query: { limit: 50, sort_order: "UPDATED_AT_DESC", page_id: page } }),
@@ -70,20 +85,19 @@ export const api = {
       start.profile && !start.external ? askSealed("/api/profiles/{name}", { path: { name: start.profile } }) : null,
     ]);
     const agent = start.external ?? { ...settings.agent_settings, ...(await ownAgent(start, profile && profile.config)) };
+    const isSaidAtOnce = start.mode === "act" && start.files.length === 0;
     const conversation = await ask("post", "/api/conversations", {
       body: {
         agent_settings: agent,
         secrets_encrypted: true,
         workspace: { working_dir: start.folder },
         max_iterations: settings.conversation_settings.max_iterations,
-        ...(start.mode === "act" && { initial_message: content(start.message, start.images) }),
+        ...(isSaidAtOnce && { initial_message: content(start.message, start.images) }),
         ...safetyOf(start.policy, start.analyzer),
       },
+      isLong: true,
     });
-    if (start.mode === "plan") {
-      await plan.setMode(conversation.id, "plan");
-      await api.send(conversation.id, freshId(), start.message, start.images);
-    }
+    if (!isSaidAtOnce) await sayFirst(conversation, start);
     return conversation;
   },
 
@@ -140,10 +154,13 @@ export const api = {
     ask("post", "/api/conversations/{conversation_id}/fork", {
       ...on(id),
       body: { from_event_id: from, reset_metrics: false },
+      isLong: true,
     }),
-  condense: (id: string) => ask("post", "/api/conversations/{conversation_id}/condense", on(id)),
+  /** The agents that are called by name, and their tasks, by which their conversations are found. */
+  delegates: (id: string) => ask("get", "/api/conversations/{conversation_id}/delegates", on(id)),
+  condense: (id: string) => ask("post", "/api/conversations/{conversation_id}/condense", { ...on(id), isLong: true }),
   askAside: (id: string, question: string) =>
-    ask("post", "/api/conversations/{conversation_id}/ask_agent", { ...on(id), body: { question } }),
+    ask("post", "/api/conversations/{conversation_id}/ask_agent", { ...on(id), body: { question }, isLong: true }),
   switchProfile: (id: string, name: string) =>
     ask("post", "/api/conversations/{conversation_id}/switch_profile", { ...on(id), body: { profile_name: name } }),
 };

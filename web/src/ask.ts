@@ -5,7 +5,7 @@ import type { paths } from "./generated/api";
 import { dropKey, useKey } from "./key";
 import { t } from "./words";
 
-/** How long an answer may take. */
+/** How long an answer may take, unless it is asked for with `isLong`. */
 const LIMIT_MS = 60_000;
 
 type Method = "get" | "post" | "put" | "patch" | "delete";
@@ -17,7 +17,12 @@ type PathOf<M extends Method> = { [P in keyof paths]: undefined extends paths[P]
 type Query<O> = O extends { parameters: { query?: infer Q } } ? { [K in keyof Q]?: Q[K] | null } : never;
 
 /** What a request has to say. */
-type Given<O> = { query?: Query<O>; headers?: Record<string, string> } & (O extends { parameters: { path: infer P } } ? { path: P } : { path?: never }) &
+type Given<O> = {
+  query?: Query<O>;
+  headers?: Record<string, string>;
+  /** It takes as long as it takes: files on their way, work of models, git and workspaces. */
+  isLong?: true;
+} & (O extends { parameters: { path: infer P } } ? { path: P } : { path?: never }) &
   (O extends { requestBody?: { content: { "application/json": infer B } } } ? { body?: B } : { body?: never });
 
 type Json<R> = R extends { content: { "application/json": infer T } } ? T : never;
@@ -36,13 +41,18 @@ export async function ask<M extends Method, P extends PathOf<M>>(
   path: P,
   ...[given]: Rest<paths[P][M]>
 ): Promise<Answer<M, P>> {
-  const { path: names, query, body, headers } = (given ?? {}) as {
+  const { path: names, query, body, headers, isLong } = (given ?? {}) as {
     path?: object;
     query?: object;
     body?: unknown;
     headers?: object;
+    isLong?: true;
   };
-  return (await (await send(method, filled(path, names, query), body, headers)).json().catch(() => null)) as Answer<M, P>;
+  const answer = await send(method, filled(path, names, query), body, headers, isLong && "long");
+  const text = await answer.text().catch((error: unknown) => {
+    throw inWords(error);
+  });
+  return parsed(text) as Answer<M, P>;
 }
 
 /** Asks for settings in which secrets are sealed: only the server can read them when they come back. */
@@ -64,11 +74,23 @@ export function filled(path: string, names: object = {}, query: object = {}): st
   return given.length === 0 ? place : `${place}?${parameters}`;
 }
 
+/** What JSON says; null where it is none. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+type Patience = "usual" | "long";
+
 /** Asks for anything. A form goes as it is, everything else as JSON. */
-export async function send(method: string, address: string, body?: unknown, more = {}): Promise<Response> {
+export async function send(method: string, address: string, body?: unknown, more = {}, patience: Patience = "usual"): Promise<Response> {
   const key = useKey.getState().key ?? "";
   const headers: Record<string, string> = { "X-Session-API-Key": key, ...more };
-  const sent: RequestInit = { method: method.toUpperCase(), headers };
+  const signal = patience === "usual" ? AbortSignal.timeout(LIMIT_MS) : null;
+  const sent: RequestInit = { method: method.toUpperCase(), headers, signal };
   if (body instanceof FormData) {
     sent.body = body;
   } else if (body !== undefined) {
@@ -82,13 +104,23 @@ export async function send(method: string, address: string, body?: unknown, more
 
 /** Asks with these headers and no others. Fails with a sentence for a person. */
 export async function request(address: string, sent: RequestInit, onRefused = () => {}): Promise<Response> {
-  const answer = await fetch(address, { ...sent, signal: AbortSignal.timeout(LIMIT_MS) }).catch(() => {
-    throw new Error(t("The server cannot be reached. Is it running?"));
+  const answer = await fetch(address, { signal: AbortSignal.timeout(LIMIT_MS), ...sent }).catch((error: unknown) => {
+    throw inWords(error);
   });
   if (answer.status === 401) onRefused();
   if (answer.ok) return answer;
   const found: unknown = await answer.json().catch(() => null);
   throw new Error(sentence(found) ?? t("The server answered {status}.", { status: answer.status }));
+}
+
+/** Why no answer came. */
+function inWords(error: unknown): Error {
+  const isLate = error instanceof DOMException && error.name === "TimeoutError";
+  return new Error(
+    isLate
+      ? t("The server has not answered within {n} seconds. It may still do what was asked.", { n: LIMIT_MS / 1000 })
+      : t("The server cannot be reached. Is it running?"),
+  );
 }
 
 /** Where people sign in with another account, if they can. */

@@ -7,7 +7,6 @@ import { workspace } from "./workspace";
 export const MAX_PICTURES = 8;
 const MAX_PICTURE_BYTES = 5 * 1024 * 1024;
 const KINDS = ["image/png", "image/jpeg", "image/gif", "image/webp"];
-export const PICTURE_KINDS = KINDS.join();
 /** Files that are taken at once, and the size of each. */
 const MAX_FILES = 20;
 const MAX_FILE_BYTES = 100 * 1024 * 1024;
@@ -24,26 +23,37 @@ export interface Attached {
 
 const isPicture = (file: File) => KINDS.includes(file.type) && file.size <= MAX_PICTURE_BYTES;
 
-/** Those among files that can go with a message. */
-export const readPictures = (given: Iterable<File>) =>
-  Promise.all([...given].filter(isPicture).slice(0, MAX_PICTURES).map(read));
+/** Those among files that can go with a message, and those that go into the workspace. */
+export async function sorted(given: Iterable<File>): Promise<{ pictures: string[]; others: File[]; refused: string | null }> {
+  const all = [...given];
+  const rest = all.filter((file) => !isPicture(file));
+  const others = rest.filter((file) => file.size <= MAX_FILE_BYTES).slice(0, MAX_FILES);
+  const isWhole = others.length === rest.length;
+  const refused = isWhole ? null : t("At most {n} files of at most {size} MB each can be added.", { n: MAX_FILES, size: MAX_FILE_BYTES / 2 ** 20 });
+  return { pictures: await Promise.all(all.filter(isPicture).slice(0, MAX_PICTURES).map(read)), others, refused };
+}
 
 /** Takes files in. What cannot be taken is said in words. */
 export async function attach(id: string, folder: string, given: Iterable<File>): Promise<Attached> {
-  const all = [...given];
-  const others = all.filter((file) => !isPicture(file));
-  const fit = others.filter((file) => file.size <= MAX_FILE_BYTES).slice(0, MAX_FILES);
-  const refused = fit.length === others.length ? null : t("At most {n} files of at most {size} MB each can be added.", { n: MAX_FILES, size: MAX_FILE_BYTES / 2 ** 20 });
-  const pictures = await readPictures(all);
-  if (fit.length > 0) await workspace.makeFolder(id, `${folder}/${FOLDER}`);
-  const files: string[] = [];
-  for (const file of fit) {
+  const { pictures, others, refused } = await sorted(given);
+  return { pictures, files: await bring(id, folder, others), refused };
+}
+
+/** Brings files into the workspace, and gives their names there. */
+export async function bring(id: string, folder: string, files: readonly File[]): Promise<string[]> {
+  if (files.length > 0) await workspace.makeFolder(id, `${folder}/${FOLDER}`);
+  const names: string[] = [];
+  for (const file of files) {
     const name = `${FOLDER}/${nameFor(file.name)}`;
     await workspace.write(id, `${folder}/${name}`, file);
-    files.push(name);
+    names.push(name);
   }
-  return { pictures, files, refused };
+  return names;
 }
+
+/** A text with the names of files behind it. */
+export const naming = (text: string, files: readonly string[]) =>
+  [text.trimEnd(), ...files.map((name) => `@${name}`)].join(" ").trimStart();
 
 /** A name that a message can carry as one word. */
 export const nameFor = (name: string) => name.replace(/[^\p{L}\p{N}._-]+/gu, "-").replace(/^[.-]+/, "") || "file";

@@ -24,12 +24,13 @@ export const forge = {
   remote: (id: string, path: string) =>
     ask("get", "/api/conversations/{conversation_id}/git/remote", { ...on(id), query: { path } }),
   push: (id: string, target: Target) =>
-    ask("post", "/api/conversations/{conversation_id}/git/push", { ...on(id), body: { ...target } }),
+    ask("post", "/api/conversations/{conversation_id}/git/push", { ...on(id), body: { ...target }, isLong: true }),
   /** Gives the address of its page. */
   async openPullRequest(id: string, target: Target, title: string, text: string): Promise<string> {
     const { url } = await ask("post", "/api/conversations/{conversation_id}/git/pull_request", {
       ...on(id),
       body: { ...target, title, text },
+      isLong: true,
     });
     if (!/^https?:\/\//.test(url)) throw new Error(url); // nothing else is made a link
     return url;

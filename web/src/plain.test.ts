@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { plain } from "./plain";
+import { plain, unturned, unturnedCode } from "./plain";
 
 test.each([
   ["\u001b[31mred\u001b[0m", "red"],
@@ -10,3 +10,11 @@ test.each([
   ["a\u0008b\u202ec", "a\u{fffd}b\u{fffd}c"],
   ["tab\tstays", "tab\tstays"],
 ])("%j is shown as %j", (output, shown) => expect(plain(output)).toBe(shown));
+
+test("nothing turns the direction of writing unseen, but text from right to left keeps its order", () => {
+  expect(unturned("access \u202egnp.exe\u202c and \u2066x\u2069")).toBe("access \ufffdgnp.exe\ufffd and \ufffdx\ufffd");
+  const hebrew = "\u2067שלום\u2069 abc";
+  expect(unturned(hebrew)).toBe(hebrew);
+  expect(unturned("שלום \u202eabc")).toBe("שלום \ufffdabc");
+  expect(unturnedCode("if (a \u2066/* שלום */\u2069)")).toBe("if (a \ufffd/* שלום */\ufffd)");
+});

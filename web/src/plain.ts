@@ -11,3 +11,19 @@ export function plain(text: string): string {
   const seen = lines.map((line) => line.replace(/\r+$/, "").split("\r").at(-1) ?? "");
   return seen.join("\n").replace(CONTROLS, "\u{fffd}");
 }
+
+/** What turns the direction of writing; overrides, which no text needs; and letters that are written from right to left. */
+const TURNS = /[\u202a-\u202e\u2066-\u2069]/g;
+const OVERRIDES = /[\u202d\u202e]/g;
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
+const MARK = "\u{fffd}";
+
+/** Text for people whose direction nobody turns unseen: only lines with letters from right to left keep what orders them. */
+export function unturned(text: string): string {
+  if (text.search(TURNS) < 0) return text;
+  const line = (line: string) => line.replace(RIGHT_TO_LEFT.test(line) ? OVERRIDES : TURNS, MARK);
+  return text.split("\n").map(line).join("\n");
+}
+
+/** Code whose direction nobody turns at all. */
+export const unturnedCode = (text: string) => text.replace(TURNS, MARK);

@@ -25,7 +25,7 @@ interface Preferences {
   diff: "inline" | "beside";
   notify: boolean;
   sound: boolean;
-  /** What was decided here about things that projects bring along; the server lists them until it loads them again. */
+  /** What was decided here about things that projects bring along: the server tells what was decided of one conversation. */
   decisions: Decided[];
 }
 

@@ -10,12 +10,14 @@ export type Link = "connecting" | "live" | "lost" | "gone";
 /** The waits between attempts to come back. */
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 8_000;
-/** Frames are shown together, once a picture; while nobody looks, less often. */
+/** Frames are shown together, at most with every second picture: the next one is free for what was drawn to be laid out.
+ * While nobody looks, less often. */
+const SHOWN_PAUSE_MS = 25;
 const HIDDEN_PAUSE_MS = 250;
 
-/** A clock that jumps this far means that the machine slept: a connection may be dead without anybody having noticed.
- * Pages that nobody looks at are woken once a minute. */
-const SLEPT_MS = 90_000;
+/** The server says every 20 s that it is there. After a silence this long the connection is dead without anybody having
+ * noticed: the machine slept, or the network went away without a word. */
+const SILENCE_LIMIT_MS = 60_000;
 const TICK_MS = 10_000;
 
 /** Close codes of the server. */
@@ -29,6 +31,7 @@ export class Stream {
   private socket: WebSocket | null = null;
   private waiting: Frame[] = [];
   private isFlushing = false;
+  private shownAt = 0;
   private attempts = 0;
   private isLoaded = false;
   private loading: Promise<void> | null = null;
@@ -37,7 +40,8 @@ export class Stream {
   private pageRetry = 0;
   private pageFailures = 0;
   private ticking = 0;
-  private ticked = 0;
+  /** When the connection last gave a sign, or was begun. */
+  private heardAt = 0;
   private readonly listeners = new Set<() => void>();
   private snapshot: { view: View; link: Link };
 
@@ -68,7 +72,7 @@ export class Stream {
   private open(): void {
     addEventListener("online", this.again);
     document.addEventListener("visibilitychange", this.woken);
-    this.ticked = Date.now();
+    this.heardAt = Date.now();
     this.ticking = window.setInterval(this.tick, TICK_MS);
     void this.begin();
   }
@@ -102,20 +106,21 @@ export class Stream {
   };
 
   private readonly tick = () => {
-    const now = Date.now();
-    const hasSlept = now - this.ticked > SLEPT_MS;
-    this.ticked = now;
-    if (hasSlept) this.again();
+    if (this.link === "gone" || Date.now() - this.heardAt <= SILENCE_LIMIT_MS) return;
+    this.link = "lost";
+    this.changed();
+    this.again();
   };
 
   private connect(): void {
     clearTimeout(this.retry);
     this.drop();
     this.flush();
+    this.heardAt = Date.now();
     // Where the end of the log could not be loaded, that is tried again when the stream has begun.
     const { seq } = this.fold.view;
     const after = this.isLoaded ? `&after_seq=${seq}` : "";
-    const address = new URL(`${this.source.socket}?tool_output=true&attends=true${after}`, location.href);
+    const address = new URL(`${this.source.socket}?tool_output=true&attends=true&alive=true${after}`, location.href);
     address.protocol = location.protocol === "https:" ? "wss:" : "ws:";
     const socket = new WebSocket(address);
     this.socket = socket;
@@ -132,6 +137,8 @@ export class Stream {
   }
 
   private heard(frame: Frame): void {
+    this.heardAt = Date.now();
+    if (frame.type === "alive") return;
     if (frame.type === "sync") {
       this.attempts = 0;
       this.link = "live";
@@ -141,8 +148,13 @@ export class Stream {
     if (this.isFlushing) return;
     this.isFlushing = true;
     if (document.hidden) setTimeout(this.flush, HIDDEN_PAUSE_MS);
-    else requestAnimationFrame(this.flush);
+    else requestAnimationFrame(this.draw);
   }
+
+  private readonly draw = () => {
+    if (performance.now() - this.shownAt < SHOWN_PAUSE_MS) requestAnimationFrame(this.draw);
+    else this.flush();
+  };
 
   /** Loads the page before what is there. */
   load(): Promise<void> {
@@ -173,6 +185,7 @@ export class Stream {
   private readonly flush = () => {
     this.isFlushing = false;
     if (this.waiting.length === 0) return;
+    this.shownAt = performance.now();
     const frames = this.waiting;
     this.waiting = [];
     // What came while we were away is shown when it is complete.

@@ -28,6 +28,12 @@ test.each([
   for (const [text, translated] of Object.entries(words)) expect(places(translated), text).toEqual(places(text));
 });
 
+test("German says du everywhere", () => {
+  // At the beginning of a sentence it may be a thing that is meant: "Sie kommt von selbst wieder".
+  const isPolite = (text: string) => /[^.!?:…] (?:Sie|Ihnen|Ihre?[nmrs]?)\b|\b\p{L}+en Sie\b|^Sie sind/u.test(text);
+  expect(Object.values(de).filter(isPolite)).toEqual([]);
+});
+
 test("a text without a translation is shown as it stands in the code", () => {
   expect(t("Nobody translates {this}", { this: "it" })).toBe("Nobody translates it");
 });

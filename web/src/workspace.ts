@@ -13,6 +13,8 @@ export type Undo = Schemas["Undo"];
 
 /** The largest file that is shown. */
 export const MAX_SHOWN_BYTES = 2 * 1024 * 1024;
+/** How long a command may take: a commit waits for the repository's hooks. */
+const RUN_LIMIT_SECONDS = 600;
 
 export const workspace = {
   entries: (id: string, path: string, after: string | null) =>
@@ -20,11 +22,17 @@ export const workspace = {
       ...on(id),
       query: { path, page_id: after, include_hidden: true },
     }),
+  /** Whether a folder has something of this name: a page of it that begins with the name does. */
+  async isThere(id: string, path: string, name: string): Promise<boolean> {
+    const query = { path, page_id: name, limit: 1, include_hidden: true };
+    const { items } = await ask("get", "/api/conversations/{conversation_id}/entries", { ...on(id), query });
+    return items[0]?.name === name;
+  },
   find: (id: string, name: string) =>
     ask("get", "/api/conversations/{conversation_id}/entries/search", { ...on(id), query: { name, limit: 30 } }),
   async read(id: string, path: string): Promise<Blob> {
     const address = filled("/api/conversations/{conversation_id}/file/download", on(id).path, { path });
-    return (await send("get", address)).blob();
+    return (await send("get", address, undefined, {}, "long")).blob();
   },
   /** A file as text; null where it is none, and writing it again would make something else of it. */
   async readText(id: string, path: string): Promise<string | null> {
@@ -38,7 +46,8 @@ export const workspace = {
   write(id: string, path: string, content: Blob): Promise<unknown> {
     const form = new FormData();
     form.append("file", content, "file");
-    return send("post", filled("/api/conversations/{conversation_id}/file/upload", on(id).path, { path }), form);
+    const address = filled("/api/conversations/{conversation_id}/file/upload", on(id).path, { path });
+    return send("post", address, form, {}, "long");
   },
   makeFolder: (id: string, path: string) =>
     ask("post", "/api/conversations/{conversation_id}/file/create_directory", { ...on(id), query: { path } }),
@@ -58,11 +67,13 @@ export const workspace = {
   preview: (id: string, checkpoint: number) =>
     ask("get", "/api/conversations/{conversation_id}/checkpoints/{checkpoint}", {
       path: { conversation_id: id, checkpoint: String(checkpoint) },
+      isLong: true,
     }),
   restore: (id: string, checkpoint: number, overwrite: boolean) =>
     ask("post", "/api/conversations/{conversation_id}/checkpoints/{checkpoint}", {
       path: { conversation_id: id, checkpoint: String(checkpoint) },
       body: { overwrite },
+      isLong: true,
     }),
 
   /** What programs use; null where no workspace runs. */
@@ -80,7 +91,8 @@ export const workspace = {
   async run(id: string, command: string, cwd: string): Promise<string> {
     const done = await ask("post", "/api/conversations/{conversation_id}/bash/execute_bash_command", {
       ...on(id),
-      body: { command, cwd, timeout: 60 },
+      body: { command, cwd, timeout: RUN_LIMIT_SECONDS },
+      isLong: true,
     });
     const said = [done.stdout, done.stderr].filter(Boolean).join("\n").trim();
     if (done.exit_code !== 0) throw new Error(said || `exit ${done.exit_code}`);

@@ -109,7 +109,7 @@ pub use structured::SchemaError;
 pub use stuck::BEFORE_CIRCLE;
 pub use sub_agents::{Order, OwnBranch, SubAgent, SubAgentKind, SubAgents, usage_of_task};
 pub use supervision::Supervision;
-pub use tasks::AGENT_OF_TASK;
+pub use tasks::{AGENT_OF_TASK, Delegate};
 pub use trust::{Decision, Decisions, HOOKS_FILE, Provided, ProvidedKind, decide, provided};
 pub use workspace_command::{Ran, run as run_command};
 pub use world::{Point, RealWorld, World};

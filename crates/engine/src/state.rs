@@ -75,7 +75,7 @@ pub struct State {
     /// The kinds of the agents that were given tasks, by the tasks' ids.
     pub(crate) tasks: BTreeMap<String, String>,
     /// The agents that are called by name.
-    pub(crate) delegates: BTreeMap<String, Delegate>,
+    pub delegates: BTreeMap<String, Delegate>,
     /// What the user wants to say when the turn ends.
     pub queue: Vec<Queued>,
     /// What programs of the workspace have asked the network for.

@@ -76,10 +76,11 @@ fn shown(tool: &str, arguments: &str) -> String {
 
 /// An agent that is called by name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Delegate {
+pub struct Delegate {
     /// By which its conversation is taken up again.
-    pub(crate) task_id: String,
-    pub(crate) kind: String,
+    pub task_id: String,
+    /// What kind of agent it is.
+    pub kind: String,
 }
 
 /// The tasks of a conversation. Cheap to clone.

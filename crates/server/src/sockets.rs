@@ -63,6 +63,11 @@ pub(crate) trait Protocol: Send + Sync + 'static {
         false
     }
 
+    /// What says that the connection lives, for clients that hear nothing of pings: programs in a browser.
+    fn alive(&self) -> Option<Utf8Bytes> {
+        None
+    }
+
     /// The frame that says that a message could not be understood.
     fn complaint(&self, code: &'static str, detail: &str) -> String;
 }
@@ -124,7 +129,7 @@ async fn converse(app: &App, id: ConversationId, mut line: Line, mut protocol: i
                 if heard.elapsed() > PING_EVERY + SEND_LIMIT {
                     return; // it is gone without a word
                 }
-                if !line.send(Message::Ping(bytes::Bytes::new())).await {
+                if !line.send(Message::Ping(bytes::Bytes::new())).await || !line.send_all(protocol.alive()).await {
                     return;
                 }
             }

@@ -29,6 +29,7 @@ const ICONS: Record<string, LucideIcon> = {
   TaskTrackerAction: ListChecks,
   ThinkAction: Brain,
   TaskAction: Bot,
+  DelegateAction: Bot,
   FinishAction: Flag,
 };
 

@@ -1,7 +1,9 @@
+import { delegatesOf } from "../delegates";
 import { Markdown } from "../parts/Markdown";
 import { plain } from "../plain";
 import { plannedLines } from "../planned";
 import type { Call } from "../view";
+import { Delegates } from "./Delegates";
 import { MarkedLines } from "./MarkedLines";
 
 /** What a call asks for, as far as its answer does not show it better. */
@@ -25,6 +27,8 @@ export function CallRequest({ call }: { call: Call }) {
       return <p>{plain(text("thought"))}</p>;
     case "TaskAction":
       return <Markdown text={text("prompt")} />;
+    case "DelegateAction":
+      return <Delegates call={call.id} delegates={delegatesOf(action)} />;
     case "TaskTrackerAction":
     case "GrepAction":
     case "GlobAction":

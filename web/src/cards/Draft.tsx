@@ -1,9 +1,10 @@
+import { memo } from "react";
 import type { Draft as Reply } from "../view";
 import { LongMarkdown } from "../parts/Markdown";
 import { t } from "../words";
 
-/** A reply that is being written. */
-export function Draft({ draft }: { draft: Reply }) {
+/** A reply that is being written. The list around it is drawn again whenever a row grows; this only when there is more. */
+export const Draft = memo(function Draft({ draft }: { draft: Reply }) {
   return (
     <article className="message from-agent draft" aria-label={t("Agent is writing")} aria-busy="true">
       {draft.isPartial && <span className="hint">…</span>}
@@ -14,4 +15,4 @@ export function Draft({ draft }: { draft: Reply }) {
       )}
     </article>
   );
-}
+});

@@ -3,6 +3,7 @@
 import { changeOf, diffOf } from "../changes";
 import type { Call } from "../view";
 import { patchCounts, patchedFiles } from "../patch";
+import { delegatesOf } from "../delegates";
 import { plain } from "../plain";
 import { type Fields, textOf } from "../wire";
 import { t } from "../words";
@@ -68,6 +69,8 @@ function subject(call: Call, folder: string): { label: string; title: string } {
       return { label: t("Thought"), title: field(call, "thought") };
     case "TaskAction":
       return { label: t("Sub-agent"), title: field(call, "description", "prompt") || summary };
+    case "DelegateAction":
+      return { label: t("Sub-agents"), title: delegatesOf(call.event.action).map(({ name }) => name).join(", ") || summary };
     case "FinishAction":
       return { label: t("Finished"), title: summary };
     case "InvokeSkillAction":

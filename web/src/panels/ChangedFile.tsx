@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type Change, diffOf, type Line } from "../changes";
 import { addComment, removeComment, useComments } from "../comments";
+import { useInView } from "../parts/in-view";
 import { plain } from "../plain";
 import { revertHunk, revertKnown } from "../reverting";
 import { useCard } from "../screen";
@@ -33,12 +34,14 @@ const unshown = (content: string) =>
 /** One file of those that changed: its lines, and what a reviewer does about them. */
 export function ChangedFile({ conversation, folder, path, status, base, layout, known }: Props) {
   const [isOpen, toggle] = useCard(`changes/${conversation}/${path}`, true);
+  const [place, isInView] = useInView<HTMLElement>();
   const whole = `${folder}/${path}`;
   const queries = useQueryClient();
   const review = useQuery({
     queryKey: ["changes", conversation, "review", path, base],
     queryFn: () => workspace.review(conversation, whole, base),
-    enabled: !known,
+    // Each step of the agent makes all of them old: only what somebody sees is asked for again.
+    enabled: !known && isOpen && isInView,
   });
   const seen = review.data;
   const loaded = seen?.content === "text" && {
@@ -62,7 +65,7 @@ export function ChangedFile({ conversation, folder, path, status, base, layout, 
     addComment(conversation, { path, line: line[side] ?? 0, side, code: line.text, text });
   };
   return (
-    <section className="card changed" aria-label={plain(path)}>
+    <section ref={place} className="card changed" aria-label={plain(path)}>
       <div className="card-bar">
         <button className="card-head" aria-expanded={isOpen} onClick={toggle}>
           <span className={`letter letter-${status.toLowerCase()}`} role="img" aria-label={words()[status]}>

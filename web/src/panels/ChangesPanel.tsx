@@ -1,7 +1,6 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
 import { withEarlier } from "../changes";
-import { asMessage, useComments } from "../comments";
 import { usePreferences } from "../preferences";
 import { EDITORS, useTold } from "../told";
 import type { View } from "../view";
@@ -10,6 +9,7 @@ import { type GitChange, workspace } from "../workspace";
 import { ChangedFile } from "./ChangedFile";
 import { CommitForm } from "./CommitForm";
 import { PushForm } from "./PushForm";
+import { SendComments } from "./SendComments";
 
 /** Files that are listed. */
 const MAX_FILES = 200;
@@ -98,28 +98,11 @@ export default function ChangesPanel({ id, view, onSend }: Props) {
           known={change}
         />
       ))}
-      <SendComments id={id} onSend={onSend} />
-      {listed.length > 0 && <CommitForm id={id} folder={folder} />}
-      {isRepository && <PushForm id={id} folder={folder} title={commits.data?.commits[0]?.subject ?? ""} />}
+      <div className="feet">
+        <SendComments id={id} isAsked={view.status === "waiting_for_confirmation"} onSend={onSend} />
+        {listed.length > 0 && <CommitForm id={id} folder={folder} />}
+        {isRepository && <PushForm id={id} folder={folder} title={commits.data?.commits[0]?.subject ?? ""} />}
+      </div>
     </>
-  );
-}
-
-function SendComments({ id, onSend }: Pick<Props, "id" | "onSend">) {
-  const comments = useComments((all) => all[id]) ?? [];
-  if (comments.length === 0) return null;
-  return (
-    <div className="row foot" role="status">
-      <span>{comments.length === 1 ? t("1 comment") : t("{n} comments", { n: comments.length })}</span>
-      <button
-        className="primary"
-        onClick={() => {
-          useComments.setState({ [id]: [] });
-          void onSend(asMessage(comments), []);
-        }}
-      >
-        {t("Send to the agent")}
-      </button>
-    </div>
   );
 }

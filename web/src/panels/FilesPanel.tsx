@@ -8,6 +8,7 @@ import { EntryButton } from "../parts/EntryButton";
 import { t } from "../words";
 import { type Entry, workspace } from "../workspace";
 import { FileView } from "./FileView";
+import { Replacing } from "./Replacing";
 
 /** The files of the workspace: look around, read, fetch and bring. */
 export default function FilesPanel({ id, folder }: { id: string; folder: string }) {
@@ -34,9 +35,19 @@ export default function FilesPanel({ id, folder }: { id: string; folder: string 
       Promise.all(files.map((each) => workspace.write(id, `${place}/${each.name}`, each))),
     onSuccess: () => queries.invalidateQueries({ queryKey: ["files", id] }),
   });
+  const [replacing, setReplacing] = useState<{ files: readonly File[]; names: string[] } | null>(null);
+  /** What is there already is only replaced by who says so. */
+  const bring = useMutation({
+    mutationFn: (files: readonly File[]) => Promise.all(files.map((each) => workspace.isThere(id, place, each.name))),
+    onSuccess: (isThere, files) => {
+      const names = files.map(({ name }) => name).filter((_, index) => isThere[index]);
+      if (names.length > 0) setReplacing({ files, names });
+      else upload.mutate(files);
+    },
+  });
   const all = name ? (found.data?.items ?? []) : (listed.data?.pages.flatMap((page) => page.items) ?? []);
   const sorted = all.toSorted((one, other) => Number(other.kind === "directory") - Number(one.kind === "directory"));
-  const problem = listed.error ?? found.error ?? upload.error;
+  const problem = listed.error ?? found.error ?? bring.error ?? upload.error;
   if (file) return <FileView conversation={id} file={file} folder={folder} onBack={() => setFile(null)} />;
   return (
     <div
@@ -44,7 +55,7 @@ export default function FilesPanel({ id, folder }: { id: string; folder: string 
       onDragOver={(event) => event.preventDefault()}
       onDrop={(event) => {
         event.preventDefault();
-        if (event.dataTransfer.files.length > 0) upload.mutate([...event.dataTransfer.files]);
+        if (event.dataTransfer.files.length > 0) bring.mutate([...event.dataTransfer.files]);
       }}
     >
       <div className="row tools">
@@ -55,7 +66,7 @@ export default function FilesPanel({ id, folder }: { id: string; folder: string 
           value={name}
           onChange={(event) => setName(event.target.value)}
         />
-        <button onClick={() => chooser.current?.click()} disabled={upload.isPending}>
+        <button onClick={() => chooser.current?.click()} disabled={bring.isPending || upload.isPending}>
           {t("Upload")}
         </button>
         <input
@@ -65,7 +76,7 @@ export default function FilesPanel({ id, folder }: { id: string; folder: string 
           multiple
           aria-label={t("Files to upload")}
           onChange={(event) => {
-            if (event.target.files?.length) upload.mutate([...event.target.files]);
+            if (event.target.files?.length) bring.mutate([...event.target.files]);
             event.target.value = "";
           }}
         />
@@ -100,6 +111,16 @@ export default function FilesPanel({ id, folder }: { id: string; folder: string 
       </ul>
       {(listed.isSuccess || found.isSuccess) && all.length === 0 && <p className="hint">{t("Nothing is here.")}</p>}
       {!name && listed.hasNextPage && <button onClick={() => void listed.fetchNextPage()}>{t("More")}</button>}
+      {replacing && (
+        <Replacing
+          names={replacing.names}
+          onClose={() => setReplacing(null)}
+          onReplace={() => {
+            setReplacing(null);
+            upload.mutate(replacing.files);
+          }}
+        />
+      )}
     </div>
   );
 }

@@ -1,6 +1,6 @@
 import { ArrowUp, ListPlus, X } from "lucide-react";
 import { type ReactNode, useEffect, useRef, useState } from "react";
-import { attach, MAX_PICTURES } from "../attachments";
+import { attach, MAX_PICTURES, naming } from "../attachments";
 import { commandOf, commands, shellCommandOf } from "../commands";
 import type { Desk } from "../desk";
 import { draftOf, keepDraft } from "../drafts";
@@ -21,7 +21,7 @@ interface Props {
   /** Whether a message can wait for the end of the turn. */
   canWait: boolean;
   /** Hears how a text is put here from elsewhere. */
-  onReady: (write: (text: string) => void) => void;
+  onReady: (write: (text: string, images?: string[]) => void) => void;
   /** More buttons. */
   children?: ReactNode;
 }
@@ -42,9 +42,10 @@ export function Composer({ desk, isBusy, isAsked, canWait, onReady, children }: 
     setText(next);
   };
   useEffect(() => {
-    onReady((next) => {
+    onReady((next, images) => {
       keepDraft(id, next);
       setText(next);
+      if (images) setPictures(images);
       area.current?.focus();
     });
   }, [id, onReady]);
@@ -54,8 +55,7 @@ export function Composer({ desk, isBusy, isAsked, canWait, onReady, children }: 
       const added = await attach(id, desk.stream.fold.view.folder, files);
       setRefused(added.refused);
       setPictures((before) => [...before, ...added.pictures].slice(0, MAX_PICTURES));
-      const written = draftOf(id);
-      if (added.files.length > 0) change([written.trimEnd(), ...added.files.map((name) => `@${name}`)].join(" ").trimStart() + " ");
+      if (added.files.length > 0) change(`${naming(draftOf(id), added.files)} `);
     } catch (error) {
       desk.complain(error);
     }

@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { PanelRight, Pause, Play, RotateCw, Square, X } from "lucide-react";
 import { lazy, Suspense, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import { api } from "../api";
+import { refreshConversations } from "../conversations";
 import { type Desk, DeskContext } from "../desk";
 import { freshId } from "../fresh-id";
 import { nameOf } from "../name";
@@ -39,7 +40,7 @@ export function Conversation({ id }: { id: string }) {
   const panel = useScreen((screen) => screen.panel);
   const [rewindTo, setRewindTo] = useState<string | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
-  const composer = useRef<(text: string) => void>(() => {});
+  const composer = useRef<(text: string, images?: string[]) => void>(() => {});
   const info = useQuery({ queryKey: ["conversation", id], queryFn: () => api.get(id), retry: false });
   const { status } = view;
   const title = info.data ? nameOf(info.data) : t("Conversation");
@@ -47,7 +48,7 @@ export function Conversation({ id }: { id: string }) {
   useEffect(() => {
     document.title = `${status === "running" ? "" : `${statusWords()[status]}: `}${title} · Deft`;
     if (!view.isCurrent) return; // nothing has changed since it was opened
-    void queries.invalidateQueries({ queryKey: ["conversations"] });
+    refreshConversations(queries, "newest");
     void queries.invalidateQueries({ queryKey: ["conversation", id] });
   }, [id, status, title, view.isCurrent, queries]);
   useEffect(() => {
@@ -93,7 +94,7 @@ export function Conversation({ id }: { id: string }) {
         queries.setQueryData(queueKey(id), await queue.add(id, text, images));
       } catch (error) {
         complain(error);
-        composer.current(text);
+        composer.current(text, images);
       }
     };
     const complain = (error: unknown) => setProblem(error instanceof Error ? error.message : String(error));

@@ -2,6 +2,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Ellipsis } from "lucide-react";
 import { lazy, Suspense, useState } from "react";
 import { api } from "../api";
+import { refreshConversations } from "../conversations";
 import { exportConversation, type Format } from "../export";
 import { isArchived, nameOf, tagsOf, withArchived, withTags } from "../name";
 import { go } from "../route";
@@ -42,7 +43,7 @@ export function ConversationMenu({ conversation, isCurrent }: { conversation: Co
       }
     },
     onSuccess: (_, task) => {
-      void queries.invalidateQueries({ queryKey: ["conversations"] });
+      refreshConversations(queries, "all");
       void queries.invalidateQueries({ queryKey: ["conversation", id] });
       setOpen(null);
       if (task === "delete" && isCurrent) go(null);

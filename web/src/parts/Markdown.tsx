@@ -4,6 +4,7 @@ import ReactMarkdown, { type Components } from "react-markdown";
 import rehypeSanitize from "rehype-sanitize";
 import remarkGfm from "remark-gfm";
 import { blocks, isPlainLine } from "../blocks";
+import { unturned, unturnedCode } from "../plain";
 import { t } from "../words";
 
 const Coloured = lazy(() => import("./Coloured"));
@@ -22,7 +23,8 @@ const COMPONENTS: Components = {
       </a>
     ) : null,
   pre: ({ children }) => <CodeBlock>{children}</CodeBlock>,
-  code: ({ className, children }) => {
+  code: ({ className, children: written }) => {
+    const children = typeof written === "string" ? unturnedCode(written) : written;
     const language = /^language-([\w+#-]+)$/.exec(className ?? "")?.[1];
     if (!language || typeof children !== "string") return <code>{children}</code>;
     return (
@@ -71,7 +73,8 @@ const Block = memo(function Block({ text, isKept }: { text: string; isKept: bool
   return <div className="markdown" dir="auto">{read(text, isKept)}</div>;
 });
 
-function read(text: string, isKept: boolean): ReactElement {
+function read(written: string, isKept: boolean): ReactElement {
+  const text = unturned(written);
   if (isPlainLine(text)) return <p>{text.trim()}</p>;
   const known = kept.get(text);
   if (known) return known;

@@ -2,7 +2,8 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { ArrowUp, Play, PlugZap } from "lucide-react";
 import { useRef, useState } from "react";
 import { api, type Start } from "../api";
-import { MAX_PICTURES, PICTURE_KINDS, readPictures } from "../attachments";
+import { MAX_PICTURES, sorted } from "../attachments";
+import { refreshConversations } from "../conversations";
 import { draftOf, keepDraft, NEW } from "../drafts";
 import { externalAgent } from "../external-agent";
 import { folders } from "../folders";
@@ -15,7 +16,7 @@ import { server } from "../settings/server";
 import { t } from "../words";
 import { Choices, completionProps, useCompletion } from "./Completion";
 import { ModelFields, PolicyField } from "./ModelFields";
-import { FileButton, Pictures } from "./Pictures";
+import { FileButton, Files, Pictures } from "./Pictures";
 import { SidebarButton } from "./SidebarButton";
 import { WorkerFields } from "./WorkerFields";
 import { type Place, WorkPlace } from "./WorkPlace";
@@ -27,6 +28,8 @@ export function NewConversation() {
   const preferences = usePreferences();
   const [message, setMessage] = useState(() => draftOf(NEW));
   const [pictures, setPictures] = useState<string[]>([]);
+  const [files, setFiles] = useState<File[]>([]);
+  const [refused, setRefused] = useState<string | null>(null);
   const write = (text: string) => {
     keepDraft(NEW, text);
     setMessage(text);
@@ -54,11 +57,11 @@ export function NewConversation() {
     mutationFn: async (start: Start | "demo") => {
       if (start !== "demo") return api.start({ ...start, folder: await folderOf(start.folder) });
       const { folder, task } = await api.demo();
-      return api.start({ model: "demo", profile: "", folder, message: task, images: [], external: null, policy: "never", analyzer: "rules", mode: "act", apiKey: "", baseUrl: "" });
+      return api.start({ model: "demo", profile: "", folder, message: task, images: [], files: [], external: null, policy: "never", analyzer: "rules", mode: "act", apiKey: "", baseUrl: "" });
     },
     onSuccess: (conversation, start) => {
       if (start !== "demo") keepDraft(NEW, "");
-      void queries.invalidateQueries({ queryKey: ["conversations"] });
+      refreshConversations(queries, "newest");
       go(conversation.id);
     },
   });
@@ -79,9 +82,12 @@ export function NewConversation() {
         ? server.checkModel(null, profile)
         : server.checkModel({ model, ...(apiKey && { api_key: apiKey }), ...(baseUrl && { base_url: baseUrl }) }, null),
   });
-  const add = async (files: FileList) => {
-    const added = await readPictures(files);
-    setPictures((before) => [...before, ...added].slice(0, MAX_PICTURES));
+  const add = async (given: FileList) => {
+    if (given.length === 0) return;
+    const added = await sorted(given);
+    setRefused(added.refused);
+    setPictures((before) => [...before, ...added.pictures].slice(0, MAX_PICTURES));
+    setFiles((before) => [...before, ...added.others]);
   };
   const demo = (
     <section className="demo" aria-label={t("Demo")}>
@@ -107,7 +113,7 @@ export function NewConversation() {
         <form
           onSubmit={(event) => {
             event.preventDefault();
-            start.mutate({ model, profile, folder, message: message.trim(), images: pictures, external, policy, analyzer, mode: external ? "act" : mode, apiKey, baseUrl });
+            start.mutate({ model, profile, folder, message: message.trim(), images: pictures, files, external, policy, analyzer, mode: external ? "act" : mode, apiKey, baseUrl });
           }}
         >
           <div
@@ -140,8 +146,14 @@ export function NewConversation() {
               }}
             />
             {pictures.length > 0 && <Pictures urls={pictures} onChange={setPictures} />}
+            {files.length > 0 && <Files files={files} onChange={setFiles} />}
+            {refused && (
+              <p role="alert" className="problem">
+                {refused}
+              </p>
+            )}
             <div className="task-foot">
-              <FileButton label={t("Add pictures")} accept={PICTURE_KINDS} onAdd={(files) => void add(files)} />
+              <FileButton label={t("Add pictures or files")} onAdd={(files) => void add(files)} />
               {!external && (
                 <label className="inline">
                   <input

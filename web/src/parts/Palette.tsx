@@ -52,20 +52,18 @@ export default function Palette() {
             )}
           </Command.Group>
           <Command.Group heading={t("Conversations")}>
-            {list.data?.pages
-              .flatMap((page) => page.items)
-              .map((conversation) => (
-                <Command.Item
-                  key={conversation.id}
-                  value={`${nameOf(conversation)} ${conversation.id}`}
-                  onSelect={() => {
-                    close();
-                    go(conversation.id);
-                  }}
-                >
-                  {nameOf(conversation)}
-                </Command.Item>
-              ))}
+            {list.data?.items.map((conversation) => (
+              <Command.Item
+                key={conversation.id}
+                value={`${nameOf(conversation)} ${conversation.id}`}
+                onSelect={() => {
+                  close();
+                  go(conversation.id);
+                }}
+              >
+                {nameOf(conversation)}
+              </Command.Item>
+            ))}
           </Command.Group>
         </Command.List>
       </Command>

@@ -1,5 +1,6 @@
 import { Paperclip } from "lucide-react";
 import { useRef } from "react";
+import { plain } from "../plain";
 import { t } from "../words";
 
 /** The pictures that go with a message; a click takes one out. */
@@ -20,8 +21,27 @@ export function Pictures({ urls, onChange }: { urls: string[]; onChange: (urls: 
   );
 }
 
+/** The files that go into the workspace with the first message; a click takes one out. */
+export function Files({ files, onChange }: { files: File[]; onChange: (files: File[]) => void }) {
+  return (
+    <div className="row">
+      {files.map((file, index) => (
+        <button
+          key={index}
+          type="button"
+          aria-label={t("Remove {name}", { name: file.name })}
+          title={t("It goes into the workspace, and the message names it. A click takes it out.")}
+          onClick={() => onChange(files.toSpliced(index, 1))}
+        >
+          <Paperclip /> {plain(file.name)}
+        </button>
+      ))}
+    </div>
+  );
+}
+
 /** Chooses files. */
-export function FileButton({ label, accept, onAdd }: { label: string; accept?: string; onAdd: (files: FileList) => void }) {
+export function FileButton({ label, onAdd }: { label: string; onAdd: (files: FileList) => void }) {
   const chooser = useRef<HTMLInputElement>(null);
   return (
     <>
@@ -30,7 +50,6 @@ export function FileButton({ label, accept, onAdd }: { label: string; accept?: s
         type="file"
         hidden
         multiple
-        accept={accept}
         aria-label={t("Pictures and files")}
         onChange={(event) => {
           if (event.target.files) onAdd(event.target.files);

@@ -2,7 +2,7 @@ import { Bot, Search, Settings, SquarePen } from "lucide-react";
 import { useEffect, useState } from "react";
 import { ago } from "../ago";
 import { nested } from "../children";
-import { useConversations, useSaid } from "../conversations";
+import { useConversations, usePages, useSaid } from "../conversations";
 import { dollars, meterOf } from "../meter";
 import { isArchived, nameOf, tagsOf } from "../name";
 import { noteStatus } from "../notify";
@@ -19,21 +19,17 @@ const MAX_PAGES = 10;
 export function Sidebar({ current }: { current: string | null }) {
   const [search, setSearch] = useState("");
   const [archived, setArchived] = useState(false);
-  const list = useConversations();
+  const [pages, setPages] = useState(1);
   // Who searches searches all, as far as that is reasonable.
-  const { fetchNextPage } = list;
-  const isMore = search !== "" && list.hasNextPage && !list.isFetchingNextPage && (list.data?.pages.length ?? 0) < MAX_PAGES;
-  useEffect(() => {
-    if (isMore) void fetchNextPage();
-  }, [isMore, fetchNextPage]);
-  const all = list.data?.pages.flatMap((page) => page.items) ?? [];
+  const list = usePages(search ? Math.max(pages, MAX_PAGES) : pages);
+  const all = list.items;
+  const newest = useConversations();
   // Of the one on the screen its stream tells, sooner; of sub-agents nobody needs to hear.
   useEffect(() => {
-    const items = list.data?.pages.flatMap((page) => page.items) ?? [];
-    for (const each of items) {
+    for (const each of newest.data?.items ?? []) {
       if (each.id !== current && !each.parent_conversation_id) noteStatus(each.id, nameOf(each), each.execution_status);
     }
-  }, [list.data, current]);
+  }, [newest.data, current]);
   const words = search.toLowerCase().split(/\s+/);
   const said = useSaid(search);
   const older = said.filter(({ id }) => !all.some((each) => each.id === id));
@@ -75,7 +71,7 @@ export function Sidebar({ current }: { current: string | null }) {
         value={search}
         onChange={(event) => setSearch(event.target.value)}
       />
-      {list.isError && <p className="hint" role="alert">{list.error.message}</p>}
+      {list.error && <p className="hint" role="alert">{list.error.message}</p>}
       {list.isSuccess && all.length === 0 && <p className="hint">{t("No conversations yet.")}</p>}
       {all.length > 0 && found.length === 0 && <p className="hint">{t("Nothing found.")}</p>}
       <ul className="conversations">
@@ -93,8 +89,8 @@ export function Sidebar({ current }: { current: string | null }) {
           {archived ? t("Show those at work") : t("Show the archive")}
         </button>
       )}
-      {list.hasNextPage && (
-        <button onClick={() => void list.fetchNextPage()} disabled={list.isFetchingNextPage}>
+      {list.hasMore && !search && (
+        <button onClick={() => setPages(pages + 1)} disabled={list.isLoading}>
           {t("Load older ones")}
         </button>
       )}

@@ -1,4 +1,4 @@
-import { useMutation, useQuery } from "@tanstack/react-query";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { allow, type Decision, type Provided, providedWords } from "../allow";
 import { plain } from "../plain";
@@ -12,20 +12,22 @@ const MAX_DECIDED = 200;
 
 /** What the project brings along that would run commands, and nobody has decided about. */
 export function Trust({ id, status, folder }: { id: string; status: Status; folder: string }) {
-  const decided = usePreferences((preferences) => preferences.decisions);
+  const queries = useQueryClient();
   const found = useQuery({
     queryKey: ["trust", id, status],
-    queryFn: () => allow.undecided(id),
+    queryFn: () => allow.trust(id),
     placeholderData: (before) => before,
   });
   const decide = useMutation({
     mutationFn: ([what, decision]: [Provided, Decision]) => allow.decide(id, what.fingerprint, decision),
-    onSuccess: (_, [what, decision]) =>
+    onSuccess: (_, [what, decision]) => {
       usePreferences.setState(({ decisions }) => ({
         decisions: [...decisions, { ...what, conversation: id, decision }].slice(-MAX_DECIDED),
-      })),
+      }));
+      return queries.invalidateQueries({ queryKey: ["trust", id] });
+    },
   });
-  const undecided = (found.data ?? []).filter(({ fingerprint }) => !decided.some((made) => made.fingerprint === fingerprint));
+  const undecided = found.data?.undecided ?? [];
   if (undecided.length === 0) return null;
   return (
     <section className="confirm" aria-label={t("May the project do this?")}>

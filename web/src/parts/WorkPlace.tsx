@@ -79,7 +79,7 @@ function FolderField({ folder }: { folder: string }) {
 /** Folders to choose from: those that the server was told of, and those of earlier conversations. */
 function Folders() {
   const kept = useQuery({ queryKey: ["workspaces"], queryFn: server.workspaces, staleTime: 60_000 });
-  const recent = useConversations().data?.pages.flatMap((page) => page.items) ?? [];
+  const recent = useConversations().data?.items ?? [];
   const all = [...(kept.data?.workspaces ?? []).map(({ path }) => path), ...recent.map(({ workspace }) => workspace.working_dir)];
   return (
     <datalist id="folders">

@@ -1,4 +1,5 @@
 import { useEffect, useRef } from "react";
+import { InlineCode } from "../parts/InlineCode";
 import { t } from "../words";
 import type { Finding } from "./server";
 
@@ -40,8 +41,13 @@ export function Findings({ check }: { check: Check }) {
             <span className={ok ? "good" : "bad"} role="img" aria-label={ok ? t("works") : t("fails")}>
               {ok ? "✓" : "✗"}
             </span>{" "}
-            <strong>{layers()[layer] ?? layer}</strong> {detail}
-            {remedy && <span className="remedy"> {remedy}</span>}
+            <strong>{layers()[layer] ?? layer}</strong> <InlineCode text={detail} />
+            {remedy && (
+              <span className="remedy">
+                {" "}
+                <InlineCode text={remedy} />
+              </span>
+            )}
           </li>
         ))}
       </ul>

@@ -4,6 +4,7 @@ import { api } from "../api";
 import { ModelFields } from "../parts/ModelFields";
 import { usePreferences } from "../preferences";
 import { t } from "../words";
+import { ChatGptSettings } from "./ChatGptSettings";
 import { Findings } from "./Findings";
 import { type Llm, server } from "./server";
 
@@ -58,6 +59,7 @@ export function ModelSettings() {
         )}
         <ProfileForm />
       </fieldset>
+      <ChatGptSettings />
     </>
   );
 }

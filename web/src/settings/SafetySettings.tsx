@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { allow, providedWords } from "../allow";
+import { allDecisions, allow, providedWords } from "../allow";
 import { plain } from "../plain";
 import { usePreferences } from "../preferences";
 import { shownConversation } from "../route";
@@ -101,22 +101,29 @@ function Rules({ id, of }: { id: string; of: keyof typeof kept }) {
   );
 }
 
-/** Decisions that were made in this browser. */
+/** Decisions that were made in this browser, and those about the conversation that is shown, wherever they were made. */
 function Decisions() {
-  const decisions = usePreferences((preferences) => preferences.decisions);
+  const id = shownConversation();
+  const queries = useQueryClient();
+  const own = usePreferences((preferences) => preferences.decisions);
+  const told = useQuery({ queryKey: ["trust", id, "settings"], queryFn: () => allow.trust(id ?? ""), enabled: id !== null });
+  const decisions = id && told.data ? allDecisions(own, id, told.data) : own;
   const forget = useMutation({
     mutationFn: async (fingerprint: string) => {
       const made = decisions.find((decision) => decision.fingerprint === fingerprint);
       if (made) await allow.decide(made.conversation, fingerprint, "forget");
     },
-    onSuccess: (_, fingerprint) =>
+    onSuccess: (_, fingerprint) => {
       usePreferences.setState(({ decisions }) => ({
         decisions: decisions.filter((decision) => decision.fingerprint !== fingerprint),
-      })),
+      }));
+      return queries.invalidateQueries({ queryKey: ["trust"] });
+    },
   });
+  const problem = forget.error ?? told.error;
   return (
     <>
-      {decisions.length === 0 && <p className="hint">{t("Nothing was decided in this browser yet.")}</p>}
+      {decisions.length === 0 && <p className="hint">{t("Nothing was decided yet.")}</p>}
       <ul className="list">
         {decisions.map(({ fingerprint, path, kind, decision }) => (
           <li key={fingerprint} className="row">
@@ -130,9 +137,10 @@ function Decisions() {
           </li>
         ))}
       </ul>
-      {forget.isError && (
+      {!id && <p className="hint">{t("Open a conversation to see what was decided about its project elsewhere.")}</p>}
+      {problem && (
         <p role="alert" className="problem">
-          {forget.error.message}
+          {problem.message}
         </p>
       )}
     </>

@@ -15,8 +15,8 @@ export const packages = {
       ? (await ask("get", "/api/skills/installed")).skills
       : (await ask("get", "/api/plugins/installed")).plugins,
   install(kind: PackageKind, source: string, path: string): Promise<unknown> {
-    const body = { source, repo_path: path || null };
-    return kind === "skills" ? ask("post", "/api/skills/install", { body }) : ask("post", "/api/plugins/install", { body });
+    const given = { body: { source, repo_path: path || null }, isLong: true as const };
+    return kind === "skills" ? ask("post", "/api/skills/install", given) : ask("post", "/api/plugins/install", given);
   },
   enable: (kind: PackageKind, name: string, enabled: boolean): Promise<unknown> =>
     kind === "skills"
@@ -24,8 +24,8 @@ export const packages = {
       : ask("patch", "/api/plugins/installed/{plugin_name}", { ...plugin(name), body: { enabled } }),
   refresh: (kind: PackageKind, name: string): Promise<unknown> =>
     kind === "skills"
-      ? ask("post", "/api/skills/installed/{skill_name}/refresh", skill(name))
-      : ask("post", "/api/plugins/installed/{plugin_name}/refresh", plugin(name)),
+      ? ask("post", "/api/skills/installed/{skill_name}/refresh", { ...skill(name), isLong: true })
+      : ask("post", "/api/plugins/installed/{plugin_name}/refresh", { ...plugin(name), isLong: true }),
   remove: (kind: PackageKind, name: string): Promise<unknown> =>
     kind === "skills"
       ? ask("delete", "/api/skills/installed/{skill_name}", skill(name))

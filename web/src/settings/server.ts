@@ -15,6 +15,8 @@ export interface Llm {
   model: string;
   api_key?: string;
   base_url?: string;
+  /** Paid for by the login to ChatGPT. */
+  auth_type?: "subscription";
 }
 
 export type Webhook = Schemas["Webhook"];
@@ -44,7 +46,7 @@ export const server = {
     ask("post", "/api/profiles/{name}", { path: { name }, body: { llm: { ...llm } } }),
   removeProfile: (name: string) => ask("delete", "/api/profiles/{name}", { path: { name } }),
   checkModel: (llm: Llm | null, profile: string | null) =>
-    ask("post", "/api/app/check_model", { body: { llm: llm && { ...llm }, profile } }),
+    ask("post", "/api/app/check_model", { body: { llm: llm && { ...llm }, profile }, isLong: true }),
   localModels: () => ask("get", "/api/app/local_models"),
 
   secrets: () => ask("get", "/api/settings/secrets"),
@@ -57,7 +59,8 @@ export const server = {
   changeServer: (name: string, config: McpServer) =>
     ask("patch", "/api/settings/mcp/{settings_key}", { path: { settings_key: name }, body: config }),
   removeServer: (name: string) => ask("delete", "/api/settings/mcp/{settings_key}", { path: { settings_key: name } }),
-  testServer: async (name: string) => ask("post", "/api/mcp/test", { body: { name, server: await sealedServer(name) } }),
+  testServer: async (name: string) =>
+    ask("post", "/api/mcp/test", { body: { name, server: await sealedServer(name) }, isLong: true }),
   beginLogin: async (name: string) =>
     ask("post", "/api/mcp/oauth/start", { body: { name, server: await sealedServer(name) } }),
   login: (job: string) => ask("get", "/api/mcp/oauth/status/{job_id}", { path: { job_id: job } }),

@@ -6,6 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use deft_engine::Delegate;
 use deft_types::{Message, Role};
 use serde_json::{Value, json};
 
@@ -14,7 +15,7 @@ use crate::extract::{Id, JsonBody};
 use crate::failure::Failure;
 use crate::fields::{self, Gap, Kind, Others, Table};
 use crate::request::checked_title;
-use crate::router::Route;
+use crate::router::{Access, Route};
 use crate::worktree::{Worktree, WorktreeBase};
 
 /// What a client says of it.
@@ -26,10 +27,24 @@ const CHILD: &Table = &[
 ];
 
 pub(crate) fn table() -> Vec<Route> {
-    vec![Route::post(
-        "/api/conversations/{conversation_id}/children",
-        begin,
-    )]
+    vec![
+        Route::post("/api/conversations/{conversation_id}/children", begin),
+        Route::get(
+            "/api/conversations/{conversation_id}/delegates",
+            Access::Key,
+            delegates,
+        ),
+    ]
+}
+
+/// The agents that are called by name. The id of a task ends with the beginning of its conversation's id.
+async fn delegates(State(app): State<Arc<App>>, Id(id): Id) -> Result<Json<Value>, Failure> {
+    let catalog = &app.conversations.catalog;
+    catalog.get(id).await?;
+    let state = deft_engine::load(catalog.store.as_ref(), id).await?;
+    let one = |(name, Delegate { task_id, kind }): (&String, &Delegate)| json!({"name": name, "task_id": task_id, "kind": kind});
+    let all: Vec<_> = state.delegates.iter().map(one).collect();
+    Ok(Json(json!({"delegates": all})))
 }
 
 async fn begin(

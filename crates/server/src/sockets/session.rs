@@ -28,24 +28,35 @@ pub(crate) async fn handle(path: ConversationPath, knock: Knock) -> Response {
     };
     let attends = knock.query.is_set("attends");
     let frames = frames.map(|frames| if attends { frames.with_questions() } else { frames });
-    knock.watch(path, frames.map(Session))
+    let alive = knock.query.is_set("alive").then(|| Utf8Bytes::from_static(ALIVE));
+    knock.watch(path, frames.map(|frames| Session { frames, alive }))
 }
 
+/// What a client hears again and again that asked for it. The contract has no frame for it.
+pub(super) const ALIVE: &str = r#"{"type":"alive"}"#;
+
 /// The protocol of this socket.
-pub(super) struct Session(pub(super) Frames);
+pub(super) struct Session {
+    pub(super) frames: Frames,
+    pub(super) alive: Option<Utf8Bytes>,
+}
 
 impl Protocol for Session {
     async fn begin(&mut self, app: &App, resident: Arc<Resident>) -> Option<(Vec<Utf8Bytes>, Feed)> {
-        let (frames, feed) = self.0.begin(app, resident).await?;
+        let (frames, feed) = self.frames.begin(app, resident).await?;
         Some((texts(frames), feed))
     }
 
     fn frames(&mut self, feed: &Feed, item: Item) -> Vec<Utf8Bytes> {
-        texts(self.0.tell(feed, item))
+        texts(self.frames.tell(feed, item))
     }
 
     fn attends(&self) -> bool {
-        self.0.tells_questions()
+        self.frames.tells_questions()
+    }
+
+    fn alive(&self) -> Option<Utf8Bytes> {
+        self.alive.clone()
     }
 
     fn complaint(&self, code: &'static str, detail: &str) -> String {

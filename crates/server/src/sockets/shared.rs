@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde_json::Value;
 
-use super::session::Session;
+use super::session::{ALIVE, Session};
 use super::{Knock, Line, Protocol, code, converse};
 use crate::app::App;
 use crate::feed::{Feed, Item};
@@ -31,7 +31,10 @@ pub(crate) async fn handle(knock: Knock) -> Response {
             socket,
             caller: Caller::guest(),
         };
-        let protocol = Shown(Session(Frames::new(after, ToolOutput::Told)));
+        let protocol = Shown(Session {
+            frames: Frames::new(after, ToolOutput::Told),
+            alive: Some(Utf8Bytes::from_static(ALIVE)),
+        });
         match line.invited(&app).await {
             Some(guest) => show(guest, line, protocol).await,
             None => line.close(code::UNAUTHORIZED, "This link opens nothing").await,
@@ -77,6 +80,10 @@ impl Protocol for Shown {
 
     fn frames(&mut self, feed: &Feed, item: Item) -> Vec<Utf8Bytes> {
         shown(self.0.frames(feed, item))
+    }
+
+    fn alive(&self) -> Option<Utf8Bytes> {
+        self.0.alive()
     }
 
     fn complaint(&self, code: &'static str, detail: &str) -> String {

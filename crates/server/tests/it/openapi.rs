@@ -176,7 +176,10 @@ async fn what_a_socket_tells_is_as_the_document_says() {
         "- {{text: Look, tool_calls: [{{name: terminal, arguments: {{command: echo hi}}}}]}}\n{FINISH}"
     );
     let talk = desk.begin(&script).await;
-    let path = format!("/sockets/session/{}?tool_output=true&after_seq=-1", talk.0);
+    let path = format!(
+        "/sockets/session/{}?tool_output=true&alive=true&after_seq=-1",
+        talk.0
+    );
     let mut socket = desk.socket(&path).await;
     desk.say(&talk, "do it", true).await;
     let frames = socket

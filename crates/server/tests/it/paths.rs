@@ -20,6 +20,10 @@ const ONLY_OURS: &[(&str, &str)] = &[
         "a person agrees to what a server of tools is now",
     ),
     (
+        "GET /api/conversations/{}/delegates",
+        "where the agents work that are called by name",
+    ),
+    (
         "GET /api/conversations/{}/trust",
         "what a project would run by itself",
     ),

@@ -202,6 +202,25 @@ async fn the_session_socket_goes_on_from_any_position() {
     assert_eq!(socket.next().await["type"], "error");
 }
 
+/// The contract knows no such frame: only those who ask for it hear it, and guests, whose socket is our own.
+#[tokio::test]
+async fn a_connection_says_that_it_lives_to_those_who_ask() {
+    let desk = Desk::new().await;
+    let talk = desk.begin(FINISH).await;
+    let mut told = desk
+        .socket(&format!("/sockets/session/{}?alive=true", talk.0))
+        .await;
+    let mut session = desk.socket(&format!("/sockets/session/{}", talk.0)).await;
+    let mut events = desk.socket(&format!("/sockets/events/{}", talk.0)).await;
+    told.until(|frame| *frame == json!({"type": "alive"})).await;
+    desk.say(&talk, "go", true).await;
+    let is_over = |event: &Value| event["value"]["execution_status"] == "finished";
+    let heard = session.until(|frame| is_over(&frame["event"])).await;
+    assert!(heard.iter().all(|frame| frame["type"] != "alive"), "{heard:?}");
+    let heard = events.until(is_over).await;
+    assert!(heard.iter().all(|event| event["type"] != "alive"), "{heard:?}");
+}
+
 /// A state that was taken before events that have been told meanwhile would make the watcher believe what was.
 #[tokio::test]
 async fn a_state_never_contradicts_the_events_told_before_it() {

@@ -1,0 +1,36 @@
+// @vitest-environment happy-dom
+import { afterEach, expect, test, vi } from "vitest";
+import { api } from "./api";
+import { workspace } from "./workspace";
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.unstubAllGlobals();
+});
+
+/** A server whose answers come after every limit. */
+function lateServer(): void {
+  vi.spyOn(AbortSignal, "timeout").mockReturnValue(AbortSignal.abort(new DOMException("", "TimeoutError")));
+  vi.stubGlobal("fetch", async (_: string, { signal }: RequestInit) => {
+    signal?.throwIfAborted();
+    return new Response("{}");
+  });
+}
+
+test("a question that is not answered in time says so, and not that the server is away", async () => {
+  lateServer();
+  await expect(api.get("c")).rejects.toThrow("has not answered within 60 seconds");
+});
+
+test("files on their way, commits and work of models take as long as they take", async () => {
+  lateServer();
+  await workspace.write("c", "/w/large", new Blob(["x"]));
+  await workspace.read("c", "/w/large");
+  await api.askAside("c", "why?");
+  await expect(workspace.run("c", "git commit", "/w")).rejects.toThrow("exit"); // it was answered
+});
+
+test("a server that is away is said to be away", async () => {
+  vi.stubGlobal("fetch", () => Promise.reject(new TypeError("failed")));
+  await expect(api.get("c")).rejects.toThrow("cannot be reached");
+});

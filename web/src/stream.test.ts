@@ -1,0 +1,76 @@
+// @vitest-environment happy-dom
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { Source } from "./source";
+import { Stream } from "./stream";
+
+/** Sockets as the browser has them, whose other end is the test. */
+class Socket {
+  static opened: Socket[] = [];
+  onopen: (() => void) | null = null;
+  onclose: ((event: { code: number }) => void) | null = null;
+  onmessage: ((message: { data: string }) => void) | null = null;
+  isClosed = false;
+  constructor(readonly address: URL) {
+    Socket.opened.push(this);
+  }
+  send(): void {}
+  close(): void {
+    this.isClosed = true;
+  }
+  tell(frame: object): void {
+    this.onmessage?.({ data: JSON.stringify(frame) });
+  }
+}
+
+const source = (): Source => {
+  const page = { items: [], before_seq: null };
+  return { socket: "/s", auth: () => ({}), arrived: () => page, end: async () => page, before: async () => page, onRefused: () => {} };
+};
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  vi.stubGlobal("WebSocket", Socket);
+  Socket.opened = [];
+});
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+async function follow(): Promise<{ stream: Stream; first: Socket; leave: () => void }> {
+  const stream = new Stream(source());
+  const leave = stream.subscribe(() => {});
+  await vi.advanceTimersByTimeAsync(0);
+  const first = Socket.opened[0]!;
+  first.tell({ type: "sync", from_seq: -1, through_seq: -1 });
+  return { stream, first, leave };
+}
+
+test("a connection that falls silent is given up, said to be lost, and made anew", async () => {
+  const { stream, first, leave } = await follow();
+  expect(first.address.searchParams.get("alive")).toBe("true");
+  expect(stream.link).toBe("live");
+  await vi.advanceTimersByTimeAsync(75_000);
+  expect(first.isClosed).toBe(true);
+  expect(Socket.opened).toHaveLength(2);
+  expect(stream.current().link).toBe("lost");
+  // One that never opens is no better.
+  await vi.advanceTimersByTimeAsync(75_000);
+  expect(Socket.opened).toHaveLength(3);
+  Socket.opened[2]!.tell({ type: "sync", from_seq: -1, through_seq: -1 });
+  expect(stream.link).toBe("live");
+  leave();
+});
+
+test("one that says every 20 s that it lives is kept, and nothing is shown anew for that", async () => {
+  const { stream, first, leave } = await follow();
+  await vi.advanceTimersByTimeAsync(1_000);
+  const shown = stream.current();
+  for (let minute = 0; minute < 5; minute += 1 / 3) {
+    await vi.advanceTimersByTimeAsync(20_000);
+    first.tell({ type: "alive" });
+  }
+  expect(Socket.opened).toEqual([first]);
+  expect(stream.current()).toBe(shown);
+  leave();
+});
