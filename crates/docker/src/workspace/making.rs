@@ -23,8 +23,10 @@ impl DockerWorkspace {
     pub(super) async fn create(&self) -> Result<Container, DockerError> {
         let lines = Mutex::new(ImageLines::default());
         let told = |news| {
-            let line = lines.lock().unwrap_or_else(PoisonError::into_inner).line(news);
-            line.into_iter().for_each(|line| self.preparation.tell(line));
+            let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(line) = lines.line(news) {
+                self.preparation.tell(line);
+            }
         };
         let platform = self.options.platform.as_deref();
         let image = if self.layers.is_empty() {

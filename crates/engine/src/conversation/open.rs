@@ -59,8 +59,6 @@ impl Conversation {
         let host = host.only(|tool| mode.allows(tool));
         let offered = parts.tools.into_iter().filter(|tool| mode.allows(tool));
         let tools = asked_for(Toolset::new(offered.collect(), host.specs()), parts.responses)?;
-        let secrets = hidden(&parts.outfit);
-        let outfit = mode.fitted(parts.outfit);
         // It is large, and held while the log is written.
         let mut actor = Box::new(Actor {
             store: parts.store,
@@ -106,9 +104,9 @@ impl Conversation {
             losses: 0,
             trace: Trace::new(id),
             memory: parts.memory,
-            secrets,
-            own_servers: outfit.servers.clone(),
-            outfit,
+            secrets: hidden(&parts.outfit),
+            own_servers: mode.fitted(parts.outfit.clone()).servers,
+            outfit: mode.fitted(parts.outfit),
             asked_secrets: HashMap::new(),
             news: ServerNews::default(),
             mode,
