@@ -1,6 +1,6 @@
 //! A new conversation that begins as a copy of another.
 
-use deft_store::{NewConversation, Owner, Store, StoreError, create_with};
+use deft_store::{NewConversation, Store, create_with};
 use deft_types::{ConversationId, Event, EventBody, EventId, FailureKind, Source, Stats, Status, Timestamp};
 use serde_json::json;
 
@@ -25,49 +25,9 @@ pub struct Fork {
     pub title: Option<String>,
 }
 
-/// Makes the copy of a conversation that is not open, and may be damaged. One that is open makes it itself, by
-/// [`Conversation::fork`](crate::Conversation::fork).
+/// Makes the copy of a conversation that is not open, and may be damaged: it is only read. One that is open makes it
+/// itself, by [`Conversation::fork`](crate::Conversation::fork).
 pub async fn fork(
-    store: &dyn Store,
-    source: ConversationId,
-    new: NewConversation,
-    fork: Fork,
-    world: &dyn World,
-) -> Result<(), CommandError> {
-    let told = forked(new.id, &fork);
-    copy(store, source, new, fork, world).await?;
-    if let Err(error) = tell(store, source, told, world).await {
-        tracing::debug!(%error, "the conversation is not told of its copy"); // another process writes there
-    }
-    Ok(())
-}
-
-/// The event of a conversation that it was copied.
-pub(crate) fn forked(to: ConversationId, fork: &Fork) -> EventBody {
-    state::update(key::FORKED, json!({"to": to, "at": fork.at}))
-}
-
-async fn tell(
-    store: &dyn Store,
-    source: ConversationId,
-    told: EventBody,
-    world: &dyn World,
-) -> Result<(), StoreError> {
-    let lease = store.acquire(source, &Owner::this_process()).await?;
-    let event = Event {
-        id: world.new_id().into(),
-        timestamp: Timestamp::at(world.now()),
-        source: Source::Environment,
-        parent_id: None,
-        body: told,
-    };
-    let told = store.append(&lease, vec![event]).await;
-    store.release(lease).await?;
-    told.map(drop)
-}
-
-/// Makes the copy.
-pub(crate) async fn copy(
     store: &dyn Store,
     source: ConversationId,
     new: NewConversation,

@@ -19,8 +19,9 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
 /// Whether a person who reads it sees less or other than what is there. The joiners and selectors that emoji and
 /// some scripts are written with are not counted.
 pub(crate) fn deceives(text: &str) -> bool {
-    text.chars()
-        .any(|char| is_hidden(char) && !matches!(char, '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}'))
+    let is_joiner = |char: char| matches!(char, '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}');
+    let overwrites = text.replace("\r\n", "\n").contains('\r'); // what stood in the line before it
+    overwrites || text.chars().any(|char| is_hidden(char) && !is_joiner(char))
 }
 
 fn is_plain(char: char) -> bool {
@@ -71,6 +72,8 @@ mod tests {
         assert_eq!(visible("ｒｍ"), "rm");
         assert!(matches!(visible("echo ok\n"), Cow::Borrowed(_)));
         assert!(deceives("git push \u{202e}"));
+        assert!(deceives("touch hidden #\recho hi"));
+        assert!(!deceives("one\r\ntwo"));
         assert!(!deceives("echo 👩‍💻 ❤️ grün"));
     }
 }

@@ -9,7 +9,7 @@ use axum::http::StatusCode;
 use deft_executor::Client;
 use deft_store::Search;
 use deft_types::ConversationId;
-use deft_workspace::{Policy, Stream};
+use deft_workspace::{Policy, Stream, WorkspaceError};
 use ring::digest;
 use serde_json::Value;
 use uuid::Uuid;
@@ -173,14 +173,9 @@ impl Places {
     /// A way to the executor there.
     pub(crate) async fn reach(&self, app: &App, site: &Site) -> Result<Client, Failure> {
         let workspace = app.conversations.workspace(site.id, &site.workspace)?;
-        let unreachable = |error: &dyn std::fmt::Display| {
-            Failure::internal(
-                "the workspace cannot be reached; the server's log says why",
-                error,
-            )
-        };
         let stream = workspace.open().await.map_err(|error| unreachable(&error))?;
-        Client::connect(stream).await.map_err(|error| unreachable(&error))
+        let connected = Client::connect(stream).await;
+        connected.map_err(|error| Failure::new(StatusCode::BAD_GATEWAY, error.to_string()))
     }
 
     /// Ends an executor that nobody needs any more, and removes what was kept for it.
@@ -249,5 +244,18 @@ mod tests {
             places.is_private(Path::new("/home/u/data/vault-key"), state),
             "nobody works among our state"
         );
+    }
+}
+
+/// What a person can do something about is told; what is about our own files is for the log.
+fn unreachable(error: &WorkspaceError) -> Failure {
+    match error {
+        WorkspaceError::Kind(_) | WorkspaceError::Missing(_) | WorkspaceError::Policy(_) => {
+            Failure::new(StatusCode::BAD_GATEWAY, error.to_string())
+        }
+        WorkspaceError::Directory(_) | WorkspaceError::Start { .. } => Failure::internal(
+            "the workspace cannot be reached; the server's log says why",
+            error,
+        ),
     }
 }

@@ -16,7 +16,8 @@ pub(crate) enum Wanted {
 }
 
 impl Wanted {
-    /// Reads the contract's form, or ours: a name, or an object whose `kind` is one of ours.
+    /// Reads the contract's form, also with a name for the directory, or ours: a name, or an object whose `kind` is one of
+    /// ours.
     pub(crate) fn read(sent: &Value) -> Result<Self, Failure> {
         let refused = |error: WorkspaceNameError| Failure::refused(error.to_string());
         // The contract's kinds are written with a capital letter.
@@ -24,6 +25,10 @@ impl Wanted {
             .as_str()
             .is_some_and(|kind| kind.starts_with(char::is_lowercase));
         match sent.get("working_dir") {
+            Some(Value::String(name)) if WorkspaceName::is_one(name) => {
+                let name = name.parse::<WorkspaceName>();
+                name.map(Self::from).map_err(refused)
+            }
             Some(Value::String(directory)) if !directory.is_empty() => Ok(Self::Directory(directory.clone())),
             None if sent.is_string() || is_ours => {
                 WorkspaceName::from_json(sent).map(Self::from).map_err(refused)
@@ -40,7 +45,7 @@ impl Wanted {
     /// As clients of the contract see it, who know directories alone.
     pub(crate) fn told(&self, sent: &Value) -> Value {
         match self {
-            Self::Directory(_) if sent.is_object() => sent.clone(),
+            Self::Directory(directory) if sent["working_dir"] == *directory => sent.clone(),
             Self::Directory(directory) => json!({"working_dir": directory, "kind": "LocalWorkspace"}),
             Self::Named(name) => {
                 json!({"working_dir": name.root(), "kind": "LocalWorkspace", "name": name})

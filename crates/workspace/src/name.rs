@@ -60,6 +60,13 @@ pub struct WorkspaceNameError {
 }
 
 impl WorkspaceName {
+    /// Whether a text begins as names do, and is no path.
+    pub fn is_one(text: &str) -> bool {
+        let kinds = ["local", "sandbox", "docker", "k8s", "ssh", "remote"];
+        text.split_once(':')
+            .is_some_and(|(kind, _)| kinds.contains(&kind))
+    }
+
     /// The directory, where it is one of this machine.
     pub fn directory(&self) -> Option<&Path> {
         match self {

@@ -2,17 +2,19 @@
 
 use deft_store::NewConversation;
 use deft_types::Source;
+use serde_json::json;
 
 use super::Actor;
 use crate::command::CommandError;
-use crate::fork::{Fork, copy, forked};
+use crate::fork::{Fork, fork};
+use crate::state::{self, key};
 use crate::turn::Draft;
 
 impl Actor {
     pub(super) async fn fork(&mut self, new: NewConversation, wanted: Fork) -> Result<(), CommandError> {
-        let told = forked(new.id, &wanted);
+        let told = state::update(key::FORKED, json!({"to": new.id, "at": wanted.at}));
         let store = self.store.as_ref();
-        copy(store, self.lease.conversation(), new, wanted, self.world.as_ref()).await?;
+        fork(store, self.lease.conversation(), new, wanted, self.world.as_ref()).await?;
         Ok(self.record(vec![Draft::new(Source::Environment, told)]).await?)
     }
 }

@@ -62,6 +62,9 @@ impl Conversations {
 
     /// Lets the workspace of a conversation sleep that was taken out of memory.
     pub(crate) async fn pause_workspace(&self, id: ConversationId) {
+        if self.residents().contains_key(&id) {
+            return; // somebody has opened it meanwhile
+        }
         let Ok(root) = self.root(id).await else {
             return; // deleted meanwhile
         };

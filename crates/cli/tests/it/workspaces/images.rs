@@ -230,7 +230,11 @@ async fn the_command_line_builds_lists_and_prunes(engine: &Dockerd, docker: &Doc
         fs::read_to_string(home.work().join("prepared")).unwrap(),
         "hello\n"
     );
-    assert!(stderr(&output).contains("workspace: hello"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("workspace: hello"),
+        "{}",
+        stderr(&output)
+    );
 
     let listed = lines(&deft(&["images", "list", "--json"]));
     let content = format!("{IMAGE} + plugins greeting + setup script");

@@ -260,3 +260,28 @@ fn a_conversation_of_the_server_works_on_another_machine() {
     shows_what_is_served(&served, &id);
     end(&format!("run/{}", id.replace('-', "")));
 }
+
+#[test]
+fn a_directory_may_be_the_name_of_a_workspace_and_why_that_cannot_be_reached_is_told() {
+    let home = Home::new();
+    let nowhere = ("DOCKER_HOST", "unix:///nowhere/docker.sock");
+    let served = Served::start(&home, &[("SESSION_API_KEY", KEY), nowhere]);
+    let name = format!("docker:none?dir={}", home.work().display());
+    let (status, begun) = begin(&served, &json!({"working_dir": name, "kind": "LocalWorkspace"}));
+    assert_eq!(status, 201, "{begun}");
+    assert_eq!(begun["workspace"]["working_dir"], "/workspace", "{begun}");
+    let id = begun["id"].as_str().unwrap();
+    let run = format!("/api/conversations/{id}/bash/execute_bash_command");
+    let (status, told) = served.post(&run, KEY, &json!({"command": "true"}));
+    let words = told["detail"].as_str().unwrap_or_default();
+    assert_eq!(status, 502, "{told}");
+    assert!(
+        words.contains("nothing answers at") && words.contains("systemctl start docker"),
+        "{told}"
+    );
+    let (status, told) = begin(
+        &served,
+        &json!({"working_dir": "ssh:nobody", "kind": "LocalWorkspace"}),
+    );
+    assert_eq!(status, 422, "{told}");
+}
