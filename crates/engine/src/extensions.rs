@@ -77,8 +77,8 @@ pub(crate) struct Found {
     pub(crate) servers: Map<String, Value>,
     /// What people have decided about things of the project.
     pub(crate) decisions: Decisions,
-    /// What they have not decided about.
-    pub(crate) undecided: Vec<Provided>,
+    /// What the project brings along that would run if somebody agreed, decided about or not.
+    pub(crate) provided: Vec<Provided>,
     /// The workspace, as its executor names it.
     pub(crate) workspace: String,
     /// Notes of earlier conversations, as a part of the prompt.
@@ -163,11 +163,7 @@ impl Extensions {
             .iter()
             .filter_map(|skill| trust::of_skill(skill, &found.workspace));
         let running: Vec<_> = running.collect();
-        found.undecided.extend(running);
-        let decisions = &found.decisions;
-        found
-            .undecided
-            .retain(|provided| decisions.about(&provided.fingerprint).is_none());
+        found.provided.extend(running);
         Ok(found)
     }
 }
@@ -176,15 +172,17 @@ impl Found {
     /// Adds the hooks of the project and its plugins, those that may run.
     fn add_hooks(&mut self, files: &Gathered) {
         for (text, provided) in trust::hooks(files, &self.workspace) {
-            if !self.decisions.allow(&provided.fingerprint) {
-                self.undecided.push(provided);
+            let may_run = self.decisions.allow(&provided.fingerprint);
+            let path = provided.path.clone();
+            self.provided.push(provided);
+            if !may_run {
                 continue;
             }
             let parsed = serde_json::from_str(&text).map_err(|error| error.to_string());
             match parsed.and_then(|value| HookConfig::parse(&value).map_err(|error| error.to_string())) {
                 Ok(hooks) => self.hooks = std::mem::take(&mut self.hooks).and(hooks),
                 Err(error) => {
-                    tracing::warn!(%error, path = provided.path, "hooks of the project cannot be used");
+                    tracing::warn!(%error, path, "hooks of the project cannot be used");
                 }
             }
         }
@@ -195,9 +193,8 @@ impl Found {
         for (text, provided) in trust::servers(files, &self.workspace) {
             if self.decisions.allow(&provided.fingerprint) {
                 self.servers.extend(plugin_servers::programs(&text));
-            } else {
-                self.undecided.push(provided);
             }
+            self.provided.push(provided);
         }
     }
 }
@@ -226,9 +223,8 @@ impl Found {
             agent.servers = plugin_servers::programs_among(&agent.servers);
             if self.decisions.allow(&provided.fingerprint) {
                 own.push(agent);
-            } else {
-                self.undecided.push(provided);
             }
+            self.provided.push(provided);
         }
         self.agents = without_doubles(own.into_iter().chain(std::mem::take(&mut self.agents)));
     }

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deft_llm::{Model, OtherUse, Reply, Request, Spent};
-use deft_types::{Message, Role, SecurityRisk, ToolCall};
+use deft_types::{EventId, Message, Role, SecurityRisk, ToolCall};
 use serde_json::{Map, Value, json};
 
 use crate::budget::Purse;
 use crate::model_tools::used_by;
 use crate::risk::Verdict;
-use crate::view::View;
+use crate::view::{Entry, View};
 
 /// How long the judge may take.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -47,10 +47,12 @@ pub(crate) struct Judge {
 }
 
 impl Judge {
-    pub(crate) fn new(model: Arc<dyn Model>, purse: Purse, view: &View) -> Self {
+    /// `last` is what the user said last: other messages of that role are ours, or quote the project.
+    pub(crate) fn new(model: Arc<dyn Model>, purse: Purse, view: &View, last: Option<&EventId>) -> Self {
         let entries = view.entries();
         let messages = || entries.iter().rev().map(|entry| &entry.message);
-        let said = messages().find(|message| message.role == Role::User);
+        let is_last = |entry: &&Entry| last.is_some_and(|last| entry.events.contains(last));
+        let said = entries.iter().find(is_last).map(|entry| &entry.message);
         let calls = messages().flat_map(|message| message.tool_calls.iter().flatten().rev());
         let mut earlier: Vec<_> = calls
             .take(EARLIER_CALLS)

@@ -27,6 +27,7 @@ pub(crate) fn named_in(text: &str, workspace: &str) -> Vec<String> {
         let command = WORKSPACE
             .iter()
             .fold(command.to_owned(), |line, name| line.replace(name, workspace));
+        let command = without_outputs(&command);
         let words = command.split(BETWEEN_WORDS).chain(command.split(QUOTES));
         for path in words.filter_map(|word| below(word, workspace)) {
             if paths.len() < MAX_SCRIPTS && !paths.contains(&path) {
@@ -35,6 +36,19 @@ pub(crate) fn named_in(text: &str, workspace: &str) -> Vec<String> {
         }
     }
     paths
+}
+
+/// A line without the files that it writes: they change each time.
+fn without_outputs(command: &str) -> String {
+    let mut parts = command.split('>');
+    let mut rest = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let word = part.trim_start_matches(['&', '|', ' ', '\t']);
+        let end = word.find(BETWEEN_WORDS).unwrap_or(word.len());
+        rest.push(' ');
+        rest.push_str(&word[end..]);
+    }
+    rest
 }
 
 /// The lines and arguments of programs, wherever they stand.
@@ -88,6 +102,7 @@ mod tests {
             "{found:?}"
         );
         assert!(!found.iter().any(|one| one.contains("usr")), "{found:?}");
+        assert!(!found.iter().any(|one| one.contains("out.txt")), "{found:?}");
         assert!(named_in("no JSON", "/w").is_empty());
     }
 }

@@ -6,7 +6,7 @@ use deft_skills::{AgentDefinition, Origin, Skill, Skills};
 
 use crate::extensions::{Found, OfProject};
 use crate::skill_content::SkillFiles;
-use crate::trust::{self, Decisions, Provided};
+use crate::trust::{self, Decision, Decisions, Provided};
 
 /// Where the skills of a conversation come from.
 #[derive(Clone, Default)]
@@ -40,19 +40,27 @@ pub(crate) struct Stock {
     /// Notes of earlier conversations, as a part of the prompt.
     pub(crate) notes: Option<String>,
     decisions: Decisions,
+    /// What the project brings along that would run if somebody agreed.
+    pub(crate) provided: Vec<Provided>,
     workspace: String,
     /// Whether the workspace could be read: if not, it is tried again.
     is_whole: bool,
 }
 
 impl Stock {
-    /// Whether these decisions were known when it was read.
-    pub(crate) fn heeds(&self, decisions: &Decisions, about: &[Provided]) -> bool {
+    /// Whether it is what would be found now: nobody has decided otherwise, and nothing may run that was perhaps changed.
+    pub(crate) fn is_current(&self, decisions: &Decisions) -> bool {
         let is_known = |provided: &Provided| {
-            let fingerprint = &provided.fingerprint;
-            self.decisions.about(fingerprint) == decisions.about(fingerprint)
+            let decided = decisions.about(&provided.fingerprint);
+            self.decisions.about(&provided.fingerprint) == decided && decided != Some(Decision::Allow)
         };
-        about.iter().all(is_known)
+        self.provided.iter().all(is_known)
+    }
+
+    /// What nobody has decided about.
+    pub(crate) fn undecided(&self) -> Vec<Provided> {
+        let is_open = |provided: &&Provided| self.decisions.about(&provided.fingerprint).is_none();
+        self.provided.iter().filter(is_open).cloned().collect()
     }
 
     /// Whether a skill may run commands: the user's own may, the project's once somebody has agreed.
@@ -73,6 +81,7 @@ impl Shelf {
             agents: found.agents,
             notes: found.notes,
             decisions: found.decisions,
+            provided: found.provided,
             workspace: found.workspace,
             is_whole,
         };
@@ -81,6 +90,11 @@ impl Shelf {
 
     pub(crate) fn empty(&self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// Whether nothing was put there yet.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_none()
     }
 
     pub(crate) fn is_filled(&self) -> bool {

@@ -52,7 +52,7 @@ pub struct State {
     pub analyzer: Option<Option<SecurityAnalyzer>>,
     /// What the project brings along that would run if somebody agreed.
     pub undecided: Vec<Provided>,
-    /// All that nobody had decided about at some time.
+    /// All that it has brought along of this kind.
     pub asked_about: Vec<Provided>,
     /// The beginnings of commands that need not be asked for.
     pub allow_rules: Vec<String>,

@@ -3,13 +3,13 @@
 //! What counts is what it does and what comes of it, not how it announces it: a model that rephrases its
 //! preamble is still repeating itself.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::LazyLock;
 
 use deft_types::{ActionEvent, ActionId, EventBody, EventId};
 use regex::Regex;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// The field of the event that tells of a circle which names the event before it: what to rewind to.
 pub const BEFORE_CIRCLE: &str = "before_circle";
@@ -121,7 +121,8 @@ impl Recent {
         if waits {
             return;
         }
-        let arguments = Value::Object(arguments).to_string();
+        let arguments: BTreeMap<_, _> = arguments.into_iter().collect(); // in whatever order they came
+        let arguments = json!(arguments).to_string();
         let mut quote = format!("{} {arguments}", action.tool_name);
         quote.truncate(quote.floor_char_boundary(MAX_QUOTE));
         let call = hash(&(&action.tool_name, arguments));

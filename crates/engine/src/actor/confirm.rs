@@ -50,7 +50,8 @@ impl Actor {
         } else {
             self.judging_model()
         };
-        Some(Judge::new(model, self.purse.clone(), &self.state.view))
+        let last = self.state.last_user_message_id.as_ref();
+        Some(Judge::new(model, self.purse.clone(), &self.state.view, last))
     }
 
     pub(super) fn judging_model(&self) -> Arc<dyn Model> {

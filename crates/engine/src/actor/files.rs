@@ -23,6 +23,10 @@ const PLANS: &str = "the agent only plans, so no file of the workspace is change
 
 /// How long a turn may wait until the workspace is recorded; then it goes on without.
 const RECORD_LIMIT: Duration = Duration::from_secs(10);
+/// How long a workspace may take to answer somebody who waits: nothing else is heard meanwhile.
+const REACH_LIMIT: Duration = Duration::from_secs(30);
+const UNREACHED: &str =
+    "the workspace does not answer; look whether its machine or container is there, and try again";
 
 impl Actor {
     /// Begins to reach the executor.
@@ -118,7 +122,8 @@ impl Actor {
 
     pub(crate) async fn preview_files(&mut self, to: CheckpointId) -> Result<Vec<Change>, CommandError> {
         let client = self.idle_executor().await?;
-        client.preview(to).await.map_err(workspace)
+        let preview = tokio::time::timeout(REACH_LIMIT, client.preview(to)).await;
+        preview.map_err(|_| workspace(UNREACHED))?.map_err(workspace)
     }
 
     pub(crate) async fn restore_files(
@@ -147,13 +152,26 @@ impl Actor {
 
     /// The executor, of a conversation that does nothing else.
     pub(super) async fn idle_executor(&mut self) -> Result<Client, CommandError> {
+        self.finish_record().await;
         if self.state.status == Status::Running || self.work.is_some() {
             return Err(CommandError::Running);
         }
         if let Some(client) = self.executor.clone().filter(|client| !client.is_closed()) {
             return Ok(client);
         }
-        work::connected(self.workspace.as_ref()).await.map_err(workspace)
+        let connect = work::connected(self.workspace.as_ref());
+        let connected = tokio::time::timeout(REACH_LIMIT, connect).await;
+        connected.map_err(|_| workspace(UNREACHED))?.map_err(workspace)
+    }
+
+    /// Waits for the record of a turn that has ended.
+    pub(super) async fn finish_record(&mut self) {
+        let is_record = |work: &mut Work| matches!(work, Work::Record { .. });
+        if self.state.status != Status::Running
+            && let Some(mut record) = self.work.take_if(is_record)
+        {
+            let _ = tokio::time::timeout(RECORD_LIMIT, record.next()).await;
+        }
     }
 }
 

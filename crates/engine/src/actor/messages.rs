@@ -38,6 +38,7 @@ impl Actor {
                 Ok(())
             }
             Err(StoreError::Duplicate { id: taken, seq }) if taken == id => {
+                self.shelf.empty(); // what was found with it is told with the next one
                 let there = self.store.read(self.lease.conversation(), seq, 1).await?;
                 match there.first() {
                     Some((

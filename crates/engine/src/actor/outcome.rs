@@ -106,7 +106,8 @@ impl Actor {
             Outcome::Summarised { draft, reply, tally } => self.take_summary(draft, reply, &tally).await,
             Outcome::Found(found) => {
                 let told = self.take_extensions(found);
-                self.record(told).await
+                let told = self.record(told).await;
+                told.inspect_err(|_| self.shelf.empty()) // it is read and told once more
             }
             Outcome::Reran { rerun, request, done } => self.take_rerun(rerun, request, done).await,
             Outcome::LookedUp(found) => {
@@ -148,6 +149,7 @@ impl Actor {
                 if self.state.executor != Some(instance) {
                     self.record_executor(instance).await?;
                 }
+                client.set_secrets(self.outfit.secrets.values.clone()).await; // others may have come meanwhile
                 self.executor = Some(client);
                 self.hear_questions().await;
                 Ok(())

@@ -14,7 +14,7 @@ use super::work::Work;
 use crate::extensions::{FindError, Found};
 use crate::state::{self, OpenCall, key};
 use crate::task_tool;
-use crate::trust::Decisions;
+use crate::trust::{Decisions, Provided};
 use crate::turn::Draft;
 
 /// How long reading the skills of a workspace may take, which has to be made first perhaps.
@@ -27,13 +27,10 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub(crate) type Seeking = AbortOnDropHandle<Result<Found, String>>;
 
 impl Actor {
-    /// Lets what was decided about the project since it was read count: it is read again.
+    /// Has the project read again, where what runs by itself may be another now, or what was decided about it.
     pub(super) async fn heed_decisions(&mut self) -> Result<(), StoreError> {
-        if self.state.asked_about.is_empty() {
-            return Ok(());
-        }
-        let decisions = Decisions::load(self.store.as_ref()).await?;
-        if self.shelf.is_filled() && !self.shelf.stock().heeds(&decisions, &self.state.asked_about) {
+        let stock = self.shelf.stock();
+        if !stock.provided.is_empty() && !stock.is_current(&Decisions::load(self.store.as_ref()).await?) {
             self.shelf.empty();
         }
         Ok(())
@@ -91,6 +88,9 @@ impl Actor {
     /// Lets the run wait for what is sought, and writes the prompt if there is still none. Gives whether one of them was to
     /// be done.
     pub(super) async fn settle_extensions(&mut self) -> Result<bool, StoreError> {
+        if self.shelf.is_empty() {
+            self.seek_extensions(); // a call was approved before anything was said
+        }
         if let Some(seeking) = self.seeking.take() {
             self.work = Some(Work::Seek(seeking));
             return Ok(true);
@@ -104,19 +104,35 @@ impl Actor {
     /// Takes what was found; gives what is to be noted. What is in a workspace that cannot be reached is left out: the first
     /// call says why that is.
     pub(super) fn take_extensions(&mut self, found: Result<Found, String>) -> Vec<Draft> {
-        let mut undecided = None;
         match found {
-            Ok(mut found) => {
-                undecided = Some(std::mem::take(&mut found.undecided));
-                self.stock_shelf(found, true);
-            }
+            Ok(found) => self.stock_shelf(found, true),
             Err(error) => tracing::warn!(%error, "what the workspace adds to the agent cannot be read"),
         }
-        let undecided = undecided.filter(|undecided| *undecided != self.state.undecided);
-        let told = undecided.map(|undecided| state::update(key::UNDECIDED, json!(undecided)));
         let mut drafts: Vec<_> = self.missing_prompt().into_iter().collect();
         drafts.extend(self.late_skills());
-        drafts.extend(told.map(|told| Draft::new(Source::Environment, told)));
+        if self.shelf.is_filled() {
+            drafts.extend(self.provided());
+        }
+        drafts
+    }
+
+    /// What the project brings along, as far as the log does not say so.
+    fn provided(&self) -> Vec<Draft> {
+        let stock = self.shelf.stock();
+        let update = |key, value| Draft::new(Source::Environment, state::update(key, value));
+        let undecided = stock.undecided();
+        let is_known = |provided: &Provided| self.state.asked_about.contains(provided);
+        let mut drafts = Vec::new();
+        if undecided != self.state.undecided {
+            drafts.push(update(key::UNDECIDED, json!(undecided)));
+        }
+        if !stock
+            .provided
+            .iter()
+            .all(|provided| is_known(provided) || undecided.contains(provided))
+        {
+            drafts.push(update(key::PROVIDED, json!(stock.provided)));
+        }
         drafts
     }
 

@@ -42,6 +42,7 @@ impl Actor {
     /// Stands at another event. What was open there is not run: it has a result elsewhere, or was given up. Both are
     /// one append, so that no crash leaves open what may have run.
     pub(super) async fn navigate(&mut self, to: Option<EventId>) -> Result<(), CommandError> {
+        self.finish_record().await;
         if self.state.status == Status::Running || self.work.is_some() {
             return Err(CommandError::Running);
         }

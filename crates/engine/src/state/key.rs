@@ -11,6 +11,8 @@ pub(crate) const POLICY: &str = "confirmation_policy";
 pub(crate) const ANALYZER: &str = "security_analyzer";
 /// What the project brings along that would run if somebody agreed.
 pub(crate) const UNDECIDED: &str = "undecided";
+/// All that it brings along of this kind, decided about or not.
+pub(crate) const PROVIDED: &str = "provided";
 /// The beginnings of commands that need not be asked for.
 pub(crate) const ALLOW_RULES: &str = "allow_rules";
 /// The key of the hosts that programs wait for until somebody answers.
@@ -77,6 +79,7 @@ pub const OWN_KEYS: &[&str] = &[
     ALLOWED_HOSTS,
     PROJECT_RULES,
     UNDECIDED,
+    PROVIDED,
     CRITIC,
     MODE,
     ADDED,

@@ -17,13 +17,12 @@ use crate::tasks::Waiting;
 use crate::trust::Provided;
 
 impl State {
-    fn ask_about(&mut self, undecided: Vec<Provided>) {
-        for provided in &undecided {
+    fn know_of(&mut self, provided: &[Provided]) {
+        for provided in provided {
             if !self.asked_about.contains(provided) {
                 self.asked_about.push(provided.clone());
             }
         }
-        self.undecided = undecided;
     }
 
     pub(super) fn apply_update(&mut self, update: &ConversationStateUpdateEvent) {
@@ -87,7 +86,13 @@ impl State {
             }
             key::UNDECIDED => {
                 if let Ok(undecided) = Vec::<Provided>::deserialize(value) {
-                    self.ask_about(undecided);
+                    self.know_of(&undecided);
+                    self.undecided = undecided;
+                }
+            }
+            key::PROVIDED => {
+                if let Ok(provided) = Vec::<Provided>::deserialize(value) {
+                    self.know_of(&provided);
                 }
             }
             key::TASK_WAITS => {

@@ -77,9 +77,7 @@ pub(super) fn judge(command: &Simple, script: &Script, whole: &Whole<'_>) -> Vec
         found.extend(inline_code(command));
     }
     if matches!(verb, "awk" | "gawk" | "mawk" | "nawk") {
-        let code = operands(command)
-            .next()
-            .filter(|code| starts_from_awk(&code.text));
+        let code = operands(command).find(|code| starts_from_awk(&code.text));
         found.extend(code.map(|code| started(&code.text)));
     }
     if matches!(verb, "sed" | "gsed") {
@@ -149,6 +147,7 @@ fn run_text(word: &Word) -> Option<Finding> {
 
 /// Whether a program of awk's starts others: `system(…)`, or a pipe to or from a command.
 fn starts_from_awk(code: &str) -> bool {
+    let code = &code.replace("system (", "system(");
     code.contains("system(") || code.contains("| \"") || code.contains("|\"") || code.contains("\" | getline")
 }
 

@@ -12,15 +12,23 @@ pub(super) fn started_from_sed(command: &Simple) -> Option<&str> {
 fn programs(arguments: &[Word]) -> impl Iterator<Item = &str> {
     let texts = || arguments.iter().map(|word| word.text.as_str());
     let joined = texts().filter_map(|text| {
-        let long = text.strip_prefix("--expression=");
-        long.or_else(|| Some(text.strip_prefix('-')?.split_once('e')?.1)) // as in -ne
+        let Some(name) = text.strip_prefix("--") else {
+            return Some(text.strip_prefix('-')?.split_once('e')?.1); // as in -ne
+        };
+        let (name, code) = name.split_once('=')?;
+        "expression".starts_with(name).then_some(code)
     });
     let behind = texts().zip(texts().skip(1));
     let behind = behind
-        .filter(|(option, _)| *option == "--expression" || (option.starts_with('-') && option.ends_with('e')))
+        .filter(|(option, _)| *option == "--expression" || is_short(option))
         .map(|(_, code)| code);
     let first = texts().find(|text| !text.starts_with('-'));
     joined.chain(behind).chain(first)
+}
+
+/// Whether short options end with the one whose value is a program.
+fn is_short(option: &str) -> bool {
+    option.starts_with('-') && !option.starts_with("--") && option.ends_with('e')
 }
 
 /// Reads a program command by command: what stands in patterns and texts is no command.
@@ -45,11 +53,23 @@ fn starts(code: &str) -> bool {
                 }
                 rest = behind;
             }
-            'a' | 'i' | 'c' | 'r' | 'R' | 'w' | 'W' | '#' => rest = behind(rest, &['\n']),
+            'a' | 'i' | 'c' | 'r' | 'R' | 'w' | 'W' | '#' => rest = behind_lines(rest),
             ':' | 'b' | 't' | 'T' => rest = behind(rest, &['\n', ';']),
             _ => {}
         }
     }
+}
+
+/// What is behind a line, and behind those that it goes on in.
+fn behind_lines(text: &str) -> &str {
+    let mut rest = text;
+    while let Some((line, behind)) = rest.split_once('\n') {
+        if !line.ends_with('\\') {
+            return behind;
+        }
+        rest = behind;
+    }
+    ""
 }
 
 fn behind<'a>(text: &'a str, ends: &[char]) -> &'a str {
