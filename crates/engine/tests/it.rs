@@ -53,5 +53,7 @@ mod tasks;
 mod titles;
 #[path = "it/tree.rs"]
 mod tree;
+#[path = "it/trusted.rs"]
+mod trusted;
 #[path = "it/truth.rs"]
 mod truth;
