@@ -1,6 +1,6 @@
 import { delegatesOf } from "../delegates";
 import { Markdown } from "../parts/Markdown";
-import { plain } from "../plain";
+import { visibleControls } from "../plain";
 import { plannedLines } from "../planned";
 import type { Call } from "../view";
 import { Delegates } from "./Delegates";
@@ -12,7 +12,7 @@ export function CallRequest({ call }: { call: Call }) {
   const text = (name: string) => String(action?.[name] ?? "");
   switch (action?.kind) {
     case "TerminalAction":
-      return <pre className="command" tabIndex={0}>{plain(text("command"))}</pre>;
+      return <pre className="command" tabIndex={0}>{visibleControls(text("command"))}</pre>;
     case "ApplyPatchAction":
       return <MarkedLines text={text("patch")} />;
     case "FileEditorAction":
@@ -24,9 +24,9 @@ export function CallRequest({ call }: { call: Call }) {
       return planned && <MarkedLines text={planned} />;
     }
     case "ThinkAction":
-      return <p>{plain(text("thought"))}</p>;
+      return <p>{visibleControls(text("thought"))}</p>;
     case "TaskAction":
-      return <Markdown text={text("prompt")} />;
+      return <Markdown text={visibleControls(text("prompt"))} />;
     case "DelegateAction":
       return <Delegates call={call.id} delegates={delegatesOf(action)} />;
     case "TaskTrackerAction":
@@ -36,6 +36,6 @@ export function CallRequest({ call }: { call: Call }) {
     case "ListDirectoryAction":
       return null;
     default:
-      return <pre className="output" tabIndex={0}>{plain(sent?.arguments ?? "")}</pre>;
+      return <pre className="output" tabIndex={0}>{visibleControls(sent?.arguments ?? "")}</pre>;
   }
 }

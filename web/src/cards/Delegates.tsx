@@ -3,7 +3,7 @@ import { api } from "../api";
 import type { Delegate } from "../delegates";
 import { useDeskIfAny } from "../desk";
 import { Markdown } from "../parts/Markdown";
-import { plain } from "../plain";
+import { visibleControls } from "../plain";
 import { ChildLink } from "./ChildLink";
 
 /** The agents of a call, what each is to do, and the way to its conversation. */
@@ -13,9 +13,9 @@ export function Delegates({ call, delegates }: { call: string; delegates: Delega
     <ul className="delegates">
       {delegates.map(({ name, task, kind }) => (
         <li key={name}>
-          <strong>{plain(name)}</strong> <span className="hint">{plain(kind)}</span>
+          <strong>{visibleControls(name)}</strong> <span className="hint">{visibleControls(kind)}</span>
           {desk && <Way id={desk.id} call={call} name={name} />}
-          {task && <Markdown text={task} />}
+          {task && <Markdown text={visibleControls(task)} />}
         </li>
       ))}
     </ul>
