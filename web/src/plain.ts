@@ -39,9 +39,11 @@ const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
 /** Text for people whose direction nobody turns unseen: only lines with letters from right to left keep what orders them. */
 export function unturned(text: string): string {
   if (text.search(TURNS) < 0) return text;
-  const line = (line: string) => line.replace(RIGHT_TO_LEFT.test(line) ? OVERRIDES : TURNS, MARK);
-  return text.split("\n").map(line).join("\n");
+  return text.split("\n").map((line) => unturnedWithin(line, line)).join("\n");
 }
+
+/** The same for a part of a line. */
+export const unturnedWithin = (line: string, part: string) => part.replace(RIGHT_TO_LEFT.test(line) ? OVERRIDES : TURNS, MARK);
 
 /** Code whose direction nobody turns at all. */
 export const unturnedCode = (text: string) => text.replace(TURNS, MARK);
