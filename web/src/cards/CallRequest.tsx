@@ -28,7 +28,7 @@ export function CallRequest({ call }: { call: Call }) {
     case "TaskAction":
       return <Markdown text={visibleControls(text("prompt"))} />;
     case "DelegateAction":
-      return <Delegates call={call.id} delegates={delegatesOf(action)} />;
+      return <Delegates call={call} delegates={delegatesOf(action)} />;
     case "TaskTrackerAction":
     case "GrepAction":
     case "GlobAction":
