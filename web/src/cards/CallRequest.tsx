@@ -1,10 +1,10 @@
 import { delegatesOf } from "../delegates";
-import { Markdown } from "../parts/Markdown";
 import { visibleControls } from "../plain";
 import { plannedLines } from "../planned";
 import type { Call } from "../view";
 import { Delegates } from "./Delegates";
 import { MarkedLines } from "./MarkedLines";
+import { Orders } from "./Orders";
 
 /** What a call asks for, as far as its answer does not show it better. */
 export function CallRequest({ call }: { call: Call }) {
@@ -26,7 +26,7 @@ export function CallRequest({ call }: { call: Call }) {
     case "ThinkAction":
       return <p>{visibleControls(text("thought"))}</p>;
     case "TaskAction":
-      return <Markdown text={visibleControls(text("prompt"))} />;
+      return <Orders call={call} text={text("prompt")} />;
     case "DelegateAction":
       return <Delegates call={call} delegates={delegatesOf(action)} />;
     case "TaskTrackerAction":

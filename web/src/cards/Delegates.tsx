@@ -2,10 +2,10 @@ import { useQuery } from "@tanstack/react-query";
 import { api } from "../api";
 import type { Delegate } from "../delegates";
 import { useDeskIfAny } from "../desk";
-import { Markdown } from "../parts/Markdown";
 import { visibleControls } from "../plain";
 import type { Call } from "../view";
 import { ChildLink } from "./ChildLink";
+import { Orders } from "./Orders";
 
 /** The agents of a call, what each is to do, and the way to its conversation. */
 export function Delegates({ call, delegates }: { call: Call; delegates: Delegate[] }) {
@@ -16,7 +16,7 @@ export function Delegates({ call, delegates }: { call: Call; delegates: Delegate
         <li key={name}>
           <strong>{visibleControls(name)}</strong> <span className="hint">{visibleControls(kind)}</span>
           {desk && <Way id={desk.id} call={call} name={name} />}
-          {task && <Markdown text={visibleControls(task)} />}
+          {task && <Orders call={call} text={task} />}
         </li>
       ))}
     </ul>
