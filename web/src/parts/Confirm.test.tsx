@@ -51,7 +51,7 @@ test.each([
   [{ kind: "TerminalAction", command: "rm -r x #\u001b]0;" }, "rm -r x #␛]0;"],
   [{ kind: "WriteFileAction", file_path: "a", content: "rm x #\recho hi\r\nend" }, "+rm x #␍echo hi\n+end"],
   [{ kind: "ApplyPatchAction", patch: "+rm x #\recho hi" }, "+rm x #␍echo hi"],
-  [{ kind: "TaskAction", prompt: "Say hi. <!-- rm x -->\u001b]0;" }, "Say hi. <!-- rm x -->␛]0;"],
+  [{ kind: "TaskAction", description: "Greet", prompt: "Say hi. <!-- rm x -->\u001b]0;" }, "Say hi. <!-- rm x -->␛]0;"],
   [{ kind: "DelegateAction", tasks: { ann: "Say hi. <!-- rm x -->" } }, "Say hi. <!-- rm x -->"],
 ])("nothing of %j is hidden from who is asked", (action, shown) => {
   show(action);
