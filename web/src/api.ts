@@ -52,16 +52,18 @@ async function ownAgent(start: Start, profile: Fields | null): Promise<Fields> {
   return { llm, tools: tools.filter((tool) => tool.in_default_set).map(({ name }) => ({ name })) };
 }
 
-/** Says the first message where something comes before it. If that fails, nothing was begun. */
+/** Says the first message where something comes before it. If that fails, nothing was begun; a message that seems to have
+ * failed may have arrived. */
 async function sayFirst({ id, workspace }: Conversation, { mode, message, images, files }: Start): Promise<void> {
-  try {
+  const prepare = async () => {
     if (mode === "plan") await plan.setMode(id, "plan");
-    const names = await bring(id, workspace.working_dir, files);
-    await api.send(id, freshId(), naming(message, names), images);
-  } catch (error) {
+    return bring(id, workspace.working_dir, files);
+  };
+  const names = await prepare().catch(async (error: unknown) => {
     await api.remove(id).catch(() => {});
     throw error;
-  }
+  });
+  await api.send(id, freshId(), naming(message, names), images);
 }
 
 export const api = {

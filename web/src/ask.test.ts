@@ -1,6 +1,7 @@
 // @vitest-environment happy-dom
 import { afterEach, expect, test, vi } from "vitest";
 import { api } from "./api";
+import { forge } from "./forge";
 import { workspace } from "./workspace";
 
 afterEach(() => {
@@ -28,6 +29,20 @@ test("files on their way, commits and work of models take as long as they take",
   await workspace.read("c", "/w/large");
   await api.askAside("c", "why?");
   await expect(workspace.run("c", "git commit", "/w")).rejects.toThrow("exit"); // it was answered
+});
+
+test("what reaches the workspace takes as long as its start", async () => {
+  lateServer();
+  await workspace.entries("c", "/w", null);
+  await workspace.find("c", "a");
+  await workspace.makeFolder("c", "/w/a");
+  await workspace.changes("c", "/w", null);
+  await workspace.review("c", "/w/a", null);
+  await workspace.revert("c", "/w/a", null, "1");
+  await workspace.commits("c", "/w");
+  await workspace.checkpoints("c");
+  await forge.remote("c", "/w");
+  await expect(workspace.isThere("c", "/w", "a")).rejects.not.toThrow("60 seconds"); // the answer is empty
 });
 
 test("a server that is away is said to be away", async () => {

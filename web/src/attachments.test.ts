@@ -1,8 +1,17 @@
-import { expect, test, vi } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import { bring, nameFor, naming } from "./attachments";
 import { workspace } from "./workspace";
 
-vi.mock("./workspace", () => ({ workspace: { makeFolder: vi.fn(), write: vi.fn() } })); // it needs a browser
+vi.mock("./workspace", () => ({ workspace: { makeFolder: vi.fn(), write: vi.fn(), isThere: vi.fn() } })); // it needs a browser
+
+/** What is in the workspace. */
+const there = new Set<string>();
+
+beforeEach(() => {
+  there.clear();
+  vi.mocked(workspace.write).mockReset().mockImplementation(async (_, path) => there.add(path));
+  vi.mocked(workspace.isThere).mockImplementation(async (_, folder, name) => there.has(`${folder}/${name}`));
+});
 
 test("a file gets a name that is one word and stays where it is put", () => {
   expect(nameFor("My report (2).pdf")).toBe("My-report-2-.pdf");
@@ -14,6 +23,19 @@ test("a file gets a name that is one word and stays where it is put", () => {
 test("files are brought into a folder of their own, and the message names them", async () => {
   const names = await bring("c", "/work", [new File(["1"], "a b.csv"), new File(["2"], "notes.txt")]);
   expect(workspace.makeFolder).toHaveBeenCalledWith("c", "/work/uploads");
-  expect(vi.mocked(workspace.write).mock.calls.map(([, path]) => path)).toEqual(["/work/uploads/a-b.csv", "/work/uploads/notes.txt"]);
+  expect([...there]).toEqual(["/work/uploads/a-b.csv", "/work/uploads/notes.txt"]);
   expect(naming("Look at this. ", names)).toBe("Look at this. @uploads/a-b.csv @uploads/notes.txt");
+});
+
+test("no file takes the place of another, be it of an earlier message or of the same", async () => {
+  const given = ["report.csv", "a b.tar.gz", "a-b.tar.gz", "Makefile", "Makefile"].map((name) => new File(["new"], name));
+  there.add("/work/uploads/report.csv").add("/work/uploads/report-2.csv");
+  expect(await bring("c", "/work", given)).toEqual([
+    "uploads/report-3.csv",
+    "uploads/a-b.tar.gz",
+    "uploads/a-b.tar-2.gz",
+    "uploads/Makefile",
+    "uploads/Makefile-2",
+  ]);
+  expect(workspace.write).toHaveBeenCalledTimes(5);
 });

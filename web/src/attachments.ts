@@ -44,11 +44,19 @@ export async function bring(id: string, folder: string, files: readonly File[]):
   if (files.length > 0) await workspace.makeFolder(id, `${folder}/${FOLDER}`);
   const names: string[] = [];
   for (const file of files) {
-    const name = `${FOLDER}/${nameFor(file.name)}`;
-    await workspace.write(id, `${folder}/${name}`, file);
-    names.push(name);
+    const name = await freeName(nameFor(file.name), (name) => workspace.isThere(id, `${folder}/${FOLDER}`, name));
+    await workspace.write(id, `${folder}/${FOLDER}/${name}`, file);
+    names.push(`${FOLDER}/${name}`);
   }
   return names;
+}
+
+/** A name like this one that nothing has yet: behind `report.csv` comes `report-2.csv`. */
+async function freeName(name: string, isTaken: (name: string) => Promise<boolean>): Promise<string> {
+  const [, stem = name, ending = ""] = /^(.+?)(\.[^.]*)?$/.exec(name) ?? [];
+  let free = name;
+  for (let count = 2; await isTaken(free); count += 1) free = `${stem}-${count}${ending}`;
+  return free;
 }
 
 /** A text with the names of files behind it. */

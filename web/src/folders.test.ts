@@ -1,5 +1,6 @@
 import { expect, test, vi } from "vitest";
-import { wayTo } from "./folders";
+import { isWorkspaceName, placeOf, wayTo } from "./folders";
+import type { Conversation } from "./wire";
 
 vi.mock("./ask", () => ({})); // it needs a browser
 
@@ -12,4 +13,19 @@ test("the way to a folder begins with the nearest root that holds it", () => {
   expect(paths("/srv/a", "/")).toEqual(["/", "/srv", "/srv/a"]);
   expect(paths("/home/me", "/home/me")).toEqual(["/home/me"]);
   expect(paths("/home/meadow", "/home/me")).toEqual([]);
+});
+
+test.each(["docker:debian:12?memory=2048", "k8s:debian", "ssh:me@host:22/srv", "sandbox:/a", "local:/a", "remote:https://h/w"])(
+  "%s is the name of a workspace",
+  (name) => expect(isWorkspaceName(name)).toBe(true),
+);
+
+test("a folder is no name of a workspace, whatever it is called", () => {
+  for (const folder of ["/srv/docker:a", "~/ssh", "docker", "C:/a"]) expect(isWorkspaceName(folder)).toBe(false);
+});
+
+test("a place is offered again by its name where it has one", () => {
+  const place = (workspace: object) => placeOf({ workspace } as Conversation);
+  expect(place({ working_dir: "/workspace", name: "docker:debian:12" })).toBe("docker:debian:12");
+  expect(place({ working_dir: "/home/me/a" })).toBe("/home/me/a");
 });

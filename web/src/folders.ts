@@ -1,6 +1,7 @@
 // The folders of the server's machine that conversations may work in.
 
 import { ask } from "./ask";
+import type { Conversation } from "./wire";
 
 export interface Folder {
   name: string;
@@ -30,6 +31,14 @@ export const folders = {
     return { folders: (items as unknown[]).filter(isFolder), next: next ?? null };
   },
 };
+
+/** Whether this is no folder but the name of a workspace, which only the server can read. */
+export const isWorkspaceName = (written: string) => /^(?:docker|k8s|ssh|sandbox|local|remote):/.test(written);
+
+/** What a person writes to work in the place of a conversation again. */
+export function placeOf({ workspace: { working_dir: folder, name } }: Conversation): string {
+  return typeof name === "string" && isWorkspaceName(name) ? name : folder;
+}
 
 /** The folders on the way from the root that holds it to a folder, itself included; empty: no root holds it. */
 export function wayTo(path: string, roots: readonly Folder[]): Folder[] {

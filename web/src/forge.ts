@@ -22,7 +22,7 @@ export const forge = {
   removeAccount: (host: string) => ask("delete", "/api/settings/git_accounts/{host}", { path: { host } }),
 
   remote: (id: string, path: string) =>
-    ask("get", "/api/conversations/{conversation_id}/git/remote", { ...on(id), query: { path } }),
+    ask("get", "/api/conversations/{conversation_id}/git/remote", { ...on(id), query: { path }, isLong: true }),
   push: (id: string, target: Target) =>
     ask("post", "/api/conversations/{conversation_id}/git/push", { ...on(id), body: { ...target }, isLong: true }),
   /** Gives the address of its page. */

@@ -1,11 +1,11 @@
 // What a conversation is called, and how it is sorted away.
 
-import { plain } from "./plain";
+import { visibleControls } from "./plain";
 import type { Conversation } from "./wire";
 
 /** Models write titles, so nothing in one may turn around what stands beside it. */
 export const nameOf = (conversation: Conversation) =>
-  plain(conversation.title?.trim() || conversation.workspace.working_dir.split("/").at(-1) || "Conversation");
+  visibleControls(conversation.title?.trim() || conversation.workspace.working_dir.split("/").at(-1) || "Conversation");
 
 /** The tag of those that are put away. */
 const ARCHIVED = "archived";

@@ -15,5 +15,6 @@ const PATCH = `*** Begin Patch
 
 test("a patch tells its files and how many lines it changes", () => {
   expect(patchedFiles(PATCH)).toEqual(["src/a.ts", "b.txt", "c"]);
+  expect(patchedFiles("*** Delete File: a\rb")).toEqual(["a\rb"]);
   expect(patchCounts(PATCH)).toEqual({ added: 3, removed: 1 });
 });

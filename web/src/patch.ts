@@ -1,6 +1,6 @@
 // A patch as the tool `apply_patch` takes it: which files it is about, and how many lines it adds and removes.
 
-const FILES = /^\*\*\* (?:Add|Update|Delete) File: (.+)$/gm;
+const FILES = /(?:^|\n)\*\*\* (?:Add|Update|Delete) File: ([^\n]+)/g;
 
 export const patchedFiles = (patch: string) => [...patch.matchAll(FILES)].map(([, path]) => path?.trim() ?? "");
 

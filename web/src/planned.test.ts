@@ -6,4 +6,5 @@ test("every tool that edits shows what it would change before it does", () => {
   expect(plannedLines({ kind: "WriteFileAction", file_path: "a", content: "rm -rf /\n" })).toBe("+rm -rf /");
   expect(plannedLines({ kind: "FileEditorAction", path: "a", old_str: "x", new_str: "" })).toBe("-x");
   expect(plannedLines({ kind: "FileEditorAction", path: "a", file_text: "one\n\ntwo" })).toBe("+one\n+\n+two");
+  expect(plannedLines({ kind: "WriteFileAction", file_path: "a", content: "# fine\rrm x" })).toBe("+# fine\rrm x");
 });

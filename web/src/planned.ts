@@ -11,7 +11,7 @@ export function plannedLines(action: Fields): string {
   const marked = (names: string[], mark: string) =>
     names.flatMap((name) => {
       const text = action[name];
-      return typeof text === "string" && text !== "" ? [text.replace(/\n$/, "").replace(/^/gm, mark)] : [];
+      return typeof text === "string" && text !== "" ? text.replace(/\n$/, "").split("\n").map((line) => mark + line) : [];
     });
   return [...marked(REMOVED, "-"), ...marked(ADDED, "+")].join("\n");
 }

@@ -3,7 +3,7 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { ask } from "./ask";
-import { plain } from "./plain";
+import { visibleControls } from "./plain";
 
 interface Named {
   name: string;
@@ -21,7 +21,7 @@ export function useSkillCommands(folder: string, isWanted: boolean): Named[] {
       return skills.flatMap((skill) => {
         const said = Array.isArray(skill["triggers"]) ? (skill["triggers"] as unknown[]) : [];
         const names = said.filter((word): word is string => typeof word === "string" && /^\/[\w:-]+$/.test(word));
-        return names.map((name) => ({ name: name.slice(1), help: plain(skill.description ?? "") }));
+        return names.map((name) => ({ name: name.slice(1), help: visibleControls(skill.description ?? "") }));
       });
     },
     enabled: isWanted && folder !== "",

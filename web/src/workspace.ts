@@ -16,20 +16,23 @@ export const MAX_SHOWN_BYTES = 2 * 1024 * 1024;
 /** How long a command may take: a commit waits for the repository's hooks. */
 const RUN_LIMIT_SECONDS = 600;
 
+/** What names a conversation whose workspace is reached: that may have to be started first, be it a container. */
+const reaching = (id: string) => ({ ...on(id), isLong: true as const });
+
 export const workspace = {
   entries: (id: string, path: string, after: string | null) =>
     ask("get", "/api/conversations/{conversation_id}/entries", {
-      ...on(id),
+      ...reaching(id),
       query: { path, page_id: after, include_hidden: true },
     }),
   /** Whether a folder has something of this name: a page of it that begins with the name does. */
   async isThere(id: string, path: string, name: string): Promise<boolean> {
     const query = { path, page_id: name, limit: 1, include_hidden: true };
-    const { items } = await ask("get", "/api/conversations/{conversation_id}/entries", { ...on(id), query });
+    const { items } = await ask("get", "/api/conversations/{conversation_id}/entries", { ...reaching(id), query });
     return items[0]?.name === name;
   },
   find: (id: string, name: string) =>
-    ask("get", "/api/conversations/{conversation_id}/entries/search", { ...on(id), query: { name, limit: 30 } }),
+    ask("get", "/api/conversations/{conversation_id}/entries/search", { ...reaching(id), query: { name, limit: 30 } }),
   async read(id: string, path: string): Promise<Blob> {
     const address = filled("/api/conversations/{conversation_id}/file/download", on(id).path, { path });
     return (await send("get", address, undefined, {}, "long")).blob();
@@ -50,20 +53,20 @@ export const workspace = {
     return send("post", address, form, {}, "long");
   },
   makeFolder: (id: string, path: string) =>
-    ask("post", "/api/conversations/{conversation_id}/file/create_directory", { ...on(id), query: { path } }),
+    ask("post", "/api/conversations/{conversation_id}/file/create_directory", { ...reaching(id), query: { path } }),
 
   changes: (id: string, path: string, ref: string | null) =>
-    ask("get", "/api/conversations/{conversation_id}/git/changes", { ...on(id), query: { path, ref } }),
+    ask("get", "/api/conversations/{conversation_id}/git/changes", { ...reaching(id), query: { path, ref } }),
   /** A file for a reviewer, and which state of it this is. */
   review: (id: string, path: string, ref: string | null) =>
-    ask("get", "/api/conversations/{conversation_id}/git/review", { ...on(id), query: { path, ref } }),
+    ask("get", "/api/conversations/{conversation_id}/git/review", { ...reaching(id), query: { path, ref } }),
   /** Makes a file what it was, unless it is not in that state any more. */
   revert: (id: string, path: string, ref: string | null, version: string) =>
-    ask("post", "/api/conversations/{conversation_id}/git/revert", { ...on(id), body: { path, ref, version } }),
+    ask("post", "/api/conversations/{conversation_id}/git/revert", { ...reaching(id), body: { path, ref, version } }),
   commits: (id: string, path: string) =>
-    ask("get", "/api/conversations/{conversation_id}/git/commits", { ...on(id), query: { path, limit: 20 } }),
+    ask("get", "/api/conversations/{conversation_id}/git/commits", { ...reaching(id), query: { path, limit: 20 } }),
 
-  checkpoints: (id: string) => ask("get", "/api/conversations/{conversation_id}/checkpoints", on(id)),
+  checkpoints: (id: string) => ask("get", "/api/conversations/{conversation_id}/checkpoints", reaching(id)),
   preview: (id: string, checkpoint: number) =>
     ask("get", "/api/conversations/{conversation_id}/checkpoints/{checkpoint}", {
       path: { conversation_id: id, checkpoint: String(checkpoint) },

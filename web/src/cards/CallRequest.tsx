@@ -1,10 +1,10 @@
 import { delegatesOf } from "../delegates";
-import { Markdown } from "../parts/Markdown";
-import { plain } from "../plain";
+import { visibleControls } from "../plain";
 import { plannedLines } from "../planned";
 import type { Call } from "../view";
 import { Delegates } from "./Delegates";
 import { MarkedLines } from "./MarkedLines";
+import { Orders } from "./Orders";
 
 /** What a call asks for, as far as its answer does not show it better. */
 export function CallRequest({ call }: { call: Call }) {
@@ -12,7 +12,7 @@ export function CallRequest({ call }: { call: Call }) {
   const text = (name: string) => String(action?.[name] ?? "");
   switch (action?.kind) {
     case "TerminalAction":
-      return <pre className="command" tabIndex={0}>{plain(text("command"))}</pre>;
+      return <pre className="command" tabIndex={0}>{visibleControls(text("command"))}</pre>;
     case "ApplyPatchAction":
       return <MarkedLines text={text("patch")} />;
     case "FileEditorAction":
@@ -24,11 +24,11 @@ export function CallRequest({ call }: { call: Call }) {
       return planned && <MarkedLines text={planned} />;
     }
     case "ThinkAction":
-      return <p>{plain(text("thought"))}</p>;
+      return <p>{visibleControls(text("thought"))}</p>;
     case "TaskAction":
-      return <Markdown text={text("prompt")} />;
+      return <Orders call={call} text={text("prompt")} />;
     case "DelegateAction":
-      return <Delegates call={call.id} delegates={delegatesOf(action)} />;
+      return <Delegates call={call} delegates={delegatesOf(action)} />;
     case "TaskTrackerAction":
     case "GrepAction":
     case "GlobAction":
@@ -36,6 +36,6 @@ export function CallRequest({ call }: { call: Call }) {
     case "ListDirectoryAction":
       return null;
     default:
-      return <pre className="output" tabIndex={0}>{plain(sent?.arguments ?? "")}</pre>;
+      return <pre className="output" tabIndex={0}>{visibleControls(sent?.arguments ?? "")}</pre>;
   }
 }

@@ -1,4 +1,4 @@
-import { plain } from "../plain";
+import { visibleInFile } from "../plain";
 import { t } from "../words";
 
 /** Lines that are shown. */
@@ -7,7 +7,7 @@ const KINDS: Record<string, string> = { "+": "added", "-": "removed", "*": "gap"
 
 /** Lines of which those that begin with a plus or a minus are coloured. */
 export function MarkedLines({ text }: { text: string }) {
-  const lines = plain(text).trimEnd().split("\n");
+  const lines = visibleInFile(text).trimEnd().split("\n");
   return (
     <pre className="diff marked" tabIndex={0}>
       {lines.slice(0, MAX_LINES).map((line, index) => (

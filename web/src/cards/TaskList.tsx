@@ -1,4 +1,5 @@
 import { Circle, CircleCheck, CircleDot, type LucideIcon } from "lucide-react";
+import { visibleControls } from "../plain";
 import type { Task } from "../view";
 import { t } from "../words";
 
@@ -16,8 +17,8 @@ export function TaskList({ tasks }: { tasks: Task[] }) {
               <Icon />
             </span>
             <span>
-              {task.title}
-              {task.notes && <span className="hint"> {task.notes}</span>}
+              {visibleControls(task.title)}
+              {task.notes && <span className="hint"> {visibleControls(task.notes)}</span>}
             </span>
           </li>
         );

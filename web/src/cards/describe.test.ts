@@ -21,3 +21,10 @@ test.each([
 test("a tool that is not ours is described in the model's words", () => {
   expect(describe(call("other", { kind: "MCPToolAction", data: { query: "cats" } }, "Look for cats")).title).toBe("Look for cats");
 });
+
+test("nothing of what is done is hidden by control characters", () => {
+  const title = (action: Fields) => describe(call("any", action)).title;
+  expect(title({ kind: "TerminalAction", command: "touch HIDDEN #\recho hi" })).toBe("touch HIDDEN #␍echo hi");
+  expect(title({ kind: "WriteFileAction", file_path: "a\n/../b" })).toBe("a␊/../b");
+  expect(title({ kind: "ApplyPatchAction", patch: "*** Delete File: a\u001b]b" })).toBe("a␛]b");
+});

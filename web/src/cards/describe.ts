@@ -4,7 +4,7 @@ import { changeOf, diffOf } from "../changes";
 import type { Call } from "../view";
 import { patchCounts, patchedFiles } from "../patch";
 import { delegatesOf } from "../delegates";
-import { plain } from "../plain";
+import { visibleControls } from "../plain";
 import { type Fields, textOf } from "../wire";
 import { t } from "../words";
 
@@ -44,7 +44,7 @@ function subject(call: Call, folder: string): { label: string; title: string } {
   const { tool_name: tool } = call.event;
   const summary = summaryOf(call);
   const command = field(call, "command");
-  const path = within(folder, field(call, "path", "file_path", "dir_path"));
+  const path = within(folder, field(call, "path", "file_path", "dir_path")).replaceAll("\n", "␊");
   switch (call.event.action?.kind) {
     case "TerminalAction":
       return { label: t("Command"), title: command || summary || t("look at the terminal") };
@@ -85,7 +85,7 @@ function subject(call: Call, folder: string): { label: string; title: string } {
   if (tool.startsWith("browser_")) return { label: t("Browser"), title: browsing(call, tool) };
   if (tool === "fetch") return { label: t("Fetch"), title: field(call, "url") };
   if (tool === "code") return { label: t("Code"), title: [command, field(call, "symbol", "query"), path].filter(Boolean).join(" ") };
-  return { label: tool, title: summary || field(call, "url", "query", "path", "name", "task", "prompt") };
+  return { label: visibleControls(tool), title: summary || field(call, "url", "query", "path", "name", "task", "prompt") };
 }
 
 /** What is done in the browser. */
@@ -139,7 +139,7 @@ function outcome(call: Call): Pick<Description, "outcome" | "tone"> {
 }
 
 function firstLine(text: string): string {
-  return plain(text).trim().split("\n", 1)[0] ?? "";
+  return visibleControls(text).trim().split("\n", 1)[0] ?? "";
 }
 
 /** What a call answered, as text. */

@@ -1,6 +1,6 @@
 import { describe } from "../cards/describe";
 import { useLivePicture } from "../live";
-import { plain } from "../plain";
+import { visibleControls } from "../plain";
 import { openCalls, type View } from "../view";
 import { t } from "../words";
 
@@ -19,7 +19,7 @@ export default function BrowserPanel({ id, view }: { id: string; view: View }) {
         </p>
       )}
       <figcaption>
-        {live && <strong className="live">{t("Live")}</strong>} {screenshot?.address && <code>{plain(screenshot.address)}</code>}
+        {live && <strong className="live">{t("Live")}</strong>} {screenshot?.address && <code>{visibleControls(screenshot.address)}</code>}
       </figcaption>
       {picture && <img src={picture} alt={t("The page as the agent sees it")} />}
     </figure>

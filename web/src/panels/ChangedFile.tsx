@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type Change, diffOf, type Line } from "../changes";
 import { addComment, removeComment, useComments } from "../comments";
 import { useInView } from "../parts/in-view";
-import { plain } from "../plain";
+import { visibleControls } from "../plain";
 import { revertHunk, revertKnown } from "../reverting";
 import { useCard } from "../screen";
 import { t } from "../words";
@@ -65,13 +65,13 @@ export function ChangedFile({ conversation, folder, path, status, base, layout, 
     addComment(conversation, { path, line: line[side] ?? 0, side, code: line.text, text });
   };
   return (
-    <section ref={place} className="card changed" aria-label={plain(path)}>
+    <section ref={place} className="card changed" aria-label={visibleControls(path)}>
       <div className="card-bar">
         <button className="card-head" aria-expanded={isOpen} onClick={toggle}>
           <span className={`letter letter-${status.toLowerCase()}`} role="img" aria-label={words()[status]}>
             {LETTERS[status]}
           </span>
-          <code className="card-title">{plain(path)}</code>
+          <code className="card-title">{visibleControls(path)}</code>
           {diff && (
             <span className="outcome counts">
               <span className="good">+{diff.added}</span> <span className="bad">−{diff.removed}</span>

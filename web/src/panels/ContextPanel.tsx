@@ -1,7 +1,7 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { api } from "../api";
 import { dollars, short } from "../meter";
-import { plain } from "../plain";
+import { visibleControls } from "../plain";
 import type { View } from "../view";
 import { t } from "../words";
 import { ContextShares } from "./ContextShares";
@@ -11,7 +11,7 @@ function userOf(name: string): string {
   const [own, ...parts] = name.split(":");
   if (own === "agent") return t("The agent");
   if (own === "condenser") return t("Summaries");
-  return parts.length > 0 ? t("Sub-agent {name}", { name: plain(parts.join(":")).slice(0, 8) }) : plain(name);
+  return parts.length > 0 ? t("Sub-agent {name}", { name: visibleControls(parts.join(":")).slice(0, 8) }) : visibleControls(name);
 }
 
 /** What the model sees, and what that costs. */
@@ -57,7 +57,7 @@ export default function ContextPanel({ id, view }: { id: string; view: View }) {
             <tr key={model.name}>
               <th scope="row">
                 {userOf(model.name)}
-                {model.model && <span className="hint"> {plain(model.model)}</span>}
+                {model.model && <span className="hint"> {visibleControls(model.model)}</span>}
               </th>
               <td>{short(model.input)}</td>
               <td>{short(model.cached)}</td>
@@ -78,18 +78,18 @@ export default function ContextPanel({ id, view }: { id: string; view: View }) {
       </table>
       <h2>{t("Brought along")}</h2>
       <p>
-        {t("Skills in use:")} {skills.length > 0 ? skills.map((skill) => plain(skill)).join(", ") : t("none")}
+        {t("Skills in use:")} {skills.length > 0 ? skills.map((skill) => visibleControls(skill)).join(", ") : t("none")}
       </p>
       {briefing ? (
         <>
           <details className="more">
             <summary>{t("System prompt")}</summary>
-            <pre className="output" tabIndex={0}>{plain(briefing.prompt)}</pre>
+            <pre className="output" tabIndex={0}>{visibleControls(briefing.prompt)}</pre>
           </details>
           {briefing.context && (
             <details className="more">
               <summary>{t("Added for this conversation")}</summary>
-              <pre className="output" tabIndex={0}>{plain(briefing.context)}</pre>
+              <pre className="output" tabIndex={0}>{visibleControls(briefing.context)}</pre>
             </details>
           )}
           <details className="more">
@@ -102,7 +102,7 @@ export default function ContextPanel({ id, view }: { id: string; view: View }) {
                   <dt>
                     <code>{tool.title ?? tool.name}</code>
                   </dt>
-                  <dd>{plain(tool.description ?? "")}</dd>
+                  <dd>{visibleControls(tool.description ?? "")}</dd>
                 </div>
               ))}
             </dl>

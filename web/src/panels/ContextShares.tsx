@@ -3,7 +3,7 @@ import { useState } from "react";
 import { api } from "../api";
 import { type Context, type Entry, type Kind, shareOf, sharesOf, stepOf } from "../context";
 import { type Meter, short } from "../meter";
-import { plain } from "../plain";
+import { plain, visibleControls } from "../plain";
 import type { View } from "../view";
 import { t } from "../words";
 
@@ -19,7 +19,7 @@ const words = (): Record<Kind, string> => ({
 
 /** What one of them is called. */
 const nameOf = ({ kind, tool }: Entry): string =>
-  tool ? plain(tool) : { ...words(), user: t("Message"), agent: t("Agent"), calls: t("Call"), results: t("Result") }[kind];
+  tool ? visibleControls(tool) : { ...words(), user: t("Message"), agent: t("Agent"), calls: t("Call"), results: t("Result") }[kind];
 
 const percent = (share: number) => (share > 0 && share < 0.005 ? "< 1 %" : `${Math.round(share * 100)} %`);
 

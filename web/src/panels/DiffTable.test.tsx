@@ -37,3 +37,9 @@ test("what stands in a file stays text", () => {
   expect(document.body.textContent).toContain("<img src=x onerror=alert(1)>");
   expect(document.body.textContent).not.toContain("\u202e");
 });
+
+test.each(["inline", "beside"] as const)("%s: a return within a line hides nothing, and one that ends it is not shown", (layout) => {
+  render(<DiffTable change={{ path: "x", before: null, after: "# fine\rsteal()\r\nend\r\n" }} layout={layout} />);
+  const lines = [...document.querySelectorAll("td.text:not(.none)")].map((cell) => cell.textContent);
+  expect(lines).toEqual(["# fine␍steal()", "end"]);
+});

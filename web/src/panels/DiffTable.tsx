@@ -1,7 +1,7 @@
 import { Fragment, type KeyboardEvent, type ReactNode, useMemo, useState } from "react";
 import { type Change, diffOf, type Line, sideBySide } from "../changes";
 import type { Comment } from "../comments";
-import { plain } from "../plain";
+import { visibleControls, visibleInFile } from "../plain";
 import { t } from "../words";
 
 /** Lines of one file that are shown. */
@@ -104,7 +104,7 @@ export function DiffTable({ change, layout = "inline", review }: Props) {
       <>
         {number(line, side, line?.[side] ?? null)}
         <td className={`mark ${kind}`}>{line && MARKS[line.type]}</td>
-        <td className={`text ${kind}`}>{line && plain(line.text)}</td>
+        <td className={`text ${kind}`}>{line && visibleInFile(line.text)}</td>
       </>
     );
   };
@@ -113,7 +113,7 @@ export function DiffTable({ change, layout = "inline", review }: Props) {
       className={`diff ${layout}`}
       tabIndex={0}
       role="group"
-      aria-label={t("Differences in {path}", { path: plain(path) })}
+      aria-label={t("Differences in {path}", { path: visibleControls(path) })}
       onKeyDown={moveBetweenLines}
     >
       <table>
@@ -135,7 +135,7 @@ export function DiffTable({ change, layout = "inline", review }: Props) {
                       {number(line.type === "removed" ? line : null, "old", line.old)}
                       {number(line.type === "removed" ? null : line, "new", line.new)}
                       <td className="mark">{MARKS[line.type]}</td>
-                      <td className="text">{plain(line.text)}</td>
+                      <td className="text">{visibleInFile(line.text)}</td>
                     </tr>
                   )}
                   {below(line)}

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { lazy, Suspense, useEffect, useState } from "react";
-import { plain } from "../plain";
+import { visibleControls, visibleInFile } from "../plain";
 import { t } from "../words";
 import { type Entry, MAX_SHOWN_BYTES, workspace } from "../workspace";
 import { download } from "../download";
@@ -39,7 +39,7 @@ export function FileView({ conversation, folder, file, onBack }: Props) {
       <div className="row tools">
         <button onClick={onBack}>{t("Back")}</button>
         <code className="card-title" title={file.path}>
-          {plain(shown)}
+          {visibleControls(shown)}
         </code>
         <button onClick={() => void save()}>{t("Download")}</button>
       </div>
@@ -52,8 +52,8 @@ export function FileView({ conversation, folder, file, onBack }: Props) {
       {content.data?.type === "binary" && <p className="hint">{t("This is no text.")}</p>}
       {content.data?.type === "picture" && <Picture blob={content.data.blob} name={shown} />}
       {content.data?.type === "text" && (
-        <Suspense fallback={<pre className="code">{plain(content.data.text)}</pre>}>
-          <Code text={plain(content.data.text)} ending={ending} />
+        <Suspense fallback={<pre className="code">{visibleInFile(content.data.text)}</pre>}>
+          <Code text={visibleInFile(content.data.text)} ending={ending} />
         </Suspense>
       )}
     </section>

@@ -1,5 +1,5 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
-import { plain } from "../plain";
+import { visibleControls } from "../plain";
 import { t } from "../words";
 import { workspace } from "../workspace";
 
@@ -53,7 +53,7 @@ export default function PreviewPanel({ id }: { id: string }) {
         {ports.data?.map(({ port, process }) => (
           <li key={port}>
             <button aria-pressed={preview?.port === port} onClick={() => shown.mutate(port)}>
-              {port} <span className="hint">{plain(process)}</span>
+              {port} <span className="hint">{visibleControls(process)}</span>
             </button>
           </li>
         ))}

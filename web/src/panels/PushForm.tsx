@@ -1,7 +1,7 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { forge, type Target } from "../forge";
-import { plain } from "../plain";
+import { plain, visibleControls } from "../plain";
 import { useScreen } from "../screen";
 import { t } from "../words";
 
@@ -10,7 +10,7 @@ export function PushForm({ id, folder, title }: { id: string; folder: string; ti
   const remote = useQuery({ queryKey: ["changes", id, "remote"], queryFn: () => forge.remote(id, folder) });
   const { branch, host, repository, kind } = remote.data ?? {};
   if (!branch || !host || !repository) return null;
-  const place = t("{branch} to {repository} at {host}", { branch: plain(branch), repository, host });
+  const place = t("{branch} to {repository} at {host}", { branch: visibleControls(branch), repository, host });
   if (!kind) {
     return (
       <p className="row foot hint">

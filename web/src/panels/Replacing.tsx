@@ -1,5 +1,5 @@
 import { Dialog } from "../parts/Dialog";
-import { plain } from "../plain";
+import { visibleControls } from "../plain";
 import { t } from "../words";
 
 /** Asks whether files may be written over others: nothing brings those back. */
@@ -16,7 +16,7 @@ export function Replacing({ names, onClose, onReplace }: { names: string[]; onCl
         <ul>
           {names.map((name) => (
             <li key={name}>
-              <code>{plain(name)}</code>
+              <code>{visibleControls(name)}</code>
             </li>
           ))}
         </ul>

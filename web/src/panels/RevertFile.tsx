@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { Dialog } from "../parts/Dialog";
-import { plain } from "../plain";
+import { visibleControls } from "../plain";
 import { t } from "../words";
 
 interface Props {
@@ -29,8 +29,8 @@ export function RevertFile({ path, isNew, isDisabled, onRevert }: Props) {
           >
             <p>
               {isNew
-                ? t("{path} is new and will be removed.", { path: plain(path) })
-                : t("All changes of {path} will be gone.", { path: plain(path) })}
+                ? t("{path} is new and will be removed.", { path: visibleControls(path) })
+                : t("All changes of {path} will be gone.", { path: visibleControls(path) })}
             </p>
             <div className="row end">
               <button type="button" onClick={() => setOpen(false)}>

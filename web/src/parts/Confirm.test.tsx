@@ -29,11 +29,11 @@ const call: Call = {
   } as Call["event"],
 };
 
-function show() {
+function show(action = call.event.action ?? null) {
   const answer = vi.spyOn(api, "answer").mockResolvedValue();
   render(
     <QueryClientProvider client={new QueryClient()}>
-      <Confirm id="x" calls={[call]} />
+      <Confirm id="x" calls={[{ ...call, event: { ...call.event, action } }]} />
     </QueryClientProvider>,
   );
   return answer;
@@ -44,6 +44,18 @@ test("what waits is shown whole, with its risk and why", () => {
   const region = screen.getByRole("region", { name: "Waiting for your word" });
   expect(region.textContent).toContain("rm -r build");
   expect(region.textContent).toContain("It removes files.");
+});
+
+test.each([
+  [{ kind: "TerminalAction", command: "touch HIDDEN #\recho hi" }, "touch HIDDEN #␍echo hi"],
+  [{ kind: "TerminalAction", command: "rm -r x #\u001b]0;" }, "rm -r x #␛]0;"],
+  [{ kind: "WriteFileAction", file_path: "a", content: "rm x #\recho hi\r\nend" }, "+rm x #␍echo hi\n+end"],
+  [{ kind: "ApplyPatchAction", patch: "+rm x #\recho hi" }, "+rm x #␍echo hi"],
+  [{ kind: "TaskAction", description: "Greet", prompt: "Say hi. <!-- rm x -->\u001b]0;" }, "Say hi. <!-- rm x -->␛]0;"],
+  [{ kind: "DelegateAction", tasks: { ann: "Say hi. <!-- rm x -->" } }, "Say hi. <!-- rm x -->"],
+])("nothing of %j is hidden from who is asked", (action, shown) => {
+  show(action);
+  expect(screen.getByRole("list", { name: "Actions" }).textContent).toContain(shown);
 });
 
 test("it is allowed by the button or by keys, but not by keys from where a reason is written", async () => {

@@ -7,7 +7,7 @@ import { CallIcon } from "../cards/CallIcon";
 import { describe } from "../cards/describe";
 import { editable, edited } from "../edits";
 import { setSafety } from "../safety";
-import { plain } from "../plain";
+import { visibleControls } from "../plain";
 import type { Call } from "../view";
 import { t } from "../words";
 import { AllowRule } from "./AllowRule";
@@ -80,7 +80,7 @@ export function Confirm({ id, calls }: { id: string; calls: Call[] }) {
                 </button>
               )}
             </p>
-            {call.why && <p className="why">{plain(call.why)}</p>}
+            {call.why && <p className="why">{visibleControls(call.why)}</p>}
             {edits[call.id] === undefined ? (
               <CallDetails call={call} />
             ) : (

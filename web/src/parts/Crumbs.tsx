@@ -1,5 +1,5 @@
 import type { Folder } from "../folders";
-import { plain } from "../plain";
+import { visibleControls } from "../plain";
 import { t } from "../words";
 
 /** The way to a folder; each step of it can be gone back to. */
@@ -10,7 +10,7 @@ export function Crumbs({ way, onGo }: { way: readonly Folder[]; onGo: (path: str
         <span key={path}>
           {index > 0 && "/"}
           <button type="button" className="quiet" onClick={() => onGo(path)}>
-            {plain(name)}
+            {visibleControls(name)}
           </button>
         </span>
       ))}

@@ -1,6 +1,6 @@
 import type { LucideIcon } from "lucide-react";
 import type { ButtonHTMLAttributes, ReactNode } from "react";
-import { plain } from "../plain";
+import { visibleControls } from "../plain";
 
 interface Props extends ButtonHTMLAttributes<HTMLButtonElement> {
   icon: LucideIcon;
@@ -14,7 +14,7 @@ export function EntryButton({ icon: Icon, name, children, ...rest }: Props) {
   return (
     <button type="button" {...rest}>
       <Icon className="entry-kind" />
-      <span className="entry-title">{plain(name)}</span>
+      <span className="entry-title">{visibleControls(name)}</span>
       {children}
     </button>
   );

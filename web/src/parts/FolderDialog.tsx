@@ -2,7 +2,7 @@ import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Folder as FolderIcon } from "lucide-react";
 import { useState } from "react";
 import { folders, wayTo } from "../folders";
-import { plain } from "../plain";
+import { visibleControls } from "../plain";
 import { t } from "../words";
 import { Crumbs } from "./Crumbs";
 import { Dialog } from "./Dialog";
@@ -37,7 +37,7 @@ export default function FolderDialog({ folder, onChoose, onClose }: Props) {
         <div className="segments" role="group" aria-label={t("Where to look")}>
           {roots.data.map(({ name, path }) => (
             <button key={path} type="button" aria-pressed={way[0]?.path === path} onClick={() => setWanted(path)}>
-              {plain(name)}
+              {visibleControls(name)}
             </button>
           ))}
         </div>

@@ -1,6 +1,6 @@
 import { useMutation } from "@tanstack/react-query";
 import { allow, type AskedHost, type HostAnswer } from "../allow";
-import { plain } from "../plain";
+import { visibleControls } from "../plain";
 import { t } from "../words";
 
 /** Hosts that programs of the workspace wait for. */
@@ -15,7 +15,7 @@ export function HostQuestions({ id, questions }: { id: string; questions: AskedH
       <ul tabIndex={0} aria-label={t("Hosts")}>
         {questions.map((asked) => (
           <li key={`${asked.host}:${asked.port}`} className="row">
-            <code>{plain(`${asked.host}:${asked.port}`)}</code>
+            <code>{visibleControls(`${asked.host}:${asked.port}`)}</code>
             <button disabled={answer.isPending} onClick={() => answer.mutate([asked, "once"])}>
               {t("Once")}
             </button>

@@ -11,3 +11,17 @@ test("what turns the direction of writing is seen in text and in code", () => {
   expect(container.querySelector("strong")?.textContent).toBe("photo\ufffdgnp.exe");
   expect(container.querySelector("code")?.textContent).toBe("a\ufffdb");
 });
+
+test("nor is it turned by character references, in text, in pictures or in links", () => {
+  const text = "**photo&#x202e;gnp.exe** &#8294;x\n\n![a&#x202e;b](https://e.org/p.png) [c&#x2067;d](https://e.org \"e&#x202e;f\")";
+  const { container } = render(<Markdown text={text} />);
+  expect(container.innerHTML).not.toMatch(/[\u202a-\u202e\u2066-\u2069]/);
+  expect(container.querySelector("strong")?.textContent).toBe("photo\ufffdgnp.exe");
+  expect(container.querySelector(".remote-image")?.textContent).toContain("a\ufffdb");
+});
+
+test("text from right to left keeps what orders it, wherever in the line that stands", () => {
+  const { container } = render(<Markdown text={"\u2067**שלום** abc\u2069\n\nabc &#x2067;def"} />);
+  expect(container.textContent).toContain("\u2067שלום abc\u2069");
+  expect(container.textContent).toContain("abc \ufffddef");
+});

@@ -4,8 +4,9 @@ import ReactMarkdown, { type Components } from "react-markdown";
 import rehypeSanitize from "rehype-sanitize";
 import remarkGfm from "remark-gfm";
 import { blocks, isPlainLine } from "../blocks";
-import { unturned, unturnedCode } from "../plain";
+import { unturned } from "../plain";
 import { t } from "../words";
+import { rehypeUnturned } from "./rehype-unturned";
 
 const Coloured = lazy(() => import("./Coloured"));
 
@@ -23,8 +24,7 @@ const COMPONENTS: Components = {
       </a>
     ) : null,
   pre: ({ children }) => <CodeBlock>{children}</CodeBlock>,
-  code: ({ className, children: written }) => {
-    const children = typeof written === "string" ? unturnedCode(written) : written;
+  code: ({ className, children }) => {
     const language = /^language-([\w+#-]+)$/.exec(className ?? "")?.[1];
     if (!language || typeof children !== "string") return <code>{children}</code>;
     return (
@@ -81,7 +81,7 @@ function read(written: string, isKept: boolean): ReactElement {
   const element = ReactMarkdown({
     children: text,
     remarkPlugins: [remarkGfm],
-    rehypePlugins: [rehypeSanitize],
+    rehypePlugins: [rehypeSanitize, rehypeUnturned],
     components: COMPONENTS,
   });
   if (isKept) {

@@ -6,7 +6,7 @@ import { MAX_PICTURES, sorted } from "../attachments";
 import { refreshConversations } from "../conversations";
 import { draftOf, keepDraft, NEW } from "../drafts";
 import { externalAgent } from "../external-agent";
-import { folders } from "../folders";
+import { folders, isWorkspaceName } from "../folders";
 import type { Mode } from "../plan";
 import { usePreferences } from "../preferences";
 import { repositories } from "../repositories";
@@ -69,8 +69,8 @@ export function NewConversation() {
   const model = profile ? "" : preferences.model || offer.data?.model || "";
   const folder = preferences.folder || offer.data?.folder || "";
   const area = useRef<HTMLTextAreaElement>(null);
-  // What is in a repository is known when it is there.
-  const known = place.kind === "folder" ? folder : "";
+  // What is in a repository or another workspace is known when it is there.
+  const known = place.kind === "folder" && !isWorkspaceName(folder) ? folder : "";
   const names = { scope: known, folder: known, commands: [], models: [], find: (name: string) => folders.named(known, name) };
   const completion = useCompletion(message, write, area, names);
   const external = externalAgent(preferences.worker, preferences.command);

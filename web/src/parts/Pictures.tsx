@@ -1,6 +1,6 @@
 import { Paperclip } from "lucide-react";
 import { useRef } from "react";
-import { plain } from "../plain";
+import { visibleControls } from "../plain";
 import { t } from "../words";
 
 /** The pictures that go with a message; a click takes one out. */
@@ -33,7 +33,7 @@ export function Files({ files, onChange }: { files: File[]; onChange: (files: Fi
           title={t("It goes into the workspace, and the message names it. A click takes it out.")}
           onClick={() => onChange(files.toSpliced(index, 1))}
         >
-          <Paperclip /> {plain(file.name)}
+          <Paperclip /> {visibleControls(file.name)}
         </button>
       ))}
     </div>

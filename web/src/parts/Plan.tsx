@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { ListTodo } from "lucide-react";
 import { useState } from "react";
 import { type Mode, modeKey, plan, type PlanFile } from "../plan";
+import { visibleInFile } from "../plain";
 import { t } from "../words";
 import { Markdown } from "./Markdown";
 
@@ -39,7 +40,7 @@ export function Plan({ id, folder }: { id: string; folder: string }) {
         />
       ) : data ? (
         <div className="plan-text" tabIndex={0} role="group" aria-label={t("What the plan says")}>
-          <Markdown text={data.text} />
+          <Markdown text={visibleInFile(data.text)} />
         </div>
       ) : (
         !found.isPending && <p className="hint">{t("Nothing is planned yet. Say what to plan, or go on without a plan.")}</p>

@@ -1,6 +1,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { ArrowDown, ArrowUp, X } from "lucide-react";
 import { useState } from "react";
+import { visibleControls } from "../plain";
 import { moved, queue, type Queued, queueKey } from "../queue";
 import { t } from "../words";
 
@@ -45,8 +46,8 @@ export function Queue({ id, waiting }: { id: string; waiting: Queued[] }) {
             </li>
           ) : (
             <li key={message.id}>
-              <span className="queued" title={message.text}>
-                {message.text || t("Pictures")}
+              <span className="queued" title={visibleControls(message.text)}>
+                {visibleControls(message.text) || t("Pictures")}
               </span>
               <button
                 className="quiet"

@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { api } from "../api";
 import { useDesk } from "../desk";
-import { plain } from "../plain";
+import { visibleControls } from "../plain";
 import type { View } from "../view";
 import { t } from "../words";
 import { type Checkpoint, type Undo, workspace } from "../workspace";
@@ -70,7 +70,7 @@ export default function Rewind({ view, message, onClose }: { view: View; message
             <ul className="undos" tabIndex={0} aria-label={t("Files")}>
               {changes.map((change) => (
                 <li key={change.path}>
-                  <span className="card-label">{effect(change)}</span> <code>{plain(change.path)}</code>{" "}
+                  <span className="card-label">{effect(change)}</span> <code>{visibleControls(change.path)}</code>{" "}
                   {change.edited_since && <span className="busy">{t("edited by somebody else since")}</span>}
                 </li>
               ))}

@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { allow, type Decision, type Provided, providedWords } from "../allow";
-import { plain } from "../plain";
+import { visibleControls, visibleInFile } from "../plain";
 import { usePreferences } from "../preferences";
 import type { Status } from "../wire";
 import { t } from "../words";
@@ -36,7 +36,7 @@ export function Trust({ id, status, folder }: { id: string; status: Status; fold
         {undecided.map((what) => (
           <li key={what.fingerprint}>
             <div className="row">
-              <code>{plain(what.path)}</code> <span className="hint">{providedWords()[what.kind]}</span>
+              <code>{visibleControls(what.path)}</code> <span className="hint">{providedWords()[what.kind]}</span>
               <button disabled={decide.isPending} onClick={() => decide.mutate([what, "allow"])}>
                 {t("Allow")}
               </button>
@@ -70,7 +70,7 @@ function Text({ id, path }: { id: string; path: string }) {
     <details onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>{t("What is in it")}</summary>
       <pre className="output" tabIndex={0}>
-        {text.error?.message ?? plain(text.data ?? "")}
+        {text.error?.message ?? visibleInFile(text.data ?? "")}
       </pre>
     </details>
   );

@@ -2,6 +2,7 @@ import { useQueries, useQuery } from "@tanstack/react-query";
 import { FolderGit2, FolderOpen } from "lucide-react";
 import { lazy, Suspense, useDeferredValue, useState } from "react";
 import { useConversations } from "../conversations";
+import { placeOf } from "../folders";
 import { forge } from "../forge";
 import { usePreferences } from "../preferences";
 import { fitting, repositories, wordsOf } from "../repositories";
@@ -55,6 +56,7 @@ function FolderField({ folder }: { folder: string }) {
         <input
           required
           list="folders"
+          aria-describedby="folder-hint"
           value={folder}
           onChange={(event) => usePreferences.setState({ folder: event.target.value })}
         />
@@ -63,6 +65,9 @@ function FolderField({ folder }: { folder: string }) {
       <button type="button" onClick={() => setBrowsing(true)}>
         <FolderOpen /> {t("Browse")}
       </button>
+      <p id="folder-hint" className="hint">
+        {t("Instead of a folder, this can name a workspace: docker:IMAGE, k8s:IMAGE, ssh:HOST/PATH, sandbox:PATH, local:PATH or remote:ADDRESS.")}
+      </p>
       <Suspense>
         {isBrowsing && (
           <FolderDialog
@@ -80,7 +85,7 @@ function FolderField({ folder }: { folder: string }) {
 function Folders() {
   const kept = useQuery({ queryKey: ["workspaces"], queryFn: server.workspaces, staleTime: 60_000 });
   const recent = useConversations().data?.items ?? [];
-  const all = [...(kept.data?.workspaces ?? []).map(({ path }) => path), ...recent.map(({ workspace }) => workspace.working_dir)];
+  const all = [...(kept.data?.workspaces ?? []).map(({ path }) => path), ...recent.map(placeOf)];
   return (
     <datalist id="folders">
       {[...new Set(all)].slice(0, MAX_FOLDERS).map((path) => (

@@ -9,7 +9,9 @@ export function useInView<E extends Element>(): [RefObject<E | null>, boolean] {
   const place = useRef<E>(null);
   const [isInView, setInView] = useState(false);
   useEffect(() => {
-    const watcher = new IntersectionObserver(([entry]) => setInView(entry?.isIntersecting ?? false), { rootMargin: MARGIN });
+    // Several may come at once; the last one tells how it is now.
+    const onChange = (entries: IntersectionObserverEntry[]) => setInView(entries.at(-1)?.isIntersecting ?? false);
+    const watcher = new IntersectionObserver(onChange, { rootMargin: MARGIN });
     if (place.current) watcher.observe(place.current);
     return () => watcher.disconnect();
   }, []);

@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { plain } from "../plain";
+import { visibleControls } from "../plain";
 import { shownConversation } from "../route";
 import { t } from "../words";
 import { type ConversationServer, server } from "./server";
@@ -48,9 +48,9 @@ function Servers({ id }: { id: string }) {
           <li key={each.name}>
             <div className="row">
               <span className="list-title">
-                <strong>{plain(each.name)}</strong>{" "}
+                <strong>{visibleControls(each.name)}</strong>{" "}
                 <span className={each.state.status === "ready" ? "good" : "problem"}>{words()[each.state.status]}</span>{" "}
-                <span className="hint">{each.state.tools?.map(({ name }) => plain(name)).join(", ")}</span>
+                <span className="hint">{each.state.tools?.map(({ name }) => visibleControls(name)).join(", ")}</span>
               </span>
               {each.needs_approval && (
                 <button
@@ -65,7 +65,7 @@ function Servers({ id }: { id: string }) {
             </div>
             {[each.state.reason ?? "", ...(each.state.changes ?? []), ...each.notes].filter(Boolean).map((note, index) => (
               <p key={index} className="hint">
-                {plain(note)}
+                {visibleControls(note)}
               </p>
             ))}
           </li>

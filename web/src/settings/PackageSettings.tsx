@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { plain } from "../plain";
+import { visibleControls } from "../plain";
 import { t } from "../words";
 import { EntryForm, RemoveButton } from "./EntryForm";
 import { type PackageKind, packages } from "./packages";
@@ -34,7 +34,7 @@ export function PackageSettings({ kind, title }: { kind: PackageKind; title: str
                   checked={enabled !== false}
                   onChange={(event) => toggle.mutate([name, event.target.checked])}
                 />
-                <strong>{plain(name)}</strong> <span className="hint">{plain([version, description].filter(Boolean).join(" · "))}</span>
+                <strong>{visibleControls(name)}</strong> <span className="hint">{visibleControls([version, description].filter(Boolean).join(" · "))}</span>
               </label>
               <button
                 disabled={refresh.isPending}
@@ -46,7 +46,7 @@ export function PackageSettings({ kind, title }: { kind: PackageKind; title: str
               <RemoveButton name={name} onRemove={remove.mutate} />
             </div>
             <p className="hint">
-              {t("from")} <code>{plain(source)}</code>
+              {t("from")} <code>{visibleControls(source)}</code>
             </p>
           </li>
         ))}

@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { allDecisions, allow, providedWords } from "../allow";
-import { plain } from "../plain";
+import { visibleControls } from "../plain";
 import { usePreferences } from "../preferences";
 import { shownConversation } from "../route";
 import { type Analyzer, analyzerWords, type Policy, policyWords } from "../safety";
@@ -85,7 +85,7 @@ function Rules({ id, of }: { id: string; of: keyof typeof kept }) {
         {rules.data?.map(({ rule, scope }) => (
           <li key={`${scope} ${rule}`} className="row">
             <span className="list-title">
-              <code>{plain(rule)}</code>{" "}
+              <code>{visibleControls(rule)}</code>{" "}
               <span className="hint">{scope === "project" ? t("in this project") : t("in this conversation")}</span>
             </span>
             <RemoveButton name={rule} onRemove={remove.mutate} />
@@ -128,7 +128,7 @@ function Decisions() {
         {decisions.map(({ fingerprint, path, kind, decision }) => (
           <li key={fingerprint} className="row">
             <span className="list-title">
-              <code>{plain(path)}</code> <span className="hint">{providedWords()[kind]}</span>
+              <code>{visibleControls(path)}</code> <span className="hint">{providedWords()[kind]}</span>
             </span>
             <span className={decision === "allow" ? "good" : "bad"}>{decision === "allow" ? t("Allowed") : t("Never")}</span>
             <button aria-label={t("Forget about {name}", { name: path })} onClick={() => forget.mutate(fingerprint)}>

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { plain } from "../plain";
+import { visibleControls } from "../plain";
 import { t } from "../words";
 import { PackageSettings } from "./PackageSettings";
 import { server } from "./server";
@@ -22,7 +22,7 @@ export function SkillSettings() {
       <ul className="list">
         {all.map((skill) => (
           <li key={skill.name}>
-            <strong>{plain(skill.name)}</strong> <span className="hint">{plain(skill.description ?? "")}</span>
+            <strong>{visibleControls(skill.name)}</strong> <span className="hint">{visibleControls(skill.description ?? "")}</span>
           </li>
         ))}
       </ul>
