@@ -1,7 +1,10 @@
 //! The settings that clients share: which agent to begin conversations with, and how.
 
+mod patch;
+
 use serde_json::{Map, Value, json};
 
+pub(crate) use self::patch::{merge, patch, patch_beneath};
 use crate::agent::{self, Agent};
 use crate::agent_fields::SETTINGS;
 use crate::documents::Documents;
@@ -15,8 +18,6 @@ use crate::vault::Vault;
 
 const KEY: &str = "settings";
 const DEFAULTS: &str = include_str!("settings/defaults.json");
-/// What stands for a secret in what a client was shown: it means that the secret stays.
-const STAYS: &str = "**********";
 /// The tools of an agent whose settings name none.
 const DEFAULT_TOOLS: [&str; 3] = ["terminal", "file_editor", "task_tracker"];
 
@@ -85,7 +86,12 @@ pub(crate) fn change_part(settings: &mut Value, part: &str, diff: &Value) -> Res
         _ => OF_CONVERSATION,
     };
     let before = settings[part].clone();
-    merge(&mut settings[part], diff);
+    if part == "agent_settings" {
+        patch(&mut settings[part], diff);
+        settings[part] = completed_agent(&settings[part]);
+    } else {
+        patch_beneath(&mut settings[part], diff);
+    }
     let now = settings[part].as_object().ok_or_else(refused)?;
     let now = fields::read(&[], now, table).map_err(|_| refused())?;
     settings[part] = Value::Object(now);
@@ -104,19 +110,6 @@ fn fits(before: &Value, now: &Value) -> bool {
             .iter()
             .all(|(name, value)| now.get(name).is_none_or(|now| fits(value, now))),
         (before, now) => std::mem::discriminant(before) == std::mem::discriminant(now),
-    }
-}
-
-/// Puts one value over another, field by field.
-pub(crate) fn merge(base: &mut Value, diff: &Value) {
-    match (base, diff) {
-        (Value::Object(base), Value::Object(diff)) => {
-            for (name, value) in diff {
-                merge(base.entry(name.clone()).or_insert(Value::Null), value);
-            }
-        }
-        (_, Value::String(text)) if text == STAYS => {}
-        (base, diff) => *base = diff.clone(),
     }
 }
 
@@ -189,6 +182,7 @@ fn critic(settings: &Value, llm: &Value) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use super::patch::STAYS;
     use super::*;
 
     #[test]
@@ -213,7 +207,6 @@ mod tests {
             json!({"llm": {"timeout": "abc"}}),
             json!({"llm": {"base_url": 3}}),
             json!({"llm": {"temperature": "hot"}}),
-            json!({"llm": {"model": null}}),
             json!({"llm": 3}),
             json!({"tools": 3}),
             json!({"persona": 3}),
@@ -226,6 +219,33 @@ mod tests {
         }
         let size = json!({"container_memory": 3});
         assert!(change_part(&mut settings, "conversation_settings", &size).is_err());
+    }
+
+    #[test]
+    fn what_is_null_in_a_change_is_taken_away_and_becomes_its_default() {
+        let mut settings = Settings::from_stored(None).0;
+        let part = "agent_settings";
+        let server = json!({"command": "srv", "env": {"A": "1", "B": "2"}});
+        let first = json!({"mcp_config": {"srv": server, "other": {"url": "http://127.0.0.1:9"}}, "llm": {"num_retries": 9}});
+        let default = settings[part]["llm"]["num_retries"].clone();
+        for (change, place, expected) in [
+            (first, "/llm/num_retries", json!(9)),
+            (
+                json!({"mcp_config": {"srv": {"env": {"A": null}}}}),
+                "/mcp_config/srv/env",
+                json!({"B": "2"}),
+            ),
+            (
+                json!({"mcp_config": {"srv": null}}),
+                "/mcp_config",
+                json!({"other": {"url": "http://127.0.0.1:9"}}),
+            ),
+            (json!({"mcp_config": null}), "/mcp_config", json!({})),
+            (json!({"llm": {"num_retries": null}}), "/llm/num_retries", default),
+        ] {
+            change_part(&mut settings, part, &change).unwrap();
+            assert_eq!(settings[part].pointer(place), Some(&expected), "{change}");
+        }
     }
 
     #[test]

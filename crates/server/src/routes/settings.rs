@@ -16,7 +16,7 @@ use crate::fields::{self, Gap, Kind, Others, Table};
 use crate::launch::{PROFILES, no_profile};
 use crate::request::{given, object};
 use crate::router::{Access, Route};
-use crate::settings::{Settings, change_part, merge};
+use crate::settings::{Settings, change_part, merge, patch, patch_beneath};
 
 const AGENT_SCHEMA: &str = include_str!("../settings/agent_schema.json");
 const CONVERSATION_SCHEMA: &str = include_str!("../settings/conversation_schema.json");
@@ -84,7 +84,7 @@ async fn change(State(app): State<Arc<App>>, JsonBody(body): JsonBody) -> Result
             }
         }
         if let Some(diff) = given(fields, MISC.0) {
-            merge(&mut settings[MISC.1], diff);
+            patch_beneath(&mut settings[MISC.1], diff);
         }
         for name in ACTIVE {
             if let Some(value) = fields.get(name) {
@@ -155,7 +155,7 @@ async fn add_server(
             return Err(Failure::new(StatusCode::CONFLICT, sentence));
         }
         let mut server = json!({"enabled": true});
-        merge(&mut server, &body);
+        patch(&mut server, &body);
         Ok(Some(server))
     });
     Ok((StatusCode::CREATED, added.await?).into_response())
@@ -169,7 +169,7 @@ async fn change_server(
     object(&body)?;
     edit_server(&app, &name, |there| {
         let mut server = there.ok_or_else(|| no_server(&name))?.clone();
-        merge(&mut server, &body);
+        patch(&mut server, &body);
         Ok(Some(server))
     })
     .await

@@ -50,6 +50,7 @@ POST TALK/secrets {"secrets": 3} => body.secrets: dict_type
 PATCH TALK {"title": 3, "tags": 3} => body.title: string_type, body.tags: dict_type
 POST /api/llm/provider-connections {"display_name": "", "provider": 4, "x": 1} => body.display_name: string_too_short, body.provider: string_type, body.api_key: missing, body.x: extra_forbidden
 PATCH /api/llm/provider-connections/c {"base_url": 6, "x": 1} => body.base_url: string_type, body.x: extra_forbidden
+POST /api/acp/models {"agent_settings": "zzz", "refresh": 3} => body.agent_settings: model_attributes_type, body.refresh: bool_parsing
 PATCH /api/settings {"agent_settings_diff": 3, "active_profile": 3} => body.agent_settings_diff: dict_type, body.active_profile: string_type"#;
 
 /// What is wrong, as `place: word`, numbers of items included.
