@@ -71,8 +71,14 @@ impl Settings {
     }
 }
 
-/// What of the conversation's settings may be null, and so has no type that could be seen.
+/// The settings of conversations.
+#[rustfmt::skip]
 const OF_CONVERSATION: &Table = &[
+    ("max_iterations", Kind::Integer { least: Some(1) }, Gap::Absent),
+    ("confirmation_mode", Kind::Switch, Gap::Absent),
+    ("security_analyzer", Kind::OneOf(&["llm", "none"]), Gap::Null),
+    ("default_runtime", Kind::OneOf(&["local", "worktree", "docker"]), Gap::Absent),
+    ("worktree_base", Kind::OneOf(&["default_branch", "head", "ref"]), Gap::Absent),
     ("worktree_base_ref", Kind::Text, Gap::Null),
     ("container_memory", Kind::Text, Gap::Null),
     ("container_cpus", Kind::Number { most: None }, Gap::Null),
@@ -154,6 +160,9 @@ fn condenser(settings: &Value, llm: &Value) -> Value {
     if settings["enabled"] != true {
         return Value::Null;
     }
+    if settings["condenser_kind"] == "no_op" {
+        return json!({"kind": "NoOpCondenser"});
+    }
     let mut fields: Map<_, _> = settings.as_object().cloned().unwrap_or_default();
     fields.remove("enabled");
     fields.remove("condenser_kind");
@@ -209,6 +218,9 @@ mod tests {
             json!({"llm": {"temperature": "hot"}}),
             json!({"llm": 3}),
             json!({"tools": 3}),
+            json!({"agent_kind": "zz"}),
+            json!({"condenser": {"condenser_kind": "zz"}}),
+            json!({"condenser": {"max_size": 5}}),
             json!({"persona": 3}),
             json!(3),
         ] {
@@ -217,8 +229,18 @@ mod tests {
                 "{wrong}"
             );
         }
-        let size = json!({"container_memory": 3});
-        assert!(change_part(&mut settings, "conversation_settings", &size).is_err());
+        for wrong in [
+            json!({"container_memory": 3}),
+            json!({"max_iterations": 0}),
+            json!({"confirmation_mode": null}),
+            json!({"security_analyzer": "zz"}),
+            json!({"default_runtime": "zz"}),
+        ] {
+            assert!(
+                change_part(&mut settings.clone(), "conversation_settings", &wrong).is_err(),
+                "{wrong}"
+            );
+        }
     }
 
     #[test]
@@ -257,5 +279,10 @@ mod tests {
         assert_eq!(agent.stored()["condenser"]["llm"]["model"], "demo");
         assert_eq!(agent.stored()["condenser"]["llm"]["usage_id"], "condenser");
         assert_eq!(agent.stored()["tools"][0]["name"], "terminal");
+        let settings =
+            completed_agent(&json!({"llm": {"model": "demo"}, "condenser": {"condenser_kind": "no_op"}}));
+        let forgets_nothing = agent_of(&settings).unwrap();
+        assert_eq!(forgets_nothing.stored()["condenser"]["kind"], "NoOpCondenser");
+        assert!(!forgets_nothing.condenses());
     }
 }

@@ -8,13 +8,15 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
+use super::meta_profiles;
+use crate::agent_fields::SERVER;
 use crate::app::App;
 use crate::exposure::Exposure;
 use crate::extract::{JsonBody, Name};
 use crate::failure::Failure;
 use crate::fields::{self, Gap, Kind, Others, Table};
-use crate::launch::{PROFILES, no_profile};
-use crate::request::{given, object};
+use crate::launch::{PROFILES, find_agent, no_profile};
+use crate::request::given;
 use crate::router::{Access, Route};
 use crate::settings::{Settings, change_part, merge, patch, patch_beneath};
 
@@ -72,12 +74,24 @@ async fn change(State(app): State<Arc<App>>, JsonBody(body): JsonBody) -> Result
              active_agent_profile_id, or active_meta_profile must be provided",
         ));
     }
-    if let Some(name) = given(fields, "active_profile").and_then(Value::as_str)
-        && app.documents.get(&format!("{PROFILES}{name}")).await?.is_none()
-    {
-        return Err(no_profile(name));
+    let named = |name: &str| given(fields, name).and_then(Value::as_str);
+    let model = match named("active_profile") {
+        Some(name) => {
+            let model = app.documents.get(&format!("{PROFILES}{name}")).await?;
+            Some(model.ok_or_else(|| no_profile(name))?)
+        }
+        None => None,
+    };
+    if let Some(id) = named("active_agent_profile_id") {
+        find_agent(&app, id).await?;
+    }
+    if let Some(name) = named("active_meta_profile") {
+        meta_profiles::find(&app, name).await?;
     }
     let settings = Settings::change(&app.documents, |settings| {
+        if let Some(model) = &model {
+            settings["agent_settings"]["llm"] = model.clone();
+        }
         for (diff, part) in PARTS {
             if let Some(diff) = given(fields, diff) {
                 change_part(settings, part, diff)?;
@@ -148,7 +162,7 @@ async fn add_server(
     Name(name): Name,
     JsonBody(body): JsonBody,
 ) -> Result<Response, Failure> {
-    object(&body)?;
+    let body = Value::Object(fields::read_body(&body, SERVER, Others::Kept)?);
     let added = edit_server(&app, &name, |there| {
         if there.is_some() {
             let sentence = format!("MCP server '{name}' already exists");
@@ -166,7 +180,7 @@ async fn change_server(
     Name(name): Name,
     JsonBody(body): JsonBody,
 ) -> Result<Json<Value>, Failure> {
-    object(&body)?;
+    let body = Value::Object(fields::read_body(&body, SERVER, Others::Kept)?);
     edit_server(&app, &name, |there| {
         let mut server = there.ok_or_else(|| no_server(&name))?.clone();
         patch(&mut server, &body);

@@ -54,6 +54,16 @@ async fn settings_are_kept_over_a_restart_and_their_key_is_shown_only_on_demand(
             "Settings validation failed",
         ),
         (json!({"active_profile": "nope"}), 404, "Profile 'nope' not found"),
+        (
+            json!({"active_agent_profile_id": "nope"}),
+            404,
+            "Agent profile with id 'nope' not found",
+        ),
+        (
+            json!({"active_meta_profile": "nope"}),
+            404,
+            "Meta-profile 'nope' not found",
+        ),
     ];
     for (body, status, reason) in refused {
         let refusal = desk.refusal(Method::PATCH, "/api/settings", body).await;
@@ -88,7 +98,9 @@ async fn what_is_null_in_a_change_is_taken_away() {
     assert_eq!(servers(&now)["srv"]["env"], json!({}));
     let now = patch(&desk, json!({"agent_settings_diff": {"mcp_config": null}})).await;
     assert_eq!(servers(&now), json!({}));
-    let (status, _) = desk.ask(Method::POST, path, Some(json!({"command": "srv"}))).await;
+    let (status, _) = desk
+        .ask(Method::POST, path, Some(json!({"command": "srv"})))
+        .await;
     assert_eq!(status, 201);
 }
 
