@@ -60,6 +60,9 @@ struct Llm {
     force_string_serializer: Option<bool>,
     inline_image_urls: Option<bool>,
     caching_prompt: Option<bool>,
+    /// How long a provider is asked to keep what it knows of a prompt; null: it is not asked.
+    #[serde(default = "usual_retention")]
+    prompt_cache_retention: Option<String>,
     #[serde(default)]
     capability_overrides: Overrides,
     #[serde(default)]
@@ -222,7 +225,9 @@ fn capabilities(llm: &Llm) -> KnownCapabilities {
         sampling: said.supports_sampling_params,
         explicit_cache_markers: uncached.or(said.supports_prompt_cache),
         prompt_cache_key: uncached.or(said.supports_prompt_cache_key),
-        prompt_cache_retention: uncached.or(said.supports_prompt_cache_retention),
+        prompt_cache_retention: uncached
+            .or(off(Some(llm.prompt_cache_retention.is_none())))
+            .or(said.supports_prompt_cache_retention),
         stop_words: off(llm.disable_stop_word).or(said.supports_stop_words),
         responses_api: said.supports_responses_api,
         string_only_content: llm.force_string_serializer.or(said.force_string_serializer),
@@ -230,6 +235,12 @@ fn capabilities(llm: &Llm) -> KnownCapabilities {
         inline_images: llm.inline_image_urls.or(said.requires_inline_image_data),
         ..KnownCapabilities::default()
     }
+}
+
+/// What counts for clients who say nothing of it.
+#[allow(clippy::unnecessary_wraps)] // it stands for a field that may be null
+fn usual_retention() -> Option<String> {
+    Some("24h".to_owned())
 }
 
 fn prices(llm: &Llm) -> Option<Prices> {

@@ -236,9 +236,20 @@ fn completed(agent: &Map<String, Value>, llm: &Map<String, Value>) -> Value {
         full.remove("kind");
         full.insert("kind".to_owned(), "Agent".into()); // the contract has it last
         for tool in full["tools"].as_array_mut().into_iter().flatten() {
-            if let Some(tool) = tool.as_object_mut() {
-                tool.entry("params").or_insert_with(|| json!({}));
+            if tool["params"].is_null() {
+                tool["params"] = json!({});
             }
+        }
+        let skills = full["agent_context"].get_mut("skills");
+        for skill in skills.and_then(Value::as_array_mut).into_iter().flatten() {
+            if let Some(tools) = skill["allowed_tools"].as_str() {
+                let between = |char: char| char == ',' || char.is_whitespace();
+                skill["allowed_tools"] = tools.split(between).filter(|tool| !tool.is_empty()).collect();
+            }
+        }
+        let policy = &mut full["security_policy_filename"];
+        if policy.is_null() {
+            *policy = "".into(); // the contract's word for none
         }
     }
     full

@@ -19,7 +19,7 @@ pub(crate) const AGENT: &Table = &[
     ("agent_context", CONTEXT, Gap::Null),
     ("system_prompt", Kind::Text, Gap::Null),
     ("system_prompt_filename", Kind::Text, Gap::Absent),
-    ("security_policy_filename", Kind::Text, Gap::Absent),
+    ("security_policy_filename", Kind::Text, Gap::Null),
     ("condenser", CONDENSER, Gap::Null),
     ("critic", CRITIC, Gap::Null),
     ("tool_concurrency_limit", SIZE, Gap::Absent),
@@ -45,6 +45,7 @@ pub(crate) const EXTERNAL: &Table = &[
 /// Settings that an agent is made of. Those of programs may name their command in a text.
 #[rustfmt::skip]
 pub(crate) const SETTINGS: &Table = &[
+    ("agent_kind", AGENT_KINDS, Gap::Absent),
     ("llm", MODEL, Gap::Absent),
     ("tools", TOOLS, Gap::Null),
     ("tool_concurrency_limit", SIZE, Gap::Absent),
@@ -57,20 +58,70 @@ pub(crate) const SETTINGS: &Table = &[
     ("acp_args", TEXTS, Gap::Null),
 ];
 
+/// `llm` is what the first kind was called once.
+const AGENT_KINDS: Kind = Kind::OneOf(&["openhands", "acp", "llm"]);
+
+/// A description of an agent that has a name.
+#[rustfmt::skip]
+pub(crate) const PROFILE: &Table = &[
+    ("agent_kind", AGENT_KINDS, Gap::Absent),
+    ("id", Kind::Text, Gap::Null),
+    ("mcp_server_refs", TEXTS, Gap::Null),
+    ("secret_refs", TEXTS, Gap::Null),
+    ("llm_profile_ref", Kind::Text, Gap::Null),
+    ("agent", Kind::Text, Gap::Absent),
+    ("tools", Kind::List(&Kind::TextOr(&TOOL)), Gap::Null),
+    ("persona", Kind::Text, Gap::Null),
+    ("system_message_suffix", Kind::Text, Gap::Null),
+    ("disabled_skills", TEXTS, Gap::Absent),
+    ("public_skills", TEXTS, Gap::Null),
+    ("condenser", Kind::Object(&SUMMARY_SETTINGS), Gap::Absent),
+    ("verification", Kind::Object(&VERIFICATION), Gap::Absent),
+    ("enable_classify_and_switch_llm_tool", Kind::Switch, Gap::Absent),
+    ("meta_profile_ref", Kind::Text, Gap::Null),
+    ("tool_concurrency_limit", SIZE, Gap::Absent),
+    ("acp_server", Kind::Text, Gap::Absent),
+    ("acp_model", Kind::Text, Gap::Null),
+    ("acp_session_mode", Kind::Text, Gap::Null),
+    ("acp_prompt_timeout", AMOUNT, Gap::Absent),
+    ("acp_startup_timeout", AMOUNT, Gap::Absent),
+    ("acp_command", Kind::TextOr(&TEXTS), Gap::Null),
+    ("acp_args", TEXTS, Gap::Null),
+];
+
+/// One MCP server of the settings.
+#[rustfmt::skip]
+pub(crate) const SERVER: &Table = &[
+    ("url", FILLED, Gap::Null),
+    ("command", FILLED, Gap::Null),
+    ("args", TEXTS, Gap::Null),
+    ("env", Kind::Hidden(&Kind::Map), Gap::Null),
+    ("cwd", Kind::Text, Gap::Null),
+    ("description", Kind::Text, Gap::Null),
+    ("icon", Kind::Text, Gap::Null),
+    ("timeout", AMOUNT, Gap::Null),
+    ("sse_read_timeout", AMOUNT, Gap::Null),
+    ("keep_alive", Kind::Switch, Gap::Null),
+    ("headers", Kind::Hidden(&Kind::Map), Gap::Null),
+    ("enabled", Kind::Switch, Gap::Null),
+];
+const FILLED: Kind = Kind::Sized {
+    least: 1,
+    most: usize::MAX,
+};
+
 const MODEL: Kind = Kind::Object(&Object {
     class: Some("LLM"),
     fields: model_fields::FIELDS,
     others: Others::Kept,
 });
 
-const TOOLS: Kind = Kind::List(&Kind::Object(&Object {
+const TOOLS: Kind = Kind::List(&TOOL);
+const TOOL: Kind = Kind::Object(&Object {
     class: Some("Tool"),
-    fields: &[
-        ("name", Kind::Text, Gap::None),
-        ("params", Kind::Map, Gap::Absent),
-    ],
+    fields: &[("name", Kind::Text, Gap::None), ("params", Kind::Map, Gap::Null)],
     others: Others::Kept,
-}));
+});
 
 /// What is in each is read by whoever reaches it, who knows more forms than the contract.
 const SERVERS: Kind = Kind::Each(&Kind::Object(&Object {
@@ -110,7 +161,7 @@ pub(crate) const SKILLS: Kind = Kind::List(&Kind::Object(&Object {
         ("inputs", Kind::List(&Kind::Map), Gap::Absent),
         ("is_agentskills_format", Kind::Switch, Gap::Absent),
         ("description", Kind::Text, Gap::Null),
-        ("allowed_tools", TEXTS, Gap::Null),
+        ("allowed_tools", Kind::TextOr(&TEXTS), Gap::Null),
         ("disable_model_invocation", Kind::Switch, Gap::Absent),
     ],
     others: Others::Kept,
@@ -149,9 +200,19 @@ const SUMMARY: &Table = &[
     ("hard_context_reset_context_scaling", SHARE, Gap::Absent),
 ];
 
+#[rustfmt::skip]
 const SUMMARY_SETTINGS: Object = Object {
     class: Some("LLMSummarizingCondenserSettings"),
-    fields: SUMMARY,
+    fields: &[
+        ("condenser_kind", Kind::OneOf(&["llm_summarizing", "no_op"]), Gap::Absent),
+        ("enabled", Kind::Switch, Gap::Absent),
+        ("max_size", Kind::Integer { least: Some(20) }, Gap::Absent),
+        ("max_tokens", SIZE, Gap::Null),
+        ("keep_first", COUNT, Gap::Absent),
+        ("minimum_progress", SHARE, Gap::Absent),
+        ("hard_context_reset_max_retries", SIZE, Gap::Absent),
+        ("hard_context_reset_context_scaling", SHARE, Gap::Absent),
+    ],
     others: Others::Kept,
 };
 
@@ -186,7 +247,7 @@ const MODES: Kind = Kind::OneOf(&["finish_and_message", "all_actions"]);
 
 #[rustfmt::skip]
 const CRITICISM: &Table = &[
-    ("api_key", Kind::Hidden(&Kind::SomeText), Gap::Absent),
+    ("api_key", Kind::Hidden(&Kind::SomeText), Gap::Null),
     ("mode", MODES, Gap::Absent),
     ("iterative_refinement", Kind::Object(&Object {
         class: Some("IterativeRefinementConfig"),

@@ -10,7 +10,7 @@ use deft_store::{ConversationRecord, NewConversation, Store};
 use deft_types::{ConversationId, EventBody, Seq, Source};
 use serde_json::{Map, Value, json};
 
-pub(crate) use self::described::{Described, without_secrets};
+pub(crate) use self::described::{Described, asks_others, without_secrets};
 use crate::agent::Agent;
 use crate::failure::Failure;
 use crate::info::Snapshot;

@@ -30,7 +30,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::http::StatusCode;
-use deft_engine::{CommandError, Conversation};
+use deft_engine::{CommandError, Conversation, ExecutorFate};
 use deft_llm::{Model, Subscription};
 use deft_store::{Owner, StoreError};
 use deft_types::ConversationId;
@@ -104,9 +104,13 @@ impl Conversations {
 
     /// The conversation in memory; it is put there if it is not.
     pub(crate) async fn resident(&self, id: ConversationId) -> Result<Arc<Resident>, Failure> {
-        if let Some(resident) = self.residents().get(&id) {
+        let there = self.residents().get(&id).map(Arc::clone);
+        if let Some(resident) = there {
             resident.touch();
-            return Ok(Arc::clone(resident));
+            if !resident.is_outdated() || resident.is_running() {
+                return Ok(resident);
+            }
+            self.reload(&resident, ExecutorFate::Keep).await;
         }
         let described = self.catalog.find(id).await?.ok_or_else(Failure::not_found)?;
         let mut residents = self.residents();

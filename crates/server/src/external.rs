@@ -24,13 +24,15 @@ const START: f64 = 90.0;
 const MAX_SECONDS: f64 = 24.0 * 3600.0;
 
 /// The agents that have names, with the command lines that start them.
-const KNOWN: [(&str, &[&str]); 4] = [
+const KNOWN: [(&str, &[&str]); 6] = [
     (
         "claude-code",
         &["npx", "-y", "@agentclientprotocol/claude-agent-acp@0.99.1"],
     ),
     ("codex", &["npx", "-y", "@zed-industries/codex-acp@0.16.0"]),
     ("gemini-cli", &["npx", "-y", "@google/gemini-cli@0.61.0", "--acp"]),
+    ("kimi-code", &["npx", "-y", "@moonshot-ai/kimi-code@2.1.0", "acp"]),
+    ("pi", &["npx", "-y", "pi-acp@0.0.34"]), // it starts the `pi` that is installed
     ("opencode", &["npx", "-y", "opencode-ai", "acp"]),
 ];
 
@@ -204,7 +206,9 @@ mod tests {
             command(json!({"acp_command": "a  b"})).unwrap(),
             json!(["a", "b"])
         );
-        assert_eq!(command(json!({"acp_server": "codex"})).unwrap()[0], "npx");
+        for known in ["codex", "kimi-code", "pi"] {
+            assert_eq!(command(json!({"acp_server": known})).unwrap()[0], "npx");
+        }
         assert!(command(json!({"acp_server": "custom"})).is_err());
     }
 

@@ -4,6 +4,9 @@ use std::convert::Infallible;
 
 use serde_json::Value;
 
+/// What stands for a secret where clients are told that there is one.
+pub(crate) const ASTERISKS: &str = "**********";
+
 /// A field whose name has one of these words holds a secret.
 const WORDS: [&str; 8] = [
     "authorization",
@@ -40,7 +43,7 @@ impl Mask {
     fn value(self) -> Value {
         match self {
             Self::Null => Value::Null,
-            Self::Asterisks => "**********".into(),
+            Self::Asterisks => ASTERISKS.into(),
         }
     }
 }

@@ -83,6 +83,9 @@ const FALLBACK: Object = Object {
 /// What would take AWS's own tools and tokens, which nobody has here.
 const OF_AWS: [&str; 3] = ["aws_profile_name", "aws_role_name", "aws_session_name"];
 
+/// The address of a model has one field.
+const ENDPOINT: &str = "aws_bedrock_runtime_endpoint";
+
 /// Reads a model's settings, which stand at `place`.
 pub(crate) fn read(place: Place, sent: &Map<String, Value>) -> Result<Map<String, Value>, Failure> {
     let is_named = |model: &Value| !model.is_null() && model != "";
@@ -98,8 +101,9 @@ pub(crate) fn read(place: Place, sent: &Map<String, Value>) -> Result<Map<String
     let mut faults = Faults::default();
     let read = faults.take(fields::read(place, &sent, FIELDS));
     let aws = faults.take(refuse_aws(place, &sent));
-    match (read, aws) {
-        (Some(read), Some(())) => Ok(read),
+    let endpoint = faults.take(refuse_endpoint(place, &sent));
+    match (read, aws, endpoint) {
+        (Some(read), Some(()), Some(())) => Ok(read),
         _ => Err(faults.told()),
     }
 }
@@ -114,4 +118,15 @@ fn refuse_aws(place: Place, sent: &Map<String, Value>) -> Result<(), Issue> {
              `aws_secret_access_key` and `aws_session_token`, or set them in the environment of the server";
         Err(Issue::rule(&[place, &[name]].concat(), error, &sent[*name]))
     })
+}
+
+/// It would be ignored, and what is said would go somewhere else.
+fn refuse_endpoint(place: Place, sent: &Map<String, Value>) -> Result<(), Issue> {
+    match sent.get(ENDPOINT).filter(|endpoint| endpoint.is_string()) {
+        Some(endpoint) => {
+            let error = "the address of a model is said by `base_url`, on Bedrock as well";
+            Err(Issue::rule(&[place, &[ENDPOINT]].concat(), error, endpoint))
+        }
+        None => Ok(()),
+    }
 }

@@ -213,6 +213,19 @@ pub(crate) fn asked_path(query: &crate::extract::Query) -> Result<&str, crate::v
     query.get("path").ok_or_else(missing)
 }
 
+/// What a person can do something about is told; what is about our own files is for the log.
+fn unreachable(error: &WorkspaceError) -> Failure {
+    match error {
+        WorkspaceError::Kind(_) | WorkspaceError::Missing(_) | WorkspaceError::Policy(_) => {
+            Failure::new(StatusCode::BAD_GATEWAY, error.to_string())
+        }
+        WorkspaceError::Directory(_) | WorkspaceError::Start { .. } => Failure::internal(
+            "the workspace cannot be reached; the server's log says why",
+            error,
+        ),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -244,18 +257,5 @@ mod tests {
             places.is_private(Path::new("/home/u/data/vault-key"), state),
             "nobody works among our state"
         );
-    }
-}
-
-/// What a person can do something about is told; what is about our own files is for the log.
-fn unreachable(error: &WorkspaceError) -> Failure {
-    match error {
-        WorkspaceError::Kind(_) | WorkspaceError::Missing(_) | WorkspaceError::Policy(_) => {
-            Failure::new(StatusCode::BAD_GATEWAY, error.to_string())
-        }
-        WorkspaceError::Directory(_) | WorkspaceError::Start { .. } => Failure::internal(
-            "the workspace cannot be reached; the server's log says why",
-            error,
-        ),
     }
 }

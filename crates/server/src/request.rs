@@ -53,6 +53,7 @@ impl StartRequest {
         let agent = the_only(parts.agent, body, fields)?;
         let mut kept = parts.plain;
         kept.remove("initial_message");
+        kept.remove("agent_settings");
         kept.insert("agent".to_owned(), agent.stored().clone());
         kept.entry("max_iterations").or_insert(DEFAULT_ITERATIONS.into());
         let workspace = fields.get("workspace").unwrap_or(&Value::Null);
@@ -190,9 +191,9 @@ fn readable<T: DeserializeOwned>(fields: &Map<String, Value>, name: &str) -> Res
 fn the_only(agent: Option<Agent>, body: &Value, fields: &Map<String, Value>) -> Result<Agent, Issue> {
     let others = ["agent_settings", "agent_profile_id"].map(|name| given(fields, name).is_some());
     let error = match (agent, others) {
-        (Some(agent), [false, false]) => return Ok(agent),
+        (Some(agent), [_, false]) => return Ok(agent), // it counts more than settings
         (None, [false, false]) => "One of `agent`, `agent_settings`, or `agent_profile_id` must be provided",
-        (None | Some(_), _) => "Only one of `agent`, `agent_settings`, or `agent_profile_id` can be given",
+        (None | Some(_), _) => "Only one of `agent_settings` and `agent_profile_id` can be given",
     };
     Err(Issue::rule(&["body"], error, body))
 }

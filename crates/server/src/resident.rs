@@ -2,6 +2,7 @@
 
 mod watcher;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -59,6 +60,7 @@ pub(crate) struct Resident {
     latest: tokio::sync::Mutex<Option<Arc<Snapshot>>>,
     stage: Arc<Stage>,
     used: Mutex<Instant>,
+    outdated: AtomicBool,
 }
 
 /// What its agent means for those who watch. Another model makes another agent.
@@ -127,7 +129,17 @@ impl Resident {
                 written: Mutex::default(),
             }),
             used: Mutex::new(Instant::now()),
+            outdated: AtomicBool::new(false),
         }
+    }
+
+    /// Something has changed that only a new engine knows of. It gets one when it does not run any more.
+    pub(crate) fn outdate(&self) {
+        self.outdated.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_outdated(&self) -> bool {
+        self.outdated.load(Ordering::Relaxed)
     }
 
     /// A state that is not older than an event. It is read once for all who watch.

@@ -1,7 +1,10 @@
 //! The settings that clients share: which agent to begin conversations with, and how.
 
+mod patch;
+
 use serde_json::{Map, Value, json};
 
+pub(crate) use self::patch::{merge, patch, patch_beneath};
 use crate::agent::{self, Agent};
 use crate::agent_fields::SETTINGS;
 use crate::documents::Documents;
@@ -15,8 +18,6 @@ use crate::vault::Vault;
 
 const KEY: &str = "settings";
 const DEFAULTS: &str = include_str!("settings/defaults.json");
-/// What stands for a secret in what a client was shown: it means that the secret stays.
-const STAYS: &str = "**********";
 /// The tools of an agent whose settings name none.
 const DEFAULT_TOOLS: [&str; 3] = ["terminal", "file_editor", "task_tracker"];
 
@@ -70,8 +71,14 @@ impl Settings {
     }
 }
 
-/// What of the conversation's settings may be null, and so has no type that could be seen.
+/// The settings of conversations.
+#[rustfmt::skip]
 const OF_CONVERSATION: &Table = &[
+    ("max_iterations", Kind::Integer { least: Some(1) }, Gap::Absent),
+    ("confirmation_mode", Kind::Switch, Gap::Absent),
+    ("security_analyzer", Kind::OneOf(&["llm", "none"]), Gap::Null),
+    ("default_runtime", Kind::OneOf(&["local", "worktree", "docker"]), Gap::Absent),
+    ("worktree_base", Kind::OneOf(&["default_branch", "head", "ref"]), Gap::Absent),
     ("worktree_base_ref", Kind::Text, Gap::Null),
     ("container_memory", Kind::Text, Gap::Null),
     ("container_cpus", Kind::Number { most: None }, Gap::Null),
@@ -85,7 +92,12 @@ pub(crate) fn change_part(settings: &mut Value, part: &str, diff: &Value) -> Res
         _ => OF_CONVERSATION,
     };
     let before = settings[part].clone();
-    merge(&mut settings[part], diff);
+    if part == "agent_settings" {
+        patch(&mut settings[part], diff);
+        settings[part] = completed_agent(&settings[part]);
+    } else {
+        patch_beneath(&mut settings[part], diff);
+    }
     let now = settings[part].as_object().ok_or_else(refused)?;
     let now = fields::read(&[], now, table).map_err(|_| refused())?;
     settings[part] = Value::Object(now);
@@ -104,19 +116,6 @@ fn fits(before: &Value, now: &Value) -> bool {
             .iter()
             .all(|(name, value)| now.get(name).is_none_or(|now| fits(value, now))),
         (before, now) => std::mem::discriminant(before) == std::mem::discriminant(now),
-    }
-}
-
-/// Puts one value over another, field by field.
-pub(crate) fn merge(base: &mut Value, diff: &Value) {
-    match (base, diff) {
-        (Value::Object(base), Value::Object(diff)) => {
-            for (name, value) in diff {
-                merge(base.entry(name.clone()).or_insert(Value::Null), value);
-            }
-        }
-        (_, Value::String(text)) if text == STAYS => {}
-        (base, diff) => *base = diff.clone(),
     }
 }
 
@@ -161,6 +160,9 @@ fn condenser(settings: &Value, llm: &Value) -> Value {
     if settings["enabled"] != true {
         return Value::Null;
     }
+    if settings["condenser_kind"] == "no_op" {
+        return json!({"kind": "NoOpCondenser"});
+    }
     let mut fields: Map<_, _> = settings.as_object().cloned().unwrap_or_default();
     fields.remove("enabled");
     fields.remove("condenser_kind");
@@ -189,6 +191,7 @@ fn critic(settings: &Value, llm: &Value) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use super::patch::STAYS;
     use super::*;
 
     #[test]
@@ -213,9 +216,11 @@ mod tests {
             json!({"llm": {"timeout": "abc"}}),
             json!({"llm": {"base_url": 3}}),
             json!({"llm": {"temperature": "hot"}}),
-            json!({"llm": {"model": null}}),
             json!({"llm": 3}),
             json!({"tools": 3}),
+            json!({"agent_kind": "zz"}),
+            json!({"condenser": {"condenser_kind": "zz"}}),
+            json!({"condenser": {"max_size": 5}}),
             json!({"persona": 3}),
             json!(3),
         ] {
@@ -224,8 +229,45 @@ mod tests {
                 "{wrong}"
             );
         }
-        let size = json!({"container_memory": 3});
-        assert!(change_part(&mut settings, "conversation_settings", &size).is_err());
+        for wrong in [
+            json!({"container_memory": 3}),
+            json!({"max_iterations": 0}),
+            json!({"confirmation_mode": null}),
+            json!({"security_analyzer": "zz"}),
+            json!({"default_runtime": "zz"}),
+        ] {
+            assert!(
+                change_part(&mut settings.clone(), "conversation_settings", &wrong).is_err(),
+                "{wrong}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_null_in_a_change_is_taken_away_and_becomes_its_default() {
+        let mut settings = Settings::from_stored(None).0;
+        let part = "agent_settings";
+        let server = json!({"command": "srv", "env": {"A": "1", "B": "2"}});
+        let first = json!({"mcp_config": {"srv": server, "other": {"url": "http://127.0.0.1:9"}}, "llm": {"num_retries": 9}});
+        let default = settings[part]["llm"]["num_retries"].clone();
+        for (change, place, expected) in [
+            (first, "/llm/num_retries", json!(9)),
+            (
+                json!({"mcp_config": {"srv": {"env": {"A": null}}}}),
+                "/mcp_config/srv/env",
+                json!({"B": "2"}),
+            ),
+            (
+                json!({"mcp_config": {"srv": null}}),
+                "/mcp_config",
+                json!({"other": {"url": "http://127.0.0.1:9"}}),
+            ),
+            (json!({"mcp_config": null}), "/mcp_config", json!({})),
+            (json!({"llm": {"num_retries": null}}), "/llm/num_retries", default),
+        ] {
+            change_part(&mut settings, part, &change).unwrap();
+            assert_eq!(settings[part].pointer(place), Some(&expected), "{change}");
+        }
     }
 
     #[test]
@@ -237,5 +279,10 @@ mod tests {
         assert_eq!(agent.stored()["condenser"]["llm"]["model"], "demo");
         assert_eq!(agent.stored()["condenser"]["llm"]["usage_id"], "condenser");
         assert_eq!(agent.stored()["tools"][0]["name"], "terminal");
+        let settings =
+            completed_agent(&json!({"llm": {"model": "demo"}, "condenser": {"condenser_kind": "no_op"}}));
+        let forgets_nothing = agent_of(&settings).unwrap();
+        assert_eq!(forgets_nothing.stored()["condenser"]["kind"], "NoOpCondenser");
+        assert!(!forgets_nothing.condenses());
     }
 }

@@ -89,3 +89,11 @@ fn what_a_client_says_of_retries_and_reasoning_counts() {
     assert_eq!(settings.extended_thinking_budget, None);
     assert_eq!(settings.capability_overrides.native_tool_calls, None);
 }
+
+#[test]
+fn a_null_retention_asks_for_none() {
+    let settings = sent(json!({"model": "openai/m"}));
+    assert_eq!(settings.capability_overrides.prompt_cache_retention, None);
+    let settings = sent(json!({"model": "openai/m", "prompt_cache_retention": null}));
+    assert_eq!(settings.capability_overrides.prompt_cache_retention, Some(false));
+}

@@ -86,3 +86,11 @@ pub(crate) fn without_secrets(analyzer: &Value) -> Result<SecurityAnalyzer, serd
     mask(&mut shown, Mask::Null);
     SecurityAnalyzer::deserialize(shown)
 }
+
+/// Whether it takes a model or a service to judge actions so.
+pub(crate) fn asks_others(analyzer: &Value) -> bool {
+    let mut parts = analyzer["analyzers"].as_array().into_iter().flatten();
+    analyzer["kind"] == "GraySwanAnalyzer"
+        || analyzer["kind"] == "ToolShieldLLMSecurityAnalyzer"
+        || parts.any(asks_others)
+}

@@ -14,6 +14,7 @@ use crate::catalog::Described;
 use crate::composition::Unopened;
 use crate::failure::Failure;
 use crate::launch::profile_model;
+use crate::masking::ASTERISKS;
 use crate::profile_models::ProfileModels;
 use crate::tool_choices::{MODEL_TOOLS, ROUTE_TOOLS};
 
@@ -68,7 +69,8 @@ impl Conversations {
         let wanted = described.monitor()?;
         let text = |name: &str| wanted[name].as_str().filter(|text| !text.is_empty());
         let number = |name: &str, usual: f64| wanted[name].as_f64().unwrap_or(usual);
-        let opened = match (text("api_key"), text("api_url")) {
+        let key = text("api_key").filter(|key| *key != ASTERISKS); // the mask of one is none
+        let opened = match (key, text("api_url")) {
             (None, _) => Err("`api_key` of the analyser is missing".to_owned()),
             (_, Some(url)) if url != GraySwan::URL && self.allowance.elsewhere().is_err() => {
                 Err("only an admin may name addresses: they are reached by the server itself".to_owned())

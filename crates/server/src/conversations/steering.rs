@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::Conversations;
 use super::plan::refuse_running;
 use crate::agent::Agent;
-use crate::catalog::without_secrets;
+use crate::catalog::{asks_others, without_secrets};
 use crate::failure::Failure;
 use crate::plugins;
 use crate::resident::Resident;
@@ -49,8 +49,8 @@ impl Conversations {
         Ok(())
     }
 
-    /// Changes who judges actions. A model or a service that is named now is asked once the conversation is loaded anew:
-    /// until then, what it would judge counts as the worst.
+    /// Changes who judges actions. A model or a service can only be asked by a new engine. A run that is under way keeps its
+    /// own: until its end, what they would judge counts as the worst.
     pub(crate) async fn set_analyzer(&self, resident: &Resident, kept: Value) -> Result<(), Failure> {
         let analyzer = match &kept {
             Value::Null => None,
@@ -59,9 +59,15 @@ impl Conversations {
         let engine = self.engine(resident).await?;
         let changing = self.catalog.changing().await;
         self.checked(resident, engine.set_analyzer(analyzer).await)?;
+        let asks_others = asks_others(&kept);
         self.catalog
             .change_request(&changing, resident.id, "security_analyzer", kept)
             .await?;
+        match asks_others {
+            true if resident.is_running() => resident.outdate(),
+            true => self.reload(resident, ExecutorFate::Keep).await,
+            false => {}
+        }
         Ok(())
     }
 

@@ -96,6 +96,16 @@ fn read_contents(sent: &Map<String, Value>, place: Place) -> Result<Vec<Content>
 
 /// A part of a message. Fields that the contract does not have would make its clients refuse the event.
 fn read_content(sent: &Value) -> Result<Content, serde_json::Error> {
+    let mut sent = sent.clone();
+    if let Some(fields) = sent.as_object_mut() {
+        // Its type may be left out: it fits one of the two.
+        let fits = if fields.get("text").is_some_and(Value::is_string) {
+            "text"
+        } else {
+            "image"
+        };
+        fields.entry("type").or_insert(fits.into());
+    }
     let mut content = Content::deserialize(sent)?;
     match &mut content {
         Content::Text(text) => text.extra.clear(),

@@ -10,15 +10,27 @@ use deft_types::ConversationId;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use crate::agent_fields::SETTINGS;
 use crate::agent_models::Question;
 use crate::app::App;
 use crate::extract::JsonBody;
 use crate::failure::Failure;
-use crate::request::object;
+use crate::fields::{self, Gap, Kind, Object, Others, Table};
 use crate::router::Route;
 use crate::secrets::Given;
 use crate::settings::{agent_of, completed_agent};
-use crate::validation::Issue;
+
+/// What a client asks.
+const QUESTION: &Table = &[
+    ("agent_settings", SETTINGS_SENT, Gap::None),
+    ("secrets", Kind::Hidden(&Kind::Map), Gap::Null),
+    ("refresh", Kind::Switch, Gap::Absent),
+];
+const SETTINGS_SENT: Kind = Kind::Object(&Object {
+    class: None,
+    fields: SETTINGS,
+    others: Others::Kept,
+});
 
 pub(crate) fn table() -> Vec<Route> {
     vec![Route::post("/api/acp/models", models)]
@@ -27,10 +39,8 @@ pub(crate) fn table() -> Vec<Route> {
 /// Starts an agent in a workspace of its own, asks which models it has, and ends it. What it said is known for a while,
 /// unless a client wants to hear it anew.
 async fn models(State(app): State<Arc<App>>, JsonBody(body): JsonBody) -> Result<Json<Value>, Failure> {
-    let Some(settings) = object(&body)?.get("agent_settings") else {
-        return Err(Issue::missing(&["body", "agent_settings"], &body).into());
-    };
-    let mut settings = completed_agent(settings);
+    let body = Value::Object(fields::read_body(&body, QUESTION, Others::Kept)?);
+    let mut settings = completed_agent(&body["agent_settings"]);
     settings["agent_kind"] = "acp".into();
     let agent = agent_of(&settings)?;
     let question = Question::new(agent.stored(), &body["secrets"]);

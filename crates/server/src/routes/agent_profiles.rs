@@ -10,14 +10,16 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::profiles::{changed, checked_name};
+use crate::agent_fields::PROFILE;
 use crate::app::App;
 use crate::exposure::Exposure;
 use crate::extract::{JsonBody, Name, OptionalBody};
 use crate::failure::Failure;
+use crate::fields::{self, Gap, Kind, Others};
 use crate::launch::{AGENT_PROFILES, find_agent, profile_settings};
 use crate::masking::Mask;
 use crate::profile_models::dangling as dangling_routes;
-use crate::request::{object, text};
+use crate::request::{given, text};
 use crate::router::{Access, Route};
 use crate::settings::{Settings, completed_agent, merge};
 
@@ -107,7 +109,7 @@ async fn save(
     JsonBody(body): JsonBody,
 ) -> Result<Response, Failure> {
     checked_name(&name)?;
-    object(&body)?;
+    let body = Value::Object(fields::read_body(&body, PROFILE, Others::Kept)?);
     app.documents
         .change(&key(&name), |there| {
             let mut profile = completed(&name, &body);
@@ -183,8 +185,9 @@ async fn materialize(
     Name(name): Name,
     OptionalBody(body): OptionalBody,
 ) -> Result<Json<Value>, Failure> {
+    let fields = fields::read_body(&body, &[("profile", Kind::Map, Gap::Null)], Others::Kept)?;
     let stored = app.documents.get(&key(&name)).await?;
-    let profile = match (body.get("profile").filter(|draft| draft.is_object()), stored) {
+    let profile = match (given(&fields, "profile"), stored) {
         (Some(draft), _) => completed(&name, draft),
         (None, Some(profile)) => profile,
         (None, None) => return Err(unknown(&name)),

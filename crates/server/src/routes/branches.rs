@@ -15,8 +15,18 @@ use crate::app::App;
 use crate::conversations::ForkRequest;
 use crate::extract::{Id, JsonBody, OptionalBody, Query};
 use crate::failure::Failure;
-use crate::request::{checked_title, given, id_of, object, tags_of};
+use crate::fields::{self, Gap, Kind, Others, Table};
+use crate::request::{checked_title, given, id_of, tags_of};
 use crate::router::Route;
+
+/// What is said of a copy, beside its id and its tags.
+const FORK: &Table = &[
+    ("title", Kind::Text, Gap::Null),
+    ("reset_metrics", Kind::Switch, Gap::Absent),
+    ("from_event_id", Kind::Text, Gap::Null),
+];
+/// Where to stand. Null is before the first event.
+const NAVIGATE: &Table = &[("event_id", Kind::Text, Gap::Null)];
 
 pub(crate) fn table() -> Vec<Route> {
     vec![
@@ -31,7 +41,7 @@ async fn fork(
     query: Query,
     OptionalBody(body): OptionalBody,
 ) -> Result<Response, Failure> {
-    let fields = object(&body)?;
+    let fields = &fields::read_body(&body, FORK, Others::Kept)?;
     let title = given(fields, "title").and_then(Value::as_str);
     let request = ForkRequest {
         id: id_of(fields, "id")?,
@@ -56,7 +66,8 @@ async fn navigate(
     query: Query,
     JsonBody(body): JsonBody,
 ) -> Result<Json<Value>, Failure> {
-    let to = given(object(&body)?, "event_id").and_then(Value::as_str);
+    let fields = fields::read_body(&body, NAVIGATE, Others::Kept)?;
+    let to = given(&fields, "event_id").and_then(Value::as_str);
     let resident = resident(&app, id).await?;
     app.conversations
         .navigate(&resident, to.map(EventId::from))

@@ -12,10 +12,26 @@ use super::profiles::{changed, checked_name};
 use crate::app::App;
 use crate::extract::{JsonBody, Name};
 use crate::failure::Failure;
+use crate::fields::{self, Gap, Kind, Object, Others, Table};
 use crate::profile_models::META_PROFILES as FOLDER;
 use crate::request::text;
 use crate::router::{Access, Route};
 use crate::settings::{Settings, merge};
+
+/// Which model for which kind of task, as a client says it.
+const ROUTES: &Table = &[
+    ("classes", Kind::List(&CLASS), Gap::Absent),
+    ("prompt_template", Kind::Text, Gap::Null),
+    ("model_table", Kind::Text, Gap::Null),
+];
+const CLASS: Kind = Kind::Object(&Object {
+    class: Some("MetaProfileClass"),
+    fields: &[
+        ("description", Kind::Text, Gap::None),
+        ("model", Kind::Text, Gap::None),
+    ],
+    others: Others::Kept,
+});
 
 pub(crate) fn table() -> Vec<Route> {
     vec![
@@ -49,12 +65,14 @@ async fn list(State(app): State<Arc<App>>) -> Result<Json<Value>, Failure> {
     ))
 }
 
+/// The routes that have this name.
+pub(super) async fn find(app: &App, name: &str) -> Result<Value, Failure> {
+    let found = app.documents.get(&key(name)).await?;
+    found.ok_or_else(|| unknown(name))
+}
+
 async fn get(State(app): State<Arc<App>>, Name(name): Name) -> Result<Json<Value>, Failure> {
-    let config = app
-        .documents
-        .get(&key(&name))
-        .await?
-        .ok_or_else(|| unknown(&name))?;
+    let config = find(&app, &name).await?;
     Ok(Json(json!({"name": name, "config": config})))
 }
 
@@ -65,6 +83,7 @@ async fn save(
 ) -> Result<Response, Failure> {
     checked_name(&name)?;
     text(&body, "classifier_model")?;
+    let body = Value::Object(fields::read_body(&body, ROUTES, Others::Kept)?);
     let mut config =
         json!({"classifier_model": null, "classes": [], "prompt_template": null, "model_table": null});
     merge(&mut config, &body);
@@ -82,10 +101,7 @@ async fn delete(State(app): State<Arc<App>>, Name(name): Name) -> Result<Json<Va
 }
 
 async fn activate(State(app): State<Arc<App>>, Name(name): Name) -> Result<Json<Value>, Failure> {
-    app.documents
-        .get(&key(&name))
-        .await?
-        .ok_or_else(|| unknown(&name))?;
+    find(&app, &name).await?;
     Settings::change(&app.documents, |settings| {
         settings["active_meta_profile"] = name.as_str().into();
         Ok(())

@@ -15,10 +15,54 @@ use serde_json::{Value, json};
 use crate::app::App;
 use crate::extract::JsonBody;
 use crate::failure::Failure;
+use crate::fields::{self, Gap, Kind as Field, Object, Others, Table};
 use crate::hooks;
 use crate::places::{Site, absolute};
-use crate::request::{given, object};
+use crate::request::given;
 use crate::router::Route;
+
+/// The project that is meant.
+const PROJECT: &Table = &[("project_dir", Field::Text, Gap::Null)];
+/// Whose skills are wanted. Marketplaces and organisations are not asked for any.
+#[rustfmt::skip]
+const WANTED_SKILLS: &Table = &[
+    ("load_public", Field::Switch, Gap::Absent),
+    ("load_user", Field::Switch, Gap::Absent),
+    ("load_project", Field::Switch, Gap::Absent),
+    ("load_org", Field::Switch, Gap::Absent),
+    ("marketplace_path", Field::Text, Gap::Null),
+    ("registered_marketplaces", Field::List(&MARKETPLACE), Gap::Absent),
+    ("project_dir", Field::Text, Gap::Null),
+    ("org_configs", Field::List(&ORGANISATION), Gap::Null),
+    ("sandbox_config", Field::Map, Gap::Null),
+];
+/// Whose agents are wanted.
+const WANTED_AGENTS: &Table = &[
+    ("load_user", Field::Switch, Gap::Absent),
+    ("load_project", Field::Switch, Gap::Absent),
+    ("load_builtin", Field::Switch, Gap::Absent),
+    ("project_dir", Field::Text, Gap::Null),
+];
+const MARKETPLACE: Field = Field::Object(&Object {
+    class: None,
+    fields: &[
+        ("name", Field::Text, Gap::None),
+        ("source", Field::Text, Gap::None),
+        ("ref", Field::Text, Gap::Null),
+        ("repo_path", Field::Text, Gap::Null),
+    ],
+    others: Others::Kept,
+});
+const ORGANISATION: Field = Field::Object(&Object {
+    class: None,
+    fields: &[
+        ("repository", Field::Text, Gap::None),
+        ("provider", Field::Text, Gap::None),
+        ("org_repo_url", Field::Text, Gap::None),
+        ("org_name", Field::Text, Gap::None),
+    ],
+    others: Others::Kept,
+});
 
 pub(crate) fn table() -> Vec<Route> {
     vec![
@@ -30,8 +74,8 @@ pub(crate) fn table() -> Vec<Route> {
 
 /// The skills of a project and the user's own. A project's count more than the user's of the same name.
 async fn skills(State(app): State<Arc<App>>, JsonBody(body): JsonBody) -> Result<Json<Value>, Failure> {
-    let fields = object(&body)?;
-    let wants = |what: &str| given(fields, what) != Some(&Value::Bool(false));
+    let fields = fields::read_body(&body, WANTED_SKILLS, Others::Kept)?;
+    let wants = |what: &str| fields.get(what) != Some(&Value::Bool(false));
     let project = match project_of(&app, &body).await?.filter(|_| wants("load_project")) {
         Some(project) => project.skills(),
         None => Skills::default(),
@@ -61,8 +105,8 @@ async fn project_hooks(
 
 /// Who can be given tasks. A project's agent counts more than the user's of the same name, and both more than ours.
 async fn sub_agents(State(app): State<Arc<App>>, JsonBody(body): JsonBody) -> Result<Json<Value>, Failure> {
-    let fields = object(&body)?;
-    let wants = |what: &str| given(fields, what) != Some(&Value::Bool(false));
+    let fields = fields::read_body(&body, WANTED_AGENTS, Others::Kept)?;
+    let wants = |what: &str| fields.get(what) != Some(&Value::Bool(false));
     let composition = &app.conversations.composition;
     let mut defined = match project_of(&app, &body).await?.filter(|_| wants("load_project")) {
         Some(project) => agents_of_project(&project.files, &project.root)
@@ -96,7 +140,8 @@ pub(super) struct Project {
 
 /// The project that a request names. None: it names none, or there is nothing there.
 pub(super) async fn project_of(app: &App, body: &Value) -> Result<Option<Project>, Failure> {
-    let Some(directory) = given(object(body)?, "project_dir").and_then(Value::as_str) else {
+    let fields = fields::read_body(body, PROJECT, Others::Kept)?;
+    let Some(directory) = given(&fields, "project_dir").and_then(Value::as_str) else {
         return Ok(None);
     };
     let path = absolute(directory)?;

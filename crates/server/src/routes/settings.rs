@@ -8,15 +8,17 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
+use super::meta_profiles;
+use crate::agent_fields::SERVER;
 use crate::app::App;
 use crate::exposure::Exposure;
 use crate::extract::{JsonBody, Name};
 use crate::failure::Failure;
 use crate::fields::{self, Gap, Kind, Others, Table};
-use crate::launch::{PROFILES, no_profile};
-use crate::request::{given, object};
+use crate::launch::{PROFILES, find_agent, no_profile};
+use crate::request::given;
 use crate::router::{Access, Route};
-use crate::settings::{Settings, change_part, merge};
+use crate::settings::{Settings, change_part, merge, patch, patch_beneath};
 
 const AGENT_SCHEMA: &str = include_str!("../settings/agent_schema.json");
 const CONVERSATION_SCHEMA: &str = include_str!("../settings/conversation_schema.json");
@@ -72,19 +74,31 @@ async fn change(State(app): State<Arc<App>>, JsonBody(body): JsonBody) -> Result
              active_agent_profile_id, or active_meta_profile must be provided",
         ));
     }
-    if let Some(name) = given(fields, "active_profile").and_then(Value::as_str)
-        && app.documents.get(&format!("{PROFILES}{name}")).await?.is_none()
-    {
-        return Err(no_profile(name));
+    let named = |name: &str| given(fields, name).and_then(Value::as_str);
+    let model = match named("active_profile") {
+        Some(name) => {
+            let model = app.documents.get(&format!("{PROFILES}{name}")).await?;
+            Some(model.ok_or_else(|| no_profile(name))?)
+        }
+        None => None,
+    };
+    if let Some(id) = named("active_agent_profile_id") {
+        find_agent(&app, id).await?;
+    }
+    if let Some(name) = named("active_meta_profile") {
+        meta_profiles::find(&app, name).await?;
     }
     let settings = Settings::change(&app.documents, |settings| {
+        if let Some(model) = &model {
+            settings["agent_settings"]["llm"] = model.clone();
+        }
         for (diff, part) in PARTS {
             if let Some(diff) = given(fields, diff) {
                 change_part(settings, part, diff)?;
             }
         }
         if let Some(diff) = given(fields, MISC.0) {
-            merge(&mut settings[MISC.1], diff);
+            patch_beneath(&mut settings[MISC.1], diff);
         }
         for name in ACTIVE {
             if let Some(value) = fields.get(name) {
@@ -148,14 +162,14 @@ async fn add_server(
     Name(name): Name,
     JsonBody(body): JsonBody,
 ) -> Result<Response, Failure> {
-    object(&body)?;
+    let body = Value::Object(fields::read_body(&body, SERVER, Others::Kept)?);
     let added = edit_server(&app, &name, |there| {
         if there.is_some() {
             let sentence = format!("MCP server '{name}' already exists");
             return Err(Failure::new(StatusCode::CONFLICT, sentence));
         }
         let mut server = json!({"enabled": true});
-        merge(&mut server, &body);
+        patch(&mut server, &body);
         Ok(Some(server))
     });
     Ok((StatusCode::CREATED, added.await?).into_response())
@@ -166,10 +180,10 @@ async fn change_server(
     Name(name): Name,
     JsonBody(body): JsonBody,
 ) -> Result<Json<Value>, Failure> {
-    object(&body)?;
+    let body = Value::Object(fields::read_body(&body, SERVER, Others::Kept)?);
     edit_server(&app, &name, |there| {
         let mut server = there.ok_or_else(|| no_server(&name))?.clone();
-        merge(&mut server, &body);
+        patch(&mut server, &body);
         Ok(Some(server))
     })
     .await

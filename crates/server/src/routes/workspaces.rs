@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::app::App;
 use crate::extract::{JsonBody, Query};
 use crate::failure::Failure;
-use crate::request::object;
+use crate::fields::{self, Gap, Kind, Object, Others};
 use crate::router::{Access, Route};
 use crate::validation::Issue;
 
@@ -19,6 +19,18 @@ const WORKSPACES: &str = "workspaces";
 const PARENTS: &str = "workspaceParents";
 /// The most that are remembered of each kind.
 const MAX_REMEMBERED: usize = 1000;
+
+/// A directory as a client names it. Its id and its name are the client's own affair.
+const ITEM: Kind = Kind::Object(&Object {
+    class: None,
+    fields: &[
+        ("id", Kind::Text, Gap::Absent),
+        ("name", Kind::Text, Gap::Absent),
+        ("path", Kind::Text, Gap::None),
+        ("parentPath", Kind::Text, Gap::Null),
+    ],
+    others: Others::Kept,
+});
 
 pub(crate) fn table() -> Vec<Route> {
     vec![
@@ -46,13 +58,9 @@ async fn add_parents(State(app): State<Arc<App>>, JsonBody(body): JsonBody) -> R
     remember(&app, PARENTS, &body, "parents").await
 }
 
-async fn remember(app: &App, list: &str, body: &Value, field: &str) -> Result<Json<Value>, Failure> {
-    let Some(sent) = object(body)?.get(field).and_then(Value::as_array) else {
-        return Err(Issue::missing(&["body", field], body).into());
-    };
-    if let Some(wrong) = sent.iter().find(|item| !item["path"].is_string()) {
-        return Err(Issue::missing(&["body", field, "path"], wrong).into());
-    }
+async fn remember(app: &App, list: &str, body: &Value, field: &'static str) -> Result<Json<Value>, Failure> {
+    let fields = fields::read_body(body, &[(field, Kind::List(&ITEM), Gap::None)], Others::Kept)?;
+    let sent = fields[field].as_array().cloned().unwrap_or_default();
     let changed = app.documents.change(KEY, |there| {
         let mut all = there.unwrap_or_else(none);
         if let Some(items) = all[list].as_array_mut() {

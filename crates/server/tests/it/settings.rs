@@ -54,6 +54,16 @@ async fn settings_are_kept_over_a_restart_and_their_key_is_shown_only_on_demand(
             "Settings validation failed",
         ),
         (json!({"active_profile": "nope"}), 404, "Profile 'nope' not found"),
+        (
+            json!({"active_agent_profile_id": "nope"}),
+            404,
+            "Agent profile with id 'nope' not found",
+        ),
+        (
+            json!({"active_meta_profile": "nope"}),
+            404,
+            "Meta-profile 'nope' not found",
+        ),
     ];
     for (body, status, reason) in refused {
         let refusal = desk.refusal(Method::PATCH, "/api/settings", body).await;
@@ -68,6 +78,30 @@ async fn settings_are_kept_over_a_restart_and_their_key_is_shown_only_on_demand(
         desk.get("/api/settings/conversation-schema").await["model_name"],
         "ConversationSettings"
     );
+}
+
+#[tokio::test]
+async fn what_is_null_in_a_change_is_taken_away() {
+    let desk = Desk::new().await;
+    let server = json!({"command": "srv", "env": {"A": "1", "B": "2"}});
+    let diff = json!({"agent_settings_diff": {"mcp_config": {"srv": server}}, "misc_settings_diff": {"ui": {"a": 1}}});
+    patch(&desk, diff).await;
+    let diff = json!({"agent_settings_diff": {"mcp_config": {"srv": {"env": {"A": null}}}},
+        "misc_settings_diff": {"ui": {"a": null}}});
+    let now = patch(&desk, diff).await;
+    let servers = |settings: &Value| settings["agent_settings"]["mcp_config"].clone();
+    assert!(servers(&now)["srv"]["env"].get("A").is_none(), "{now}");
+    assert_eq!(now["misc_settings"], json!({"ui": {}}));
+    let path = "/api/settings/mcp/srv";
+    let env = json!({"env": {"B": null}});
+    let (_, now) = desk.ask(Method::PATCH, path, Some(env)).await;
+    assert_eq!(servers(&now)["srv"]["env"], json!({}));
+    let now = patch(&desk, json!({"agent_settings_diff": {"mcp_config": null}})).await;
+    assert_eq!(servers(&now), json!({}));
+    let (status, _) = desk
+        .ask(Method::POST, path, Some(json!({"command": "srv"})))
+        .await;
+    assert_eq!(status, 201);
 }
 
 #[tokio::test]

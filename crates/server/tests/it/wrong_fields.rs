@@ -50,6 +50,18 @@ POST TALK/secrets {"secrets": 3} => body.secrets: dict_type
 PATCH TALK {"title": 3, "tags": 3} => body.title: string_type, body.tags: dict_type
 POST /api/llm/provider-connections {"display_name": "", "provider": 4, "x": 1} => body.display_name: string_too_short, body.provider: string_type, body.api_key: missing, body.x: extra_forbidden
 PATCH /api/llm/provider-connections/c {"base_url": 6, "x": 1} => body.base_url: string_type, body.x: extra_forbidden
+POST /api/acp/models {"agent_settings": "zzz", "refresh": 3} => body.agent_settings: model_attributes_type, body.refresh: bool_parsing
+POST TALK/fork {"title": 3, "reset_metrics": "zz", "from_event_id": 3} => body.title: string_type, body.reset_metrics: bool_parsing, body.from_event_id: string_type
+POST TALK/navigate {"event_id": 3} => body.event_id: string_type
+POST /api/skills {"load_user": null, "registered_marketplaces": [{}], "project_dir": 3} => body.load_user: bool_type, body.registered_marketplaces.0.name: missing, body.registered_marketplaces.0.source: missing, body.project_dir: string_type
+POST /api/sub-agents {"load_builtin": "zz", "project_dir": 3} => body.load_builtin: bool_parsing, body.project_dir: string_type
+POST /api/hooks {"project_dir": 3} => body.project_dir: string_type
+POST /api/workspaces {"workspaces": [{"id": 3}]} => body.workspaces.0.id: string_type, body.workspaces.0.path: missing
+POST /api/workspaces/parents {"parents": 3} => body.parents: list_type
+POST /api/meta-profiles/m {"classifier_model": "x", "classes": 3, "model_table": 3} => body.classes: list_type, body.model_table: string_type
+POST /api/agent-profiles/p {"condenser": 3, "tools": 3, "revision": 1} => body.tools: list_type, body.condenser: model_type
+POST /api/agent-profiles/p/materialize {"profile": 3} => body.profile: dict_type
+POST /api/settings/mcp/x {"command": 3} => body.command: string_type
 PATCH /api/settings {"agent_settings_diff": 3, "active_profile": 3} => body.agent_settings_diff: dict_type, body.active_profile: string_type"#;
 
 /// What is wrong, as `place: word`, numbers of items included.
@@ -137,9 +149,36 @@ async fn what_is_asked_for_and_cannot_be_had_is_refused_with_what_to_do() {
     request["agent"]["llm"]["aws_role_name"] = json!("admin");
     let (_, why) = desk.refusal(Method::POST, "/api/conversations", request).await;
     assert_eq!(why[0]["loc"], json!(["body", "agent", "llm", "aws_role_name"]));
+    let mut request = desk.start_request("demo");
+    request["agent"]["llm"]["aws_bedrock_runtime_endpoint"] = json!("https://bedrock.example");
+    let refused = desk.refusal(Method::POST, "/api/conversations", request).await;
+    assert!(refused.1.to_string().contains("base_url"), "{}", refused.1);
     assert!(
         why[0]["msg"].as_str().unwrap().contains("aws_access_key_id"),
         "{why}"
+    );
+}
+
+#[tokio::test]
+async fn what_the_contract_lets_be_null_or_said_otherwise_is_taken() {
+    let desk = Desk::new().await;
+    let mut request = desk.start_request("demo");
+    request["agent"]["tools"] = json!([{"name": "terminal", "params": null}]);
+    request["agent"]["security_policy_filename"] = Value::Null;
+    request["agent"]["critic"] = json!({"kind": "APIBasedCritic", "api_key": null});
+    let skill = json!({"name": "s", "content": "c", "allowed_tools": "terminal file_editor"});
+    request["agent"]["agent_context"] = json!({"skills": [skill]});
+    request["agent_settings"] = json!({"llm": {"model": "other"}});
+    let talk = desk.begin_with(request).await;
+    let agent = desk.get(&talk.path("?include_skills=true")).await["agent"].clone();
+    assert_eq!(agent["llm"]["model"], "demo");
+    assert_eq!(agent["tools"][0]["params"], json!({}));
+    assert_eq!(agent["security_policy_filename"], "");
+    let skills = &agent["agent_context"]["skills"];
+    assert_eq!(
+        skills[0]["allowed_tools"],
+        json!(["terminal", "file_editor"]),
+        "{agent}"
     );
 }
 
