@@ -107,7 +107,8 @@ impl Conversations {
         let there = self.residents().get(&id).map(Arc::clone);
         if let Some(resident) = there {
             resident.touch();
-            if !resident.is_outdated() || resident.is_running() {
+            let is_at_work = resident.is_running() || self.goals.all().contains_key(&id);
+            if !resident.is_outdated() || is_at_work {
                 return Ok(resident);
             }
             self.reload(&resident, ExecutorFate::Keep).await;
