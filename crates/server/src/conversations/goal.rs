@@ -28,7 +28,7 @@ pub(crate) struct Goals {
 }
 
 impl Goals {
-    fn all(&self) -> MutexGuard<'_, HashMap<ConversationId, CancellationToken>> {
+    pub(super) fn all(&self) -> MutexGuard<'_, HashMap<ConversationId, CancellationToken>> {
         self.pursued.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
