@@ -75,12 +75,16 @@ impl PodWorkspace {
     }
 
     async fn connect(&self) -> Result<Exec, K8sError> {
-        match self.try_connect().await {
-            Err(K8sError::Ended(_) | K8sError::Refused { status: 500, .. }) if self.has_ended().await? => {
-                self.try_connect().await
-            }
-            connected => connected,
+        let connected = self.try_connect().await;
+        // So it is with a pod that goes just now, also while it takes our program.
+        let may_be_over = matches!(
+            connected,
+            Err(K8sError::Ended(_) | K8sError::Broken { .. } | K8sError::Refused { status: 500, .. })
+        );
+        if may_be_over && self.has_ended().await? {
+            return self.try_connect().await;
         }
+        connected
     }
 
     /// Whether the executor has ended, which the cluster is slow to notice.

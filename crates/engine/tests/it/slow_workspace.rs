@@ -56,10 +56,8 @@ async fn opened(desk: &Desk, gate: &watch::Sender<bool>) -> Conversation {
     Conversation::open(parts).await.unwrap()
 }
 
-#[tokio::test]
-async fn it_is_heard_and_stopped_meanwhile_and_the_agent_knows_its_skills_in_the_end() {
-    let desk = Desk::new("[{text: done}]").await;
-    fs::write(desk.executors.work.join("AGENTS.md"), "Run the tests.").unwrap();
+/// A skill that the word docker brings in.
+fn write_skill(desk: &Desk) {
     let triggered = desk.executors.work.join(".openhands/microagents");
     fs::create_dir_all(&triggered).unwrap();
     fs::write(
@@ -67,6 +65,13 @@ async fn it_is_heard_and_stopped_meanwhile_and_the_agent_knows_its_skills_in_the
         "---\ntriggers: [docker]\n---\nStart dockerd.",
     )
     .unwrap();
+}
+
+#[tokio::test]
+async fn it_is_heard_and_stopped_meanwhile_and_the_agent_knows_its_skills_in_the_end() {
+    let desk = Desk::new("[{text: done}]").await;
+    fs::write(desk.executors.work.join("AGENTS.md"), "Run the tests.").unwrap();
+    write_skill(&desk);
     let gate = watch::Sender::new(false);
     let conversation = opened(&desk, &gate).await;
     let mut shown = conversation.live();
@@ -129,13 +134,7 @@ async fn what_was_said_before_the_process_ended_is_answered_by_the_next() {
 #[tokio::test]
 async fn a_message_that_did_not_wait_brings_its_skills_in_later_also_behind_a_prompt() {
     let desk = Desk::new("[{text: one}, {text: two}]").await;
-    let triggered = desk.executors.work.join(".openhands/microagents");
-    fs::create_dir_all(&triggered).unwrap();
-    fs::write(
-        triggered.join("docker.md"),
-        "---\ntriggers: [docker]\n---\nStart dockerd.",
-    )
-    .unwrap();
+    write_skill(&desk);
     let gate = watch::Sender::new(true);
     let conversation = opened(&desk, &gate).await;
     say(&conversation, "begin").await;

@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use deft_executor::Executor;
 use deft_llm::{ChatGptServers, Finding, Found, Model, ModelSettings};
-use deft_server::{Accounts, Audit, ClientModel, Composition, Config, Demo, Offer, Place, Server};
+use deft_server::{
+    Accounts, Audit, ClientModel, Composition, Config, Demo, NewAccount, Offer, Place, Quota, Role, Server,
+};
 use deft_store::{Options, SqliteStore, Store};
 use deft_tools::{ToolContext, Toolbox};
 use deft_types::{ConversationId, Secret, ToolSpec};
@@ -103,6 +105,21 @@ impl Desk {
 
     pub(crate) fn audit(&self) -> Audit {
         Audit::new(self.store())
+    }
+
+    /// Adds a user without limits; their key.
+    pub(crate) async fn add_user(&self, name: &str, role: Role) -> String {
+        let account = NewAccount {
+            name: name.to_owned(),
+            role,
+            email: None,
+            sees: None,
+            folders: Vec::new(),
+            quota: Quota::default(),
+        };
+        self.accounts().add(account).await.unwrap();
+        let key = self.accounts().create_key(name, "", None, None).await;
+        key.unwrap().1.expose().clone()
     }
 
     /// How many documents there are in a folder of the store.

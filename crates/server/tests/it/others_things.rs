@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use deft_server::{Access, NewAccount, Quota, Role};
+use deft_server::{Access, Role};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -21,17 +21,7 @@ struct User<'a> {
 
 impl<'a> User<'a> {
     async fn add(desk: &'a Desk, name: &str, role: Role) -> Self {
-        let account = NewAccount {
-            name: name.to_owned(),
-            role,
-            email: None,
-            sees: None,
-            folders: Vec::new(),
-            quota: Quota::default(),
-        };
-        desk.accounts().add(account).await.unwrap();
-        let (_, key) = desk.accounts().create_key(name, "", None, None).await.unwrap();
-        let key = key.expose().clone();
+        let key = desk.add_user(name, role).await;
         Self { desk, key }
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use deft_server::{Access, NewAccount, Quota, Role};
+use deft_server::{Access, Role};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -175,22 +175,10 @@ async fn a_link_ends_in_its_time_and_with_its_conversation() {
 #[tokio::test]
 async fn a_link_of_a_users_conversation_ends_with_the_user() {
     let desk = Desk::new().await;
-    for (name, role) in [("root", Role::Admin), ("ann", Role::Member)] {
-        let new = NewAccount {
-            name: name.to_owned(),
-            role,
-            email: None,
-            sees: None,
-            folders: Vec::new(),
-            quota: Quota::default(),
-        };
-        desk.accounts().add(new).await.unwrap();
-    }
-    let (_, key) = desk.accounts().create_key("ann", "", None, None).await.unwrap();
+    desk.add_user("root", Role::Admin).await;
+    let key = desk.add_user("ann", Role::Member).await;
     let ask = async |path: &str, body: Value| {
-        let request = desk
-            .request(Method::POST, path)
-            .header("X-Session-API-Key", key.expose());
+        let request = desk.request(Method::POST, path).header("X-Session-API-Key", &key);
         request
             .json(&body)
             .send()

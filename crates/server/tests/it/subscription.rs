@@ -1,6 +1,6 @@
 //! Models that a `ChatGPT` subscription pays for: logging in, using and renewing the login, logging out.
 
-use deft_server::{NewAccount, Quota, Role};
+use deft_server::Role;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -186,21 +186,10 @@ async fn a_login_is_its_users_alone() {
         ("ann", Role::Member),
         ("bob", Role::Member),
     ] {
-        let account = NewAccount {
-            name: name.to_owned(),
-            role,
-            email: None,
-            sees: None,
-            folders: Vec::new(),
-            quota: Quota::default(),
-        };
-        desk.accounts().add(account).await.unwrap();
-        keys.push(desk.accounts().create_key(name, "", None, None).await.unwrap().1);
+        keys.push(desk.add_user(name, role).await);
     }
     let ask = async |who: usize, method: Method, path: &str, body: Value| -> Value {
-        let request = desk
-            .request(method, path)
-            .header("X-Session-API-Key", keys[who].expose());
+        let request = desk.request(method, path).header("X-Session-API-Key", &keys[who]);
         request.json(&body).send().await.unwrap().json().await.unwrap()
     };
     let started = ask(1, Method::POST, START, json!({})).await;
