@@ -31,6 +31,7 @@ const MAX_WAIT: f64 = 24.0 * 3600.0;
 #[derive(Deserialize)]
 struct Llm {
     model: String,
+    model_canonical_name: Option<String>,
     auth_type: Option<AuthType>,
     api_key: Option<Secret<String>>,
     base_url: Option<String>,
@@ -165,6 +166,7 @@ fn reached(llm: &Llm, ours: ModelSettings, subscription: &Arc<dyn Subscription>)
             .into_iter()
             .collect(),
         extended_thinking_budget: budget.map(Tokens),
+        known_as: llm.model_canonical_name.clone(),
         prices: prices(llm),
         capability_overrides: capabilities(llm),
         idle_timeout: seconds(llm.stream_idle_timeout).unwrap_or(ours.idle_timeout),

@@ -100,6 +100,11 @@ impl Above {
         }
     }
 
+    /// Its secrets, as they are now.
+    pub(crate) fn secrets(&self) -> SecretSources {
+        self.handed().secrets.clone()
+    }
+
     /// Whether an action would have had to wait here or further above.
     pub(crate) fn asks_for(&self, action: &ActionEvent, directory: &str, judged: Option<&Verdict>) -> bool {
         let asks_here = {

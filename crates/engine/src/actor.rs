@@ -28,6 +28,7 @@ mod queue;
 mod record;
 mod refine;
 mod rerun;
+mod restore;
 mod rewind;
 mod seeking;
 mod servers;
@@ -46,7 +47,7 @@ use std::time::SystemTime;
 use deft_executor::Client;
 use deft_llm::{CallLog, Model, ModelError, TokenMeter};
 use deft_store::{Lease, Store, StoreError};
-use deft_tools::{Secrets, Toolbox};
+use deft_tools::{SecretSet, Secrets, Toolbox};
 use deft_types::{ActionId, EventId, Status, Tokens};
 use futures::future::OptionFuture;
 use std::collections::{HashMap, HashSet};
@@ -99,6 +100,8 @@ pub(crate) struct Actor {
     pub(crate) purse: Purse,
     /// Who gave the task, where it is one.
     pub(crate) above: Option<Above>,
+    /// The secrets there, as they were last heeded.
+    pub(crate) secrets_above: SecretSet,
     /// What those have from this one that it gives tasks to.
     pub(crate) below: Above,
     /// The tasks it has given.
@@ -129,6 +132,8 @@ pub(crate) struct Actor {
     pub(crate) title_prompt: Option<String>,
     pub(crate) titling: Option<Titling>,
     pub(crate) inbox: mpsc::Receiver<Envelope>,
+    /// What would begin a run while files are being changed for somebody.
+    pub(crate) held: Vec<Envelope>,
     /// What the client calls the command that is carried out, and what it is, until that is noted.
     pub(crate) request: Option<(EventId, &'static str)>,
     pub(crate) progress: watch::Sender<Progress>,
@@ -203,6 +208,7 @@ impl Actor {
 
     async fn work_until_closed(&mut self) -> (ExecutorFate, Option<oneshot::Sender<()>>) {
         loop {
+            self.release().await;
             if let Err(error) = self.settle_question().await {
                 self.halt(&error);
             }

@@ -225,6 +225,14 @@ impl Command {
         })
     }
 
+    /// Whether the agent may go on because of it.
+    pub(crate) fn may_begin_run(&self) -> bool {
+        matches!(
+            self,
+            Self::Run { .. } | Self::Respond { .. } | Self::Reject { .. }
+        )
+    }
+
     /// Answers without doing anything.
     pub(crate) fn answer(self, answer: Result<Value, CommandError>) {
         match self {

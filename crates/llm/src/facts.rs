@@ -81,7 +81,7 @@ pub fn facts_with(name: &str, settings: &ModelSettings) -> ModelFacts {
         };
     };
     let profile = profile(name, wire_name, provider, settings);
-    let entry = catalog::look_up(name);
+    let entry = catalog::look_up(settings.known_as.as_deref().unwrap_or(name));
     let known = subject(wire_name, provider, settings, entry.as_ref()).known();
     ModelFacts {
         name: profile.name,

@@ -178,7 +178,7 @@ pub(crate) fn profile(
     provider: &Provider,
     settings: &ModelSettings,
 ) -> ModelProfile {
-    let known = catalog::look_up(name);
+    let known = catalog::look_up(settings.known_as.as_deref().unwrap_or(name));
     let subject = subject(wire_name, provider, settings, known.as_ref());
     let context_window = known.as_ref().and_then(|entry| entry.context_window);
     let known_output = known.as_ref().and_then(|entry| entry.max_output).map(|limit| {
@@ -210,7 +210,7 @@ pub(crate) fn profile(
 pub(crate) fn subject<'a>(
     wire_name: &'a str,
     provider: &'a Provider,
-    settings: &ModelSettings,
+    settings: &'a ModelSettings,
     entry: Option<&'a Entry>,
 ) -> Subject<'a> {
     let mut overrides = settings.capability_overrides;
@@ -219,9 +219,12 @@ pub(crate) fn subject<'a>(
         ApiMode::Chat => overrides.responses_api = Some(false),
         ApiMode::Responses => overrides.responses_api = Some(true),
     }
+    let known_as = settings.known_as.as_deref();
     Subject {
         provider,
-        wire_name,
+        wire_name: known_as.map_or(wire_name, |known| {
+            known.split_once('/').map_or(known, |(_, name)| name)
+        }),
         home: match settings.base_url {
             Some(_) if !provider.base_url.is_empty() => Home::Elsewhere,
             _ => Home::Provider,

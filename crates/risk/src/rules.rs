@@ -2,6 +2,7 @@
 //! next, `writes.rs` what lands in files.
 
 mod flow;
+mod git;
 mod sed;
 mod table;
 mod writes;
@@ -117,15 +118,24 @@ impl Target {
             Self::Some => operands.next().is_some(),
             Self::Open => operands.any(|word| !word.is_known()),
             Self::Containing(part) => command.words.iter().any(|word| word.text.contains(part)),
-            Self::In(places) => operands.any(|word| {
-                let named = word
-                    .text
-                    .split_once('=')
-                    .map_or(word.text.as_str(), |(_, value)| value);
-                place_of(named, word, command, workspace).is_some_and(|place| places.contains(&place))
-            }),
+            Self::In(places) => operands.any(|word| is_in(places, word, command, workspace)),
+            Self::From(places) => {
+                let mut sources: Vec<_> = operands.collect();
+                if !has_flag(&command.words, "-t") && !has_flag(&command.words, "--target-directory") {
+                    sources.pop();
+                }
+                sources
+                    .into_iter()
+                    .any(|word| is_in(places, word, command, workspace))
+            }
         }
     }
+}
+
+fn is_in(places: &[Place], word: &Word, command: &Simple, workspace: &str) -> bool {
+    let text = word.text.as_str();
+    let named = text.split_once('=').map_or(text, |(_, value)| value);
+    place_of(named, word, command, workspace).is_some_and(|place| places.contains(&place))
 }
 
 /// The place that a word names, as far as it is known.

@@ -66,10 +66,11 @@ fn what_a_client_says_of_waits_and_abilities_counts() {
         (ours.idle_timeout, ours.head_timeout)
     );
     let settings = sent(
-        json!({"model": "m", "timeout": 7, "stream_idle_timeout": 0.5, "caching_prompt": false,
+        json!({"model": "m", "model_canonical_name": "gpt-4o", "timeout": 7, "stream_idle_timeout": 0.5, "caching_prompt": false,
         "disable_vision": true, "capability_overrides": {"supports_vision": true, "thinking_mode": "manual",
             "supports_prompt_cache": true, "supports_stop_words": false, "later": "x"}}),
     );
+    assert_eq!(settings.known_as.as_deref(), Some("gpt-4o"));
     assert_eq!(settings.head_timeout, Some(Duration::from_secs(7)));
     assert_eq!(settings.idle_timeout, Duration::from_millis(500));
     let can = settings.capability_overrides;

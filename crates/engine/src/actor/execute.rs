@@ -25,6 +25,7 @@ impl Actor {
     /// Runs the next calls that can run together: those up to the first that runs at another place. A call of which
     /// nobody can tell any more whether it ran before is not run again.
     pub(super) async fn execute(&mut self) -> Result<(), StoreError> {
+        self.heed_secrets_above().await?;
         let mut lost_calls = Vec::new();
         let mut here = Vec::new();
         let mut there = Vec::new();

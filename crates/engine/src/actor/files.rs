@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use deft_executor::Client;
 use deft_store::StoreError;
-use deft_tools::{Change, CheckpointId, Overwrite, Restored};
+use deft_tools::{Change, CheckpointId};
 use deft_types::{Source, Status, ToolSpec};
-use futures::FutureExt;
+use futures::{FutureExt, TryFutureExt};
 use serde_json::json;
 
 use super::Actor;
 use super::work::{self, Outcome, Work};
-use crate::command::CommandError;
+use crate::command::{CommandError, Done};
 use crate::mode::Mode;
 use crate::secret_lookup::SecretSources;
 use crate::state::{self, OpenCall, key};
@@ -23,8 +23,8 @@ const PLANS: &str = "the agent only plans, so no file of the workspace is change
 
 /// How long a turn may wait until the workspace is recorded; then it goes on without.
 const RECORD_LIMIT: Duration = Duration::from_secs(10);
-/// How long a workspace may take to answer somebody who waits: nothing else is heard meanwhile.
-const REACH_LIMIT: Duration = Duration::from_secs(30);
+/// How long a workspace may take to answer somebody who waits; it may have to be made first.
+const REACH_LIMIT: Duration = Duration::from_secs(300);
 const UNREACHED: &str =
     "the workspace does not answer; look whether its machine or container is there, and try again";
 
@@ -105,7 +105,7 @@ impl Actor {
         });
     }
 
-    pub(crate) async fn set_secrets(&mut self, secrets: SecretSources) -> Result<(), CommandError> {
+    pub(crate) async fn set_secrets(&mut self, secrets: SecretSources) -> Result<(), StoreError> {
         if let Some(client) = &self.executor {
             client.set_secrets(secrets.values.clone()).await;
         }
@@ -114,32 +114,25 @@ impl Actor {
         self.secrets.set(secrets.values.clone());
         self.outfit.secrets = secrets;
         self.asked_secrets.clear();
+        self.hand_down();
         if let Some(external) = &mut self.external {
             external.leave(); // its variables are those it was started with
         }
         Ok(())
     }
 
-    pub(crate) async fn preview_files(&mut self, to: CheckpointId) -> Result<Vec<Change>, CommandError> {
-        let client = self.idle_executor().await?;
-        let preview = tokio::time::timeout(REACH_LIMIT, client.preview(to)).await;
-        preview.map_err(|_| workspace(UNREACHED))?.map_err(workspace)
+    /// Tells what going back would change, apart from the conversation.
+    pub(super) fn preview_files(&mut self, to: CheckpointId, done: Done<Vec<Change>>) {
+        let client = self.idle_executor();
+        tokio::spawn(async move {
+            let preview = async { client?.await?.preview(to).await.map_err(workspace) };
+            let _ = done.send(within(REACH_LIMIT, preview).await);
+        });
     }
 
-    pub(crate) async fn restore_files(
-        &mut self,
-        to: CheckpointId,
-        overwrite: Overwrite,
-    ) -> Result<Restored, CommandError> {
-        self.may_change_files()?;
-        let client = self.idle_executor().await?;
-        let restored = client.restore(to, overwrite).await.map_err(workspace)?;
-        let told = state::update(
-            key::RESTORED,
-            json!({"checkpoint": to, "undo": restored.undo, "changed": restored.changes.len()}),
-        );
-        self.record(vec![Draft::new(Source::Environment, told)]).await?;
-        Ok(restored)
+    /// Whether files are being changed for somebody: no run begins among them.
+    pub(super) fn changes_files(&self) -> bool {
+        matches!(self.work, Some(Work::Restore { .. } | Work::Rerun { .. }))
     }
 
     /// Refuses what would change files while the agent only plans, for whom the workspace can only be read.
@@ -150,31 +143,50 @@ impl Actor {
         }
     }
 
-    /// The executor, of a conversation that does nothing else.
-    pub(super) async fn idle_executor(&mut self) -> Result<Client, CommandError> {
-        self.finish_record().await;
+    /// Reaches the executor of a conversation that does nothing else, and that hears what it is told meanwhile.
+    pub(super) fn idle_executor(
+        &mut self,
+    ) -> Result<impl Future<Output = Result<Client, CommandError>> + use<>, CommandError> {
+        let mut record = self.ending_record();
         if self.state.status == Status::Running || self.work.is_some() {
             return Err(CommandError::Running);
         }
-        if let Some(client) = self.executor.clone().filter(|client| !client.is_closed()) {
-            return Ok(client);
-        }
-        let connect = work::connected(self.workspace.as_ref());
-        let connected = tokio::time::timeout(REACH_LIMIT, connect).await;
-        connected.map_err(|_| workspace(UNREACHED))?.map_err(workspace)
+        let there = self.executor.clone().filter(|client| !client.is_closed());
+        let (place, live) = (self.workspace.clone(), self.live.clone());
+        Ok(async move {
+            if let Some(record) = &mut record {
+                let _ = tokio::time::timeout(RECORD_LIMIT, record.next()).await;
+            }
+            if let Some(client) = there {
+                return Ok(client);
+            }
+            let connect = live.show_preparation(place.as_ref(), work::connected(place.as_ref()));
+            within(REACH_LIMIT, connect.map_err(workspace)).await
+        })
     }
 
     /// Waits for the record of a turn that has ended.
     pub(super) async fn finish_record(&mut self) {
-        let is_record = |work: &mut Work| matches!(work, Work::Record { .. });
-        if self.state.status != Status::Running
-            && let Some(mut record) = self.work.take_if(is_record)
-        {
+        if let Some(mut record) = self.ending_record() {
             let _ = tokio::time::timeout(RECORD_LIMIT, record.next()).await;
         }
     }
+
+    fn ending_record(&mut self) -> Option<Work> {
+        let has_ended = self.state.status != Status::Running;
+        self.work
+            .take_if(|work| has_ended && matches!(work, Work::Record { .. }))
+    }
 }
 
-fn workspace(error: impl std::fmt::Display) -> CommandError {
+async fn within<T>(
+    limit: Duration,
+    answer: impl Future<Output = Result<T, CommandError>>,
+) -> Result<T, CommandError> {
+    let answered = tokio::time::timeout(limit, answer).await;
+    answered.unwrap_or_else(|_| Err(workspace(UNREACHED)))
+}
+
+pub(super) fn workspace(error: impl std::fmt::Display) -> CommandError {
     CommandError::Workspace(error.to_string())
 }

@@ -11,7 +11,11 @@ use crate::turn::Draft;
 
 impl Actor {
     /// Carries a command out, or answers as before where its client asked for it before.
-    pub(super) async fn handle(&mut self, Envelope { request, command }: Envelope) {
+    pub(super) async fn handle(&mut self, sent: Envelope) {
+        if self.changes_files() && sent.command.may_begin_run() {
+            return self.held.push(sent);
+        }
+        let Envelope { request, command } = sent;
         self.request = request.zip(command.verb());
         if let Some((id, verb)) = self.request.clone() {
             match self.noted(&id, verb).await {
@@ -21,10 +25,24 @@ impl Actor {
             }
         }
         if let Some(answered) = self.carry_out(command).await {
-            let note = answered.note.as_ref().and_then(|answer| self.note(answer));
-            let noted = self.record(note.into_iter().collect()).await;
-            (answered.say)(noted.map_err(CommandError::from));
+            self.tell(answered).await;
         }
+    }
+
+    /// Carries out what waited for files to be what they are to be.
+    pub(super) async fn release(&mut self) {
+        if !self.changes_files() {
+            for sent in std::mem::take(&mut self.held) {
+                self.handle(sent).await;
+            }
+        }
+    }
+
+    /// Notes what came of a command where its client may ask again, and says it.
+    pub(super) async fn tell(&mut self, answered: Answered) {
+        let note = answered.note.as_ref().and_then(|answer| self.note(answer));
+        let noted = self.record(note.into_iter().collect()).await;
+        (answered.say)(noted.map_err(CommandError::from));
     }
 
     /// What was answered to a request, if it was carried out.
@@ -70,16 +88,20 @@ impl Actor {
             Command::DisallowHost { host, done } => answer(done, self.disallow_host(&host).await),
             Command::Fork { new, fork, done } => answer(done, self.fork(*new, fork).await),
             Command::SetSecrets { secrets, done } => answer(done, self.set_secrets(secrets).await),
-            Command::PreviewFiles { to, done } => answer(done, self.preview_files(to).await),
+            Command::PreviewFiles { to, done } => {
+                self.preview_files(to, done);
+                return None;
+            }
             Command::RestoreFiles { to, overwrite, done } => {
-                answer(done, self.restore_files(to, overwrite).await)
+                let tell = |restored: Result<_, CommandError>| answer(done, restored);
+                return self.restore_files(to, overwrite, None, Box::new(tell));
             }
             Command::Rewind {
                 to,
                 what,
                 overwrite,
                 done,
-            } => answer(done, self.rewind(to, what, overwrite).await),
+            } => return self.rewind(to, what, overwrite, done).await,
             Command::Rerun { done } => return self.rerun(done).await,
             Command::Condense { done } => return self.condense(done).await,
             Command::Navigate { to, done } => answer(done, self.navigate(to).await),

@@ -110,6 +110,7 @@ impl Actor {
                 told.inspect_err(|_| self.shelf.empty()) // it is read and told once more
             }
             Outcome::Reran { rerun, request, done } => self.take_rerun(rerun, request, done).await,
+            Outcome::Restored(restored, restoring) => self.take_restored(restored, restoring).await,
             Outcome::LookedUp(found) => {
                 self.take_secrets(found).await;
                 Ok(())

@@ -33,38 +33,55 @@ struct Past {
 impl Actor {
     /// Begins, in a conversation that does nothing else.
     pub(super) async fn rerun(&mut self, done: Done<Rerun>) -> Option<Answered> {
-        let begun = async {
-            self.may_change_files()?;
-            let client = self.idle_executor().await?;
-            client.set_secrets(self.outfit.secrets.values.clone()).await;
-            Ok::<_, CommandError>((client, self.past_calls().await?))
+        let begun = match self.may_change_files().and_then(|()| self.idle_executor()) {
+            Ok(client) => self
+                .past_calls()
+                .await
+                .map(|calls| (client, calls))
+                .map_err(CommandError::from),
+            Err(error) => Err(error),
         };
-        match begun.await {
-            Ok((client, calls)) => {
-                let cancel = CancellationToken::new();
-                let stop = cancel.clone();
-                let request = self.request.take();
-                let again = async move {
-                    let rerun = run_all(&client, calls, &stop).await;
-                    Outcome::Reran { rerun, request, done }
+        let (client, calls) = match begun {
+            Ok(begun) => begun,
+            Err(error) => return Some(answer(done, Err(error))),
+        };
+        let secrets = self.outfit.secrets.values.clone();
+        let cancel = CancellationToken::new();
+        let stop = cancel.clone();
+        let request = self.request.take();
+        let again = async move {
+            let rerun = async {
+                let client = tokio::select! {
+                    client = client => client?,
+                    () = stop.cancelled() => return Err(CommandError::Interrupted),
                 };
-                self.work = Some(Work::Rerun {
-                    future: again.boxed(),
-                    cancel,
-                });
-                None
-            }
-            Err(error) => Some(answer(done, Err(error))),
-        }
+                client.set_secrets(secrets).await;
+                Ok(run_all(&client, calls, &stop).await)
+            };
+            let rerun = rerun.await;
+            Outcome::Reran { rerun, request, done }
+        };
+        self.work = Some(Work::Rerun {
+            future: again.boxed(),
+            cancel,
+        });
+        None
     }
 
     /// Notes what came of it.
     pub(super) async fn take_rerun(
         &mut self,
-        rerun: Rerun,
+        rerun: Result<Rerun, CommandError>,
         request: Option<(EventId, &'static str)>,
         done: Done<Rerun>,
     ) -> Result<(), StoreError> {
+        let rerun = match rerun {
+            Ok(rerun) => rerun,
+            Err(error) => {
+                let _ = done.send(Err(error));
+                return Ok(());
+            }
+        };
         let told = state::update(key::RERUN, json!(rerun));
         self.request = request;
         let mut drafts = vec![Draft::new(Source::Environment, told)];

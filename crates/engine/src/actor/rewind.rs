@@ -8,8 +8,9 @@ use serde::Deserialize as _;
 use serde_json::Value;
 
 use super::Actor;
+use super::handle::{Answered, answer};
 use crate::branch;
-use crate::command::CommandError;
+use crate::command::{CommandError, Done};
 use crate::mode::NOTES;
 use crate::rewind::Rewind;
 use crate::state::key;
@@ -32,30 +33,38 @@ impl Actor {
         to: EventId,
         what: Rewind,
         overwrite: Overwrite,
-    ) -> Result<Option<Restored>, CommandError> {
+        done: Done<Option<Restored>>,
+    ) -> Option<Answered> {
+        let moves = (what != Rewind::Files).then(|| to.clone());
+        let rewound = match self.record_at(&to, what).await {
+            // The files first: they may be refused.
+            Ok(Record::At(checkpoint)) => {
+                let tell = |restored: Result<_, _>| answer(done, restored.map(Some));
+                return self.restore_files(checkpoint, overwrite, moves, Box::new(tell));
+            }
+            Ok(Record::Unchanged) => match moves {
+                Some(to) => self.navigate(Some(to)).await,
+                None => Ok(()),
+            },
+            Ok(Record::None) => Err(CommandError::Workspace(format!(
+                "what the files were like at event {to} was not recorded; nothing was changed. Rewind the conversation \
+                 alone, or go back to another event"
+            ))),
+            Err(error) => Err(error),
+        };
+        Some(answer(done, rewound.map(|()| None)))
+    }
+
+    /// What the files were like at an event, as far as they are to go back.
+    async fn record_at(&mut self, to: &EventId, what: Rewind) -> Result<Record, CommandError> {
         let events = branch::read_all(self.store.as_ref(), self.lease.conversation()).await?;
-        let is_there = |event: &Event| event.id == to && (what == Rewind::Files || branch::is_node(event));
+        let is_there = |event: &Event| event.id == *to && (what == Rewind::Files || branch::is_node(event));
         let position = events.iter().position(is_there);
         let position = position.ok_or_else(|| CommandError::NoSuchEvent(to.clone()))?;
-        // The files first: they may be refused.
-        let restored = match what {
-            Rewind::Conversation => None,
-            Rewind::Files | Rewind::Both => match self.record_of(&events, position) {
-                Record::Unchanged => None,
-                Record::At(checkpoint) => Some(self.restore_files(checkpoint, overwrite).await?),
-                Record::None => {
-                    let reason = format!(
-                        "what the files were like at event {to} was not recorded; nothing was changed. Rewind the \
-                         conversation alone, or go back to another event"
-                    );
-                    return Err(CommandError::Workspace(reason));
-                }
-            },
-        };
-        if what != Rewind::Files {
-            self.navigate(Some(to)).await?;
-        }
-        Ok(restored)
+        Ok(match what {
+            Rewind::Conversation => Record::Unchanged,
+            Rewind::Files | Rewind::Both => self.record_of(&events, position),
+        })
     }
 
     /// A record is made before the first change of a turn: where nothing was changed between the event and the next

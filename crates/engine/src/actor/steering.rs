@@ -159,8 +159,8 @@ impl Actor {
                 }
                 self.count_cut_off(&tally).await?;
             }
-            // An executor that is being started must be known, to be ended.
-            Some(connecting @ Work::Connect { .. }) => self.work = Some(connecting),
+            // An executor that is being started must be known, to be ended; and what becomes of files, to be told.
+            Some(going_on @ (Work::Connect { .. } | Work::Restore { .. })) => self.work = Some(going_on),
             Some(Work::Summary { tally, .. }) => {
                 self.tell_condensed(|| Err(CommandError::Interrupted));
                 self.count_cut_off(&tally).await?;
@@ -219,7 +219,13 @@ impl Actor {
     }
 
     pub(super) async fn end_work(&mut self, fate: ExecutorFate) {
-        let work = self.work.take();
+        let mut work = self.work.take();
+        if let Some(restoring @ Work::Restore { .. }) = &mut work
+            && let Ok(Some(outcome)) = tokio::time::timeout(END_GRACE, restoring.next()).await
+            && let Err(error) = self.take(outcome).await
+        {
+            tracing::warn!(%error, "it is not told that files were restored");
+        }
         if let Some(Work::Model { tally, .. } | Work::Summary { tally, .. }) = &work
             && let Err(error) = self.count_cut_off(tally).await
         {

@@ -7,7 +7,7 @@ use deft_types::{Extra, SecurityAnalysisEvent, SecurityRisk, Source};
 use serde_json::json;
 
 use super::Actor;
-use crate::above::Handed;
+use crate::above::{Above, Handed};
 use crate::conversation::Safety;
 use crate::state::{self, OpenCall, key};
 use crate::status::Trigger;
@@ -28,6 +28,22 @@ impl Actor {
             described_secrets: self.extensions.brief.secrets.clone(),
             hooks: self.extensions.hooks.clone(),
         });
+    }
+
+    /// Takes over the secrets that were set above since the task was given.
+    pub(super) async fn heed_secrets_above(&mut self) -> Result<(), StoreError> {
+        let Some(mut secrets) = self.above.as_ref().map(Above::secrets) else {
+            return Ok(());
+        };
+        if secrets.values == self.secrets_above {
+            return Ok(());
+        }
+        self.secrets_above = secrets.values.clone();
+        secrets.add(&self.outfit.secrets);
+        if secrets.values == self.outfit.secrets.values {
+            return Ok(());
+        }
+        self.set_secrets(secrets).await
     }
 
     /// The event that there are more agents that are called by name, if there are.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use deft_acp::{AgentError, Incoming, TurnEnd};
 use deft_executor::{Client, ClientError, Update};
 use deft_llm::{ModelError, OtherUse, Reply, Request, Spent};
-use deft_tools::{CheckpointId, Mask};
+use deft_tools::{CheckpointId, Mask, Restored};
 use deft_types::{EventId, McpServerStatus};
 use deft_workspace::{Workspace, WorkspaceError};
 use futures::FutureExt;
@@ -18,10 +18,11 @@ use super::calls::Calls;
 use super::external::Turn;
 use super::heard::Heard;
 use super::look_up::LookedUp;
+use super::restore::Restoring;
 use super::seeking::{Seeking, flat};
 use super::shown::Shown;
 use super::tally::Tally;
-use crate::command::Done;
+use crate::command::{CommandError, Done};
 use crate::condense;
 use crate::conversation::Outfit;
 use crate::critic::Criticism;
@@ -73,6 +74,10 @@ pub(crate) enum Work {
         future: BoxFuture<'static, Outcome>,
         cancel: CancellationToken,
     },
+    /// Never stopped: files that are half restored help nobody.
+    Restore {
+        future: BoxFuture<'static, Outcome>,
+    },
     Review {
         future: BoxFuture<'static, Outcome>,
     },
@@ -106,10 +111,12 @@ pub(crate) enum Outcome {
     Found(Result<Found, String>),
     /// What was done in the workspace was done again, for whoever asked.
     Reran {
-        rerun: Rerun,
+        rerun: Result<Rerun, CommandError>,
         request: Option<(EventId, &'static str)>,
         done: Done<Rerun>,
     },
+    /// The files are what they were, or could not be made so.
+    Restored(Result<Restored, CommandError>, Restoring),
     /// Secrets were asked for.
     LookedUp(Vec<LookedUp>),
     /// The MCP servers elsewhere were reached, or have failed; and what they will tell.
@@ -175,6 +182,7 @@ impl Work {
             | Self::Reach { future }
             | Self::LookUp { future }
             | Self::Rerun { future, .. }
+            | Self::Restore { future }
             | Self::Hooks { future, .. }
             | Self::Begin { future }
             | Self::Review { future } => Some(future.await),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use deft_llm::TokenMeter;
-use deft_tools::{Secrets, Tool, Toolbox};
+use deft_tools::{SecretSet, Secrets, Tool, Toolbox};
 use deft_types::{Status, Tokens};
 use deft_workspace::Workspace;
 use serde_json::Value;
@@ -74,6 +74,7 @@ impl Conversation {
             said: shared.said,
             purse: shared.below.purse().clone(),
             above,
+            secrets_above: SecretSet::default(),
             below: shared.below,
             tasks: shared.tasks,
             tools,
@@ -87,6 +88,7 @@ impl Conversation {
             refinement: parts.supervision.refinement,
             wants_review: false,
             inbox,
+            held: Vec::new(),
             request: None,
             titles: parts.supervision.titles,
             title_prompt: parts.supervision.title_prompt,

@@ -4,8 +4,9 @@ use std::fs;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use deft_engine::{Conversation, Extensions, Live, OfProject, SkillSources};
-use deft_types::{EventBody, Source, Status, text_of};
+use deft_engine::{Conversation, Extensions, Live, OfProject, Rewind, SkillSources};
+use deft_tools::Overwrite;
+use deft_types::{Event, EventBody, Source, Status, text_of};
 use deft_workspace::{Preparation, Stream, Workspace, WorkspaceError};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -41,6 +42,7 @@ impl Workspace for Gated {
 
 async fn opened(desk: &Desk, gate: &watch::Sender<bool>) -> Conversation {
     let mut parts = desk.parts(Desk::limits()).await;
+    parts.outfit.checkpoints = true;
     parts.workspace = Arc::new(Gated {
         inner: desk.executors.clone(),
         gate: gate.subscribe(),
@@ -167,4 +169,51 @@ async fn a_message_that_did_not_wait_brings_its_skills_in_later_also_behind_a_pr
     conversation.run().await.unwrap();
     settled(&conversation).await;
     assert_eq!(desk.model.asked(), 2, "nobody has said anything there");
+}
+
+#[tokio::test]
+async fn files_are_restored_while_the_conversation_hears_what_it_is_told() {
+    let call = r#"{tool_calls: [{name: terminal, arguments: {command: "echo one > one"}}]}"#;
+    let desk = Desk::new(&format!("[{call}, {{text: done}}]")).await;
+    let gate = watch::Sender::new(true);
+    let conversation = opened(&desk, &gate).await;
+    assert_eq!(desk.run(&conversation).await.status, Status::Finished);
+    let said = conversation
+        .inspect()
+        .await
+        .unwrap()
+        .last_user_message_id
+        .unwrap();
+    conversation.close(deft_engine::ExecutorFate::End).await;
+    assert_eq!(desk.file("one").trim(), "one");
+
+    gate.send_replace(false);
+    let conversation = opened(&desk, &gate).await;
+    let rewind = conversation.rewind(said, Rewind::Both, Overwrite::Refuse);
+    let meanwhile = async {
+        let began = Instant::now();
+        say(&conversation, "not so fast").await;
+        conversation.interrupt().await.unwrap();
+        assert!(
+            began.elapsed() < Duration::from_millis(300),
+            "{:?}",
+            began.elapsed()
+        );
+        gate.send_replace(true);
+    };
+    let (rewound, ()) = tokio::join!(rewind, meanwhile);
+    let error = rewound.unwrap_err().to_string();
+    assert!(error.contains("went on meanwhile"), "{error}");
+    assert_eq!(desk.file("one"), "");
+    let events = desk.events().await;
+    let told = |key: &str| {
+        let is_told =
+            |event: &&Event| matches!(&event.body, EventBody::StateUpdate(update) if update.key == key);
+        events.iter().filter(is_told).count()
+    };
+    assert_eq!(
+        (told("restored_files"), told("leaf_event_id")),
+        (1, 0),
+        "{events:?}"
+    );
 }

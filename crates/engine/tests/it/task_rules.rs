@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use deft_engine::{
     Answer, Conversation, ExecutorFate, HookConfig, Safety, SecretSources, SubAgents, allow_rules,
@@ -13,7 +14,7 @@ use deft_types::{
 };
 use serde_json::json;
 
-use crate::desk::{Desk, assert_paired, settled};
+use crate::desk::{Desk, assert_paired, say, settled};
 use crate::tasks::Others;
 
 const GIVES_TASK: &str = "[{tool_calls: [{name: task, arguments: {prompt: do it}}]}, {text: all done}]";
@@ -207,6 +208,43 @@ async fn agents_with_tasks_have_the_secrets_and_hide_them() {
         "{log}"
     );
     assert!(log.contains("- TOKEN"), "it is told that there is one: {log}");
+}
+
+#[tokio::test]
+async fn agents_at_work_get_the_secrets_that_come_later() {
+    let waits = "while [ ! -e go ]; do sleep 0.01; done";
+    let shows = format!(
+        "[{{tool_calls: [{{name: terminal, arguments: {{command: '{waits}'}}}}]}}, \
+         {{tool_calls: [{{name: terminal, arguments: {{command: 'echo $TOKEN | tee token'}}}}]}}, {{text: done}}]"
+    );
+    let others = Arc::new(Others::at(Desk::new(&shows).await));
+    let desk = Desk::new(GIVES_TASK).await;
+    let conversation = opened(&desk, &others, ConfirmationPolicy::NeverConfirm).await;
+    say(&conversation, "go").await;
+    conversation.run().await.unwrap();
+    let called = || async {
+        let events = others.desk.events().await;
+        events
+            .iter()
+            .any(|event| matches!(event.body, EventBody::Action(_)))
+    };
+    while !called().await {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let secret = ("TOKEN".to_owned(), Secret::new("hunter2-and-more".to_owned()));
+    let secrets = SecretSources {
+        values: SecretSet::new(BTreeMap::from([secret])).unwrap(),
+        lookup: None,
+    };
+    conversation.set_secrets(secrets).await.unwrap();
+    std::fs::write(others.desk.executors.work.join("go"), "").unwrap();
+    assert_eq!(settled(&conversation).await.status, Status::Finished);
+    assert_eq!(others.desk.file("token").trim(), "hunter2-and-more");
+    let log = format!("{:?}", others.desk.events().await);
+    assert!(
+        !log.contains("hunter2") && log.contains("<secret-hidden>"),
+        "{log}"
+    );
 }
 
 #[tokio::test]

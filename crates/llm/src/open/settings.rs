@@ -25,6 +25,8 @@ pub struct ModelSettings {
     pub head_timeout: Option<Duration>,
     /// When and how often to ask again.
     pub retry: RetryPolicy,
+    /// The name that it is known by elsewhere, where it has another here: what is known of that one holds for it.
+    pub known_as: Option<String>,
     /// What its tokens cost, where the user knows better than the built-in table.
     pub prices: Option<Prices>,
     /// The proxies between this machine and the server.
@@ -75,6 +77,7 @@ impl Default for ModelSettings {
             idle_timeout: Duration::from_mins(2),
             head_timeout: None,
             retry: RetryPolicy::default(),
+            known_as: None,
             prices: None,
             proxies: Proxies::default(),
             ca_file: None,

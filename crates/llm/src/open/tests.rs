@@ -224,6 +224,22 @@ fn a_price_of_the_users_own_beats_the_table() {
 }
 
 #[test]
+fn what_is_known_of_a_model_holds_for_it_under_another_name() {
+    let settings = ModelSettings {
+        known_as: Some("gpt-4o".to_owned()),
+        ..with_key()
+    };
+    let known = open("openai/gpt-4o", &with_key()).unwrap();
+    let renamed = open("openai/ours", &settings).unwrap();
+    let expected = ModelProfile {
+        name: "openai/ours".to_owned(),
+        ..known.profile().clone()
+    };
+    assert_eq!(renamed.profile(), &expected);
+    assert!(expected.prices.is_some());
+}
+
+#[test]
 fn a_recorded_model_needs_the_key_of_the_model_within() {
     assert_eq!(
         key_variable("record:run.jsonl:groq/llama:8b"),

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use deft_types::SecurityRisk::{High, Medium, Unknown};
 
+use super::git::set_for_git;
 use super::operands;
 use super::sed::started_from_sed;
 use crate::shell::{
@@ -80,12 +81,8 @@ pub(super) fn judge(command: &Simple, script: &Script, whole: &Whole<'_>) -> Vec
         let code = operands(command).find(|code| starts_from_awk(&code.text));
         found.extend(code.map(|code| started(&code.text)));
     }
-    if matches!(verb, "sed" | "gsed") {
-        found.extend(started_from_sed(command).map(started));
-    }
-    if verb == "git" {
-        found.extend(set_for_git(command).filter(|set| runs_from_git(set)).map(started));
-    }
+    found.extend(started_from_sed(command).map(started));
+    found.extend(set_for_git(command).into_iter().map(started));
     if runs_fetched_file(command, whole) {
         found.push(Finding::rail(High, "fetch-to-exec", FETCH_TO_EXEC));
     }
@@ -149,23 +146,6 @@ fn run_text(word: &Word) -> Option<Finding> {
 fn starts_from_awk(code: &str) -> bool {
     let code = &code.replace("system (", "system(");
     code.contains("system(") || code.contains("| \"") || code.contains("|\"") || code.contains("\" | getline")
-}
-
-/// The settings that a command gives git for itself: `-c name=value`.
-fn set_for_git(command: &Simple) -> impl Iterator<Item = &str> {
-    let options = command.words.iter().zip(command.words.iter().skip(1));
-    options
-        .filter(|(option, _)| option.text == "-c")
-        .map(|(_, set)| set.text.as_str())
-}
-
-/// Whether such a setting names a command that git runs, beside those that the table knows.
-fn runs_from_git(set: &str) -> bool {
-    let (name, value) = set.split_once('=').unwrap_or((set, ""));
-    let name = name.to_lowercase();
-    let is_harmless = matches!(value, "" | "cat" | "less" | "true" | "false" | ":");
-    let names_command = ["pager", "editor", "askpass", "helper", "external"];
-    !is_harmless && names_command.iter().any(|end| name.ends_with(end))
 }
 
 /// `python -c …` and the like: what it says in strings may be commands as well.

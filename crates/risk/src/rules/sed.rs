@@ -1,28 +1,58 @@
-//! What sed can start: its command `e`, and `s/…/…/e`.
+//! What sed can do besides editing: its command `e` and `s/…/…/e` start programs, `w` and `s/…/…/w` write files.
 
 use crate::shell::{Simple, Word};
 
+/// What a command of sed's does to others.
+#[derive(Debug, PartialEq, Eq)]
+enum Effect<'p> {
+    Starts,
+    Writes(&'p str),
+}
+
 /// The first of its programs that starts others.
 pub(super) fn started_from_sed(command: &Simple) -> Option<&str> {
+    if !is_sed(command.verb()) {
+        return None;
+    }
     let arguments = command.words.get(1..).unwrap_or_default();
-    programs(arguments).find(|code| starts(code))
+    let starts = |word: &&str| effects(word).contains(&Effect::Starts);
+    programs(arguments).map(|(_, code)| code).find(starts)
+}
+
+/// The files that its programs write, and the words in which that stands.
+pub(super) fn written_by_sed(command: &Simple) -> Vec<(&str, &Word)> {
+    if !is_sed(command.verb()) {
+        return Vec::new();
+    }
+    let arguments = command.words.get(1..).unwrap_or_default();
+    let written = programs(arguments).flat_map(|(word, code)| {
+        effects(code).into_iter().filter_map(move |effect| match effect {
+            Effect::Writes(file) => Some((file, word)),
+            Effect::Starts => None,
+        })
+    });
+    written.collect()
+}
+
+fn is_sed(verb: &str) -> bool {
+    matches!(verb, "sed" | "gsed")
 }
 
 /// The texts that may be programs: what is behind `-e` and the like, and else the first argument that is no option.
-fn programs(arguments: &[Word]) -> impl Iterator<Item = &str> {
-    let texts = || arguments.iter().map(|word| word.text.as_str());
-    let joined = texts().filter_map(|text| {
+fn programs(arguments: &[Word]) -> impl Iterator<Item = (&Word, &str)> {
+    let words = || arguments.iter().map(|word| (word, word.text.as_str()));
+    let joined = words().filter_map(|(word, text)| {
         let Some(name) = text.strip_prefix("--") else {
-            return Some(text.strip_prefix('-')?.split_once('e')?.1); // as in -ne
+            return Some((word, text.strip_prefix('-')?.split_once('e')?.1)); // as in -ne
         };
         let (name, code) = name.split_once('=')?;
-        "expression".starts_with(name).then_some(code)
+        "expression".starts_with(name).then_some((word, code))
     });
-    let behind = texts().zip(texts().skip(1));
+    let behind = words().zip(words().skip(1));
     let behind = behind
-        .filter(|(option, _)| *option == "--expression" || is_short(option))
+        .filter(|((_, option), _)| *option == "--expression" || is_short(option))
         .map(|(_, code)| code);
-    let first = texts().find(|text| !text.starts_with('-'));
+    let first = words().find(|(_, text)| !text.starts_with('-'));
     joined.chain(behind).chain(first)
 }
 
@@ -32,28 +62,37 @@ fn is_short(option: &str) -> bool {
 }
 
 /// Reads a program command by command: what stands in patterns and texts is no command.
-fn starts(code: &str) -> bool {
+fn effects(code: &str) -> Vec<Effect<'_>> {
+    let mut found = Vec::new();
     let mut rest = code;
     loop {
         let mut chars = without_address(rest).chars();
         let Some(command) = chars.next() else {
-            return false;
+            return found;
         };
         rest = chars.as_str();
         match command {
-            'e' => return true,
+            'e' => {
+                found.push(Effect::Starts);
+                rest = behind_lines(rest);
+            }
             's' | 'y' => {
                 let second = behind_part(rest).and_then(|(delimiter, text)| behind_text(delimiter, text));
-                let end = |char: char| char.is_whitespace() || ";}".contains(char);
+                let end = |char: char| char.is_whitespace() || ";}w".contains(char);
                 let (flags, behind) = second.map_or(("", ""), |text| {
                     text.split_at(text.find(end).unwrap_or(text.len()))
                 });
-                if command == 's' && flags.split('w').next().is_some_and(|flags| flags.contains('e')) {
-                    return true;
+                if command == 's' && flags.contains('e') {
+                    found.push(Effect::Starts);
                 }
-                rest = behind;
+                rest = behind; // where it writes, that begins with the command that does
             }
-            'a' | 'i' | 'c' | 'r' | 'R' | 'w' | 'W' | '#' => rest = behind_lines(rest),
+            'w' | 'W' => {
+                let file = rest.split('\n').next().unwrap_or_default();
+                found.push(Effect::Writes(file.trim()));
+                rest = behind_lines(rest);
+            }
+            'a' | 'i' | 'c' | 'r' | 'R' | '#' => rest = behind_lines(rest),
             ':' | 'b' | 't' | 'T' => rest = behind(rest, &['\n', ';']),
             _ => {}
         }

@@ -34,6 +34,8 @@ pub(super) enum Target {
     Containing(&'static str),
     /// One of these places.
     In(&'static [Place]),
+    /// The same of what is taken away from there: all but the last.
+    From(&'static [Place]),
 }
 
 const BASE: Row = Row {
@@ -89,6 +91,7 @@ pub(super) const TABLE: &[Row] = &[
     Row { rule: "sync-delete", verbs: &["rclone"], words: &["purge|delete|sync"], unless: DRY, reason: "It deletes files at a remote place.", ..BASE },
     Row { rule: "erase", verbs: &["shred", "wipe", "scrub"], reason: "It erases data for good.", ..BASE },
     Row { rule: "move-protected", verbs: &["mv"], target: Target::In(&[Place::System, Place::Device, Place::Credentials, Place::Obeyed]), reason: "It moves something that others depend on.", ..BASE },
+    Row { rule: "move-protected", verbs: &["mv"], target: Target::From(&[Place::Root, Place::Home]), reason: "It moves a whole home, or all there is.", ..BASE },
     Row { rule: "truncate-protected", verbs: &["truncate"], target: PROTECTED, reason: "It empties something that others depend on.", ..BASE },
     // Disks
     Row { rule: "raw-disk", strength: Rail, verbs: &["mkfs*", "mke2fs", "mkswap", "wipefs", "blkdiscard", "sgdisk", "badblocks"], target: Target::Some, reason: "It makes a disk anew: all on it is lost.", ..BASE },

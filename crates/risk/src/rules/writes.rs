@@ -2,6 +2,7 @@
 
 use deft_types::SecurityRisk::{self, High, Medium};
 
+use super::sed::written_by_sed;
 use super::{has_flag, operands, place_of};
 use crate::place::Place;
 use crate::shell::{Simple, Word};
@@ -23,9 +24,12 @@ pub(super) fn judge(command: &Simple, workspace: &str) -> Vec<Finding> {
         let named = joined.iter().find_map(|option| word.text.strip_prefix(option));
         place_of(named.unwrap_or(&word.text), word, command, workspace)
     };
+    let by_sed = written_by_sed(command).into_iter();
+    let by_sed = by_sed.filter_map(|(file, word)| place_of(file, word, command, workspace));
     let written = redirected
         .chain(destinations(command))
         .filter_map(place)
+        .chain(by_sed)
         .filter_map(written);
     let read = read.filter_map(place).filter_map(|place| match place {
         Place::Credentials => Some((High, "read-credentials", "It reads keys or passwords.")),

@@ -1,0 +1,92 @@
+//! The files of the workspace become what they were. That takes its time, and the conversation hears what it is told meanwhile.
+
+use deft_store::StoreError;
+use deft_tools::{CheckpointId, Overwrite, Restored};
+use deft_types::{EventId, Source, Status};
+use futures::FutureExt;
+use serde_json::json;
+
+use super::Actor;
+use super::files::workspace;
+use super::handle::Answered;
+use super::work::{Outcome, Work};
+use crate::command::CommandError;
+use crate::state::{self, key};
+use crate::turn::Draft;
+
+const WENT_ON: &str = "the files are what they were, but the conversation went on meanwhile and stays where it is. Rewind it \
+                       alone if that is still wanted";
+
+/// What is to be done once the files are what they were.
+pub(crate) struct Restoring {
+    /// What they are restored to.
+    to: CheckpointId,
+    /// Where the conversation goes then, if it does.
+    then: Option<EventId>,
+    /// Where it stood.
+    stood: Option<EventId>,
+    request: Option<(EventId, &'static str)>,
+    tell: Tell,
+}
+
+/// Answers whoever asked for it.
+pub(super) type Tell = Box<dyn FnOnce(Result<Restored, CommandError>) -> Answered + Send>;
+
+impl Actor {
+    /// Begins, in a conversation that does nothing else; goes to an event afterwards.
+    pub(super) fn restore_files(
+        &mut self,
+        to: CheckpointId,
+        overwrite: Overwrite,
+        then: Option<EventId>,
+        tell: Tell,
+    ) -> Option<Answered> {
+        let client = self.may_change_files().and_then(|()| self.idle_executor());
+        let client = match client {
+            Ok(client) => client,
+            Err(error) => return Some(tell(Err(error))),
+        };
+        let restoring = Restoring {
+            to,
+            then,
+            stood: self.state.leaf.clone(),
+            request: self.request.take(),
+            tell,
+        };
+        let restore = async move {
+            let restored = async { client.await?.restore(to, overwrite).await.map_err(workspace) };
+            Outcome::Restored(restored.await, restoring)
+        };
+        self.work = Some(Work::Restore {
+            future: restore.boxed(),
+        });
+        None
+    }
+
+    /// Notes what came of it, goes where it was to go, and answers.
+    pub(super) async fn take_restored(
+        &mut self,
+        restored: Result<Restored, CommandError>,
+        restoring: Restoring,
+    ) -> Result<(), StoreError> {
+        if let Ok(restored) = &restored {
+            let told = state::update(
+                key::RESTORED,
+                json!({"checkpoint": restoring.to, "undo": restored.undo, "changed": restored.changes.len()}),
+            );
+            self.record(vec![Draft::new(Source::Environment, told)]).await?;
+        }
+        let restored = match (restored, restoring.then) {
+            (Ok(_), Some(_))
+                if self.state.leaf != restoring.stood || self.state.status == Status::Running =>
+            {
+                Err(CommandError::Workspace(WENT_ON.to_owned()))
+            }
+            (Ok(restored), Some(to)) => self.navigate(Some(to)).await.map(|()| restored),
+            (restored, _) => restored,
+        };
+        self.request = restoring.request;
+        self.tell((restoring.tell)(restored)).await;
+        Ok(())
+    }
+}
