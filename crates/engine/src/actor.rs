@@ -172,8 +172,10 @@ pub(crate) struct Actor {
     /// How many tokens the last request had by our estimate, and how wrong such estimates were.
     pub(crate) asked: Tokens,
     pub(crate) meter: TokenMeter,
-    /// How often room was made since the last reply.
+    /// How often room was made since the last request.
     pub(crate) condensations: u32,
+    /// How often in a row the model could not read one.
+    pub(crate) overflows: u32,
     /// What the model said about a request that was too long, or that it could not read.
     pub(crate) overflow: Option<ModelError>,
     /// How often in a row the provider refused what was said.

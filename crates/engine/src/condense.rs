@@ -164,6 +164,13 @@ impl Condenser {
                 .find_map(|condenser| condenser.plan(view, pressure)),
         }
     }
+
+    /// What to do where it does not know how to make room and there must be some: forgets the older half. One that is to
+    /// do nothing does nothing.
+    pub(crate) fn last_resort(&self, view: &View, pressure: Pressure) -> Option<Plan> {
+        let does_nothing = matches!(self, Self::Pipeline(condensers) if condensers.is_empty());
+        (!does_nothing).then(|| Self::Window.plan(view, pressure))?
+    }
 }
 
 impl Summary {

@@ -55,6 +55,7 @@ impl Actor {
             self.heed_decisions().await?;
             self.purse.begin_run();
             self.condensations = 0;
+            self.overflows = 0;
             self.refusals = 0;
             self.hosts.begin_run();
             self.project_rules.reload(self.store.as_ref()).await?;

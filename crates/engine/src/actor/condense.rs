@@ -20,15 +20,15 @@ use crate::turn::Draft;
 
 /// What summaries are counted as.
 const USAGE_ID: &str = "condenser";
-/// How often room is made before one request.
-const MAX_TRIES: u32 = 2;
+/// How often room is made before one request: results are masked, and then there is a summary.
+const MAX_STEPS: u32 = 2;
 /// How many may wait for room at a time.
 const MAX_WAITING: usize = 64;
 
 impl Actor {
     /// Begins to make room if there is need; whether it has.
     pub(crate) async fn make_room(&mut self) -> Result<bool, StoreError> {
-        if self.condensations >= MAX_TRIES {
+        if self.condensations >= MAX_STEPS {
             return Ok(false);
         }
         let room = self.room();
@@ -39,6 +39,7 @@ impl Actor {
         let view = &self.state.view;
         let too_long = matches!(self.overflow, Some(ModelError::ContextWindowExceeded { .. }));
         let plan = self.memory.condenser.plan(view, pressure);
+        let plan = plan.or_else(|| self.memory.condenser.last_resort(view, pressure));
         let plan = plan.or_else(|| too_long.then(|| condense::cut_newest(view, room))?);
         let Some(plan) = plan else {
             return self.grant_nothing().await;

@@ -17,6 +17,8 @@ use crate::state::{self, key};
 use crate::stuck::Circle;
 use crate::turn::{self, Draft, Turn};
 
+/// How often in a row a request that the model cannot read is made another one.
+const MAX_OVERFLOWS: u32 = 2;
 /// How often in a row an agent whose reply was refused is asked for another.
 const MAX_REFUSALS: u32 = 2;
 /// Said to it.
@@ -179,6 +181,7 @@ impl Actor {
         judged: &[Verdict],
     ) -> Result<(), StoreError> {
         self.condensations = 0;
+        self.overflows = 0;
         self.meter.learn_from(self.asked, &reply.usage);
         let stats = spending::add_call(&self.state.stats, &self.call(), spent, Some(&reply));
         let withheld = reply.finish == FinishReason::ContentFilter
@@ -279,7 +282,11 @@ impl Actor {
     async fn take_model_error(&mut self, error: ModelError) -> Result<(), StoreError> {
         match error {
             // The next thing to do is to make the request another one, and to fail if that cannot be.
-            ModelError::ContextWindowExceeded { .. } | ModelError::MalformedHistory { .. } => {
+            ModelError::ContextWindowExceeded { .. } | ModelError::MalformedHistory { .. }
+                if self.overflows < MAX_OVERFLOWS =>
+            {
+                self.overflows += 1;
+                self.condensations = 0;
                 self.overflow = Some(error);
                 Ok(())
             }

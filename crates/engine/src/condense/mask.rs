@@ -90,22 +90,23 @@ pub(crate) fn cut_newest(view: &View, limit: Option<u64>) -> Option<Plan> {
         tools: String::new(),
         keep: (room / 2 / number).max(MASK_FROM),
     };
-    worthwhile(mask, view)
+    (saved(&mask, view)? > 0).then_some(Plan::Mask(mask))
 }
 
 /// The mask, if it saves enough. Less would have to be done again soon, and each time the provider's cache begins anew.
 fn worthwhile(mask: Mask, view: &View) -> Option<Plan> {
+    (saved(&mask, view)? * 5 >= view.tokens()).then_some(Plan::Mask(mask))
+}
+
+/// How many tokens a mask saves.
+fn saved(mask: &Mask, view: &View) -> Option<u64> {
     let entries = view.entries();
     let end = entries
         .iter()
         .rposition(|entry| entry.events.contains(&mask.until))?;
     let left = mask.keep.max(MASK_FROM / 4);
-    let saved: u64 = entries[..=end]
-        .iter()
-        .filter(|entry| mask.covers(entry))
-        .map(|entry| entry.tokens.saturating_sub(left))
-        .sum();
-    (saved * 5 >= view.tokens()).then_some(Plan::Mask(mask))
+    let covered = entries[..=end].iter().filter(|entry| mask.covers(entry));
+    Some(covered.map(|entry| entry.tokens.saturating_sub(left)).sum())
 }
 
 /// Masks what the browser has shown, but for the newest pages and those that the model is still to read.

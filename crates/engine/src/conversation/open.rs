@@ -121,6 +121,7 @@ impl Conversation {
             asked: Tokens::ZERO,
             meter: TokenMeter::new(),
             condensations: 0,
+            overflows: 0,
             overflow: None,
             refusals: 0,
             condensed: Vec::new(),

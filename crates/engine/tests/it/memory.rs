@@ -121,6 +121,39 @@ async fn a_result_that_alone_is_too_long_is_shortened_when_the_model_refuses_it(
     assert_eq!(conversation.inspect().await.unwrap(), desk.rebuilt().await);
 }
 
+#[tokio::test]
+async fn a_request_that_is_refused_after_all_the_room_that_was_made_is_still_made_shorter() {
+    let long = r#"{name: terminal, arguments: {command: "echo begins; seq 10001 15000; echo ends"}}"#;
+    let script = format!(
+        "[{{repeat: 4, tool_calls: [{{name: terminal, arguments: {{command: 'seq 1 1500; : {{{{n}}}}'}}}}]}}, \
+         {{tool_calls: [{long}, {long}, {long}]}}, {{text: all of it}}, {{error: {{kind: context_window_exceeded}}}}, \
+         {{text: done}}]"
+    );
+    let desk = Desk::with_window(&script, 12_000).await;
+    let conversation = desk.open().await;
+    assert_eq!(desk.run(&conversation).await.status, Status::Finished);
+    let events = desk.events().await;
+    assert!(is_masked(&events) && condensations(&events) > 0);
+    let asked = last_request(&desk);
+    let newest: Vec<_> = asked.iter().filter(|text| text.starts_with("begins")).collect();
+    assert_eq!(newest.len(), 3, "{asked:?}");
+    assert!(newest.iter().all(|text| text.contains("left out")), "{newest:?}");
+}
+
+#[tokio::test]
+async fn every_condenser_makes_room_where_the_model_finds_a_request_too_long() {
+    let script = "[{repeat: 8, tool_calls: [{name: think, arguments: {thought: 'step {{n}}'}}]}, \
+                   {error: {kind: context_window_exceeded}}, {text: done}]";
+    for name in ["mask", "mask_browser", "recent", "amortized", "window"] {
+        let desk = Desk::new(script).await;
+        let mut parts = desk.parts(Desk::limits()).await;
+        parts.memory.condenser = name.parse().unwrap();
+        let conversation = Conversation::open(parts).await.unwrap();
+        assert_eq!(desk.run(&conversation).await.status, Status::Finished, "{name}");
+        assert_eq!(condensations(&desk.events().await), 1, "{name}");
+    }
+}
+
 /// Says the same whatever it is asked, or fails.
 struct Summariser(ModelProfile, Result<String, ModelError>);
 
@@ -250,4 +283,5 @@ async fn a_history_that_the_server_does_not_accept_is_made_another_and_the_run_g
         _ => None,
     });
     assert_eq!(code.as_deref(), Some("LLMMalformedConversationHistoryError"));
+    assert_eq!(condensations(&events), 2);
 }
