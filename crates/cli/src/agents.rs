@@ -7,12 +7,12 @@ mod unfinished;
 
 use std::sync::Arc;
 
-use deft_engine::{Mode, Order, OwnBranch, SubAgent, SubAgentKind, SubAgents, usage_of_task};
+use deft_engine::{BegunTask, Mode, Order, OwnBranch, SubAgent, SubAgentKind, SubAgents, usage_of_task};
 use deft_server::{ClientModel, McpOutfit, children_of, note_child};
 use deft_skills::{AgentDefinition, Origin, Problem, agents_in, agents_of_plugins, without_doubles};
 use deft_store::{ConversationRecord, Store, StoreError};
 use deft_tools::Preset;
-use deft_types::{ConversationId, Isolation, Money, Stats, ToolSpec};
+use deft_types::{ConversationId, Isolation, Money, ToolSpec};
 use deft_workspace::WorkspaceName;
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -278,10 +278,10 @@ impl SubAgents for Helpers {
         built_in()
     }
 
-    fn spent(&self) -> BoxFuture<'_, Result<Vec<(String, Stats)>, String>> {
+    fn begun(&self) -> BoxFuture<'_, Result<Vec<BegunTask>, String>> {
         async move {
-            let spent = spent_below(self.store.as_ref(), self.parent.id, String::new(), MAX_LEVELS).await;
-            spent.map_err(|error| error.to_string())
+            let begun = begun_below(self.store.as_ref(), self.parent.id, String::new(), MAX_LEVELS).await;
+            begun.map_err(|error| error.to_string())
         }
         .boxed()
     }
@@ -299,29 +299,34 @@ impl SubAgents for Helpers {
     }
 }
 
-/// What the agents below a conversation have used, by their logs. What one that died had not heard of is counted, too.
-fn spent_below(
+/// The tasks of the agents below a conversation, by their logs. What one that died had not heard of is there, too.
+fn begun_below(
     store: &dyn Store,
     parent: ConversationId,
     above: String,
     levels: u32,
-) -> BoxFuture<'_, Result<Vec<(String, Stats)>, StoreError>> {
+) -> BoxFuture<'_, Result<Vec<BegunTask>, StoreError>> {
     async move {
         let settings = store.settings(parent).await?.unwrap_or_default();
-        let mut spent = Vec::new();
+        let mut begun = Vec::new();
         for child in children_of(&settings).iter().filter_map(id_in) {
             let settings = store.settings(child).await?.unwrap_or_default();
             if !settings["request"].is_null() {
                 continue; // a client began it, and has given it a budget of its own
             }
             let usage_id = format!("{above}{}", usage_of_task(&task_id(child)));
-            spent.push((usage_id.clone(), deft_engine::load(store, child).await?.stats));
+            let state = deft_engine::load(store, child).await?;
+            begun.push(BegunTask {
+                usage_id: usage_id.clone(),
+                stats: state.stats,
+                told: state.last_user_message_id,
+            });
             if levels > 0 {
-                let below = spent_below(store, child, format!("{usage_id}:"), levels - 1);
-                spent.extend(below.await?);
+                let below = begun_below(store, child, format!("{usage_id}:"), levels - 1);
+                begun.extend(below.await?);
             }
         }
-        Ok(spent)
+        Ok(begun)
     }
     .boxed()
 }

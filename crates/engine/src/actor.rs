@@ -42,7 +42,6 @@ mod titling;
 mod work;
 
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use deft_executor::Client;
 use deft_llm::{CallLog, Model, ModelError, TokenMeter};
@@ -52,6 +51,7 @@ use deft_types::{ActionId, EventId, Status, Tokens};
 use futures::future::OptionFuture;
 use std::collections::{HashMap, HashSet};
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::Instant;
 
 pub(crate) use self::external::External;
 pub(crate) use self::hooks::Hooked;
@@ -61,7 +61,7 @@ use self::work::Work;
 pub(crate) use self::work::{ConnectError, connected};
 use crate::above::Above;
 use crate::allow_rules::ProjectRules;
-use crate::budget::Purse;
+use crate::budget::{KeptForCall, Purse};
 use crate::command::{Command, Done, Envelope, ExecutorFate};
 use crate::conversation::{Limits, Memory, Outfit, Progress, Safety};
 use crate::critic::Refinement;
@@ -98,6 +98,8 @@ pub(crate) struct Actor {
     pub(crate) said: Said,
     /// What may still be used.
     pub(crate) purse: Purse,
+    /// What is kept of it for the model call that is under way.
+    pub(crate) kept_for_call: Option<KeptForCall>,
     /// Who gave the task, where it is one.
     pub(crate) above: Option<Above>,
     /// The secrets there, as they were last heeded.
@@ -146,7 +148,7 @@ pub(crate) struct Actor {
     /// Actions stored by this actor that no executor has been asked for yet.
     pub(crate) unsent: HashSet<ActionId>,
     /// When the run began.
-    pub(crate) began: SystemTime,
+    pub(crate) began: Instant,
     /// What the user said since the model was asked.
     pub(crate) unseen: Vec<EventId>,
     pub(crate) memory: Memory,
@@ -211,6 +213,8 @@ impl Actor {
     async fn work_until_closed(&mut self) -> (ExecutorFate, Option<oneshot::Sender<()>>) {
         loop {
             self.release().await;
+            self.kept_for_call
+                .take_if(|_| !matches!(self.work, Some(Work::Model { .. })));
             if let Err(error) = self.settle_question().await {
                 self.halt(&error);
             }
@@ -279,9 +283,11 @@ impl Actor {
         goes_on && self.work.is_none() && !self.halted()
     }
 
-    /// The store failed under the loop: nothing goes on until somebody asks again.
+    /// The store failed under the loop: nothing goes on until somebody asks again. Who waits for files hears of them.
     fn halt(&mut self, error: &StoreError) {
-        self.work = None;
+        if !self.changes_files() {
+            self.work = None;
+        }
         self.publish_progress(Some(error.to_string()));
     }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use deft_llm::{Model, ModelError, ModelProfile, Reply, Request};
+use deft_llm::{Model, ModelError, ModelProfile, Reply, Request, Spent};
 use deft_types::{EventId, Message, Role};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -71,11 +71,14 @@ pub(crate) enum Asked {
 }
 
 impl Snapshot {
-    /// Asks. The request begins as the conversation's own do, so that the provider's cache serves it.
-    pub(crate) async fn ask(mut self, model: &dyn Model, question: &str) -> Result<Reply, ModelError> {
+    /// Asks, and tells what that used, also where nothing came of it. The request begins as the conversation's own do, so
+    /// that the provider's cache serves it.
+    async fn ask(mut self, model: &dyn Model, question: &str) -> (Result<Reply, ModelError>, Spent) {
         let question = Message::text(Role::User, format!("{question}\n\n{NO_TOOLS}"));
         self.request.messages.push(Arc::new(question));
-        deft_llm::complete(model, self.request, |_| {}).await
+        let mut spent = Spent::default();
+        let reply = deft_llm::complete(model, self.request, |delta| spent.add(delta)).await;
+        (reply, spent)
     }
 }
 
@@ -98,7 +101,8 @@ impl Conversation {
             Asked::Agent(aside) => {
                 let failed = |why| CommandError::Agent(format!("The agent could not answer: {why}."));
                 let (profile, reply) = aside.ask(question).await.map_err(failed)?;
-                self.count(AGENT_USAGE, profile, reply).await
+                self.count(AGENT_USAGE, profile, Spent::default(), Some(reply))
+                    .await
             }
             Asked::NobodyYet => Err(CommandError::Agent(NOT_BEGUN.to_owned()).into()),
         };
@@ -113,16 +117,33 @@ impl Conversation {
         usage_id: &str,
         question: &str,
     ) -> Result<String, AsideError> {
-        let reply = snapshot.ask(model.as_ref(), question).await?;
-        self.count(usage_id, model.profile().clone(), reply).await
+        let (reply, spent) = snapshot.ask(model.as_ref(), question).await;
+        let profile = model.profile().clone();
+        match reply {
+            Ok(reply) => self.count(usage_id, profile, spent, Some(reply)).await,
+            Err(error) => {
+                let mut unnamed = self.clone();
+                unnamed.request = None; // who asks again is not told that there was no answer
+                unnamed.count(usage_id, profile, spent, None).await?;
+                Err(error.into())
+            }
+        }
     }
 
     /// Counts what an answer has used, and gives it.
-    async fn count(&self, usage_id: &str, profile: ModelProfile, reply: Reply) -> Result<String, AsideError> {
-        let (usage_id, profile, reply) = (usage_id.to_owned(), Box::new(profile), Box::new(reply));
+    async fn count(
+        &self,
+        usage_id: &str,
+        profile: ModelProfile,
+        spent: Spent,
+        reply: Option<Reply>,
+    ) -> Result<String, AsideError> {
+        let (usage_id, profile) = (usage_id.to_owned(), Box::new(profile));
+        let (spent, reply) = (Box::new(spent), reply.map(Box::new));
         let counted = self.ask(|done| Command::AddUsage {
             usage_id,
             profile,
+            spent,
             reply,
             done,
         });

@@ -3,10 +3,12 @@
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use deft_types::{EventId, Money, Tokens};
 use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
+use tokio::time::Instant;
 
 use crate::command::{Command, CommandError};
 use crate::conversation::Conversation;
@@ -94,7 +96,7 @@ pub(crate) enum NoAgent {
 pub(crate) struct Left {
     pub(crate) cost: Option<Money>,
     pub(crate) tokens: Option<Tokens>,
-    pub(crate) until: Option<SystemTime>,
+    pub(crate) until: Option<Instant>,
     pub(crate) steps: Option<u32>,
     pub(crate) agents: Option<u32>,
     /// Levels of agents below.
@@ -102,7 +104,7 @@ pub(crate) struct Left {
 }
 
 impl Left {
-    fn reached(&self, now: SystemTime) -> Option<Limit> {
+    fn reached(&self, now: Instant) -> Option<Limit> {
         if self.steps == Some(0) {
             return Some(Limit::Steps);
         }
@@ -112,6 +114,17 @@ impl Left {
                 .is_some_and(|until| until <= now)
                 .then_some(Limit::Time)
         })
+    }
+
+    /// What is left after something was used.
+    fn after(self, used: Used) -> Self {
+        Self {
+            cost: self.cost.map(|left| (left - used.cost).max(Money::ZERO)),
+            tokens: self
+                .tokens
+                .map(|left| Tokens(left.0.saturating_sub(used.tokens.0))),
+            ..self
+        }
     }
 
     /// What there is no more of to pay a call with.
@@ -129,6 +142,47 @@ impl Left {
     }
 }
 
+/// Money and tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Used {
+    pub(crate) cost: Money,
+    pub(crate) tokens: Tokens,
+}
+
+impl Used {
+    fn and(self, more: Self) -> Self {
+        Self {
+            cost: self.cost + more.cost,
+            tokens: self.tokens + more.tokens,
+        }
+    }
+}
+
+/// What calls under way may take.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Kept {
+    calls: u32,
+    most: Used,
+}
+
+/// What is kept for a call, until it is dropped.
+pub(crate) struct KeptForCall {
+    of: Vec<Purse>,
+    most: Used,
+}
+
+impl Drop for KeptForCall {
+    fn drop(&mut self) {
+        for purse in &self.of {
+            purse.0.kept.send_modify(|kept| {
+                kept.calls -= 1;
+                kept.most.cost = kept.most.cost - self.most.cost;
+                kept.most.tokens = Tokens(kept.most.tokens.0.saturating_sub(self.most.tokens.0));
+            });
+        }
+    }
+}
+
 /// What a conversation may still use. Cheap to clone; whoever has one draws on the same.
 #[derive(Clone, Default)]
 pub struct Purse(Arc<Pocket>);
@@ -136,6 +190,12 @@ pub struct Purse(Arc<Pocket>);
 #[derive(Default)]
 struct Pocket {
     left: Mutex<Left>,
+    /// What agents below have used since it was filled.
+    used_below: Mutex<Used>,
+    /// What the dearest call has cost, here or below.
+    dearest: Mutex<Money>,
+    /// What calls below that are under way may take.
+    kept: watch::Sender<Kept>,
     /// Model calls of the run, those of agents below included.
     steps: AtomicU32,
     /// That of the conversation which gave the task.
@@ -162,7 +222,47 @@ impl Purse {
     }
 
     pub(crate) fn set(&self, left: Left) {
+        *self.used_below() = Used::default();
         *self.left() = left;
+    }
+
+    /// The same while agents below are at work: what they have used is missing, and they are those that were started.
+    pub(crate) fn set_beside_others(&self, new: Left) {
+        let used = *self.used_below();
+        let mut left = self.left();
+        *left = Left {
+            agents: left.agents,
+            depth: left.depth,
+            ..new.after(used)
+        };
+    }
+
+    /// Keeps for a call what it takes at most, so that those beside it do not use it too: together they go beyond a limit
+    /// by one call at most. Where there is too little left until others have ended, gives what tells that one has.
+    pub(crate) fn keep(&self, most: Used) -> Result<KeptForCall, watch::Receiver<Kept>> {
+        let mut kept = KeptForCall { of: Vec::new(), most };
+        let mut next = self.0.above.as_ref();
+        while let Some(purse) = next {
+            let ended = purse.0.kept.subscribe();
+            let fits = purse.0.kept.send_if_modified(|kept| {
+                let fits = kept.calls == 0
+                    || purse
+                        .left()
+                        .spent_after(kept.most.cost, kept.most.tokens)
+                        .is_none();
+                if fits {
+                    kept.calls += 1;
+                    kept.most = kept.most.and(most);
+                }
+                fits
+            });
+            if !fits {
+                return Err(ended);
+            }
+            kept.of.push(purse.clone());
+            next = purse.0.above.as_ref();
+        }
+        Ok(kept)
     }
 
     /// So much more is left, where there is a limit at all.
@@ -201,19 +301,23 @@ impl Purse {
     }
 
     /// Something was used by the conversation itself: so much less is left to those above.
-    pub(crate) fn spent(&self, cost: Money, tokens: Tokens) {
+    pub(crate) fn spent(&self, used: Used) {
+        self.see_price(used.cost);
         let mut next = self.0.above.as_ref();
         while let Some(purse) = next {
+            purse.see_price(used.cost);
+            let mut below = purse.used_below();
+            *below = below.and(used);
+            drop(below);
             let mut left = purse.left();
-            left.cost = left.cost.map(|left| (left - cost).max(Money::ZERO));
-            left.tokens = left.tokens.map(|left| Tokens(left.0.saturating_sub(tokens.0)));
+            *left = left.after(used);
             drop(left);
             next = purse.0.above.as_ref();
         }
     }
 
     /// The first limit that is reached, here or above.
-    pub(crate) fn reached(&self, now: SystemTime) -> Option<Reached> {
+    pub(crate) fn reached(&self, now: Instant) -> Option<Reached> {
         if let Some(limit) = self.left().reached(now) {
             return Some(Reached::Here(limit));
         }
@@ -257,6 +361,21 @@ impl Purse {
         }
         left.agents = taken;
         Ok(())
+    }
+
+    /// What the dearest call has cost, here or above or below those.
+    pub(crate) fn dearest(&self) -> Money {
+        let here = *self.0.dearest.lock().unwrap_or_else(PoisonError::into_inner);
+        here.max(self.0.above.as_ref().map(Self::dearest).unwrap_or_default())
+    }
+
+    fn see_price(&self, cost: Money) {
+        let mut dearest = self.0.dearest.lock().unwrap_or_else(PoisonError::into_inner);
+        *dearest = cost.max(*dearest);
+    }
+
+    fn used_below(&self) -> MutexGuard<'_, Used> {
+        self.0.used_below.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn left(&self) -> MutexGuard<'_, Left> {

@@ -4,7 +4,7 @@ mod error;
 
 use std::sync::Arc;
 
-use deft_llm::{Model, ModelProfile, Reply};
+use deft_llm::{Model, ModelProfile, Reply, Spent};
 use deft_risk::AllowRule;
 use deft_store::NewConversation;
 use deft_tools::{Change, CheckpointId, Overwrite, Restored};
@@ -164,11 +164,12 @@ pub(crate) enum Command {
     Snapshot { done: Done<Snapshot> },
     /// What a side question was answered that was asked before.
     Recall { done: Done<Option<String>> },
-    /// A model was used on the side; gives back what it said.
+    /// A model was used on the side; gives back what it said, if it did.
     AddUsage {
         usage_id: String,
         profile: Box<ModelProfile>,
-        reply: Box<Reply>,
+        spent: Box<Spent>,
+        reply: Option<Box<Reply>>,
         done: Done<String>,
     },
     /// What the model would be sent next, of which so many messages are told one by one.

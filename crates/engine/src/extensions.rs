@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::time::Duration;
 
 use deft_executor::{Client, RequestError};
 use deft_skills::{
@@ -94,7 +95,12 @@ pub(crate) enum FindError {
     Request(#[from] RequestError),
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[error("it takes too long")]
+    TooLong,
 }
+
+/// How long reading the files of a workspace may take that is there. To make it may take as long as its kind allows.
+const READ_LIMIT: Duration = Duration::from_mins(1);
 
 impl Extensions {
     /// Whether anything of the workspace counts.
@@ -135,7 +141,8 @@ impl Extensions {
     ) -> Result<Found, FindError> {
         let mut found = self.own();
         let client = connected(workspace).await?;
-        let files = Gathered::of_workspace(&client).await?;
+        let files = tokio::time::timeout(READ_LIMIT, Gathered::of_workspace(&client)).await;
+        let files = files.map_err(|_| FindError::TooLong)??;
         found.workspace.clone_from(&client.hello().workspace);
         found.notes = self.noted(files.notes().as_deref());
         found.decisions = Decisions::load(store).await?;

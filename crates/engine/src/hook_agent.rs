@@ -66,7 +66,7 @@ impl Runner {
         ]
         .into();
         for _ in 0..agent.max_steps {
-            let reached = self.purse.reached(self.world.now());
+            let reached = self.purse.reached(tokio::time::Instant::now());
             let Some(model) = self.model_to_pay().filter(|_| reached.is_none()) else {
                 return Err(SPENT.to_owned());
             };

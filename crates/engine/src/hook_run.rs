@@ -13,7 +13,6 @@ use crate::budget::Purse;
 use crate::hooks::{Hook, HookEvent, Said, Waits};
 use crate::model_tools::Spending;
 use crate::workspace_command::{self, Ran};
-use crate::world::World;
 
 /// Characters of what a hook wrote that are kept.
 const MAX_KEPT: usize = 50_000;
@@ -57,7 +56,6 @@ pub(crate) struct Runner {
     pub(crate) spending: Spending,
     /// What may still be used.
     pub(crate) purse: Purse,
-    pub(crate) world: Arc<dyn World>,
     pub(crate) directory: String,
     pub(crate) session: String,
     pub(crate) cancel: CancellationToken,

@@ -107,7 +107,7 @@ pub use state::State;
 pub use state::key::{ANSWERED_REQUEST, HOST_QUESTIONS, OWN_KEYS};
 pub use structured::SchemaError;
 pub use stuck::BEFORE_CIRCLE;
-pub use sub_agents::{Order, OwnBranch, SubAgent, SubAgentKind, SubAgents, usage_of_task};
+pub use sub_agents::{BegunTask, Order, OwnBranch, SubAgent, SubAgentKind, SubAgents, usage_of_task};
 pub use supervision::Supervision;
 pub use tasks::{AGENT_OF_TASK, Delegate};
 pub use trust::{Decision, Decisions, HOOKS_FILE, Provided, ProvidedKind, decide, provided};

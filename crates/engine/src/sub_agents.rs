@@ -1,7 +1,7 @@
 //! Where agents with tasks of their own come from.
 
 use deft_skills::AgentDefinition;
-use deft_types::{Content, Isolation, Stats};
+use deft_types::{Content, EventId, Isolation, Stats};
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
@@ -14,9 +14,9 @@ pub trait SubAgents: Send + Sync {
     /// The kinds there are.
     fn kinds(&self) -> Vec<SubAgentKind>;
 
-    /// What those have used that were given tasks, and those below them, by their logs: each with what it is counted as.
-    /// Asked by a conversation whose process died while one was at work.
-    fn spent(&self) -> BoxFuture<'_, Result<Vec<(String, Stats)>, String>>;
+    /// Those that were given tasks, and those below them, by their logs. Asked by a conversation whose process died while
+    /// one was at work.
+    fn begun(&self) -> BoxFuture<'_, Result<Vec<BegunTask>, String>>;
 
     /// Opens the conversation of one. The sentence of a failure goes to the model; nothing is left of what was begun.
     fn open<'a>(&'a self, order: Order<'a>) -> BoxFuture<'a, Result<SubAgent, String>>;
@@ -40,6 +40,16 @@ pub struct Order<'a> {
     pub cancel: &'a CancellationToken,
 }
 
+/// A task that some agent was given.
+pub struct BegunTask {
+    /// What its use is counted as.
+    pub usage_id: String,
+    /// What it has used.
+    pub stats: Stats,
+    /// The id of what it was last told.
+    pub told: Option<EventId>,
+}
+
 /// The branch that an agent works on alone.
 pub trait OwnBranch: Send + Sync {
     /// Puts what it did into the repository, and clears away where it worked. Says where to find it, in words for whoever
@@ -50,6 +60,12 @@ pub trait OwnBranch: Send + Sync {
 /// What the use of the agent of a task is counted as.
 pub fn usage_of_task(task_id: &str) -> String {
     format!("{OF_TASKS}{task_id}")
+}
+
+/// The task whose use is counted so, unless it is one of an agent below.
+pub(crate) fn task_of_usage(usage_id: &str) -> Option<&str> {
+    let task = usage_id.strip_prefix(OF_TASKS)?;
+    (!task.contains(':')).then_some(task)
 }
 
 /// What other conversations have used begins so in the stats: they have told those above themselves.

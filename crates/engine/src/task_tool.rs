@@ -5,8 +5,8 @@ use std::sync::Arc;
 use deft_skills::AgentDefinition;
 use deft_tools::{Call, Reach, Tool, ToolError, Touches, spec};
 use deft_types::{
-    Action, Content, EventId, Isolation, Message, Observation, Role, Status, TaskAction, TaskObservation,
-    ToolSpec,
+    Action, ActionId, Content, EventId, Isolation, Message, Observation, Role, Status, TaskAction,
+    TaskObservation, ToolSpec,
 };
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -60,7 +60,7 @@ impl Task {
         let word = match (approved, prompt(action, definition)) {
             (Some(waiting), _) => Word::Approved(waiting),
             (None, Ok(prompt)) => Word::Task {
-                id: EventId(format!("{}:{}", call.id, resume.as_deref().unwrap_or("new"))),
+                id: said_by(&call.id, resume.as_deref()),
                 prompt,
             },
             (None, Err(problem)) => return Ok(failed(NOBODY, &kind, problem)),
@@ -280,6 +280,18 @@ impl Tool for Task {
         }
         .boxed()
     }
+}
+
+/// The id of what an agent is told by a call.
+pub(crate) fn said_by(call: &ActionId, resume: Option<&str>) -> EventId {
+    EventId(format!("{call}:{}", resume.unwrap_or("new")))
+}
+
+/// The result of a call whose process died while an agent worked on its task.
+pub(crate) fn cut_off(task_id: &str, action: &TaskAction) -> TaskObservation {
+    let text = "The process in which this agent worked has died. What it has changed stays as it is; to let it go on, resume \
+                it.";
+    failed(task_id, &action.subagent_type, text.to_owned())
 }
 
 /// The task, with parameters that are what the agent declares.

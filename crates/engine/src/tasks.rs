@@ -95,6 +95,8 @@ struct Known {
     delegates: BTreeMap<String, Delegate>,
     /// Whether there are more of them than the log tells of.
     has_new_delegates: bool,
+    /// The tasks that calls gave whose process died.
+    cut_off: HashMap<ActionId, String>,
     /// Calls whose agents have begun to wait since the actor last looked.
     begun_to_wait: HashMap<ActionId, Vec<Waiting>>,
     /// Calls whose agents may do what they waited for.
@@ -116,6 +118,16 @@ impl Tasks {
     /// A kind of agent has a task.
     pub(crate) fn give(&self, task_id: String, kind: String) {
         self.known().kinds.insert(task_id, kind);
+    }
+
+    /// The process died in which a call had given this task.
+    pub(crate) fn cut_off(&self, call: ActionId, task_id: String) {
+        self.known().cut_off.insert(call, task_id);
+    }
+
+    /// The task that a call had given when its process died.
+    pub(crate) fn cut_off_in(&self, call: &ActionId) -> Option<String> {
+        self.known().cut_off.get(call).cloned()
     }
 
     /// The kind of agent that was given a task.

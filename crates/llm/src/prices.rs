@@ -57,7 +57,8 @@ impl Prices {
         }
     }
 
-    pub(crate) fn cost(&self, usage: &Usage) -> Money {
+    /// What a use of the model costs.
+    pub fn cost(&self, usage: &Usage) -> Money {
         let rates = match &self.long {
             Some(long) if usage.prompt > long.above => &long.rates,
             Some(_) | None => &self.base,

@@ -59,7 +59,7 @@ impl Actor {
             self.refusals = 0;
             self.hosts.begin_run();
             self.project_rules.reload(self.store.as_ref()).await?;
-            self.began = self.world.now();
+            self.began = tokio::time::Instant::now();
         }
         self.seek_extensions();
         if self.state.status == Status::WaitingForConfirmation {

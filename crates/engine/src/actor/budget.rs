@@ -2,13 +2,16 @@
 
 use std::collections::BTreeSet;
 
+use deft_llm::Usage;
 use deft_store::StoreError;
 use deft_types::{Classification, EventBody, EventId, FailureKind, Money, Source, Stats, Tokens};
+use futures::FutureExt;
 use serde_json::json;
+use tokio::time::Instant;
 
 use super::Actor;
-use super::work::Work;
-use crate::budget::{Budget, Left, Limit, Reached};
+use super::work::{Outcome, Work};
+use crate::budget::{Budget, Left, Limit, Reached, Used};
 use crate::command::CommandError;
 use crate::conversation::Limits;
 use crate::state::{self, key};
@@ -18,6 +21,10 @@ use crate::turn::Draft;
 impl Actor {
     /// Notes what is left now. Agents that have tasks change it until they have ended.
     pub(super) fn fill_purse(&self) {
+        self.purse.set(self.left());
+    }
+
+    fn left(&self) -> Left {
         let (limits, added) = (&self.limits, self.state.added);
         let stats = &self.state.stats;
         let cost = limits.max_cost.map(|most| most + added.cost);
@@ -28,14 +35,14 @@ impl Actor {
         let steps = limits.max_steps.saturating_add(added.steps);
         let agents = limits.max_agents.map(|most| most.saturating_add(added.agents));
         let started = u32::try_from(self.agents_started()).unwrap_or(u32::MAX);
-        self.purse.set(Left {
+        Left {
             cost: cost.map(|most| (most - stats.total_cost()).max(Money::ZERO)),
             tokens: tokens.map(|most| Tokens(most.0.saturating_sub(stats.total_tokens().0))),
             until: time.and_then(|most| self.began.checked_add(most)),
             steps: Some(steps.saturating_sub(self.purse.steps())),
             agents: agents.map(|most| most.saturating_sub(started)),
             depth: limits.max_depth.map(|most| most.saturating_add(added.depth)),
-        });
+        }
     }
 
     /// How many agents have had tasks here, those below them included, which what they used tells of.
@@ -60,7 +67,7 @@ impl Actor {
     /// Stops the run where a limit is reached; whether it has.
     pub(super) async fn stop_at_limit(&mut self) -> Result<bool, StoreError> {
         self.fill_purse();
-        let Some(reached) = self.purse.reached(self.world.now()) else {
+        let Some(reached) = self.purse.reached(Instant::now()) else {
             return Ok(false);
         };
         let detail = self.limit_reached(reached);
@@ -105,6 +112,9 @@ impl Actor {
             let told = state::update(key::LIMITS, json!(limits));
             self.record(vec![Draft::new(Source::Environment, told)]).await?;
             self.limits = limits;
+            if matches!(self.work, Some(Work::Calls(_))) {
+                self.purse.set_beside_others(self.left());
+            }
         }
         Ok(())
     }
@@ -129,21 +139,57 @@ impl Actor {
         }
     }
 
+    /// Keeps what the next call takes at most; whether it has to wait for those beside it to end.
+    pub(super) fn waits_for_others(&mut self) -> bool {
+        match self.purse.keep(self.most_of_call()) {
+            Ok(kept) => {
+                self.kept_for_call = Some(kept);
+                false
+            }
+            Err(mut ended) => {
+                let wait = async move {
+                    let _ = ended.changed().await;
+                    Outcome::OthersEnded
+                };
+                self.work = Some(Work::Await { future: wait.boxed() });
+                true
+            }
+        }
+    }
+
+    /// What the next call takes at most: by the model's prices, or else as much as the dearest of before.
+    fn most_of_call(&self) -> Used {
+        let profile = self.model.profile();
+        let usage = Usage {
+            prompt: self.meter.correct(self.asked),
+            completion: profile.max_output.unwrap_or_default(),
+            ..Usage::default()
+        };
+        let by_prices = profile.prices.as_ref().map(|prices| prices.cost(&usage));
+        Used {
+            cost: by_prices.unwrap_or_else(|| self.purse.dearest()),
+            tokens: usage.prompt + usage.completion,
+        }
+    }
+
     /// Tells those above what was used since `before`.
-    pub(super) fn tell_above(&self, before: (Money, Tokens)) {
-        let (cost, tokens) = own_use(&self.state.stats);
-        self.purse
-            .spent(cost - before.0, Tokens(tokens.0.saturating_sub(before.1.0)));
+    pub(super) fn tell_above(&self, before: Used) {
+        let now = own_use(&self.state.stats);
+        self.purse.spent(Used {
+            cost: now.cost - before.cost,
+            tokens: Tokens(now.tokens.0.saturating_sub(before.tokens.0)),
+        });
     }
 }
 
 /// What a conversation has used itself.
-pub(super) fn own_use(stats: &Stats) -> (Money, Tokens) {
+pub(super) fn own_use(stats: &Stats) -> Used {
     let own = stats
         .usage_to_metrics
         .iter()
         .filter(|(usage, _)| !usage.starts_with(OF_TASKS));
-    own.fold((Money::ZERO, Tokens::ZERO), |(cost, tokens), (_, metrics)| {
-        (cost + metrics.accumulated_cost, tokens + metrics.total_tokens())
+    own.fold(Used::default(), |used, (_, metrics)| Used {
+        cost: used.cost + metrics.accumulated_cost,
+        tokens: used.tokens + metrics.total_tokens(),
     })
 }

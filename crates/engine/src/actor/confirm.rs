@@ -148,7 +148,7 @@ impl Actor {
         drafts.extend(self.status_after(trigger));
         self.record(drafts).await?;
         if goes_on {
-            self.began = self.world.now(); // how long a person thinks is no time of the agent's
+            self.began = tokio::time::Instant::now(); // how long a person thinks is no time of the agent's
         }
         self.unsent.extend(unsent);
         Ok(())

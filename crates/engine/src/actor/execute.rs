@@ -2,7 +2,7 @@
 
 use deft_executor::{Outcome as CallOutcome, Update};
 use deft_store::StoreError;
-use deft_types::{Extra, FailureKind, Observation, ObservationEvent, Source, ToolSpec};
+use deft_types::{Action, Extra, FailureKind, Observation, ObservationEvent, Source, ToolSpec};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -12,6 +12,7 @@ use super::work::Work;
 use crate::model_tools::INSPECT_IMAGE;
 use crate::route_task::ROUTE_TASK;
 use crate::state::{self, OpenCall, key};
+use crate::task_tool::cut_off;
 use crate::turn::{Draft, failure};
 use crate::world::Point;
 
@@ -45,7 +46,7 @@ impl Actor {
                     if self.unsent.contains(&call.id) || self.may_repeat(call) {
                         here.push((tool, call.clone()));
                     } else {
-                        lost_calls.push(lost(call));
+                        lost_calls.push(self.lost_here(call));
                     }
                 }
                 None if here.is_empty() => there.push(call.clone()),
@@ -123,6 +124,18 @@ impl Actor {
             }
         }
         self.record(drafts).await
+    }
+
+    /// The result of a call whose process has died. An agent that worked on a task there can be told to go on.
+    fn lost_here(&self, call: &OpenCall) -> Draft {
+        match (&call.event.action, self.tasks.cut_off_in(&call.id)) {
+            (Some(Action::Task(action)), Some(task)) => {
+                self.tasks.give(task.clone(), action.subagent_type.clone());
+                let result = observed(call, cut_off(&task, action).into());
+                Draft::new(Source::Environment, result)
+            }
+            _ => lost(call),
+        }
     }
 
     pub(super) fn may_repeat(&self, call: &OpenCall) -> bool {

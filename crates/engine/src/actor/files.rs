@@ -23,8 +23,8 @@ const PLANS: &str = "the agent only plans, so no file of the workspace is change
 
 /// How long a turn may wait until the workspace is recorded; then it goes on without.
 const RECORD_LIMIT: Duration = Duration::from_secs(10);
-/// How long a workspace may take to answer somebody who waits; it may have to be made first.
-const REACH_LIMIT: Duration = Duration::from_secs(300);
+/// How long a workspace may take to answer somebody who waits.
+const PREVIEW_LIMIT: Duration = Duration::from_secs(30);
 const UNREACHED: &str =
     "the workspace does not answer; look whether its machine or container is there, and try again";
 
@@ -125,8 +125,12 @@ impl Actor {
     pub(super) fn preview_files(&mut self, to: CheckpointId, done: Done<Vec<Change>>) {
         let client = self.idle_executor();
         tokio::spawn(async move {
-            let preview = async { client?.await?.preview(to).await.map_err(workspace) };
-            let _ = done.send(within(REACH_LIMIT, preview).await);
+            let preview = async {
+                let client = client?.await?;
+                let preview = tokio::time::timeout(PREVIEW_LIMIT, client.preview(to)).await;
+                preview.map_err(|_| workspace(UNREACHED))?.map_err(workspace)
+            };
+            let _ = done.send(preview.await);
         });
     }
 
@@ -161,7 +165,7 @@ impl Actor {
                 return Ok(client);
             }
             let connect = live.show_preparation(place.as_ref(), work::connected(place.as_ref()));
-            within(REACH_LIMIT, connect.map_err(workspace)).await
+            connect.map_err(workspace).await
         })
     }
 
@@ -177,14 +181,6 @@ impl Actor {
         self.work
             .take_if(|work| has_ended && matches!(work, Work::Record { .. }))
     }
-}
-
-async fn within<T>(
-    limit: Duration,
-    answer: impl Future<Output = Result<T, CommandError>>,
-) -> Result<T, CommandError> {
-    let answered = tokio::time::timeout(limit, answer).await;
-    answered.unwrap_or_else(|_| Err(workspace(UNREACHED)))
 }
 
 pub(super) fn workspace(error: impl std::fmt::Display) -> CommandError {

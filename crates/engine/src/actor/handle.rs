@@ -120,9 +120,13 @@ impl Actor {
             Command::AddUsage {
                 usage_id,
                 profile,
+                spent,
                 reply,
                 done,
-            } => answer(done, self.add_usage(&usage_id, &profile, &reply).await),
+            } => {
+                let told = self.add_usage(&usage_id, &profile, &spent, reply.as_deref());
+                answer(done, told.await)
+            }
             Command::Label { title, tags, done } => answer(done, self.label(title, tags).await),
             Command::Recall { done } => {
                 let _ = done.send(Ok(None)); // it was not asked before

@@ -174,7 +174,6 @@ impl Actor {
             model: may_spend.then(|| self.model.clone()),
             spending: self.spending.clone(),
             purse: self.purse.clone(),
-            world: self.world.clone(),
             directory: self.directory.clone(),
             session: self.lease.conversation().to_string(),
             cancel,

@@ -66,10 +66,13 @@ impl Actor {
         if let Some(error) = self.overflow.take() {
             return self.fail_with(&error).await;
         }
+        self.asked = self.tools.tokens() + Tokens(self.state.view.tokens());
+        if self.waits_for_others() {
+            return Ok(());
+        }
         self.purse.step();
         self.trace.begin_step();
         self.unseen.clear();
-        self.asked = self.tools.tokens() + Tokens(self.state.view.tokens());
         let request = Request {
             messages: self.state.view.messages(),
             tools: self.tools.schemas(),
@@ -112,7 +115,11 @@ impl Actor {
                 told.inspect_err(|_| self.shelf.empty()) // it is read and told once more
             }
             Outcome::Reran { rerun, request, done } => self.take_rerun(rerun, request, done).await,
-            Outcome::Restored(restored, restoring) => self.take_restored(restored, restoring).await,
+            Outcome::OthersEnded => Ok(()),
+            Outcome::Restored(restored, restoring) => {
+                self.take_restored(restored, restoring).await;
+                Ok(())
+            }
             Outcome::LookedUp(found) => {
                 self.take_secrets(found).await;
                 Ok(())
@@ -266,17 +273,18 @@ impl Actor {
         &mut self,
         usage_id: &str,
         profile: &ModelProfile,
-        reply: &Reply,
+        spent: &Spent,
+        reply: Option<&Reply>,
     ) -> Result<String, StoreError> {
         let call = spending::Call {
             usage_id,
             profile,
             ..self.call()
         };
-        let stats = spending::add_reply(&self.state.stats, &call, reply);
-        let told = state::update(key::STATS, json!(stats));
-        self.record(vec![Draft::new(Source::Environment, told)]).await?;
-        Ok(self.secrets.mask().hide(&reply.text).into_owned())
+        let stats = spending::add_call(&self.state.stats, &call, spent, reply);
+        self.record_stats(stats).await?;
+        let said = reply.map(|reply| reply.text.as_str()).unwrap_or_default();
+        Ok(self.secrets.mask().hide(said).into_owned())
     }
 
     async fn take_model_error(&mut self, error: ModelError) -> Result<(), StoreError> {

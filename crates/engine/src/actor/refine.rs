@@ -15,23 +15,21 @@ use crate::turn::Draft;
 use crate::view::Entry;
 
 impl Actor {
-    /// What the end of a turn brings, or nothing yet: it is criticised first where somebody is to, as often as may be.
+    /// What the end of a turn brings, or nothing yet: it is criticised first where somebody is to. Also whoever is not
+    /// sent back any more has a score.
     pub(super) fn turn_ended(&mut self) -> Vec<Draft> {
-        match &self.refinement {
-            // One that sends nobody back is asked once, for its score.
-            Some(critic) if critic.max_iterations == 0 || self.state.refinements < critic.max_iterations => {
-                self.wants_review = true;
-                Vec::new()
-            }
-            Some(_) | None => self.end_turn(),
+        self.wants_review = self.refinement.is_some();
+        if self.wants_review {
+            return Vec::new();
         }
+        self.end_turn()
     }
 
     /// Begins to have the result criticised, if there is still something to pay for it.
     pub(super) async fn review(&mut self) -> Result<(), StoreError> {
         self.wants_review = false;
         self.fill_purse();
-        let is_paid = self.purse.reached(self.world.now()).is_none();
+        let is_paid = self.purse.reached(tokio::time::Instant::now()).is_none();
         let may_ask = |refinement: &Refinement| is_paid || !matches!(refinement.critic, Critic::Model(_));
         let Some(refinement) = self.refinement.clone().filter(may_ask) else {
             let end = self.end_turn();

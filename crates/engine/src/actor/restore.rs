@@ -5,6 +5,7 @@ use deft_tools::{CheckpointId, Overwrite, Restored};
 use deft_types::{EventId, Source, Status};
 use futures::FutureExt;
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
 use super::Actor;
 use super::files::workspace;
@@ -53,12 +54,21 @@ impl Actor {
             request: self.request.take(),
             tell,
         };
+        let cancel = CancellationToken::new();
+        let stop = cancel.clone();
         let restore = async move {
-            let restored = async { client.await?.restore(to, overwrite).await.map_err(workspace) };
+            let restored = async {
+                let client = tokio::select! {
+                    client = client => client?,
+                    () = stop.cancelled() => return Err(CommandError::Interrupted),
+                };
+                client.restore(to, overwrite).await.map_err(workspace)
+            };
             Outcome::Restored(restored.await, restoring)
         };
         self.work = Some(Work::Restore {
             future: restore.boxed(),
+            cancel,
         });
         None
     }
@@ -68,14 +78,14 @@ impl Actor {
         &mut self,
         restored: Result<Restored, CommandError>,
         restoring: Restoring,
-    ) -> Result<(), StoreError> {
-        if let Ok(restored) = &restored {
-            let told = state::update(
-                key::RESTORED,
-                json!({"checkpoint": restoring.to, "undo": restored.undo, "changed": restored.changes.len()}),
-            );
-            self.record(vec![Draft::new(Source::Environment, told)]).await?;
-        }
+    ) {
+        let restored = match restored {
+            Ok(restored) => self
+                .note_restored(restoring.to, restored)
+                .await
+                .map_err(Into::into),
+            Err(error) => Err(error),
+        };
         let restored = match (restored, restoring.then) {
             (Ok(_), Some(_))
                 if self.state.leaf != restoring.stood || self.state.status == Status::Running =>
@@ -87,6 +97,14 @@ impl Actor {
         };
         self.request = restoring.request;
         self.tell((restoring.tell)(restored)).await;
-        Ok(())
+    }
+
+    async fn note_restored(&mut self, to: CheckpointId, restored: Restored) -> Result<Restored, StoreError> {
+        let told = state::update(
+            key::RESTORED,
+            json!({"checkpoint": to, "undo": restored.undo, "changed": restored.changes.len()}),
+        );
+        self.record(vec![Draft::new(Source::Environment, told)]).await?;
+        Ok(restored)
     }
 }

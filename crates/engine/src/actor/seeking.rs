@@ -16,8 +16,6 @@ use crate::state::{self, key};
 use crate::trust::{Decisions, Provided};
 use crate::turn::Draft;
 
-/// How long reading the skills of a workspace may take, which has to be made first perhaps.
-const SEEK_LIMIT: Duration = Duration::from_secs(300);
 /// How long a message waits for them where nothing else is to be heard. If they take longer it is stored without, and they
 /// are told behind it.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -50,10 +48,7 @@ impl Actor {
         let seek = async move {
             let place = workspace.as_ref();
             let find = live.show_preparation(place, extensions.find(place, store.as_ref()));
-            match tokio::time::timeout(SEEK_LIMIT, find).await {
-                Ok(found) => found.map_err(|error: FindError| error.to_string()),
-                Err(_) => Err("it takes too long".to_owned()),
-            }
+            find.await.map_err(|error: FindError| error.to_string())
         };
         self.seeking = Some(AbortOnDropHandle::new(tokio::spawn(seek)));
     }

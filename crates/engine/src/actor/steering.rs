@@ -159,8 +159,13 @@ impl Actor {
                 }
                 self.count_cut_off(&tally).await?;
             }
-            // An executor that is being started must be known, to be ended; and what becomes of files, to be told.
-            Some(going_on @ (Work::Connect { .. } | Work::Restore { .. })) => self.work = Some(going_on),
+            // An executor that is being started must be known, to be ended.
+            Some(connecting @ Work::Connect { .. }) => self.work = Some(connecting),
+            // What becomes of the files is told when it is known.
+            Some(Work::Restore { future, cancel }) => {
+                cancel.cancel();
+                self.work = Some(Work::Restore { future, cancel });
+            }
             Some(Work::Summary { tally, .. }) => {
                 self.tell_condensed(|| Err(CommandError::Interrupted));
                 self.count_cut_off(&tally).await?;
@@ -184,6 +189,7 @@ impl Actor {
                 Work::Record { .. }
                 | Work::Review { .. }
                 | Work::Reach { .. }
+                | Work::Await { .. }
                 | Work::LookUp { .. }
                 | Work::Seek(_)
                 | Work::Begin { .. },

@@ -62,6 +62,10 @@ pub(crate) enum Work {
     Reach {
         future: BoxFuture<'static, Outcome>,
     },
+    /// Those beside it are to end their calls first, which may use up what is left.
+    Await {
+        future: BoxFuture<'static, Outcome>,
+    },
     /// What people have added is sought.
     Seek(Seeking),
     /// Ends early and still answers when it is cancelled.
@@ -74,9 +78,10 @@ pub(crate) enum Work {
         future: BoxFuture<'static, Outcome>,
         cancel: CancellationToken,
     },
-    /// Never stopped: files that are half restored help nobody.
+    /// Stopped only while the workspace is still to be reached: files that are half restored help nobody.
     Restore {
         future: BoxFuture<'static, Outcome>,
+        cancel: CancellationToken,
     },
     Review {
         future: BoxFuture<'static, Outcome>,
@@ -107,6 +112,8 @@ pub(crate) enum Outcome {
     },
     /// With how its MCP servers are doing, if it was to start some and could.
     Connected(Result<(Client, Option<Vec<McpServerStatus>>), ConnectError>),
+    /// A call of an agent beside this one has.
+    OthersEnded,
     /// What people have added.
     Found(Result<Found, String>),
     /// What was done in the workspace was done again, for whoever asked.
@@ -180,9 +187,10 @@ impl Work {
             | Self::Connect { future }
             | Self::Record { future }
             | Self::Reach { future }
+            | Self::Await { future }
             | Self::LookUp { future }
             | Self::Rerun { future, .. }
-            | Self::Restore { future }
+            | Self::Restore { future, .. }
             | Self::Hooks { future, .. }
             | Self::Begin { future }
             | Self::Review { future } => Some(future.await),

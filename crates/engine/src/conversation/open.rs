@@ -25,8 +25,8 @@ use crate::route_task::Said;
 use crate::servers::ServerNews;
 use crate::skills::Shelf;
 use crate::state::{OpenCall, State};
-use crate::sub_agents::SubAgents;
-use crate::task_tool::Task;
+use crate::sub_agents::{SubAgents, task_of_usage};
+use crate::task_tool::{Task, said_by};
 use crate::tasks::Tasks;
 use crate::toolset::Toolset;
 use crate::trace::Trace;
@@ -50,7 +50,7 @@ impl Conversation {
         let (below, arriving) = Above::below(above.clone(), parts.supervision.purse.take());
         let agents = parts.agents.take().filter(|_| parts.limits.max_depth != Some(0));
         let shared = Shared::new(&state, below);
-        count_cut_off(agents.as_deref(), &state, &shared.spending).await;
+        find_cut_off(agents.as_deref(), &state, &shared).await;
         let added = shared.tools(&parts, agents);
         let attendance = parts.supervision.attendance;
         let hosts = HostDesk::new(attendance.clone(), project_hosts, arriving);
@@ -100,7 +100,8 @@ impl Conversation {
             work: None,
             ends_step: false,
             unsent: HashSet::new(),
-            began: parts.world.now(),
+            began: tokio::time::Instant::now(),
+            kept_for_call: None,
             world: parts.world,
             unseen: Vec::new(),
             losses: 0,
@@ -213,17 +214,27 @@ fn fitted_out_above(parts: &mut Parts) -> Option<Above> {
     Some(above)
 }
 
-/// Counts what agents have used that were at work when the process of their conversation died.
-async fn count_cut_off(agents: Option<&dyn SubAgents>, state: &State, spending: &Spending) {
-    let gives_tasks = |call: &OpenCall| GIVE_TASKS.contains(&call.event.tool_name.as_str());
-    let Some(agents) = agents.filter(|_| state.open_calls.iter().any(gives_tasks)) else {
+/// Finds the agents that were at work when the process of their conversation died: what they have used counts, and they
+/// can go on.
+async fn find_cut_off(agents: Option<&dyn SubAgents>, state: &State, shared: &Shared) {
+    let gives_tasks = |call: &&OpenCall| GIVE_TASKS.contains(&call.event.tool_name.as_str());
+    let calls: Vec<_> = state.open_calls.iter().filter(gives_tasks).collect();
+    let Some(agents) = agents.filter(|_| !calls.is_empty()) else {
         return;
     };
-    match agents.spent().await {
-        Ok(spent) => spent
-            .into_iter()
-            .for_each(|(usage_id, stats)| spending.add_total(usage_id, &stats)),
-        Err(error) => tracing::warn!(%error, "what agents with tasks have used is not known"),
+    let begun = match agents.begun().await {
+        Ok(begun) => begun,
+        Err(error) => {
+            tracing::warn!(%error, "which agents have begun tasks is not known");
+            return;
+        }
+    };
+    for task in begun {
+        shared.spending.add_total(task.usage_id.clone(), &task.stats);
+        let told = |call: &&&OpenCall| task.told.as_ref() == Some(&said_by(&call.id, None));
+        if let (Some(call), Some(id)) = (calls.iter().find(told), task_of_usage(&task.usage_id)) {
+            shared.tasks.cut_off(call.id.clone(), id.to_owned());
+        }
     }
 }
 

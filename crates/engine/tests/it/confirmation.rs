@@ -1,6 +1,6 @@
 //! Actions that wait for a person's word.
 
-use deft_engine::{AllowScope, Answer, CommandError, Conversation, Safety, World, allow_rules};
+use deft_engine::{AllowScope, Answer, CommandError, Conversation, Safety, allow_rules};
 use deft_types::{
     ActionId, ConfirmationPolicy, EventBody, SecurityAnalyzer, SecurityRisk, Status, ToolCall, text_of,
 };
@@ -226,36 +226,22 @@ async fn what_was_allowed_is_not_asked_for_again_and_a_catastrophe_always_is() {
     assert!(matches!(refused, CommandError::BadRule(_)), "{refused}");
 }
 
-/// The real world with a clock that is set by hand.
-struct SetClock(std::sync::Mutex<std::time::SystemTime>);
-
-impl World for SetClock {
-    fn now(&self) -> std::time::SystemTime {
-        *self.0.lock().unwrap()
-    }
-
-    fn new_id(&self) -> uuid::Uuid {
-        uuid::Uuid::new_v4()
-    }
-}
-
 #[tokio::test]
 async fn how_long_a_person_thinks_is_no_time_of_the_run() {
     let desk = Desk::new(TWO).await;
-    let clock = std::sync::Arc::new(SetClock(std::sync::Mutex::new(std::time::SystemTime::now())));
+    let most = std::time::Duration::from_secs(2);
     let limits = deft_engine::Limits {
-        max_time: Some(std::time::Duration::from_secs(60)),
+        max_time: Some(most),
         ..Desk::limits()
     };
     let mut parts = desk.parts(limits).await;
     parts.safety = always();
-    parts.world = clock.clone();
     let conversation = Conversation::open(parts).await.unwrap();
     assert_eq!(
         desk.run(&conversation).await.status,
         Status::WaitingForConfirmation
     );
-    *clock.0.lock().unwrap() += std::time::Duration::from_secs(3_600);
+    tokio::time::sleep(most).await;
     let answers = calls(&desk).await.into_iter();
     let answers = answers.map(|(id, _)| (id, Answer::Approve)).collect();
     conversation.respond(answers).await.unwrap();

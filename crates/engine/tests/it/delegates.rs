@@ -3,15 +3,15 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use deft_engine::{Conversation, ExecutorFate, Order, Safety, SubAgent, SubAgentKind, SubAgents};
+use deft_engine::{BegunTask, Conversation, ExecutorFate, Order, Safety, SubAgent, SubAgentKind, SubAgents};
 use deft_types::{
-    ConfirmationPolicy, EventBody, Extra, Observation, SecurityAnalyzer, SecurityRisk, Source, Stats, Status,
+    ConfirmationPolicy, EventBody, Extra, Observation, SecurityAnalyzer, SecurityRisk, Source, Status,
     text_of,
 };
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use crate::desk::{Desk, assert_paired, settled};
+use crate::desk::{Desk, assert_paired, budget, settled};
 
 /// Agents that each have a desk of their own.
 struct Several {
@@ -37,7 +37,7 @@ impl SubAgents for Several {
         Vec::new()
     }
 
-    fn spent(&self) -> BoxFuture<'_, Result<Vec<(String, Stats)>, String>> {
+    fn begun(&self) -> BoxFuture<'_, Result<Vec<BegunTask>, String>> {
         async { Ok(Vec::new()) }.boxed()
     }
 
@@ -88,6 +88,23 @@ async fn tasks_of(desk: &Desk) -> usize {
         event.source == Source::User && matches!(event.body, EventBody::Message(_))
     };
     events.iter().filter(said).count()
+}
+
+#[tokio::test]
+async fn agents_side_by_side_go_beyond_the_budget_by_one_call_at_most() {
+    let several = Several::following(&["[{text: done, cost: 1}]"; 4]).await;
+    let call = "{name: task, arguments: {prompt: do it}}";
+    let script = format!("[{{tool_calls: [{call}, {call}, {call}, {call}], cost: 1}}, {{text: done}}]");
+    let desk = Desk::new(&script).await;
+    let mut parts = desk.parts(budget(2.5)).await;
+    parts.agents = Some(several.clone() as Arc<dyn SubAgents>);
+    let conversation = Conversation::open(parts).await.unwrap();
+    assert_eq!(desk.run(&conversation).await.status, Status::Error);
+    let spent = conversation.inspect().await.unwrap().stats.total_cost();
+    assert_eq!(spent.to_string(), "$3.00");
+    let asked: usize = several.desks.iter().map(|desk| desk.model.asked()).sum();
+    assert_eq!(asked, 2);
+    assert_paired(&desk.events().await);
 }
 
 const SPAWN: &str = "- tool_calls: [{name: delegate, arguments: {command: spawn, ids: [ann, bob]}}]\n";

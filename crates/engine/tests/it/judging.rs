@@ -183,7 +183,7 @@ async fn a_critic_sees_the_real_diff_and_sends_the_agent_back_as_often_as_may_be
     let state = conversation.inspect().await.unwrap();
     assert_eq!(state.answer.as_deref(), Some("third"));
     assert_eq!(state, desk.rebuilt().await);
-    assert_eq!(critic.model.asked(), 2);
+    assert_eq!(critic.model.asked(), 3, "what it ends with has a score, too");
     let asked = critic.model.requests.lock().unwrap()[0].messages[1].plain_text();
     assert!(
         asked.contains("-old") && asked.contains("+new") && asked.contains("do it"),
@@ -200,7 +200,7 @@ async fn a_critic_sees_the_real_diff_and_sends_the_agent_back_as_often_as_may_be
         state.stats.usage_to_metrics["critic"]
             .accumulated_cost
             .to_string(),
-        "$0.50"
+        "$0.75"
     );
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use deft_engine::{Conversation, Extensions, Live, OfProject, Rewind, SkillSources};
+use deft_engine::{CommandError, Conversation, Extensions, Live, OfProject, Rewind, SkillSources};
 use deft_tools::Overwrite;
 use deft_types::{Event, EventBody, Source, Status, text_of};
 use deft_workspace::{Preparation, Stream, Workspace, WorkspaceError};
@@ -189,11 +189,15 @@ async fn files_are_restored_while_the_conversation_hears_what_it_is_told() {
 
     gate.send_replace(false);
     let conversation = opened(&desk, &gate).await;
+    let rewind = conversation.rewind(said.clone(), Rewind::Both, Overwrite::Refuse);
+    let (rewound, ()) = tokio::join!(rewind, async { conversation.interrupt().await.unwrap() });
+    assert!(matches!(rewound, Err(CommandError::Interrupted)), "{rewound:?}");
+    assert_eq!(desk.file("one").trim(), "one");
+
     let rewind = conversation.rewind(said, Rewind::Both, Overwrite::Refuse);
     let meanwhile = async {
         let began = Instant::now();
         say(&conversation, "not so fast").await;
-        conversation.interrupt().await.unwrap();
         assert!(
             began.elapsed() < Duration::from_millis(300),
             "{:?}",

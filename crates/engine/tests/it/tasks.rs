@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use deft_engine::{Budget, Conversation, Extensions, Limits, Order, SubAgent, SubAgentKind, SubAgents};
+use deft_engine::{
+    BegunTask, Budget, Conversation, Extensions, Limits, Order, SubAgent, SubAgentKind, SubAgents,
+};
 use deft_skills::{AgentDefinition, Origin};
-use deft_types::{EventBody, EventId, Observation, Stats, Status, text_of};
+use deft_types::{EventBody, EventId, Observation, Status, text_of};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
@@ -32,8 +34,16 @@ impl SubAgents for Others {
         }]
     }
 
-    fn spent(&self) -> BoxFuture<'_, Result<Vec<(String, Stats)>, String>> {
-        async { Ok(vec![("task:task_1".to_owned(), self.desk.rebuilt().await.stats)]) }.boxed()
+    fn begun(&self) -> BoxFuture<'_, Result<Vec<BegunTask>, String>> {
+        async {
+            let state = self.desk.rebuilt().await;
+            Ok(vec![BegunTask {
+                usage_id: "task:task_1".to_owned(),
+                stats: state.stats,
+                told: state.last_user_message_id,
+            }])
+        }
+        .boxed()
     }
 
     fn open<'a>(&'a self, order: Order<'a>) -> BoxFuture<'a, Result<SubAgent, String>> {
@@ -215,6 +225,33 @@ async fn what_an_agent_had_used_when_the_process_died_is_counted_by_whoever_open
     assert_eq!(settled(&opened).await.status, Status::Error);
     assert_eq!(after.model.asked(), 0, "there is nothing left to pay it with");
     conversation.interrupt().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_task_whose_process_died_can_be_taken_up_again() {
+    let works = "[{tool_calls: [{name: terminal, arguments: {command: 'echo x > begun; sleep 1'}}]}, {text: all of it}]";
+    let others = Arc::new(Others::at(Desk::new(works).await));
+    let desk = Desk::new("[{tool_calls: [{name: task, arguments: {prompt: do it}}]}, {text: done}]").await;
+    let mut parts = desk.parts(Desk::limits()).await;
+    parts.agents = Some(others.clone());
+    let conversation = Conversation::open(parts).await.unwrap();
+    say(&conversation, "do it").await;
+    conversation.run().await.unwrap();
+    others.desk.wait_for_file("begun").await;
+    let log = desk.events().await;
+    conversation.close(deft_engine::ExecutorFate::Keep).await;
+
+    let resumes = "[{text: as above}, {tool_calls: [{name: task, arguments: {prompt: go on, resume: task_1}}]}, {text: done}]";
+    let after = Desk::new(resumes).await;
+    let mut parts = after.parts(Desk::limits()).await;
+    after.store.append(&parts.lease, log).await.unwrap();
+    parts.agents = Some(others.clone());
+    let opened = Conversation::open(parts).await.unwrap();
+    opened.run().await.unwrap();
+    assert_eq!(settled(&opened).await.status, Status::Finished);
+    let results = results(&after).await;
+    assert!(results[0].1.contains("has died"), "{results:?}");
+    assert_eq!(results[1], ("completed".to_owned(), "all of it".to_owned()));
 }
 
 /// What the tasks came to.
