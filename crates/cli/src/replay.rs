@@ -148,6 +148,9 @@ fn before_step(events: &[Event], step: u64) -> anyhow::Result<EventId> {
     let (mut steps, mut reply, mut before) = (0, None, None);
     for event in events {
         let of = reply_of(event);
+        if ends_reply(event) {
+            reply = None; // the next one is another, even if a server calls them all alike
+        }
         if of.is_some() && of != reply {
             reply = of;
             steps += 1;
@@ -165,10 +168,86 @@ fn before_step(events: &[Event], step: u64) -> anyhow::Result<EventId> {
     }
 }
 
+/// Whether the model is asked anew before it says or does more. A call that is refused may be followed by others of
+/// its reply.
+fn ends_reply(event: &Event) -> bool {
+    match &event.body {
+        EventBody::Observation(_) => true,
+        EventBody::Message(_) => event.source != Source::Agent,
+        _ => false,
+    }
+}
+
 fn reply_of(event: &Event) -> Option<&str> {
     match &event.body {
         EventBody::Action(action) => Some(&action.llm_response_id),
         EventBody::Message(said) if event.source == Source::Agent => said.llm_response_id.as_deref(),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// Events that are named by their place: `act` and `say` are of the reply behind the colon.
+    fn log(kinds: &[&str]) -> Vec<Event> {
+        let event = |(n, kind): (usize, &&str)| {
+            let (kind, reply) = kind.split_once(':').unwrap_or((kind, ""));
+            let call = json!({"id": "c", "name": "think", "arguments": "{}", "origin": "completion"});
+            let mut event: Value = match kind {
+                "act" => json!({
+                    "kind": "ActionEvent", "source": "agent", "llm_response_id": reply, "tool_call": call,
+                    "tool_name": "think", "tool_call_id": "c", "thought": [], "security_risk": "LOW",
+                }),
+                "see" => json!({
+                    "kind": "ObservationEvent", "source": "environment", "tool_name": "think", "tool_call_id": "c",
+                    "action_id": "a", "observation": {"kind": "ThinkObservation", "content": []},
+                }),
+                "fail" => json!({
+                    "kind": "AgentErrorEvent", "source": "agent", "tool_name": "think", "tool_call_id": "c",
+                    "error": "no",
+                }),
+                "say" => json!({
+                    "kind": "MessageEvent", "source": "agent", "llm_response_id": reply,
+                    "llm_message": {"role": "assistant", "content": []},
+                }),
+                _ => json!({
+                    "kind": "MessageEvent", "source": "user", "llm_message": {"role": "user", "content": []},
+                }),
+            };
+            event["id"] = json!(n.to_string());
+            event["timestamp"] = json!("2026-01-01T00:00:00");
+            serde_json::from_value(event).unwrap()
+        };
+        kinds.iter().enumerate().map(event).collect()
+    }
+
+    /// The events before each step.
+    fn before_steps(kinds: &[&str]) -> Vec<String> {
+        let events = log(kinds);
+        let found = (1..).map_while(|step| before_step(&events, step).ok());
+        found.map(|id| id.0).collect()
+    }
+
+    #[test]
+    fn a_step_is_a_reply_whatever_the_server_calls_it() {
+        for (kinds, expected) in [
+            (vec!["task", "act:a", "see", "say:b"], vec!["0", "2"]),
+            (
+                vec!["task", "act:x", "see", "act:x", "see", "say:x", "more", "say:x"],
+                vec!["0", "2", "4", "6"],
+            ),
+            (
+                vec!["task", "act:x", "act:x", "see", "see", "say:x"],
+                vec!["0", "4"],
+            ),
+            (vec!["task", "act:x", "fail", "act:x", "see"], vec!["0"]),
+            (vec!["task"], vec![]),
+        ] {
+            assert_eq!(before_steps(&kinds), expected, "{kinds:?}");
+        }
     }
 }

@@ -168,6 +168,39 @@ mod tests {
                 json!({"path": "/a", "command": "view"}),
             ),
             (
+                "file_editor",
+                json!({"path": "/a", "insert_line": 3, "new_str": "x"}),
+                "file_editor",
+                json!({"path": "/a", "insert_line": 3, "new_str": "x", "command": "insert"}),
+            ),
+            (
+                "str_replace_editor",
+                json!({"path": "/a", "file_text": "x"}),
+                "file_editor",
+                json!({"path": "/a", "file_text": "x", "command": "create"}),
+            ),
+            (
+                "str_replace_editor",
+                json!({"path": "/a", "command": "undo_edit"}),
+                "file_editor",
+                json!({"path": "/a", "command": "undo_edit"}),
+            ),
+            (
+                "reset",
+                json!({"command": "--hard", "security_risk": "HIGH", "cwd": "/x"}),
+                "terminal",
+                json!({"command": "reset --hard", "security_risk": "HIGH"}),
+            ),
+            ("git", json!({}), "terminal", json!({"command": "git"})),
+            ("find", json!({}), "terminal", json!({"command": "find"})),
+            (
+                "pwd",
+                json!({"security_risk": "LOW"}),
+                "terminal",
+                json!({"security_risk": "LOW", "command": "pwd"}),
+            ),
+            ("find", json!({"path": "/a"}), "find", json!({"path": "/a"})),
+            (
                 "grep",
                 json!({"pattern": "it's", "include": "*.rs"}),
                 "terminal",
@@ -179,6 +212,11 @@ mod tests {
                 (tool.to_owned(), expected),
                 "{call}"
             );
+        }
+        let arguments = json!({"command": "ls", "timeout": 3});
+        for call in ["bash", "command", "execute", "execute_bash", "shell", "run"] {
+            let meant = ("terminal".to_owned(), arguments.clone());
+            assert_eq!(resolved(&both, call, arguments.clone()), meant, "{call}");
         }
     }
 

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::LazyLock;
 
-use deft_types::{ActionEvent, ActionId, EventBody, EventId};
+use deft_types::{ActionEvent, ActionId, EventBody, EventId, Observation};
 use regex::Regex;
 use serde_json::{Map, Value, json};
 
@@ -55,6 +55,8 @@ struct Step {
     behind: Option<EventId>,
     call_id: String,
     call: u64,
+    /// Whether it waits for a command, if one runs.
+    waits: bool,
     /// `None` until it is there.
     result: Option<u64>,
     failed: bool,
@@ -115,12 +117,8 @@ impl Recent {
         let mut arguments = arguments.unwrap_or_default();
         arguments.remove("summary");
         arguments.remove("security_risk");
-        // Waiting for a command that runs is no repetition.
         let waits =
             action.tool_name == "terminal" && arguments.get("command").is_some_and(|command| command == "");
-        if waits {
-            return;
-        }
         let arguments: BTreeMap<_, _> = arguments.into_iter().collect(); // in whatever order they came
         let arguments = json!(arguments).to_string();
         let mut quote = format!("{} {arguments}", action.tool_name);
@@ -134,6 +132,7 @@ impl Recent {
             behind: behind.cloned(),
             call_id: action.tool_call_id.clone(),
             call,
+            waits,
             result: None,
             failed: false,
             quote,
@@ -150,14 +149,19 @@ impl Recent {
             EventBody::UserReject(rejection) => (rejection.rejection_reason.clone(), true),
             _ => return,
         };
-        let of_call = |step: &&mut Step| match body {
+        let of_call = |step: &Step| match body {
             EventBody::Observation(result) => step.id == result.action_id,
             EventBody::AgentError(error) => step.call_id == error.tool_call_id,
             EventBody::UserReject(rejection) => step.id == rejection.action_id,
             _ => false,
         };
         self.reply = None; // the next call is of another one, even if a server calls them all alike
-        if let Some(step) = self.steps.iter_mut().rev().find(of_call) {
+        if let Some(position) = self.steps.iter().rposition(of_call) {
+            let step = &mut self.steps[position];
+            if step.waits && still_runs(body) {
+                self.steps.remove(position); // to wait for a command that runs is no repetition
+                return;
+            }
             step.result = Some(hash(&without_accidents(&text)));
             step.failed = failed;
         }
@@ -246,6 +250,17 @@ impl Recent {
             }
             _ => 0,
         }
+    }
+}
+
+/// Whether a result is of a command that has not ended.
+fn still_runs(result: &EventBody) -> bool {
+    match result {
+        EventBody::Observation(result) => match &result.observation {
+            Observation::Terminal(seen) => seen.exit_code == Some(-1) && !seen.is_error,
+            _ => false,
+        },
+        _ => false,
     }
 }
 

@@ -92,7 +92,67 @@ fn read<T: DeserializeOwned + Default>(yaml: &str) -> Result<T, Fault> {
     if yaml.trim().is_empty() {
         return Ok(T::default());
     }
-    serde_saphyr::from_str(yaml).map_err(|error| Fault::BadFrontMatter {
-        reason: error.to_string().lines().next().unwrap_or_default().to_owned(),
+    serde_saphyr::from_str(yaml).or_else(|error| {
+        serde_saphyr::from_str(&with_quotes(yaml)).map_err(|_| Fault::BadFrontMatter {
+            reason: error.to_string().lines().next().unwrap_or_default().to_owned(),
+        })
     })
+}
+
+/// Puts quotes around texts that need them and have none: many people write `description: Use when: ...`.
+fn with_quotes(yaml: &str) -> String {
+    let quoted = |line: &str| {
+        let (key, text) = line.split_once(": ")?;
+        let text = text.trim();
+        let is_key = !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
+        (is_key && needs_quotes(text)).then(|| format!("{key}: '{}'", text.replace('\'', "''")))
+    };
+    let lines = yaml
+        .lines()
+        .map(|line| quoted(line).unwrap_or_else(|| line.to_owned()));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Whether YAML takes a part of a text for something else. A list or a text that is not ended is just that.
+fn needs_quotes(text: &str) -> bool {
+    let goes_on_behind = |end: char| text[1..].contains(end) && !text.ends_with(end);
+    match text.chars().next() {
+        Some('[') => goes_on_behind(']'),
+        Some('{') => goes_on_behind('}'),
+        Some(quote @ ('"' | '\'')) => goes_on_behind(quote),
+        Some('|' | '>') | None => false,
+        Some('`' | '@' | '%' | '*' | '&' | '!') => true,
+        Some(_) => text.contains(": ") || text.ends_with(':'),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_that_yaml_wants_in_quotes_are_read_without_them() {
+        for text in [
+            "Use when: something is: odd",
+            "[Beta] it's a thing: see https://example.com # here",
+            "`code`: how to",
+            "@someone may: ask",
+            "ends with:",
+            "*bold* claims",
+            "\"quoted\" and more",
+        ] {
+            let file = format!("---\nname: a\ndescription: {text}\ntriggers:\n  - one\n  - two\n---\nBody");
+            let (front, body) = parse(&file).unwrap();
+            assert_eq!(front.description.as_deref(), Some(text));
+            assert_eq!((front.name.as_deref(), body), (Some("a"), "Body"));
+            assert_eq!(front.triggers.split(|_| false), ["one", "two"]);
+        }
+    }
+
+    #[test]
+    fn what_is_broken_otherwise_stays_broken_with_the_first_reason() {
+        for yaml in ["name: [a", "name: a\n   b: c: d\n e", "\t: x", "inputs: 7"] {
+            assert!(parse(&format!("---\n{yaml}\n---\n")).is_err(), "{yaml}");
+        }
+    }
 }

@@ -25,6 +25,13 @@ fn every_sample_conversation_is_imported_shown_and_goes_on() {
         let count = conversation["last_seq"].as_u64().unwrap() + 1;
         let shown = home.run(&["show", id, "--json", "--data-dir", &data]);
         assert_eq!(lines(&shown).len() as u64, count, "{}", stderr(&shown));
+        let replies = replies(&lines(&shown));
+        let no_step = home.run(&["replay", id, "--from", "1000", "--data-dir", &data]);
+        assert!(
+            stderr(&no_step).contains(&format!("has {replies} steps")),
+            "{replies} replies: {}",
+            stderr(&no_step)
+        );
         let shown = home.run(&["show", id, "--data-dir", &data]);
         assert!(
             stdout(&shown).lines().count() as u64 >= count,
@@ -48,6 +55,16 @@ fn every_sample_conversation_is_imported_shown_and_goes_on() {
         assert_eq!(went_on.status.code(), Some(0), "{}", stderr(&went_on));
         assert!(stdout(&went_on).contains("I see."), "{}", stdout(&went_on));
     }
+}
+
+/// How many replies of the model a log has.
+fn replies(events: &[Value]) -> usize {
+    let of_agent = events.iter().filter(|event| event["source"] == "agent");
+    let mut ids: Vec<_> = of_agent
+        .filter_map(|event| event["llm_response_id"].as_str())
+        .collect();
+    ids.dedup();
+    ids.len()
 }
 
 #[test]
@@ -84,13 +101,13 @@ fn a_conversation_is_taken_in_once_under_its_own_id() {
 fn what_is_kept_beside_the_events_is_taken_in_too() {
     let home = Home::new();
     let data = home.root.path().join("data").display().to_string();
-    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/logs/v1");
-    let sample = std::fs::read_dir(sample).unwrap().next().unwrap().unwrap().path();
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/logs/v1/example_conversation");
     let folder = home.root.path().join("renamed");
     std::fs::create_dir_all(folder.join("events")).unwrap();
     let mut said = None;
-    for file in std::fs::read_dir(sample.join("events")).unwrap() {
-        let file = file.unwrap().path();
+    let files = std::fs::read_dir(sample.join("events")).unwrap();
+    let files = files.map(|file| file.unwrap().path());
+    for file in files.filter(|file| file.extension().is_some_and(|name| name == "json")) {
         let event: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
         if event["kind"] == "MessageEvent" && event["source"] == "user" {
             said = event["id"].as_str().map(str::to_owned);

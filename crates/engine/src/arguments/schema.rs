@@ -1,22 +1,130 @@
-//! The part of JSON Schema that tools use, to check a value against it and to mend one that does not fit.
+//! The schemas of a tool's arguments: finding the one that is meant, and mending a value that does not fit it.
+//!
+//! Schemas come from strangers. One that refers to itself ends at a limit, and what is beyond it is left unchecked.
 
-use serde_json::{Number, Value};
+use std::cell::Cell;
+
+use serde_json::{Map, Number, Value};
 
 use super::escape_control_characters;
 
-/// The schemas of which a value must fit one; it is the only one itself where it names no others.
-fn choices(schema: &Value) -> Vec<&Value> {
-    let others = ["anyOf", "oneOf"]
-        .iter()
-        .find_map(|key| schema.get(key)?.as_array());
-    match others {
-        Some(others) => others.iter().flat_map(choices).collect(),
-        None => vec![schema],
+/// References that are followed for one set of arguments.
+const MAX_REFERENCES: usize = 100_000;
+/// How deep schemas are followed into each other.
+pub(super) const MAX_DEPTH: usize = 64;
+
+/// A schema with all that its parts refer to.
+pub(super) struct Schemas<'a> {
+    root: &'a Value,
+    references_left: Cell<usize>,
+    pub(super) depth: Cell<usize>,
+}
+
+impl<'a> Schemas<'a> {
+    pub(super) fn in_root(root: &'a Value) -> Self {
+        Self {
+            root,
+            references_left: Cell::new(MAX_REFERENCES),
+            depth: Cell::new(0),
+        }
+    }
+
+    /// What a schema refers to, if it does: another part of the same text.
+    pub(super) fn referred(&self, schema: &Value) -> Option<&'a Value> {
+        let place = schema.get("$ref")?.as_str()?.strip_prefix('#')?;
+        let left = self.references_left.get().checked_sub(1)?;
+        self.references_left.set(left);
+        self.root.pointer(place)
+    }
+
+    /// The schemas without a choice or a reference that a value may be meant for.
+    fn choices<'s>(&self, schema: &'s Value, depth: usize) -> Vec<&'s Value>
+    where
+        'a: 's,
+    {
+        if depth == MAX_DEPTH {
+            return Vec::new();
+        }
+        if let Some(referred) = self.referred(schema) {
+            return self.choices(referred, depth + 1);
+        }
+        let others = ["anyOf", "oneOf", "allOf"]
+            .iter()
+            .find_map(|key| schema.get(key)?.as_array());
+        match others {
+            Some(others) => {
+                let choices = others.iter().flat_map(|other| self.choices(other, depth + 1));
+                choices.collect()
+            }
+            None => vec![schema],
+        }
+    }
+
+    /// Mends what models often get wrong, where the value is of no type that is allowed: a list, an object or a number
+    /// written as text, text written as a list of lines, a whole number written as a fraction.
+    fn repair(&self, value: &mut Value, schema: &Value, depth: usize) {
+        if depth == MAX_DEPTH {
+            return;
+        }
+        let choices = self.choices(schema, 0);
+        let allowed = |value: &Value| choices.iter().any(|choice| is_allowed(value, &types(choice)));
+        if !allowed(value)
+            && let Some(mended) = readings(value).into_iter().find(allowed)
+        {
+            *value = mended;
+        }
+        match value {
+            Value::Array(values) => {
+                for (position, value) in values.iter_mut().enumerate() {
+                    if let Some(item) = choices.iter().find_map(|choice| item(choice, position)) {
+                        self.repair(value, item, depth + 1);
+                    }
+                }
+            }
+            Value::Object(fields) => {
+                if let Some(object) = choices.iter().find(|choice| choice.get("properties").is_some()) {
+                    self.repair_at(fields, object, depth + 1);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Mends the fields of an object. Models write null for what they leave out: it is kept only where something must
+    /// be there that may be null.
+    pub(super) fn repair_fields(&self, fields: &mut Map<String, Value>, schema: &Value) {
+        self.repair_at(fields, schema, 0);
+    }
+
+    fn repair_at(&self, fields: &mut Map<String, Value>, schema: &Value, depth: usize) {
+        let property = |name: &str| schema.get("properties")?.get(name);
+        fields.retain(|name, value| {
+            let may_be_null = || property(name).is_none_or(|schema| self.check(&Value::Null, schema).is_ok());
+            !value.is_null() || required(schema).any(|required| required == name) && may_be_null()
+        });
+        for (name, value) in fields {
+            if let Some(schema) = property(name) {
+                self.repair(value, schema, depth);
+            }
+        }
     }
 }
 
+/// The names of the fields that must be there.
+pub(super) fn required(schema: &Value) -> impl Iterator<Item = &str> {
+    let names = schema.get("required").and_then(Value::as_array);
+    names.into_iter().flatten().filter_map(Value::as_str)
+}
+
+/// The schema of an item of a list.
+pub(super) fn item(schema: &Value, position: usize) -> Option<&Value> {
+    let first = schema.get("prefixItems").and_then(Value::as_array);
+    let own = first.and_then(|first| first.get(position));
+    own.or_else(|| schema.get("items"))
+}
+
 /// The names of the types that a schema allows by itself; none if it allows all.
-fn types(schema: &Value) -> Vec<&str> {
+pub(super) fn types(schema: &Value) -> Vec<&str> {
     match schema.get("type") {
         Some(Value::String(name)) => vec![name],
         Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
@@ -37,26 +145,8 @@ fn is_of(value: &Value, name: &str) -> bool {
     }
 }
 
-fn is_allowed(value: &Value, types: &[&str]) -> bool {
+pub(super) fn is_allowed(value: &Value, types: &[&str]) -> bool {
     types.is_empty() || types.iter().any(|name| is_of(value, name))
-}
-
-/// Mends what models often get wrong, where the value is of no type that is allowed: a list, an object or a number
-/// written as text, text written as a list of lines, a whole number written as a fraction.
-pub(super) fn repair(value: &mut Value, schema: &Value) {
-    let choices = choices(schema);
-    let allowed = |value: &Value| choices.iter().any(|choice| is_allowed(value, &types(choice)));
-    if !allowed(value)
-        && let Some(mended) = readings(value).into_iter().find(allowed)
-    {
-        *value = mended;
-    }
-    let items = choices.iter().find_map(|choice| choice.get("items"));
-    if let (Value::Array(values), Some(items)) = (value, items) {
-        for value in values {
-            repair(value, items);
-        }
-    }
 }
 
 /// What else a value may have been meant as.
@@ -89,45 +179,4 @@ fn whole_number(value: &Value) -> Option<Value> {
     let is_whole = number.fract() == 0.0 && number.abs() < 9e15;
     let whole = is_whole.then(|| format!("{number:.0}").parse::<i64>().ok())??;
     Some(Value::Number(Number::from(whole)))
-}
-
-/// What is wrong with a value, if anything is.
-pub(super) fn check(value: &Value, schema: &Value) -> Result<(), String> {
-    let choices = choices(schema);
-    let of_type: Vec<_> = choices
-        .iter()
-        .filter(|choice| is_allowed(value, &types(choice)))
-        .collect();
-    let mut wrong = None;
-    for choice in &of_type {
-        match check_one(value, choice) {
-            Ok(()) => return Ok(()),
-            Err(problem) => wrong = Some(problem),
-        }
-    }
-    Err(wrong.unwrap_or_else(|| {
-        let names: Vec<_> = choices.iter().flat_map(|choice| types(choice)).collect();
-        format!("must be of type {}", names.join(" or "))
-    }))
-}
-
-/// The same, for a value of the right type and a schema that leaves no choice.
-fn check_one(value: &Value, schema: &Value) -> Result<(), String> {
-    if let Some(allowed) = schema.get("enum").and_then(Value::as_array)
-        && !allowed.contains(value)
-    {
-        let allowed: Vec<_> = allowed.iter().filter_map(Value::as_str).collect();
-        return Err(format!("must be one of {}", allowed.join(", ")));
-    }
-    if let (Some(minimum), Some(number)) = (schema.get("minimum").and_then(Value::as_f64), value.as_f64())
-        && number < minimum
-    {
-        return Err(format!("must be at least {minimum}"));
-    }
-    if let (Some(items), Value::Array(values)) = (schema.get("items"), value) {
-        for item in values {
-            check(item, items).map_err(|problem| format!("has an item that {problem}"))?;
-        }
-    }
-    Ok(())
 }

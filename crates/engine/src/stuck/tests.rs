@@ -17,10 +17,15 @@ fn step(recent: &mut Recent, n: usize, command: &str, result: &str) {
 }
 
 fn step_of(recent: &mut Recent, reply: &str, n: usize, command: &str, result: &str) {
+    let seen = json!({"kind": "ThinkObservation", "content": [{"type": "text", "text": result}]});
+    step_seen(recent, reply, n, command, seen);
+}
+
+fn step_seen(recent: &mut Recent, reply: &str, n: usize, command: &str, seen: Value) {
     call(recent, reply, n, command);
     let body = json!({
         "kind": "ObservationEvent", "tool_name": "terminal", "tool_call_id": format!("c{n}"), "action_id": format!("a{n}"),
-        "observation": {"kind": "ThinkObservation", "content": [{"type": "text", "text": result}]},
+        "observation": seen,
     });
     recent.result(&serde_json::from_value(body).unwrap());
 }
@@ -115,7 +120,20 @@ fn a_view_that_is_too_small_for_every_step_is_a_circle() {
 
 #[test]
 fn waiting_and_progress_are_no_circle() {
-    assert_eq!(played(&[("", "still running"); 8]).circle(), None);
+    let waited = |exit_code: Option<i64>, is_error: bool| {
+        let mut recent = Recent::default();
+        for n in 0..8 {
+            let seen = json!({
+                "kind": "TerminalObservation", "command": "", "exit_code": exit_code, "is_error": is_error,
+                "content": [{"type": "text", "text": "..."}],
+            });
+            step_seen(&mut recent, &format!("r{n}"), n, "", seen);
+        }
+        recent
+    };
+    assert_eq!(waited(Some(-1), false).circle(), None, "a command runs");
+    assert!(is_closed(waited(Some(-1), true)));
+    assert!(is_closed(waited(None, true)), "there is no command");
     let mut recent = played(&[("ls", "a"), ("ls", "a"), ("ls", "a")]);
     recent.tell();
     step(&mut recent, 3, "cat a", "text");

@@ -87,6 +87,40 @@ async fn a_long_run_that_remembers_only_the_last_events_is_not_stuck() {
     assert!(longest.unwrap() <= 12, "{longest:?}");
 }
 
+#[tokio::test]
+async fn an_agent_that_waits_for_no_command_is_stuck() {
+    let script = "[{repeat: 40, tool_calls: [{name: terminal, arguments: {command: ''}}]}, {text: done}]";
+    let desk = Desk::new(script).await;
+    let conversation = desk.open().await;
+    assert_eq!(desk.run(&conversation).await.status, Status::Stuck);
+    assert_eq!(desk.model.asked(), 4);
+    let reason = reason(&desk.events().await).unwrap();
+    assert!(reason.contains("failed in the same way"), "{reason}");
+}
+
+#[tokio::test]
+async fn an_agent_for_whom_room_is_made_before_each_step_is_stuck() {
+    let script =
+        "[{repeat: 40, tool_calls: [{name: think, arguments: {thought: 'step {{n}}'}}]}, {text: done}]";
+    let desk = Desk::new(script).await;
+    let mut parts = desk.parts(Desk::limits()).await;
+    parts.memory = Memory {
+        condenser: Condenser::Amortized {
+            keep_first: 2,
+            max_events: 4,
+        },
+        model: None,
+    };
+    let conversation = Conversation::open(parts).await.unwrap();
+    assert_eq!(desk.run(&conversation).await.status, Status::Stuck);
+    let events = desk.events().await;
+    let condensed = |event: &&Event| matches!(event.body, EventBody::Condensation(_));
+    assert_eq!(events.iter().filter(condensed).count(), 10);
+    let reason = reason(&events).unwrap();
+    assert!(reason.contains("Room had to be made"), "{reason}");
+    assert_eq!(conversation.inspect().await.unwrap(), desk.rebuilt().await);
+}
+
 const SILENT: &str = "[{repeat: 8, text: ''}, {text: an answer}]";
 
 #[tokio::test]
