@@ -151,8 +151,25 @@ impl Dockerd {
     }
 }
 
+impl Dockerd {
+    /// What a test that failed has left; else Podman leaves its mounts for good.
+    fn remove_containers(&self) {
+        let Ok((200, list)) = self.api("GET", "/containers/json?all=true", b"") else {
+            return;
+        };
+        for (_, rest) in list
+            .match_indices("\"Id\":\"")
+            .map(|(at, key)| list.split_at(at + key.len()))
+        {
+            let id = rest.split('"').next().unwrap_or_default();
+            let _ = self.api("DELETE", &format!("/containers/{id}?force=true&v=true"), b"");
+        }
+    }
+}
+
 impl Drop for Dockerd {
     fn drop(&mut self) {
+        self.remove_containers();
         let _ = Command::new("kill").arg(self.process.id().to_string()).status();
         let begun = Instant::now();
         while let Ok(None) = self.process.try_wait() {

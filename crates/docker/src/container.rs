@@ -24,8 +24,10 @@ pub(crate) const HOME: &str = ".deft/home";
 pub enum Files {
     /// A directory of the engine's machine. The container runs as its owner, so what it makes is its owner's.
     Directory(PathBuf),
-    /// A volume of the engine, made if it is missing. One made for a conversation is removed with it.
+    /// A volume of the engine that the user has named, made if it is missing. It stays.
     Volume(String),
+    /// One that is made for the conversation and removed with it.
+    OwnVolume(String),
 }
 
 /// How this program gets into a container.
@@ -195,7 +197,9 @@ impl Spec<'_> {
         let bind = |source: &PathBuf, target: &str, read_only: bool| json!({"Type": "bind", "Source": source, "Target": target, "ReadOnly": read_only});
         let files = match self.files {
             Files::Directory(path) => bind(path, WORKSPACE, false),
-            Files::Volume(name) => json!({"Type": "volume", "Source": name, "Target": WORKSPACE}),
+            Files::Volume(name) | Files::OwnVolume(name) => {
+                json!({"Type": "volume", "Source": name, "Target": WORKSPACE})
+            }
         };
         let kept = self.kept.iter().filter_map(|kept| {
             let Files::Directory(root) = self.files else {

@@ -92,14 +92,14 @@ impl DockerWorkspace {
         self.docker.tell(stop.query(&[("t", STOP_SECONDS)])).await
     }
 
-    /// Removes the container, and a volume that was made for it. A directory of the user's stays.
+    /// Removes the container, and a volume that was made for it. A directory and a volume of the user's stay.
     pub async fn remove(&self) -> Result<(), DockerError> {
         if let Some(container) = self.look().await? {
             self.docker.remove(&container.id).await?;
         }
         match &self.files {
-            Files::Directory(_) => Ok(()),
-            Files::Volume(name) => {
+            Files::Directory(_) | Files::Volume(_) => Ok(()),
+            Files::OwnVolume(name) => {
                 let conversation = self.conversation.to_string();
                 self.docker.remove_volume(name, &conversation).await
             }

@@ -56,7 +56,8 @@ fn remove_left_behind(parent: &Path) {
         let owner = name
             .to_str()
             .and_then(|name| name.strip_prefix(PREFIX)?.split('-').next());
-        if owner.is_some_and(|pid| !Path::new("/proc").join(pid).exists()) {
+        let owner = owner.and_then(|pid| pid.parse::<u32>().ok()); // others' groups have other names
+        if owner.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
             let _ = fs::remove_dir(group.path()); // refused while somebody is in it
         }
     }

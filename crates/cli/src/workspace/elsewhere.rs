@@ -71,7 +71,7 @@ pub(super) fn docker(
     let mut named = image.options.iter();
     let files = named.find_map(|(key, value)| match key.as_str() {
         DIRECTORY => Some(Files::Directory(PathBuf::from(value))),
-        VOLUME if value.is_empty() => Some(Files::Volume(format!("deft-{}", id.hex()))),
+        VOLUME if value.is_empty() => Some(Files::OwnVolume(format!("deft-{}", id.hex()))),
         VOLUME => Some(Files::Volume(value.clone())),
         _ => None,
     });

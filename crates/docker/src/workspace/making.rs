@@ -44,9 +44,13 @@ impl DockerWorkspace {
             let ask = Ask::post("create a container", "/containers/create");
             self.docker.tell(ask.query(&query).json(&body)).await
         };
-        if let Files::Volume(name) = &self.files {
-            let labels = self.labels(self.delivery);
-            self.docker.create_volume(name, &labels).await?;
+        match &self.files {
+            Files::Directory(_) => {}
+            Files::Volume(name) => self.docker.create_volume(name, &json!({})).await?,
+            Files::OwnVolume(name) => {
+                let labels = self.labels(self.delivery);
+                self.docker.create_volume(name, &labels).await?;
+            }
         }
         let mut created = create(self.delivery).await;
         if let Err(DockerError::Refused {
@@ -111,7 +115,7 @@ impl DockerWorkspace {
                     reason: error.to_string(),
                 })
             }
-            Files::Directory(_) | Files::Volume(_) => Ok(Vec::new()),
+            Files::Directory(_) | Files::Volume(_) | Files::OwnVolume(_) => Ok(Vec::new()),
         }
     }
 

@@ -16,7 +16,7 @@ use crate::resident::Farewell;
 /// How long an executor may take to end.
 const END_LIMIT: Duration = Duration::from_secs(5);
 /// How long a container and the like may take to be removed or to fall asleep.
-const PLACE_LIMIT: Duration = Duration::from_secs(30);
+const PLACE_LIMIT: Duration = Duration::from_secs(90);
 
 impl Conversations {
     /// Removes a conversation: its log, the executor with all it started, and what was made for it to work in.

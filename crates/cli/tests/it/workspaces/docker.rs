@@ -196,7 +196,7 @@ pub(super) async fn it_is_found_paused_and_stopped(engine: &Dockerd) {
 }
 
 pub(super) async fn a_volume_and_a_copied_program_do_as_well(engine: &Dockerd) {
-    let mut workspace = container(engine, Files::Volume("deft-test-files".to_owned()));
+    let mut workspace = container(engine, Files::OwnVolume("deft-test-files".to_owned()));
     workspace.delivery = Delivery::Copy;
     let client = open(&workspace).await;
     assert_eq!(output(&client, "1", "echo kept > file; cat file").await, "kept");
@@ -206,6 +206,13 @@ pub(super) async fn a_volume_and_a_copied_program_do_as_well(engine: &Dockerd) {
     assert_eq!(volume(), 200);
     workspace.remove().await.unwrap();
     assert_eq!(volume(), 404);
+
+    let workspace = container(engine, Files::Volume("deft-test-files".to_owned()));
+    drop(open(&workspace).await);
+    workspace.remove().await.unwrap();
+    assert_eq!(volume(), 200, "a volume that the user has named stays");
+    let (removed, why) = engine.api("DELETE", "/volumes/deft-test-files", b"").unwrap();
+    assert_eq!(removed, 204, "{why}");
 }
 
 /// As it is with an engine of another machine, whose socket was brought here.
