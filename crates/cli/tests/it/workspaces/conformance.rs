@@ -246,7 +246,7 @@ impl Kind for Container<'_> {
             let (_, body) = self.engine.api("GET", path, b"").unwrap();
             left.extend(body.contains(&conversation).then(|| format!("{path}: {body}")));
         }
-        for words in self.id.get() {
+        if let Some(words) = self.id.get() {
             left.extend(left::mounts(words));
             left.extend(left::control_groups(words));
         }

@@ -10,11 +10,11 @@ use super::{begin, ended, output, processes, wait_until};
 /// How long something of a command may still run when that was stopped.
 const STOP_LIMIT: Duration = Duration::from_secs(3);
 
-/// Children that have left their session, and those that no signal but the last one ends.
+/// Children that have left their session or lost their parent, and those that no signal but the last one ends.
 pub(super) async fn leaves_nothing(client: &Client, files: &Path) {
     let sleep = format!("sleep 60{}", std::process::id());
     let command = format!(
-        "setsid {sleep} & setsid sh -c 'trap \"\" INT TERM HUP; touch apart; {sleep}' & \
+        "(setsid {sleep} &); setsid sh -c 'trap \"\" INT TERM HUP; touch apart; {sleep}' & \
          (trap '' INT TERM HUP; touch below; {sleep})"
     );
     let call = begin(client, "stopped", &command).await;
