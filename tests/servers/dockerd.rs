@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// An image with a shell and what belongs to it, taken from this machine. Another number for another content.
-pub(crate) const IMAGE: &str = "localhost/deft-test:3";
+pub(crate) const IMAGE: &str = "localhost/deft-test:4";
 const PROGRAMS: &[&str] = &[
     "bash", "cat", "chmod", "env", "git", "grep", "head", "id", "ls", "mkdir", "mkfifo", "mv", "perl", "rm",
-    "sleep", "stat", "stty", "tail", "touch", "tr", "wc",
+    "setsid", "sleep", "stat", "stty", "tail", "touch", "tr", "wc",
 ];
 /// How long the engine may take to start, and to end.
 const LIMIT: Duration = Duration::from_secs(30);

@@ -44,6 +44,16 @@ test("how far the workspace is shows until something happens in it", () => {
   expect(fold.view.preparing).toBeNull();
 });
 
+test("how far the workspace is shows no longer than it is made ready, or may be", () => {
+  const fold = new Fold();
+  for (const end of [{ type: "prepared" }, { type: "sync", from_seq: -1, through_seq: -1 }] as Frame[]) {
+    fold.apply([{ type: "preparing", line: "pulled 5 of 10 MB (50 %)" }]);
+    expect(fold.view.preparing).toBe("pulled 5 of 10 MB (50 %)");
+    fold.apply([end]);
+    expect(fold.view.preparing).toBeNull();
+  }
+});
+
 test("the hosts that programs wait for are those of the last word", () => {
   const fold = new Fold();
   fold.apply([{ type: "host_questions", questions: [{ host: "a.example", port: 443 }] }]);

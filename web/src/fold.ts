@@ -139,6 +139,7 @@ export class Fold {
         }
         next.isCurrent = next.seq >= this.through;
         next.draft = null; // what is being written is told again, or soon stored
+        next.preparing = null; // its end may have been missed
         break;
       case "durable":
         if (frame.seq <= next.seq) break;
@@ -174,6 +175,9 @@ export class Fold {
         break;
       case "preparing":
         next.preparing = frame.line;
+        break;
+      case "prepared":
+        next.preparing = null;
         break;
       case "host_questions":
         next.hostQuestions = frame.questions;

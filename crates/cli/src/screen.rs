@@ -191,6 +191,7 @@ impl Paper {
             Live::Retry { .. } => spinner.set_message("waiting"),
             Live::ReplyAborted { .. } => spinner.set_message("stopped"),
             Live::Preparing { .. } => spinner.set_message("making the workspace ready"),
+            Live::Prepared => spinner.set_message("the workspace is ready"),
         }
         Ok(())
     }

@@ -92,7 +92,7 @@ pub use goal::{GOAL, GOAL_ROUNDS, Goal};
 pub use hook_agent::HookAgent;
 pub use hooks::{BadHooks, Hook, HookConfig, HookEvent, Waits};
 pub use hosts::{Attendance, Attendant, HostAnswer};
-pub use live::Live;
+pub use live::{Live, show_preparation};
 pub use mode::{APPROVED, Mode};
 pub use model_tools::Models;
 pub use queue::{QueueChange, Queued};

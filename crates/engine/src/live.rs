@@ -60,6 +60,8 @@ pub enum Live {
         /// How far that is.
         line: String,
     },
+    /// Nothing is made ready any more: it is there, or it was given up.
+    Prepared,
     /// A piece of a tool's output.
     Output {
         /// The action.
@@ -82,28 +84,50 @@ impl Broadcast {
         let _ = self.0.send(live); // nobody watching is fine
     }
 
-    /// Waits for something of a workspace, and shows meanwhile how that is made ready.
+    /// See [`show_preparation`].
     pub(crate) async fn show_preparation<T>(
         &self,
         workspace: &dyn Workspace,
         work: impl Future<Output = T>,
     ) -> T {
-        let mut lines = workspace.preparation().map(Preparation::listen);
-        let mut work = pin!(work);
-        while let Some(heard) = &mut lines {
-            tokio::select! {
-                done = &mut work => return done,
-                line = heard.recv() => match line {
-                    Ok(line) => self.show(Live::Preparing { line }),
-                    Err(RecvError::Lagged(_)) => {}
-                    Err(RecvError::Closed) => lines = None,
-                },
-            }
-        }
-        work.await
+        show_preparation(workspace, work, |live| self.show(live)).await
     }
 
     pub(crate) fn subscribe(&self) -> broadcast::Receiver<Live> {
         self.0.subscribe()
+    }
+}
+
+/// Waits for something of a workspace, and shows meanwhile how that is made ready.
+pub async fn show_preparation<T>(
+    workspace: &dyn Workspace,
+    work: impl Future<Output = T>,
+    show: impl Fn(Live),
+) -> T {
+    let mut lines = workspace.preparation().map(Preparation::listen);
+    let mut work = pin!(work);
+    let mut end = None;
+    while let Some(heard) = &mut lines {
+        tokio::select! {
+            done = &mut work => return done,
+            line = heard.recv() => match line {
+                Ok(line) => {
+                    show(Live::Preparing { line });
+                    end.get_or_insert_with(|| EndShown(&show));
+                }
+                Err(RecvError::Lagged(_)) => {}
+                Err(RecvError::Closed) => lines = None,
+            },
+        }
+    }
+    work.await
+}
+
+/// Shows the end of a preparation, also where nobody waits for it any more.
+struct EndShown<'a, F: Fn(Live)>(&'a F);
+
+impl<F: Fn(Live)> Drop for EndShown<'_, F> {
+    fn drop(&mut self) {
+        (self.0)(Live::Prepared);
     }
 }

@@ -30,7 +30,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::http::StatusCode;
-use deft_engine::{CommandError, Conversation, ExecutorFate};
+use deft_engine::{CommandError, Conversation, ExecutorFate, Live};
 use deft_llm::{Model, Subscription};
 use deft_store::{Owner, StoreError};
 use deft_types::ConversationId;
@@ -169,6 +169,13 @@ impl Conversations {
         let place = self.composition.place(id, root);
         let refused = |reason| Failure::new(StatusCode::BAD_REQUEST, reason);
         Ok(place.map_err(refused)?.workspace)
+    }
+
+    /// Shows those who watch a conversation something that its engine does not know of.
+    pub(crate) fn show(&self, id: ConversationId, live: Live) {
+        if let Some(resident) = self.residents().get(&id) {
+            resident.show_live(live);
+        }
     }
 
     /// Whether any of them runs.

@@ -176,9 +176,14 @@ impl Frames {
                 let frame = json!({"type": "preparing", "line": line});
                 return vec![Frame::passing(frame.to_string())];
             }
-            Live::Delta { .. } | Live::CallDelta { .. } | Live::Output { .. } | Live::Preparing { .. } => {
-                Vec::new()
+            Live::Prepared if self.output == ToolOutput::Told => {
+                return vec![Frame::passing(json!({"type": "prepared"}).to_string())];
             }
+            Live::Delta { .. }
+            | Live::CallDelta { .. }
+            | Live::Output { .. }
+            | Live::Preparing { .. }
+            | Live::Prepared => Vec::new(),
         };
         let text = |frame: &SessionFrame| serde_json::to_string(frame).ok().map(Frame::passing);
         frames.iter().filter_map(text).collect()

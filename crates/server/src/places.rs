@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::StatusCode;
+use deft_engine::show_preparation;
 use deft_executor::Client;
 use deft_store::Search;
 use deft_types::ConversationId;
@@ -170,10 +171,12 @@ impl Places {
         Ok(workspace.find().await)
     }
 
-    /// A way to the executor there.
+    /// A way to the executor there. Who watches the conversation sees how its workspace is made ready.
     pub(crate) async fn reach(&self, app: &App, site: &Site) -> Result<Client, Failure> {
         let workspace = app.conversations.workspace(site.id, &site.workspace)?;
-        let stream = workspace.open().await.map_err(|error| unreachable(&error))?;
+        let show = |live| app.conversations.show(site.id, live);
+        let opened = show_preparation(workspace.as_ref(), workspace.open(), show).await;
+        let stream = opened.map_err(|error| unreachable(&error))?;
         let connected = Client::connect(stream).await;
         connected.map_err(|error| Failure::new(StatusCode::BAD_GATEWAY, error.to_string()))
     }

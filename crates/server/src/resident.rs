@@ -176,6 +176,11 @@ impl Resident {
         self.shown.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Shows whoever watches something that its engine does not know of.
+    pub(crate) fn show_live(&self, live: Live) {
+        let _ = self.stage.signals.send(Signal::Live(Arc::new(live))); // nobody listening is fine
+    }
+
     /// Hears every signal from now on.
     pub(crate) fn listen(&self) -> broadcast::Receiver<Signal> {
         self.stage.signals.subscribe()

@@ -65,6 +65,8 @@ mod paths;
 mod plan;
 #[path = "it/ports.rs"]
 mod ports;
+#[path = "it/preparation.rs"]
+mod preparation;
 #[path = "it/profiles.rs"]
 mod profiles;
 #[path = "it/queue.rs"]

@@ -192,7 +192,7 @@ export function Conversation({ id }: { id: string }) {
           <section className="chat" aria-label={t("What happened")}>
             <Timeline view={view} stream={stream} onSettle={settle} />
             {view.isCurrent && <Trust id={id} status={status} folder={view.folder} />}
-            {isBusy && view.preparing && (
+            {view.preparing && (
               <p className="hint" role="status">
                 {t("Making the workspace ready…")} {plain(view.preparing)}
               </p>

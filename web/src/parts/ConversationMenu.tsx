@@ -5,6 +5,7 @@ import { api } from "../api";
 import { refreshConversations } from "../conversations";
 import { exportConversation, type Format } from "../export";
 import { isArchived, nameOf, tagsOf, withArchived, withTags } from "../name";
+import { whatGoes } from "../removal";
 import { go } from "../route";
 import type { Conversation } from "../wire";
 import { t } from "../words";
@@ -94,12 +95,7 @@ export function ConversationMenu({ conversation, isCurrent }: { conversation: Co
             }}
           >
             {open === "delete" ? (
-              <p>
-                {t("“{name}” and what is running in it will be gone. The files in {folder} stay.", {
-                  name,
-                  folder: conversation.workspace.working_dir,
-                })}
-              </p>
+              <p>{whatGoes(conversation)}</p>
             ) : (
               <label>
                 {open === "rename" ? t("Title") : t("Words, with spaces between them")}

@@ -20,6 +20,8 @@ mod killed;
 mod kubernetes;
 #[path = "../../../../tests/servers/kubernetes.rs"]
 mod kubernetes_server;
+#[path = "workspaces/left.rs"]
+mod left;
 #[path = "workspaces/podman.rs"]
 mod podman;
 #[path = "../../../../tests/servers/podman.rs"]
@@ -34,6 +36,8 @@ mod ssh;
 mod ssh_ways;
 #[path = "../../../../tests/servers/sshd.rs"]
 mod sshd;
+#[path = "workspaces/stopping.rs"]
+mod stopping;
 #[path = "workspaces/through_server.rs"]
 mod through_server;
 

@@ -148,6 +148,8 @@ fn owned((name, text): (&str, &str)) -> (String, String) {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use std::process::Command;
+
     use super::*;
 
     #[test]
@@ -166,6 +168,31 @@ mod tests {
         layers.plugins.clear();
         assert_eq!(names(&layers), ["packages", "setup"]);
         assert_eq!(names(&Layers::default()), [""; 0]);
+    }
+
+    #[test]
+    fn what_our_plugins_run_is_right_for_a_shell() {
+        for plugin in Plugin::ours() {
+            let packages = &plugin.packages;
+            assert!(
+                !packages.apt.is_empty() && !packages.dnf.is_empty(),
+                "{}",
+                plugin.name
+            );
+            let layers = Layers {
+                plugins: vec![plugin],
+                ..Layers::default()
+            };
+            for (name, text) in levels(&layers).unwrap().remove(0).files {
+                let read = Command::new("sh").args(["-n", "-c", &text]).output().unwrap();
+                let complaint = String::from_utf8_lossy(&read.stderr);
+                assert!(
+                    read.status.success(),
+                    "{} {name}: {complaint}",
+                    layers.plugins[0].name
+                );
+            }
+        }
     }
 
     #[test]

@@ -15,14 +15,14 @@ use deft_server::{
 use deft_store::{Options, SqliteStore, Store};
 use deft_tools::{ToolContext, Toolbox};
 use deft_types::{ConversationId, Secret, ToolSpec};
-use deft_workspace::{Stream, Workspace, WorkspaceError};
+use deft_workspace::{Preparation, Stream, Workspace, WorkspaceError};
 use futures::future::BoxFuture;
 use futures::{FutureExt, SinkExt, StreamExt};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::net::TcpStream;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::{Error as SocketError, Message};
@@ -32,6 +32,8 @@ pub(crate) const KEY: &str = "k-one";
 /// Far longer than anything takes.
 const LIMIT: Duration = Duration::from_secs(60);
 
+/// What a workspace tells that is not ready.
+pub(crate) const PREPARING: &str = "pulled 5 of 10 MB (50 %)";
 /// Where a script ends a task.
 pub(crate) const FINISH: &str = "- tool_calls: [{name: finish, arguments: {message: all done}}]\n";
 
@@ -57,6 +59,7 @@ impl Desk {
             private: root.path().join("executors"),
             running: Mutex::default(),
             fates: Mutex::default(),
+            is_ready: watch::Sender::new(true),
             chatgpt: Mutex::new(chatgpt("http://127.0.0.1:9")), // nobody is there
         });
         let _ = rustls::crypto::ring::default_provider().install_default(); // another test may have
@@ -139,6 +142,11 @@ impl Desk {
     /// The executor of a conversation.
     pub(crate) fn executor(&self, talk: &Talk) -> Executor {
         self.executors.running.lock().unwrap()[&(talk.0.parse().unwrap(), "")].clone()
+    }
+
+    /// From now on workspaces are made ready for as long as it is `false`.
+    pub(crate) fn set_ready(&self, is_ready: bool) {
+        self.executors.is_ready.send_replace(is_ready);
     }
 
     /// What became of the workspace of a conversation.
@@ -356,6 +364,8 @@ pub(crate) struct Executors {
     /// What became of workspaces: what was done, and whose it is.
     pub(crate) fates: Mutex<Vec<(&'static str, ConversationId)>>,
     chatgpt: Mutex<ChatGptServers>,
+    /// Whether workspaces can be opened at once.
+    is_ready: watch::Sender<bool>,
 }
 
 impl Executors {
@@ -374,7 +384,11 @@ impl Executors {
             .entry((id, mode))
             .or_insert_with(|| Executor::new(self.toolbox(id, root), root.display().to_string()));
         Place {
-            workspace: Arc::new(Near(executor.clone())),
+            workspace: Arc::new(Near {
+                executor: executor.clone(),
+                is_ready: self.is_ready.subscribe(),
+                preparation: Preparation::default(),
+            }),
             tools: self.toolbox(id, root).specs(),
         }
     }
@@ -454,7 +468,11 @@ impl Composition for Executors {
 }
 
 /// An executor that lives as long as the test.
-struct Near(Executor);
+struct Near {
+    executor: Executor,
+    is_ready: watch::Receiver<bool>,
+    preparation: Preparation,
+}
 
 impl Workspace for Near {
     fn find(&self) -> BoxFuture<'_, Option<Box<dyn Stream>>> {
@@ -463,13 +481,25 @@ impl Workspace for Near {
 
     fn open(&self) -> BoxFuture<'_, Result<Box<dyn Stream>, WorkspaceError>> {
         let (near, far) = tokio::io::duplex(1 << 16);
-        let executor = self.0.clone();
+        let executor = self.executor.clone();
         tokio::spawn(async move {
             tokio::select! {
                 () = executor.serve(far) => {}
                 () = executor.shutdown_requested() => {}
             }
         });
-        async { Ok(Box::new(near) as Box<dyn Stream>) }.boxed()
+        async move {
+            let mut is_ready = self.is_ready.clone();
+            if !*is_ready.borrow_and_update() {
+                self.preparation.tell(PREPARING.to_owned());
+                let _ = is_ready.wait_for(|ready| *ready).await; // the desk is gone: so is who waits
+            }
+            Ok(Box::new(near) as Box<dyn Stream>)
+        }
+        .boxed()
+    }
+
+    fn preparation(&self) -> Option<&Preparation> {
+        Some(&self.preparation)
     }
 }

@@ -3,7 +3,8 @@
 use std::os::unix::fs::{MetadataExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 use deft_docker::{Delivery, Docker, DockerWorkspace, Files, Options};
 use deft_executor::Update;
@@ -13,10 +14,12 @@ use deft_workspace::sandbox::{Machine, Plan};
 use deft_workspace::{LocalWorkspace, Policy, Workspace};
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use serde_json::Value;
 use tempfile::TempDir;
 use uuid::Uuid;
 
 use super::dockerd::{Dockerd, IMAGE};
+use super::left;
 use super::sshd::Sshd;
 use super::{begin, ended, open, or_skip, output, processes, program, run, wait_until};
 
@@ -27,8 +30,8 @@ pub(super) trait Kind {
     fn cut(&self) -> BoxFuture<'_, ()>;
     fn kill_executor(&self);
     fn remove(&self) -> BoxFuture<'_, ()>;
-    /// Whether anything of it runs.
-    fn is_alive(&self) -> bool;
+    /// What there is of it on this machine, beside the files: processes, mounts, and whatever the kind has.
+    fn left(&self) -> Vec<String>;
 }
 
 /// Runs all that must hold; the files are in `files` on this machine.
@@ -67,9 +70,10 @@ pub(super) async fn conforms(kind: &dyn Kind, files: &Path) {
         used.disk_bytes > 0 && used.disk_free_bytes <= used.disk_bytes,
         "{used:?}"
     );
-    assert!(kind.is_alive());
+    assert!(!kind.left().is_empty());
     super::abilities::are_there(&client, files).await;
     super::attacks::none_succeeds(&client, files).await;
+    super::stopping::leaves_nothing(&client, files).await;
 
     // A connection that breaks takes nothing with it.
     let running = begin(&client, "3", "touch begun; sleep 3; echo survived").await;
@@ -105,7 +109,11 @@ pub(super) async fn conforms(kind: &dyn Kind, files: &Path) {
     begin(&client, "6", "sleep 60").await;
     drop(client);
     kind.remove().await;
-    wait_until("nothing of it runs", || !kind.is_alive()).await;
+    let begun = Instant::now();
+    while !kind.left().is_empty() {
+        assert!(begun.elapsed() < super::LIMIT, "{:?}", kind.left());
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
     assert!(kind.workspace().find().await.is_none());
     assert!(files.join("made").exists());
 }
@@ -142,8 +150,10 @@ impl Kind for Local {
         async { open(&self.0).await.shutdown().await }.boxed()
     }
 
-    fn is_alive(&self) -> bool {
-        !self.executors().is_empty()
+    fn left(&self) -> Vec<String> {
+        let mut left = left::named(&self.executors());
+        left.extend(left::mounts(&self.0.root.display().to_string()));
+        left
     }
 }
 
@@ -192,6 +202,17 @@ async fn a_sandbox_conforms() {
 struct Container<'a> {
     engine: &'a Dockerd,
     workspace: DockerWorkspace,
+    /// As the engine calls it, once it was seen.
+    id: OnceLock<String>,
+}
+
+impl Container<'_> {
+    /// What the engine says of it, as long as it has it.
+    fn described(&self) -> Option<Value> {
+        let path = format!("/containers/{}/json", self.workspace.name());
+        let (status, body) = self.engine.api("GET", &path, b"").unwrap();
+        (status == 200).then(|| serde_json::from_str(&body).unwrap_or_default())
+    }
 }
 
 impl Kind for Container<'_> {
@@ -212,9 +233,24 @@ impl Kind for Container<'_> {
         async { self.workspace.remove().await.unwrap() }.boxed()
     }
 
-    fn is_alive(&self) -> bool {
-        let path = format!("/containers/{}/json", self.workspace.name());
-        self.engine.api("GET", &path, b"").unwrap().0 == 200
+    fn left(&self) -> Vec<String> {
+        let mut left = Vec::new();
+        let id = self
+            .described()
+            .and_then(|container| container["Id"].as_str().map(str::to_owned));
+        if let Some(id) = id {
+            left.push(format!("container {}", self.id.get_or_init(|| id)));
+        }
+        let conversation = self.workspace.conversation.to_string();
+        for path in ["/containers/json?all=true", "/volumes"] {
+            let (_, body) = self.engine.api("GET", path, b"").unwrap();
+            left.extend(body.contains(&conversation).then(|| format!("{path}: {body}")));
+        }
+        if let Some(words) = self.id.get() {
+            left.extend(left::mounts(words));
+            left.extend(left::control_groups(words));
+        }
+        left
     }
 }
 
@@ -246,7 +282,12 @@ pub(super) fn somebodys_directory() -> TempDir {
 pub(super) async fn container_conforms(engine: &Dockerd) {
     let files = somebodys_directory();
     let workspace = container(engine, Files::Directory(files.path().to_owned()));
-    conforms(&Container { engine, workspace }, files.path()).await;
+    let container = Container {
+        engine,
+        workspace,
+        id: OnceLock::new(),
+    };
+    conforms(&container, files.path()).await;
 }
 
 struct Ssh(SshWorkspace, PathBuf);
@@ -274,9 +315,12 @@ impl Kind for Ssh {
         async { self.0.remove().await.unwrap() }.boxed()
     }
 
-    fn is_alive(&self) -> bool {
+    fn left(&self) -> Vec<String> {
         let connections = format!("ControlPath={}", self.0.target.control_directory.display());
-        !self.executors().is_empty() || !processes(&connections).is_empty() || self.1.exists()
+        let mut left = left::named(&self.executors());
+        left.extend(left::named(&processes(&connections)));
+        left.extend(self.1.exists().then(|| self.1.display().to_string()));
+        left
     }
 }
 

@@ -10,7 +10,7 @@ use deft_workspace::Workspace;
 
 use super::conformance::{container, container_conforms, somebodys_directory};
 use super::dockerd::Dockerd;
-use super::{begin, open, or_skip, output, run, wait_until};
+use super::{begin, left, open, or_skip, output, run, wait_until};
 
 #[tokio::test]
 async fn a_container_conforms_and_is_kept_within_its_limits() {
@@ -19,6 +19,8 @@ async fn a_container_conforms_and_is_kept_within_its_limits() {
         return;
     };
     let docker = tidied(&engine).await;
+    let data = data.display().to_string();
+    let mounts = left::mounts(&data);
 
     container_conforms(&engine).await;
     super::command_line::a_task_runs_in_a_container(&engine).await;
@@ -37,6 +39,7 @@ async fn a_container_conforms_and_is_kept_within_its_limits() {
     a_container_out_of_memory_is_told_once(&engine).await;
     orphans_are_collected_by_age(&engine).await;
     assert!(docker.containers("tests").await.unwrap().is_empty());
+    assert_eq!(left::mounts(&data), mounts);
 }
 
 /// An engine that has our image, and nothing of what a run that was killed left behind.
@@ -110,6 +113,7 @@ pub(super) async fn it_can_do_nothing_but_its_work(engine: &Dockerd) {
         body.contains("\"PidsLimit\":200") && body.contains("\"Memory\":4294967296"),
         "{body}"
     );
+    super::stopping::ends_what_multiplies(&client, 200).await;
     drop(client);
     workspace.remove().await.unwrap();
 }

@@ -171,6 +171,17 @@ async fn failures_are_told_with_their_log(docker: &Docker, base: &str, place: &P
     };
     let told = failing(base, sick).await;
     assert!(told.contains("there is no no-such-tool"), "{told}");
+    let mut unfit = plugin("unfit", "true");
+    unfit.check = Some("echo 'it does not fit' >&2; false".to_owned());
+    let unfit = Layers {
+        plugins: vec![unfit],
+        ..Layers::default()
+    };
+    let told = failing(base, unfit).await;
+    assert!(
+        told.contains("plugins unfit") && told.contains("it does not fit"),
+        "{told}"
+    );
     let mut silent = plugin("silent", "true");
     silent.serves = Some(Service {
         port: 8080,

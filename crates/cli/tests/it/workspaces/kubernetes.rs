@@ -15,7 +15,7 @@ use uuid::Uuid;
 use super::conformance::{Kind, conforms, kill};
 use super::dockerd::{IMAGE, image_root};
 use super::kubernetes_server::Kubernetes;
-use super::{command_line, open, or_skip, output, processes, program};
+use super::{command_line, left, open, or_skip, output, processes, program};
 use crate::commands::Home;
 
 /// One that has nothing but our program.
@@ -24,16 +24,19 @@ const OWNER: &str = "tests";
 /// How long the controllers may take to see that a node is no more.
 const NODE_LIMIT: Duration = Duration::from_secs(240);
 
-struct Pod(PodWorkspace);
+struct Pod<'a> {
+    kubernetes: &'a Kubernetes,
+    workspace: PodWorkspace,
+}
 
 /// Nothing else on this machine has our program there.
 fn executors() -> Vec<u32> {
     processes("/.deft/deft executor serve")
 }
 
-impl Kind for Pod {
+impl Kind for Pod<'_> {
     fn workspace(&self) -> &dyn Workspace {
-        &self.0
+        &self.workspace
     }
 
     fn cut(&self) -> BoxFuture<'_, ()> {
@@ -45,11 +48,18 @@ impl Kind for Pod {
     }
 
     fn remove(&self) -> BoxFuture<'_, ()> {
-        async { self.0.remove().await.unwrap() }.boxed()
+        async { self.workspace.remove().await.unwrap() }.boxed()
     }
 
-    fn is_alive(&self) -> bool {
-        !executors().is_empty()
+    fn left(&self) -> Vec<String> {
+        let mut left = left::named(&executors());
+        let hex = self.workspace.conversation.hex();
+        for what in ["pods", "persistentvolumeclaims"] {
+            let path = format!("/api/v1/namespaces/default/{what}");
+            let (_, all) = self.kubernetes.ask("GET", &path, None).unwrap();
+            left.extend(all.contains(&hex).then(|| format!("one of the {what}")));
+        }
+        left
     }
 }
 
@@ -106,7 +116,11 @@ async fn a_pod_conforms_and_its_files_outlive_it() {
 
     let files = tempfile::tempdir().unwrap();
     volume(&kubernetes, "first", files.path());
-    conforms(&Pod(pod(&cluster, "first")), files.path()).await;
+    let first = Pod {
+        kubernetes: &kubernetes,
+        workspace: pod(&cluster, "first"),
+    };
+    conforms(&first, files.path()).await;
     it_is_made_anew_on_the_same_files(&kubernetes, &cluster).await;
     the_program_comes_from_an_image(&kubernetes, &cluster).await;
     a_task_runs_in_a_pod(&kubernetes, &cluster).await;

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::conformance::{Kind, conforms, kill};
+use super::left;
 use super::{command_line, end, open, output, processes, program, wait_until};
 use crate::commands::Home;
 use crate::serve::Served;
@@ -79,8 +80,8 @@ impl Kind for Remote {
         async { open(&self.0).await.shutdown().await }.boxed()
     }
 
-    fn is_alive(&self) -> bool {
-        !self.executors().is_empty()
+    fn left(&self) -> Vec<String> {
+        left::named(&self.executors())
     }
 }
 
@@ -298,7 +299,7 @@ async fn a_hosted_sandbox_is_started_put_to_sleep_woken_and_ended() {
 
     let remote = Remote(workspace.clone());
     open(&workspace).await.shutdown().await;
-    wait_until("the executor is gone", || !remote.is_alive()).await;
+    wait_until("the executor is gone", || remote.left().is_empty()).await;
     workspace.remove().await.unwrap();
     assert_eq!(asked().last().map(String::as_str), Some("stop"));
     assert!(service.lock().unwrap().state.is_none());

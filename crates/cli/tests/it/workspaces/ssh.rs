@@ -7,7 +7,7 @@ use deft_workspace::Workspace;
 
 use super::conformance::over_ssh;
 use super::sshd::Sshd;
-use super::{open, or_skip, output};
+use super::{LIMIT, end, open, or_skip, output};
 
 #[tokio::test]
 async fn another_machine_is_only_entered_when_it_is_known_and_each_refusal_says_what_to_do() {
@@ -99,4 +99,43 @@ async fn the_program_is_uploaded_once_and_goes_with_the_last_conversation() {
     assert_eq!(output(&open(&second).await, "2", "echo again").await, "again");
     second.remove().await.unwrap();
     assert!(!cache.exists());
+}
+
+#[tokio::test]
+async fn a_program_that_somebody_has_moved_away_is_brought_again() {
+    let Some(server) = or_skip(Sshd::start()) else {
+        return;
+    };
+    let files = tempfile::tempdir().unwrap();
+    let cache = server.path("home").join(".cache/deft");
+    let workspace = over_ssh(&server, files.path());
+    let joined = async || {
+        let opened = tokio::time::timeout(LIMIT, open(&workspace));
+        opened.await.expect("it hangs")
+    };
+    let client = joined().await;
+    let instance = client.hello().instance;
+    assert_eq!(output(&client, "1", "echo first > file; cat file").await, "first");
+    drop(client);
+
+    // The program alone: the executor runs on, and is joined.
+    for entry in fs::read_dir(&cache).unwrap().flatten() {
+        if entry.path().join("deft").exists() {
+            fs::rename(entry.path(), cache.with_file_name("moved")).unwrap();
+        }
+    }
+    let client = joined().await;
+    assert_eq!(client.hello().instance, instance);
+    assert_eq!(output(&client, "2", "cat file").await, "first");
+    drop(client);
+
+    // All of it: the executor of before is out of reach, and there is another.
+    fs::rename(&cache, cache.with_file_name("moved-too")).unwrap();
+    let client = joined().await;
+    assert_ne!(client.hello().instance, instance);
+    assert_eq!(output(&client, "3", "cat file").await, "first");
+    drop(client);
+    workspace.remove().await.unwrap();
+    assert!(!cache.exists());
+    end(&workspace.conversation.hex());
 }
