@@ -110,7 +110,7 @@ test("the app speaks other languages, and remembers which", async () => {
 test("the keyboard map opens by its key", async () => {
   const { page, close } = await open(server);
   await page.locator("h1").click();
-  await page.keyboard.press("?");
+  await page.keyboard.press("Control+/");
   await page.getByRole("dialog", { name: "Keyboard map" }).waitFor();
   await checkAccess(page, "the keyboard map");
   await close();

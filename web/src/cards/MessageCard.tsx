@@ -14,22 +14,23 @@ type Message = Item & { type: "message" };
 
 /** Something that was said, and what can be done from there. */
 export function MessageCard({ message }: { message: Message }) {
-  const [isEdited, setEdited] = useState(false);
+  const [edit, setEdit] = useState<"never" | "open" | "closed">("never");
   const canAct = useDeskIfAny() !== null;
   const isOwn = message.from === "user";
-  if (isEdited) return <EditForm message={message} onClose={() => setEdited(false)} />;
+  if (edit === "open") return <EditForm message={message} onClose={() => setEdit("closed")} />;
   return (
     <article className={`message from-${message.from}`} aria-label={isOwn ? t("You") : t("Agent")}>
       <Reasoning id={message.id} text={message.reasoning} />
       <Markdown text={message.text} />
       <Images urls={message.images} />
       {message.spent && <SpentNote spent={message.spent} />}
-      {canAct && <MessageActions message={message} onEdit={() => setEdited(true)} />}
+      {canAct && <MessageActions message={message} wasEdited={edit === "closed"} onEdit={() => setEdit("open")} />}
     </article>
   );
 }
 
-function MessageActions({ message, onEdit }: { message: Message; onEdit: () => void }) {
+/** `wasEdited`: the form has just been closed, and its button, which is made anew, gets the focus back. */
+function MessageActions({ message, wasEdited, onEdit }: { message: Message; wasEdited: boolean; onEdit: () => void }) {
   const { id, stream, rewind, complain } = useDesk();
   // While it runs, the place where it stands cannot be changed.
   const isBusy = useSyncExternalStore(stream.subscribe, () => stream.current().view.status === "running");
@@ -61,7 +62,7 @@ function MessageActions({ message, onEdit }: { message: Message; onEdit: () => v
       )}
       {isOwn && (
         <>
-          <button className="quiet" disabled={isBusy} title={title} onClick={onEdit}>
+          <button className="quiet" autoFocus={wasEdited} disabled={isBusy} title={title} onClick={onEdit}>
             <Pencil /> {t("Edit")}
           </button>
           <button className="quiet" disabled={isBusy} title={title} onClick={() => rewind(message.id)}>

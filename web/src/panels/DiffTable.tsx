@@ -1,6 +1,7 @@
 import { Fragment, type KeyboardEvent, type ReactNode, useMemo, useState } from "react";
 import { type Change, diffOf, type Line, sideBySide } from "../changes";
 import type { Comment } from "../comments";
+import { useFocusBack } from "../focus-back";
 import { visibleControls, visibleInFile } from "../plain";
 import { t } from "../words";
 
@@ -197,6 +198,7 @@ function Remark({ columns, children }: { columns: number; children: ReactNode })
 }
 
 function CommentForm({ onSave, onCancel }: { onSave: (text: string) => void; onCancel: () => void }) {
+  useFocusBack();
   const [text, setText] = useState("");
   return (
     <form

@@ -1,10 +1,11 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { PanelRight, Pause, Play, RotateCw, Square, X } from "lucide-react";
-import { lazy, Suspense, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
+import { Suspense, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import { api } from "../api";
 import { refreshConversations } from "../conversations";
 import { type Desk, DeskContext } from "../desk";
 import { freshId } from "../fresh-id";
+import { lazily } from "../lazily";
 import { nameOf } from "../name";
 import { noteQuestion, noteStatus } from "../notify";
 import { plain } from "../plain";
@@ -15,10 +16,13 @@ import { ownSource } from "../source";
 import { Stream } from "../stream";
 import { openCalls, type Unsent } from "../view";
 import { t } from "../words";
+import { isWriting } from "../writing";
 import { BudgetMeter } from "./BudgetMeter";
 import { Composer } from "./Composer";
 import { Confirm } from "./Confirm";
+import { Guard } from "./Guard";
 import { HostQuestions } from "./HostQuestions";
+import { LazyDialog } from "./LazyDialog";
 import { Meters } from "./Meters";
 import { Plan, PlanButton } from "./Plan";
 import { PolicySelect } from "./PolicySelect";
@@ -29,8 +33,8 @@ import { StatusMark, statusWords } from "./StatusMark";
 import { Timeline } from "./Timeline";
 import { Trust } from "./Trust";
 
-const Panel = lazy(() => import("../panels/Panel"));
-const Rewind = lazy(() => import("./Rewind"));
+const Panel = lazily(() => import("../panels/Panel"));
+const Rewind = lazily(() => import("./Rewind"));
 
 /** One conversation: what happened, what is being done, and how to steer it. */
 export function Conversation({ id }: { id: string }) {
@@ -69,7 +73,8 @@ export function Conversation({ id }: { id: string }) {
     const onKey = (event: KeyboardEvent) => {
       if ((event.metaKey || event.ctrlKey) && event.key === "." && isBusy) order.mutate("stop");
       const chosen = event.altKey && /^Digit[1-7]$/.test(event.code) ? PANELS[Number(event.code.slice(5)) - 1] : null;
-      if (chosen) {
+      // Where the key writes something else together with Alt, such as a bracket on a German Mac, who writes wants that.
+      if (chosen && (/^\d$/.test(event.key) || !isWriting(event.target))) {
         event.preventDefault();
         useScreen.setState(({ panel }) => ({ panel: panel === chosen ? null : chosen }));
       }
@@ -215,14 +220,18 @@ export function Conversation({ id }: { id: string }) {
             </Composer>
           </section>
           {panel && (
-            <Suspense>
-              <Panel id={id} view={view} name={panel} onSend={desk.send} />
-            </Suspense>
+            <Guard>
+              <Suspense>
+                <Panel id={id} view={view} name={panel} onSend={desk.send} />
+              </Suspense>
+            </Guard>
           )}
         </div>
-        <Suspense>
-          {rewindTo && <Rewind view={view} message={rewindTo} onClose={() => setRewindTo(null)} />}
-        </Suspense>
+        {rewindTo && (
+          <LazyDialog onClose={() => setRewindTo(null)}>
+            <Rewind view={view} message={rewindTo} onClose={() => setRewindTo(null)} />
+          </LazyDialog>
+        )}
       </main>
     </DeskContext>
   );

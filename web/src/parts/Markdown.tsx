@@ -1,14 +1,16 @@
 import { Copy } from "lucide-react";
-import { Fragment, lazy, memo, type ReactElement, type ReactNode, Suspense, useRef } from "react";
+import { Fragment, memo, type ReactElement, type ReactNode, Suspense, useRef } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import rehypeSanitize from "rehype-sanitize";
 import remarkGfm from "remark-gfm";
 import { blocks, isPlainLine } from "../blocks";
+import { lazily } from "../lazily";
 import { unturned } from "../plain";
 import { t } from "../words";
+import { Guard } from "./Guard";
 import { rehypeUnturned } from "./rehype-unturned";
 
-const Coloured = lazy(() => import("./Coloured"));
+const Coloured = lazily(() => import("./Coloured"));
 
 /** Text from models and files: no HTML of theirs, links that say nothing of us, and pictures only when clicked. */
 const COMPONENTS: Components = {
@@ -29,9 +31,11 @@ const COMPONENTS: Components = {
     if (!language || typeof children !== "string") return <code>{children}</code>;
     return (
       <code>
-        <Suspense fallback={children}>
-          <Coloured text={children} name={language.toLowerCase()} />
-        </Suspense>
+        <Guard instead={() => children}>
+          <Suspense fallback={children}>
+            <Coloured text={children} name={language.toLowerCase()} />
+          </Suspense>
+        </Guard>
       </code>
     );
   },
