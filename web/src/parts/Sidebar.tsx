@@ -27,7 +27,8 @@ export function Sidebar({ current }: { current: string | null }) {
   // Of the one on the screen its stream tells, sooner; of sub-agents nobody needs to hear.
   useEffect(() => {
     for (const each of newest.data?.items ?? []) {
-      if (each.id !== current && !each.parent_conversation_id) noteStatus(each.id, nameOf(each), each.execution_status);
+      if (each.id === current || each.parent_conversation_id) continue;
+      noteStatus(each.id, nameOf(each), each.execution_status, each.updated_at);
     }
   }, [newest.data, current]);
   const words = search.toLowerCase().split(/\s+/);
