@@ -38,6 +38,10 @@ export function DiffTable({ change, layout = "inline", review }: Props) {
   const lines = diff.lines.slice(0, MAX_LINES);
   const columns = layout === "inline" ? 4 : 6;
 
+  // That a line ends with `\r\n` is told where lines end otherwise, too: some may differ in nothing else.
+  const changed = lines.filter(({ type }) => type === "added" || type === "removed");
+  const isMixed = changed.some(({ text }) => text.endsWith("\r")) && !changed.every(({ text }) => text.endsWith("\r"));
+  const written = (line: Line) => (isMixed ? visibleControls(line.text) : visibleInFile(line.text));
   const first = lines.find((line) => line.type !== "gap");
   const held = stop && lines.includes(stop.line) ? stop : first && { line: first, side: sideOf(first) };
   const isStop = (line: Line, side: Side) => held?.line === line && held.side === side;
@@ -105,7 +109,7 @@ export function DiffTable({ change, layout = "inline", review }: Props) {
       <>
         {number(line, side, line?.[side] ?? null)}
         <td className={`mark ${kind}`}>{line && MARKS[line.type]}</td>
-        <td className={`text ${kind}`}>{line && visibleInFile(line.text)}</td>
+        <td className={`text ${kind}`}>{line && written(line)}</td>
       </>
     );
   };
@@ -136,7 +140,7 @@ export function DiffTable({ change, layout = "inline", review }: Props) {
                       {number(line.type === "removed" ? line : null, "old", line.old)}
                       {number(line.type === "removed" ? null : line, "new", line.new)}
                       <td className="mark">{MARKS[line.type]}</td>
-                      <td className="text">{visibleInFile(line.text)}</td>
+                      <td className="text">{written(line)}</td>
                     </tr>
                   )}
                   {below(line)}

@@ -4,6 +4,7 @@ import { attach, MAX_PICTURES, naming } from "../attachments";
 import { commandOf, commands, shellCommandOf } from "../commands";
 import type { Desk } from "../desk";
 import { draftOf, keepDraft } from "../drafts";
+import { unturned } from "../plain";
 import { useProfiles } from "../profiles";
 import { recalled, saidBefore } from "../recall";
 import { showPanel } from "../screen";
@@ -107,7 +108,7 @@ export function Composer({ desk, isBusy, isAsked, canWait, onReady, children }: 
     >
       {said && (
         <p className="aside" role="status">
-          {said}{" "}
+          {unturned(said)}{" "}
           <button type="button" className="quiet" aria-label={t("Dismiss")} onClick={() => setSaid(null)}>
             <X />
           </button>

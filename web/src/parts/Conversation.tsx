@@ -4,6 +4,7 @@ import { Suspense, useEffect, useMemo, useRef, useState, useSyncExternalStore } 
 import { api } from "../api";
 import { refreshConversations } from "../conversations";
 import { type Desk, DeskContext } from "../desk";
+import { keepUnsent, unsentOf } from "../drafts";
 import { freshId } from "../fresh-id";
 import { lazily } from "../lazily";
 import { nameOf } from "../name";
@@ -11,6 +12,7 @@ import { noteQuestion, noteStatus } from "../notify";
 import { plain } from "../plain";
 import { useMode } from "../plan";
 import { canWait, queue, queueKey, useQueue } from "../queue";
+import type { WayBack } from "../rewinding";
 import { PANELS, showPanel, useScreen } from "../screen";
 import { ownSource } from "../source";
 import { Stream } from "../stream";
@@ -32,23 +34,37 @@ import { SidebarButton } from "./SidebarButton";
 import { StatusMark, statusWords } from "./StatusMark";
 import { Timeline } from "./Timeline";
 import { Trust } from "./Trust";
+import { UndoRewind } from "./UndoRewind";
 
 const Panel = lazily(() => import("../panels/Panel"));
 const Rewind = lazily(() => import("./Rewind"));
 
+/** Follows a conversation, with what was not sent before the page was reloaded: the log tells which of that it has. */
+function streamOf(id: string): Stream {
+  const stream = new Stream(ownSource(id));
+  for (const { id: message, text, images, failure } of unsentOf(id)) {
+    stream.fold.sending(message, text, images);
+    stream.fold.unsent(message, failure ?? t("The page was left before the server had it."));
+  }
+  stream.changed();
+  return stream;
+}
+
 /** One conversation: what happened, what is being done, and how to steer it. */
 export function Conversation({ id }: { id: string }) {
-  const [stream] = useState(() => new Stream(ownSource(id)));
+  const [stream] = useState(() => streamOf(id));
   const { view, link } = useSyncExternalStore(stream.subscribe, stream.current);
   const queries = useQueryClient();
   const panel = useScreen((screen) => screen.panel);
   const [rewindTo, setRewindTo] = useState<string | null>(null);
+  const [wayBack, setWayBack] = useState<WayBack | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
   const composer = useRef<(text: string, images?: string[]) => void>(() => {});
   const info = useQuery({ queryKey: ["conversation", id], queryFn: () => api.get(id), retry: false });
   const { status } = view;
   const title = info.data ? nameOf(info.data) : t("Conversation");
 
+  useEffect(() => keepUnsent(id, view.unsent), [id, view.unsent]);
   useEffect(() => {
     document.title = `${status === "running" ? "" : `${statusWords()[status]}: `}${title} · Deft`;
     if (!view.isCurrent) return; // nothing has changed since it was opened
@@ -67,6 +83,9 @@ export function Conversation({ id }: { id: string }) {
   const isBusy = status === "running";
   const mode = useMode(id, status);
   const isSettled = view.isCurrent && !isBusy;
+  useEffect(() => {
+    if (isBusy) setWayBack(null); // from here on it would take more back than the rewinding
+  }, [isBusy]);
   const waiting = useQueue(id, status, (message) => stream.fold.has(message));
 
   useEffect(() => {
@@ -193,6 +212,7 @@ export function Conversation({ id }: { id: string }) {
             </button>
           </p>
         )}
+        {wayBack && <UndoRewind id={id} way={wayBack} onDone={() => setWayBack(null)} />}
         <div className="work">
           <section className="chat" aria-label={t("What happened")}>
             <Timeline view={view} stream={stream} onSettle={settle} />
@@ -229,7 +249,7 @@ export function Conversation({ id }: { id: string }) {
         </div>
         {rewindTo && (
           <LazyDialog onClose={() => setRewindTo(null)}>
-            <Rewind view={view} message={rewindTo} onClose={() => setRewindTo(null)} />
+            <Rewind view={view} message={rewindTo} onRewound={setWayBack} onClose={() => setRewindTo(null)} />
           </LazyDialog>
         )}
       </main>

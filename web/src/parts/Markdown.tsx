@@ -9,6 +9,7 @@ import { unturned } from "../plain";
 import { t } from "../words";
 import { Guard } from "./Guard";
 import { rehypeUnturned } from "./rehype-unturned";
+import { remarkWhole } from "./remark-whole";
 
 const Coloured = lazily(() => import("./Coloured"));
 
@@ -84,7 +85,7 @@ function read(written: string, isKept: boolean): ReactElement {
   if (known) return known;
   const element = ReactMarkdown({
     children: text,
-    remarkPlugins: [remarkGfm],
+    remarkPlugins: [remarkGfm, remarkWhole],
     rehypePlugins: [rehypeSanitize, rehypeUnturned],
     components: COMPONENTS,
   });
