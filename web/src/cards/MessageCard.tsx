@@ -1,7 +1,8 @@
-import { Copy, GitFork, Pencil, Undo2 } from "lucide-react";
+import { GitFork, Pencil, Undo2 } from "lucide-react";
 import { useState, useSyncExternalStore } from "react";
 import { api } from "../api";
 import { useDesk, useDeskIfAny } from "../desk";
+import { CopyButton } from "../parts/CopyButton";
 import { Markdown } from "../parts/Markdown";
 import { go } from "../route";
 import type { Item } from "../view";
@@ -73,9 +74,7 @@ function MessageActions({ message, wasEdited, onEdit }: { message: Message; wasE
       <button className="quiet" onClick={() => void fork()}>
         <GitFork /> {t("Fork")}
       </button>
-      <button className="quiet" onClick={() => void navigator.clipboard?.writeText(message.text)}>
-        <Copy /> {t("Copy")}
-      </button>
+      <CopyButton look="quiet" text={() => message.text} />
     </div>
   );
 }
@@ -86,7 +85,7 @@ function EditForm({ message, onClose }: { message: Message; onClose: () => void 
   const [text, setText] = useState(message.text);
   const submit = async () => {
     try {
-      await api.navigate(id, stream.fold.parentOf(message.id));
+      await api.navigate(id, await stream.parentOf(message.id));
       onClose();
       await send(text.trim(), message.images);
     } catch (error) {

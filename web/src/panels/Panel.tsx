@@ -1,9 +1,10 @@
 import { X } from "lucide-react";
-import { Suspense } from "react";
+import { type KeyboardEvent, Suspense } from "react";
 import { useFocusBack } from "../focus-back";
 import { lazily } from "../lazily";
 import { Guard } from "../parts/Guard";
 import { PANELS, type PanelName, panelWords, showPanel, useScreen } from "../screen";
+import { stepTo } from "../steps";
 import type { View } from "../view";
 import { t } from "../words";
 
@@ -26,8 +27,10 @@ interface Props {
 export default function Panel({ id, view, name, onSend }: Props) {
   useFocusBack();
   const words = panelWords();
-  const move = (by: number) => {
-    const next = PANELS.at((PANELS.indexOf(name) + by) % PANELS.length) ?? name;
+  const move = (event: KeyboardEvent) => {
+    const next = PANELS[stepTo(event.key, PANELS.indexOf(name), PANELS.length) ?? -1];
+    if (!next) return;
+    event.preventDefault();
     showPanel(next);
     document.getElementById(`tab-${next}`)?.focus();
   };
@@ -38,10 +41,7 @@ export default function Panel({ id, view, name, onSend }: Props) {
           className="tabs"
           role="tablist"
           aria-label={t("Panels")}
-          onKeyDown={(event) => {
-            if (event.key === "ArrowRight") move(1);
-            else if (event.key === "ArrowLeft") move(-1);
-          }}
+          onKeyDown={move}
         >
           {PANELS.map((each) => (
             <button

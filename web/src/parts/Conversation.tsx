@@ -213,6 +213,12 @@ export function Conversation({ id }: { id: string }) {
           </p>
         )}
         {wayBack && <UndoRewind id={id} way={wayBack} onDone={() => setWayBack(null)} />}
+        {panel && (status === "waiting_for_confirmation" || isAskedForHosts) && (
+          <p className="banner narrow-only" role="status">
+            {t("Needs your word")}{" "}
+            <button onClick={() => useScreen.setState({ panel: null })}>{t("Back to the conversation")}</button>
+          </p>
+        )}
         <div className="work">
           <section className="chat" aria-label={t("What happened")}>
             <Timeline view={view} stream={stream} onSettle={settle} />

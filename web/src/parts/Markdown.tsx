@@ -1,4 +1,3 @@
-import { Copy } from "lucide-react";
 import { Fragment, memo, type ReactElement, type ReactNode, Suspense, useRef } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import rehypeSanitize from "rehype-sanitize";
@@ -7,6 +6,7 @@ import { blocks, isPlainLine } from "../blocks";
 import { lazily } from "../lazily";
 import { unturned } from "../plain";
 import { t } from "../words";
+import { CopyButton } from "./CopyButton";
 import { Guard } from "./Guard";
 import { rehypeUnturned } from "./rehype-unturned";
 import { remarkWhole } from "./remark-whole";
@@ -104,14 +104,7 @@ function CodeBlock({ children }: { children: ReactNode }) {
       <pre ref={pre} tabIndex={0}>
         {children}
       </pre>
-      <button
-        className="quiet icon-only"
-        aria-label={t("Copy")}
-        title={t("Copy")}
-        onClick={() => void navigator.clipboard?.writeText(pre.current?.textContent ?? "")}
-      >
-        <Copy />
-      </button>
+      <CopyButton look="icon" text={() => pre.current?.textContent ?? ""} />
     </div>
   );
 }

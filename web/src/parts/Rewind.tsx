@@ -43,13 +43,15 @@ export default function Rewind({ view, message, onRewound, onClose }: Props) {
   const undo = useMutation({ mutationFn: (way: WayBack) => takeBack(id, way), onSuccess: onClose, onSettled: refresh });
   const rewind = useMutation({
     mutationFn: async () => {
+      // Asked for first: where it is not known, nothing is done.
+      const parent = what === "files" ? null : await stream.parentOf(message);
       const restored = what !== "conversation" && typeof to === "number" ? await workspace.restore(id, to, overwrite) : null;
       const way: WayBack = { checkpoint: restored?.undo ?? null, leaf: null };
       // A part of the files is no state that the conversation was ever in: whoever looks decides.
       if (restored && restored.failed.length > 0) return { way, failed: restored.failed };
       if (what !== "files") {
         way.leaf = stream.fold.leafOf(message);
-        await api.navigate(id, stream.fold.parentOf(message));
+        await api.navigate(id, parent);
         if (said?.type === "message") write(said.text);
       }
       return { way, failed: [] };
@@ -117,7 +119,7 @@ export default function Rewind({ view, message, onRewound, onClose }: Props) {
               {failureWords(partly.failed)}
             </p>
             <button type="button" disabled={undo.isPending} onClick={() => undo.mutate(partly.way)}>
-              {t("Undo")}
+              {t("Undo it")}
             </button>
           </div>
         )}

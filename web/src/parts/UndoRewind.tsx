@@ -18,7 +18,7 @@ export function UndoRewind({ id, way, onDone }: { id: string; way: WayBack; onDo
     <p className="banner" role="status">
       {undo.error?.message ?? t("It was rewound.")}{" "}
       <button disabled={undo.isPending} onClick={() => undo.mutate()}>
-        <Undo2 /> {t("Undo")}
+        <Undo2 /> {t("Undo it")}
       </button>
       <button className="quiet" aria-label={t("Dismiss")} onClick={onDone}>
         <X />
