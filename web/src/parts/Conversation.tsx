@@ -9,7 +9,7 @@ import { freshId } from "../fresh-id";
 import { lazily } from "../lazily";
 import { nameOf } from "../name";
 import { noteQuestion, noteStatus } from "../notify";
-import { plain } from "../plain";
+import { plain, unturned } from "../plain";
 import { useMode } from "../plan";
 import { canWait, queue, queueKey, useQueue } from "../queue";
 import type { WayBack } from "../rewinding";
@@ -192,6 +192,15 @@ export function Conversation({ id }: { id: string }) {
           </p>
         )}
         {mode === "plan" && isBusy && <p className="banner">{t("It plans: nothing is changed until you approve the plan.")}</p>}
+        {isBusy && view.goal?.active && (
+          <p className="banner">
+            {t("It works towards a goal, round {n} of at most {most}: {goal}", {
+              n: view.goal.iteration + 1,
+              most: view.goal.max_iterations,
+              goal: unturned(view.goal.objective),
+            })}
+          </p>
+        )}
         {link === "lost" && (
           <p className="banner" role="status">
             {t("The connection is lost. Coming back by itself…")}
