@@ -144,9 +144,10 @@ test("what is closed by keyboard gives the focus back to what opened it", async 
   await status(page, "Finished");
   const isFocused = (locator) => locator.evaluate((found) => found === document.activeElement);
   const more = page.getByRole("button", { name: "More about Mine" });
+  const inMenu = () => page.waitForFunction(() => document.activeElement?.getAttribute("role") === "menuitem");
   await more.focus();
   await page.keyboard.press("Enter");
-  await page.waitForFunction(() => document.activeElement?.getAttribute("role") === "menuitem");
+  await inMenu();
   await page.keyboard.press("End");
   assert.ok(await isFocused(page.getByRole("menuitem", { name: "Delete" })));
   await page.keyboard.press("Home");
@@ -156,7 +157,7 @@ test("what is closed by keyboard gives the focus back to what opened it", async 
   await page.getByRole("dialog").waitFor({ state: "detached" });
   assert.ok(await isFocused(more), "renamed");
   await page.keyboard.press("Enter");
-  await page.getByRole("menuitem", { name: "Rename" }).waitFor();
+  await inMenu();
   await page.keyboard.press("Tab");
   await page.getByRole("menuitem", { name: "Rename" }).waitFor({ state: "hidden" });
 

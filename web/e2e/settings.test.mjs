@@ -38,7 +38,7 @@ test("a profile is tested layer by layer, saved without showing its key, and use
   const { page, close } = await open(server);
   const dialog = await settings(page, "Models");
   await dialog.getByText("Add a profile").click();
-  await dialog.getByLabel("Name", { exact: true }).fill("mine");
+  await dialog.getByRole("textbox", { name: "Name", exact: true }).fill("mine");
   await dialog.getByLabel("Model of the profile").fill("openai/qwen3-coder");
   await dialog.getByLabel("Key of the profile").fill("sk-wrong");
   await dialog.getByLabel("Address of the profile").fill(address);
