@@ -49,7 +49,7 @@ test("an MCP server is named with quotes and variables, tested, and never shows 
   await dialog.getByRole("button", { name: "Add" }).click();
   await dialog.getByText("A quote is not closed.").waitFor();
   for (const name of ["quoted", "broken"]) await dialog.getByRole("button", { name: `Remove ${name}` }).click();
-  await dialog.getByText("There are none yet.").waitFor();
+  await dialog.getByText("There are none yet.").filter({ visible: true }).waitFor();
   await close();
 });
 

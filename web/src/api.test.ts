@@ -16,8 +16,8 @@ function serverWithout(ending: string): string[] {
   };
   vi.stubGlobal("fetch", async (address: string, { method }: RequestInit) => {
     asked.push(`${method} ${address}`);
-    if (address.endsWith(ending)) throw new DOMException("", "TimeoutError");
-    return new Response(JSON.stringify(answers[address] ?? {}));
+    if (`${method} ${address}`.endsWith(ending)) throw new DOMException("", "TimeoutError");
+    return new Response(JSON.stringify(answers[address] ?? answers["/api/conversations"]));
   });
   return asked;
 }
@@ -35,4 +35,10 @@ test("a conversation goes whose first message was never sent", async () => {
   await expect(api.start(PLANNED)).rejects.toThrow();
   expect(asked).toContain("DELETE /api/conversations/c");
   expect(asked).not.toContain("POST /api/conversations/c/events");
+});
+
+test("a conversation is found although the answer to its beginning was lost", async () => {
+  const asked = serverWithout("POST /api/conversations");
+  expect((await api.start({ ...PLANNED, mode: "act" })).id).toBe("c");
+  expect(asked.at(-1)).toMatch(/^GET \/api\/conversations\/[0-9a-f-]{36}$/);
 });

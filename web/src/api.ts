@@ -92,8 +92,10 @@ export const api = {
     ]);
     const agent = start.external ?? { ...settings.agent_settings, ...(await ownAgent(start, profile && profile.config)) };
     const isSaidAtOnce = start.mode === "act" && start.files.length === 0;
+    const id = freshId();
     const conversation = await ask("post", "/api/conversations", {
       body: {
+        conversation_id: id,
         agent_settings: agent,
         secrets_encrypted: true,
         workspace: { working_dir: start.folder },
@@ -102,6 +104,11 @@ export const api = {
         ...safetyOf(start.policy, start.analyzer),
       },
       isLong: true,
+    }).catch(async (error: unknown) => {
+      // Only the answer may have been lost.
+      const made = await api.get(id).catch(() => null);
+      if (!made) throw error;
+      return made;
     });
     if (!isSaidAtOnce) await sayFirst(conversation, start);
     return conversation;
