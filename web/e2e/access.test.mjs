@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { browser, checkAccess, checkWidth, command, open, Server, status } from "./harness.mjs";
+import { browser, checkAccess, checkWidth, command, open, own, panel, Server, status } from "./harness.mjs";
 
 const server = new Server();
 before(() => server.start());
@@ -131,5 +131,96 @@ test("the folder to work in is found by looking around", async () => {
   await checkAccess(page, "the choice of a folder");
   await dialog.getByRole("button", { name: "Work here" }).click();
   assert.equal(await page.getByLabel("Folder").inputValue(), join(server.data, "projects/mine"));
+  await close();
+});
+
+const REPOSITORY = "git init -q . && seq 9 > a.txt && git add -A && git -c user.name=a -c user.email=a@b commit -qm first && sed -i s/5/five/ a.txt";
+
+test("what is closed by keyboard gives the focus back to what opened it", async () => {
+  const id = await server.begin([command("Change.", REPOSITORY), { text: "Done." }]);
+  await server.ended(id);
+  await server.ask("PATCH", `/api/conversations/${id}`, { title: "Mine" });
+  const { page, close } = await open(server, `/c/${id}`);
+  await status(page, "Finished");
+  const isFocused = (locator) => locator.evaluate((found) => found === document.activeElement);
+  const more = page.getByRole("button", { name: "More about Mine" });
+  const inMenu = () => page.waitForFunction(() => document.activeElement?.getAttribute("role") === "menuitem");
+  await more.focus();
+  await page.keyboard.press("Enter");
+  await inMenu();
+  await page.keyboard.press("End");
+  assert.ok(await isFocused(page.getByRole("menuitem", { name: "Delete" })));
+  await page.keyboard.press("Home");
+  await page.keyboard.press("Enter");
+  await page.getByLabel("Title").fill("Mine");
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  assert.ok(await isFocused(more), "renamed");
+  await page.keyboard.press("Enter");
+  await inMenu();
+  await page.keyboard.press("Tab");
+  await page.getByRole("menuitem", { name: "Rename" }).waitFor({ state: "hidden" });
+
+  const settings = page.getByRole("button", { name: "Settings" });
+  await settings.focus();
+  await page.keyboard.press("Enter");
+  const done = page.getByRole("dialog", { name: "Settings" }).getByRole("button", { name: "Done" });
+  await done.focus();
+  await page.keyboard.press("Enter");
+  await done.waitFor({ state: "detached" });
+  assert.ok(await isFocused(settings), "settings");
+
+  const changes = await panel(page, "Changes");
+  const line = changes.getByRole("button", { name: "Comment on line 5" }).last();
+  await line.focus();
+  await page.keyboard.press("Enter");
+  await changes.getByLabel("Comment", { exact: true }).fill("In words.");
+  await page.keyboard.press("Control+Enter");
+  await changes.getByText("1 comment", { exact: true }).waitFor();
+  assert.ok(await isFocused(line), "commented");
+  await page.reload();
+  await changes.or(page.getByRole("button", { name: "Panels" })).first().waitFor();
+  await (await panel(page, "Changes")).getByText("In words.").waitFor();
+  await page.getByRole("button", { name: "Close the panel" }).focus();
+  await page.keyboard.press("Enter");
+  await changes.waitFor({ state: "detached" });
+  assert.ok(await isFocused(page.getByRole("button", { name: "Panels" })), "closed the panel");
+
+  const edit = own(page, "Begin.").getByRole("button", { name: "Edit" });
+  await edit.focus();
+  await page.keyboard.press("Enter");
+  await page.getByLabel("Other words for this message").press("Escape");
+  await edit.waitFor();
+  assert.ok(await isFocused(edit), "gave up the edit");
+  await close();
+});
+
+test("a key that writes a bracket together with Alt does so, and opens no panel", async () => {
+  const id = await server.begin([{ text: "Done." }]);
+  await server.ended(id);
+  const { page, close } = await open(server, `/c/${id}`);
+  await status(page, "Finished");
+  const isTaken = (key) =>
+    page.getByLabel("Message", { exact: true }).evaluate((field, key) => {
+      const event = new KeyboardEvent("keydown", { key, code: "Digit6", altKey: true, bubbles: true, cancelable: true });
+      return !field.dispatchEvent(event);
+    }, key);
+  assert.equal(await isTaken("]"), false);
+  assert.equal(await isTaken("6"), true);
+  await page.getByRole("complementary", { name: "Context" }).waitFor();
+  await close();
+});
+
+test("on a telephone a panel says when something waits, and leads back to it", async () => {
+  const id = await server.begin([command("I ask.", "echo hi"), { text: "Done." }], { confirmation_policy: { kind: "AlwaysConfirm" } });
+  const { page, close } = await open(server, `/c/${id}`, PHONE);
+  await status(page, "Needs your word");
+  await panel(page, "Files");
+  await page.getByRole("button", { name: "Back to the conversation" }).waitFor();
+  await checkAccess(page, "a panel while something waits");
+  await checkWidth(page);
+  await page.getByRole("button", { name: "Back to the conversation" }).click();
+  await page.getByRole("button", { name: "Allow", exact: true }).click();
+  await status(page, "Finished");
   await close();
 });

@@ -80,6 +80,13 @@ test("files and conversation go back to before a message, after a look at what t
   assert.ok(!existsSync(file("more.txt")));
   await own(page, "Spoil it").waitFor({ state: "detached" });
   assert.equal(await page.getByLabel("Message", { exact: true }).inputValue(), "Spoil it");
+
+  await page.getByText("It was rewound.").waitFor();
+  await page.getByRole("button", { name: "Undo it" }).click();
+  await own(page, "Spoil it").waitFor();
+  await page.getByText("It was rewound.").waitFor({ state: "detached" });
+  assert.equal(readFileSync(file("kept.txt"), "utf8"), "spoilt\n");
+  assert.ok(existsSync(file("more.txt")));
   await close();
 });
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
 import { after, before, test } from "node:test";
-import { browser, command, open, Server, status } from "./harness.mjs";
+import { browser, command, open, own, say, Server, status } from "./harness.mjs";
 
 const server = new Server();
 before(() => server.start());
@@ -82,5 +82,45 @@ test("an earlier page that could not be loaded is loaded by itself", async () =>
     await page.waitForTimeout(50);
   }
   assert.equal(failures, 2);
+  await close();
+});
+
+test("a part of the app that cannot be loaded says so, and the rest goes on", async () => {
+  const id = await server.begin([{ text: "```js\nlet x = 1;\n```" }]);
+  await server.ended(id);
+  const { page, close } = await open(server, "/");
+  await page.route(/assets\/(Settings|Panel|Coloured)-[^/]*\.js$/, (route) => route.abort());
+  await page.goto(`${server.origin}/c/${id}`);
+  await page.locator("pre", { hasText: "let x = 1;" }).waitFor();
+  await page.getByRole("button", { name: "Settings" }).click();
+  const dialog = page.getByRole("dialog", { name: "That did not work" });
+  await dialog.getByRole("button", { name: "Reload" }).waitFor();
+  await dialog.getByRole("button", { name: "Close" }).click();
+  await page.getByRole("button", { name: "Panels" }).click();
+  await page.getByText("This part of the app has failed").waitFor();
+  await page.getByRole("button", { name: "Panels" }).click();
+  await page.getByLabel("Message", { exact: true }).fill("Still here.");
+  await page.locator("pre", { hasText: "let x = 1;" }).waitFor();
+  await close();
+});
+
+test("what could not be sent is there after a reload, and is said once", async () => {
+  const id = await server.begin([{ text: "One." }, { text: "Two." }]);
+  await server.ended(id);
+  const { page, close } = await open(server, `/c/${id}`);
+  await status(page, "Finished");
+  const isSent = (url) => url.pathname.endsWith("/events");
+  await page.route(isSent, (route) => (route.request().method() === "POST" ? route.abort() : route.continue()));
+  await say(page, "A precious message");
+  await page.getByText("Not sent.").waitFor();
+  await page.unroute(isSent);
+  await page.reload();
+  await page.getByText("A precious message").waitFor();
+  await page.getByRole("button", { name: "Send again" }).click();
+  await page.getByText("Two.").waitFor();
+  await own(page, "A precious message").waitFor();
+  await page.reload();
+  await page.getByText("Two.").waitFor();
+  assert.equal(await page.getByText("A precious message").count(), 1);
   await close();
 });

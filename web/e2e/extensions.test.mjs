@@ -28,7 +28,7 @@ test("an MCP server is named with quotes and variables, tested, and never shows 
   const { page, close } = await open(server);
   const dialog = await settings(page, "MCP servers");
   const add = async (name, target, variables) => {
-    await dialog.getByLabel("Name", { exact: true }).fill(name);
+    await dialog.getByRole("textbox", { name: "Name", exact: true }).fill(name);
     await dialog.getByLabel("Address, or program and arguments").fill(target);
     await dialog.getByLabel("Variables, one per line").fill(variables);
     await dialog.getByRole("button", { name: "Add" }).click();
@@ -44,12 +44,12 @@ test("an MCP server is named with quotes and variables, tested, and never shows 
   await add("broken", "/nowhere/at/all", "");
   await dialog.getByRole("button", { name: "Test broken" }).click();
   await dialog.getByRole("status").filter({ hasText: "/nowhere/at/all" }).waitFor();
-  await dialog.getByLabel("Name", { exact: true }).fill("open");
+  await dialog.getByRole("textbox", { name: "Name", exact: true }).fill("open");
   await dialog.getByLabel("Address, or program and arguments").fill("sh -c 'echo");
   await dialog.getByRole("button", { name: "Add" }).click();
   await dialog.getByText("A quote is not closed.").waitFor();
   for (const name of ["quoted", "broken"]) await dialog.getByRole("button", { name: `Remove ${name}` }).click();
-  await dialog.getByText("There are none yet.").waitFor();
+  await dialog.getByText("There are none yet.").filter({ visible: true }).waitFor();
   await close();
 });
 
@@ -57,7 +57,7 @@ test("a person logs in at an MCP server on its own page, and the token is used",
   const guarded = await serveGuarded();
   const { page, close } = await open(server);
   const dialog = await settings(page, "MCP servers");
-  await dialog.getByLabel("Name", { exact: true }).fill("guarded");
+  await dialog.getByRole("textbox", { name: "Name", exact: true }).fill("guarded");
   await dialog.getByLabel("Address, or program and arguments").fill(`${guarded.origin}/mcp`);
   await dialog.getByRole("button", { name: "Add" }).click();
   await dialog.getByRole("button", { name: "Log in at guarded" }).click();

@@ -134,7 +134,7 @@ export async function open(server, path = "/", size = { width: 1280, height: 800
 export const status = (page, words) => page.locator(".bar .status", { hasText: words }).waitFor();
 
 export async function checkAccess(page, what) {
-  const found = await page.evaluate(`(() => { ${AXE} })(), axe.run(document, { resultTypes: ["violations"] })`);
+  const found = await page.evaluate(`(() => { ${AXE} })(), axe.run(document, { resultTypes: ["violations"], rules: { "target-size": { enabled: true } } })`);
   const violations = found.violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(" ")}`);
   assert.deepEqual(violations, [], what);
 }

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { browser, open, own, say, Server, status } from "./harness.mjs";
+import { browser, command, open, own, say, Server, status } from "./harness.mjs";
 
 const server = new Server();
 before(() => server.start());
@@ -97,5 +97,29 @@ test("the end of a task shows the words that came with it, what it cost and what
   const reply = page.getByRole("article", { name: "Agent", exact: true }).filter({ hasText: "You are welcome." });
   await reply.getByText("Reasoning").click();
   await reply.getByText("Be kind.").waitFor();
+  await close();
+});
+
+test("a goal is worked towards until what came of it is judged to be enough", async () => {
+  const id = await server.begin([
+    { text: "Hello." },
+    command("I make it.", "sleep 3"),
+    { text: "It is made." },
+    { text: '{"score": 1, "complete": true, "missing": ""}' },
+  ]);
+  await server.ended(id);
+  const { page, close } = await open(server, `/c/${id}`);
+  await status(page, "Finished");
+  await say(page, "/goal Make a shop");
+  await page.getByText("It works towards a goal, round 1 of at most 10: Make a shop").waitFor();
+  await own(page, "Make a shop").waitFor();
+  await page.getByText("It is made.").waitFor();
+  const stages = async () => {
+    const { body } = await server.ask("GET", `/api/conversations/${id}/events/search?limit=100`);
+    return body.items.filter((event) => event.key === "goal").map((event) => event.value.status);
+  };
+  while ((await stages()).at(-1) !== "complete") await new Promise((resolve) => setTimeout(resolve, 100));
+  await status(page, "Finished");
+  await page.getByText("It works towards a goal").waitFor({ state: "detached" });
   await close();
 });

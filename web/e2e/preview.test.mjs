@@ -56,6 +56,11 @@ test("a served port is listed, shown in a frame that cannot get at the app, load
   await server.ask("POST", `/api/conversations/${id}/bash/execute_bash_command`, { command: "echo again > data.txt" });
   await preview.getByRole("button", { name: "Reload" }).click();
   await frame.locator("#found", { hasText: "own: again" }).waitFor();
+  await preview.getByLabel("Page to show").fill("data.txt");
+  await app.keyboard.press("Enter");
+  await frame.getByText("again").waitFor();
+  await preview.getByRole("button", { name: "First page" }).click();
+  await frame.getByRole("heading", { name: "The shop" }).waitFor();
   const [tab] = await Promise.all([
     app.context().waitForEvent("page"),
     preview.getByRole("button", { name: "Open in a new tab" }).click(),

@@ -38,7 +38,7 @@ test("a profile is tested layer by layer, saved without showing its key, and use
   const { page, close } = await open(server);
   const dialog = await settings(page, "Models");
   await dialog.getByText("Add a profile").click();
-  await dialog.getByLabel("Name", { exact: true }).fill("mine");
+  await dialog.getByRole("textbox", { name: "Name", exact: true }).fill("mine");
   await dialog.getByLabel("Model of the profile").fill("openai/qwen3-coder");
   await dialog.getByLabel("Key of the profile").fill("sk-wrong");
   await dialog.getByLabel("Address of the profile").fill(address);
@@ -72,7 +72,7 @@ test("the agent's settings, secrets and MCP servers are kept on the server", asy
   assert.equal(kept.conversation_settings.max_iterations, 77);
 
   await dialog.getByRole("tab", { name: "Secrets" }).click();
-  await dialog.getByLabel("Name", { exact: true }).fill("MY_TOKEN");
+  await dialog.getByRole("textbox", { name: "Name", exact: true }).fill("MY_TOKEN");
   await dialog.getByLabel("Value").fill("top-secret");
   await dialog.getByRole("button", { name: "Save" }).click();
   await dialog.getByText("MY_TOKEN").waitFor();
@@ -82,17 +82,21 @@ test("the agent's settings, secrets and MCP servers are kept on the server", asy
   await dialog.getByText("MY_TOKEN").waitFor({ state: "detached" });
 
   await dialog.getByRole("tab", { name: "MCP servers" }).click();
-  await dialog.getByLabel("Name", { exact: true }).fill("notes");
+  await dialog.getByRole("textbox", { name: "Name", exact: true }).fill("notes");
   await dialog.getByLabel("Address, or program and arguments").fill("npx -y notes-server");
   await dialog.getByRole("button", { name: "Add" }).click();
   await dialog.getByText("npx -y notes-server").waitFor();
   await checkAccess(page, "MCP servers");
   await dialog.getByRole("checkbox").click();
-  await dialog.locator("input:not(:checked)[type=checkbox]").waitFor();
+  await dialog.locator("input:not(:checked)[type=checkbox]:visible").waitFor();
   await dialog.getByRole("button", { name: "Remove notes" }).click();
-  await dialog.getByText("There are none yet.").waitFor();
+  await dialog.getByText("There are none yet.").filter({ visible: true }).waitFor();
+  await dialog.getByRole("tab", { name: "Agent" }).click();
+  await dialog.getByLabel("Instructions for every new conversation").fill("Half a sen");
   await dialog.getByRole("tab", { name: "Skills" }).click();
   await dialog.getByText("SKILL.md").waitFor();
+  await dialog.getByRole("tab", { name: "Agent" }).click();
+  assert.equal(await dialog.getByLabel("Instructions for every new conversation").inputValue(), "Half a sen", "it is kept");
   await close();
 });
 
@@ -110,7 +114,7 @@ test("the app speaks other languages, and remembers which", async () => {
 test("the keyboard map opens by its key", async () => {
   const { page, close } = await open(server);
   await page.locator("h1").click();
-  await page.keyboard.press("?");
+  await page.keyboard.press("Control+/");
   await page.getByRole("dialog", { name: "Keyboard map" }).waitFor();
   await checkAccess(page, "the keyboard map");
   await close();

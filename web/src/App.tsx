@@ -1,21 +1,23 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { lazy, Suspense, useEffect } from "react";
+import { Suspense, useEffect } from "react";
 import { useKey } from "./key";
+import { lazily } from "./lazily";
 import { Conversation } from "./parts/Conversation";
+import { Guard } from "./parts/Guard";
 import { KeyForm } from "./parts/KeyForm";
+import { LazyDialog } from "./parts/LazyDialog";
 import { NewConversation } from "./parts/NewConversation";
 import { Sidebar } from "./parts/Sidebar";
 import { SHARED_PATH, useRoute } from "./route";
 import { useScreen } from "./screen";
 import { t } from "./words";
 
-const Palette = lazy(() => import("./parts/Palette"));
-const Settings = lazy(() => import("./settings/Settings"));
-const Keys = lazy(() => import("./parts/Keys"));
-const SharedPage = lazy(() => import("./parts/SharedPage"));
+const Palette = lazily(() => import("./parts/Palette"));
+const Settings = lazily(() => import("./settings/Settings"));
+const Keys = lazily(() => import("./parts/Keys"));
+const SharedPage = lazily(() => import("./parts/SharedPage"));
 
-const isWriting = (target: EventTarget | null) =>
-  target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement;
+const closeDialog = () => useScreen.setState({ dialog: null });
 
 export function App() {
   const key = useKey((state) => state.key);
@@ -27,11 +29,10 @@ export function App() {
   useEffect(() => void queries.invalidateQueries(), [key, queries]); // another key, other answers
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      if ((event.metaKey || event.ctrlKey) && event.key.toLowerCase() === "k") {
+      const opened = event.metaKey || event.ctrlKey ? { k: "palette" as const, "/": "keys" as const }[event.key.toLowerCase()] : null;
+      if (opened) {
         event.preventDefault();
-        useScreen.setState({ dialog: "palette" });
-      } else if (event.key === "?" && !isWriting(event.target)) {
-        useScreen.setState({ dialog: "keys" });
+        useScreen.setState({ dialog: opened });
       } else if (event.key === "Escape") {
         useScreen.setState({ isSidebarOpen: false });
       }
@@ -46,9 +47,11 @@ export function App() {
 
   if (location.pathname === SHARED_PATH) {
     return (
-      <Suspense>
-        <SharedPage />
-      </Suspense>
+      <Guard>
+        <Suspense>
+          <SharedPage />
+        </Suspense>
+      </Guard>
     );
   }
   if (!key) return <KeyForm />;
@@ -60,11 +63,13 @@ export function App() {
       <Sidebar current={conversation} />
       {isSidebarOpen && <div className="veil" onClick={() => useScreen.setState({ isSidebarOpen: false })} />}
       {conversation ? <Conversation key={conversation} id={conversation} /> : <NewConversation />}
-      <Suspense>
-        {dialog === "palette" && <Palette />}
-        {dialog === "settings" && <Settings />}
-        {dialog === "keys" && <Keys />}
-      </Suspense>
+      {dialog && (
+        <LazyDialog key={dialog} onClose={closeDialog}>
+          {dialog === "palette" && <Palette />}
+          {dialog === "settings" && <Settings />}
+          {dialog === "keys" && <Keys />}
+        </LazyDialog>
+      )}
     </div>
   );
 }

@@ -1,5 +1,6 @@
 // @vitest-environment happy-dom
 import { afterEach, expect, test, vi } from "vitest";
+import { unsentOf } from "./drafts";
 import { api, type Start } from "./api";
 
 afterEach(() => vi.unstubAllGlobals());
@@ -15,15 +16,16 @@ function serverWithout(ending: string): string[] {
   };
   vi.stubGlobal("fetch", async (address: string, { method }: RequestInit) => {
     asked.push(`${method} ${address}`);
-    if (address.endsWith(ending)) throw new DOMException("", "TimeoutError");
-    return new Response(JSON.stringify(answers[address] ?? {}));
+    if (`${method} ${address}`.endsWith(ending)) throw new DOMException("", "TimeoutError");
+    return new Response(JSON.stringify(answers[address] ?? answers["/api/conversations"]));
   });
   return asked;
 }
 
 test("a conversation stays whose first message may have arrived", async () => {
   const asked = serverWithout("/events");
-  await expect(api.start(PLANNED)).rejects.toThrow("may still do what was asked");
+  expect((await api.start(PLANNED)).id).toBe("c");
+  expect(unsentOf("c")[0]?.failure, "the conversation shows it").toContain("may still do what was asked");
   expect(asked).toContain("POST /api/conversations/c/events");
   expect(asked).not.toContain("DELETE /api/conversations/c");
 });
@@ -33,4 +35,10 @@ test("a conversation goes whose first message was never sent", async () => {
   await expect(api.start(PLANNED)).rejects.toThrow();
   expect(asked).toContain("DELETE /api/conversations/c");
   expect(asked).not.toContain("POST /api/conversations/c/events");
+});
+
+test("a conversation is found although the answer to its beginning was lost", async () => {
+  const asked = serverWithout("POST /api/conversations");
+  expect((await api.start({ ...PLANNED, mode: "act" })).id).toBe("c");
+  expect(asked.at(-1)).toMatch(/^GET \/api\/conversations\/[0-9a-f-]{36}$/);
 });

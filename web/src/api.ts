@@ -2,6 +2,7 @@
 
 import { type Answer, ask, askSealed, on } from "./ask";
 import { bring, naming } from "./attachments";
+import { keepUnsent } from "./drafts";
 import { freshId } from "./fresh-id";
 import type { components } from "./generated/api";
 import { llmOf } from "./llm";
@@ -52,8 +53,8 @@ async function ownAgent(start: Start, profile: Fields | null): Promise<Fields> {
   return { llm, tools: tools.filter((tool) => tool.in_default_set).map(({ name }) => ({ name })) };
 }
 
-/** Says the first message where something comes before it. If that fails, nothing was begun; a message that seems to have
- * failed may have arrived. */
+/** Says the first message where something comes before it. If that fails, nothing was begun. A message that seems to have
+ * failed may have arrived: the conversation shows what became of it. */
 async function sayFirst({ id, workspace }: Conversation, { mode, message, images, files }: Start): Promise<void> {
   const prepare = async () => {
     if (mode === "plan") await plan.setMode(id, "plan");
@@ -63,7 +64,10 @@ async function sayFirst({ id, workspace }: Conversation, { mode, message, images
     await api.remove(id).catch(() => {});
     throw error;
   });
-  await api.send(id, freshId(), naming(message, names), images);
+  const [own, text] = [freshId(), naming(message, names)];
+  await api.send(id, own, text, images).catch((error: unknown) => {
+    keepUnsent(id, [{ id: own, text, images, failure: error instanceof Error ? error.message : String(error) }]);
+  });
 }
 
 export const api = {
@@ -88,8 +92,10 @@ export const api = {
     ]);
     const agent = start.external ?? { ...settings.agent_settings, ...(await ownAgent(start, profile && profile.config)) };
     const isSaidAtOnce = start.mode === "act" && start.files.length === 0;
+    const id = freshId();
     const conversation = await ask("post", "/api/conversations", {
       body: {
+        conversation_id: id,
         agent_settings: agent,
         secrets_encrypted: true,
         workspace: { working_dir: start.folder },
@@ -98,6 +104,11 @@ export const api = {
         ...safetyOf(start.policy, start.analyzer),
       },
       isLong: true,
+    }).catch(async (error: unknown) => {
+      // Only the answer may have been lost.
+      const made = await api.get(id).catch(() => null);
+      if (!made) throw error;
+      return made;
     });
     if (!isSaidAtOnce) await sayFirst(conversation, start);
     return conversation;
@@ -160,6 +171,11 @@ export const api = {
     }),
   /** The agents that are called by name, and their tasks, by which their conversations are found. */
   delegates: (id: string) => ask("get", "/api/conversations/{conversation_id}/delegates", on(id)),
+  /** Works until a goal is reached: what comes of each run is judged, and the agent is sent back for what is missing. */
+  pursue: (id: string, objective: string) =>
+    ask("post", "/api/conversations/{conversation_id}/goal", { ...on(id), body: { objective } }),
+  /** Goes on with a goal that was not reached. */
+  pursueAgain: (id: string) => ask("post", "/api/conversations/{conversation_id}/goal/resume", on(id)),
   condense: (id: string) => ask("post", "/api/conversations/{conversation_id}/condense", { ...on(id), isLong: true }),
   askAside: (id: string, question: string) =>
     ask("post", "/api/conversations/{conversation_id}/ask_agent", { ...on(id), body: { question }, isLong: true }),

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test, vi } from "vitest";
-import { bring, nameFor, naming } from "./attachments";
+import { bring, nameFor, naming, sorted } from "./attachments";
 import { workspace } from "./workspace";
 
 vi.mock("./workspace", () => ({ workspace: { makeFolder: vi.fn(), write: vi.fn(), isThere: vi.fn() } })); // it needs a browser
@@ -38,4 +38,19 @@ test("no file takes the place of another, be it of an earlier message or of the 
     "uploads/Makefile-2",
   ]);
   expect(workspace.write).toHaveBeenCalledTimes(5);
+});
+
+test("pictures beyond those that go with a message are refused in words", async () => {
+  vi.stubGlobal("FileReader", class {
+    result = "data:";
+    onload = () => {};
+    readAsDataURL = () => this.onload();
+  });
+  const given = Array.from({ length: 10 }, (_, index) => new File(["x"], `${index}.png`, { type: "image/png" }));
+  const whole = await sorted(given.slice(0, 8), 0);
+  expect([whole.pictures.length, whole.refused]).toEqual([8, null]);
+  const cut = await sorted(given, 3);
+  expect(cut.pictures).toHaveLength(5);
+  expect(cut.refused).toContain("8 pictures");
+  vi.unstubAllGlobals();
 });

@@ -4,7 +4,7 @@ import { t } from "./words";
 import { workspace } from "./workspace";
 
 /** Pictures of one message, and the size of each. */
-export const MAX_PICTURES = 8;
+const MAX_PICTURES = 8;
 const MAX_PICTURE_BYTES = 5 * 1024 * 1024;
 const KINDS = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 /** Files that are taken at once, and the size of each. */
@@ -23,19 +23,23 @@ export interface Attached {
 
 const isPicture = (file: File) => KINDS.includes(file.type) && file.size <= MAX_PICTURE_BYTES;
 
-/** Those among files that can go with a message, and those that go into the workspace. */
-export async function sorted(given: Iterable<File>): Promise<{ pictures: string[]; others: File[]; refused: string | null }> {
+/** Those among files that can go with a message, which has some pictures already, and those that go into the workspace. */
+export async function sorted(given: Iterable<File>, had: number): Promise<{ pictures: string[]; others: File[]; refused: string | null }> {
   const all = [...given];
   const rest = all.filter((file) => !isPicture(file));
   const others = rest.filter((file) => file.size <= MAX_FILE_BYTES).slice(0, MAX_FILES);
-  const isWhole = others.length === rest.length;
-  const refused = isWhole ? null : t("At most {n} files of at most {size} MB each can be added.", { n: MAX_FILES, size: MAX_FILE_BYTES / 2 ** 20 });
-  return { pictures: await Promise.all(all.filter(isPicture).slice(0, MAX_PICTURES).map(read)), others, refused };
+  const wanted = all.filter(isPicture);
+  const pictures = wanted.slice(0, Math.max(0, MAX_PICTURES - had));
+  const refused = [
+    others.length < rest.length && t("At most {n} files of at most {size} MB each can be added.", { n: MAX_FILES, size: MAX_FILE_BYTES / 2 ** 20 }),
+    pictures.length < wanted.length && t("At most {n} pictures can go with a message.", { n: MAX_PICTURES }),
+  ];
+  return { pictures: await Promise.all(pictures.map(read)), others, refused: refused.filter(Boolean).join(" ") || null };
 }
 
 /** Takes files in. What cannot be taken is said in words. */
-export async function attach(id: string, folder: string, given: Iterable<File>): Promise<Attached> {
-  const { pictures, others, refused } = await sorted(given);
+export async function attach(id: string, folder: string, given: Iterable<File>, had: number): Promise<Attached> {
+  const { pictures, others, refused } = await sorted(given, had);
   return { pictures, files: await bring(id, folder, others), refused };
 }
 

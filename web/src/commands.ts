@@ -37,6 +37,12 @@ export function commands(): Command[] {
       run: async (id, words) => (await api.askAside(id, words)).response,
     },
     {
+      name: "goal",
+      help: t("Work until this is reached; without words: go on with the last goal"),
+      needsWords: true,
+      run: async (id, words) => void (await (words.trim() ? api.pursue(id, words.trim()) : api.pursueAgain(id))),
+    },
+    {
       name: "model",
       help: t("Switch to another model"),
       needsWords: true,

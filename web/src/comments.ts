@@ -1,6 +1,7 @@
-// Remarks on lines of changed files, until they are sent to the agent as one message.
+// Remarks on lines of changed files, until they are sent to the agent as one message. They survive a reload.
 
 import { create } from "zustand";
+import { createJSONStorage, persist } from "zustand/middleware";
 
 export interface Comment {
   path: string;
@@ -13,7 +14,9 @@ export interface Comment {
 }
 
 /** By conversation. */
-export const useComments = create<Record<string, Comment[]>>(() => ({}));
+export const useComments = create<Record<string, Comment[]>>()(
+  persist((): Record<string, Comment[]> => ({}), { name: "deft.comments", storage: createJSONStorage(() => sessionStorage) }),
+);
 
 export function addComment(conversation: string, comment: Comment): void {
   useComments.setState((all) => ({ [conversation]: [...(all[conversation] ?? []), comment] }));

@@ -1,16 +1,35 @@
-// What is being written and not sent yet: it survives a reload and a look elsewhere, but not the tab.
+// What is being written, or was not sent yet: it survives a reload and a look elsewhere, but not the tab.
 
-const BEGINNING = "deft.draft.";
+import type { Unsent } from "./view";
+
+const DRAFT = "deft.draft.";
+const UNSENT = "deft.unsent.";
 /** Where the first message of a new conversation is written. */
 export const NEW = "new";
 
-export const draftOf = (id: string) => sessionStorage.getItem(BEGINNING + id) ?? "";
+export const draftOf = (id: string) => sessionStorage.getItem(DRAFT + id) ?? "";
 
 export function keepDraft(id: string, text: string): void {
+  if (text) isKept(DRAFT + id, text);
+  else sessionStorage.removeItem(DRAFT + id);
+}
+
+/** Keeps messages until the log has them. */
+export function keepUnsent(id: string, unsent: readonly Unsent[]): void {
+  if (unsent.length === 0) return sessionStorage.removeItem(UNSENT + id);
+  if (isKept(UNSENT + id, JSON.stringify(unsent))) return;
+  const texts = unsent.map((message) => ({ ...message, images: [] }));
+  isKept(UNSENT + id, JSON.stringify(texts)); // for words there is nearly always room
+}
+
+export const unsentOf = (id: string) => JSON.parse(sessionStorage.getItem(UNSENT + id) ?? "[]") as Unsent[];
+
+/** Whether there was room for it; else it is only on the screen. */
+function isKept(place: string, text: string): boolean {
   try {
-    if (text) sessionStorage.setItem(BEGINNING + id, text);
-    else sessionStorage.removeItem(BEGINNING + id);
+    sessionStorage.setItem(place, text);
+    return true;
   } catch {
-    // No room for it: then it is only on the screen.
+    return false;
   }
 }

@@ -1,6 +1,8 @@
 // Figures of the server, as Prometheus writes them.
 
-const FORMAT = Intl.NumberFormat("en", { maximumFractionDigits: 1 });
+import { numbers } from "./numbers";
+
+const written = numbers({ maximumFractionDigits: 1 });
 
 export interface Figure {
   /** With its labels. */
@@ -26,7 +28,7 @@ export function figuresOf(page: string): Figure[] {
       name: `${name}${labels ?? ""}`,
       help: `${helps.get(name) ?? name}${shown}`,
       // What is only there for its labels is always 1.
-      value: name.endsWith("_info") ? "" : Number.isFinite(number) ? FORMAT.format(number) + unit : value,
+      value: name.endsWith("_info") ? "" : Number.isFinite(number) ? written(number) + unit : value,
     });
   }
   return figures;

@@ -65,6 +65,7 @@ export class Fold {
     this.items.prepend(earlier.items);
     if (noteEarlier(this.changes, earlier.changes)) this.next.changes = [...this.changes.values()];
     if (this.next.tasks.length === 0) this.next.tasks = earlier.view.tasks;
+    this.next.goal ??= earlier.view.goal;
     this.next.briefing ??= earlier.view.briefing;
     this.next.screenshot ??= earlier.view.screenshot;
     this.endDraft();

@@ -3,6 +3,7 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./App";
 import { earlyEnd, openEarly } from "./opening";
+import { Guard } from "./parts/Guard";
 import { applyTheme, usePreferences } from "./preferences";
 import { loadLanguage, useLanguage } from "./words";
 import "@fontsource-variable/inter/wght.css";
@@ -42,7 +43,9 @@ void Promise.all([loadLanguage(), earlyEnd()]).finally(() => {
   createRoot(root).render(
     <StrictMode>
       <QueryClientProvider client={new QueryClient({ defaultOptions: { queries: { retry: 1 } } })}>
-        <Root />
+        <Guard>
+          <Root />
+        </Guard>
       </QueryClientProvider>
     </StrictMode>,
   );

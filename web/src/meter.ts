@@ -1,5 +1,6 @@
 // What a conversation has used, in figures for people.
 
+import { numbers } from "./numbers";
 import type { Stats } from "./wire";
 
 interface Cost {
@@ -49,11 +50,11 @@ export function meterOf(stats: Stats | undefined): Meter {
 
 export function dollars(meter: Cost): string {
   const digits = meter.cost > 0 && meter.cost < 0.1 ? 4 : 2;
-  return `${meter.isCostKnown ? "" : "≥ "}$${meter.cost.toFixed(digits)}`;
+  return `${meter.isCostKnown ? "" : "≥ "}${money[digits](meter.cost)}`;
 }
 
-const COMPACT = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+const inDollars = (digits: number) =>
+  numbers({ style: "currency", currency: "USD", currencyDisplay: "narrowSymbol", minimumFractionDigits: digits, maximumFractionDigits: digits });
+const money = { 2: inDollars(2), 4: inDollars(4) };
 
-export function short(count: number): string {
-  return COMPACT.format(count);
-}
+export const short = numbers({ notation: "compact", maximumFractionDigits: 1 });

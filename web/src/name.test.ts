@@ -11,12 +11,19 @@ test("an archived conversation keeps its tags, and comes back with them", () => 
   expect(withArchived(archived, false)).toEqual({ work: "yes" });
 });
 
-test("tags are words of small letters and digits, and what they say stays", () => {
-  expect(withTags(tagged({ archived: "yes", issue: "7" }), "Issue, Re-view archived")).toEqual({
+test("tags are words, and what other programs keep in them stays", () => {
+  expect(withTags(tagged({ archived: "yes", issue: "7", bug: "yes" }), "Issue, bug archived")).toEqual({
     issue: "7",
-    review: "yes",
+    bug: "yes",
     archived: "yes",
   });
+});
+
+test("words of all scripts stay as they were written", () => {
+  const tags = withTags(tagged({}), "Überprüfen 日本 bug-fix 日本語");
+  expect(Object.keys(tags).every((key) => /^[a-z0-9]+$/.test(key)), "keys that the server takes").toBe(true);
+  expect(tagsOf(tagged(tags))).toEqual(["Überprüfen", "日本", "bug-fix", "日本語"]);
+  expect(withTags(tagged(tags), tagsOf(tagged(tags)).join(" "))).toEqual(tags);
 });
 
 test("a title turns nothing around", () => {

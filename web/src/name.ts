@@ -2,27 +2,43 @@
 
 import { visibleControls } from "./plain";
 import type { Conversation } from "./wire";
+import { t } from "./words";
 
 /** Models write titles, so nothing in one may turn around what stands beside it. */
 export const nameOf = (conversation: Conversation) =>
-  visibleControls(conversation.title?.trim() || conversation.workspace.working_dir.split("/").at(-1) || "Conversation");
+  visibleControls(conversation.title?.trim() || conversation.workspace.working_dir.split("/").at(-1) || t("Conversation"));
 
 /** The tag of those that are put away. */
 const ARCHIVED = "archived";
+/** The value of a tag whose key says everything. */
+const PLAIN = "yes";
 
 export const isArchived = ({ tags }: Conversation) => ARCHIVED in (tags ?? {});
 
-/** The tags a person gave. */
-export const tagsOf = ({ tags }: Conversation) => Object.keys(tags ?? {}).filter((tag) => tag !== ARCHIVED);
+/** The tags a person gave, as they were written. */
+export const tagsOf = ({ tags }: Conversation) =>
+  Object.entries(tags ?? {}).flatMap(([key, value]) => (key === ARCHIVED ? [] : [keyOf(value) === key ? value : key]));
+
+/** The server takes small Latin letters and digits for the key of a tag; what else was written stands in its value. */
+function keyOf(word: string): string {
+  const letters = [...word.toLowerCase().normalize("NFKD")].filter((letter) => /[\p{L}\p{N}]/u.test(letter));
+  return letters.map((letter) => (/[a-z0-9]/.test(letter) ? letter : letter.codePointAt(0)?.toString(16))).join("");
+}
 
 export function withArchived(conversation: Conversation, archived: boolean): Record<string, string> {
   const { [ARCHIVED]: _, ...others } = conversation.tags ?? {};
-  return archived ? { ...others, [ARCHIVED]: "yes" } : others;
+  return archived ? { ...others, [ARCHIVED]: PLAIN } : others;
 }
 
-/** Tags from what a person wrote: words, of which small letters and digits are kept. */
+/** Tags from what a person wrote: words. What another program keeps under a key stays there. */
 export function withTags(conversation: Conversation, written: string): Record<string, string> {
-  const words = written.toLowerCase().split(/[\s,]+/).map((word) => word.replace(/[^a-z0-9]/g, ""));
-  const named = words.filter((word) => word !== "" && word !== ARCHIVED).map((word) => [word, conversation.tags?.[word] ?? "yes"]);
-  return withArchived({ ...conversation, tags: Object.fromEntries(named) as Record<string, string> }, isArchived(conversation));
+  const tags: Record<string, string> = {};
+  for (const word of written.split(/[\s,]+/)) {
+    const key = keyOf(word);
+    if (key === "" || key === ARCHIVED) continue;
+    const before = conversation.tags?.[key];
+    const isForeign = before !== undefined && before !== PLAIN && keyOf(before) !== key;
+    tags[key] = isForeign ? before : word === key ? PLAIN : word;
+  }
+  return withArchived({ ...conversation, tags }, isArchived(conversation));
 }

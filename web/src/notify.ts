@@ -6,6 +6,8 @@ import type { Status } from "./wire";
 import { t } from "./words";
 
 const known = new Map<string, Status>();
+/** When the page was opened: what happened before is no news. */
+const OPENED = Date.now();
 
 const messages = (): Partial<Record<Status, string>> => ({
   waiting_for_confirmation: t("needs your word"),
@@ -14,15 +16,18 @@ const messages = (): Partial<Record<Status, string>> => ({
   stuck: t("goes in circles"),
 });
 
-/** Takes note of a status; whether it is news that somebody should hear of. */
-export function isNews(before: Status | undefined, now: Status): boolean {
-  return before === "running" && now !== "running" && now in messages();
+/** Whether a status is news that somebody should hear of. Short work may begin and end between two looks, so what counts is
+ * that it is another one; where none was known, that it is from after the page was opened. */
+export function isNews(before: Status | undefined, now: Status, isFresh: boolean): boolean {
+  return now in messages() && (before === undefined ? isFresh : before !== now);
 }
 
-export function noteStatus(id: string, title: string, status: Status): void {
+/** Takes note of a status. `updated`: when the conversation last changed, for who does not look at it. */
+export function noteStatus(id: string, title: string, status: Status, updated?: string): void {
   const before = known.get(id);
   known.set(id, status);
-  if (isNews(before, status)) tell(id, `${title} ${messages()[status]}`);
+  const isFresh = updated !== undefined && Date.parse(updated) > OPENED;
+  if (isNews(before, status, isFresh)) tell(id, `${title} ${messages()[status]}`);
 }
 
 /** Something is asked in the middle of a run. */
@@ -33,12 +38,17 @@ function tell(id: string, words: string): void {
   const { notify, sound } = usePreferences.getState();
   if (sound) beep();
   if (!notify || typeof Notification === "undefined" || Notification.permission !== "granted") return;
-  const shown = new Notification(words, { tag: id });
-  shown.onclick = () => {
-    window.focus();
-    go(id);
-    shown.close();
-  };
+  try {
+    const shown = new Notification(words, { tag: id });
+    shown.onclick = () => {
+      window.focus();
+      go(id);
+      shown.close();
+    };
+  } catch {
+    // Browsers of telephones let only service workers show one.
+    if (!sound) beep();
+  }
 }
 
 /** Two short tones. */

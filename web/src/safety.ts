@@ -44,9 +44,10 @@ export const safetyOf = (policy: Policy, analyzer: Analyzer) => ({
   ...(policy !== "never" && { security_analyzer: ANALYZERS[analyzer] }),
 });
 
-/** Changes it in a conversation that goes on. */
+/** Changes what waits in a conversation that goes on. Who judges there stays; where nobody does, it is the one given. */
 export async function setSafety(id: string, policy: Policy, analyzer: Analyzer): Promise<void> {
-  if (policy !== "never") {
+  const { security_analyzer: judge } = await ask("get", "/api/conversations/{conversation_id}", on(id));
+  if (policy !== "never" && !judge) {
     const body = { security_analyzer: ANALYZERS[analyzer] };
     await ask("post", "/api/conversations/{conversation_id}/security_analyzer", { ...on(id), body });
   }

@@ -1,7 +1,7 @@
 // What the state of a conversation says, put into what is shown.
 
 import { meterOf } from "./meter";
-import type { View } from "./view";
+import type { Goal, View } from "./view";
 import type { Stats, Status } from "./wire";
 
 /** Takes a part of the state in; where the conversation stands in its log is the tree's business, and is passed on. */
@@ -27,6 +27,9 @@ export function takeState(view: View, key: string, value: unknown, move: (head: 
       break;
     case "agent":
       view.model = (value as { llm?: { model?: string } })?.llm?.model ?? view.model;
+      break;
+    case "goal":
+      view.goal = value as Goal | null;
       break;
     case "workspace":
       view.folder = (value as { working_dir?: string })?.working_dir ?? view.folder;

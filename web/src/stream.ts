@@ -4,6 +4,7 @@ import { Fold } from "./fold";
 import type { Source } from "./source";
 import { type View } from "./view";
 import type { Frame } from "./wire";
+import { t } from "./words";
 
 export type Link = "connecting" | "live" | "lost" | "gone";
 
@@ -161,6 +162,14 @@ export class Stream {
     this.forgetRetry();
     this.loading ??= this.loadPage().finally(() => (this.loading = null));
     return this.loading;
+  }
+
+  /** The event before this one; null: there is none. It may have to be loaded first. */
+  async parentOf(id: string): Promise<string | null> {
+    const isUnknown = () => this.fold.parentOf(id) === null && this.fold.view.hasEarlier;
+    if (isUnknown()) await this.load();
+    if (isUnknown()) throw new Error(t("What stands before this message cannot be loaded. Try again."));
+    return this.fold.parentOf(id);
   }
 
   private async loadPage(): Promise<void> {

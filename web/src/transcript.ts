@@ -4,6 +4,7 @@ import { answerOf, describe } from "./cards/describe";
 import { plain } from "./plain";
 import type { Item } from "./view";
 import { textOf } from "./wire";
+import { t } from "./words";
 
 /** One thing that happened, in parts that each format writes in its own way. */
 interface Part {
@@ -15,12 +16,12 @@ interface Part {
 function partOf(item: Item): Part {
   switch (item.type) {
     case "message":
-      return { heading: item.from === "user" ? "User" : "Agent", text: item.text, code: "" };
+      return { heading: item.from === "user" ? t("User") : t("Agent"), text: item.text, code: "" };
     case "call": {
       const { label, title, outcome } = describe(item);
       if (item.event.action?.kind === "FinishAction") {
         const words = [textOf(item.event.thought), String(item.event.action["message"] ?? "")];
-        return { heading: "Agent", text: words.filter(Boolean).join("\n\n"), code: "" };
+        return { heading: t("Agent"), text: words.filter(Boolean).join("\n\n"), code: "" };
       }
       const heading = `${label}: ${title}${outcome && ` (${outcome})`}`;
       return { heading, text: textOf(item.event.thought), code: plain(answerOf(item)) };
@@ -28,7 +29,7 @@ function partOf(item: Item): Part {
     case "note":
       return { heading: item.text, text: "", code: "" };
     case "failure":
-      return { heading: item.code || "Error", text: "", code: plain(item.text) };
+      return { heading: item.code || t("Error"), text: "", code: plain(item.text) };
   }
 }
 

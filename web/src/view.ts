@@ -65,6 +65,14 @@ export function tasksOf(observation: Observation | undefined): Task[] {
   return Array.isArray(tasks) ? (tasks as Task[]) : [];
 }
 
+/** What the agent works towards, as often as it takes. */
+export interface Goal {
+  active: boolean;
+  objective: string;
+  iteration: number;
+  max_iterations: number;
+}
+
 /** What the model is told before everything else. */
 export interface Briefing {
   prompt: string;
@@ -93,6 +101,8 @@ export interface View {
   model: string;
   folder: string;
   policy: string;
+  /** The last one. */
+  goal: Goal | null;
   tasks: Task[];
   changes: Change[];
   /** What open calls have written so far, by action. */
@@ -118,6 +128,7 @@ export const EMPTY: View = {
   model: "",
   folder: "",
   policy: "",
+  goal: null,
   tasks: [],
   changes: [],
   output: {},

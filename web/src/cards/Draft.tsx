@@ -1,6 +1,7 @@
 import { memo } from "react";
 import type { Draft as Reply } from "../view";
 import { LongMarkdown } from "../parts/Markdown";
+import { plain } from "../plain";
 import { t } from "../words";
 
 /** A reply that is being written. The list around it is drawn again whenever a row grows; this only when there is more. */
@@ -11,7 +12,7 @@ export const Draft = memo(function Draft({ draft }: { draft: Reply }) {
       {draft.text ? (
         <LongMarkdown text={draft.text} end="growing" />
       ) : (
-        <p className="hint">{draft.reasoning ? draft.reasoning.slice(-400) : t("Thinking…")}</p>
+        <p className="hint">{draft.reasoning ? plain(draft.reasoning.slice(-400)) : t("Thinking…")}</p>
       )}
     </article>
   );

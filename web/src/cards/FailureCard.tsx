@@ -4,6 +4,7 @@ import { api } from "../api";
 import { spentOf, useBudget } from "../budget";
 import { useDesk, useDeskIfAny } from "../desk";
 import { AddBudget } from "../parts/AddBudget";
+import { CopyButton } from "../parts/CopyButton";
 import type { Item } from "../view";
 import { t } from "../words";
 import { plain } from "../plain";
@@ -39,7 +40,7 @@ export function FailureCard({ failure, isLast }: { failure: Item & { type: "fail
             <button onClick={() => useScreen.setState({ dialog: "settings" })}>{t("Settings")}</button>
           )}
           {failure.rewindTo && <RewindButton to={failure.rewindTo} />}
-          <button onClick={() => void navigator.clipboard?.writeText(`${code}\n${text}`)}>{t("Copy")}</button>
+          <CopyButton text={() => `${code}\n${text}`} />
         </div>
       )}
     </article>

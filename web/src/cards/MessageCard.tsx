@@ -1,7 +1,8 @@
-import { Copy, GitFork, Pencil, Undo2 } from "lucide-react";
+import { GitFork, Pencil, Undo2 } from "lucide-react";
 import { useState, useSyncExternalStore } from "react";
 import { api } from "../api";
 import { useDesk, useDeskIfAny } from "../desk";
+import { CopyButton } from "../parts/CopyButton";
 import { Markdown } from "../parts/Markdown";
 import { go } from "../route";
 import type { Item } from "../view";
@@ -14,22 +15,23 @@ type Message = Item & { type: "message" };
 
 /** Something that was said, and what can be done from there. */
 export function MessageCard({ message }: { message: Message }) {
-  const [isEdited, setEdited] = useState(false);
+  const [edit, setEdit] = useState<"never" | "open" | "closed">("never");
   const canAct = useDeskIfAny() !== null;
   const isOwn = message.from === "user";
-  if (isEdited) return <EditForm message={message} onClose={() => setEdited(false)} />;
+  if (edit === "open") return <EditForm message={message} onClose={() => setEdit("closed")} />;
   return (
     <article className={`message from-${message.from}`} aria-label={isOwn ? t("You") : t("Agent")}>
       <Reasoning id={message.id} text={message.reasoning} />
       <Markdown text={message.text} />
       <Images urls={message.images} />
       {message.spent && <SpentNote spent={message.spent} />}
-      {canAct && <MessageActions message={message} onEdit={() => setEdited(true)} />}
+      {canAct && <MessageActions message={message} wasEdited={edit === "closed"} onEdit={() => setEdit("open")} />}
     </article>
   );
 }
 
-function MessageActions({ message, onEdit }: { message: Message; onEdit: () => void }) {
+/** `wasEdited`: the form has just been closed, and its button, which is made anew, gets the focus back. */
+function MessageActions({ message, wasEdited, onEdit }: { message: Message; wasEdited: boolean; onEdit: () => void }) {
   const { id, stream, rewind, complain } = useDesk();
   // While it runs, the place where it stands cannot be changed.
   const isBusy = useSyncExternalStore(stream.subscribe, () => stream.current().view.status === "running");
@@ -61,7 +63,7 @@ function MessageActions({ message, onEdit }: { message: Message; onEdit: () => v
       )}
       {isOwn && (
         <>
-          <button className="quiet" disabled={isBusy} title={title} onClick={onEdit}>
+          <button className="quiet" autoFocus={wasEdited} disabled={isBusy} title={title} onClick={onEdit}>
             <Pencil /> {t("Edit")}
           </button>
           <button className="quiet" disabled={isBusy} title={title} onClick={() => rewind(message.id)}>
@@ -72,9 +74,7 @@ function MessageActions({ message, onEdit }: { message: Message; onEdit: () => v
       <button className="quiet" onClick={() => void fork()}>
         <GitFork /> {t("Fork")}
       </button>
-      <button className="quiet" onClick={() => void navigator.clipboard?.writeText(message.text)}>
-        <Copy /> {t("Copy")}
-      </button>
+      <CopyButton look="quiet" text={() => message.text} />
     </div>
   );
 }
@@ -85,7 +85,7 @@ function EditForm({ message, onClose }: { message: Message; onClose: () => void 
   const [text, setText] = useState(message.text);
   const submit = async () => {
     try {
-      await api.navigate(id, stream.fold.parentOf(message.id));
+      await api.navigate(id, await stream.parentOf(message.id));
       onClose();
       await send(text.trim(), message.images);
     } catch (error) {

@@ -54,8 +54,9 @@ export function ChangedFile({ conversation, folder, path, status, base, layout, 
   const all = useComments((comments) => comments[conversation]) ?? NO_COMMENTS;
   const revert = useMutation({
     mutationFn: async (what: number | "all") => {
-      if (what !== "all") return change && revertHunk(conversation, whole, change, what);
-      if (known) return revertKnown(conversation, folder, whole, known);
+      const place = { conversation, folder, path: whole };
+      if (what !== "all") return change && revertHunk(place, change, what);
+      if (known) return revertKnown(place, known);
       if (seen) await workspace.revert(conversation, whole, base, seen.version);
     },
     onSettled: () => queries.invalidateQueries({ queryKey: ["changes", conversation] }),

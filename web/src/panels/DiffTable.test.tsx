@@ -43,3 +43,11 @@ test.each(["inline", "beside"] as const)("%s: a return within a line hides nothi
   const lines = [...document.querySelectorAll("td.text:not(.none)")].map((cell) => cell.textContent);
   expect(lines).toEqual(["# fine␍steal()", "end"]);
 });
+
+test("lines that differ only in how they end are told apart, and are not marked where all end alike", () => {
+  const { container, rerender } = render(<DiffTable change={{ path: "a.txt", before: "one\r\ntwo\r\n", after: "one\ntwo\r\n" }} />);
+  const texts = () => [...container.querySelectorAll("td.text")].map((cell) => cell.textContent);
+  expect(texts()).toEqual(["one␍", "one", "two␍"]);
+  rerender(<DiffTable change={{ path: "a.txt", before: "one\r\ntwo\r\n", after: "1\r\ntwo\r\n" }} />);
+  expect(texts()).toEqual(["one", "1", "two"]);
+});

@@ -1,6 +1,7 @@
 import { Fragment, type KeyboardEvent, type ReactNode, useMemo, useState } from "react";
 import { type Change, diffOf, type Line, sideBySide } from "../changes";
 import type { Comment } from "../comments";
+import { useFocusBack } from "../focus-back";
 import { visibleControls, visibleInFile } from "../plain";
 import { t } from "../words";
 
@@ -37,6 +38,10 @@ export function DiffTable({ change, layout = "inline", review }: Props) {
   const lines = diff.lines.slice(0, MAX_LINES);
   const columns = layout === "inline" ? 4 : 6;
 
+  // That a line ends with `\r\n` is told where lines end otherwise, too: some may differ in nothing else.
+  const changed = lines.filter(({ type }) => type === "added" || type === "removed");
+  const isMixed = changed.some(({ text }) => text.endsWith("\r")) && !changed.every(({ text }) => text.endsWith("\r"));
+  const written = (line: Line) => (isMixed ? visibleControls(line.text) : visibleInFile(line.text));
   const first = lines.find((line) => line.type !== "gap");
   const held = stop && lines.includes(stop.line) ? stop : first && { line: first, side: sideOf(first) };
   const isStop = (line: Line, side: Side) => held?.line === line && held.side === side;
@@ -104,7 +109,7 @@ export function DiffTable({ change, layout = "inline", review }: Props) {
       <>
         {number(line, side, line?.[side] ?? null)}
         <td className={`mark ${kind}`}>{line && MARKS[line.type]}</td>
-        <td className={`text ${kind}`}>{line && visibleInFile(line.text)}</td>
+        <td className={`text ${kind}`}>{line && written(line)}</td>
       </>
     );
   };
@@ -135,7 +140,7 @@ export function DiffTable({ change, layout = "inline", review }: Props) {
                       {number(line.type === "removed" ? line : null, "old", line.old)}
                       {number(line.type === "removed" ? null : line, "new", line.new)}
                       <td className="mark">{MARKS[line.type]}</td>
-                      <td className="text">{visibleInFile(line.text)}</td>
+                      <td className="text">{written(line)}</td>
                     </tr>
                   )}
                   {below(line)}
@@ -197,6 +202,7 @@ function Remark({ columns, children }: { columns: number; children: ReactNode })
 }
 
 function CommentForm({ onSave, onCancel }: { onSave: (text: string) => void; onCancel: () => void }) {
+  useFocusBack();
   const [text, setText] = useState("");
   return (
     <form

@@ -1,11 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
-import { lazy, Suspense, useEffect, useState } from "react";
+import { Suspense, useEffect, useState } from "react";
+import { lazily } from "../lazily";
+import { Guard } from "../parts/Guard";
 import { visibleControls, visibleInFile } from "../plain";
 import { t } from "../words";
 import { type Entry, MAX_SHOWN_BYTES, workspace } from "../workspace";
 import { download } from "../download";
 
-const Code = lazy(() => import("./Code"));
+const Code = lazily(() => import("./Code"));
 const PICTURES: Record<string, string> = { png: "image/png", jpg: "image/jpeg", jpeg: "image/jpeg", gif: "image/gif", webp: "image/webp" };
 
 interface Props {
@@ -51,12 +53,20 @@ export function FileView({ conversation, folder, file, onBack }: Props) {
       )}
       {content.data?.type === "binary" && <p className="hint">{t("This is no text.")}</p>}
       {content.data?.type === "picture" && <Picture blob={content.data.blob} name={shown} />}
-      {content.data?.type === "text" && (
-        <Suspense fallback={<pre className="code">{visibleInFile(content.data.text)}</pre>}>
-          <Code text={visibleInFile(content.data.text)} ending={ending} />
-        </Suspense>
-      )}
+      {content.data?.type === "text" && <Text text={visibleInFile(content.data.text)} ending={ending} />}
     </section>
+  );
+}
+
+/** A text, in colours as soon as what makes them is loaded. */
+function Text({ text, ending }: { text: string; ending: string }) {
+  const plain = <pre className="code">{text}</pre>;
+  return (
+    <Guard instead={() => plain}>
+      <Suspense fallback={plain}>
+        <Code text={text} ending={ending} />
+      </Suspense>
+    </Guard>
   );
 }
 

@@ -1,17 +1,20 @@
 import { X } from "lucide-react";
-import { lazy, Suspense } from "react";
+import { type KeyboardEvent, Suspense } from "react";
+import { useFocusBack } from "../focus-back";
+import { lazily } from "../lazily";
 import { Guard } from "../parts/Guard";
 import { PANELS, type PanelName, panelWords, showPanel, useScreen } from "../screen";
+import { stepTo } from "../steps";
 import type { View } from "../view";
 import { t } from "../words";
 
-const ChangesPanel = lazy(() => import("./ChangesPanel"));
-const FilesPanel = lazy(() => import("./FilesPanel"));
-const TerminalPanel = lazy(() => import("./TerminalPanel"));
-const TasksPanel = lazy(() => import("./TasksPanel"));
-const BrowserPanel = lazy(() => import("./BrowserPanel"));
-const ContextPanel = lazy(() => import("./ContextPanel"));
-const PreviewPanel = lazy(() => import("./PreviewPanel"));
+const ChangesPanel = lazily(() => import("./ChangesPanel"));
+const FilesPanel = lazily(() => import("./FilesPanel"));
+const TerminalPanel = lazily(() => import("./TerminalPanel"));
+const TasksPanel = lazily(() => import("./TasksPanel"));
+const BrowserPanel = lazily(() => import("./BrowserPanel"));
+const ContextPanel = lazily(() => import("./ContextPanel"));
+const PreviewPanel = lazily(() => import("./PreviewPanel"));
 
 interface Props {
   id: string;
@@ -22,9 +25,12 @@ interface Props {
 
 /** What there is beside the talk: one thing at a time. */
 export default function Panel({ id, view, name, onSend }: Props) {
+  useFocusBack();
   const words = panelWords();
-  const move = (by: number) => {
-    const next = PANELS.at((PANELS.indexOf(name) + by) % PANELS.length) ?? name;
+  const move = (event: KeyboardEvent) => {
+    const next = PANELS[stepTo(event.key, PANELS.indexOf(name), PANELS.length) ?? -1];
+    if (!next) return;
+    event.preventDefault();
     showPanel(next);
     document.getElementById(`tab-${next}`)?.focus();
   };
@@ -35,10 +41,7 @@ export default function Panel({ id, view, name, onSend }: Props) {
           className="tabs"
           role="tablist"
           aria-label={t("Panels")}
-          onKeyDown={(event) => {
-            if (event.key === "ArrowRight") move(1);
-            else if (event.key === "ArrowLeft") move(-1);
-          }}
+          onKeyDown={move}
         >
           {PANELS.map((each) => (
             <button

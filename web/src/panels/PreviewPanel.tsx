@@ -1,4 +1,6 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
+import { House } from "lucide-react";
+import { useState } from "react";
 import { visibleControls } from "../plain";
 import { t } from "../words";
 import { workspace } from "../workspace";
@@ -7,6 +9,15 @@ import { workspace } from "../workspace";
 const LOOK_EVERY_MS = 5_000;
 /** What a page of the workspace may do. Its origin is its own and never the app's, so it may have one. */
 const MAY = "allow-scripts allow-same-origin allow-forms allow-modals allow-popups allow-downloads";
+
+/** A page, and which time it is asked for. */
+interface Asked {
+  path: string;
+  time: number;
+}
+
+/** The address of a page on the origin of another one, whatever was written. */
+export const pageOf = (address: string, path: string) => `${new URL(address).origin}/${path.trim().replace(/^[/\\]+/, "")}`;
 
 /** What programs of the workspace serve, seen through the server under another origin. */
 export default function PreviewPanel({ id }: { id: string }) {
@@ -20,9 +31,17 @@ export default function PreviewPanel({ id }: { id: string }) {
     queryFn: () => workspace.resources(id),
     refetchInterval: LOOK_EVERY_MS,
   }).data;
+  /** The page that was asked for; null: the one that an address leads to. */
+  const [asked, setAsked] = useState<Asked | null>(null);
+  const [written, setWritten] = useState("/");
   const shown = useMutation({
     mutationFn: async (port: number) => ({ port, address: await workspace.openPort(id, port) }),
+    onSuccess: () => {
+      setAsked(null);
+      setWritten("/");
+    },
   });
+  const visit = (path: string) => setAsked((before) => ({ path, time: (before?.time ?? 0) + 1 }));
   const elsewhere = useMutation({
     mutationFn: async (port: number) => {
       // Opened at once, or the browser takes it for one that nobody asked for; an address is good for one place only.
@@ -70,13 +89,40 @@ export default function PreviewPanel({ id }: { id: string }) {
       )}
       {preview && (
         <>
-          <div className="row tools">
-            <button onClick={() => shown.mutate(preview.port)}>{t("Reload")}</button>
-            <button onClick={() => elsewhere.mutate(preview.port)}>{t("Open in a new tab")}</button>
-          </div>
+          <form
+            className="row tools"
+            onSubmit={(event) => {
+              event.preventDefault();
+              visit(written);
+            }}
+          >
+            <button
+              type="button"
+              className="quiet icon-only"
+              aria-label={t("First page")}
+              title={t("First page")}
+              onClick={() => shown.mutate(preview.port)}
+            >
+              <House />
+            </button>
+            <input
+              className="mono"
+              aria-label={t("Page to show")}
+              title={t("Page to show")}
+              spellCheck={false}
+              value={written}
+              onChange={(event) => setWritten(event.target.value)}
+            />
+            <button type="button" onClick={() => (asked ? visit(asked.path) : shown.mutate(preview.port))}>
+              {t("Reload")}
+            </button>
+            <button type="button" onClick={() => elsewhere.mutate(preview.port)}>
+              {t("Open in a new tab")}
+            </button>
+          </form>
           <iframe
-            key={preview.address}
-            src={preview.address}
+            key={`${preview.address} ${asked?.time}`}
+            src={asked ? pageOf(preview.address, asked.path) : preview.address}
             title={t("What port {port} serves", { port: preview.port })}
             sandbox={MAY}
             allow=""

@@ -1,9 +1,10 @@
 import { ArrowUp, ListPlus, X } from "lucide-react";
 import { type ReactNode, useEffect, useRef, useState } from "react";
-import { attach, MAX_PICTURES, naming } from "../attachments";
+import { attach, naming } from "../attachments";
 import { commandOf, commands, shellCommandOf } from "../commands";
 import type { Desk } from "../desk";
 import { draftOf, keepDraft } from "../drafts";
+import { unturned } from "../plain";
 import { useProfiles } from "../profiles";
 import { recalled, saidBefore } from "../recall";
 import { showPanel } from "../screen";
@@ -52,9 +53,9 @@ export function Composer({ desk, isBusy, isAsked, canWait, onReady, children }: 
   const add = async (files: FileList) => {
     if (files.length === 0) return;
     try {
-      const added = await attach(id, desk.stream.fold.view.folder, files);
+      const added = await attach(id, desk.stream.fold.view.folder, files, pictures.length);
       setRefused(added.refused);
-      setPictures((before) => [...before, ...added.pictures].slice(0, MAX_PICTURES));
+      setPictures((before) => [...before, ...added.pictures]);
       if (added.files.length > 0) change(`${naming(draftOf(id), added.files)} `);
     } catch (error) {
       desk.complain(error);
@@ -107,7 +108,7 @@ export function Composer({ desk, isBusy, isAsked, canWait, onReady, children }: 
     >
       {said && (
         <p className="aside" role="status">
-          {said}{" "}
+          {unturned(said)}{" "}
           <button type="button" className="quiet" aria-label={t("Dismiss")} onClick={() => setSaid(null)}>
             <X />
           </button>

@@ -1,24 +1,30 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { PanelRight, Pause, Play, RotateCw, Square, X } from "lucide-react";
-import { lazy, Suspense, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
+import { Suspense, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import { api } from "../api";
 import { refreshConversations } from "../conversations";
 import { type Desk, DeskContext } from "../desk";
+import { keepUnsent, unsentOf } from "../drafts";
 import { freshId } from "../fresh-id";
+import { lazily } from "../lazily";
 import { nameOf } from "../name";
 import { noteQuestion, noteStatus } from "../notify";
-import { plain } from "../plain";
+import { plain, unturned } from "../plain";
 import { useMode } from "../plan";
 import { canWait, queue, queueKey, useQueue } from "../queue";
+import type { WayBack } from "../rewinding";
 import { PANELS, showPanel, useScreen } from "../screen";
 import { ownSource } from "../source";
 import { Stream } from "../stream";
 import { openCalls, type Unsent } from "../view";
 import { t } from "../words";
+import { isWriting } from "../writing";
 import { BudgetMeter } from "./BudgetMeter";
 import { Composer } from "./Composer";
 import { Confirm } from "./Confirm";
+import { Guard } from "./Guard";
 import { HostQuestions } from "./HostQuestions";
+import { LazyDialog } from "./LazyDialog";
 import { Meters } from "./Meters";
 import { Plan, PlanButton } from "./Plan";
 import { PolicySelect } from "./PolicySelect";
@@ -28,23 +34,37 @@ import { SidebarButton } from "./SidebarButton";
 import { StatusMark, statusWords } from "./StatusMark";
 import { Timeline } from "./Timeline";
 import { Trust } from "./Trust";
+import { UndoRewind } from "./UndoRewind";
 
-const Panel = lazy(() => import("../panels/Panel"));
-const Rewind = lazy(() => import("./Rewind"));
+const Panel = lazily(() => import("../panels/Panel"));
+const Rewind = lazily(() => import("./Rewind"));
+
+/** Follows a conversation, with what was not sent before the page was reloaded: the log tells which of that it has. */
+function streamOf(id: string): Stream {
+  const stream = new Stream(ownSource(id));
+  for (const { id: message, text, images, failure } of unsentOf(id)) {
+    stream.fold.sending(message, text, images);
+    stream.fold.unsent(message, failure ?? t("The page was left before the server had it."));
+  }
+  stream.changed();
+  return stream;
+}
 
 /** One conversation: what happened, what is being done, and how to steer it. */
 export function Conversation({ id }: { id: string }) {
-  const [stream] = useState(() => new Stream(ownSource(id)));
+  const [stream] = useState(() => streamOf(id));
   const { view, link } = useSyncExternalStore(stream.subscribe, stream.current);
   const queries = useQueryClient();
   const panel = useScreen((screen) => screen.panel);
   const [rewindTo, setRewindTo] = useState<string | null>(null);
+  const [wayBack, setWayBack] = useState<WayBack | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
   const composer = useRef<(text: string, images?: string[]) => void>(() => {});
   const info = useQuery({ queryKey: ["conversation", id], queryFn: () => api.get(id), retry: false });
   const { status } = view;
   const title = info.data ? nameOf(info.data) : t("Conversation");
 
+  useEffect(() => keepUnsent(id, view.unsent), [id, view.unsent]);
   useEffect(() => {
     document.title = `${status === "running" ? "" : `${statusWords()[status]}: `}${title} · Deft`;
     if (!view.isCurrent) return; // nothing has changed since it was opened
@@ -63,13 +83,17 @@ export function Conversation({ id }: { id: string }) {
   const isBusy = status === "running";
   const mode = useMode(id, status);
   const isSettled = view.isCurrent && !isBusy;
+  useEffect(() => {
+    if (isBusy) setWayBack(null); // from here on it would take more back than the rewinding
+  }, [isBusy]);
   const waiting = useQueue(id, status, (message) => stream.fold.has(message));
 
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if ((event.metaKey || event.ctrlKey) && event.key === "." && isBusy) order.mutate("stop");
       const chosen = event.altKey && /^Digit[1-7]$/.test(event.code) ? PANELS[Number(event.code.slice(5)) - 1] : null;
-      if (chosen) {
+      // Where the key writes something else together with Alt, such as a bracket on a German Mac, who writes wants that.
+      if (chosen && (/^\d$/.test(event.key) || !isWriting(event.target))) {
         event.preventDefault();
         useScreen.setState(({ panel }) => ({ panel: panel === chosen ? null : chosen }));
       }
@@ -168,6 +192,15 @@ export function Conversation({ id }: { id: string }) {
           </p>
         )}
         {mode === "plan" && isBusy && <p className="banner">{t("It plans: nothing is changed until you approve the plan.")}</p>}
+        {isBusy && view.goal?.active && (
+          <p className="banner">
+            {t("It works towards a goal, round {n} of at most {most}: {goal}", {
+              n: view.goal.iteration + 1,
+              most: view.goal.max_iterations,
+              goal: unturned(view.goal.objective),
+            })}
+          </p>
+        )}
         {link === "lost" && (
           <p className="banner" role="status">
             {t("The connection is lost. Coming back by itself…")}
@@ -186,6 +219,13 @@ export function Conversation({ id }: { id: string }) {
             >
               <X />
             </button>
+          </p>
+        )}
+        {wayBack && <UndoRewind id={id} way={wayBack} onDone={() => setWayBack(null)} />}
+        {panel && (status === "waiting_for_confirmation" || isAskedForHosts) && (
+          <p className="banner narrow-only" role="status">
+            {t("Needs your word")}{" "}
+            <button onClick={() => useScreen.setState({ panel: null })}>{t("Back to the conversation")}</button>
           </p>
         )}
         <div className="work">
@@ -215,14 +255,18 @@ export function Conversation({ id }: { id: string }) {
             </Composer>
           </section>
           {panel && (
-            <Suspense>
-              <Panel id={id} view={view} name={panel} onSend={desk.send} />
-            </Suspense>
+            <Guard>
+              <Suspense>
+                <Panel id={id} view={view} name={panel} onSend={desk.send} />
+              </Suspense>
+            </Guard>
           )}
         </div>
-        <Suspense>
-          {rewindTo && <Rewind view={view} message={rewindTo} onClose={() => setRewindTo(null)} />}
-        </Suspense>
+        {rewindTo && (
+          <LazyDialog onClose={() => setRewindTo(null)}>
+            <Rewind view={view} message={rewindTo} onRewound={setWayBack} onClose={() => setRewindTo(null)} />
+          </LazyDialog>
+        )}
       </main>
     </DeskContext>
   );

@@ -1,18 +1,20 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Ellipsis } from "lucide-react";
-import { lazy, Suspense, useState } from "react";
+import { useState } from "react";
 import { api } from "../api";
 import { refreshConversations } from "../conversations";
 import { exportConversation, type Format } from "../export";
+import { lazily } from "../lazily";
 import { isArchived, nameOf, tagsOf, withArchived, withTags } from "../name";
 import { whatGoes } from "../removal";
 import { go } from "../route";
 import type { Conversation } from "../wire";
 import { t } from "../words";
 import { Dialog } from "./Dialog";
+import { LazyDialog } from "./LazyDialog";
 import { Menu } from "./Menu";
 
-const ShareDialog = lazy(() => import("./ShareDialog"));
+const ShareDialog = lazily(() => import("./ShareDialog"));
 
 type Task = "rename" | "tags" | "delete" | "archive" | "fork" | Format;
 
@@ -78,7 +80,11 @@ export function ConversationMenu({ conversation, isCurrent }: { conversation: Co
       >
         <Ellipsis />
       </Menu>
-      <Suspense>{isShared && <ShareDialog id={id} name={name} onClose={() => setShared(false)} />}</Suspense>
+      {isShared && (
+        <LazyDialog onClose={() => setShared(false)}>
+          <ShareDialog id={id} name={name} onClose={() => setShared(false)} />
+        </LazyDialog>
+      )}
       {!open && act.isError && (
         <Dialog title={t("That did not work")} onClose={act.reset}>
           <p role="alert" className="problem">

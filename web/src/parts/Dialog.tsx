@@ -1,9 +1,11 @@
 import { X } from "lucide-react";
 import { type ReactNode, useEffect, useRef } from "react";
+import { useFocusBack } from "../focus-back";
 import { t } from "../words";
 
 /** The browser's own dialog: it holds the focus, and Escape closes it. */
 export function Dialog(props: { title: string; onClose: () => void; children: ReactNode; isBare?: boolean; isWide?: boolean }) {
+  useFocusBack();
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const shown = dialog.current;

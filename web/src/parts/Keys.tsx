@@ -13,7 +13,7 @@ const keys = (): [string, string][] => [
   ["Ctrl+Enter, ⌘↩", t("Allow what waits")],
   ["Ctrl+Shift+Backspace, ⇧⌘⌫", t("Reject what waits")],
   ["Alt+1 … Alt+7", t("Show or hide a panel")],
-  ["?", t("This map")],
+  ["Ctrl+/, ⌘/", t("This map")],
   ["Esc", t("Close what is open")],
 ];
 

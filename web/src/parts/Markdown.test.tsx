@@ -25,3 +25,19 @@ test("text from right to left keeps what orders it, wherever in the line that st
   expect(container.textContent).toContain("\u2067שלום abc\u2069");
   expect(container.textContent).toContain("abc \ufffddef");
 });
+
+test("HTML, comments and definitions that nothing uses are seen as they were written", () => {
+  const text = "Do **it**. <!-- quietly -->\n\n<!-- rm -rf / -->\n\n[//]: # (and delete the rest)\n\n[a link][used] <b>bold</b>\n\n[used]: https://e.org\n";
+  const { container } = render(<Markdown text={text} />);
+  for (const seen of ["<!-- quietly -->", "<!-- rm -rf / -->", "(and delete the rest)", "<b>bold</b>"]) {
+    expect(container.textContent).toContain(seen);
+  }
+  expect(container.textContent).not.toContain("[used]");
+  expect(container.querySelector("a")?.getAttribute("href")).toBe("https://e.org");
+  expect(container.querySelector("b")).toBeNull();
+});
+
+test("a line break within a table stays one", () => {
+  const { container } = render(<Markdown text={"| a |\n| - |\n| one<br>two |"} />);
+  expect(container.querySelector("td br")).toBeTruthy();
+});

@@ -1,14 +1,17 @@
-import { Copy } from "lucide-react";
-import { Fragment, lazy, memo, type ReactElement, type ReactNode, Suspense, useRef } from "react";
+import { Fragment, memo, type ReactElement, type ReactNode, Suspense, useRef } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import rehypeSanitize from "rehype-sanitize";
 import remarkGfm from "remark-gfm";
 import { blocks, isPlainLine } from "../blocks";
+import { lazily } from "../lazily";
 import { unturned } from "../plain";
 import { t } from "../words";
+import { CopyButton } from "./CopyButton";
+import { Guard } from "./Guard";
 import { rehypeUnturned } from "./rehype-unturned";
+import { remarkWhole } from "./remark-whole";
 
-const Coloured = lazy(() => import("./Coloured"));
+const Coloured = lazily(() => import("./Coloured"));
 
 /** Text from models and files: no HTML of theirs, links that say nothing of us, and pictures only when clicked. */
 const COMPONENTS: Components = {
@@ -29,9 +32,11 @@ const COMPONENTS: Components = {
     if (!language || typeof children !== "string") return <code>{children}</code>;
     return (
       <code>
-        <Suspense fallback={children}>
-          <Coloured text={children} name={language.toLowerCase()} />
-        </Suspense>
+        <Guard instead={() => children}>
+          <Suspense fallback={children}>
+            <Coloured text={children} name={language.toLowerCase()} />
+          </Suspense>
+        </Guard>
       </code>
     );
   },
@@ -80,7 +85,7 @@ function read(written: string, isKept: boolean): ReactElement {
   if (known) return known;
   const element = ReactMarkdown({
     children: text,
-    remarkPlugins: [remarkGfm],
+    remarkPlugins: [remarkGfm, remarkWhole],
     rehypePlugins: [rehypeSanitize, rehypeUnturned],
     components: COMPONENTS,
   });
@@ -99,14 +104,7 @@ function CodeBlock({ children }: { children: ReactNode }) {
       <pre ref={pre} tabIndex={0}>
         {children}
       </pre>
-      <button
-        className="quiet icon-only"
-        aria-label={t("Copy")}
-        title={t("Copy")}
-        onClick={() => void navigator.clipboard?.writeText(pre.current?.textContent ?? "")}
-      >
-        <Copy />
-      </button>
+      <CopyButton look="icon" text={() => pre.current?.textContent ?? ""} />
     </div>
   );
 }

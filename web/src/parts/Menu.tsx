@@ -1,4 +1,5 @@
 import { type ReactNode, useId, useRef } from "react";
+import { stepTo } from "../steps";
 
 export interface MenuItem {
   label: string;
@@ -18,10 +19,11 @@ export function Menu({ label, items, children }: { label: string; items: MenuIte
     menu.style.left = `${Math.max(8, Math.min(from.left, innerWidth - menu.offsetWidth - 8))}px`;
     menu.querySelector("button")?.focus();
   };
-  const step = (by: number) => {
+  const step = (key: string): boolean => {
     const all = [...(list.current?.querySelectorAll("button") ?? [])];
-    const now = all.findIndex((each) => each === document.activeElement);
-    all.at((now + by) % all.length)?.focus();
+    const to = stepTo(key, all.findIndex((each) => each === document.activeElement), all.length);
+    if (to !== null) all[to]?.focus();
+    return to !== null;
   };
   return (
     <>
@@ -36,10 +38,9 @@ export function Menu({ label, items, children }: { label: string; items: MenuIte
         className="menu"
         onToggle={(event) => event.newState === "open" && place()}
         onKeyDown={(event) => {
-          if (event.key === "ArrowDown") step(1);
-          else if (event.key === "ArrowUp") step(-1);
-          else return;
-          event.preventDefault();
+          if (step(event.key)) event.preventDefault();
+          // The focus is back at the button then, and goes on from there.
+          else if (event.key === "Tab") list.current?.hidePopover();
         }}
       >
         {items.map((item) => (

@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { ArrowUp, Play, PlugZap } from "lucide-react";
 import { useRef, useState } from "react";
 import { api, type Start } from "../api";
-import { MAX_PICTURES, sorted } from "../attachments";
+import { sorted } from "../attachments";
 import { refreshConversations } from "../conversations";
 import { draftOf, keepDraft, NEW } from "../drafts";
 import { externalAgent } from "../external-agent";
@@ -84,9 +84,9 @@ export function NewConversation() {
   });
   const add = async (given: FileList) => {
     if (given.length === 0) return;
-    const added = await sorted(given);
+    const added = await sorted(given, pictures.length);
     setRefused(added.refused);
-    setPictures((before) => [...before, ...added.pictures].slice(0, MAX_PICTURES));
+    setPictures((before) => [...before, ...added.pictures]);
     setFiles((before) => [...before, ...added.others]);
   };
   const demo = (

@@ -3,6 +3,7 @@ import { useState } from "react";
 import { api } from "../api";
 import { useDesk } from "../desk";
 import { visibleControls } from "../plain";
+import { failureWords, takeBack, type WayBack } from "../rewinding";
 import type { View } from "../view";
 import { t } from "../words";
 import { type Checkpoint, type Undo, workspace } from "../workspace";
@@ -10,8 +11,16 @@ import { Dialog } from "./Dialog";
 
 type What = "both" | "files" | "conversation";
 
+interface Props {
+  view: View;
+  message: string;
+  /** It was done, and can be undone. */
+  onRewound: (way: WayBack) => void;
+  onClose: () => void;
+}
+
 /** Goes back to before a message: with the files, the conversation, or both. What would change is shown first. */
-export default function Rewind({ view, message, onClose }: { view: View; message: string; onClose: () => void }) {
+export default function Rewind({ view, message, onRewound, onClose }: Props) {
   const { id, stream, write } = useDesk();
   const queries = useQueryClient();
   const [what, setWhat] = useState<What>("both");
@@ -26,18 +35,33 @@ export default function Rewind({ view, message, onClose }: { view: View; message
     retry: false,
   });
   const said = view.items.find((item) => item.id === message);
+  const refresh = () => {
+    void queries.invalidateQueries({ queryKey: ["changes", id] });
+    void queries.invalidateQueries({ queryKey: ["files", id] });
+    void queries.invalidateQueries({ queryKey: ["checkpoints", id] });
+  };
+  const undo = useMutation({ mutationFn: (way: WayBack) => takeBack(id, way), onSuccess: onClose, onSettled: refresh });
   const rewind = useMutation({
     mutationFn: async () => {
-      if (what !== "conversation" && typeof to === "number") await workspace.restore(id, to, overwrite);
-      if (what === "files") return;
-      await api.navigate(id, stream.fold.parentOf(message));
-      if (said?.type === "message") write(said.text);
+      // Asked for first: where it is not known, nothing is done.
+      const parent = what === "files" ? null : await stream.parentOf(message);
+      const restored = what !== "conversation" && typeof to === "number" ? await workspace.restore(id, to, overwrite) : null;
+      const way: WayBack = { checkpoint: restored?.undo ?? null, leaf: null };
+      // A part of the files is no state that the conversation was ever in: whoever looks decides.
+      if (restored && restored.failed.length > 0) return { way, failed: restored.failed };
+      if (what !== "files") {
+        way.leaf = stream.fold.leafOf(message);
+        await api.navigate(id, parent);
+        if (said?.type === "message") write(said.text);
+      }
+      return { way, failed: [] };
     },
-    onSuccess: () => {
-      void queries.invalidateQueries({ queryKey: ["changes", id] });
-      void queries.invalidateQueries({ queryKey: ["files", id] });
+    onSuccess: ({ way, failed }) => {
+      if (failed.length > 0) return;
+      onRewound(way);
       onClose();
     },
+    onSettled: refresh,
   });
   const changes = preview.data ?? [];
   const foreign = changes.some((change) => change.edited_since);
@@ -46,7 +70,8 @@ export default function Rewind({ view, message, onClose }: { view: View; message
     conversation: t("Only the conversation"),
     files: t("Only the files"),
   };
-  const problem = rewind.error ?? preview.error ?? all.error;
+  const problem = undo.error ?? rewind.error ?? preview.error ?? all.error;
+  const partly = rewind.data && rewind.data.failed.length > 0 ? rewind.data : null;
   return (
     <Dialog title={t("Rewind to before this message")} onClose={onClose}>
       <form
@@ -87,6 +112,16 @@ export default function Rewind({ view, message, onClose }: { view: View; message
           <p role="alert" className="problem">
             {problem.message}
           </p>
+        )}
+        {partly && (
+          <div className="row">
+            <p role="alert" className="problem">
+              {failureWords(partly.failed)}
+            </p>
+            <button type="button" disabled={undo.isPending} onClick={() => undo.mutate(partly.way)}>
+              {t("Undo it")}
+            </button>
+          </div>
         )}
         <div className="row end">
           <button type="button" onClick={onClose}>

@@ -1,7 +1,9 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
+import { moment } from "../numbers";
 import { shares } from "../shares";
 import { t } from "../words";
+import { CopyButton } from "./CopyButton";
 import { Dialog } from "./Dialog";
 
 const DAY_S = 24 * 60 * 60;
@@ -18,7 +20,6 @@ export default function ShareDialog({ id, name, onClose }: { id: string; name: s
   const create = useMutation({ mutationFn: () => shares.create(id, days ? Number(days) * DAY_S : null), onSuccess });
   const revoke = useMutation({ mutationFn: (share: string) => shares.revoke(id, share), onSuccess });
   const problem = create.error ?? revoke.error ?? all.error;
-  const moment = (text: string) => new Date(text).toLocaleString();
   return (
     <Dialog title={t("Share “{name}”", { name })} onClose={onClose}>
       <p>
@@ -54,7 +55,7 @@ export default function ShareDialog({ id, name, onClose }: { id: string; name: s
             value={create.data}
             onFocus={(event) => event.target.select()}
           />
-          <button onClick={() => void navigator.clipboard?.writeText(create.data)}>{t("Copy")}</button>
+          <CopyButton text={() => create.data} />
         </div>
       )}
       {problem && (

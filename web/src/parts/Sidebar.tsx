@@ -13,21 +13,23 @@ import { t } from "../words";
 import { ConversationMenu } from "./ConversationMenu";
 import { StatusMark, statusWords } from "./StatusMark";
 
-/** Pages of the list that are loaded for a search. */
+/** Pages of the list that are loaded for a search, or for the archive. */
 const MAX_PAGES = 10;
 
 export function Sidebar({ current }: { current: string | null }) {
   const [search, setSearch] = useState("");
   const [archived, setArchived] = useState(false);
   const [pages, setPages] = useState(1);
-  // Who searches searches all, as far as that is reasonable.
-  const list = usePages(search ? Math.max(pages, MAX_PAGES) : pages);
+  // Who searches searches all, as far as that is reasonable; and what is put away may be old.
+  const shown = search || archived ? Math.max(pages, MAX_PAGES) : pages;
+  const list = usePages(shown);
   const all = list.items;
   const newest = useConversations();
   // Of the one on the screen its stream tells, sooner; of sub-agents nobody needs to hear.
   useEffect(() => {
     for (const each of newest.data?.items ?? []) {
-      if (each.id !== current && !each.parent_conversation_id) noteStatus(each.id, nameOf(each), each.execution_status);
+      if (each.id === current || each.parent_conversation_id) continue;
+      noteStatus(each.id, nameOf(each), each.execution_status, each.updated_at);
     }
   }, [newest.data, current]);
   const words = search.toLowerCase().split(/\s+/);
@@ -84,13 +86,13 @@ export function Sidebar({ current }: { current: string | null }) {
           return [entry(conversation, "own"), ...(isOpen ? children.map((child) => entry(child, "sub-agent")) : [])];
         })}
       </ul>
-      {(archived || all.some(isArchived)) && (
+      {all.length > 0 && (
         <button className="quiet" aria-pressed={archived} onClick={() => setArchived(!archived)}>
           {archived ? t("Show those at work") : t("Show the archive")}
         </button>
       )}
       {list.hasMore && !search && (
-        <button onClick={() => setPages(pages + 1)} disabled={list.isLoading}>
+        <button onClick={() => setPages(shown + 1)} disabled={list.isLoading}>
           {t("Load older ones")}
         </button>
       )}

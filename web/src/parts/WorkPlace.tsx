@@ -1,17 +1,19 @@
 import { useQueries, useQuery } from "@tanstack/react-query";
 import { FolderGit2, FolderOpen } from "lucide-react";
-import { lazy, Suspense, useDeferredValue, useState } from "react";
+import { useDeferredValue, useState } from "react";
 import { useConversations } from "../conversations";
 import { placeOf } from "../folders";
 import { forge } from "../forge";
+import { lazily } from "../lazily";
 import { usePreferences } from "../preferences";
 import { fitting, repositories, wordsOf } from "../repositories";
 import { useScreen } from "../screen";
 import { server } from "../settings/server";
 import { t } from "../words";
 import { EntryButton } from "./EntryButton";
+import { LazyDialog } from "./LazyDialog";
 
-const FolderDialog = lazy(() => import("./FolderDialog"));
+const FolderDialog = lazily(() => import("./FolderDialog"));
 
 /** Folders and repositories that are offered. */
 const MAX_FOLDERS = 20;
@@ -68,15 +70,15 @@ function FolderField({ folder }: { folder: string }) {
       <p id="folder-hint" className="hint">
         {t("Instead of a folder, this can name a workspace: docker:IMAGE, k8s:IMAGE, ssh:HOST/PATH, sandbox:PATH, local:PATH or remote:ADDRESS.")}
       </p>
-      <Suspense>
-        {isBrowsing && (
+      {isBrowsing && (
+        <LazyDialog onClose={() => setBrowsing(false)}>
           <FolderDialog
             folder={folder}
             onChoose={(folder) => usePreferences.setState({ folder })}
             onClose={() => setBrowsing(false)}
           />
-        )}
-      </Suspense>
+        </LazyDialog>
+      )}
     </div>
   );
 }

@@ -1,3 +1,4 @@
+import { useState } from "react";
 import { send } from "../ask";
 import { dropKey, IN_COOKIE, useKey } from "../key";
 import { beep } from "../notify";
@@ -11,9 +12,11 @@ export function BrowserSettings({ onClose }: { onClose: () => void }) {
   const { theme, language, notify, sound } = usePreferences();
   const set = usePreferences.setState;
   const isSignedIn = useKey((state) => state.key === IN_COOKIE);
+  const [isRefused, setRefused] = useState(false);
   const askToNotify = async (wanted: boolean) => {
     const isAllowed = wanted && typeof Notification !== "undefined" && (await Notification.requestPermission()) === "granted";
     set({ notify: isAllowed });
+    setRefused(wanted && !isAllowed);
   };
   return (
     <form onSubmit={(event) => event.preventDefault()}>
@@ -42,6 +45,11 @@ export function BrowserSettings({ onClose }: { onClose: () => void }) {
         <input type="checkbox" checked={notify} onChange={(event) => void askToNotify(event.target.checked)} />
         {t("Notify me when a conversation needs me or has ended")}
       </label>
+      {isRefused && (
+        <p role="alert" className="problem">
+          {t("The browser does not let this page notify you. Allow it in the browser’s settings of this page, or choose a sound.")}
+        </p>
+      )}
       <label className="inline">
         <input
           type="checkbox"

@@ -37,7 +37,7 @@ export function McpForm({ onSaved }: { onSaved: () => void }) {
             required
             autoComplete="off"
             spellCheck={false}
-            placeholder="https://… or npx -y …"
+            placeholder={t("https://… or npx -y …")}
             value={written.target}
             onChange={change("target")}
           />

@@ -96,7 +96,7 @@ function ProfileForm() {
           </label>
           <label>
             {t("Model of the profile")}
-            <input required placeholder="openai/gpt-5" value={model} onChange={(event) => setModel(event.target.value)} />
+            <input required placeholder={t("such as openai/gpt-5")} value={model} onChange={(event) => setModel(event.target.value)} />
           </label>
           <label>
             {t("Key of the profile")}

@@ -1,6 +1,8 @@
 import { Blocks, Bot, Cpu, GitBranch, KeyRound, type LucideIcon, Monitor, Server, Shield, Sparkles } from "lucide-react";
+import { Activity, type KeyboardEvent, type ReactNode, useState } from "react";
 import { Dialog } from "../parts/Dialog";
 import { type Section, SECTIONS, useScreen } from "../screen";
+import { stepTo } from "../steps";
 import { t } from "../words";
 import { AgentSettings } from "./AgentSettings";
 import { BrowserSettings } from "./BrowserSettings";
@@ -29,6 +31,20 @@ export default function Settings() {
   const section = useScreen((screen) => screen.section);
   const setSection = (section: Section) => useScreen.setState({ section });
   const close = () => useScreen.setState({ dialog: null });
+  /** Those that were looked at keep what was written in them. */
+  const [seen, setSeen] = useState<ReadonlySet<Section>>(new Set());
+  if (!seen.has(section)) setSeen(new Set([...seen, section]));
+  const contents: Record<Section, ReactNode> = {
+    models: <ModelSettings />,
+    agent: <AgentSettings />,
+    safety: <SafetySettings />,
+    mcp: <McpSettings />,
+    skills: <SkillSettings />,
+    secrets: <SecretSettings />,
+    git: <GitSettings />,
+    server: <ServerSettings />,
+    browser: <BrowserSettings onClose={close} />,
+  };
   const words: Record<Section, string> = {
     models: t("Models"),
     agent: t("Agent"),
@@ -40,8 +56,10 @@ export default function Settings() {
     server: t("Server"),
     browser: t("This browser"),
   };
-  const move = (by: number) => {
-    const next = SECTIONS.at((SECTIONS.indexOf(section) + by) % SECTIONS.length) ?? section;
+  const move = (event: KeyboardEvent) => {
+    const next = SECTIONS[stepTo(event.key, SECTIONS.indexOf(section), SECTIONS.length) ?? -1];
+    if (!next) return;
+    event.preventDefault();
     setSection(next);
     document.getElementById(`section-${next}`)?.focus();
   };
@@ -53,10 +71,7 @@ export default function Settings() {
           role="tablist"
           aria-orientation="vertical"
           aria-label={t("Settings")}
-          onKeyDown={(event) => {
-            if (event.key === "ArrowDown" || event.key === "ArrowRight") move(1);
-            else if (event.key === "ArrowUp" || event.key === "ArrowLeft") move(-1);
-          }}
+          onKeyDown={move}
         >
           {SECTIONS.map((each) => {
             const Icon = ICONS[each];
@@ -76,15 +91,11 @@ export default function Settings() {
           })}
         </div>
         <div className="section" id="section" role="tabpanel" aria-labelledby={`section-${section}`} tabIndex={0}>
-          {section === "models" && <ModelSettings />}
-          {section === "agent" && <AgentSettings />}
-          {section === "safety" && <SafetySettings />}
-          {section === "mcp" && <McpSettings />}
-          {section === "skills" && <SkillSettings />}
-          {section === "secrets" && <SecretSettings />}
-          {section === "git" && <GitSettings />}
-          {section === "server" && <ServerSettings />}
-          {section === "browser" && <BrowserSettings onClose={close} />}
+          {SECTIONS.filter((each) => seen.has(each)).map((each) => (
+            <Activity key={each} mode={each === section ? "visible" : "hidden"}>
+              {contents[each]}
+            </Activity>
+          ))}
         </div>
       </div>
       <div className="row end">

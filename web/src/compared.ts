@@ -1,0 +1,46 @@
+// Changes a file only if it still is what somebody saw. A look and a write of their own would lose what is written between
+// them, so one command in the workspace does both.
+
+import { freshId } from "./fresh-id";
+import { quoted } from "./quoting";
+import { workspace } from "./workspace";
+
+/** What the command prints where the file is another one. */
+const DIFFERS = "differs";
+
+/** Where a file is: in a conversation's workspace, whose commands begin in `folder`. */
+export interface Place {
+  conversation: string;
+  folder: string;
+  path: string;
+}
+
+/** Gives a file another content; whether it was still what was seen. Its rights stay. */
+export async function replaceIf(place: Place, seen: string, content: string): Promise<boolean> {
+  const beside = `${place.path}.${freshId()}.tmp`;
+  await workspace.write(place.conversation, beside, new Blob([content]));
+  const [from, to] = [quoted(beside), quoted(place.path)];
+  return doIf(place, seen, `cat ${from} > ${to}`, `; rm -f -- ${from}`);
+}
+
+/** Removes a file; whether it was still what was seen. */
+export const removeIf = (place: Place, seen: string) => doIf(place, seen, `rm -- ${quoted(place.path)}`, "");
+
+async function doIf({ conversation, folder, path }: Place, seen: string, command: string, after: string): Promise<boolean> {
+  const isSame = `[ "$(cksum < ${quoted(path)})" = '${checksum(seen)}' ]`;
+  const said = await workspace.run(conversation, `if ${isSame}; then ${command}; else echo ${DIFFERS}; fi${after}`, folder);
+  return said !== DIFFERS;
+}
+
+/** What the command `cksum` says of a text. The browser's own digests are not there on pages without TLS. */
+export function checksum(text: string): string {
+  const bytes = new TextEncoder().encode(text);
+  let sum = 0;
+  const add = (byte: number) => {
+    sum ^= byte << 24;
+    for (let bit = 0; bit < 8; bit += 1) sum = sum < 0 ? (sum << 1) ^ 0x04c11db7 : sum << 1;
+  };
+  bytes.forEach(add);
+  for (let length = bytes.length; length > 0; length = Math.floor(length / 256)) add(length % 256);
+  return `${~sum >>> 0} ${bytes.length}`;
+}
