@@ -115,3 +115,13 @@ async fn asking_for_more_output_waits_although_the_program_has_a_question() {
     let seen = bench.sh("").await;
     assert_eq!((text(&seen).as_str(), seen.timeout), ("over", false), "{seen:?}");
 }
+
+#[tokio::test]
+async fn a_command_that_ends_just_when_it_is_looked_at_asks_nothing() {
+    let benches: Vec<_> = (0..16).map(|_| Bench::new()).collect();
+    // It is looked at once a second.
+    let ended = benches.iter().map(|bench| bench.sh("sleep 1; echo over"));
+    for seen in futures::future::join_all(ended).await {
+        assert_eq!((text(&seen).as_str(), seen.timeout), ("over", false), "{seen:?}");
+    }
+}

@@ -19,6 +19,8 @@ pub(super) const SHORTEST_TIMEOUT: Duration = Duration::from_millis(50);
 const LONGEST_TIMEOUT: Duration = Duration::from_hours(7 * 24);
 /// How long a program must be silent before it is looked at whether it waits for input, and how often that is.
 const PROMPT_PAUSE: Duration = Duration::from_secs(1);
+/// How long after the end of a command that may not be heard yet.
+const END_NOTICE: Duration = Duration::from_millis(100);
 /// How long a full-screen program must be silent to be taken for finished with its screen …
 const SCREEN_PAUSE: Duration = Duration::from_millis(500);
 /// … and how long it may paint on at most.
@@ -114,10 +116,15 @@ impl Session {
                 });
             }
             if now >= look {
-                if shell.awaits_input().await {
-                    return Ok(Outcome::AwaitsInput);
-                }
                 looked = now;
+                if shell.awaits_input().await {
+                    // Where the command has just ended it is the shell that reads, and its end is heard at once.
+                    match timeout(END_NOTICE, shell.changed()).await {
+                        Err(_) => return Ok(Outcome::AwaitsInput),
+                        Ok(Some(status)) => return Ok(Outcome::ShellEnded(status)),
+                        Ok(None) => {}
+                    }
+                }
                 continue;
             }
             tokio::select! {
