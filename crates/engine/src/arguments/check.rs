@@ -143,16 +143,19 @@ fn check_listed(value: &Value, schema: &Value) -> Result<(), String> {
     Ok(())
 }
 
+/// How a number stands to its limit.
+type Stands = fn(&f64, &f64) -> bool;
+
 fn check_number(number: f64, schema: &Value) -> Result<(), String> {
-    let rules: [(&str, fn(f64, f64) -> bool, &str); 4] = [
-        ("minimum", |number, limit| number >= limit, "at least"),
-        ("maximum", |number, limit| number <= limit, "at most"),
-        ("exclusiveMinimum", |number, limit| number > limit, "more than"),
-        ("exclusiveMaximum", |number, limit| number < limit, "less than"),
+    let rules: [(&str, Stands, &str); 4] = [
+        ("minimum", f64::ge, "at least"),
+        ("maximum", f64::le, "at most"),
+        ("exclusiveMinimum", f64::gt, "more than"),
+        ("exclusiveMaximum", f64::lt, "less than"),
     ];
-    for (key, holds, words) in rules {
+    for (key, stands, words) in rules {
         let limit = schema.get(key).and_then(Value::as_f64);
-        if let Some(limit) = limit.filter(|limit| !holds(number, *limit)) {
+        if let Some(limit) = limit.filter(|limit| !stands(&number, limit)) {
             return Err(format!("must be {words} {limit}"));
         }
     }

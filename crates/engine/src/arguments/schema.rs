@@ -9,7 +9,7 @@ use serde_json::{Map, Number, Value};
 use super::escape_control_characters;
 
 /// References that are followed for one set of arguments.
-const MAX_REFERENCES: usize = 100_000;
+const MAX_REFERENCES: usize = 20_000;
 /// How deep schemas are followed into each other.
 pub(super) const MAX_DEPTH: usize = 64;
 

@@ -154,7 +154,7 @@ fn raw_control_characters_are_let_pass() {
 
 /// What is said of a value for the argument `x` with this schema; nothing if it fits.
 #[track_caller]
-fn check_x(schema: Value, value: Value, expected: &str) {
+fn check_x(schema: &Value, value: Value, expected: &str) {
     let shown = format!("{schema} {value}");
     let mut whole = json!({"type": "object", "required": ["x"], "properties": {"x": schema}});
     whole["$defs"] = json!({
@@ -239,7 +239,7 @@ fn every_rule_of_a_schema_is_held_to() {
         ),
         (json!(false), json!(1), "is not an argument of this tool"),
     ] {
-        check_x(schema, value, expected);
+        check_x(&schema, value, expected);
     }
 }
 
@@ -257,20 +257,20 @@ fn a_rule_that_cannot_be_used_forbids_nothing() {
         json!("text"),
         json!(null),
     ] {
-        check_x(schema.clone(), json!("b"), "");
-        check_x(schema, json!({"b": 1}), "");
+        check_x(&schema, json!("b"), "");
+        check_x(&schema, json!({"b": 1}), "");
     }
 }
 
 #[test]
 fn what_must_be_there_may_be_null_if_the_schema_says_so() {
-    check_x(json!({"type": ["string", "null"]}), json!(null), "");
+    check_x(&json!({"type": ["string", "null"]}), json!(null), "");
     check_x(
-        json!({"anyOf": [{"type": "string"}, {"type": "null"}]}),
+        &json!({"anyOf": [{"type": "string"}, {"type": "null"}]}),
         json!(null),
         "",
     );
-    check_x(json!({"type": "string"}), json!(null), "is missing");
+    check_x(&json!({"type": "string"}), json!(null), "is missing");
     let schema = json!({"required": ["x"], "properties": {"x": {"type": ["string", "null"]}, "y": {"type": "string"}}});
     let fields = Map::from_iter(["x", "y"].map(|name| (name.to_owned(), Value::Null)));
     assert_eq!(

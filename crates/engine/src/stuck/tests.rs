@@ -18,10 +18,10 @@ fn step(recent: &mut Recent, n: usize, command: &str, result: &str) {
 
 fn step_of(recent: &mut Recent, reply: &str, n: usize, command: &str, result: &str) {
     let seen = json!({"kind": "ThinkObservation", "content": [{"type": "text", "text": result}]});
-    step_seen(recent, reply, n, command, seen);
+    step_seen(recent, reply, n, command, &seen);
 }
 
-fn step_seen(recent: &mut Recent, reply: &str, n: usize, command: &str, seen: Value) {
+fn step_seen(recent: &mut Recent, reply: &str, n: usize, command: &str, seen: &Value) {
     call(recent, reply, n, command);
     let body = json!({
         "kind": "ObservationEvent", "tool_name": "terminal", "tool_call_id": format!("c{n}"), "action_id": format!("a{n}"),
@@ -127,7 +127,7 @@ fn waiting_and_progress_are_no_circle() {
                 "kind": "TerminalObservation", "command": "", "exit_code": exit_code, "is_error": is_error,
                 "content": [{"type": "text", "text": "..."}],
             });
-            step_seen(&mut recent, &format!("r{n}"), n, "", seen);
+            step_seen(&mut recent, &format!("r{n}"), n, "", &seen);
         }
         recent
     };

@@ -46,7 +46,7 @@ impl Beside {
         if known.cost.is_none() && stats.is_object() {
             news.push(("stats", stats.clone()));
         }
-        let last = events.iter().rfind(is_node).map(|event| &event.id);
+        let last = events.iter().rfind(|event| is_node(event)).map(|event| &event.id);
         if self.state["head_is_empty"] == true {
             news.push(("leaf_event_id", Value::Null));
         } else if let Some(head) = self.head(events).filter(|head| last != Some(head)) {
@@ -59,7 +59,7 @@ impl Beside {
     /// each event: what a run that was cut off has added since is told by the events alone.
     fn head<'a>(&self, events: &'a [Event]) -> Option<&'a EventId> {
         let kept = self.state["leaf_event_id"].as_str()?;
-        let mut nodes = events.iter().filter(is_node);
+        let mut nodes = events.iter().filter(|event| is_node(event));
         let mut head = &nodes.find(|event| event.id.0 == kept)?.id;
         if self.state["execution_status"] == json!(Status::Running) {
             let mut branch = HashSet::from([head]);
@@ -77,7 +77,7 @@ impl Beside {
 }
 
 /// Whether an event has a place in the tree.
-fn is_node(event: &&Event) -> bool {
+fn is_node(event: &Event) -> bool {
     !matches!(event.body, EventBody::StateUpdate(_))
 }
 
