@@ -27,6 +27,6 @@ test.each(["docker:debian:12?volume=", "k8s:debian:12?storage=1Gi", "remote:http
   },
 );
 
-test("a volume with a name goes if it was made for the conversation", () => {
-  expect(at("docker:debian:12?volume=data")).toContain("the volume data with its files too if it was made for this conversation");
+test("a volume with a name stays", () => {
+  expect(at("docker:debian:12?volume=data")).toContain("The files in data stay");
 });

@@ -18,12 +18,8 @@ export function whatGoes(conversation: Conversation): string {
   const volume = options.get("volume");
   switch (kind) {
     case "docker":
-      if (volume === null) return kept(options.get("dir") ?? place);
       if (volume === "") return gone();
-      return t(
-        "“{name}” and what is running in it will be gone, and the volume {volume} with its files too if it was made for this conversation.",
-        { name, volume },
-      );
+      return kept(volume ?? options.get("dir") ?? place);
     case "k8s": {
       const claim = options.get("claim");
       return claim === null ? gone() : kept(claim);
