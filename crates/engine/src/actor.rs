@@ -174,21 +174,27 @@ pub(crate) struct Actor {
     /// How many tokens the last request had by our estimate, and how wrong such estimates were.
     pub(crate) asked: Tokens,
     pub(crate) meter: TokenMeter,
-    /// How often room was made since the last request.
-    pub(crate) condensations: u32,
-    /// How often in a row the model could not read one.
-    pub(crate) overflows: u32,
-    /// What the model said about a request that was too long, or that it could not read.
-    pub(crate) overflow: Option<ModelError>,
-    /// How often in a row the provider refused what was said.
-    pub(crate) refusals: u32,
+    pub(crate) trouble: Trouble,
     /// Who waits for room to be made.
     pub(crate) condensed: Vec<Done<()>>,
-    /// How often in a row the executor was lost in the middle of a call.
-    pub(crate) losses: u32,
     pub(crate) trace: Trace,
     /// The program that makes the turns, where it is not our own agent.
     pub(crate) external: Option<External>,
+}
+
+/// What has gone wrong again and again.
+#[derive(Default)]
+pub(crate) struct Trouble {
+    /// How often room was made since the last request.
+    condensations: u32,
+    /// How often in a row the model could not read one.
+    overflows: u32,
+    /// What it said about one that was too long, or that it could not read.
+    overflow: Option<ModelError>,
+    /// How often in a row the provider refused what was said.
+    refusals: u32,
+    /// How often in a row the executor was lost in the middle of a call.
+    losses: u32,
 }
 
 impl Actor {

@@ -8,7 +8,7 @@ use deft_types::{Source, Status};
 use serde_json::json;
 use tracing::Span;
 
-use super::Actor;
+use super::{Actor, Trouble};
 use crate::command::Begun;
 use crate::goal::{GOAL, Goal};
 use crate::state::{self, key};
@@ -54,9 +54,7 @@ impl Actor {
         if before != Status::Running {
             self.heed_decisions().await?;
             self.purse.begin_run();
-            self.condensations = 0;
-            self.overflows = 0;
-            self.refusals = 0;
+            self.trouble = Trouble::default();
             self.hosts.begin_run();
             self.project_rules.reload(self.store.as_ref()).await?;
             self.began = tokio::time::Instant::now();

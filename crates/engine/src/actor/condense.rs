@@ -28,24 +28,27 @@ const MAX_WAITING: usize = 64;
 impl Actor {
     /// Begins to make room if there is need; whether it has.
     pub(crate) async fn make_room(&mut self) -> Result<bool, StoreError> {
-        if self.condensations >= MAX_STEPS {
+        if self.trouble.condensations >= MAX_STEPS {
             return Ok(false);
         }
         let room = self.room();
         let pressure = Pressure {
             limit: room,
-            forced: self.overflow.is_some() || self.state.wants_condensation,
+            forced: self.trouble.overflow.is_some() || self.state.wants_condensation,
         };
         let view = &self.state.view;
-        let too_long = matches!(self.overflow, Some(ModelError::ContextWindowExceeded { .. }));
+        let too_long = matches!(
+            self.trouble.overflow,
+            Some(ModelError::ContextWindowExceeded { .. })
+        );
         let plan = self.memory.condenser.plan(view, pressure);
         let plan = plan.or_else(|| self.memory.condenser.last_resort(view, pressure));
         let plan = plan.or_else(|| too_long.then(|| condense::cut_newest(view, room))?);
         let Some(plan) = plan else {
             return self.grant_nothing().await;
         };
-        self.condensations += 1;
-        self.overflow = None;
+        self.trouble.condensations += 1;
+        self.trouble.overflow = None;
         match plan {
             Plan::Mask(mask) => {
                 let told = state::update(key::MASKED, json!(mask));
@@ -171,7 +174,7 @@ impl Actor {
         let note = self.note(&()); // what was asked for once will be done
         match self.record([request].into_iter().chain(note).collect()).await {
             Ok(()) => {
-                self.condensations = 0;
+                self.trouble.condensations = 0;
                 self.condensed.push(done);
                 None
             }

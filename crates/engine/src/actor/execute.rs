@@ -163,11 +163,11 @@ impl Actor {
             Update::Lost => {
                 self.executor = None; // connect again and ask there
                 self.work = None; // for all of them
-                self.losses += 1;
-                if self.losses < MAX_LOSSES {
+                self.trouble.losses += 1;
+                if self.trouble.losses < MAX_LOSSES {
                     return Ok(());
                 }
-                self.losses = 0;
+                self.trouble.losses = 0;
                 self.record(vec![lost(call)]).await
             }
             update @ (Update::Ended(_) | Update::Output(_)) => {
@@ -182,7 +182,7 @@ impl Actor {
                 drafts.extend(self.add_path_rules(call, result.as_mut()));
                 self.tell_hooks(call, result.as_ref());
                 drafts.extend(result);
-                self.losses = 0;
+                self.trouble.losses = 0;
                 // A message that came meanwhile has not been answered, and a call that a person changed comes behind.
                 let is_last = self.state.open_calls.len() == 1 && !self.state.view.has_waiting();
                 if call.event.tool_name == "finish" && observed && is_last {

@@ -63,7 +63,7 @@ impl Actor {
             return Ok(());
         }
         self.tell_condensed(|| Ok(()));
-        if let Some(error) = self.overflow.take() {
+        if let Some(error) = self.trouble.overflow.take() {
             return self.fail_with(&error).await;
         }
         self.asked = self.tools.tokens() + Tokens(self.state.view.tokens());
@@ -187,8 +187,8 @@ impl Actor {
         spent: &Spent,
         judged: &[Verdict],
     ) -> Result<(), StoreError> {
-        self.condensations = 0;
-        self.overflows = 0;
+        self.trouble.condensations = 0;
+        self.trouble.overflows = 0;
         self.meter.learn_from(self.asked, &reply.usage);
         let stats = spending::add_call(&self.state.stats, &self.call(), spent, Some(&reply));
         let withheld = reply.finish == FinishReason::ContentFilter
@@ -220,7 +220,7 @@ impl Actor {
             Turn::Answers if all_seen => drafts.extend(self.turn_ended()),
             Turn::Acts | Turn::Answers | Turn::Silent | Turn::CutOff => {}
         }
-        self.refusals = 0;
+        self.trouble.refusals = 0;
         self.record(drafts).await?;
         self.unsent = self.state.open_calls.iter().map(|call| call.id.clone()).collect();
         Ok(())
@@ -291,15 +291,15 @@ impl Actor {
         match error {
             // The next thing to do is to make the request another one, and to fail if that cannot be.
             ModelError::ContextWindowExceeded { .. } | ModelError::MalformedHistory { .. }
-                if self.overflows < MAX_OVERFLOWS =>
+                if self.trouble.overflows < MAX_OVERFLOWS =>
             {
-                self.overflows += 1;
-                self.condensations = 0;
-                self.overflow = Some(error);
+                self.trouble.overflows += 1;
+                self.trouble.condensations = 0;
+                self.trouble.overflow = Some(error);
                 Ok(())
             }
-            ModelError::ContentPolicy { .. } if self.refusals < MAX_REFUSALS => {
-                self.refusals += 1;
+            ModelError::ContentPolicy { .. } if self.trouble.refusals < MAX_REFUSALS => {
+                self.trouble.refusals += 1;
                 let nudge = MessageEvent::new(Message::text(Role::User, REFUSED));
                 self.record(vec![Draft::new(Source::Environment, nudge)]).await
             }

@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, watch};
 
 use super::{Conversation, MAX_QUEUED_COMMANDS, OpenError, Outfit, Parts, Progress, load};
 use crate::above::Above;
-use crate::actor::{Actor, External, Hooked};
+use crate::actor::{Actor, External, Hooked, Trouble};
 use crate::allow_rules::{COMMANDS, HOSTS, ProjectRules};
 use crate::aside::Turns;
 use crate::delegate_tool::Delegate;
@@ -104,7 +104,6 @@ impl Conversation {
             kept_for_call: None,
             world: parts.world,
             unseen: Vec::new(),
-            losses: 0,
             trace: Trace::new(id),
             memory: parts.memory,
             secrets: hidden(&parts.outfit),
@@ -121,10 +120,7 @@ impl Conversation {
             turn_recorded: false,
             asked: Tokens::ZERO,
             meter: TokenMeter::new(),
-            condensations: 0,
-            overflows: 0,
-            overflow: None,
-            refusals: 0,
+            trouble: Trouble::default(),
             condensed: Vec::new(),
             external: parts.external.map(External::new),
         });
