@@ -5,6 +5,10 @@
 //! - `DEFT_SEED=17 cargo test -p deft-engine --test it simulation` plays one again and tells all of it;
 //! - `make soak SECONDS=600` plays new ones for so long.
 
+#[path = "simulation/agents.rs"]
+mod agents;
+#[path = "simulation/cast.rs"]
+mod cast;
 #[path = "simulation/changes.rs"]
 mod changes;
 #[path = "simulation/executor.rs"]

@@ -238,6 +238,8 @@ impl SimulatedModel {
         match dice.below(20) {
             0 => ("finish", json!({"message": "all done"}).to_string()),
             1 => ("teleport", what),
+            // Nobody gives tasks in most stories, and then it is a tool that there is not.
+            12 => ("task", self.task()),
             2 => ("act", "{\"what\": \"cut".to_owned()),
             3 => ("act", "[1]".to_owned()),
             4 => ("a b\u{e9}", String::new()),
@@ -246,6 +248,16 @@ impl SimulatedModel {
             9..=11 => ("look", what),
             _ => ("act", what),
         }
+    }
+
+    /// A new task, or one that may have been given before.
+    fn task(&self) -> String {
+        let dice = &self.scene.dice;
+        let mut task = json!({"prompt": "do a part of it", "security_risk": "LOW"});
+        if dice.one_in(3) {
+            task["resume"] = json!(format!("task_{}", dice.below(3)));
+        }
+        task.to_string()
     }
 }
 

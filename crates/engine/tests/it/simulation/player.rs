@@ -1,28 +1,20 @@
 //! Somebody who does anything to a conversation, at any time, and looks after each step whether all is well.
 
-use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use deft_engine::{
-    CommandError, Condenser, Conversation, Extensions, Limits, Memory, OpenError, Outfit, Parts, Safety,
-    Supervision,
-};
-use deft_store::{Owner, Store, StoreError};
-use deft_tools::Toolbox;
-use deft_types::{
-    ConfirmationPolicy, ConversationId, EventId, Message, Role, SecurityAnalyzer, SecurityRisk, Status,
-};
+use deft_engine::{CommandError, Conversation, OpenError};
+use deft_store::StoreError;
+use deft_types::{ConfirmationPolicy, ConversationId, EventId, Message, Role, Status};
 use tokio::task::JoinSet;
 
-use super::executor::{Door, Place};
+use super::cast::{Cast, limits};
+use super::executor::Place;
 use super::follower::Follower;
 use super::log::Logs;
-use super::model::SimulatedModel;
-use super::ponder::{Ponder, tools};
-use super::scene::{Life, Scene, SimulatedWorld};
-use super::store::SimulatedStore;
+use super::ponder::tools;
+use super::scene::{Life, Scene};
 
 /// Within so long, in simulated time, everything must have been answered: the slowest part takes a minute.
 const PATIENCE: Duration = Duration::from_secs(1_800);
@@ -33,10 +25,7 @@ pub(crate) struct Player {
     pub(super) logs: Arc<Logs>,
     pub(super) place: Arc<Place>,
     pub(super) id: ConversationId,
-    window: Option<u64>,
-    condenser: Condenser,
-    policy: ConfirmationPolicy,
-    checkpoints: bool,
+    pub(super) cast: Arc<Cast>,
     follower: Follower,
     pub(super) life: Arc<Life>,
     pub(super) conversation: Option<Conversation>,
@@ -57,30 +46,12 @@ impl Player {
         let logs = Arc::new(Logs::default());
         logs.create(id).unwrap();
         let place = Place::new(scene.clone(), logs.clone(), id, tools());
-        let condensers = [
-            Condenser::default(),
-            Condenser::Window,
-            Condenser::RecentEvents {
-                keep_first: 2,
-                max_events: 12,
-            },
-            Condenser::Amortized {
-                keep_first: 2,
-                max_events: 16,
-            },
-        ];
-        let condenser = dice.pick(&condensers).clone();
-        let window = dice.one_in(2).then(|| 1_500 + dice.below(4_000) as u64);
-        let policy = policies()[dice.below(4).min(2)].clone();
-        let checkpoints = dice.one_in(4);
+        let cast = Arc::new(Cast::new(scene.clone(), logs.clone()));
         Self {
             follower: Follower::new(scene.clone(), logs.clone(), id),
             place: Arc::new(place),
             life: Arc::new(Life::new(limits(), None)),
-            window,
-            condenser,
-            policy,
-            checkpoints,
+            cast,
             conversation: None,
             replaced: None,
             pending: JoinSet::new(),
@@ -109,70 +80,9 @@ impl Player {
         Box::pin(self.recover()).await;
     }
 
-    pub(super) fn store(&self, life: &Arc<Life>) -> SimulatedStore {
-        SimulatedStore {
-            scene: self.scene.clone(),
-            logs: self.logs.clone(),
-            life: life.clone(),
-        }
-    }
-
-    pub(super) fn model(&self, life: &Arc<Life>, place: &Place, name: &str) -> Arc<SimulatedModel> {
-        Arc::new(SimulatedModel {
-            scene: self.scene.clone(),
-            logs: self.logs.clone(),
-            life: life.clone(),
-            conversation: place.conversation,
-            asked: place.asked.clone(),
-            profile: SimulatedModel::profile(name, self.window),
-        })
-    }
-
     /// Opens a conversation as a new process would; nothing if that process dies of it.
     async fn load(&self, place: &Arc<Place>, life: &Arc<Life>) -> Option<Conversation> {
-        let store = Arc::new(self.store(life));
-        let opened = async {
-            let lease = store.acquire(place.conversation, &Owner::this_process()).await?;
-            life.fencing.set(lease.fencing()).unwrap();
-            Conversation::open(Parts {
-                lease,
-                store,
-                model: self.model(life, place, "simulated"),
-                model_name: "simulated".to_owned(),
-                models: None,
-                agents: None,
-                workspace: Arc::new(Door {
-                    place: place.clone(),
-                    life: life.clone(),
-                }),
-                directory: "/simulated".to_owned(),
-                tools: tools(),
-                host: Toolbox::host().with(Arc::new(Ponder(self.scene.clone()))),
-                responses: BTreeMap::new(),
-                world: Arc::new(SimulatedWorld {
-                    scene: self.scene.clone(),
-                    life: life.clone(),
-                }),
-                limits: limits(),
-                safety: Safety {
-                    policy: self.policy.clone(),
-                    analyzer: Some(SecurityAnalyzer::Model),
-                },
-                memory: Memory {
-                    condenser: self.condenser.clone(),
-                    model: None,
-                },
-                outfit: Outfit {
-                    checkpoints: self.checkpoints,
-                    ..Outfit::default()
-                },
-                extensions: Extensions::default(),
-                supervision: Supervision::default(),
-                external: None,
-            })
-            .await
-        };
-        let opened = self.patiently("open", life, opened).await?;
+        let opened = self.patiently("open", life, self.cast.open(place, life)).await?;
         match opened {
             Ok(conversation) => Some(conversation),
             Err(OpenError::Store(error)) => {
@@ -334,29 +244,4 @@ impl Player {
                 .accuse(format!("invariant 4: it does not go on: {error}")),
         }
     }
-}
-
-pub(super) fn limits() -> Limits {
-    Limits {
-        max_steps: 100,
-        parallel_calls: 4,
-        stuck_detection: true,
-        max_cost: None,
-        max_tokens: None,
-        max_time: None,
-        max_agents: None,
-        max_depth: None,
-    }
-}
-
-pub(super) fn policies() -> [ConfirmationPolicy; 3] {
-    let risky = ConfirmationPolicy::ConfirmRisky {
-        threshold: SecurityRisk::High,
-        confirm_unknown: true,
-    };
-    [
-        ConfirmationPolicy::AlwaysConfirm,
-        risky,
-        ConfirmationPolicy::NeverConfirm,
-    ]
 }

@@ -164,6 +164,14 @@ impl Life {
         }
     }
 
+    /// The part of the same process that runs another conversation: they die together.
+    pub(crate) fn beside(&self, limits: Limits) -> Self {
+        Self {
+            dead: self.dead.clone(),
+            ..Self::new(limits, None)
+        }
+    }
+
     /// Does something, if it lives to see the end of it.
     pub(crate) async fn survive<T>(&self, work: impl Future<Output = T>) -> T {
         tokio::select! {

@@ -9,10 +9,11 @@ use deft_types::{ActionId, ConversationId, EventId, Message, Money, Role, Status
 use serde_json::{Map, Value, json};
 use tokio::task::JoinSet;
 
+use super::cast::{limits, policies};
 use super::follower::rebuilt;
 use super::log::Log;
 use super::model::ASIDE;
-use super::player::{Player, limits, policies};
+use super::player::Player;
 use super::scene::{Life, SimulatedWorld};
 
 impl Player {
@@ -52,7 +53,7 @@ impl Player {
                     .await,
             ),
             81 => {
-                let model = self.model(&self.life, &self.place, "another");
+                let model = self.cast.model(&self.life, &self.place, "another");
                 let switch = async move { conversation.switch_model("another".to_owned(), model).await };
                 self.command("switch the model", switch).await;
             }
@@ -199,7 +200,7 @@ impl Player {
         }
         let life = Arc::new(Life::new(limits(), None));
         let (store, world) = (
-            self.store(&life),
+            self.cast.store(&life),
             SimulatedWorld {
                 scene: self.scene.clone(),
                 life: life.clone(),
