@@ -176,14 +176,14 @@ impl Conversations {
         self.residents().values().any(|resident| resident.is_running())
     }
 
-    /// How many are in memory, how many of them run, and how many more may.
-    pub(crate) fn load_figures(&self) -> (usize, usize, usize) {
+    /// How many are in memory, and how many of them run.
+    pub(crate) fn load_figures(&self) -> (usize, usize) {
         let residents = self.residents();
         let running = residents
             .values()
             .filter(|resident| resident.is_running())
             .count();
-        (residents.len(), running, self.runs.available_permits())
+        (residents.len(), running)
     }
 
     /// The tools that clients can choose from; the default is that of a model.
