@@ -13,6 +13,7 @@ use crate::cloning::Clonings;
 use crate::config::Build;
 use crate::conversations::Conversations;
 use crate::documents::Documents;
+use crate::exposure::ClientSeal;
 use crate::failure::Failure;
 use crate::metrics::Metrics;
 use crate::places::Places;
@@ -50,6 +51,14 @@ impl App {
         match place {
             None => self.user.is_none().then(|| Arc::clone(self)),
             Some(user) => self.users.home(user).map(|home| home.app),
+        }
+    }
+
+    /// What secrets are sealed with that this user's clients are shown.
+    pub(crate) fn client_seal(&self) -> ClientSeal<'_> {
+        ClientSeal {
+            vault: &self.conversations.catalog.vault,
+            user: self.user,
         }
     }
 

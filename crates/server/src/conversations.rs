@@ -31,7 +31,7 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use deft_engine::{CommandError, Conversation, ExecutorFate};
-use deft_llm::{Model, Subscription};
+use deft_llm::{Model, Reach, Subscription};
 use deft_store::{Owner, StoreError};
 use deft_types::ConversationId;
 use deft_workspace::{Workspace, WorkspaceName};
@@ -156,6 +156,15 @@ impl Conversations {
         ClientModel {
             llm: llm.clone(),
             subscription: self.subscription(),
+            reach: self.reach(),
+        }
+    }
+
+    /// Where addresses of models may be that clients name: they are reached by the server itself.
+    fn reach(&self) -> Reach {
+        match self.allowance.elsewhere() {
+            Ok(()) => Reach::Anywhere,
+            Err(_) => Reach::Public,
         }
     }
 

@@ -2,6 +2,7 @@
 
 use deft_server::Role;
 use reqwest::Method;
+use serde_json::json;
 
 use crate::desk::{Desk, FINISH, KEY};
 use crate::user::User;
@@ -36,14 +37,17 @@ async fn figures_are_of_all_users() {
     let bea = User::add(&desk, "bea", Role::Admin).await;
     let ann = User::add(&desk, "ann", Role::Member).await;
     ann.talk().await;
-    ann.talk().await;
+    let talk = ann.talk().await;
+    let message = json!({"role": "user", "content": [{"type": "text", "text": "hi"}], "run": false});
+    let (status, _) = ann.ask(Method::POST, &talk.path("/events"), message).await;
+    assert_eq!(status, 200);
     for key in [KEY, &bea.key] {
         let request = desk.request(Method::GET, "/metrics").bearer_auth(key);
         let page = request.send().await.unwrap().text().await.unwrap();
         for part in [
             "deft_conversations{status=\"finished\"} 1",
             "deft_conversations{status=\"idle\"} 2",
-            "deft_conversations_in_memory 3",
+            "deft_conversations_in_memory 2",
         ] {
             assert!(page.contains(part), "{part}\n{page}");
         }
