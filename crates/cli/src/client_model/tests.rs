@@ -108,7 +108,7 @@ fn who_is_no_admin_has_public_addresses_reached_and_those_of_the_server() {
         env: [variable]
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .into(),
-        home: None,
+        home: Some(directory.path().to_owned()),
         current_dir: directory.path().to_owned(),
     };
     let settings = Settings::load(&Flags::default(), &surroundings, directory.path()).unwrap();
