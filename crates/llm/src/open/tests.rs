@@ -215,7 +215,7 @@ async fn who_may_name_public_addresses_alone_reaches_no_other() {
     let named = format!("http://localhost:{port}/v1");
     let mut findings = Vec::new();
     crate::check("openai/x", &public(&named), |finding| {
-        findings.push(format!("{finding:?}"))
+        findings.push(format!("{finding:?}"));
     })
     .await;
     assert!(server.accept().is_err(), "it was reached");

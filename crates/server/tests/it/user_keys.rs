@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use deft_server::{KeyScope, Role};
+use deft_server::{KeyScope, Quota, Role};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -113,7 +113,7 @@ async fn executors_are_opened_to_admins_alone() {
     let desk = Desk::new().await;
     User::add(&desk, "root", Role::Admin).await;
     let ann = User::add(&desk, "ann", Role::Member).await;
-    let vic = User::add_with(&desk, "vic", Role::Viewer, Some("root"), Default::default()).await;
+    let vic = User::add_with(&desk, "vic", Role::Viewer, Some("root"), Quota::default()).await;
     let talk = ann.talk().await;
     for user in [&ann, &vic] {
         let path = format!("/sockets/executor/{}", talk.0);
