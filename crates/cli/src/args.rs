@@ -155,7 +155,7 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "PORT", default_value_t = 3000)]
     pub(crate) port: u16,
     /// Allow an address that other machines can reach
-    #[arg(long, env = "DEFT_EXPOSE")]
+    #[arg(long, env = "DEFT_EXPOSE", value_parser = clap::builder::BoolishValueParser::new())]
     pub(crate) expose: bool,
     #[command(flatten)]
     pub(crate) flags: Flags,

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use anyhow::Context;
 use deft_llm::{
-    ApiMode, AwsKeys, AwsSettings, Finding, KnownCapabilities, Model, ModelSettings, Prices, Subscription,
-    ThinkingMode, Tuning,
+    ApiMode, AwsKeys, AwsSettings, Finding, KnownCapabilities, Model, ModelSettings, Prices, Reach,
+    Subscription, ThinkingMode, Tuning,
 };
 use deft_server::ClientModel;
 use deft_types::{Money, Secret, Tokens};
@@ -116,7 +116,10 @@ pub(crate) fn open(wanted: &ClientModel, settings: &Settings) -> anyhow::Result<
         return Ok(compose::open_model(&llm.model, settings)?.model);
     }
     let ours = compose::reached_by_client(&llm.model, settings);
-    let reached = reached(&llm, ours, &wanted.subscription);
+    let reached = ModelSettings {
+        reach: reach(&llm, wanted, settings),
+        ..reached(&llm, ours, &wanted.subscription)
+    };
     Ok(deft_llm::open(&llm.model, &reached)?)
 }
 
@@ -127,11 +130,30 @@ pub(crate) async fn check(wanted: &ClientModel, settings: &Settings) -> anyhow::
         compose::reached(&llm.model, settings)
     } else {
         let ours = compose::reached_by_client(&llm.model, settings);
-        (llm.model.clone(), reached(&llm, ours, &wanted.subscription))
+        let reached = ModelSettings {
+            reach: reach(&llm, wanted, settings),
+            ..reached(&llm, ours, &wanted.subscription)
+        };
+        (llm.model.clone(), reached)
     };
     let mut findings = Vec::new();
     deft_llm::check(&name, &reached, |finding| findings.push(finding.clone())).await;
     Ok(findings)
+}
+
+/// Where its server may be: those that our own settings name are for everybody.
+fn reach(llm: &Llm, wanted: &ClientModel, settings: &Settings) -> Reach {
+    let named = llm.base_url.as_deref();
+    let all = settings.models.values().map(|model| model.base_url.as_ref());
+    let mut ours = all.chain([settings.base_url.value.as_ref()]).flatten();
+    let is_theirs = named.is_some_and(|named| {
+        ours.all(|ours| ours.as_str().trim_end_matches('/') != named.trim_end_matches('/'))
+    });
+    if is_theirs && !matches!(llm.auth_type, Some(AuthType::Subscription)) {
+        wanted.reach
+    } else {
+        Reach::Anywhere
+    }
 }
 
 /// `ours` is how the server would reach the model by itself; `subscription` pays where the client wants it to.

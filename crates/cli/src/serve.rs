@@ -112,6 +112,16 @@ struct Start {
     surroundings: Surroundings,
 }
 
+/// What the contract's variables for it would say, as far as it was known when the program was built.
+fn built_from(variable: &str) -> Option<String> {
+    let known = match variable {
+        "OPENHANDS_BUILD_GIT_SHA" => option_env!("DEFT_GIT_SHA"),
+        "OPENHANDS_BUILD_GIT_REF" => option_env!("DEFT_GIT_REF"),
+        _ => None,
+    };
+    known.map(str::to_owned)
+}
+
 /// A server, and what its conversations are made of.
 struct Running {
     server: Server,
@@ -126,10 +136,13 @@ impl Start {
             init.apply(&mut surroundings.env);
         }
         let mut settings = Settings::load(&self.args.flags, &surroundings, &surroundings.current_dir)?;
-        let contracts = ["OH_PERSISTENCE_DIR", "OH_CONVERSATIONS_PATH"];
-        let contracts = contracts.iter().find_map(|name| surroundings.env.get(*name));
+        let variable = |name: &str| surroundings.env.get(name).cloned();
+        let contracts = match variable("OH_PERSISTENCE_DIR").filter(|path| !path.is_empty()) {
+            Some(path) => Some(path),
+            None => Config::conversations_path(variable)?,
+        };
         if settings.data_dir.source == Source::Default
-            && let Some(data_dir) = contracts.filter(|path| !path.is_empty())
+            && let Some(data_dir) = contracts
         {
             settings.data_dir.value = surroundings.current_dir.join(data_dir);
         }
@@ -142,7 +155,7 @@ impl Start {
     /// How to serve.
     fn set_up(&self, init: Option<&Init>) -> anyhow::Result<(Settings, Config)> {
         let (settings, surroundings) = self.settings(init)?;
-        let variable = |name: &str| surroundings.env.get(name).cloned();
+        let variable = |name: &str| surroundings.env.get(name).cloned().or_else(|| built_from(name));
         let data_dir = settings.data_dir.value.clone();
         let mut config = Config {
             address: self.address,

@@ -3,6 +3,7 @@
 mod client;
 mod failure;
 mod fetch;
+pub(crate) mod guard;
 mod proxies;
 
 use std::sync::Arc;

@@ -82,7 +82,7 @@ pub use grayswan::GraySwan;
 pub use http::Proxies;
 pub use messages::Messages;
 pub use model::{Model, ModelProfile, Request, ToolSchema};
-pub use open::{ApiMode, ModelSettings, OpenModelError, address_variable, key_variable, open};
+pub use open::{ApiMode, ModelSettings, OpenModelError, Reach, address_variable, key_variable, open};
 pub use prefix::{PrefixChange, PrefixWatch};
 pub use prices::{LongPrompt, Prices, Rates};
 pub use registry::{NamedModel, Registry, SettingsFor};

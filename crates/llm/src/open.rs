@@ -14,7 +14,7 @@ use deft_types::{Secret, Tokens};
 pub(crate) use self::adapter::address_of;
 use self::adapter::set_up;
 pub use self::error::OpenModelError;
-pub use self::settings::{ApiMode, ModelSettings};
+pub use self::settings::{ApiMode, ModelSettings, Reach};
 use crate::bedrock::AwsSettings;
 use crate::capabilities::{Home, Subject};
 use crate::cassette::{CassetteError, RecordModel, ReplayModel};

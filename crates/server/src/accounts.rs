@@ -25,6 +25,9 @@ pub use self::user::{Account, NewAccount, Quota, Role};
 /// Where they are kept among the documents.
 const USERS: &str = "accounts/";
 const KEYS: &str = "api-keys/";
+/// When somebody was last about to become the first user, and for how long nobody else may.
+const CLAIM: &str = "first-account";
+const CLAIM_LIMIT: Duration = Duration::from_secs(10);
 /// The label of keys that people were given when they signed in.
 pub(crate) const SIGNED_IN: &str = "signed in";
 /// How often a change is tried again when another was faster.
@@ -70,6 +73,9 @@ impl Accounts {
         if new.email.is_some() && users.iter().any(|user| same_address(user, new.email.as_deref())) {
             return Err(AccountError::AddressTaken);
         }
+        if is_first {
+            self.claim_the_store().await?;
+        }
         let account = Account {
             id: UserId(Uuid::new_v4()),
             name: new.name,
@@ -91,6 +97,24 @@ impl Accounts {
             Ok(account)
         } else {
             Err(AccountError::NameTaken(account.name))
+        }
+    }
+
+    /// Of several who are added first at once, only one may own the store.
+    async fn claim_the_store(&self) -> Result<(), AccountError> {
+        let now = SystemTime::now();
+        let before = self.store.document(CLAIM).await?;
+        let claimed: Option<SystemTime> = before.as_deref().map(read).transpose()?;
+        let is_fresh = |at: SystemTime| now.duration_since(at).is_ok_and(|age| age < CLAIM_LIMIT);
+        if !claimed.is_some_and(is_fresh)
+            && self
+                .store
+                .swap_document(CLAIM.to_owned(), before, Some(written(&now)))
+                .await?
+        {
+            Ok(())
+        } else {
+            Err(AccountError::Busy)
         }
     }
 

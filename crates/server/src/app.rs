@@ -13,6 +13,7 @@ use crate::cloning::Clonings;
 use crate::config::Build;
 use crate::conversations::Conversations;
 use crate::documents::Documents;
+use crate::exposure::ClientSeal;
 use crate::failure::Failure;
 use crate::metrics::Metrics;
 use crate::places::Places;
@@ -44,6 +45,23 @@ pub(crate) struct App {
 }
 
 impl App {
+    /// The part of the server that somebody has to do with, by the place that their key leads to. None: there is none
+    /// (any more), or no way to it from here; then nothing else may stand in for it.
+    pub(crate) fn at(self: &Arc<Self>, place: Option<UserId>) -> Option<Arc<Self>> {
+        match place {
+            None => self.user.is_none().then(|| Arc::clone(self)),
+            Some(user) => self.users.home(user).map(|home| home.app),
+        }
+    }
+
+    /// What secrets are sealed with that this user's clients are shown.
+    pub(crate) fn client_seal(&self) -> ClientSeal<'_> {
+        ClientSeal {
+            vault: &self.conversations.catalog.vault,
+            user: self.user,
+        }
+    }
+
     /// Refuses what concerns everybody to those whom it is none of the business of.
     pub(crate) fn for_all(&self) -> Result<(), Failure> {
         if self.users.may_see_all(self.user) {

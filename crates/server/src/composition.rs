@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use deft_engine::{Memory, Models, SubAgentKind, SubAgents};
 use deft_llm::{
-    ChatGptServers, Delta, Finding, Found, Model, ModelError, ModelProfile, Request, Subscription,
+    ChatGptServers, Delta, Finding, Found, Model, ModelError, ModelProfile, Reach, Request, Subscription,
 };
 use deft_mcp::{Login, TokenStore};
 use deft_skills::{AgentDefinition, Skill};
@@ -195,6 +195,8 @@ pub struct ClientModel {
     pub llm: Value,
     /// What pays for it, where `auth_type` says so.
     pub subscription: Arc<dyn Subscription>,
+    /// Where its address may be, if the client names one.
+    pub reach: Reach,
 }
 
 /// What a new conversation begins with, where nobody chooses otherwise.

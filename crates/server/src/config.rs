@@ -103,7 +103,9 @@ pub enum ConfigError {
         reason: String,
     },
     /// Anybody could say how to serve.
-    #[error("OH_DEFERRED_INIT needs a key that only you know, for X-Init-API-Key: set OH_SECRET_KEY")]
+    #[error(
+        "OH_DEFERRED_INIT needs a key that only you know, for X-Init-API-Key: set OH_SECRET_KEY or SESSION_API_KEY"
+    )]
     InitKey,
     /// A pattern that cannot be understood.
     #[error("{variable} cannot be used: {reason}")]
@@ -134,6 +136,13 @@ pub enum ConfigError {
 }
 
 impl Config {
+    /// Where the variables, or else the JSON file, say that conversations are.
+    pub fn conversations_path(
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Option<String>, ConfigError> {
+        Ok(Layers::new(&variable)?.text("conversations_path"))
+    }
+
     /// A server on this machine, as the variables say.
     pub fn from_variables(
         variable: impl Fn(&str) -> Option<String>,
@@ -143,7 +152,8 @@ impl Config {
         let layers = Layers::new(&variable)?;
         let mut keys = layers.list("session_api_keys");
         keys.extend(variable("SESSION_API_KEY"));
-        let keys = keys.into_iter().filter(|key| !key.is_empty());
+        keys.retain(|key| !key.is_empty());
+        let init_key = layers.init_key(keys.first())?;
         let web_url = layers.text("web_url");
         let hosts = web_url.as_deref().and_then(host_of).into_iter();
         let base_path = web_url.as_deref().and_then(path_of);
@@ -173,7 +183,7 @@ impl Config {
             current_dir,
             home: home.unwrap_or_else(std::env::temp_dir),
             file_roots,
-            keys: keys.map(Secret::new).collect(),
+            keys: keys.into_iter().map(Secret::new).collect(),
             hosts: hosts.chain(own_hosts).filter(|host| !host.is_empty()).collect(),
             base_path,
             origins: layers.list("allow_cors_origins"),
@@ -191,7 +201,7 @@ impl Config {
             webhooks: layers.webhooks()?,
             sign_in: None,
             ca_file: None,
-            init_key: layers.init_key()?,
+            init_key,
             build: Build {
                 git_sha: variable("OPENHANDS_BUILD_GIT_SHA").unwrap_or_else(|| "unknown".to_owned()),
                 git_ref: variable("OPENHANDS_BUILD_GIT_REF").unwrap_or_else(|| "unknown".to_owned()),

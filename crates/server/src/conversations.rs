@@ -31,7 +31,7 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use deft_engine::{CommandError, Conversation, ExecutorFate, Live};
-use deft_llm::{Model, Subscription};
+use deft_llm::{Model, Reach, Subscription};
 use deft_store::{Owner, StoreError};
 use deft_types::ConversationId;
 use deft_workspace::{Workspace, WorkspaceName};
@@ -156,6 +156,15 @@ impl Conversations {
         ClientModel {
             llm: llm.clone(),
             subscription: self.subscription(),
+            reach: self.reach(),
+        }
+    }
+
+    /// Where addresses of models may be that clients name: they are reached by the server itself.
+    fn reach(&self) -> Reach {
+        match self.allowance.elsewhere() {
+            Ok(()) => Reach::Anywhere,
+            Err(_) => Reach::Public,
         }
     }
 
@@ -183,14 +192,14 @@ impl Conversations {
         self.residents().values().any(|resident| resident.is_running())
     }
 
-    /// How many are in memory, how many of them run, and how many more may.
-    pub(crate) fn load_figures(&self) -> (usize, usize, usize) {
+    /// How many are in memory, and how many of them run.
+    pub(crate) fn load_figures(&self) -> (usize, usize) {
         let residents = self.residents();
         let running = residents
             .values()
             .filter(|resident| resident.is_running())
             .count();
-        (residents.len(), running, self.runs.available_permits())
+        (residents.len(), running)
     }
 
     /// The tools that clients can choose from; the default is that of a model.

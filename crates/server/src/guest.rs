@@ -32,12 +32,8 @@ impl Guest {
     /// Lets somebody in by a link.
     pub(crate) async fn admit(app: &Arc<App>, token: &str) -> Result<Self, Failure> {
         let share = shares(app).opened(token).await?.ok_or_else(refused)?;
-        let home = match share.owner {
-            // Who shows a key as well has been led to where this conversation is not.
-            None => app.user.is_none().then(|| Arc::clone(app)),
-            Some(user) => app.users.home(user).map(|home| home.app),
-        };
-        let app = home.ok_or_else(refused)?;
+        // Who shows a key as well has been led to where this conversation is not.
+        let app = app.at(share.owner).ok_or_else(refused)?;
         app.conversations.catalog.get(share.conversation).await?;
         Ok(Self { app, share })
     }

@@ -38,7 +38,7 @@ pub(crate) async fn resolved(app: &App, mut body: Value) -> Result<Value, Failur
     if is_sealed.is_some_and(fields::is_set) {
         for name in ["agent", "agent_settings", "secrets"] {
             if let Some(part) = fields.get_mut(name) {
-                unseal(part, &app.conversations.catalog.vault)?;
+                unseal(part, app.client_seal())?;
             }
         }
     }

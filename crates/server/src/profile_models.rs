@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use deft_engine::{Models, RouteQuestion, TaskRoutes};
-use deft_llm::{Model, OpenModelError, Subscription};
+use deft_llm::{Model, OpenModelError};
 use serde_json::Value;
 
 use crate::agent::Agent;
@@ -31,7 +31,7 @@ impl ProfileModels {
     pub(crate) async fn load(
         documents: &Documents,
         composition: &Arc<dyn Composition>,
-        subscription: &Arc<dyn Subscription>,
+        client: impl Fn(Value) -> ClientModel,
         agent: &Agent,
     ) -> Result<Self, Failure> {
         let connections: BTreeMap<_, _> = documents.list(CONNECTIONS).await?.into_iter().collect();
@@ -43,8 +43,7 @@ impl ProfileModels {
             {
                 connected(&mut llm, connection);
             }
-            let subscription = Arc::clone(subscription);
-            profiles.insert(name, ClientModel { llm, subscription });
+            profiles.insert(name, client(llm));
         }
         let routes = if agent.asks_for(&ROUTE_TOOLS) {
             routes(documents, agent).await?

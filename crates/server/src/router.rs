@@ -197,8 +197,15 @@ pub fn routes() -> Vec<(Method, &'static str, Access)> {
     table().into_iter().map(entry).collect()
 }
 
-/// The routes with their guards.
+/// All of the server: who calls it by a name that is not its own gets nowhere, and everybody else to their own part.
 pub(crate) fn router(app: Arc<App>) -> Router {
+    let lead_home = middleware::from_fn_with_state(Arc::clone(&app), security::lead_home);
+    let guard = middleware::from_fn_with_state(Arc::clone(&app), security::guard);
+    part(app).layer(lead_home).layer(guard)
+}
+
+/// The part of one user: the routes, each with what says who may use it.
+pub(crate) fn part(app: Arc<App>) -> Router {
     let mut router = Router::new();
     let init_key = app.users.init_key.clone();
     for route in table() {
@@ -245,11 +252,6 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .method_not_allowed_fallback(async || Failure::bare(StatusCode::METHOD_NOT_ALLOWED))
         .layer(DefaultBodyLimit::disable()) // each reader of bodies has its own
         .layer(middleware::from_fn_with_state(Arc::clone(&app), carry_out))
-        .layer(middleware::from_fn_with_state(Arc::clone(&app), security::guard))
-        .layer(middleware::from_fn_with_state(
-            Arc::clone(&app),
-            security::lead_home,
-        ))
         .with_state(app)
 }
 

@@ -6,12 +6,14 @@ mod host;
 mod needs;
 mod origin;
 mod session;
+mod visit;
 
 pub(crate) use self::directory::{Caller, Directory, REFRESH};
 pub(crate) use self::gate::{Gate, KEY_HEADER, Verdict, WORKSPACE_COOKIE};
 pub(crate) use self::host::Hosts;
 pub(crate) use self::origin::Origins;
 pub(crate) use self::session::{SESSION_COOKIE, cookie};
+pub(crate) use self::visit::Visit;
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -121,7 +123,9 @@ pub(crate) async fn require_key_or_cookie(
     request: Request,
     next: Next,
 ) -> Response {
-    if ticket(&request).is_some_and(|ticket| app.gate.admits_ticket(app.user, ticket)) {
+    if session::is_ours_or_no_page(request.headers())
+        && ticket(&request).is_some_and(|ticket| app.gate.admits_ticket(app.user, ticket))
+    {
         return next.run(request).await;
     }
     require_key(State(app), request, next).await
@@ -151,7 +155,7 @@ async fn admit(app: &App, given: Option<String>, request: Request, next: Next) -
         }
         Verdict::Welcome(_) | Verdict::Unknown => {
             if given.is_some() {
-                let entry = AuditEntry::asked(None, address.ip(), &request);
+                let entry = AuditEntry::asked(None, address.ip(), asked_for(&request));
                 note(app, entry, StatusCode::UNAUTHORIZED).await;
             }
             Failure::bare(StatusCode::UNAUTHORIZED).into_response()
@@ -170,7 +174,7 @@ async fn admit(app: &App, given: Option<String>, request: Request, next: Next) -
 async fn permit(app: &App, caller: Caller, from: IpAddr, mut request: Request, next: Next) -> Response {
     let scope = needs(&request);
     let changes = scope != KeyScope::Read && app.users.directory.has_users();
-    let entry = changes.then(|| AuditEntry::asked(Some(&caller), from, &request));
+    let entry = changes.then(|| AuditEntry::asked(Some(&caller), from, asked_for(&request)));
     let response = if caller.scopes.contains(&scope) {
         request.extensions_mut().insert(caller.clone());
         next.run(request).await
@@ -193,14 +197,18 @@ async fn note(app: &App, entry: AuditEntry, status: StatusCode) {
 
 impl AuditEntry {
     /// A request that is not answered yet.
-    fn asked(caller: Option<&Caller>, from: IpAddr, request: &Request) -> Self {
+    fn asked(caller: Option<&Caller>, from: IpAddr, what: String) -> Self {
         Self {
             user: caller.and_then(|caller| caller.name.clone()),
             key: caller.and_then(|caller| caller.key.clone()),
             from: Some(from),
-            ..Self::on_the_command_line(format!("{} {}", request.method(), request.uri().path()))
+            ..Self::on_the_command_line(what)
         }
     }
+}
+
+fn asked_for(request: &Request) -> String {
+    format!("{} {}", request.method(), request.uri().path())
 }
 
 /// A stream that would go on for ever ends when its key opens nothing any more.

@@ -4,7 +4,7 @@ mod upkeep;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use deft_store::Store;
@@ -183,6 +183,7 @@ impl Server {
             abandoned: CancellationToken::new(),
             started: Instant::now(),
             activity: Arc::new(Activity::new()),
+            owner: OnceLock::new(),
             homes: Mutex::default(),
         });
         Ok(Self {
@@ -230,7 +231,7 @@ impl Server {
         let users = &self.app.users;
         let stop = async || {
             let apps = users.apps();
-            let stop = apps.iter().chain([&self.app]).map(async |app| {
+            let stop = apps.iter().map(async |app| {
                 app.bash.stop().await;
                 app.conversations.stop().await;
             });

@@ -8,13 +8,12 @@ pub(crate) use self::patch::{merge, patch, patch_beneath};
 use crate::agent::{self, Agent};
 use crate::agent_fields::SETTINGS;
 use crate::documents::Documents;
-use crate::exposure::Exposure;
+use crate::exposure::{ClientSeal, Exposure};
 use crate::external;
 use crate::failure::Failure;
 use crate::fields::{self, Gap, Kind, Table};
 use crate::masking::Mask;
 use crate::tool_choices::ROUTE_TOOLS;
-use crate::vault::Vault;
 
 const KEY: &str = "settings";
 const DEFAULTS: &str = include_str!("settings/defaults.json");
@@ -62,10 +61,10 @@ impl Settings {
     }
 
     /// What a client is shown.
-    pub(crate) fn shown(&self, exposure: Exposure, vault: &Vault) -> Result<Value, Failure> {
+    pub(crate) fn shown(&self, exposure: Exposure, seal: ClientSeal) -> Result<Value, Failure> {
         let key = &self.0["agent_settings"]["llm"]["api_key"];
         let is_set = key.as_str().is_some_and(|key| !key.is_empty());
-        let mut shown = exposure.apply(self.0.clone(), Mask::Asterisks, vault)?;
+        let mut shown = exposure.apply(self.0.clone(), Mask::Asterisks, seal)?;
         shown["llm_api_key_is_set"] = is_set.into();
         Ok(shown)
     }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use axum::Router;
@@ -31,7 +31,7 @@ use crate::mcp_logins::McpLogins;
 use crate::metrics::Metrics;
 use crate::places::Places;
 use crate::previews::Previews;
-use crate::router::router;
+use crate::router::part;
 use crate::scoped_store::ScopedStore;
 use crate::security::{Directory, Gate, Hosts, Origins};
 use crate::sign_in::SignIn;
@@ -74,6 +74,8 @@ pub(crate) struct Users {
     pub(crate) abandoned: CancellationToken,
     pub(crate) started: Instant,
     pub(crate) activity: Arc<Activity>,
+    /// The part of whoever owns the server. It knows us, so we must not keep it.
+    pub(crate) owner: OnceLock<Weak<App>>,
     pub(crate) homes: Mutex<HashMap<UserId, Home>>,
 }
 
@@ -85,9 +87,11 @@ pub(crate) struct Home {
 }
 
 impl Users {
-    /// The part of whoever owns the server.
+    /// Makes the part of whoever owns the server.
     pub(crate) fn owners(self: &Arc<Self>) -> Arc<App> {
-        Arc::new(self.app(None))
+        let app = Arc::new(self.app(None));
+        let _ = self.owner.set(Arc::downgrade(&app)); // it is made once
+        app
     }
 
     /// A user's own part, which is made when it is first needed. None: there is no such user, or not now.
@@ -98,16 +102,18 @@ impl Users {
             return Some(home.clone());
         }
         let app = Arc::new(self.app(Some(&account)));
-        let service = TowerToHyperService::new(router(Arc::clone(&app)));
+        let service = TowerToHyperService::new(part(Arc::clone(&app)));
         let home = Home { app, service };
         homes.insert(id, home.clone());
         Some(home)
     }
 
-    /// The parts that have been made.
+    /// The parts that have been made, the owner's first.
     pub(crate) fn apps(&self) -> Vec<Arc<App>> {
         let homes = self.homes();
-        homes.values().map(|home| Arc::clone(&home.app)).collect()
+        let others = homes.values().map(|home| Arc::clone(&home.app));
+        let owners = self.owner.get().and_then(Weak::upgrade);
+        owners.into_iter().chain(others).collect()
     }
 
     /// Has a user's part made anew when it is next needed: from now on they may do something else.
@@ -116,6 +122,17 @@ impl Users {
         if let Some(home) = before {
             home.app.bash.stop().await;
             home.app.conversations.stop().await;
+        }
+    }
+
+    /// Stops what runs for users who may not use the server any more, whoever has said so. Nobody waits for it.
+    pub(crate) fn stop_disabled(self: &Arc<Self>) {
+        let made: Vec<_> = self.homes().keys().copied().collect();
+        for id in made {
+            if self.directory.user(id).is_none() {
+                let users = Arc::clone(self);
+                self.tasks.spawn(async move { users.renew(id).await });
+            }
         }
     }
 

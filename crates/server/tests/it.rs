@@ -93,6 +93,12 @@ mod sockets;
 mod steering;
 #[path = "it/subscription.rs"]
 mod subscription;
+#[path = "it/user.rs"]
+mod user;
+#[path = "it/user_ends.rs"]
+mod user_ends;
+#[path = "it/user_keys.rs"]
+mod user_keys;
 #[path = "it/user_routes.rs"]
 mod user_routes;
 #[path = "it/users.rs"]

@@ -52,7 +52,7 @@ pub struct Usage {
     pub conversations: u64,
     /// In how many workspaces.
     pub workspaces: u64,
-    /// What they have cost.
+    /// What they have cost, and those that were deleted.
     pub cost: Money,
 }
 

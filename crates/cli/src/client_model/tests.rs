@@ -1,4 +1,5 @@
 use super::*;
+use crate::settings::{Flags, Surroundings};
 use deft_llm::{ModelError, Pass};
 use futures::future::BoxFuture;
 use serde_json::json;
@@ -97,4 +98,41 @@ fn a_null_retention_asks_for_none() {
     assert_eq!(settings.capability_overrides.prompt_cache_retention, None);
     let settings = sent(json!({"model": "openai/m", "prompt_cache_retention": null}));
     assert_eq!(settings.capability_overrides.prompt_cache_retention, Some(false));
+}
+
+#[test]
+fn who_is_no_admin_has_public_addresses_reached_and_those_of_the_server() {
+    let directory = tempfile::tempdir().unwrap();
+    let variable = ("DEFT_BASE_URL", "http://10.0.0.5:8000/v1");
+    let surroundings = Surroundings {
+        env: [variable]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into(),
+        home: Some(directory.path().to_owned()),
+        current_dir: directory.path().to_owned(),
+    };
+    let settings = Settings::load(&Flags::default(), &surroundings, directory.path()).unwrap();
+    let subscription: Arc<dyn Subscription> = Arc::new(Somebodys);
+    let reach_of = |llm: Value, may: Reach| {
+        let wanted = ClientModel {
+            llm,
+            subscription: Arc::clone(&subscription),
+            reach: may,
+        };
+        reach(&Llm::deserialize(&wanted.llm).unwrap(), &wanted, &settings)
+    };
+    let at = |address: &str| json!({"model": "openai/m", "base_url": address});
+    assert_eq!(reach_of(at("http://127.0.0.1:1"), Reach::Public), Reach::Public);
+    assert_eq!(
+        reach_of(at("http://127.0.0.1:1"), Reach::Anywhere),
+        Reach::Anywhere
+    );
+    assert_eq!(
+        reach_of(at("http://10.0.0.5:8000/v1/"), Reach::Public),
+        Reach::Anywhere
+    );
+    assert_eq!(
+        reach_of(json!({"model": "openai/m"}), Reach::Public),
+        Reach::Anywhere
+    );
 }

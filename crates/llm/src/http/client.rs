@@ -2,13 +2,14 @@
 
 use std::str::FromStr;
 
-use deft_types::Secret;
+use deft_types::{Secret, is_public};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Url};
 
+use super::guard::Guard;
 use super::proxies::BadProxy;
-use crate::ModelSettings;
+use crate::{ModelSettings, Reach};
 
 /// Why an address cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -50,6 +51,10 @@ pub(crate) fn new_client(settings: &ModelSettings) -> Result<Client, ClientError
         // A server that sends us elsewhere would send our key along.
         .redirect(Policy::none())
         .no_proxy();
+    if settings.reach == Reach::Public {
+        // No proxy: one could reach what we must not.
+        return Ok(client.dns_resolver(Guard { allows: is_public }).build()?);
+    }
     for proxy in settings.proxies.rules()? {
         client = client.proxy(proxy);
     }

@@ -1,13 +1,11 @@
 //! Fetches images from the web.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use deft_types::is_public;
-use hickory_resolver::TokioResolver;
-use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{CONTENT_TYPE, LOCATION};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Response, Url};
@@ -15,6 +13,7 @@ use rustls::ClientConfig;
 use tokio::time::timeout;
 
 use super::MAX_IMAGE_BYTES;
+use crate::http::guard::{Guard, PrivateName, admits};
 
 /// How often a server may send us elsewhere.
 const MAX_REDIRECTS: usize = 5;
@@ -99,15 +98,14 @@ impl Fetcher {
         Err(FetchError::Redirects)
     }
 
-    /// A number in the place of a name is not looked up, so the guard of names does not see it.
     fn check(&self, url: &Url) -> Result<(), FetchError> {
-        let host = url
-            .host_str()
-            .filter(|_| matches!(url.scheme(), "http" | "https"));
-        let host = host.ok_or(FetchError::BadAddress)?;
-        match host.trim_matches(['[', ']']).parse() {
-            Ok(address) if !(self.allows)(address) => Err(FetchError::Private),
-            Ok(_) | Err(_) => Ok(()),
+        if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+            return Err(FetchError::BadAddress);
+        }
+        if admits(url, self.allows) {
+            Ok(())
+        } else {
+            Err(FetchError::Private)
         }
     }
 }
@@ -136,35 +134,6 @@ async fn read(mut response: Response) -> Result<String, FetchError> {
         }
     }
     Ok(format!("data:{kind};base64,{}", STANDARD.encode(bytes)))
-}
-
-/// Looks names up and refuses those that lead to an address that is not allowed. The connection is made to the
-/// very address that was looked at, so that a second look-up cannot give another one.
-struct Guard {
-    allows: fn(IpAddr) -> bool,
-}
-
-/// The name leads to a private address.
-#[derive(Debug, thiserror::Error)]
-#[error("not a public address")]
-struct PrivateName;
-
-impl Resolve for Guard {
-    fn resolve(&self, name: Name) -> Resolving {
-        let allows = self.allows;
-        Box::pin(async move {
-            let found = TokioResolver::builder_tokio()?
-                .build()?
-                .lookup_ip(name.as_str())
-                .await?;
-            let addresses: Vec<IpAddr> = found.iter().collect();
-            if !addresses.iter().all(|address| allows(*address)) {
-                return Err(PrivateName.into());
-            }
-            let addresses: Addrs = Box::new(addresses.into_iter().map(|address| SocketAddr::new(address, 0)));
-            Ok(addresses)
-        })
-    }
 }
 
 fn refusal(error: &reqwest::Error) -> FetchError {

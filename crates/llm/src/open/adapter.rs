@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use deft_types::Secret;
+use deft_types::{Secret, is_public};
 use reqwest::Url;
 
-use super::{ModelSettings, OpenModelError, no_client, secrets};
+use super::{ModelSettings, OpenModelError, Reach, no_client, secrets};
 use crate::anthropic::{self, AnthropicApi};
 use crate::api::Api;
 use crate::azure;
@@ -14,6 +14,7 @@ use crate::bedrock::BedrockApi;
 use crate::chat::ChatApi;
 use crate::claude::Thinking;
 use crate::gemini::GeminiApi;
+use crate::http::guard::admits;
 use crate::http::{self, HttpModel};
 use crate::ollama::{self, OllamaModel};
 use crate::openai::{self, Endpoint};
@@ -127,9 +128,15 @@ pub(crate) fn address_of(
         Wire::Ollama => ollama::address(text),
         Wire::Chat(_) | Wire::Anthropic | Wire::Bedrock | Wire::Gemini => text.to_owned(),
     };
-    http::base_address(&address).map_err(|error| OpenModelError::BadBaseUrl {
-        reason: error.to_string(),
-    })
+    let bad = |reason: String| OpenModelError::BadBaseUrl { reason };
+    let address = http::base_address(&address).map_err(|error| bad(error.to_string()))?;
+    match settings.reach {
+        Reach::Public if !admits(&address, is_public) => Err(bad(
+            "only an admin may name addresses that are not on the public internet: they are reached by the server itself"
+                .to_owned(),
+        )),
+        Reach::Public | Reach::Anywhere => Ok(address),
+    }
 }
 
 /// Where requests go.

@@ -16,6 +16,8 @@ pub struct ModelSettings {
     pub api_key: Option<Secret<String>>,
     /// Where the server is, if not at the provider's own address.
     pub base_url: Option<String>,
+    /// Where that may be.
+    pub reach: Reach,
     /// How long to wait for a connection.
     pub connect_timeout: Duration,
     /// How long a server may be silent within its answer.
@@ -68,11 +70,22 @@ pub enum ApiMode {
     Responses,
 }
 
+/// Which servers a model may be asked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reach {
+    /// Any.
+    #[default]
+    Anywhere,
+    /// Those on the public internet: the address was named by somebody who has no business in our network.
+    Public,
+}
+
 impl Default for ModelSettings {
     fn default() -> Self {
         Self {
             api_key: None,
             base_url: None,
+            reach: Reach::default(),
             connect_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_mins(2),
             head_timeout: None,

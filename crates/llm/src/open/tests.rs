@@ -185,6 +185,43 @@ fn an_unknown_name_is_answered_with_what_is_understood() {
     }
 }
 
+#[tokio::test]
+async fn who_may_name_public_addresses_alone_reaches_no_other() {
+    let public = |base_url: &str| ModelSettings {
+        reach: Reach::Public,
+        retry: crate::RetryPolicy {
+            attempts: 1,
+            ..crate::RetryPolicy::default()
+        },
+        ..at(base_url)
+    };
+    for address in [
+        "http://127.0.0.1:8000",
+        "http://[::1]:8000",
+        "http://2130706433/v1",
+        "http://10.1.2.3/v1",
+        "http://169.254.169.254/latest",
+    ] {
+        assert!(
+            refusal("openai/x", &public(address)).contains("public internet"),
+            "{address}"
+        );
+    }
+    assert!(open("openai/x", &public("https://models.example/v1")).is_ok());
+    // What a name leads to is seen when it is looked up, just before the connection is made.
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = server.local_addr().unwrap().port();
+    server.set_nonblocking(true).unwrap();
+    let named = format!("http://localhost:{port}/v1");
+    let mut findings = Vec::new();
+    crate::check("openai/x", &public(&named), |finding| {
+        findings.push(format!("{finding:?}"));
+    })
+    .await;
+    assert!(server.accept().is_err(), "it was reached");
+    assert!(findings.concat().contains("not a public address"), "{findings:?}");
+}
+
 #[test]
 fn a_bad_address_is_named_by_its_setting() {
     assert!(refusal("openai/x", &at("localhost:8000")).contains("`LLM_BASE_URL`"));

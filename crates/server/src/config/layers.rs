@@ -58,11 +58,13 @@ impl<'a> Layers<'a> {
         (self.variable)(name).is_some_and(|text| is_yes(&text))
     }
 
-    pub(super) fn init_key(&self) -> Result<Option<Secret<String>>, ConfigError> {
+    /// The key for whoever wakes a server that waits; as in the contract, else the first of those that open it.
+    pub(super) fn init_key(&self, first: Option<&String>) -> Result<Option<Secret<String>>, ConfigError> {
         if !self.text("deferred_init").is_some_and(|text| is_yes(&text)) {
             return Ok(None);
         }
         let key = self.text("secret_key").filter(|key| !key.is_empty());
+        let key = key.or_else(|| first.cloned());
         Ok(Some(Secret::new(key.ok_or(ConfigError::InitKey)?)))
     }
 

@@ -94,3 +94,36 @@ fn a_variable_is_stronger_than_the_file() {
     let both = config(&[path, ("OH_MAX_CONCURRENT_RUNS", "9")]);
     assert_eq!(both.max_runs, 9);
 }
+
+#[test]
+fn who_wakes_a_server_has_the_secret_key_or_the_first_of_the_others() {
+    let waits = ("OH_DEFERRED_INIT", "1");
+    let key = |variables: &[(&str, &str)]| config(variables).init_key.map(|key| key.expose().clone());
+    let both = [waits, ("OH_SECRET_KEY", "s-one"), ("SESSION_API_KEY", "k-one")];
+    assert_eq!(key(&both).as_deref(), Some("s-one"));
+    assert_eq!(
+        key(&[waits, ("SESSION_API_KEY", "k-one")]).as_deref(),
+        Some("k-one")
+    );
+    assert_eq!(key(&[("SESSION_API_KEY", "k-one")]), None);
+    let alone = |name: &str| (name == waits.0).then(|| waits.1.to_owned());
+    let refused = Config::from_variables(alone, PathBuf::new(), PathBuf::new());
+    assert!(matches!(refused, Err(ConfigError::InitKey)));
+}
+
+#[test]
+fn where_conversations_are_is_said_by_a_variable_or_the_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("config.json");
+    std::fs::write(&file, r#"{"conversations_path": "/data/talks"}"#).unwrap();
+    let found = |set: Option<&str>| {
+        let variable = |name: &str| match name {
+            "OPENHANDS_AGENT_SERVER_CONFIG_PATH" => Some(file.display().to_string()),
+            "OH_CONVERSATIONS_PATH" => set.map(str::to_owned),
+            _ => None,
+        };
+        Config::conversations_path(variable).unwrap()
+    };
+    assert_eq!(found(None).as_deref(), Some("/data/talks"));
+    assert_eq!(found(Some("/elsewhere")).as_deref(), Some("/elsewhere"));
+}

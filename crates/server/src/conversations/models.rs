@@ -52,8 +52,8 @@ impl Conversations {
         if !agent.asks_for(&MODEL_TOOLS) && !agent.asks_for(&ROUTE_TOOLS) {
             return Ok(None);
         }
-        let (documents, subscription) = (self.documents(), self.subscription());
-        let models = ProfileModels::load(&documents, &self.composition, &subscription, agent).await?;
+        let client = |llm| self.client_model(&llm);
+        let models = ProfileModels::load(&self.documents(), &self.composition, client, agent).await?;
         Ok(Some(Arc::new(models)))
     }
 

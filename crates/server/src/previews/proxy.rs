@@ -51,11 +51,7 @@ async fn serve(State(app): State<Arc<App>>, request: Request) -> Response {
         let sentence = "This preview is not open; open the port again in its conversation";
         return Failure::new(StatusCode::UNAUTHORIZED, sentence).into_response();
     };
-    let home = match preview.caller.place {
-        None => Some(app),
-        Some(user) => app.users.home(user).map(|home| home.app),
-    };
-    let Some(app) = home else {
+    let Some(app) = app.at(preview.caller.place) else {
         return Failure::bare(StatusCode::UNAUTHORIZED).into_response();
     };
     app.activity.note();

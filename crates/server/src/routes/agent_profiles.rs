@@ -217,8 +217,7 @@ async fn materialize(
         .collect();
     let (no_routes, no_models) =
         dangling_routes(&app.documents, profile["meta_profile_ref"].as_str()).await?;
-    let vault = &app.conversations.catalog.vault;
-    let shown = Exposure::Masked.apply(settings.clone(), Mask::Asterisks, vault)?;
+    let shown = Exposure::Masked.apply(settings.clone(), Mask::Asterisks, app.client_seal())?;
     Ok(Json(json!({
         "agent_kind": profile["agent_kind"],
         "valid": errors.is_empty(),

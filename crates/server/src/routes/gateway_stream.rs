@@ -6,7 +6,7 @@ use axum::body::{Body, Bytes};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use deft_engine::Live;
-use deft_types::{DeltaKind, Message};
+use deft_types::{DeltaKind, EventId, Message};
 use serde_json::{Value, json};
 use tokio::sync::broadcast::error::RecvError;
 
@@ -36,7 +36,7 @@ pub(super) async fn stream(
             yield event;
         }
         let mut signals = exchange.resident.listen();
-        let mut shown = String::new();
+        let mut shown = Shown::default();
         let answer = exchange.answer(&app, message);
         tokio::pin!(answer);
         let ended = loop {
@@ -44,14 +44,14 @@ pub(super) async fn stream(
                 biased;
                 signal = signals.recv() => match signal {
                     Ok(Signal::Live(live)) => {
-                        if let Live::Delta { kind: DeltaKind::Text, text, .. } = &*live && !text.is_empty() {
-                            shown.push_str(text);
+                        if let Live::Delta { kind: DeltaKind::Text, text, item } = &*live && shown.goes_on(item, text) {
                             for event in pieces.piece(text) {
                                 yield event;
                             }
                         }
                     }
-                    Ok(Signal::State(_)) | Err(RecvError::Lagged(_)) => {}
+                    Ok(Signal::State(_)) => {}
+                    Err(RecvError::Lagged(_)) => shown.has_gap = true,
                     Err(RecvError::Closed) => break answer.await,
                 },
                 ended = &mut answer => break ended,
@@ -59,10 +59,9 @@ pub(super) async fn stream(
         };
         let last = match ended {
             Ok((text, used)) => {
-                // What the agent says by a tool was no part of what the model wrote as text.
-                let rest = if shown.ends_with(&text) { "" } else { &text };
+                let rest = shown.rest(&text);
                 let mut last = if rest.is_empty() { Vec::new() } else { pieces.piece(rest) };
-                last.extend(pieces.end(&format!("{shown}{rest}"), used));
+                last.extend(pieces.end(&format!("{}{rest}", shown.all), used));
                 last
             }
             Err(failure) => pieces.fail(&Failure::detail(&failure)),
@@ -79,6 +78,42 @@ pub(super) async fn stream(
         (header::CACHE_CONTROL, "no-cache"),
     ];
     (kind, Body::from_stream(lines)).into_response()
+}
+
+/// What a client has seen of an answer.
+#[derive(Default)]
+struct Shown {
+    all: String,
+    /// The reply that is being written, and where it begins.
+    reply: Option<(EventId, usize)>,
+    /// The client was too slow and has missed something. What comes behind a gap is shown at the end, as a whole.
+    has_gap: bool,
+}
+
+impl Shown {
+    /// Takes a piece of a reply, if it is to be shown.
+    fn goes_on(&mut self, item: &EventId, text: &str) -> bool {
+        if text.is_empty() || self.has_gap {
+            return false;
+        }
+        if self.reply.as_ref().is_none_or(|(known, _)| known != item) {
+            self.reply = Some((item.clone(), self.all.len()));
+        }
+        self.all.push_str(text);
+        true
+    }
+
+    /// What is missing of the answer. What the agent says by a tool was no part of what the model wrote as text.
+    fn rest<'a>(&self, answer: &'a str) -> &'a str {
+        if self.all.ends_with(answer) {
+            return "";
+        }
+        let begun = self.reply.as_ref().map_or("", |(_, start)| &self.all[*start..]);
+        match answer.strip_prefix(begun) {
+            Some(rest) if self.has_gap => rest,
+            _ => answer,
+        }
+    }
 }
 
 /// Chat completions.
@@ -212,5 +247,24 @@ impl Pieces for ResponseEvents {
         response["status"] = "failed".into();
         response["error"] = json!({"code": "server_error", "message": reason});
         vec![self.event("response.failed", json!({ "response": response }))]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn behind_a_gap_only_what_is_missing_of_the_answer_comes() {
+        let [first, last] = [1, 2].map(|n| EventId::from(uuid::Uuid::from_u128(n)));
+        let mut shown = Shown::default();
+        assert!(shown.goes_on(&first, "Let me see. ") && shown.goes_on(&last, "All is "));
+        assert_eq!(shown.rest("By a tool."), "By a tool.");
+        shown.has_gap = true;
+        assert!(!shown.goes_on(&last, "well."), "there would be a hole before it");
+        assert_eq!(shown.rest("All is quite well."), "quite well.");
+        assert_eq!(shown.rest("Another answer."), "Another answer.");
+        shown.all.push_str("quite well.");
+        assert_eq!(shown.rest("All is quite well."), "");
     }
 }

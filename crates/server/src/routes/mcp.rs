@@ -44,7 +44,7 @@ pub(super) fn checked(body: &Value) -> Result<Option<McpCall>, Issue> {
 /// A server as somebody wrote it, or as we gave it out with its secrets sealed.
 pub(super) fn unsealed(app: &App, server: &Value) -> Result<Value, Failure> {
     let mut server = server.clone();
-    unseal(&mut server, &app.conversations.catalog.vault)?;
+    unseal(&mut server, app.client_seal())?;
     Ok(server)
 }
 

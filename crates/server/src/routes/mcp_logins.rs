@@ -129,10 +129,7 @@ async fn came_back(
 ) -> Result<Response, Failure> {
     let login = app.users.mcp_logins.find(&id).ok_or_else(Failure::not_found)?;
     let callback = format!("{}?{}", login.redirect, query.unwrap_or_default());
-    let home = login
-        .user
-        .and_then(|user| app.users.home(user))
-        .map_or(app, |home| home.app);
+    let home = app.at(login.user).ok_or_else(Failure::not_found)?;
     let tasks = home.tasks.clone();
     let finishing = Arc::clone(&login);
     // It is carried through even if the browser goes away.

@@ -1,5 +1,6 @@
 //! How the server is doing, for Prometheus.
 
+use std::iter;
 use std::sync::Arc;
 
 use axum::extract::State;
@@ -50,11 +51,22 @@ async fn metrics(State(app): State<Arc<App>>) -> Result<impl IntoResponse, Failu
         "gauge",
         "Conversations in the store, by what they are doing.",
     );
+    let users = app.users.directory.users();
+    let owners = || iter::once(None).chain(users.iter().map(|user| Some(user.id)));
     for status in STATUSES {
-        let count = app.conversations.catalog.store.count(None, Some(status)).await?;
+        let mut count = 0;
+        for owner in owners() {
+            count += app.users.store.count(owner, Some(status)).await?;
+        }
         page.line(name, &[("status", status.as_str())], count);
     }
-    let (resident, running, free) = app.conversations.load_figures();
+    let (mut resident, mut running) = (0, 0);
+    for app in app.users.apps() {
+        let (in_memory, at_work) = app.conversations.load_figures();
+        resident += in_memory;
+        running += at_work;
+    }
+    let free = app.users.runs.available_permits();
     page.gauge(
         "deft_conversations_in_memory",
         "Conversations in memory.",

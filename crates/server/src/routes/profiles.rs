@@ -96,7 +96,7 @@ async fn get(
         .await?
         .ok_or_else(|| no_profile(&name))?;
     let is_set = is_key_set(&llm);
-    let config = exposure.apply(llm, Mask::Null, &app.conversations.catalog.vault)?;
+    let config = exposure.apply(llm, Mask::Null, app.client_seal())?;
     Ok(Json(
         json!({"name": name, "config": config, "api_key_set": is_set}),
     ))

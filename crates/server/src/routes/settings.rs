@@ -60,8 +60,7 @@ async fn get(State(app): State<Arc<App>>, exposure: Exposure) -> Result<Json<Val
 }
 
 fn shown(app: &App, settings: &Settings, exposure: Exposure) -> Result<Json<Value>, Failure> {
-    let vault = &app.conversations.catalog.vault;
-    Ok(Json(settings.shown(exposure, vault)?))
+    Ok(Json(settings.shown(exposure, app.client_seal())?))
 }
 
 async fn change(State(app): State<Arc<App>>, JsonBody(body): JsonBody) -> Result<Json<Value>, Failure> {

@@ -121,7 +121,7 @@ async fn change(
     };
     let account = accounts.change(&name, edit).await?;
     app.users.directory.refresh().await;
-    if change.role.is_some() || folders.is_some() {
+    if change.role.is_some() || folders.is_some() || account.disabled {
         app.users.renew(account.id).await;
     }
     Ok(Json(shown(&account)))

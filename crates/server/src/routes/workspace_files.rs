@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use axum::extract::State;
+use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use deft_executor::EntryKind;
@@ -14,7 +14,7 @@ use crate::extract::{Id, PathRest};
 use crate::failure::Failure;
 use crate::places::absolute;
 use crate::router::{Access, Route};
-use crate::security::WORKSPACE_COOKIE;
+use crate::security::{Caller, WORKSPACE_COOKIE};
 
 /// Types that a browser shows; everything else it keeps.
 const KINDS: [(&str, &str); 14] = [
@@ -97,12 +97,16 @@ async fn file(
 }
 
 /// Lets this browser, from pages of our own origin, see files. The cookie is no key: it opens nothing else.
-async fn begin_session(State(app): State<Arc<App>>, headers: HeaderMap) -> Response {
+async fn begin_session(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    headers: HeaderMap,
+) -> Response {
     let is_secure = headers
         .get("x-forwarded-proto")
         .is_some_and(|proto| proto.as_bytes() == b"https");
     let secure = if is_secure { "; Secure" } else { "" };
-    let ticket = app.gate.workspace_ticket(app.user);
+    let ticket = app.gate.workspace_ticket(&caller);
     let cookie =
         format!("{WORKSPACE_COOKIE}={ticket}; HttpOnly; Path=/api/conversations; SameSite=Strict{secure}");
     (StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]).into_response()

@@ -118,18 +118,15 @@ impl Directory {
     pub(crate) fn caller(&self, text: &str) -> Option<Caller> {
         let known = self.known();
         let entry = known.keys.get(id_in(text)?)?;
-        let user = known.users.get(&entry.key.user)?;
-        if !fits(&entry.key, text) || entry.key.is_expired(SystemTime::now()) {
-            return None;
-        }
-        let may = user.role.scopes(); // they may have had another role when it was made
-        Some(Caller {
-            name: Some(user.name.clone()),
-            key: Some(entry.key.id.clone()),
-            place: known.place(user),
-            scopes: entry.key.scopes.intersection(&may).copied().collect(),
-            gone: entry.gone.clone(),
-        })
+        let caller = known.caller(entry)?;
+        fits(&entry.key, text).then_some(caller)
+    }
+
+    /// Whether a key, by its id, is good for looking at what is in that place.
+    pub(crate) fn shows(&self, id: &str, place: Option<UserId>) -> bool {
+        let known = self.known();
+        let caller = known.keys.get(id).and_then(|entry| known.caller(entry));
+        caller.is_some_and(|caller| caller.place == place && caller.scopes.contains(&KeyScope::Read))
     }
 
     /// A user, if their keys open anything.
@@ -158,6 +155,22 @@ impl Directory {
 }
 
 impl Known {
+    /// Who has a key, unless it has expired.
+    fn caller(&self, entry: &Entry) -> Option<Caller> {
+        let user = self.users.get(&entry.key.user)?;
+        if entry.key.is_expired(SystemTime::now()) {
+            return None;
+        }
+        let may = user.role.scopes(); // they may have had another role when it was made
+        Some(Caller {
+            name: Some(user.name.clone()),
+            key: Some(entry.key.id.clone()),
+            place: self.place(user),
+            scopes: entry.key.scopes.intersection(&may).copied().collect(),
+            gone: entry.gone.clone(),
+        })
+    }
+
     /// Whose things somebody has to do with.
     fn place(&self, user: &Account) -> Option<UserId> {
         let shown = user.sees.and_then(|id| self.users.get(&id));

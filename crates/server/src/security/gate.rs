@@ -60,7 +60,7 @@ struct Wrong {
 }
 
 impl Gate {
-    /// Opens to these keys and to those of users; an address may try so many wrong ones within a minute.
+    /// Opens to these keys, of which an empty one is none, and to those of users; an address may try so many wrong ones within a minute.
     pub(crate) fn new(
         keys: &[Secret<String>],
         directory: Arc<Directory>,
@@ -70,6 +70,7 @@ impl Gate {
             .map_err(|_| VaultError::NoRandomness)?;
         let codes = keys
             .iter()
+            .filter(|key| !key.expose().is_empty())
             .map(|key| hmac::sign(&code, key.expose().as_bytes()))
             .collect();
         Ok(Self {
@@ -81,18 +82,31 @@ impl Gate {
         })
     }
 
-    /// What the cookie for a user's files of workspaces holds until the server ends. Nobody can make a key of it.
-    pub(crate) fn workspace_ticket(&self, user: Option<UserId>) -> String {
-        let user = user.map(|user| user.hex()).unwrap_or_default();
-        let code = hmac::sign(&self.code, &[TICKET, user.as_bytes()].concat());
-        let code: String = code.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
-        format!("{user}.{code}")
+    /// What the cookie for files of workspaces holds, which is good as long as the caller's key, and at most until the
+    /// server ends. Nobody can make a key of it.
+    pub(crate) fn workspace_ticket(&self, caller: &Caller) -> String {
+        self.ticket(caller.place, caller.key.as_deref().unwrap_or_default())
     }
 
-    /// Whether a cookie holds it.
-    pub(crate) fn admits_ticket(&self, user: Option<UserId>, given: &str) -> bool {
-        let ours = hmac::sign(&self.code, self.workspace_ticket(user).as_bytes());
-        hmac::verify(&self.code, given.as_bytes(), ours.as_ref()).is_ok()
+    fn ticket(&self, place: Option<UserId>, key: &str) -> String {
+        let place = place.map(|place| place.hex()).unwrap_or_default();
+        let code = hmac::sign(
+            &self.code,
+            &[TICKET, format!("{place}.{key}").as_bytes()].concat(),
+        );
+        let code: String = code.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("{place}.{key}.{code}")
+    }
+
+    /// Whether a cookie holds one for that place, whose key still opens it.
+    pub(crate) fn admits_ticket(&self, place: Option<UserId>, given: &str) -> bool {
+        let Some(key) = given.split('.').nth(1) else {
+            return false;
+        };
+        let ours = hmac::sign(&self.code, self.ticket(place, key).as_bytes());
+        let is_ours = hmac::verify(&self.code, given.as_bytes(), ours.as_ref()).is_ok();
+        // One without a key is of a key that the server was started with.
+        is_ours && (key.is_empty() || self.directory.shows(key, place))
     }
 
     /// Looks at a key. To have none is no attempt to guess one.
@@ -155,7 +169,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let store = SqliteStore::open(directory.path().join("deft.db"), Options::default()).unwrap();
         let gate = Gate::new(
-            &[Secret::new("k-one".to_owned()), Secret::new("k-two".to_owned())],
+            &["k-one", "k-two", ""].map(|key| Secret::new(key.to_owned())),
             Arc::new(Directory::new(Arc::new(store))),
             3,
         )
@@ -184,10 +198,18 @@ mod tests {
         let store = SqliteStore::open(directory.path().join("deft.db"), Options::default()).unwrap();
         let gate = Gate::new(&[], Arc::new(Directory::new(Arc::new(store))), 3).unwrap();
         let [ann, bob] = [1, 2].map(|n| Some(UserId(uuid::Uuid::from_u128(n))));
-        let ticket = gate.workspace_ticket(ann);
+        let at = |place| Caller {
+            place,
+            ..Caller::owner()
+        };
+        let ticket = gate.workspace_ticket(&at(ann));
         assert!(gate.admits_ticket(ann, &ticket));
         assert!(!gate.admits_ticket(bob, &ticket) && !gate.admits_ticket(None, &ticket));
-        assert!(gate.admits_ticket(None, &gate.workspace_ticket(None)));
-        assert!(!gate.admits_ticket(None, ""));
+        assert!(gate.admits_ticket(None, &gate.workspace_ticket(&at(None))));
+        let key = Some("no-such-key".to_owned());
+        let of_a_key = gate.workspace_ticket(&Caller { key, ..at(ann) });
+        assert!(!gate.admits_ticket(ann, &of_a_key));
+        assert!(!gate.admits_ticket(ann, &of_a_key.replace("no-such-key", "")));
+        assert!(!gate.admits_ticket(None, "") && !gate.admits_ticket(None, ".."));
     }
 }

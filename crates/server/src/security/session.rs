@@ -49,6 +49,13 @@ pub(crate) fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> 
     cookies.find(|(key, _)| *key == name).map(|(_, value)| value)
 }
 
+/// Whether a request comes from a page of ours, or from none that says so: what a page shows of its own origin, and what
+/// a program asks for.
+pub(super) fn is_ours_or_no_page(headers: &HeaderMap) -> bool {
+    let origin = headers.get(header::ORIGIN);
+    origin.is_none_or(|origin| is_own(origin, headers.get(header::HOST)))
+}
+
 /// Whether a page is one of ours: of the very host and port that it calls.
 fn is_own(origin: &HeaderValue, called: Option<&HeaderValue>) -> bool {
     let (Ok(origin), Some(Ok(called))) = (origin.to_str(), called.map(HeaderValue::to_str)) else {

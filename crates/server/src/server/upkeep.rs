@@ -29,7 +29,7 @@ pub(super) async fn upkeep(app: Arc<App>, stopping: CancellationToken) {
         let mut looks = tokio::time::interval(app.conversations.sweep_interval().max(SHORTEST_SWEEP));
         loop {
             looks.tick().await;
-            for app in users.apps().iter().chain([&app]) {
+            for app in users.apps() {
                 for id in app.conversations.unload_idle().await {
                     if !app.bash.is_running(id) {
                         app.bash.unload(id);
@@ -44,6 +44,7 @@ pub(super) async fn upkeep(app: Arc<App>, stopping: CancellationToken) {
         loop {
             looks.tick().await;
             users.directory.refresh().await;
+            users.stop_disabled();
         }
     };
     let tidy = async {
@@ -58,7 +59,7 @@ pub(super) async fn upkeep(app: Arc<App>, stopping: CancellationToken) {
             if let Err(error) = users.audit.tidy().await {
                 tracing::warn!(%error, "the audit log cannot be tidied");
             }
-            for app in users.apps().iter().chain([&app]) {
+            for app in users.apps() {
                 if let Err(error) = app.bash.tidy().await {
                     tracing::warn!(%error, "old commands cannot be taken out of the store");
                 }

@@ -3,7 +3,8 @@
 use std::time::SystemTime;
 
 use axum::extract::ws::Message;
-use axum::response::Response;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
 use deft_types::{BashError, BashEvent, Extra};
 use serde_json::Value;
 use tokio::sync::broadcast::error::RecvError;
@@ -17,10 +18,16 @@ use crate::info::utc;
 
 /// Opens it.
 pub(crate) async fn open(knock: Knock) -> Response {
-    let resend = knock.query.get("resend_mode") == Some("all") || knock.query.is_set("resend_all");
-    knock.enter(move |app, line| async move {
-        tell(&app, line, resend).await;
-    })
+    let resend = match knock.query.get("resend_mode") {
+        Some("all") => true,
+        Some(_) => return StatusCode::FORBIDDEN.into_response(),
+        None => knock.query.is_set("resend_all"),
+    };
+    knock
+        .enter(move |app, line| async move {
+            tell(&app, line, resend).await;
+        })
+        .await
 }
 
 async fn tell(app: &App, mut line: Line, resend: bool) {

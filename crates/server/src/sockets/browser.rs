@@ -20,12 +20,14 @@ pub(crate) async fn handle(path: ConversationPath, knock: Knock) -> Response {
     let Ok(id) = path.0 else {
         return StatusCode::FORBIDDEN.into_response();
     };
-    knock.enter(move |app, line| async move {
-        match watch(&app, id).await {
-            Some(pictures) => show(&app, line, pictures).await,
-            None => line.close(code::NOT_FOUND, "No workspace runs").await,
-        }
-    })
+    knock
+        .enter(move |app, line| async move {
+            match watch(&app, id).await {
+                Some(pictures) => show(&app, line, pictures).await,
+                None => line.close(code::NOT_FOUND, "No workspace runs").await,
+            }
+        })
+        .await
 }
 
 /// A workspace that does not run is not started for this: its browser does not run either.

@@ -32,18 +32,20 @@ pub(crate) async fn handle(path: ConversationPath, knock: Knock) -> Response {
         return StatusCode::FORBIDDEN.into_response();
     };
     let size = asked_size(&knock.query);
-    knock.enter(move |app, line| async move {
-        if !line.may_write() {
-            return line.close(code::UNAUTHORIZED, MAY_NOT).await;
-        }
-        match open(&app, id, size).await {
-            Some(console) => converse(&app, line, console).await,
-            None => {
-                line.close(code::NOT_FOUND, "The workspace cannot be reached")
-                    .await;
+    knock
+        .enter(move |app, line| async move {
+            if !line.may_write() {
+                return line.close(code::UNAUTHORIZED, MAY_NOT).await;
             }
-        }
-    })
+            match open(&app, id, size).await {
+                Some(console) => converse(&app, line, console).await,
+                None => {
+                    line.close(code::NOT_FOUND, "The workspace cannot be reached")
+                        .await;
+                }
+            }
+        })
+        .await
 }
 
 async fn open(app: &App, id: ConversationId, size: ConsoleSize) -> Option<ConsoleStream> {

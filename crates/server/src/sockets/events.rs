@@ -18,7 +18,7 @@ use crate::resident::Resident;
 /// The handler.
 pub(crate) async fn handle(path: ConversationPath, knock: Knock) -> Response {
     let protocol = Events::asked(&knock.query);
-    knock.watch(path, protocol)
+    knock.watch(path, protocol).await
 }
 
 /// Which part of the history a client wants.
@@ -26,6 +26,23 @@ enum Resend {
     Nothing,
     All,
     Since(Timestamp),
+}
+
+impl Resend {
+    /// None where the query cannot be understood.
+    fn asked(query: &Query) -> Option<Self> {
+        let since = match query.get("after_timestamp") {
+            Some(text) => Some(moment::read(text)?),
+            None => None,
+        };
+        match query.get("resend_mode") {
+            Some("all") => Some(Self::All),
+            Some("since") => Some(since.map_or(Self::Nothing, Self::Since)),
+            Some(_) => None,
+            None if query.is_set("resend_all") => Some(Self::All),
+            None => Some(Self::Nothing),
+        }
+    }
 }
 
 /// The protocol of this socket.
@@ -38,18 +55,8 @@ struct Events {
 impl Events {
     /// None where the query cannot be understood.
     fn asked(query: &Query) -> Option<Self> {
-        let since = match query.get("after_timestamp") {
-            Some(text) => Some(moment::read(text)?),
-            None => None,
-        };
-        let resend = match (query.get("resend_mode"), query.get("resend_all")) {
-            (Some("all"), _) | (None, Some("true" | "1")) => Resend::All,
-            (Some("since"), _) => since.map_or(Resend::Nothing, Resend::Since),
-            (None, _) => Resend::Nothing,
-            (Some(_), _) => return None,
-        };
         Some(Self {
-            resend,
+            resend: Resend::asked(query)?,
             history: None,
         })
     }

@@ -38,25 +38,27 @@ pub(crate) async fn handle(path: ConversationPath, knock: Knock) -> Response {
         root: knock.app.places.current_dir.join(directory),
         start: !knock.query.is_set("find"),
     };
-    knock.enter(move |app, mut line| async move {
-        // An executor reaches what whoever runs the server lets agents reach, in any directory.
-        if app.for_all().is_err() || !line.may_write() {
-            return line
-                .close(code::UNAUTHORIZED, "Your key does not open executors")
-                .await;
-        }
-        match wanted.stream(&app).await {
-            Ok(Some(stream)) => carry(&app, line, stream).await,
-            Ok(None) => line.close(code::NOT_FOUND, "No executor runs").await,
-            // A close frame has no room for a sentence.
-            Err(reason) => {
-                if line.send(Message::text(reason)).await {
-                    line.close(code::NOT_FOUND, "The workspace cannot be opened")
-                        .await;
+    knock
+        .enter(move |app, mut line| async move {
+            // An executor reaches what whoever runs the server lets agents reach, in any directory.
+            if app.for_all().is_err() || !line.may_write() {
+                return line
+                    .close(code::UNAUTHORIZED, "Your key does not open executors")
+                    .await;
+            }
+            match wanted.stream(&app).await {
+                Ok(Some(stream)) => carry(&app, line, stream).await,
+                Ok(None) => line.close(code::NOT_FOUND, "No executor runs").await,
+                // A close frame has no room for a sentence.
+                Err(reason) => {
+                    if line.send(Message::text(reason)).await {
+                        line.close(code::NOT_FOUND, "The workspace cannot be opened")
+                            .await;
+                    }
                 }
             }
-        }
-    })
+        })
+        .await
 }
 
 impl Wanted {

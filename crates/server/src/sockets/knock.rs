@@ -9,13 +9,12 @@ use axum::http::header::UPGRADE;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 
-use super::line::Line;
+use super::line::{Line, may_look};
 use super::{Protocol, code, converse};
-use crate::accounts::KeyScope;
 use crate::app::App;
 use crate::extract::{ConversationPath, Peer, Query};
 use crate::failure::Failure;
-use crate::security::{Caller, KEY_HEADER, Verdict};
+use crate::security::{Caller, KEY_HEADER, Verdict, Visit};
 
 /// Sockets that are open at once.
 const MAX_SOCKETS: usize = 8192;
@@ -31,6 +30,8 @@ pub(crate) struct Knock {
     peer: Peer,
     /// The key in the query or the header.
     key: Option<String>,
+    /// What is asked for, as the audit log says it.
+    what: String,
     upgrade: WebSocketUpgrade,
 }
 
@@ -52,6 +53,7 @@ impl FromRequestParts<Arc<App>> for Knock {
             key: query.get("session_api_key").or(in_header).map(str::to_owned),
             query,
             peer,
+            what: format!("{} {}", parts.method, parts.uri.path()),
             upgrade: upgrade.map_err(IntoResponse::into_response)?,
         })
     }
@@ -59,46 +61,60 @@ impl FromRequestParts<Arc<App>> for Knock {
 
 impl Knock {
     /// Lets a client in who watches a conversation; one that asks for something else is refused.
-    pub(super) fn watch(self, path: ConversationPath, protocol: Option<impl Protocol>) -> Response {
+    pub(super) async fn watch(self, path: ConversationPath, protocol: Option<impl Protocol>) -> Response {
         let (Ok(id), Some(protocol)) = (path.0, protocol) else {
             return StatusCode::FORBIDDEN.into_response();
         };
         self.enter(move |app, line| async move {
             converse(&app, id, line, protocol).await;
         })
+        .await
     }
 
-    /// Lets a client in who has a key or shows one in its first frame.
-    pub(super) fn enter<F>(self, talk: impl FnOnce(Arc<App>, Line) -> F + Send + 'static) -> Response
+    /// Lets a client in who has a key that is good for looking, or shows one in its first frame.
+    pub(super) async fn enter<F>(self, talk: impl FnOnce(Arc<App>, Line) -> F + Send + 'static) -> Response
     where
         F: Future<Output = ()> + Send + 'static,
     {
         let peer = self.peer;
+        let visit = Visit {
+            from: peer.0.ip(),
+            what: self.what.clone(),
+        };
         let verdict = self
             .key
             .as_deref()
-            .map(|key| self.app.gate.check(peer.0.ip(), Some(key)));
+            .map(|key| self.app.gate.check(visit.from, Some(key)));
         let caller = match verdict {
             None => None,
-            Some(Verdict::Welcome(caller)) if caller.place == self.app.user => Some(caller),
-            Some(_) => return StatusCode::FORBIDDEN.into_response(),
+            Some(Verdict::Welcome(caller)) if caller.place == self.app.user && may_look(&caller) => {
+                Some(caller)
+            }
+            Some(Verdict::TooOften) => return StatusCode::FORBIDDEN.into_response(),
+            Some(Verdict::Welcome(_) | Verdict::Unknown) => {
+                visit.refused(&self.app, StatusCode::FORBIDDEN).await;
+                return StatusCode::FORBIDDEN.into_response();
+            }
         };
         self.accept(MAX_INBOUND, move |app, socket| async move {
             let abandoned = app.users.abandoned.clone();
             let talked = async move {
                 let mut line = Line {
                     socket,
-                    caller: caller.unwrap_or_else(Caller::nobody),
+                    caller: Caller::nobody(),
                 };
-                if !line.caller.scopes.contains(&KeyScope::Read) {
-                    match line.authenticate(&app, peer).await {
-                        Some(caller) => line.caller = caller,
-                        None => return line.close(code::UNAUTHORIZED, "Authentication failed").await,
-                    }
-                }
+                let known = match caller {
+                    Some(caller) => Some(caller),
+                    None => line.authenticate(&app, peer, &visit).await,
+                };
                 // Who shows a key only now has not been led home yet.
-                let home = line.caller.place.and_then(|user| app.users.home(user));
-                talk(home.map_or(app, |home| home.app), line).await;
+                let home = known.as_ref().and_then(|caller| app.at(caller.place));
+                let (Some(caller), Some(home)) = (known, home) else {
+                    return line.close(code::UNAUTHORIZED, "Authentication failed").await;
+                };
+                visit.opened(&home, &caller).await;
+                line.caller = caller;
+                talk(home, line).await;
             };
             abandoned.run_until_cancelled(talked).await;
         })

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket};
+use axum::http::StatusCode;
 use futures::SinkExt as _;
 use serde_json::Value;
 use tokio::time::timeout;
@@ -11,7 +12,7 @@ use super::{SEND_LIMIT, code, is_auth};
 use crate::accounts::KeyScope;
 use crate::app::App;
 use crate::extract::Peer;
-use crate::security::{Caller, Verdict};
+use crate::security::{Caller, Verdict, Visit};
 
 /// How long a client may take for the frame with its key.
 const AUTH_LIMIT: Duration = Duration::from_secs(10);
@@ -25,8 +26,8 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// The first frame must hold the key.
-    pub(super) async fn authenticate(&mut self, app: &App, peer: Peer) -> Option<Caller> {
+    /// The first frame must hold a key that is good for looking.
+    pub(super) async fn authenticate(&mut self, app: &App, peer: Peer, visit: &Visit) -> Option<Caller> {
         let sent = self.first().await?;
         if !is_auth(&sent) {
             return None;
@@ -34,8 +35,12 @@ impl Line {
         let key = sent["session_api_key"].as_str().unwrap_or_default();
         app.users.directory.look_for(key).await;
         match app.gate.check(peer.0.ip(), Some(key)) {
-            Verdict::Welcome(caller) => Some(caller),
-            Verdict::Unknown | Verdict::TooOften => None,
+            Verdict::Welcome(caller) if may_look(&caller) => Some(caller),
+            Verdict::Welcome(_) | Verdict::Unknown => {
+                visit.refused(app, StatusCode::UNAUTHORIZED).await;
+                None
+            }
+            Verdict::TooOften => None,
         }
     }
 
@@ -93,4 +98,9 @@ impl Line {
         let closed = async { while let Some(Ok(_)) = self.socket.recv().await {} };
         let _ = timeout(CLOSE_LIMIT, closed).await;
     }
+}
+
+/// Whether a key is good for looking.
+pub(super) fn may_look(caller: &Caller) -> bool {
+    caller.scopes.contains(&KeyScope::Read)
 }

@@ -12,6 +12,9 @@ use super::VaultError;
 /// Bits of a file's mode that let others in.
 const OTHERS: u32 = 0o077;
 
+/// Characters that a key has at least.
+const SHORTEST: usize = 16;
+
 /// The content of a private file.
 pub(crate) struct PrivateFile {
     pub(crate) value: Secret<String>,
@@ -27,26 +30,42 @@ pub(crate) enum Origin {
     Made,
 }
 
-/// Reads a file that is for the user alone, or makes it.
+/// Reads a file that is for the user alone, or makes it. It is there whole or not at all: half a key opens nothing,
+/// and an empty one would open everything.
 pub(crate) fn private_file(
     path: &Path,
     make: impl FnOnce() -> Result<String, VaultError>,
 ) -> Result<PrivateFile, VaultError> {
-    match create(path) {
-        Ok(mut file) => {
-            let text = make()?;
-            write(&mut file, &text).map_err(|error| unusable(path, &error))?;
-            Ok(PrivateFile {
-                value: Secret::new(text),
-                origin: Origin::Made,
-            })
-        }
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(PrivateFile {
-            value: read(path)?,
-            origin: Origin::Found,
+    let found = |value| PrivateFile {
+        value,
+        origin: Origin::Found,
+    };
+    if fs::symlink_metadata(path).is_ok() {
+        return read(path).map(found);
+    }
+    let text = make()?;
+    match put(path, &text) {
+        Ok(()) => Ok(PrivateFile {
+            value: Secret::new(text),
+            origin: Origin::Made,
         }),
+        // Another process has made it meanwhile.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => read(path).map(found),
         Err(error) => Err(unusable(path, &error)),
     }
+}
+
+/// Puts a whole file where there is none.
+fn put(path: &Path, text: &str) -> io::Result<()> {
+    let beside = path.with_extension(std::process::id().to_string());
+    let put = || {
+        write(&mut create(&beside)?, text)?;
+        fs::hard_link(&beside, path)
+    };
+    let put = put();
+    let _ = fs::remove_file(&beside); // it was one name too many, or is no use
+    put?;
+    sync_directory(path)
 }
 
 /// Reads a file, if it is for the user alone.
@@ -59,7 +78,16 @@ pub(super) fn read(path: &Path) -> Result<Secret<String>, VaultError> {
         });
     }
     let text = fs::read_to_string(path).map_err(|error| unusable(path, &error))?;
-    Ok(Secret::new(text.trim().to_owned()))
+    let text = text.trim();
+    if text.len() < SHORTEST {
+        return Err(VaultError::KeyFile {
+            path: path.to_owned(),
+            reason: format!(
+                "it is empty or holds fewer than {SHORTEST} characters, which is no key; remove it to have a new one made"
+            ),
+        });
+    }
+    Ok(Secret::new(text.to_owned()))
 }
 
 /// Puts a whole new file in the place of one. Whatever happens meanwhile, one of the two is there.

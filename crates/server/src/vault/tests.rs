@@ -53,6 +53,25 @@ fn a_key_file_is_for_the_user_alone_or_is_refused() {
 }
 
 #[test]
+fn a_key_file_that_was_never_written_is_no_key() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("session-key");
+    for text in ["", "\n", "short"] {
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        let refused = private_file(&path, new_client_key).err().unwrap().to_string();
+        assert!(refused.contains("remove it"), "{refused}");
+    }
+    fs::remove_file(&path).unwrap();
+    let made = private_file(&path, new_client_key).unwrap();
+    let found = private_file(&path, new_client_key).unwrap();
+    assert_eq!((made.origin, found.origin), (Origin::Made, Origin::Found));
+    assert_eq!(made.value.expose(), found.value.expose());
+    let names = fs::read_dir(directory.path()).unwrap().count();
+    assert_eq!(names, 1, "nothing is left beside it");
+}
+
+#[test]
 fn a_key_in_a_variable_needs_no_file_and_others_still_open() {
     let directory = tempfile::tempdir().unwrap();
     let (one, two) = (new_key(), new_key());

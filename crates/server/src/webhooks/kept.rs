@@ -17,6 +17,8 @@ use crate::failure::Failure;
 
 /// Where they are kept, by their ids: as they were written, sealed.
 const FOLDER: &str = "webhook-settings/";
+/// Which of the configuration stood where, by their numbers.
+const PLACES: &str = "webhook-places/";
 /// How many there may be.
 const MAX_HOOKS: usize = 32;
 /// A new one hears of so many conversations that were changed last; of others when they are used again.
@@ -25,6 +27,12 @@ const MAX_SUBSCRIBED: usize = 500;
 impl Webhooks {
     /// Finds those that were added to earlier servers on the same store.
     pub(crate) async fn load(&self) {
+        if let Err(failure) = self.take_over().await {
+            tracing::error!(
+                ?failure,
+                "what webhooks with another address are to be told cannot be found"
+            );
+        }
         let kept = match self.mail.documents.list(FOLDER).await {
             Ok(kept) => kept,
             Err(failure) => {
@@ -34,11 +42,32 @@ impl Webhooks {
         };
         for (id, written) in kept {
             match self.hook(&written) {
-                Ok(hook) if self.find(&hook.id).is_err() => drop(self.put(hook)),
+                Ok(hook) if self.find(&hook.id).is_err() => drop(self.put(hook, &id)),
                 Ok(_) => {} // the configuration has it too, and counts
                 Err(failure) => tracing::error!(webhook = id, ?failure, "a webhook cannot be used"),
             }
         }
+    }
+
+    /// One of the configuration goes on where the one stopped that stood in its place with another address.
+    async fn take_over(&self) -> Result<(), Failure> {
+        let documents = &self.mail.documents;
+        let before = documents.list(PLACES).await?;
+        let stood = |id: &str| before.iter().any(|(_, known)| known == id);
+        for (number, hook) in self.hooks().iter().enumerate() {
+            let number = number.to_string();
+            let last = before.iter().find(|(place, _)| *place == number);
+            let last = last.and_then(|(_, id)| id.as_str());
+            if let Some(last) = last.filter(|last| self.find(last).is_err() && !stood(&hook.id)) {
+                self.mail.carry_over(last, &hook.id).await?;
+                self.mail.forget(last).await?;
+            }
+            if last != Some(&hook.id) {
+                let place = format!("{PLACES}{number}");
+                documents.put(&place, &hook.id.as_str().into()).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Adds one, which hears of what happens from now on.
@@ -46,7 +75,7 @@ impl Webhooks {
         let written = Value::Object(written.clone());
         let hook = self.hook(&written)?;
         if self.find(&hook.id).is_ok() {
-            return Err(Failure::refused("There is a webhook with this address already"));
+            return Err(taken());
         }
         if self.hooks().len() >= MAX_HOOKS {
             return Err(Failure::refused(format!(
@@ -59,11 +88,13 @@ impl Webhooks {
             self.mail.begin(&hook.id, record.id, next).await?;
         }
         self.mail.documents.put(&key(&hook.id), &written).await?;
-        self.put(hook);
+        let id = hook.id.clone();
+        self.put(hook, &id);
         Ok(())
     }
 
-    /// Changes the fields that are given; null: back to what is usual. With another address it is another one.
+    /// Changes the fields that are given; null: back to what is usual. With another address it has another id, and what
+    /// waits goes there.
     pub(crate) async fn change(&self, id: &str, changes: &Map<String, Value>) -> Result<(), Failure> {
         let before = self.kept(id)?;
         let written = self.mail.documents.get(&key(id)).await?;
@@ -77,14 +108,25 @@ impl Webhooks {
             }
         }
         let hook = self.hook(&Value::Object(written.clone()))?;
-        if hook.id != id {
-            self.add(&written).await?;
-            return self.remove(id).await;
+        let moves = hook.id != id;
+        if moves && self.find(&hook.id).is_ok() {
+            return Err(taken());
         }
-        self.mail.documents.put(&key(id), &Value::Object(written)).await?;
+        if moves {
+            self.mail.carry_over(id, &hook.id).await?; // or it could count before it has what waits
+        }
+        self.mail
+            .documents
+            .put(&key(&hook.id), &Value::Object(written))
+            .await?;
         *hook.tally() = *before.tally();
         before.close_all();
-        let hook = self.put(hook);
+        let hook = self.put(hook, id);
+        if moves {
+            self.mail.carry_over(id, &hook.id).await?; // what came meanwhile
+            self.mail.documents.take(&key(id)).await?;
+            self.mail.forget(id).await?;
+        }
         self.recover_one(&hook).await
     }
 
@@ -147,11 +189,11 @@ impl Webhooks {
         Ok(Hook::new(spec, client, Origin::Kept))
     }
 
-    /// Puts one in its place, or behind the others.
-    fn put(&self, hook: Hook) -> Arc<Hook> {
+    /// Puts one in the place of one with that id, or behind the others.
+    fn put(&self, hook: Hook, instead_of: &str) -> Arc<Hook> {
         let hook = Arc::new(hook);
         let mut hooks = self.hooks.write().unwrap_or_else(PoisonError::into_inner);
-        match hooks.iter_mut().find(|known| known.id == hook.id) {
+        match hooks.iter_mut().find(|known| known.id == instead_of) {
             Some(place) => *place = Arc::clone(&hook),
             None => hooks.push(Arc::clone(&hook)),
         }
@@ -162,6 +204,10 @@ impl Webhooks {
         let mut hooks = self.hooks.write().unwrap_or_else(PoisonError::into_inner);
         hooks.retain(|known| known.id != id);
     }
+}
+
+fn taken() -> Failure {
+    Failure::refused("There is a webhook with this address already")
 }
 
 fn key(id: &str) -> String {

@@ -13,6 +13,9 @@ use crate::catalog::Catalog;
 use crate::documents::Documents;
 use crate::failure::Failure;
 
+/// Requests that are carried over at once.
+const CARRIED_AT_ONCE: usize = 100;
+
 /// One request.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Letter {
@@ -185,6 +188,32 @@ impl Mail {
     /// Forgets what was put aside.
     pub(super) async fn forget_dead(&self, hook: &str) -> Result<(), Failure> {
         self.documents.clear(&graves(hook)).await
+    }
+
+    /// Gives all that one webhook is still to be told, and what could not be delivered, to another.
+    pub(super) async fn carry_over(&self, from: &str, to: &str) -> Result<(), Failure> {
+        for (id, cursor) in self.cursors(from).await? {
+            self.begin(to, id, cursor.next).await?;
+        }
+        for folder in ["outbox", "dead"] {
+            let (from, to) = (
+                format!("webhooks/{from}/{folder}/"),
+                format!("webhooks/{to}/{folder}/"),
+            );
+            let mut beyond = None::<String>;
+            loop {
+                let page =
+                    self.documents
+                        .page(&from, beyond.as_deref(), KeyOrder::Ascending, CARRIED_AT_ONCE);
+                let page = page.await?;
+                let Some((last, _)) = page.last() else { break };
+                beyond = Some(last.clone());
+                for (name, value) in &page {
+                    self.documents.put(&format!("{to}{name}"), value).await?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Forgets everything of a webhook.

@@ -123,13 +123,18 @@ async fn wrong_keys_are_not_listened_to_for_long() {
     let guess = async |key: &str| {
         let request = desk.request(Method::GET, "/api/conversations/count");
         let answer = request.header("X-Session-API-Key", key).send().await.unwrap();
-        answer.status().as_u16()
+        let wait = answer.headers().get("retry-after");
+        (
+            answer.status().as_u16(),
+            wait.map(|wait| wait.to_str().unwrap().to_owned()),
+        )
     };
     for _ in 0..3 {
-        assert_eq!(guess("wrong").await, 401);
+        assert_eq!(guess("wrong").await, (401, None));
     }
-    assert_eq!(guess("wrong").await, 429);
-    assert_eq!(guess(KEY).await, 429, "even a right guess tells nothing now");
+    let not_now = (429, Some("60".to_owned()));
+    assert_eq!(guess("wrong").await, not_now);
+    assert_eq!(guess(KEY).await, not_now, "even a right guess tells nothing now");
 }
 
 /// Sends bytes and reads the status.

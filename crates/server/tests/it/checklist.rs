@@ -281,6 +281,8 @@ async fn line_5_sockets_refuse_with_the_codes_of_the_contract() {
         refused(&format!("{events}?resend_mode=bogus&session_api_key={KEY}"), &[]).await,
         403
     );
+    let bogus = format!("/sockets/bash-events?resend_mode=bogus&session_api_key={KEY}");
+    assert_eq!(refused(&bogus, &[]).await, 403);
     let no_id = format!("/sockets/events/not-a-uuid?session_api_key={KEY}");
     assert_eq!(refused(&no_id, &[]).await, 403);
     for kind in ["events", "session"] {

@@ -20,7 +20,7 @@ async fn the_history_is_sent_again_as_far_as_it_is_asked_for() {
     desk.run(&talk).await;
     watcher.until(is_state).await; // the end of the run is told: nothing more comes by itself
     let stored = desk.events(&talk).await;
-    for query in ["?resend_mode=all", "?resend_all=true"] {
+    for query in ["?resend_mode=all", "?resend_all=true", "?resend_all=True"] {
         let mut socket = desk.socket(&format!("{path}{query}")).await;
         assert!(is_state(&socket.next().await), "the state comes first");
         for event in &stored {

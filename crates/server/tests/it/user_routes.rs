@@ -161,3 +161,24 @@ async fn who_is_no_admin_any_more_may_work_in_their_own_folders_alone() {
     let (status, refused) = begin().await;
     assert!((400..500).contains(&status), "{status} {refused}");
 }
+
+#[tokio::test]
+async fn of_those_who_are_added_first_at_once_one_owns_the_store() {
+    let desk = Desk::new().await;
+    let add = |number: usize| {
+        let accounts = desk.accounts();
+        let admin = NewAccount {
+            name: format!("admin{number}"),
+            role: Role::Admin,
+            email: None,
+            sees: None,
+            folders: Vec::new(),
+            quota: Quota::default(),
+        };
+        async move { accounts.add(admin).await }
+    };
+    futures::future::join_all((0..8).map(add)).await;
+    let users = desk.accounts().users().await.unwrap();
+    let owners = users.iter().filter(|user| user.owns_the_store).count();
+    assert_eq!(owners, 1, "{users:?}");
+}

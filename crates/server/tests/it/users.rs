@@ -9,80 +9,11 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::desk::{Desk, FINISH, KEY, Talk};
+use crate::desk::{Desk, FINISH, Talk};
+use crate::user::User;
 
 /// How soon what a key has opened is closed after it was revoked.
 const SOON: Duration = Duration::from_secs(5);
-
-/// Somebody who uses the server.
-struct User<'a> {
-    desk: &'a Desk,
-    key: String,
-}
-
-impl<'a> User<'a> {
-    async fn add(desk: &'a Desk, name: &str, role: Role) -> Self {
-        Self::add_with(desk, name, role, None, Quota::default()).await
-    }
-
-    async fn add_with(desk: &'a Desk, name: &str, role: Role, sees: Option<&str>, quota: Quota) -> Self {
-        let new = NewAccount {
-            name: name.to_owned(),
-            role,
-            email: None,
-            sees: sees.map(str::to_owned),
-            folders: Vec::new(),
-            quota,
-        };
-        desk.accounts().add(new).await.unwrap();
-        Self::with_key(desk, name, None).await
-    }
-
-    async fn with_key(desk: &'a Desk, name: &str, scopes: Option<BTreeSet<KeyScope>>) -> Self {
-        let (_, key) = desk.accounts().create_key(name, "", scopes, None).await.unwrap();
-        let key = key.expose().clone();
-        Self { desk, key }
-    }
-
-    async fn ask(&self, method: Method, path: &str, body: Value) -> (u16, Value) {
-        let request = self
-            .desk
-            .request(method.clone(), path)
-            .header("X-Session-API-Key", &self.key);
-        let request = if method == Method::GET {
-            request
-        } else {
-            request.json(&body)
-        };
-        let answer = request.send().await.unwrap();
-        let status = answer.status().as_u16();
-        let text = answer.text().await.unwrap();
-        (
-            status,
-            serde_json::from_str(&text).unwrap_or_else(|_| text.into()),
-        )
-    }
-
-    async fn get(&self, path: &str) -> Value {
-        let (status, body) = self.ask(Method::GET, path, Value::Null).await;
-        assert_eq!(status, 200, "GET {path}: {body}");
-        body
-    }
-
-    /// Begins a conversation in a directory of their own.
-    async fn begin(&self, directory: &str) -> (u16, Value) {
-        let model = self.desk.script("script.yaml", FINISH);
-        let mut request = self.desk.start_request(&model);
-        request["workspace"]["working_dir"] = directory.into();
-        self.ask(Method::POST, "/api/conversations", request).await
-    }
-
-    async fn talk(&self) -> Talk {
-        let (status, info) = self.begin("work").await;
-        assert_eq!(status, 201, "{info}");
-        Talk(info["id"].as_str().unwrap().to_owned())
-    }
-}
 
 #[tokio::test]
 async fn what_was_there_before_belongs_to_the_first_admin_and_to_nobody_else() {
@@ -481,75 +412,4 @@ async fn members_work_in_folders_of_their_own_and_have_settings_of_their_own() {
     .await;
     assert_eq!(ann.get("/v1/models").await["data"].as_array().unwrap().len(), 1);
     assert_eq!(bob.get("/v1/models").await["data"], json!([]));
-}
-
-#[tokio::test]
-async fn the_cookie_for_files_opens_those_of_its_user() {
-    let desk = Desk::new().await;
-    User::add(&desk, "root", Role::Admin).await;
-    let ann = User::add(&desk, "ann", Role::Member).await;
-    let bob = User::add(&desk, "bob", Role::Member).await;
-    let talk = ann.talk().await;
-    let home = ann.get("/api/app").await["folder"].as_str().unwrap().to_owned();
-    std::fs::write(std::path::Path::new(&home).join("work/a.txt"), "anns").unwrap();
-    let cookie = async |user: &User<'_>| {
-        let request = desk.request(Method::POST, "/api/auth/workspace-session");
-        let answer = request
-            .header("X-Session-API-Key", &user.key)
-            .send()
-            .await
-            .unwrap();
-        let cookie = answer.headers()["set-cookie"].to_str().unwrap();
-        cookie.split(';').next().unwrap().to_owned()
-    };
-    let fetch = async |cookie: &str| {
-        let request = desk.request(Method::GET, &talk.path("/workspace/a.txt"));
-        request
-            .header("Cookie", cookie)
-            .send()
-            .await
-            .unwrap()
-            .status()
-            .as_u16()
-    };
-    let (anns, bobs) = (cookie(&ann).await, cookie(&bob).await);
-    assert_eq!(fetch(&anns).await, 200);
-    assert_eq!(fetch(&bobs).await, 404);
-    assert_eq!(fetch(&anns.replace('.', "0.")).await, 401);
-}
-
-#[tokio::test]
-async fn who_changed_something_or_was_refused_is_in_the_audit_log() {
-    let desk = Desk::new().await;
-    User::add(&desk, "root", Role::Admin).await;
-    let ann = User::add(&desk, "ann", Role::Member).await;
-    let talk = ann.talk().await;
-    ann.get(&talk.path("")).await;
-    let wrong = desk
-        .request(Method::GET, "/api/conversations/count")
-        .header("X-Session-API-Key", "wrong");
-    assert_eq!(wrong.send().await.unwrap().status(), 401);
-    desk.post(
-        &format!("/api/conversations?session_api_key={KEY}"),
-        desk.start_request("demo"),
-    )
-    .await;
-    let entries = desk.audit().last_days(1).await.unwrap();
-    let lines: Vec<_> = entries
-        .iter()
-        .map(|entry| (entry.user.as_deref(), entry.what.as_str(), entry.status))
-        .collect();
-    assert_eq!(
-        lines,
-        [
-            (Some("ann"), "POST /api/conversations", 201),
-            (None, "GET /api/conversations/count", 401),
-            (None, "POST /api/conversations", 201),
-        ]
-    );
-    assert!(
-        entries
-            .iter()
-            .all(|entry| entry.from.is_some_and(|from| from.is_loopback()))
-    );
 }

@@ -94,3 +94,61 @@ async fn a_webhook_of_the_configuration_is_changed_only_there() {
         assert_eq!(status, 409);
     }
 }
+
+#[tokio::test]
+async fn what_waits_goes_along_to_another_address() {
+    let (first, second, third) = (
+        Receiver::new().await,
+        Receiver::new().await,
+        Receiver::new().await,
+    );
+    first.answer(500);
+    second.answer(500);
+    let mut desk = Desk::new().await;
+    let slow =
+        json!({"base_url": first.address, "flush_delay": 0.05, "retry_delay": 60, "num_retries": 1000});
+    let (_, added) = desk.ask(Method::POST, "/api/webhooks", Some(slow)).await;
+    let talk = desk.begin(FINISH).await;
+    desk.run(&talk).await;
+    let expected = stored(&desk, &talk).await;
+    first.until(|got| !got.is_empty()).await;
+    let path = format!("/api/webhooks/{}", added["webhooks"][0]["id"].as_str().unwrap());
+    let moved = json!({"base_url": second.address});
+    let (status, moved) = desk.ask(Method::PATCH, &path, Some(moved)).await;
+    assert_eq!(status, 200, "{moved}");
+    second.until(|got| !got.is_empty()).await;
+    second.answer(200);
+    let path = format!("/api/webhooks/{}", moved["webhooks"][0]["id"].as_str().unwrap());
+    let (_, moved) = desk
+        .ask(Method::PATCH, &path, Some(json!({"base_url": third.address})))
+        .await;
+    third.until(|got| events(got) == expected).await;
+    assert!(
+        third
+            .got()
+            .iter()
+            .any(|letter| letter.path.ends_with("/conversations"))
+    );
+    let path = format!("/api/webhooks/{}", moved["webhooks"][0]["id"].as_str().unwrap());
+    desk.ask(Method::DELETE, &path, None).await;
+    assert_eq!(desk.documents("webhook").await, 0, "nothing is left of any");
+    desk.stop().await;
+}
+
+#[tokio::test]
+async fn what_waits_for_a_webhook_of_the_configuration_goes_to_its_new_address() {
+    let (first, second) = (Receiver::new().await, Receiver::new().await);
+    first.answer(500);
+    let at = |receiver: &Receiver| {
+        let hook = json!({"base_url": receiver.address, "flush_delay": 0.05, "retry_delay": 60, "num_retries": 1000});
+        vec![serde_json::from_value(hook).unwrap()]
+    };
+    let mut desk = Desk::with(|config| config.webhooks = at(&first)).await;
+    let talk = desk.begin(FINISH).await;
+    desk.run(&talk).await;
+    let expected = stored(&desk, &talk).await;
+    first.until(|got| !got.is_empty()).await;
+    desk.stop().await;
+    desk.start(|config| config.webhooks = at(&second)).await;
+    second.until(|got| events(got) == expected).await;
+}

@@ -31,7 +31,7 @@ pub(crate) struct Receiver {
 
 #[derive(Clone)]
 pub(crate) struct Got {
-    path: String,
+    pub(crate) path: String,
     pub(crate) headers: HeaderMap,
     text: String,
     answered: u16,

@@ -108,6 +108,8 @@ const MIGRATIONS: &[&str] = &[
     "ALTER TABLE conversations ADD COLUMN tags TEXT;
     UPDATE conversations SET title = settings ->> 'title'
         FROM settings WHERE conversation = key AND settings ->> 'title' IS NOT NULL;",
+    // What users have spent in conversations that are gone: it stays spent.
+    "CREATE TABLE spent (owner TEXT PRIMARY KEY, cost REAL NOT NULL) STRICT, WITHOUT ROWID;",
 ];
 
 /// The version that this program writes.

@@ -56,11 +56,13 @@ pub(super) fn count(
     Ok(whole(count))
 }
 
-/// What those of a user come to.
+/// What those of a user come to; the cost is also of those that were deleted.
 pub(super) fn usage(connection: &Connection, owner: UserId) -> Result<Usage, StoreError> {
     let usage = connection
         .prepare_cached(
-            "SELECT count(*), count(DISTINCT workspace), total(cost) FROM conversations WHERE owner = ?1",
+            "SELECT count(*), count(DISTINCT workspace),
+                total(cost) + coalesce((SELECT cost FROM spent WHERE owner = ?1), 0)
+             FROM conversations WHERE owner = ?1",
         )?
         .query_row([owner.hex()], |row| {
             Ok(Usage {

@@ -23,6 +23,7 @@ const BACK_TO_1: &str = "
     ALTER TABLE conversations DROP COLUMN tags;
     ALTER TABLE logs RENAME TO events;
     CREATE UNIQUE INDEX events_by_id ON events (place >> 36, id);
+    DROP TABLE spent;
     PRAGMA user_version = 1;
 ";
 

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use deft_engine::{Order, SubAgent, SubAgentKind, SubAgents, Supervision, usage_of_task};
-use deft_types::{ConversationId, Stats};
+use deft_engine::{BegunTask, Order, SubAgent, SubAgentKind, SubAgents, Supervision, usage_of_task};
+use deft_types::ConversationId;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
@@ -49,20 +49,24 @@ impl SubAgents for SimulatedAgents {
         }]
     }
 
-    fn spent(&self) -> BoxFuture<'_, Result<Vec<(String, Stats)>, String>> {
+    fn begun(&self) -> BoxFuture<'_, Result<Vec<BegunTask>, String>> {
         async {
             if self.cast.scene.fault(20) {
                 return Err("their logs cannot be read".to_owned());
             }
             let tasks = self.cast.tasks.lock().unwrap().clone();
-            let mut spent = Vec::new();
+            let mut begun = Vec::new();
             for (task, place) in tasks {
                 let logs = &self.cast.logs;
                 let events = logs.look(place.conversation, |log| log.events.len()).unwrap();
                 let state = rebuilt(logs, place.conversation, events).await;
-                spent.push((usage_of_task(&task), state.stats));
+                begun.push(BegunTask {
+                    usage_id: usage_of_task(&task),
+                    stats: state.stats,
+                    told: state.last_user_message_id,
+                });
             }
-            Ok(spent)
+            Ok(begun)
         }
         .boxed()
     }
