@@ -4,7 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use deft_engine::{CommandError, Conversation, OpenError};
+use deft_engine::{CommandError, Conversation, Limits, OpenError};
 use deft_store::StoreError;
 use deft_types::{ConfirmationPolicy, ConversationId, EventId, Message, Role, Status};
 use tokio::task::JoinSet;
@@ -193,7 +193,14 @@ impl Player {
         if !self.life.dead.is_cancelled() {
             self.patiently("a command", &self.life, pending.join_all()).await;
         }
-        *self.life.limits.lock().unwrap() = limits();
+        {
+            let mut now = self.life.limits.lock().unwrap();
+            let parallel_calls = now.parallel_calls.max(limits().parallel_calls); // more may be open
+            *now = Limits {
+                parallel_calls,
+                ..limits()
+            };
+        }
         self.go_on(&conversation, &self.place).await;
         self.look().await;
         if let Some(copy) = self.copy {
