@@ -1,11 +1,16 @@
 //! Notes what the program is built from, where that is a repository.
 
+use std::path::Path;
 use std::process::Command;
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    if let Some(head) = git(&["rev-parse", "--git-path", "HEAD"]) {
-        println!("cargo::rerun-if-changed={head}");
+    // A release is to know each commit; while one works, another branch is enough.
+    let is_release = std::env::var("PROFILE").is_ok_and(|profile| profile == "release");
+    let watched = if is_release { "logs/HEAD" } else { "HEAD" };
+    let path = git(&["rev-parse", "--git-path", watched]);
+    if let Some(path) = path.filter(|path| Path::new(path).exists()) {
+        println!("cargo::rerun-if-changed={path}");
     }
     let facts = [
         ("DEFT_GIT_SHA", git(&["rev-parse", "HEAD"])),

@@ -81,6 +81,7 @@ impl Dockerd {
         command.args(["--pdeathsig", "TERM"]);
         say(place.path(), &mut command)?;
         let process = command
+            .current_dir(place.path()) // Podman leaves a file where it was started
             .stdin(Stdio::null())
             .stdout(log.try_clone()?)
             .stderr(log)

@@ -2,6 +2,7 @@
 
 import { create } from "zustand";
 import { createJSONStorage, persist } from "zustand/middleware";
+import { isKept } from "./drafts";
 
 export interface Comment {
   path: string;
@@ -13,9 +14,16 @@ export interface Comment {
   text: string;
 }
 
+/** Where there is no room for them they are only on the screen. */
+const storage = createJSONStorage<Record<string, Comment[]>>(() => ({
+  getItem: (name) => sessionStorage.getItem(name),
+  setItem: (name, value) => void isKept(name, value),
+  removeItem: (name) => sessionStorage.removeItem(name),
+}));
+
 /** By conversation. */
 export const useComments = create<Record<string, Comment[]>>()(
-  persist((): Record<string, Comment[]> => ({}), { name: "deft.comments", storage: createJSONStorage(() => sessionStorage) }),
+  persist((): Record<string, Comment[]> => ({}), { name: "deft.comments", storage }),
 );
 
 export function addComment(conversation: string, comment: Comment): void {

@@ -50,3 +50,11 @@ test("what was written meanwhile is not lost", async () => {
   expect(readFileSync(path(), "utf8")).toBe(meanwhile);
   expect(readdirSync(folder)).toEqual(["a b's.txt"]);
 });
+
+test("what is not proven to be done is not told as done", async () => {
+  expect(await replaceIf(place(), "gone meanwhile", "one\n")).toBe(false);
+  expect(readdirSync(folder)).toEqual([]);
+  writeFileSync(path(), "one\n");
+  vi.spyOn(workspace, "run").mockResolvedValue("sh: cksum: not found\ndiffers");
+  expect(await removeIf(place(), "one\n")).toBe(false);
+});

@@ -5,8 +5,9 @@ import { freshId } from "./fresh-id";
 import { quoted } from "./quoting";
 import { workspace } from "./workspace";
 
-/** What the command prints where the file is another one. */
+/** What the command prints where the file is another one, and where all was done. */
 const DIFFERS = "differs";
+const DONE = "done";
 
 /** Where a file is: in a conversation's workspace, whose commands begin in `folder`. */
 export interface Place {
@@ -20,16 +21,17 @@ export async function replaceIf(place: Place, seen: string, content: string): Pr
   const beside = `${place.path}.${freshId()}.tmp`;
   await workspace.write(place.conversation, beside, new Blob([content]));
   const [from, to] = [quoted(beside), quoted(place.path)];
-  return doIf(place, seen, `cat ${from} > ${to}`, `; rm -f -- ${from}`);
+  return doIf(place, seen, `cat ${from} > ${to} && rm -f -- ${from}`, `rm -f -- ${from};`);
 }
 
 /** Removes a file; whether it was still what was seen. */
 export const removeIf = (place: Place, seen: string) => doIf(place, seen, `rm -- ${quoted(place.path)}`, "");
 
-async function doIf({ conversation, folder, path }: Place, seen: string, command: string, after: string): Promise<boolean> {
+async function doIf({ conversation, folder, path }: Place, seen: string, command: string, otherwise: string): Promise<boolean> {
   const isSame = `[ "$(cksum < ${quoted(path)})" = '${checksum(seen)}' ]`;
-  const said = await workspace.run(conversation, `if ${isSame}; then ${command}; else echo ${DIFFERS}; fi${after}`, folder);
-  return said !== DIFFERS;
+  const script = `if ${isSame}; then ${command} && echo ${DONE}; else ${otherwise} echo ${DIFFERS}; fi`;
+  const said = await workspace.run(conversation, script, folder);
+  return said.split("\n").includes(DONE); // what else is said is about a file that is gone, or a missing program
 }
 
 /** What the command `cksum` says of a text. The browser's own digests are not there on pages without TLS. */

@@ -25,7 +25,7 @@ export function keepUnsent(id: string, unsent: readonly Unsent[]): void {
 export const unsentOf = (id: string) => JSON.parse(sessionStorage.getItem(UNSENT + id) ?? "[]") as Unsent[];
 
 /** Whether there was room for it; else it is only on the screen. */
-function isKept(place: string, text: string): boolean {
+export function isKept(place: string, text: string): boolean {
   try {
     sessionStorage.setItem(place, text);
     return true;

@@ -99,6 +99,10 @@ export class Fold {
     return this.tree.leafOf(id);
   }
 
+  get standing(): string | null {
+    return this.tree.standing;
+  }
+
   private show(): View {
     if (this.next.unsent.some(({ id }) => this.tree.has(id))) {
       this.next.unsent = this.next.unsent.filter(({ id }) => !this.tree.has(id));

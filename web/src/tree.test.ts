@@ -17,7 +17,7 @@ test("where the conversation stands decides what is shown, and what is said next
   expect([...(tree.way() ?? [])]).toEqual(["a"]);
   expect(tree.add("d", "a")).toBe(true);
   expect([...(tree.way() ?? [])]).toEqual(["d", "a"]);
-  expect(tree.leafOf("b")).toBe("c");
+  expect([tree.leafOf("b"), tree.standing]).toEqual(["c", "d"]);
   expect(tree.parent("d")).toBe("a");
 });
 

@@ -56,9 +56,14 @@ export class Tree {
 
   /** Stands elsewhere; whether that is news. */
   move(head: string | null): boolean {
-    const before = this.head === undefined ? (this.order.at(-1) ?? null) : this.head;
+    const before = this.standing;
     this.head = head;
     return before !== head;
+  }
+
+  /** The event at which the conversation stands. */
+  get standing(): string | null {
+    return this.head === undefined ? (this.order.at(-1) ?? null) : this.head;
   }
 
   /** The way to where the conversation stands; null: that is everything. */

@@ -18,7 +18,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::compose;
-use crate::settings::Settings;
+use crate::settings::{MODELS_IN_FILES, Settings};
 
 /// What clients send where they have nothing to say about it.
 const DEFAULT_THINKING_BUDGET: u64 = 200_000;
@@ -115,12 +115,7 @@ pub(crate) fn open(wanted: &ClientModel, settings: &Settings) -> anyhow::Result<
     if settings.models.contains_key(&llm.model) {
         return Ok(compose::open_model(&llm.model, settings)?.model);
     }
-    let ours = compose::reached_by_client(&llm.model, settings);
-    let reached = ModelSettings {
-        reach: reach(&llm, wanted, settings),
-        ..reached(&llm, ours, &wanted.subscription)
-    };
-    Ok(deft_llm::open(&llm.model, &reached)?)
+    Ok(deft_llm::open(&llm.model, &reached_by(&llm, wanted, settings)?)?)
 }
 
 /// Tries it out, layer by layer.
@@ -129,16 +124,25 @@ pub(crate) async fn check(wanted: &ClientModel, settings: &Settings) -> anyhow::
     let (name, reached) = if settings.models.contains_key(&llm.model) {
         compose::reached(&llm.model, settings)
     } else {
-        let ours = compose::reached_by_client(&llm.model, settings);
-        let reached = ModelSettings {
-            reach: reach(&llm, wanted, settings),
-            ..reached(&llm, ours, &wanted.subscription)
-        };
-        (llm.model.clone(), reached)
+        (llm.model.clone(), reached_by(&llm, wanted, settings)?)
     };
     let mut findings = Vec::new();
     deft_llm::check(&name, &reached, |finding| findings.push(finding.clone())).await;
     Ok(findings)
+}
+
+/// How a model is reached that is none of our own. Who may not name every address may not name files either.
+fn reached_by(llm: &Llm, wanted: &ClientModel, settings: &Settings) -> anyhow::Result<ModelSettings> {
+    let is_file = MODELS_IN_FILES.iter().any(|start| llm.model.starts_with(start));
+    anyhow::ensure!(
+        !is_file || wanted.reach == Reach::Anywhere,
+        "only an admin may name models that are files of the server"
+    );
+    let ours = compose::reached_by_client(&llm.model, settings);
+    Ok(ModelSettings {
+        reach: reach(llm, wanted, settings),
+        ..reached(llm, ours, &wanted.subscription)
+    })
 }
 
 /// Where its server may be: those that our own settings name are for everybody.
@@ -218,7 +222,7 @@ fn reached(llm: &Llm, ours: ModelSettings, subscription: &Arc<dyn Subscription>)
             extra_body: llm.litellm_extra_body.clone().unwrap_or_default(),
             stop: Vec::new(),
         },
-        aws: aws(llm).or_else(|| ours.aws.clone()),
+        aws: aws(llm).or_else(|| ours.aws.clone().filter(|_| llm.base_url.is_none())),
         subscription,
         ..ours
     }

@@ -100,9 +100,15 @@ impl Above {
         }
     }
 
-    /// Its secrets, as they are now.
+    /// Its secrets as they are now, and those further up.
     pub(crate) fn secrets(&self) -> SecretSources {
-        self.handed().secrets.clone()
+        let own = self.handed().secrets.clone();
+        let Some(above) = &self.0.above else {
+            return own;
+        };
+        let mut secrets = above.secrets();
+        secrets.add(&own);
+        secrets
     }
 
     /// Whether an action would have had to wait here or further above.

@@ -134,7 +134,7 @@ pub(crate) struct Actor {
     pub(crate) title_prompt: Option<String>,
     pub(crate) titling: Option<Titling>,
     pub(crate) inbox: mpsc::Receiver<Envelope>,
-    /// What would begin a run while files are being changed for somebody.
+    /// What waits until files are what they are to be.
     pub(crate) held: Vec<Envelope>,
     /// What the client calls the command that is carried out, and what it is, until that is noted.
     pub(crate) request: Option<(EventId, &'static str)>,
@@ -185,7 +185,7 @@ pub(crate) struct Actor {
 /// What has gone wrong again and again.
 #[derive(Default)]
 pub(crate) struct Trouble {
-    /// How often room was made since the last request.
+    /// How often room was made since the last reply, or since the model found a request too long.
     condensations: u32,
     /// How often in a row the model could not read one.
     overflows: u32,

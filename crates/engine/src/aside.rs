@@ -124,7 +124,9 @@ impl Conversation {
             Err(error) => {
                 let mut unnamed = self.clone();
                 unnamed.request = None; // who asks again is not told that there was no answer
-                unnamed.count(usage_id, profile, spent, None).await?;
+                if let Err(error) = unnamed.count(usage_id, profile, spent, None).await {
+                    tracing::warn!(%error, "what a question on the side has used is not counted");
+                }
                 Err(error.into())
             }
         }

@@ -156,6 +156,13 @@ impl Used {
             tokens: self.tokens + more.tokens,
         }
     }
+
+    pub(crate) fn less(self, others: Self) -> Self {
+        Self {
+            cost: (self.cost - others.cost).max(Money::ZERO),
+            tokens: Tokens(self.tokens.0.saturating_sub(others.tokens.0)),
+        }
+    }
 }
 
 /// What calls under way may take.
@@ -176,8 +183,7 @@ impl Drop for KeptForCall {
         for purse in &self.of {
             purse.0.kept.send_modify(|kept| {
                 kept.calls -= 1;
-                kept.most.cost = kept.most.cost - self.most.cost;
-                kept.most.tokens = Tokens(kept.most.tokens.0.saturating_sub(self.most.tokens.0));
+                kept.most = kept.most.less(self.most);
             });
         }
     }
@@ -222,18 +228,19 @@ impl Purse {
     }
 
     pub(crate) fn set(&self, left: Left) {
-        *self.used_below() = Used::default();
+        let mut used = self.used_below();
+        *used = Used::default();
         *self.left() = left;
     }
 
     /// The same while agents below are at work: what they have used is missing, and they are those that were started.
     pub(crate) fn set_beside_others(&self, new: Left) {
-        let used = *self.used_below();
+        let used = self.used_below(); // held, so that nothing is used meanwhile
         let mut left = self.left();
         *left = Left {
             agents: left.agents,
             depth: left.depth,
-            ..new.after(used)
+            ..new.after(*used)
         };
     }
 
@@ -308,12 +315,17 @@ impl Purse {
             purse.see_price(used.cost);
             let mut below = purse.used_below();
             *below = below.and(used);
-            drop(below);
             let mut left = purse.left();
             *left = left.after(used);
-            drop(left);
+            drop((left, below));
             next = purse.0.above.as_ref();
         }
+    }
+
+    /// What agents below have used is counted with the rest from now on.
+    pub(crate) fn counted(&self, used: Used) {
+        let mut below = self.used_below();
+        *below = below.less(used);
     }
 
     /// The first limit that is reached, here or above.

@@ -226,11 +226,16 @@ impl Command {
         })
     }
 
-    /// Whether the agent may go on because of it.
-    pub(crate) fn may_begin_run(&self) -> bool {
+    /// Whether it waits where files are being changed: the agent may go on because of it, or it changes them too.
+    pub(crate) fn waits_for_files(&self) -> bool {
         matches!(
             self,
-            Self::Run { .. } | Self::Respond { .. } | Self::Reject { .. }
+            Self::Run { .. }
+                | Self::Respond { .. }
+                | Self::Reject { .. }
+                | Self::RestoreFiles { .. }
+                | Self::Rewind { .. }
+                | Self::Rerun { .. }
         )
     }
 

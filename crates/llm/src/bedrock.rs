@@ -20,7 +20,7 @@ use self::sigv4::{Signer, amz_date, encode};
 use crate::api::{AnswerReader, Api, Post, secret_header};
 use crate::claude::Thinking;
 use crate::count::Question;
-use crate::http::base_address;
+use crate::open::admitted;
 use crate::{ModelError, ModelProfile, ModelSettings, OpenModelError, Request, Tuning};
 
 /// The service's name in signatures.
@@ -68,9 +68,16 @@ impl BedrockApi {
         };
         let aws = settings.aws.as_ref();
         let region = || {
-            own_region
-                .or(aws.and_then(|aws| aws.region.as_deref()))
-                .ok_or_else(|| missing(profile, "a region: set `AWS_REGION`"))
+            let region = own_region.or(aws.and_then(|aws| aws.region.as_deref()));
+            let region = region.ok_or_else(|| missing(profile, "a region: set `AWS_REGION`"))?;
+            // It becomes part of an address that gets our key.
+            let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+            if region.bytes().all(is_plain) {
+                return Ok(region);
+            }
+            Err(OpenModelError::BadBaseUrl {
+                reason: format!("'{region}' is no region of AWS"),
+            })
         };
         let mut url = match &settings.base_url {
             Some(url) => url.clone(),
@@ -81,9 +88,7 @@ impl BedrockApi {
             url.trim_end_matches('/'),
             encode(model)
         );
-        let url = base_address(&url).map_err(|error| OpenModelError::BadBaseUrl {
-            reason: error.to_string(),
-        })?;
+        let url = admitted(&url, settings.reach)?;
         let access = match (api_key, aws.and_then(|aws| aws.keys.as_ref())) {
             (Some(key), _) => Access::Bearer(key),
             (None, Some(keys)) => Access::Signature {

@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use deft_types::{Secret, Tokens};
 
-pub(crate) use self::adapter::address_of;
 use self::adapter::set_up;
+pub(crate) use self::adapter::{address_of, admitted};
 pub use self::error::OpenModelError;
 pub use self::settings::{ApiMode, ModelSettings, Reach};
 use crate::bedrock::AwsSettings;

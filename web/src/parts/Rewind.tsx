@@ -50,7 +50,7 @@ export default function Rewind({ view, message, onRewound, onClose }: Props) {
       // A part of the files is no state that the conversation was ever in: whoever looks decides.
       if (restored && restored.failed.length > 0) return { way, failed: restored.failed };
       if (what !== "files") {
-        way.leaf = stream.fold.leafOf(message);
+        way.leaf = stream.fold.standing;
         await api.navigate(id, parent);
         if (said?.type === "message") write(said.text);
       }

@@ -6,6 +6,7 @@ import { useConversations, usePages, useSaid } from "../conversations";
 import { dollars, meterOf } from "../meter";
 import { isArchived, nameOf, tagsOf } from "../name";
 import { noteStatus } from "../notify";
+import { visibleControls } from "../plain";
 import { go } from "../route";
 import { useScreen } from "../screen";
 import type { Conversation } from "../wire";
@@ -121,7 +122,7 @@ function Entry({ conversation, kind, isCurrent }: { conversation: Conversation; 
           <span className="entry-folder">{conversation.workspace.working_dir.split("/").at(-1)}</span>
           {tagsOf(conversation).map((tag) => (
             <span key={tag} className="tag">
-              {tag}
+              {visibleControls(tag)}
             </span>
           ))}
           <span>{cost}</span>

@@ -103,18 +103,21 @@ macro_rules! settings {
     };
 }
 
+/// How the names begin of models that are read from files, or written to them.
+pub(crate) const MODELS_IN_FILES: &[&str] = &["script:", "replay:", "record:"];
+
 settings! {
     /// The model, as provider/name
     model: Option<String> {
         flag: Some("model"), env: ["DEFT_MODEL", "LLM_MODEL"], default: None,
         // A scripted or replayed model says what its author wrote: commands of a stranger. A recorded one
         // writes a file of his choice.
-        project: FromProject::TakenUnlessItStartsWith(&["script:", "replay:", "record:"]),
+        project: FromProject::TakenUnlessItStartsWith(MODELS_IN_FILES),
     }
     /// The model that writes summaries of long conversations, by name
     condenser_model: Option<String> {
         flag: Some("condenser-model"), env: ["DEFT_CONDENSER_MODEL"], default: None,
-        project: FromProject::TakenUnlessItStartsWith(&["script:", "replay:", "record:"]),
+        project: FromProject::TakenUnlessItStartsWith(MODELS_IN_FILES),
     }
     /// How an agent's memory is kept short: one or more of the names in docs/models.md, with commas between
     condenser_kind: Option<CondenserKind> {
@@ -123,7 +126,7 @@ settings! {
     /// The model that gives conversations their titles, by name
     title_model: Option<String> {
         flag: Some("title-model"), env: ["DEFT_TITLE_MODEL"], default: None,
-        project: FromProject::TakenUnlessItStartsWith(&["script:", "replay:", "record:"]),
+        project: FromProject::TakenUnlessItStartsWith(MODELS_IN_FILES),
     }
     /// The model that judges what the agent is about to do, by name; what it finds dangerous waits for you
     judge_model: Option<String> {
@@ -134,12 +137,12 @@ settings! {
     /// The model that reviews what the agent changed before it is done, by name; it is sent back up to three times
     critic_model: Option<String> {
         flag: Some("critic-model"), env: ["DEFT_CRITIC_MODEL"], default: None,
-        project: FromProject::TakenUnlessItStartsWith(&["script:", "replay:", "record:"]),
+        project: FromProject::TakenUnlessItStartsWith(MODELS_IN_FILES),
     }
     /// The model of agents that are given tasks by others, by name
     agents_model: Option<String> {
         flag: Some("agents-model"), env: ["DEFT_AGENTS_MODEL"], default: None,
-        project: FromProject::TakenUnlessItStartsWith(&["script:", "replay:", "record:"]),
+        project: FromProject::TakenUnlessItStartsWith(MODELS_IN_FILES),
     }
     /// The key for the model's provider
     api_key: Option<Secret<String>> {

@@ -157,7 +157,8 @@ impl Actor {
         }
     }
 
-    /// What the next call takes at most: by the model's prices, or else as much as the dearest of before.
+    /// What the next call takes at most: by the model's prices, and no less than the dearest of before. Some providers
+    /// tell the cost of a call, and no prices.
     fn most_of_call(&self) -> Used {
         let profile = self.model.profile();
         let usage = Usage {
@@ -167,29 +168,30 @@ impl Actor {
         };
         let by_prices = profile.prices.as_ref().map(|prices| prices.cost(&usage));
         Used {
-            cost: by_prices.unwrap_or_else(|| self.purse.dearest()),
+            cost: by_prices.unwrap_or_default().max(self.purse.dearest()),
             tokens: usage.prompt + usage.completion,
         }
     }
 
-    /// Tells those above what was used since `before`.
-    pub(super) fn tell_above(&self, before: Used) {
-        let now = own_use(&self.state.stats);
-        self.purse.spent(Used {
-            cost: now.cost - before.cost,
-            tokens: Tokens(now.tokens.0.saturating_sub(before.tokens.0)),
-        });
+    /// Tells those above what was used since `before`, by itself and by those below.
+    pub(super) fn tell_above(&self, (own, of_tasks): (Used, Used)) {
+        let (own_now, of_tasks_now) = used(&self.state.stats);
+        self.purse.spent(own_now.less(own));
+        self.purse.counted(of_tasks_now.less(of_tasks));
     }
 }
 
-/// What a conversation has used itself.
-pub(super) fn own_use(stats: &Stats) -> Used {
-    let own = stats
-        .usage_to_metrics
-        .iter()
-        .filter(|(usage, _)| !usage.starts_with(OF_TASKS));
-    own.fold(Used::default(), |used, (_, metrics)| Used {
-        cost: used.cost + metrics.accumulated_cost,
-        tokens: used.tokens + metrics.total_tokens(),
-    })
+/// What a conversation has used itself, and those it gave tasks to.
+pub(super) fn used(stats: &Stats) -> (Used, Used) {
+    let (mut own, mut of_tasks) = (Used::default(), Used::default());
+    for (usage, metrics) in &stats.usage_to_metrics {
+        let used = if usage.starts_with(OF_TASKS) {
+            &mut of_tasks
+        } else {
+            &mut own
+        };
+        used.cost += metrics.accumulated_cost;
+        used.tokens += metrics.total_tokens();
+    }
+    (own, of_tasks)
 }

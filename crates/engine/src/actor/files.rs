@@ -106,12 +106,12 @@ impl Actor {
     }
 
     pub(crate) async fn set_secrets(&mut self, secrets: SecretSources) -> Result<(), StoreError> {
+        self.secrets.set(secrets.values.clone()); // before anything can show them
         if let Some(client) = &self.executor {
             client.set_secrets(secrets.values.clone()).await;
         }
         let told = state::update(key::SECRETS, json!(secrets.names()));
         self.record(vec![Draft::new(Source::Environment, told)]).await?;
-        self.secrets.set(secrets.values.clone());
         self.outfit.secrets = secrets;
         self.asked_secrets.clear();
         self.hand_down();

@@ -12,7 +12,7 @@ use crate::turn::Draft;
 impl Actor {
     /// Carries a command out, or answers as before where its client asked for it before.
     pub(super) async fn handle(&mut self, sent: Envelope) {
-        if self.changes_files() && sent.command.may_begin_run() {
+        if self.changes_files() && sent.command.waits_for_files() {
             return self.held.push(sent);
         }
         let Envelope { request, command } = sent;
@@ -35,6 +35,13 @@ impl Actor {
             for sent in std::mem::take(&mut self.held) {
                 self.handle(sent).await;
             }
+        }
+    }
+
+    /// Refuses it instead: somebody has said stop.
+    pub(super) fn drop_held(&mut self) {
+        for sent in std::mem::take(&mut self.held) {
+            sent.command.answer(Err(CommandError::Interrupted));
         }
     }
 

@@ -39,7 +39,7 @@ impl Actor {
         self.world.reached(Point::BeforeAppend);
         self.store.append(&self.lease, events.clone()).await?;
         self.world.reached(Point::AfterAppend);
-        let before = budget::own_use(&self.state.stats);
+        let before = budget::used(&self.state.stats);
         for event in &events {
             self.state.apply(event);
         }

@@ -26,6 +26,8 @@ use crate::turn::{Draft, failure};
 const STOP_GRACE: Duration = Duration::from_millis(700);
 /// The same for an agent with a task, which has to stop its own tools first.
 const TASK_GRACE: Duration = Duration::from_secs(2);
+/// How long files may take to be restored that are half restored.
+const RESTORE_GRACE: Duration = Duration::from_mins(1);
 /// How long an executor may take to end everything it started.
 const END_GRACE: Duration = Duration::from_secs(5);
 
@@ -98,17 +100,20 @@ impl Actor {
     }
 
     pub(super) async fn pause(&mut self) -> Result<(), StoreError> {
+        self.drop_held();
         let Some(paused) = self.status_after(Trigger::Pause) else {
             return Ok(());
         };
         self.ends_step = self.state.status == Status::Running;
         self.leave_seeking();
+        self.work.take_if(|work| matches!(work, Work::Await { .. }));
         self.record(vec![paused, Draft::new(Source::User, PauseEvent::default())])
             .await
     }
 
     /// Stops what is under way, gives every open call its result, and pauses.
     pub(super) async fn interrupt(&mut self) -> Result<(), StoreError> {
+        self.drop_held();
         let stopped = self.stop_work().await?;
         let paused = self.status_after(Trigger::Interrupt);
         if paused.is_none() && self.state.open_calls.is_empty() && stopped.said.is_empty() {
@@ -226,11 +231,13 @@ impl Actor {
 
     pub(super) async fn end_work(&mut self, fate: ExecutorFate) {
         let mut work = self.work.take();
-        if let Some(restoring @ Work::Restore { .. }) = &mut work
-            && let Ok(Some(outcome)) = tokio::time::timeout(END_GRACE, restoring.next()).await
-            && let Err(error) = self.take(outcome).await
-        {
-            tracing::warn!(%error, "it is not told that files were restored");
+        if let Some(Work::Restore { future, cancel }) = &mut work {
+            cancel.cancel();
+            if let Ok(Outcome::Restored(restored, restoring)) =
+                tokio::time::timeout(RESTORE_GRACE, future).await
+            {
+                self.take_restored(restored, restoring).await;
+            }
         }
         if let Some(Work::Model { tally, .. } | Work::Summary { tally, .. }) = &work
             && let Err(error) = self.count_cut_off(tally).await

@@ -38,12 +38,13 @@ impl Actor {
         if secrets.values == self.secrets_above {
             return Ok(());
         }
-        self.secrets_above = secrets.values.clone();
+        let above = secrets.values.clone();
         secrets.add(&self.outfit.secrets);
-        if secrets.values == self.outfit.secrets.values {
-            return Ok(());
+        if secrets.values != self.outfit.secrets.values {
+            self.set_secrets(secrets).await?;
         }
-        self.set_secrets(secrets).await
+        self.secrets_above = above;
+        Ok(())
     }
 
     /// The event that there are more agents that are called by name, if there are.

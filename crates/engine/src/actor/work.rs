@@ -112,7 +112,7 @@ pub(crate) enum Outcome {
     },
     /// With how its MCP servers are doing, if it was to start some and could.
     Connected(Result<(Client, Option<Vec<McpServerStatus>>), ConnectError>),
-    /// A call of an agent beside this one has.
+    /// A call of an agent beside this one has ended, or begun.
     OthersEnded,
     /// What people have added.
     Found(Result<Found, String>),

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::schema::{MAX_DEPTH, Schemas, is_allowed, item, required, types};
 
 /// How large a pattern may become in memory.
-const MAX_PATTERN: usize = 1 << 20;
+const MAX_PATTERN: usize = 1 << 16;
 /// Of how many choices it is said why a value fits none of them.
 const MAX_PROBLEMS: usize = 3;
 

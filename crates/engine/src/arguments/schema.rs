@@ -63,7 +63,7 @@ impl<'a> Schemas<'a> {
     /// Mends what models often get wrong, where the value is of no type that is allowed: a list, an object or a number
     /// written as text, text written as a list of lines, a whole number written as a fraction.
     fn repair(&self, value: &mut Value, schema: &Value, depth: usize) {
-        if depth == MAX_DEPTH {
+        if depth == MAX_DEPTH || self.check(value, schema).is_ok() {
             return;
         }
         let choices = self.choices(schema, 0);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use deft_llm::TokenMeter;
 use deft_tools::{SecretSet, Secrets, Tool, Toolbox};
-use deft_types::{Status, Tokens};
+use deft_types::{Action, Status, Tokens};
 use deft_workspace::Workspace;
 use serde_json::Value;
 use tokio::sync::{mpsc, watch};
@@ -227,7 +227,13 @@ async fn find_cut_off(agents: Option<&dyn SubAgents>, state: &State, shared: &Sh
     };
     for task in begun {
         shared.spending.add_total(task.usage_id.clone(), &task.stats);
-        let told = |call: &&&OpenCall| task.told.as_ref() == Some(&said_by(&call.id, None));
+        let told = |call: &&&OpenCall| {
+            let resume = match &call.event.action {
+                Some(Action::Task(action)) => action.resume.as_deref(),
+                _ => None,
+            };
+            task.told.as_ref() == Some(&said_by(&call.id, resume))
+        };
         if let (Some(call), Some(id)) = (calls.iter().find(told), task_of_usage(&task.usage_id)) {
             shared.tasks.cut_off(call.id.clone(), id.to_owned());
         }

@@ -128,9 +128,14 @@ pub(crate) fn address_of(
         Wire::Ollama => ollama::address(text),
         Wire::Chat(_) | Wire::Anthropic | Wire::Bedrock | Wire::Gemini => text.to_owned(),
     };
+    admitted(&address, settings.reach)
+}
+
+/// An address, if it can be read and may be reached.
+pub(crate) fn admitted(address: &str, reach: Reach) -> Result<Url, OpenModelError> {
     let bad = |reason: String| OpenModelError::BadBaseUrl { reason };
-    let address = http::base_address(&address).map_err(|error| bad(error.to_string()))?;
-    match settings.reach {
+    let address = http::base_address(address).map_err(|error| bad(error.to_string()))?;
+    match reach {
         Reach::Public if !admits(&address, is_public) => Err(bad(
             "only an admin may name addresses that are not on the public internet: they are reached by the server itself"
                 .to_owned(),

@@ -207,6 +207,18 @@ async fn who_may_name_public_addresses_alone_reaches_no_other() {
             "{address}"
         );
     }
+    let metadata = public("http://169.254.169.254");
+    assert!(refusal("bedrock/eu-west-1/x", &metadata).contains("public internet"));
+    for region in ["x@localhost#", "a.example"] {
+        let settings = ModelSettings {
+            aws: Some(AwsSettings {
+                region: Some(region.to_owned()),
+                keys: None,
+            }),
+            ..with_key()
+        };
+        assert!(refusal("bedrock/x", &settings).contains("no region"), "{region}");
+    }
     assert!(open("openai/x", &public("https://models.example/v1")).is_ok());
     // What a name leads to is seen when it is looked up, just before the connection is made.
     let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -52,8 +52,11 @@ fn programs(arguments: &[Word]) -> impl Iterator<Item = (&Word, &str)> {
     let behind = behind
         .filter(|((_, option), _)| *option == "--expression" || is_short(option))
         .map(|(_, code)| code);
-    let first = words().find(|(_, text)| !text.starts_with('-'));
-    joined.chain(behind).chain(first)
+    let mut given: Vec<_> = joined.chain(behind).collect();
+    if given.is_empty() {
+        given.extend(words().find(|(_, text)| !text.starts_with('-')));
+    }
+    given.into_iter()
 }
 
 /// Whether short options end with the one whose value is a program.

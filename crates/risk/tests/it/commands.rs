@@ -208,6 +208,7 @@ const COMMANDS: &[(SecurityRisk, SecurityRisk, &str)] = &[
     (High, Low, "sed 's/a/b/gw ~/.bashrc' f"),
     (High, Low, "sed '/a/{w .git/hooks/pre-commit\n}' f"),
     (Low, Low, "sed -n '/a/w found.txt' f"),
+    (Low, Low, "sed --expression=p w/etc/passwd"),
     (Low, Low, "sed 's/a/b/we; e rm' f"),
     (High, High, "printf '\\x72\\x6d -rf /' | sh"),
     (High, Low, "git -c core.pager='rm -rf /' log"),

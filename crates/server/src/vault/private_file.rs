@@ -58,9 +58,13 @@ pub(crate) fn private_file(
 /// Puts a whole file where there is none.
 fn put(path: &Path, text: &str) -> io::Result<()> {
     let beside = path.with_extension(std::process::id().to_string());
+    let _ = fs::remove_file(&beside); // of an earlier try
     let put = || {
         write(&mut create(&beside)?, text)?;
-        fs::hard_link(&beside, path)
+        match fs::hard_link(&beside, path) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => fs::rename(&beside, path), // there are none
+            linked => linked,
+        }
     };
     let put = put();
     let _ = fs::remove_file(&beside); // it was one name too many, or is no use
@@ -83,7 +87,7 @@ pub(super) fn read(path: &Path) -> Result<Secret<String>, VaultError> {
         return Err(VaultError::KeyFile {
             path: path.to_owned(),
             reason: format!(
-                "it is empty or holds fewer than {SHORTEST} characters, which is no key; remove it to have a new one made"
+                "it is empty or holds fewer than {SHORTEST} characters, which is no key; put back the right one (a session key may also be removed: a new one is made)"
             ),
         });
     }

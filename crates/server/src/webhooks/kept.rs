@@ -67,6 +67,14 @@ impl Webhooks {
                 documents.put(&place, &hook.id.as_str().into()).await?;
             }
         }
+        for (place, _) in &before {
+            if place
+                .parse()
+                .is_ok_and(|number: usize| number >= self.hooks().len())
+            {
+                documents.take(&format!("{PLACES}{place}")).await?; // nobody stands there any more
+            }
+        }
         Ok(())
     }
 
