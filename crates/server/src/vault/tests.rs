@@ -60,7 +60,7 @@ fn a_key_file_that_was_never_written_is_no_key() {
         fs::write(&path, text).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
         let refused = private_file(&path, new_client_key).err().unwrap().to_string();
-        assert!(refused.contains("remove it"), "{refused}");
+        assert!(refused.contains("may also be removed"), "{refused}");
     }
     fs::remove_file(&path).unwrap();
     let made = private_file(&path, new_client_key).unwrap();
