@@ -84,14 +84,19 @@ async fn users_and_keys_are_made_used_and_taken_away_while_the_server_runs() {
 #[tokio::test]
 async fn an_agent_of_one_user_cannot_read_the_files_of_another() {
     let home = Home::new();
+    let file = home.script("- tool_calls: [{name: finish, arguments: {message: here}}]\n");
+    std::fs::create_dir(home.root.path().join(".deft")).unwrap();
+    let models = format!("[models.scripted]\nmodel = {file:?}\n");
+    std::fs::write(home.root.path().join(".deft/deft.toml"), models).unwrap();
     let served = Served::start(&home, &[("DEFT_EXECUTOR_LINGER", "20")]);
     done(&home, &["users", "add", "me", "--role", "admin"]);
     for name in ["ann", "bob"] {
         done(&home, &["users", "add", name]);
     }
     let bob = client(&served, &key(&home, &["--user", "bob"]));
-    let model = home.script("- tool_calls: [{name: finish, arguments: {message: here}}]\n");
-    bob.begin(&NewConversation::new(&model, "work")).await.unwrap();
+    bob.begin(&NewConversation::new("scripted", "work"))
+        .await
+        .unwrap();
     let homes = home.root.path().join(".deft/homes");
     std::fs::write(homes.join("bob/work/secret.txt"), "of-bob").unwrap();
     let ann = client(&served, &key(&home, &["--user", "ann"]));
@@ -101,16 +106,20 @@ async fn an_agent_of_one_user_cannot_read_the_files_of_another() {
         homes.display(),
         home.root.path().join(".deft").display(),
     );
-    let conversation = ann
-        .begin(&NewConversation::new(home.script(&look), "work"))
-        .await
-        .unwrap();
-    conversation.send("look").await.unwrap();
-    conversation.run().await.unwrap();
-    let settled = tokio::time::timeout(LIMIT, conversation.settled())
-        .await
-        .unwrap()
-        .unwrap();
+    home.script(&look);
+    let ask = async |model: &str| {
+        let conversation = ann.begin(&NewConversation::new(model, "work")).await.unwrap();
+        conversation.send("look").await.unwrap();
+        conversation.run().await.unwrap();
+        let settled = tokio::time::timeout(LIMIT, conversation.settled()).await;
+        (settled.unwrap().unwrap(), conversation)
+    };
+    assert_eq!(
+        ask(&file).await.0,
+        Status::Error,
+        "a file of the server is no model of hers"
+    );
+    let (settled, conversation) = ask("scripted").await;
     assert_eq!(settled, Status::Finished);
     let events = serde_json::to_string(&conversation.events().await.unwrap()).unwrap();
     assert!(events.contains("homes/ann/work"), "{events}");
