@@ -55,7 +55,10 @@ before(async () => {
   provider.listen(0, "127.0.0.1");
   await once(provider, "listening");
   mkdirSync(join(server.data, ".deft"));
-  const settings = `[oidc]\nissuer = "${issuer()}"\nclient_id = "deft"\ncreate_users = true\ndefault_role = "member"\n`;
+  const script = join(server.data, "script.json");
+  writeFileSync(script, JSON.stringify([{ text: "Hello, Ann." }]));
+  const model = `[models.scripted]\nmodel = "script:${script}"\n`;
+  const settings = `${model}[oidc]\nissuer = "${issuer()}"\nclient_id = "deft"\ncreate_users = true\ndefault_role = "member"\n`;
   writeFileSync(join(server.data, ".deft", "deft.toml"), settings);
   const env = { PATH: process.env.PATH, HOME: server.data };
   const data = ["--data-dir", join(server.data, "data")];
@@ -81,10 +84,8 @@ test("somebody signs in, follows a conversation, and signs out", async () => {
   assert.equal(new URL(page.url()).hash, "");
   assert.equal(await page.evaluate(() => document.cookie), "", "no script sees the key");
 
-  const script = join(server.data, "script.json");
-  writeFileSync(script, JSON.stringify([{ text: "Hello, Ann." }]));
   const body = {
-    agent: { kind: "Agent", llm: { model: `script:${script}` }, tools: [] },
+    agent: { kind: "Agent", llm: { model: "scripted" }, tools: [] },
     workspace: { working_dir: join(server.data, "data", "homes", "ann") },
     initial_message: { role: "user", content: [{ type: "text", text: "Begin." }] },
   };
