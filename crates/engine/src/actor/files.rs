@@ -6,8 +6,10 @@ use deft_executor::Client;
 use deft_store::StoreError;
 use deft_tools::{Change, CheckpointId};
 use deft_types::{Source, Status, ToolSpec};
+use futures::future::BoxFuture;
 use futures::{FutureExt, TryFutureExt};
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
 use super::Actor;
 use super::work::{self, Outcome, Work};
@@ -123,7 +125,7 @@ impl Actor {
 
     /// Tells what going back would change, apart from the conversation.
     pub(super) fn preview_files(&mut self, to: CheckpointId, done: Done<Vec<Change>>) {
-        let client = self.idle_executor();
+        let client = self.idle_executor(CancellationToken::new()); // nobody stops it
         tokio::spawn(async move {
             let preview = async {
                 let client = client?.await?;
@@ -147,17 +149,19 @@ impl Actor {
         }
     }
 
-    /// Reaches the executor of a conversation that does nothing else, and that hears what it is told meanwhile.
+    /// Reaches the executor of a conversation that does nothing else, and that hears what it is told meanwhile. Until it is
+    /// reached that can be stopped.
     pub(super) fn idle_executor(
         &mut self,
-    ) -> Result<impl Future<Output = Result<Client, CommandError>> + use<>, CommandError> {
+        stop: CancellationToken,
+    ) -> Result<BoxFuture<'static, Result<Client, CommandError>>, CommandError> {
         let mut record = self.ending_record();
         if self.state.status == Status::Running || self.work.is_some() {
             return Err(CommandError::Running);
         }
         let there = self.executor.clone().filter(|client| !client.is_closed());
         let (place, live) = (self.workspace.clone(), self.live.clone());
-        Ok(async move {
+        let reach = async move {
             if let Some(record) = &mut record {
                 let _ = tokio::time::timeout(RECORD_LIMIT, record.next()).await;
             }
@@ -166,7 +170,12 @@ impl Actor {
             }
             let connect = live.show_preparation(place.as_ref(), work::connected(place.as_ref()));
             connect.map_err(workspace).await
-        })
+        };
+        let reach = async move {
+            let reached = stop.run_until_cancelled_owned(reach).await;
+            reached.unwrap_or(Err(CommandError::Interrupted))
+        };
+        Ok(reach.boxed())
     }
 
     /// Waits for the record of a turn that has ended.

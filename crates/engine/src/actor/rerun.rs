@@ -33,28 +33,22 @@ struct Past {
 impl Actor {
     /// Begins, in a conversation that does nothing else.
     pub(super) async fn rerun(&mut self, done: Done<Rerun>) -> Option<Answered> {
-        let begun = match self.may_change_files().and_then(|()| self.idle_executor()) {
-            Ok(client) => self
-                .past_calls()
-                .await
-                .map(|calls| (client, calls))
-                .map_err(CommandError::from),
-            Err(error) => Err(error),
+        let cancel = CancellationToken::new();
+        let may = self.may_change_files();
+        let client = match may.and_then(|()| self.idle_executor(cancel.clone())) {
+            Ok(client) => client,
+            Err(error) => return Some(answer(done, Err(error))),
         };
-        let (client, calls) = match begun {
-            Ok(begun) => begun,
+        let calls = match self.past_calls().await {
+            Ok(calls) => calls,
             Err(error) => return Some(answer(done, Err(error))),
         };
         let secrets = self.outfit.secrets.values.clone();
-        let cancel = CancellationToken::new();
         let stop = cancel.clone();
         let request = self.request.take();
         let again = async move {
             let rerun = async {
-                let client = tokio::select! {
-                    client = client => client?,
-                    () = stop.cancelled() => return Err(CommandError::Interrupted),
-                };
+                let client = client.await?;
                 client.set_secrets(secrets).await;
                 Ok(run_all(&client, calls, &stop).await)
             };

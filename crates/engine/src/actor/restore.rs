@@ -42,8 +42,9 @@ impl Actor {
         then: Option<EventId>,
         tell: Tell,
     ) -> Option<Answered> {
-        let client = self.may_change_files().and_then(|()| self.idle_executor());
-        let client = match client {
+        let cancel = CancellationToken::new();
+        let may = self.may_change_files();
+        let client = match may.and_then(|()| self.idle_executor(cancel.clone())) {
             Ok(client) => client,
             Err(error) => return Some(tell(Err(error))),
         };
@@ -54,16 +55,8 @@ impl Actor {
             request: self.request.take(),
             tell,
         };
-        let cancel = CancellationToken::new();
-        let stop = cancel.clone();
         let restore = async move {
-            let restored = async {
-                let client = tokio::select! {
-                    client = client => client?,
-                    () = stop.cancelled() => return Err(CommandError::Interrupted),
-                };
-                client.restore(to, overwrite).await.map_err(workspace)
-            };
+            let restored = async { client.await?.restore(to, overwrite).await.map_err(workspace) };
             Outcome::Restored(restored.await, restoring)
         };
         self.work = Some(Work::Restore {

@@ -6,7 +6,7 @@ use deft_engine::{
     BegunTask, Budget, Conversation, Extensions, Limits, Order, SubAgent, SubAgentKind, SubAgents,
 };
 use deft_skills::{AgentDefinition, Origin};
-use deft_types::{EventBody, EventId, Observation, Status, text_of};
+use deft_types::{Event, EventBody, EventId, Observation, Status, text_of};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
@@ -197,28 +197,36 @@ async fn an_agent_that_somebody_defined_is_found_and_takes_only_what_it_declares
     );
 }
 
-#[tokio::test]
-async fn what_an_agent_had_used_when_the_process_died_is_counted_by_whoever_opens_the_conversation() {
-    let spends = "[{tool_calls: [{name: terminal, arguments: {command: 'echo x > begun; sleep 5'}}], cost: 1}, {text: done}]";
-    let others = Arc::new(Others::at(Desk::new(spends).await));
-    let desk = Desk::new("[{tool_calls: [{name: task, arguments: {prompt: do it}}]}, {text: done}]").await;
+/// A conversation whose agent works on its task, which it has begun.
+async fn begun(desk: &Desk, others: &Arc<Others>) -> Conversation {
     let mut parts = desk.parts(Desk::limits()).await;
     parts.agents = Some(others.clone());
     let conversation = Conversation::open(parts).await.unwrap();
     say(&conversation, "do it").await;
     conversation.run().await.unwrap();
     others.desk.wait_for_file("begun").await;
+    conversation
+}
 
-    // The same log, as another process finds it that knows nothing of the first.
-    let after = Desk::new("[{text: done}]").await;
-    let mut parts = after.parts(budget(1.0)).await;
-    after
-        .store
-        .append(&parts.lease, desk.events().await)
-        .await
-        .unwrap();
+/// The same log, as another process finds it that knows nothing of the first.
+async fn found(after: &Desk, limits: Limits, log: Vec<Event>, others: &Arc<Others>) -> Conversation {
+    let mut parts = after.parts(limits).await;
+    after.store.append(&parts.lease, log).await.unwrap();
     parts.agents = Some(others.clone());
-    let opened = Conversation::open(parts).await.unwrap();
+    Conversation::open(parts).await.unwrap()
+}
+
+const GIVES: &str = "[{tool_calls: [{name: task, arguments: {prompt: do it}}]}, {text: done}]";
+
+#[tokio::test]
+async fn what_an_agent_had_used_when_the_process_died_is_counted_by_whoever_opens_the_conversation() {
+    let spends = "[{tool_calls: [{name: terminal, arguments: {command: 'echo x > begun; sleep 5'}}], cost: 1}, {text: done}]";
+    let others = Arc::new(Others::at(Desk::new(spends).await));
+    let desk = Desk::new(GIVES).await;
+    let conversation = begun(&desk, &others).await;
+
+    let after = Desk::new("[{text: done}]").await;
+    let opened = found(&after, budget(1.0), desk.events().await, &others).await;
     let spent = opened.inspect().await.unwrap().stats.total_cost();
     assert_eq!(spent.to_string(), "$1.00");
     opened.run().await.unwrap();
@@ -231,22 +239,14 @@ async fn what_an_agent_had_used_when_the_process_died_is_counted_by_whoever_open
 async fn a_task_whose_process_died_can_be_taken_up_again() {
     let works = "[{tool_calls: [{name: terminal, arguments: {command: 'echo x > begun; sleep 1'}}]}, {text: all of it}]";
     let others = Arc::new(Others::at(Desk::new(works).await));
-    let desk = Desk::new("[{tool_calls: [{name: task, arguments: {prompt: do it}}]}, {text: done}]").await;
-    let mut parts = desk.parts(Desk::limits()).await;
-    parts.agents = Some(others.clone());
-    let conversation = Conversation::open(parts).await.unwrap();
-    say(&conversation, "do it").await;
-    conversation.run().await.unwrap();
-    others.desk.wait_for_file("begun").await;
+    let desk = Desk::new(GIVES).await;
+    let conversation = begun(&desk, &others).await;
     let log = desk.events().await;
     conversation.close(deft_engine::ExecutorFate::Keep).await;
 
     let resumes = "[{text: as above}, {tool_calls: [{name: task, arguments: {prompt: go on, resume: task_1}}]}, {text: done}]";
     let after = Desk::new(resumes).await;
-    let mut parts = after.parts(Desk::limits()).await;
-    after.store.append(&parts.lease, log).await.unwrap();
-    parts.agents = Some(others.clone());
-    let opened = Conversation::open(parts).await.unwrap();
+    let opened = found(&after, Desk::limits(), log, &others).await;
     opened.run().await.unwrap();
     assert_eq!(settled(&opened).await.status, Status::Finished);
     let results = results(&after).await;

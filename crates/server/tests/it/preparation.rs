@@ -30,6 +30,12 @@ fn is_about_preparation(frame: &Value) -> bool {
     frame["type"] == "preparing" || frame["type"] == "prepared"
 }
 
+/// Somebody looks at a file of the workspace.
+fn look(desk: &Desk, talk: &Talk) -> reqwest::RequestBuilder {
+    let asked = desk.request(reqwest::Method::GET, &talk.path("/workspace/none"));
+    asked.header("X-Session-API-Key", KEY)
+}
+
 #[tokio::test]
 async fn a_run_shows_how_far_its_workspace_is() {
     let desk = Desk::new().await;
@@ -45,10 +51,7 @@ async fn a_run_shows_how_far_its_workspace_is() {
 async fn who_looks_at_files_or_opens_a_terminal_shows_it_too_also_where_no_engine_runs() {
     let desk = Desk::new().await;
     let (talk, mut socket) = watched(&desk).await;
-    let look = desk
-        .request(reqwest::Method::GET, &talk.path("/workspace/none"))
-        .header("X-Session-API-Key", KEY);
-    let looking = tokio::spawn(look.send());
+    let looking = tokio::spawn(look(&desk, &talk).send());
     see_line(&mut socket).await;
     desk.set_ready(true);
     see_end(&mut socket).await;
@@ -73,10 +76,7 @@ async fn who_looks_at_files_or_opens_a_terminal_shows_it_too_also_where_no_engin
 async fn it_is_shown_no_longer_when_who_asked_for_it_has_gone() {
     let desk = Desk::new().await;
     let (talk, mut socket) = watched(&desk).await;
-    let look = desk
-        .request(reqwest::Method::GET, &talk.path("/workspace/none"))
-        .header("X-Session-API-Key", KEY);
-    let looking = tokio::spawn(look.send());
+    let looking = tokio::spawn(look(&desk, &talk).send());
     see_line(&mut socket).await;
     looking.abort();
     see_end(&mut socket).await;

@@ -38,6 +38,15 @@ impl<'a> User<'a> {
         Self::with_key(desk, name, None).await
     }
 
+    /// A member who may spend one.
+    pub(crate) async fn add_with_dollar(desk: &'a Desk, name: &str) -> Self {
+        let quota = Quota {
+            spend: "1".parse().ok(),
+            ..Quota::default()
+        };
+        Self::add_with(desk, name, Role::Member, None, quota).await
+    }
+
     pub(crate) async fn with_key(desk: &'a Desk, name: &str, scopes: Option<BTreeSet<KeyScope>>) -> Self {
         let (_, key) = desk.accounts().create_key(name, "", scopes, None).await.unwrap();
         let key = key.expose().clone();

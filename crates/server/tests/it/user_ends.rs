@@ -85,11 +85,7 @@ async fn the_agents_of_who_is_disabled_stop() {
 async fn what_was_spent_is_spent_though_its_conversation_is_gone() {
     let desk = Desk::new().await;
     User::add(&desk, "root", Role::Admin).await;
-    let quota = Quota {
-        spend: "1".parse().ok(),
-        ..Quota::default()
-    };
-    let ann = User::add_with(&desk, "ann", Role::Member, None, quota).await;
+    let ann = User::add_with_dollar(&desk, "ann").await;
     let script = "[{cost: 2, tool_calls: [{name: finish, arguments: {message: done}}]}]";
     let mut request = desk.start_request(&desk.script("dear.yaml", script));
     request["workspace"]["working_dir"] = "work".into();

@@ -338,11 +338,7 @@ async fn quotas_hold_for_what_is_begun_and_spent_at_the_same_time() {
 async fn a_run_ends_when_what_a_user_may_spend_is_spent_and_none_begins_then() {
     let desk = Desk::new().await;
     User::add(&desk, "root", Role::Admin).await;
-    let quota = Quota {
-        spend: "1".parse().ok(),
-        ..Quota::default()
-    };
-    let ann = User::add_with(&desk, "ann", Role::Member, None, quota).await;
+    let ann = User::add_with_dollar(&desk, "ann").await;
     let script = "[{repeat: 20, cost: 0.4, tool_calls: [{name: think, arguments: {thought: 'more {{n}}'}}]}]";
     let mut request = desk.start_request(&desk.script("dear.yaml", script));
     request["workspace"]["working_dir"] = "work".into();
