@@ -10,6 +10,7 @@ use deft_store::{ConversationRecord, Owner, Store};
 use crate::args::Delete;
 use crate::compose;
 use crate::exit::Exit;
+use crate::output::one_sentence;
 use crate::settings::{Settings, Surroundings};
 use crate::{workspace, worktree};
 
@@ -23,32 +24,50 @@ pub(crate) async fn delete(args: &Delete) -> anyhow::Result<Exit> {
     let mut out = std::io::stdout().lock();
     for id in &args.ids {
         let record = compose::find(store.as_ref(), id).await?;
-        delete_one(&settings, store.as_ref(), &record).await?;
+        let left = delete_one(&settings, store.as_ref(), &record, args.force).await?;
         writeln!(out, "Deleted {}.", record.id)?;
+        if let Some(reason) = left {
+            writeln!(
+                out,
+                "What was made for it in {} may be left there: {}.",
+                record.workspace,
+                one_sentence(&reason)
+            )?;
+        }
     }
     Ok(Exit::Finished)
 }
 
-/// The log goes last: as long as something is left of the workspace, the same command can be given again.
+/// The log goes last: as long as something is left of the workspace, the same command can be given again. With `force`
+/// it goes anyway; tells why something is left.
 async fn delete_one(
     settings: &Settings,
     store: &dyn Store,
     record: &ConversationRecord,
-) -> anyhow::Result<()> {
+    force: bool,
+) -> anyhow::Result<Option<anyhow::Error>> {
     let lease = store
         .acquire(record.id, &Owner::this_process())
         .await
         .context("the conversation is at work; stop it before you delete it")?;
     let root = PathBuf::from(&record.workspace);
     end_executor(settings, record, &root).await;
+    let mut left = None;
     if !is_used_by_others(store, record).await? {
         worktree::remove(settings, record.id).await?;
         let removed = workspace::unused::remove(&record.workspace, settings, record.id).await;
-        removed.context("its workspace cannot be removed, so it was not deleted")?;
+        left = removed.err();
+    }
+    if !force && let Some(reason) = left.take() {
+        store.release(lease).await?;
+        return Err(reason.context(
+            "it was not deleted, because its workspace cannot be removed; --force deletes it and leaves that",
+        ));
     }
     workspace::remove(settings, record.id)?;
     store.release(lease).await?;
-    Ok(store.delete(record.id).await?)
+    store.delete(record.id).await?;
+    Ok(left)
 }
 
 /// Where there is nobody to be reached, nothing runs, or it ends itself.

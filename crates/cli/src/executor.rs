@@ -84,16 +84,13 @@ async fn serve_calls(
         addresses: place.web_addresses.map(WebAddresses::addresses),
         way_out,
     };
-    let mut tools = toolbox(&context, options, reachable)?;
-    if let Some(launch) = &launch {
-        let denials = Arc::new(Denials::of(launch));
-        tools = tools.wrapped(|tool| {
-            Arc::new(Explained {
-                tool,
-                denials: Arc::clone(&denials),
-            })
-        });
-    }
+    let denials = launch.as_ref().map(|launch| Arc::new(Denials::of(launch)));
+    let tools = toolbox(&context, options, reachable)?.wrapped(|tool| {
+        Arc::new(Explained {
+            tool,
+            denials: denials.clone(),
+        })
+    });
     let executor = Executor::with_roots(tools, place.workspace.display().to_string(), roots);
 
     let mut terminate = signal(SignalKind::terminate())?;

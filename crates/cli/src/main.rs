@@ -38,6 +38,7 @@ mod skills;
 mod toolbox;
 mod traces;
 mod trust;
+mod used_up;
 mod users;
 mod watch;
 mod workspace;

@@ -1,6 +1,7 @@
 //! From a workspace's name to the workspace.
 
 mod elsewhere;
+mod executors;
 mod kubernetes;
 mod pool;
 mod reach;
@@ -16,6 +17,7 @@ use deft_types::ConversationId;
 use deft_workspace::sandbox::{Gap, Machine, Plan};
 use deft_workspace::{
     Access, LocalWorkspace, Network, Policy, ResourceLimits, Workspace, WorkspaceError, WorkspaceName,
+    end_left_behind,
 };
 
 pub(crate) use self::elsewhere::engine as container_engine;
@@ -25,6 +27,8 @@ use crate::settings::{NetworkMode, Settings, WebAddresses};
 
 /// This program, also when its file was replaced by an update.
 const OWN_PROGRAM: &str = "/proc/self/exe";
+/// Where executors have their own directories, in the data directory.
+const EXECUTORS: &str = "executors";
 /// A Unix socket's path has at most 108 bytes with its end mark.
 const MAX_SOCKET_PATH: usize = 107;
 /// What a sandboxed executor's socket has before its name.
@@ -147,6 +151,7 @@ pub(crate) fn open_in(
 pub(crate) fn remove(settings: &Settings, id: ConversationId) -> anyhow::Result<()> {
     for mode in [Mode::Act, Mode::Plan] {
         let directory = executor_directory(&settings.data_dir.value, id, mode)?;
+        end_left_behind(&directory);
         match std::fs::remove_dir_all(&directory) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(error).with_context(|| format!("cannot remove {}", directory.display()));
@@ -193,7 +198,7 @@ pub(crate) fn executor_directory(data_dir: &Path, id: ConversationId, mode: Mode
         Mode::Act => id.hex(),
         Mode::Plan => format!("{}-plan", id.hex()), // one that can change more must not be taken for it
     };
-    let directory = data_dir.join("executors").join(&hex);
+    let directory = data_dir.join(EXECUTORS).join(&hex);
     let socket = directory.as_os_str().len() + 1 + INSIDE + deft_executor::daemon::SOCKET.len();
     if socket <= MAX_SOCKET_PATH {
         return Ok(directory);

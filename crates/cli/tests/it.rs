@@ -14,6 +14,8 @@ mod commands;
 mod crash;
 #[path = "it/deferred.rs"]
 mod deferred;
+#[path = "it/deleting.rs"]
+mod deleting;
 #[path = "it/examples.rs"]
 mod examples;
 #[path = "it/host_questions.rs"]

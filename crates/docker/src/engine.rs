@@ -1,11 +1,11 @@
 //! A container engine behind its socket, and the containers of ours that it has.
 
 use std::collections::BTreeMap;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use hyper::Method;
+use rustix::fs::{Access, access};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -71,8 +71,8 @@ impl Docker {
         }
     }
 
-    /// The engine that `DOCKER_HOST` names, else the first one whose socket is where it is usually found. A user's
-    /// own sockets are in `runtime_dir` (`XDG_RUNTIME_DIR`).
+    /// The engine that `DOCKER_HOST` names, else the first one that we may use among the places where sockets usually
+    /// are. A user's own are in `runtime_dir` (`XDG_RUNTIME_DIR`).
     pub fn find(docker_host: Option<&str>, runtime_dir: Option<&Path>) -> Result<Self, DockerError> {
         if let Some(address) = docker_host.filter(|address| !address.is_empty()) {
             return match address.strip_prefix("unix://") {
@@ -88,8 +88,12 @@ impl Docker {
             "/var/run/docker.sock",
             "/run/podman/podman.sock",
         ];
-        let mut sockets = shared.iter().map(PathBuf::from).chain(own);
-        let found = sockets.find(|socket| socket.exists());
+        let sockets = shared.iter().map(PathBuf::from).chain(own);
+        let sockets: Vec<_> = sockets.filter(|socket| socket.exists()).collect();
+        let ours = sockets
+            .iter()
+            .find(|socket| access(*socket, Access::WRITE_OK).is_ok());
+        let found = ours.or(sockets.first()); // one that is not for us says so when it is asked
         found.map(Self::at).ok_or(DockerError::NoEngine)
     }
 
@@ -104,8 +108,18 @@ impl Docker {
     }
 
     /// Whether the engine runs as an ordinary user, to whom the first user in its containers is mapped.
-    pub(crate) fn is_rootless(&self) -> bool {
-        self.socket.metadata().is_ok_and(|metadata| metadata.uid() != 0)
+    /// It is asked, because its socket may belong to anybody who has it forwarded.
+    pub(crate) async fn is_rootless(&self) -> Result<bool, DockerError> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "PascalCase")]
+        struct Info {
+            security_options: Option<Vec<String>>,
+        }
+        let info: Info = self.ask(Ask::get("describe itself", "/info")).await?;
+        let options = info.security_options.unwrap_or_default();
+        Ok(options
+            .iter()
+            .any(|option| option.split(',').any(|part| part == "name=rootless")))
     }
 
     /// The containers of this installation, whatever they do at the moment.
@@ -140,15 +154,16 @@ impl Docker {
         let mut removed = Vec::new();
         for container in self.containers(owner).await? {
             if is_unused(&container) {
-                self.remove(&container.id).await?;
-                self.remove_volumes_of(container.conversation()).await?;
+                self.remove_of(container.conversation()).await?;
                 removed.push(container.conversation().to_owned());
             }
         }
         Ok(removed)
     }
 
-    async fn remove_volumes_of(&self, conversation: &str) -> Result<(), DockerError> {
+    /// Removes the container of a conversation, and a volume that was made for it. A directory and a volume of the
+    /// user's stay.
+    pub async fn remove_of(&self, conversation: &str) -> Result<(), DockerError> {
         #[derive(Deserialize)]
         #[serde(rename_all = "PascalCase")]
         struct Found {
@@ -159,11 +174,19 @@ impl Docker {
         struct Volume {
             name: String,
         }
-        let filters = json!({"label": [format!("{CONVERSATION}={conversation}")]}).to_string();
+        let label = format!("{CONVERSATION}={conversation}");
+        for container in self.labelled(&[label.clone()]).await? {
+            self.remove(&container.id).await?;
+        }
+        let filters = json!({ "label": [label] }).to_string();
         let list = Ask::get("list its volumes", "/volumes").query(&[("filters", &filters)]);
         let found: Found = self.ask(list).await?;
         for Volume { name } in found.volumes.unwrap_or_default() {
-            self.remove_volume(&name, conversation).await?;
+            let remove = Ask::new("remove a volume", Method::DELETE, format!("/volumes/{name}"));
+            match self.tell(remove).await {
+                Err(DockerError::Refused { status: 404, .. }) => {}
+                done => done?,
+            }
         }
         Ok(())
     }
@@ -189,25 +212,6 @@ impl Docker {
         let create = Ask::post("create a volume", "/volumes/create");
         self.tell(create.json(&json!({"Name": name, "Labels": labels})))
             .await
-    }
-
-    /// Deletes a volume if it was made for this conversation: one that the user had before stays.
-    pub(crate) async fn remove_volume(&self, name: &str, conversation: &str) -> Result<(), DockerError> {
-        #[derive(Deserialize)]
-        #[serde(rename_all = "PascalCase")]
-        struct Volume {
-            labels: Option<BTreeMap<String, String>>,
-        }
-        let path = format!("/volumes/{name}");
-        let volume: Volume = match self.ask(Ask::get("look at a volume", path.as_str())).await {
-            Err(DockerError::Refused { status: 404, .. }) => return Ok(()),
-            volume => volume?,
-        };
-        let made_for = volume.labels.unwrap_or_default().remove(CONVERSATION);
-        if made_for.as_deref() != Some(conversation) {
-            return Ok(());
-        }
-        self.tell(Ask::new("remove a volume", Method::DELETE, path)).await
     }
 }
 

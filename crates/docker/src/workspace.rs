@@ -92,18 +92,9 @@ impl DockerWorkspace {
         self.docker.tell(stop.query(&[("t", STOP_SECONDS)])).await
     }
 
-    /// Removes the container, and a volume that was made for it. A directory and a volume of the user's stay.
+    /// Removes what was made for the conversation.
     pub async fn remove(&self) -> Result<(), DockerError> {
-        if let Some(container) = self.look().await? {
-            self.docker.remove(&container.id).await?;
-        }
-        match &self.files {
-            Files::Directory(_) | Files::Volume(_) => Ok(()),
-            Files::OwnVolume(name) => {
-                let conversation = self.conversation.to_string();
-                self.docker.remove_volume(name, &conversation).await
-            }
-        }
+        self.docker.remove_of(&self.conversation.to_string()).await
     }
 
     async fn connect(&self) -> Result<Attached, DockerError> {

@@ -17,6 +17,7 @@ pub mod frame;
 mod git;
 mod journal;
 mod leash;
+mod left_behind;
 mod live;
 mod ports;
 mod program;
@@ -41,6 +42,7 @@ pub use git::{
     Against, Change, ChangeStatus, Commit, CommitPage, FileDiff, FileReview, GitRequest, RepositoryInfo,
     Shown,
 };
+pub use left_behind::{DIRECTORY_VARIABLE, END_SCRIPT, end_left_behind};
 pub use ports::{ListeningPort, PortRequest};
 pub use program::{Program, ProgramEnd};
 pub use program_files::{OwnFolder, PointsTo, SecretFile};

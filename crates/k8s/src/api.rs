@@ -57,14 +57,7 @@ impl<'a> Ask<'a> {
 impl Cluster {
     /// Whether the API answers us, and its version.
     pub async fn version(&self) -> Result<String, K8sError> {
-        let what = "tell its version";
-        let request = || {
-            let mut url = self.server.clone();
-            url.set_path("/version");
-            self.client.get(url)
-        };
-        let response = self.send(what, request).await?;
-        let answer = read(what, response).await?;
+        let answer = self.ask(Ask::get("tell its version", "/version")).await?;
         Ok(answer["gitVersion"].as_str().unwrap_or("unknown").to_owned())
     }
 
@@ -114,14 +107,16 @@ impl Cluster {
         }
     }
 
-    /// The address of something in the namespace. A path that begins with a slash names the group of the API too.
+    /// The address of something in the namespace. A path that begins with a slash names the group of the API too, and a
+    /// star in it is the namespace.
     pub(crate) fn address(&self, path: &str) -> url::Url {
         let mut url = self.server.clone();
         let base = self.server.path().trim_end_matches('/');
-        let namespace = &self.namespace;
-        let path = match path.strip_prefix('/').and_then(|path| path.rsplit_once("/*/")) {
-            Some((group, rest)) => format!("{base}/{group}/namespaces/{namespace}/{rest}"),
-            None => format!("{base}/api/v1/namespaces/{namespace}/{path}"),
+        let namespace = format!("namespaces/{}", self.namespace);
+        let path = if path.starts_with('/') {
+            format!("{base}{}", path.replace('*', &namespace))
+        } else {
+            format!("{base}/api/v1/{namespace}/{path}")
         };
         url.set_path(&path);
         url

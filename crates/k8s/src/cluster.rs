@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use deft_types::Secret;
 use reqwest::Client;
-use reqwest::redirect::Policy;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
@@ -19,7 +18,6 @@ use url::Url;
 use crate::error::K8sError;
 use crate::kubeconfig::{Access, Login, Plugin};
 
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a program that logs us in may take.
 const LOGIN_LIMIT: Duration = Duration::from_secs(60);
 
@@ -103,15 +101,8 @@ impl Cluster {
             None => tls.with_no_client_auth(),
         };
         tls.alpn_protocols = vec![b"http/1.1".to_vec()]; // what sockets need
-        let client = Client::builder()
-            .tls_backend_preconfigured(tls)
-            .http1_only()
-            .connect_timeout(CONNECT_TIMEOUT)
-            .user_agent(concat!("deft/", env!("CARGO_PKG_VERSION")))
-            .redirect(Policy::none())
-            .no_proxy()
-            .build()
-            .map_err(|error| unusable(&error))?;
+        let client = deft_net::builder_with(tls, &access.server).http1_only().build();
+        let client = client.map_err(|error| unusable(&error))?;
         Ok(Self {
             client,
             server: access.server,

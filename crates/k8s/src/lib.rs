@@ -13,6 +13,7 @@ mod exec;
 mod kubeconfig;
 mod manifest;
 mod pod;
+mod rights;
 mod workspace;
 
 pub use cluster::Cluster;

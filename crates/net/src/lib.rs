@@ -74,16 +74,21 @@ pub fn client(ca_file: Option<&Path>, url: &Url) -> Result<Client, NetError> {
 
 /// The same, to say more of it.
 pub fn builder(ca_file: Option<&Path>, url: &Url) -> Result<ClientBuilder, NetError> {
+    Ok(builder_with(tls(ca_file)?, url))
+}
+
+/// The same, for a server that is known by other certificates, or wants one of ours.
+pub fn builder_with(tls: ClientConfig, url: &Url) -> ClientBuilder {
     let builder = Client::builder()
-        .tls_backend_preconfigured(tls(ca_file)?)
+        .tls_backend_preconfigured(tls)
         .connect_timeout(CONNECT_LIMIT)
         .user_agent(concat!("deft/", env!("CARGO_PKG_VERSION")))
         .redirect(Policy::none());
-    Ok(if is_this_machine(url) {
+    if is_this_machine(url) {
         builder.no_proxy()
     } else {
         builder
-    })
+    }
 }
 
 fn is_this_machine(url: &Url) -> bool {

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use deft_types::Secret;
 use reqwest::header::{HeaderName, HeaderValue};
-use reqwest::redirect::Policy;
 use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -42,20 +41,15 @@ impl Http {
         let mut tls = deft_net::tls(ca_file).map_err(|error| unusable(&error))?;
         tls.alpn_protocols = vec![b"http/1.1".to_vec()]; // what sockets need
         let client = |idle: usize| {
-            let client = Client::builder()
-                .tls_backend_preconfigured(tls.clone())
+            let client = deft_net::builder_with(tls.clone(), &base)
                 .http1_only()
-                .connect_timeout(deft_net::CONNECT_LIMIT)
-                .pool_max_idle_per_host(idle)
-                .user_agent(concat!("deft/", env!("CARGO_PKG_VERSION")))
-                // A server that sends us elsewhere would send our key along.
-                .redirect(Policy::none())
-                .no_proxy();
+                .pool_max_idle_per_host(idle);
             client.build().map_err(|error| unusable(&error))
         };
+        let (client, for_sockets) = (client(MAX_IDLE_CONNECTIONS)?, client(0)?);
         Ok(Self {
-            client: client(MAX_IDLE_CONNECTIONS)?,
-            for_sockets: client(0)?,
+            client,
+            for_sockets,
             base,
             key: key.map(|key| (HeaderName::from_static(header), key)),
         })

@@ -54,8 +54,15 @@ impl AgentServer {
         })
     }
 
+    /// Whether it lets us in.
+    pub async fn check_key(&self) -> Result<(), RemoteError> {
+        let request = self.http.get("/api/bash/bash_events/search", &[("limit", "1")]);
+        let what = "let us in";
+        self.http.ask::<Value>(what, request, SHORT_LIMIT).await.map(drop)
+    }
+
     /// Whether it answers.
-    pub async fn ping(&self) -> Result<(), RemoteError> {
+    pub(crate) async fn ping(&self) -> Result<(), RemoteError> {
         let what = "say that it is well";
         let response = self
             .http

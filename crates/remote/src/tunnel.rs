@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use deft_executor::END_SCRIPT;
 use deft_workspace::Program;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use uuid::Uuid;
@@ -107,7 +108,7 @@ pub(crate) async fn remove(server: &AgentServer, workspace: &RemoteWorkspace) ->
          for process in /proc/[0-9]*; do\n\
          tr '\\0' ' ' <\"$process/cmdline\" 2>/dev/null | grep -q \"^$cache/[0-9a-f]*/deft executor .*$place\" && kill \"${{process#/proc/}}\"\n\
          done 2>/dev/null\n\
-         rm -rf \"$place\" \"$place\"-*; rmdir \"$run\" 2>/dev/null || exit 0\n\
+         {END_SCRIPT}rm -rf \"$place\" \"$place\"-*; rmdir \"$run\" 2>/dev/null || exit 0\n\
          for program in \"$cache\"/*/deft; do rm -f \"$program\"; rmdir \"${{program%/*}}\" 2>/dev/null; done\n\
          rmdir \"$cache\" 2>/dev/null; exit 0"
     );

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use deft_executor::END_SCRIPT;
 use deft_types::ConversationId;
 
 /// A script's exit code when this version of our program is not there.
@@ -64,10 +65,11 @@ impl Places {
         )
     }
 
-    /// Deletes what is kept for the conversation, and our programs with the last one.
+    /// Ends what an executor has left that was killed, deletes what is kept for the conversation, and our programs with
+    /// the last one.
     pub(crate) fn remove(&self) -> String {
         format!(
-            "{}rm -rf \"$place\"; [ ! -d \"$run\" ] || rmdir \"$run\" 2>/dev/null || exit 0\n\
+            "{}{END_SCRIPT}rm -rf \"$place\"; [ ! -d \"$run\" ] || rmdir \"$run\" 2>/dev/null || exit 0\n\
              for program in \"$cache\"/*/deft; do rm -f \"$program\"; rmdir \"${{program%/*}}\" 2>/dev/null; done\n\
              rmdir \"$cache\" 2>/dev/null; exit 0",
             self.variables()

@@ -56,7 +56,9 @@ pub use live_view::LiveView;
 pub use output::{OUTPUT_QUEUE, OutputSink};
 pub use planning_file_editor::PlanningFileEditor;
 pub use preset::Preset;
-pub use process_tree::{Family, SHELL_VARIABLE, become_subreaper, descendants, kill_descendants_of};
+pub use process_tree::{
+    Family, SHELL_VARIABLE, become_subreaper, descendants, kill_descendants_of, kill_marked,
+};
 pub use read_file::ReadFile;
 pub use secrets::{SecretSet, Secrets, TooManySecrets, names_secret};
 pub use servers::ToolServers;

@@ -40,6 +40,18 @@ pub async fn kill_descendants_of(pid: u32) {
     kill_all(move |table| table.descendants_of(pid)).await;
 }
 
+/// Kills what has this variable in its environment, with all that it has started. Waits for the disk.
+pub fn kill_marked(variable: &str, value: &str) {
+    kill_until_gone(|table| {
+        let alive = table.0.values().filter(|process| !process.ended);
+        let marked = alive.filter(|process| variable_of(process.pid, variable).as_deref() == Some(value));
+        marked
+            .flat_map(|process| [vec![process.pid], table.descendants_of(process.pid)])
+            .flatten()
+            .collect()
+    });
+}
+
 /// What one shell has started: itself and all below, and orphans that came to this process.
 #[derive(Clone, Debug)]
 pub struct Family {
@@ -110,7 +122,8 @@ impl Family {
         table.0.values().filter(move |process| {
             process.parent == me
                 && Some(process.pid) != self.shell
-                && shell_of(process.pid).map_or(Some(process.session) != session, |name| self.has(&name))
+                && variable_of(process.pid, SHELL_VARIABLE)
+                    .map_or(Some(process.session) != session, |name| self.has(&name))
         })
     }
 
@@ -140,21 +153,22 @@ pub(crate) fn now() -> u64 {
 
 async fn kill_all(select: impl Fn(&Table) -> Vec<u32> + Send + 'static) {
     // It cannot panic, and a runtime that is going down has no use for the outcome.
-    let _ = tokio::task::spawn_blocking(move || {
-        for _ in 0..KILL_ROUNDS {
-            let targets = select(&Table::read());
-            if targets.is_empty() {
-                return;
-            }
-            for target in targets.into_iter().filter_map(pid_of) {
-                // Gone already, or not ours to kill: the next walk tells.
-                let _ = kill_process(target, Signal::KILL);
-            }
-            thread::sleep(KILL_PAUSE);
+    let _ = tokio::task::spawn_blocking(move || kill_until_gone(select)).await;
+}
+
+fn kill_until_gone(select: impl Fn(&Table) -> Vec<u32>) {
+    for _ in 0..KILL_ROUNDS {
+        let targets = select(&Table::read());
+        if targets.is_empty() {
+            return;
         }
-        tracing::warn!("some processes could not be killed");
-    })
-    .await;
+        for target in targets.into_iter().filter_map(pid_of) {
+            // Gone already, or not ours to kill: the next walk tells.
+            let _ = kill_process(target, Signal::KILL);
+        }
+        thread::sleep(KILL_PAUSE);
+    }
+    tracing::warn!("some processes could not be killed");
 }
 
 #[derive(Debug)]
@@ -221,12 +235,10 @@ fn parse_stat(pid: u32, stat: &str) -> Option<Process> {
     })
 }
 
-fn shell_of(pid: u32) -> Option<String> {
+fn variable_of(pid: u32, name: &str) -> Option<String> {
     let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
     environment.split(|byte| *byte == 0).find_map(|entry| {
-        let value = entry
-            .strip_prefix(SHELL_VARIABLE.as_bytes())?
-            .strip_prefix(b"=")?;
+        let value = entry.strip_prefix(name.as_bytes())?.strip_prefix(b"=")?;
         Some(String::from_utf8_lossy(value).into_owned())
     })
 }

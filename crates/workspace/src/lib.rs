@@ -24,7 +24,7 @@ use futures::future::BoxFuture;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 pub use in_process::InProcessWorkspace;
-pub use local::{LocalWorkspace, PASSED_ON};
+pub use local::{LocalWorkspace, PASSED_ON, end_left_behind};
 pub use name::{Image, SshPlace, WorkspaceName, WorkspaceNameError};
 pub use policy::{Access, Network, Policy, ResourceLimits};
 pub use preparation::Preparation;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
+use deft_executor::DIRECTORY_VARIABLE;
 use deft_executor::daemon::{SOCKET, private_directory};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -90,6 +91,9 @@ impl LocalWorkspace {
         if let Some(stream) = self.running().await {
             return Ok(stream);
         }
+        let directory = self.directory.clone();
+        let ended = tokio::task::spawn_blocking(move || end_left_behind(&directory)).await;
+        ended.map_err(|error| failed(error.to_string()))?;
         self.start(&log).await.map_err(failed)?;
         self.running()
             .await
@@ -142,6 +146,7 @@ impl LocalWorkspace {
             )
             .env_clear()
             .envs(environment)
+            .env(DIRECTORY_VARIABLE, self.executors_own())
             .current_dir(&self.root)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -189,6 +194,13 @@ impl Workspace for LocalWorkspace {
         let socket = Launch::questions_socket(&self.executors_own());
         async move { HostQuestions::connect(&socket).await }.boxed()
     }
+}
+
+/// Ends what the last executor of a conversation's private directory may have left, which does not run any more. Waits
+/// for the disk.
+pub fn end_left_behind(directory: &Path) {
+    deft_executor::end_left_behind(directory);
+    deft_executor::end_left_behind(&directory.join(INSIDE));
 }
 
 /// Holds an exclusive lock on a file until it is dropped.

@@ -66,6 +66,9 @@ pub(crate) struct Delete {
     /// The conversations (the beginning of an id is enough)
     #[arg(required = true)]
     pub(crate) ids: Vec<String>,
+    /// Delete it even if what was made for its workspace cannot be removed, such as on a server that is gone
+    #[arg(long)]
+    pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) flags: Flags,
 }

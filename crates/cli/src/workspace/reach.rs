@@ -32,10 +32,10 @@ pub(crate) async fn reach(name: &WorkspaceName, settings: &Settings) -> anyhow::
         }
         WorkspaceName::Remote(url) => {
             match remote::open(&url, settings, id)?.host {
-                Host::Server(server) => server.ping().await?,
+                Host::Server(server) => server.check_key().await?,
                 Host::Sandbox(api, _) => drop(api.find(id).await?),
             }
-            Ok("the server answers".to_owned())
+            Ok("the server lets us in".to_owned())
         }
     }
 }
@@ -65,6 +65,7 @@ pub(crate) async fn cluster() -> Option<anyhow::Result<String>> {
 
 async fn version(cluster: &Cluster) -> anyhow::Result<String> {
     let version = cluster.version().await?;
+    cluster.check_rights().await?;
     let (server, namespace) = (cluster.server(), cluster.namespace());
     Ok(format!(
         "Kubernetes {version} at {server} answers; the namespace is {namespace}"

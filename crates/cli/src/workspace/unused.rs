@@ -9,7 +9,7 @@ use deft_store::Store;
 use deft_types::ConversationId;
 use deft_workspace::WorkspaceName;
 
-use super::{elsewhere, executor_directory, kubernetes, pool, remote};
+use super::{elsewhere, executor_directory, executors, kubernetes, pool, remote};
 use crate::settings::Settings;
 
 /// What is younger is left alone: somebody may just be making it.
@@ -20,7 +20,7 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// What was there before stays.
 pub(crate) async fn remove(kept: &str, settings: &Settings, id: ConversationId) -> anyhow::Result<()> {
     match kept.parse()? {
-        WorkspaceName::Docker(image) => elsewhere::docker(&image, settings, id)?.remove().await?,
+        WorkspaceName::Docker(_) => elsewhere::engine()?.remove_of(&id.to_string()).await?,
         WorkspaceName::Kubernetes(image) => kubernetes::open(&image, settings, id)?.remove().await?,
         WorkspaceName::Remote(url) => remote::open(&url, settings, id)?.remove().await?,
         WorkspaceName::Ssh(place) => {
@@ -45,14 +45,15 @@ pub(crate) async fn pause(kept: &str, settings: &Settings, id: ConversationId) -
     Ok(())
 }
 
-/// Removes containers, pods and volumes of conversations that are not in the store, or in which nothing has happened for
-/// longer than is set; gives their ids.
+/// Removes containers, pods, volumes and our own files of conversations that are not in the store, and what else than
+/// those files was made for one in which nothing has happened for longer than is set; gives their ids.
 pub(crate) async fn collect(settings: &Settings, store: &dyn Store) -> anyhow::Result<Vec<String>> {
     let oldest = settings
         .workspace_max_age
         .value
         .and_then(|days| SystemTime::now().checked_sub(DAY.checked_mul(u32::try_from(days).ok()?)?));
-    let mut removed = collect_containers(settings, store, oldest).await?;
+    let mut removed = executors::collect(settings, store, ORPHAN_AGE).await?;
+    removed.extend(collect_containers(settings, store, oldest).await?);
     let owner = kubernetes::owner(settings);
     let ready = pool::noted(settings);
     for cluster in kubernetes::used(settings)? {

@@ -78,7 +78,7 @@ fn fails(output: &Output, code: i32, words: &[&str]) {
     }
 }
 
-fn wait_for(path: &Path) {
+pub(crate) fn wait_for(path: &Path) {
     let start = Instant::now();
     while !path.exists() {
         assert!(

@@ -118,7 +118,7 @@ async fn ended(call: RunningCall) -> TerminalObservation {
     }
 }
 
-async fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+pub(crate) async fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !holds() {
         assert!(begun.elapsed() < LIMIT, "not within the limit: {what}");
@@ -127,14 +127,14 @@ async fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
 }
 
 /// Ends what a test leaves running; some of it may be ending by itself.
-fn end(words: &str) {
+pub(crate) fn end(words: &str) {
     let left = processes(words);
     let left = left.iter().map(u32::to_string);
     let _ = std::process::Command::new("kill").arg("-9").args(left).output();
 }
 
 /// The processes of this machine whose command line has these words.
-fn processes(words: &str) -> Vec<u32> {
+pub(crate) fn processes(words: &str) -> Vec<u32> {
     let all = std::fs::read_dir("/proc").unwrap().flatten();
     all.filter_map(|entry| {
         let pid = entry.file_name().to_str()?.parse().ok()?;

@@ -39,8 +39,9 @@ impl DockerWorkspace {
         let name = self.name();
         let mut query = vec![("name", name.as_str())];
         query.extend(platform.map(|platform| ("platform", platform)));
+        let user = self.user().await?;
         let create = async |delivery: Delivery| {
-            let body = self.spec(&image, delivery)?.body();
+            let body = self.spec(&image, delivery, user)?.body();
             let ask = Ask::post("create a container", "/containers/create");
             self.docker.tell(ask.query(&query).json(&body)).await
         };
@@ -83,13 +84,13 @@ impl DockerWorkspace {
         }
     }
 
-    fn spec<'a>(&'a self, image: &'a str, delivery: Delivery) -> Result<Spec<'a>, DockerError> {
+    fn spec<'a>(&'a self, image: &'a str, delivery: Delivery, user: Owner) -> Result<Spec<'a>, DockerError> {
         Ok(Spec {
             image,
             files: &self.files,
             kept: self.kept()?,
             program: (delivery == Delivery::Mount).then_some(&self.program),
-            user: self.user()?,
+            user,
             labels: self.labels(delivery),
             command: self.serve(),
             options: &self.options,
@@ -130,7 +131,7 @@ impl DockerWorkspace {
     }
 
     /// The owner of the files. In a rootless engine that is the container's first user, and a volume has no other.
-    fn user(&self) -> Result<Owner, DockerError> {
+    async fn user(&self) -> Result<Owner, DockerError> {
         let Files::Directory(path) = &self.files else {
             return Ok(ROOT);
         };
@@ -140,7 +141,7 @@ impl DockerWorkspace {
         }
         let metadata = path.metadata().ok().filter(std::fs::Metadata::is_dir);
         let metadata = metadata.ok_or_else(|| DockerError::Missing(path.clone()))?;
-        if self.docker.is_rootless() {
+        if self.docker.is_rootless().await? {
             return Ok(ROOT);
         }
         Ok(Owner {
@@ -167,7 +168,7 @@ impl DockerWorkspace {
 
     /// Puts into a new container what the executor needs there. Doing so again does no harm.
     pub(super) async fn furnish(&self, container: &Container) -> Result<(), DockerError> {
-        let user = self.user()?;
+        let user = self.user().await?;
         let mut archive = Archive::default();
         archive.directory(OURS, 0o755, ROOT);
         archive.directory(PRIVATE, 0o700, user);

@@ -89,7 +89,9 @@ pub(super) async fn conforms(kind: &dyn Kind, files: &Path) {
 
     // An executor that dies loses the call, and says so; the next one works.
     let before = client.hello().instance;
-    let running = begin(&client, "4", "touch begun-again; sleep 60").await;
+    let apart = format!("sleep 61{}", std::process::id());
+    let command = format!("setsid {apart} & touch begun-again; sleep 60");
+    let running = begin(&client, "4", &command).await;
     wait_until("the command runs", || files.join("begun-again").exists()).await;
     kind.kill_executor();
     assert_eq!(
@@ -104,14 +106,22 @@ pub(super) async fn conforms(kind: &dyn Kind, files: &Path) {
     );
     assert_eq!(client.collect("4".into()).await.end().await, Update::Unknown);
     assert_eq!(output(&client, "5", "cat made").await, "made");
+    wait_until("what the dead one has left is ended", || {
+        processes(&apart).is_empty()
+    })
+    .await;
 
     // In the end nothing is left but the files.
-    begin(&client, "6", "sleep 60").await;
+    let command = format!("setsid {apart} & touch begun-at-last; sleep 60");
+    begin(&client, "6", &command).await;
+    wait_until("the command runs", || files.join("begun-at-last").exists()).await;
     drop(client);
+    kind.kill_executor();
     kind.remove().await;
     let begun = Instant::now();
-    while !kind.left().is_empty() {
-        assert!(begun.elapsed() < super::LIMIT, "{:?}", kind.left());
+    let left = || [kind.left(), left::named(&processes(&apart))].concat();
+    while !left().is_empty() {
+        assert!(begun.elapsed() < super::LIMIT, "{:?}", left());
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert!(kind.workspace().find().await.is_none());

@@ -333,6 +333,12 @@ async fn a_container_out_of_memory_is_told_once(engine: &Dockerd) {
     let mut workspace = container(engine, Files::Directory(files.path().to_owned()));
     workspace.options.limits.memory_bytes = 64 << 20;
     let client = open(&workspace).await;
+    // Of itself the kernel takes the one that has most.
+    let greedy = "(echo 1000 > /proc/self/oom_score_adj; exec perl -e '$x = \"x\" x 1000; $x .= $x while 1')";
+    let killed = run(&client, "greedy", greedy).await;
+    let told = deft_types::text_of(&killed.content);
+    assert_eq!(killed.exit_code, Some(137), "{told}");
+    assert!(told.contains("the memory of the workspace was used up"), "{told}");
     // The kernel is told to take the executor first, once its shell is there, which would be told the same. From inside
     // nobody can tell it that.
     begin(&client, "0", "true").await.end().await;

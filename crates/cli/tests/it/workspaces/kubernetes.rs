@@ -29,9 +29,14 @@ struct Pod<'a> {
     workspace: PodWorkspace,
 }
 
-/// Nothing else on this machine has our program there.
+/// Containers have our program in the same place, but are told nothing of a cluster.
 fn executors() -> Vec<u32> {
-    processes("/.deft/deft executor serve")
+    let mut found = processes("/.deft/deft executor serve");
+    found.retain(|pid| {
+        let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        String::from_utf8_lossy(&environment).contains("KUBERNETES_SERVICE_HOST=")
+    });
+    found
 }
 
 impl Kind for Pod<'_> {
@@ -141,8 +146,8 @@ async fn it_is_made_anew_on_the_same_files(kubernetes: &Kubernetes, cluster: &Cl
         output(&client, "1", limits).await,
         "CapEff:0000000000000000\nCapBnd:0000000000000000\nNoNewPrivs:1\nSeccomp:2"
     );
-    let token = "ls /var/run/secrets 2>&1 | wc -l; id -u; echo kept > file";
-    assert!(output(&client, "2", token).await.ends_with("\n10001"));
+    let token = "ls /var/run/secrets/kubernetes.io 2>/dev/null; id -u; echo kept > file";
+    assert_eq!(output(&client, "2", token).await, "10001", "and no token");
     drop(client);
     workspace.stop().await.unwrap();
     assert!(workspace.find().await.is_none());
@@ -275,7 +280,16 @@ async fn the_rights_of_the_manifest_are_enough_and_no_more(kubernetes: &Kubernet
         .unwrap();
     let path = place.path().join("kubeconfig");
     std::fs::write(&path, config.replace(admin, token)).unwrap();
-    let cluster = Cluster::from_file(&path, None).unwrap().in_namespace("deft");
+    let elsewhere = Cluster::from_file(&path, None).unwrap();
+    let lacking = elsewhere.check_rights().await.unwrap_err().to_string();
+    assert!(
+        lacking.contains("create pods, ")
+            && lacking.contains("create pods/exec")
+            && lacking.contains("rbac.yaml"),
+        "{lacking}"
+    );
+    let cluster = elsewhere.in_namespace("deft");
+    cluster.check_rights().await.unwrap();
     let files = tempfile::tempdir().unwrap();
     volume(kubernetes, "twelfth", files.path());
     let workspace = pod(&cluster, "twelfth");

@@ -17,7 +17,7 @@ use uuid::Uuid;
 use super::conformance::{Kind, conforms, kill};
 use super::left;
 use super::{command_line, end, open, output, processes, program, wait_until};
-use crate::commands::Home;
+use crate::commands::{Home, lines, stderr, stdout};
 use crate::serve::Served;
 
 const KEY: &str = "k-of-the-test";
@@ -150,7 +150,25 @@ async fn a_task_runs_at_another_server() {
     let files = files(&home);
     let name = format!("remote:{}?dir={}", served.address(), files.display());
     command_line::a_task_runs(&home, &name, &[("DEFT_REMOTE_KEY", KEY)], &files);
-    end(&command_line::conversation(&home));
+
+    let mut doctor = home.deft(&["doctor", "-w", &name]);
+    let refused = doctor.env("DEFT_REMOTE_KEY", "k-wrong").output().unwrap();
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(stdout(&refused).contains("refuses our key"), "{refused:?}");
+
+    // A server that is gone keeps nobody from deleting what was done there.
+    let id = command_line::conversation(&home);
+    drop(served);
+    let delete = |more: &[&str]| home.run(&[&["delete", &id], more].concat());
+    let refused = delete(&[]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(stderr(&refused).contains("--force"), "{refused:?}");
+    assert_eq!(lines(&home.run(&["list", "--json"])).len(), 1);
+    let forced = delete(&["--force"]);
+    assert!(forced.status.success(), "{forced:?}");
+    assert!(stdout(&forced).contains("may be left there: "), "{forced:?}");
+    assert!(lines(&home.run(&["list", "--json"])).is_empty());
+    end(&id);
 }
 
 #[tokio::test]

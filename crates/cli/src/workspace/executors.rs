@@ -1,0 +1,58 @@
+//! What is kept for executors that nobody comes back to: those of deleted conversations, of other Defts that had their
+//! workspace here, and of a process that was killed.
+
+use std::fs::DirEntry;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::Context;
+use deft_executor::daemon::SOCKET;
+use deft_store::Store;
+use deft_types::ConversationId;
+use deft_workspace::end_left_behind;
+use uuid::Uuid;
+
+use super::{EXECUTORS, pool};
+use crate::settings::Settings;
+
+/// Removes what is older than `age` and neither in use nor of a conversation that is in the store; gives the ids.
+pub(super) async fn collect(
+    settings: &Settings,
+    store: &dyn Store,
+    age: Duration,
+) -> anyhow::Result<Vec<String>> {
+    let ready = pool::noted(settings);
+    let mut removed = Vec::new();
+    let entries = std::fs::read_dir(settings.data_dir.value.join(EXECUTORS));
+    for entry in entries.into_iter().flatten().flatten() {
+        let Some(id) = conversation(&entry) else {
+            continue;
+        };
+        let is_wanted = ready.contains(&id.to_string()) || store.conversation(id).await?.is_some();
+        if !is_wanted && is_old(&entry, age) && !is_running(&entry.path()) {
+            let path = entry.path();
+            end_left_behind(&path);
+            let gone = std::fs::remove_dir_all(&path);
+            gone.with_context(|| format!("cannot remove {}", path.display()))?;
+            removed.push(id.to_string());
+        }
+    }
+    Ok(removed)
+}
+
+fn conversation(entry: &DirEntry) -> Option<ConversationId> {
+    let name = entry.file_name();
+    let hex = name.to_str()?.split('-').next()?;
+    Uuid::parse_str(hex).ok().map(ConversationId)
+}
+
+fn is_old(entry: &DirEntry, age: Duration) -> bool {
+    let changed = entry.metadata().and_then(|metadata| metadata.modified());
+    changed.is_ok_and(|changed| changed.elapsed().is_ok_and(|passed| passed >= age))
+}
+
+fn is_running(directory: &Path) -> bool {
+    let sockets = [directory.join(SOCKET), directory.join("in").join(SOCKET)];
+    sockets.iter().any(|socket| UnixStream::connect(socket).is_ok())
+}
