@@ -1,6 +1,6 @@
 # Everything a developer or a machine runs. `make` alone lists it.
 .DEFAULT_GOAL := help
-.PHONY: help setup run build web test soak test-clients test-small-model test-web bench bench-web
+.PHONY: help setup run build web test soak test-clients test-small-model test-plugins test-web bench bench-web
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -31,6 +31,9 @@ test-small-model: setup ## the same tests against a real, small model, which it 
 
 test-clients: setup ## the official clients of the protocol against our server
 	@scripts/test-clients
+
+test-plugins: setup ## the plugins of images, each built on a real Debian by a real engine
+	@scripts/test-plugins
 
 test-web: setup ## the web app in a real browser
 	@scripts/test-web

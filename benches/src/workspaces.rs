@@ -107,6 +107,7 @@ async fn containers(deft: &Path, engine: &dockerd::Dockerd, files: &Path) -> any
             owner: "benches".to_owned(),
             image: dockerd::IMAGE.to_owned(),
             files: Files::Directory(files.to_owned()),
+            reader: None,
             options: Options::default(),
             linger: Duration::from_secs(60),
             quiet_limit: Duration::from_secs(30),

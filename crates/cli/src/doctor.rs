@@ -228,7 +228,10 @@ fn proxies() -> Check {
     } else {
         good(
             "proxy",
-            format!("models are reached through {}; sandboxes are not", set.join(", ")),
+            format!(
+                "models, other servers and clusters are reached through {}; sandboxes are not",
+                set.join(", ")
+            ),
         )
     }
 }

@@ -130,21 +130,36 @@ pub(crate) fn open_in(
         return Err(WorkspaceError::Missing(root).into());
     }
     let gaps = sandbox.as_ref().map_or_else(Vec::new, |plan| plan.gaps.clone());
-    let workspace = LocalWorkspace {
-        program: OWN_PROGRAM.into(),
-        root: root.clone(),
-        directory: directory.clone(),
-        linger: settings.executor_linger.value,
-        quiet_limit: settings.terminal_no_change_timeout.value,
-        web_addresses: settings.web_addresses.value.map(WebAddresses::name),
-        sandbox,
-    };
     Ok(Opened {
-        workspace: Arc::new(workspace),
+        workspace: Arc::new(local(&root, &directory, settings, sandbox)),
         root,
         directory,
         gaps,
     })
+}
+
+fn local(root: &Path, directory: &Path, settings: &Settings, sandbox: Option<Plan>) -> LocalWorkspace {
+    LocalWorkspace {
+        program: OWN_PROGRAM.into(),
+        root: root.to_owned(),
+        directory: directory.to_owned(),
+        linger: settings.executor_linger.value,
+        quiet_limit: settings.terminal_no_change_timeout.value,
+        web_addresses: settings.web_addresses.value.map(WebAddresses::name),
+        sandbox,
+    }
+}
+
+/// Reads a directory and can do nothing else. None, where this machine cannot shut it in.
+fn reader(root: &Path, settings: &Settings, id: ConversationId) -> Option<LocalWorkspace> {
+    let policy = Policy {
+        workspace: Access::Plan,
+        network: Network::Off,
+        ..policy(settings).ok()?
+    };
+    let directory = executor_directory(&settings.data_dir.value, id, Mode::Plan).ok()?;
+    let plan = Plan::new(policy, &Machine::probe(), root).ok()?;
+    Some(local(root, &directory, settings, Some(plan)))
 }
 
 /// Removes what is kept for the executor of a conversation, which must have ended.

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use deft_types::ConversationId;
-use deft_workspace::{Preparation, Stream, Workspace, WorkspaceError};
+use deft_workspace::{Glance, LocalWorkspace, Preparation, Stream, Workspace, WorkspaceError};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::time::Instant;
@@ -17,7 +17,7 @@ use tokio::time::Instant;
 use crate::api::Ask;
 use crate::attached::Attached;
 use crate::build::Layers;
-use crate::container::{Delivery, Files, Options};
+use crate::container::{Delivery, Files, Options, WORKSPACE};
 use crate::engine::{CONVERSATION, Container, Docker};
 use crate::error::DockerError;
 
@@ -48,6 +48,8 @@ pub struct DockerWorkspace {
     pub layers: Layers,
     /// The files to work on.
     pub files: Files,
+    /// Reads a directory of this machine as long as no container runs.
+    pub reader: Option<LocalWorkspace>,
     /// What it may do and have.
     pub options: Options,
     /// How long the executor, and with it the container, runs on without a client.
@@ -156,6 +158,11 @@ impl DockerWorkspace {
         self.attach(&container.id).await.map(Some)
     }
 
+    async fn is_running(&self) -> Result<bool, DockerError> {
+        let container = self.look().await?;
+        Ok(container.is_some_and(|container| container.state == "running"))
+    }
+
     /// The conversation's container, if it has one.
     async fn look(&self) -> Result<Option<Container>, DockerError> {
         let label = format!("{CONVERSATION}={}", self.conversation);
@@ -204,6 +211,20 @@ impl Workspace for DockerWorkspace {
                 .ok()
                 .flatten()
                 .map(|stream| Box::new(stream) as Box<dyn Stream>)
+        }
+        .boxed()
+    }
+
+    fn glance(&self) -> BoxFuture<'_, Result<Glance, WorkspaceError>> {
+        async {
+            if let Some(reader) = &self.reader
+                && !self.is_running().await?
+                && let Ok(stream) = reader.open().await
+            {
+                let root = WORKSPACE.to_owned();
+                return Ok(Glance::Beside { stream, root });
+            }
+            self.open().await.map(Glance::Opened)
         }
         .boxed()
     }

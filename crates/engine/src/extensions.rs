@@ -10,7 +10,7 @@ use deft_skills::{
     PROJECT_FOLDERS, Roots, Skills, agent_file_names, memory, without_doubles,
 };
 use deft_store::{Store, StoreError};
-use deft_workspace::Workspace;
+use deft_workspace::{Glance, Workspace};
 use serde_json::{Map, Value};
 
 use crate::actor::{ConnectError, connected};
@@ -140,10 +140,10 @@ impl Extensions {
         store: &dyn Store,
     ) -> Result<Found, FindError> {
         let mut found = self.own();
-        let client = connected(workspace).await?;
-        let files = tokio::time::timeout(READ_LIMIT, Gathered::of_workspace(&client)).await;
-        let files = files.map_err(|_| FindError::TooLong)??;
-        found.workspace.clone_from(&client.hello().workspace);
+        let Some(files) = Gathered::at_a_glance(workspace).await? else {
+            return Ok(found);
+        };
+        found.workspace.clone_from(&files.workspace);
         found.notes = self.noted(files.notes().as_deref());
         found.decisions = Decisions::load(store).await?;
         if let Some(sources) = self
@@ -246,6 +246,44 @@ pub struct Gathered {
 }
 
 impl Gathered {
+    /// Has them sent by whoever sees them: the workspace is made only if nobody else does. None, where there are none yet.
+    async fn at_a_glance(workspace: &dyn Workspace) -> Result<Option<Self>, FindError> {
+        match workspace.glance().await.map_err(ConnectError::from)? {
+            Glance::Nothing => Ok(None),
+            Glance::Beside { stream, root } => {
+                let client = Client::connect(stream).await.map_err(ConnectError::from)?;
+                let files = Self::in_time(&client).await;
+                client.shutdown().await; // it has no other task
+                Ok(Some(files?.seen_from(&root)))
+            }
+            Glance::Opened(stream) => {
+                let client = match Client::connect(stream).await {
+                    Err(_) => connected(workspace).await?, // it was just about to end itself
+                    Ok(client) => client,
+                };
+                Self::in_time(&client).await.map(Some)
+            }
+        }
+    }
+
+    async fn in_time(client: &Client) -> Result<Self, FindError> {
+        let files = tokio::time::timeout(READ_LIMIT, Self::of_workspace(client)).await;
+        Ok(files.map_err(|_| FindError::TooLong)??)
+    }
+
+    /// As they are called from where their directory is `root` and nothing around it is seen.
+    fn seen_from(self, root: &str) -> Self {
+        let below = format!("{}/", self.workspace.trim_end_matches('/'));
+        let texts = self.texts.into_iter();
+        let texts =
+            texts.filter_map(|(path, text)| Some((format!("{root}/{}", path.strip_prefix(&below)?), text)));
+        Self {
+            texts: texts.collect(),
+            repository: None,
+            workspace: root.to_owned(),
+        }
+    }
+
     /// Has them sent.
     pub async fn of_workspace(client: &Client) -> Result<Self, RequestError> {
         let notes = format!("{OPENHANDS}/{MEMORY_FOLDER}");

@@ -121,7 +121,7 @@ impl Daemon {
                     Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
                 },
                 Some(_) = connections.join_next(), if !connections.is_empty() => {}
-                () = tokio::time::sleep(linger), if connections.is_empty() => break,
+                () = tokio::time::sleep(executor.patience(linger)), if connections.is_empty() => break,
             }
         }
         let _ = fs::remove_file(&self.socket);

@@ -20,8 +20,9 @@ use uuid::Uuid;
 use crate::checkpoints::{CheckpointReply, CheckpointRequest};
 use crate::frame::{self, Hello, Outcome, PROTOCOL_VERSION, Reply, Request};
 use crate::journal::{Admission, Entry, Journal};
+use crate::sleep::SLEEP_LIMIT;
 use crate::stream::Streams;
-use crate::work::Worker;
+use crate::work::{Work, Worker};
 use publish::publish;
 
 /// Replies of one connection that wait to be written; beyond it its calls' output waits.
@@ -86,6 +87,7 @@ impl Executor {
 
     /// Serves one connection until it ends or the executor does. Calls go on without it.
     pub async fn serve(&self, stream: impl AsyncRead + AsyncWrite) {
+        self.shared.worker.sleep.end();
         let (read, write) = tokio::io::split(stream);
         let mut requests = frame::reader::<Request>(Box::pin(read));
         let mut writer = frame::writer::<Reply>(Box::pin(write));
@@ -116,6 +118,14 @@ impl Executor {
         }
     }
 
+    /// How long to wait for the next client: those whose programs sleep can do so for longer than `linger`.
+    pub(crate) fn patience(&self, linger: Duration) -> Duration {
+        match self.shared.worker.sleep.is_asleep() {
+            true => linger.max(SLEEP_LIMIT),
+            false => linger,
+        }
+    }
+
     /// Resolves when a client asked for the end.
     pub async fn shutdown_requested(&self) {
         self.shared.shutdown_requested.cancelled().await;
@@ -139,6 +149,24 @@ impl Executor {
         forwards: &mut JoinSet<()>,
     ) {
         let journal = &self.shared.journal;
+        match request {
+            // A call would wait for what sleeps.
+            Request::Work {
+                id,
+                work: Work::Sleep,
+            } if !journal.is_idle() => {
+                let answer_now = Reply::Done {
+                    id,
+                    answer: Ok(false.into()),
+                };
+                forwards.spawn(answer(answer_now, replies.clone()));
+                return;
+            }
+            Request::Work {
+                work: Work::Sleep, ..
+            } => {}
+            _ => self.shared.worker.sleep.end(),
+        }
         match request {
             Request::Hello { .. } => {} // the client checks the version: ours is already on its way
             Request::Call {

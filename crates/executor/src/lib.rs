@@ -25,6 +25,7 @@ mod program_files;
 pub mod relay;
 mod request_error;
 mod shell;
+mod sleep;
 mod stream;
 mod work;
 

@@ -22,6 +22,7 @@ use crate::ports::{self, PortRequest};
 use crate::program::{Program, Programs};
 use crate::request_error::RequestError;
 use crate::shell::{ShellRequest, Shells};
+use crate::sleep::Sleep;
 use crate::stream::{MAX_STREAMS, Pipe, Streams};
 
 /// A piece of work.
@@ -44,6 +45,8 @@ pub enum Work {
     Live,
     /// How much is used.
     Figures,
+    /// Let what runs sleep until somebody wants something.
+    Sleep,
 }
 
 /// Does the work of one workspace.
@@ -55,6 +58,7 @@ pub(crate) struct Worker {
     consoles: Consoles,
     live_view: LiveView,
     workspace: PathBuf,
+    pub(crate) sleep: Sleep,
 }
 
 impl Worker {
@@ -75,6 +79,7 @@ impl Worker {
             shells: Shells::new(roots, env, secrets),
             live_view,
             workspace,
+            sleep: Sleep::default(),
         }
     }
 
@@ -115,6 +120,10 @@ impl Worker {
             Work::Figures => {
                 let workspace = self.workspace.clone();
                 value(blocking(move || Ok(figures(&workspace))).await?)
+            }
+            Work::Sleep => {
+                let sleep = self.sleep.clone();
+                value(blocking(move || Ok(sleep.begin())).await?)
             }
             Work::Live => live::perform(&self.live_view, pipe).await,
         }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use deft_types::ConversationId;
-use deft_workspace::{Stream, Workspace, WorkspaceError};
+use deft_workspace::{Glance, Stream, Workspace, WorkspaceError};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::io::AsyncBufReadExt;
@@ -72,6 +72,12 @@ impl PodWorkspace {
 
     async fn look(&self) -> Result<Option<Pod>, K8sError> {
         self.cluster.pod(&self.name()).await
+    }
+
+    /// Whether there is anything of it.
+    async fn was_made(&self) -> Result<bool, K8sError> {
+        let made = self.cluster.conversations(&self.owner).await?;
+        Ok(made.contains(&self.conversation.to_string()))
     }
 
     async fn connect(&self) -> Result<Exec, K8sError> {
@@ -223,6 +229,16 @@ impl Workspace for PodWorkspace {
             let found = self.running().await;
             let found = found.inspect_err(|error| tracing::debug!("no executor was found: {error}"));
             found.ok().flatten().map(|exec| Box::new(exec) as Box<dyn Stream>)
+        }
+        .boxed()
+    }
+
+    fn glance(&self) -> BoxFuture<'_, Result<Glance, WorkspaceError>> {
+        async {
+            if self.options.claim.is_none() && !self.was_made().await? {
+                return Ok(Glance::Nothing); // its volume will be empty
+            }
+            self.open().await.map(Glance::Opened)
         }
         .boxed()
     }

@@ -57,7 +57,8 @@ pub use output::{OUTPUT_QUEUE, OutputSink};
 pub use planning_file_editor::PlanningFileEditor;
 pub use preset::Preset;
 pub use process_tree::{
-    Family, SHELL_VARIABLE, become_subreaper, descendants, kill_descendants_of, kill_marked,
+    Family, SHELL_VARIABLE, become_subreaper, continue_processes, descendants, kill_descendants_of,
+    kill_marked, shells_have_programs, stop_descendants,
 };
 pub use read_file::ReadFile;
 pub use secrets::{SecretSet, Secrets, TooManySecrets, names_secret};

@@ -4,7 +4,7 @@
 //! this process is the *subreaper* of its tree: orphans then become its children instead of init's. So a walk
 //! over `/proc` finds everything.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
 use std::thread;
@@ -50,6 +50,46 @@ pub fn kill_marked(variable: &str, value: &str) {
             .flatten()
             .collect()
     });
+}
+
+/// Whether a shell runs something beside itself. Waits for the disk.
+pub fn shells_have_programs() -> bool {
+    let mut shells = HashSet::new();
+    let names = descendants().into_iter();
+    let mut names = names.filter_map(|pid| variable_of(pid, SHELL_VARIABLE));
+    names.any(|name| !shells.insert(name.split('/').next().unwrap_or_default().to_owned()))
+}
+
+/// Stops all that was started here and gives who was stopped. Each only when its parent stands still, or a shell would see
+/// its command stop and take it for one that somebody has put aside. Waits for the disk.
+pub fn stop_descendants() -> Vec<u32> {
+    let me = getpid().as_raw_pid().cast_unsigned();
+    let mut stopped = Vec::new();
+    for _ in 0..KILL_ROUNDS {
+        let table = Table::read();
+        let mut moving = table.descendants_of(me);
+        moving.retain(|pid| !table.is_stopped(*pid));
+        if moving.is_empty() {
+            break;
+        }
+        for pid in moving {
+            let parent = table.0.get(&pid).map(|process| process.parent);
+            let may_stop = parent.is_some_and(|parent| parent == me || table.is_stopped(parent));
+            if may_stop && !stopped.contains(&pid) {
+                let _ = pid_of(pid).map(|target| kill_process(target, Signal::STOP));
+                stopped.push(pid);
+            }
+        }
+        thread::sleep(KILL_PAUSE);
+    }
+    stopped
+}
+
+/// Lets those go on that were stopped, children first.
+pub fn continue_processes(stopped: &[u32]) {
+    for target in stopped.iter().rev().filter_map(|pid| pid_of(*pid)) {
+        let _ = kill_process(target, Signal::CONT); // it may have been killed
+    }
 }
 
 /// What one shell has started: itself and all below, and orphans that came to this process.
@@ -179,6 +219,7 @@ struct Process {
     session: u32,
     start: u64,
     sleeps: bool,
+    stopped: bool,
     ended: bool,
 }
 
@@ -201,6 +242,10 @@ impl Table {
 
     fn is_alive(&self, pid: u32) -> bool {
         self.0.get(&pid).is_some_and(|process| !process.ended)
+    }
+
+    fn is_stopped(&self, pid: u32) -> bool {
+        self.0.get(&pid).is_some_and(|process| process.stopped)
     }
 
     fn descendants_of(&self, root: u32) -> Vec<u32> {
@@ -227,6 +272,7 @@ fn parse_stat(pid: u32, stat: &str) -> Option<Process> {
     Some(Process {
         pid,
         sleeps: *fields.first()? == "S",
+        stopped: *fields.first()? == "T",
         ended: matches!(*fields.first()?, "Z" | "X"),
         parent: fields.get(1)?.parse().ok()?,
         group: fields.get(2)?.parse().ok()?,

@@ -19,8 +19,8 @@ pub mod sandbox;
 use std::path::PathBuf;
 
 use egress::{EgressRequest, HostQuestions};
-use futures::FutureExt as _;
 use futures::future::BoxFuture;
+use futures::{FutureExt as _, TryFutureExt as _};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 pub use in_process::InProcessWorkspace;
@@ -35,6 +35,21 @@ pub use protected::{Kept, keep_as_it_is};
 pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
+/// How the files of a workspace can be read while nobody has opened it.
+pub enum Glance {
+    /// Only there: the stream leads to its own executor.
+    Opened(Box<dyn Stream>),
+    /// Another executor sees the same files.
+    Beside {
+        /// Leads to that one, which is of no use for anything else.
+        stream: Box<dyn Stream>,
+        /// What their directory is called in the workspace.
+        root: String,
+    },
+    /// There are none yet.
+    Nothing,
+}
+
 /// A place with files where an executor lives.
 pub trait Workspace: Send + Sync {
     /// A stream to the executor of this workspace, which is started if it does not run.
@@ -42,6 +57,11 @@ pub trait Workspace: Send + Sync {
 
     /// A stream to the executor of this workspace, if one runs.
     fn find(&self) -> BoxFuture<'_, Option<Box<dyn Stream>>>;
+
+    /// Its files, to be read: it is opened only where they cannot be seen otherwise.
+    fn glance(&self) -> BoxFuture<'_, Result<Glance, WorkspaceError>> {
+        self.open().map_ok(Glance::Opened).boxed()
+    }
 
     /// What programs there have asked the network for after a moment (milliseconds since 1970), the oldest first.
     /// Nothing, where nobody stands between them and the network.

@@ -75,6 +75,11 @@ pub(super) fn docker(
         VOLUME => Some(Files::Volume(value.clone())),
         _ => None,
     });
+    let files = files.context("the name of a container's workspace lacks its directory")?;
+    let reader = match &files {
+        Files::Directory(path) => super::reader(path, settings, id),
+        Files::Volume(_) | Files::OwnVolume(_) => None,
+    };
     Ok(DockerWorkspace {
         docker: engine()?,
         program: own_file()?,
@@ -82,7 +87,8 @@ pub(super) fn docker(
         conversation: id,
         owner: settings.data_dir.value.display().to_string(),
         image: image.image.clone(),
-        files: files.context("the name of a container's workspace lacks its directory")?,
+        files,
+        reader,
         options: options(image)?,
         layers: layers(image, &settings.data_dir.value.join(PLUGINS))?,
         linger: settings.executor_linger.value,

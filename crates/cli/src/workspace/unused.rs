@@ -5,9 +5,10 @@ use std::time::{Duration, SystemTime};
 
 use deft_docker::{Container, DockerError};
 use deft_engine::Mode;
+use deft_executor::Client;
 use deft_store::Store;
 use deft_types::ConversationId;
-use deft_workspace::WorkspaceName;
+use deft_workspace::{Workspace, WorkspaceName};
 
 use super::{elsewhere, executor_directory, executors, kubernetes, pool, remote};
 use crate::settings::Settings;
@@ -32,15 +33,27 @@ pub(crate) async fn remove(kept: &str, settings: &Settings, id: ConversationId) 
     Ok(())
 }
 
-/// Lets the container or the sandbox of a conversation sleep. A pod cannot: its executor ends by itself.
+/// Lets the workspace of a conversation sleep until it is next opened: a container or hosted sandbox as a whole, elsewhere
+/// what commands have left running.
 pub(crate) async fn pause(kept: &str, settings: &Settings, id: ConversationId) -> anyhow::Result<()> {
     match kept.parse()? {
         WorkspaceName::Docker(image) => elsewhere::docker(&image, settings, id)?.pause().await?,
-        WorkspaceName::Remote(url) => remote::open(&url, settings, id)?.pause().await?,
+        WorkspaceName::Remote(url) => {
+            let place = remote::open(&url, settings, id)?;
+            place.pause().await?;
+            let_sleep(&place).await?; // of a server that is not ours to pause
+        }
         WorkspaceName::Kubernetes(_)
         | WorkspaceName::Local(_)
         | WorkspaceName::Sandbox(_)
-        | WorkspaceName::Ssh(_) => {}
+        | WorkspaceName::Ssh(_) => let_sleep(super::open(kept, settings, id)?.workspace.as_ref()).await?,
+    }
+    Ok(())
+}
+
+async fn let_sleep(workspace: &dyn Workspace) -> anyhow::Result<()> {
+    if let Some(stream) = workspace.find().await {
+        Client::connect(stream).await?.sleep().await?;
     }
     Ok(())
 }

@@ -2,13 +2,17 @@
 
 use std::fs;
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
+
+/// An ordinary user, as Debian numbers them.
+const NOBODY: u32 = 65534;
 
 pub(crate) struct Home {
     pub(crate) root: TempDir,
@@ -397,8 +401,7 @@ fn version_says_its_name() {
 #[test]
 fn it_runs_in_an_empty_root_directory() {
     if !rustix::process::geteuid().is_root() {
-        println!("skipped: only root may change the root directory");
-        return;
+        return crate::workspaces::skip("only root may change the root directory");
     }
     let root = tempfile::tempdir().unwrap();
     fs::copy(env!("CARGO_BIN_EXE_deft"), root.path().join("deft")).unwrap();
@@ -528,16 +531,35 @@ fn what_a_killed_run_left_is_ended_by_the_next_one() {
     assert_eq!(still_running(&home), Vec::<String>::new());
 }
 
+/// Root may read everything, so this is tried as somebody else where the tests are root's.
 #[test]
-fn tools_cannot_read_our_environment_from_the_system() {
+fn s2_tools_cannot_read_our_environment_from_the_system() {
     let home = Home::new();
     let model = home.script(
-        r#"[{tool_calls: [{name: terminal, arguments: {command: "for p in /proc/[0-9]*; do tr '\0' '\n' < $p/environ; done 2>/dev/null | grep sk-of-the-test > found; true"}}]}]"#,
+        "[{tool_calls: [{name: terminal, arguments: {command: 'cat /proc/[0-9]*/environ 2>/dev/null > seen; \
+         grep -ac PATH= seen > found; grep -a sk-of-the-test seen >> found; true'}}]}]",
     );
-    if rustix::process::geteuid().is_root() {
-        println!("skipped: root may read everything");
-        return;
+    let program = home.root.path().join("deft"); // the tests' own may lie where nobody else can go
+    fs::hard_link(env!("CARGO_BIN_EXE_deft"), &program)
+        .or_else(|_| fs::copy(env!("CARGO_BIN_EXE_deft"), &program).map(drop))
+        .unwrap();
+    for place in ["local:.", "sandbox:."] {
+        let ours = home.deft(&[]);
+        let mut run = Command::new(&program);
+        run.args(["run", "-t", "x", "--model", &model, "-w", place])
+            .env_clear()
+            .envs(ours.get_envs().filter_map(|(name, value)| Some((name, value?))))
+            .current_dir(home.work());
+        if rustix::process::geteuid().is_root() {
+            for owned in [home.root.path(), &home.work()] {
+                chown(owned, Some(NOBODY), Some(NOBODY)).unwrap();
+            }
+            run.uid(NOBODY).gid(NOBODY);
+        }
+        let output = run.output().unwrap();
+        assert!(output.status.success(), "{place}: {}", stderr(&output));
+        let found = fs::read_to_string(home.work().join("found")).unwrap();
+        let count = found.trim().parse::<u32>();
+        assert!(count.is_ok_and(|seen| seen > 0), "{place}: {found}");
     }
-    assert!(home.run(&["run", "-t", "x", "--model", &model]).status.success());
-    assert_eq!(fs::read_to_string(home.work().join("found")).unwrap(), "");
 }

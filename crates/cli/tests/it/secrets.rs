@@ -7,6 +7,7 @@ use serde_json::json;
 
 use crate::commands::{Home, stderr, stdout};
 use crate::serve::Served;
+use crate::workspaces::or_skip;
 
 /// A session bus with an unlocked keyring on it, which ends with the test.
 struct Keyring {
@@ -18,7 +19,6 @@ struct Keyring {
 
 impl Keyring {
     /// None: this machine has no programs for that.
-    #[allow(clippy::print_stderr)]
     fn start() -> Option<Self> {
         let is_here = |program: &str| {
             let found = Command::new("sh")
@@ -26,13 +26,10 @@ impl Keyring {
                 .output();
             found.is_ok_and(|found| found.status.success())
         };
-        if !["dbus-daemon", "gnome-keyring-daemon", "secret-tool"]
-            .iter()
-            .all(|program| is_here(program))
-        {
-            eprintln!("skipped: dbus-daemon, gnome-keyring or secret-tool is missing");
-            return None;
-        }
+        let missing = ["dbus-daemon", "gnome-keyring-daemon", "secret-tool"]
+            .into_iter()
+            .find(|program| !is_here(program));
+        or_skip(missing.map_or(Ok(()), |program| Err(format!("{program} is missing"))))?;
         let home = tempfile::tempdir().unwrap();
         let mut bus = Command::new("dbus-daemon")
             .args(["--session", "--nofork", "--print-address"])

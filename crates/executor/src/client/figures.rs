@@ -10,4 +10,10 @@ impl Client {
     pub async fn figures(&self) -> Result<Figures, RequestError> {
         self.ask(Work::Figures).await
     }
+
+    /// Lets what commands have left running sleep until somebody asks for anything; gives whether it does. While a call
+    /// runs it does not.
+    pub async fn sleep(&self) -> Result<bool, RequestError> {
+        self.ask(Work::Sleep).await
+    }
 }

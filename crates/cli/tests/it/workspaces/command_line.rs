@@ -41,6 +41,15 @@ pub(super) fn a_task_runs(home: &Home, name: &str, variables: &[(&str, &str)], f
     assert!(files.join("place").exists());
 }
 
+/// Has a question answered in words, for which nothing of the workspace needs to be started; gives what was stored.
+pub(super) fn words_are_answered(home: &Home, name: &str, variables: &[(&str, &str)]) -> String {
+    let model = home.script("[{text: Salve.}]");
+    let mut run = home.deft(&["run", "-t", "hello", "--json", "--model", &model, "-w", name]);
+    let output = run.envs(variables.iter().copied()).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    stdout(&output)
+}
+
 /// The conversation that was begun last, as it stands in paths.
 pub(super) fn conversation(home: &Home) -> String {
     let list = lines(&home.run(&["list", "--json"]));
@@ -51,16 +60,22 @@ pub(super) async fn a_task_runs_in_a_container(engine: &Dockerd) {
     let home = Home::new();
     let work = home.work();
     let address = format!("unix://{}", engine.socket().display());
-    a_task_runs(
-        &home,
-        &format!("docker:{IMAGE}?pids=300"),
-        &[("DOCKER_HOST", &address)],
-        &work,
+    let (name, variables) = (
+        format!("docker:{IMAGE}?pids=300"),
+        [("DOCKER_HOST", address.as_str())],
     );
-    assert_eq!(fs::read_to_string(work.join("place")).unwrap(), "/workspace\n");
-
     let docker = Docker::at(engine.socket());
     let data_dir = home.root.path().join(".deft").display().to_string();
+
+    fs::write(work.join("AGENTS.md"), "Speak Latin.").unwrap();
+    let said = words_are_answered(&home, &name, &variables);
+    assert!(said.contains("Speak Latin."), "{said}");
+    assert!(docker.containers(&data_dir).await.unwrap().is_empty());
+    let mut delete = home.deft(&["delete", &conversation(&home)]);
+    assert!(delete.envs(variables).status().unwrap().success());
+
+    a_task_runs(&home, &name, &variables, &work);
+    assert_eq!(fs::read_to_string(work.join("place")).unwrap(), "/workspace\n");
     assert_eq!(docker.containers(&data_dir).await.unwrap().len(), 1);
     let deleted = home
         .deft(&["delete", &conversation(&home)])

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use deft_docker::{Delivery, Docker, DockerWorkspace, Files, Options};
 use deft_executor::Update;
 use deft_ssh::{SshWorkspace, Target};
-use deft_types::{ConversationId, text_of};
+use deft_types::{Action, ConversationId, TerminalAction, text_of};
 use deft_workspace::sandbox::{Machine, Plan};
 use deft_workspace::{LocalWorkspace, Policy, Workspace};
 use futures::FutureExt;
@@ -86,6 +86,32 @@ pub(super) async fn conforms(kind: &dyn Kind, files: &Path) {
     let collected = ended(client.collect("3".into()).await).await;
     assert_eq!(text_of(&collected.content), "survived", "{collected:?}");
     client.acknowledge("3".into()).await;
+
+    // What was left running sleeps while nobody is there, and its shell does not notice.
+    let ticking = Action::from(TerminalAction {
+        command:
+            "sh -c 'while [ ${#i} -lt 60 ]; do i=x$i; sleep 0.05; echo $i > tick; done'; echo slept well"
+                .into(),
+        timeout: Some(1.0),
+        ..TerminalAction::default()
+    });
+    let running = client.call("ticking".into(), "terminal".into(), ticking).await;
+    assert_eq!(ended(running).await.exit_code, Some(-1), "it goes on");
+    assert!(client.sleep().await.unwrap(), "something runs");
+    let tick = || std::fs::read_to_string(files.join("tick")).unwrap();
+    let before = tick();
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert_eq!(tick(), before, "it sleeps");
+    drop(client);
+    let client = open(kind.workspace()).await;
+    let woken = run(&client, "woken", "").await;
+    let (said, code) = (text_of(&woken.content), woken.exit_code);
+    assert!(
+        said.ends_with("slept well") && !said.contains("Stopped"),
+        "{said}"
+    );
+    assert_eq!(code, Some(0));
+    assert!(!client.sleep().await.unwrap(), "nothing runs but a shell");
 
     // An executor that dies loses the call, and says so; the next one works.
     let before = client.hello().instance;
@@ -274,6 +300,7 @@ pub(super) fn container(engine: &Dockerd, files: Files) -> DockerWorkspace {
         owner: "tests".to_owned(),
         image: IMAGE.to_owned(),
         files,
+        reader: None,
         options: Options::default(),
         linger: Duration::from_secs(60),
         quiet_limit: Duration::from_secs(30),

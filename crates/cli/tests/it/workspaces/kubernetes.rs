@@ -190,7 +190,10 @@ async fn a_task_runs_in_a_pod(kubernetes: &Kubernetes, cluster: &Cluster) {
         .map(|(key, value)| format!("{key}={}", value.as_str().unwrap()))
         .collect();
     let name = format!("k8s:{IMAGE}?{}", options.join("&"));
-    command_line::a_task_runs(&home, &name, &[("KUBECONFIG", &config)], files.path());
+    let variables = [("KUBECONFIG", config.as_str())];
+    command_line::words_are_answered(&home, &name, &variables);
+    assert!(executors().is_empty(), "a pod was made for nothing");
+    command_line::a_task_runs(&home, &name, &variables, files.path());
     assert_eq!(
         std::fs::read_to_string(files.path().join("place")).unwrap(),
         "/workspace\n"

@@ -13,6 +13,9 @@ async fn a_container_of_podman_conforms_and_is_kept_within_its_limits() {
     };
     let podman = docker::tidied(&engine).await;
     container_conforms(&engine).await;
+    super::command_line::a_task_runs_in_a_container(&engine).await;
+    super::through_server::a_conversation_of_the_server_works_in_a_container(&engine).await;
+    super::killed::a_container_goes_on(&engine);
     docker::it_can_do_nothing_but_its_work(&engine).await;
     docker::x3_s2_it_leaves_nothing_that_acts_outside_and_cannot_look_into_the_executor(&engine).await;
     docker::it_is_found_paused_and_stopped(&engine).await;
