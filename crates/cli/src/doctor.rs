@@ -45,7 +45,7 @@ pub(crate) async fn doctor(args: &Doctor) -> anyhow::Result<Exit> {
     let surroundings = Surroundings::of_this_process()?;
     let settings = Settings::load(&args.flags, &surroundings, &surroundings.current_dir)?;
     let mut checks = checks(&settings, &surroundings.current_dir);
-    checks.extend(places::checks(asked, &settings).await);
+    checks.extend(Box::pin(places::checks(asked, &settings)).await);
     let mut out = std::io::stdout().lock();
     if args.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&checks)?)?;

@@ -175,7 +175,7 @@ impl Docker {
             name: String,
         }
         let label = format!("{CONVERSATION}={conversation}");
-        for container in self.labelled(&[label.clone()]).await? {
+        for container in self.labelled(std::slice::from_ref(&label)).await? {
             self.remove(&container.id).await?;
         }
         let filters = json!({ "label": [label] }).to_string();

@@ -120,9 +120,10 @@ impl Executor {
 
     /// How long to wait for the next client: those whose programs sleep can do so for longer than `linger`.
     pub(crate) fn patience(&self, linger: Duration) -> Duration {
-        match self.shared.worker.sleep.is_asleep() {
-            true => linger.max(SLEEP_LIMIT),
-            false => linger,
+        if self.shared.worker.sleep.is_asleep() {
+            linger.max(SLEEP_LIMIT)
+        } else {
+            linger
         }
     }
 

@@ -87,31 +87,7 @@ pub(super) async fn conforms(kind: &dyn Kind, files: &Path) {
     assert_eq!(text_of(&collected.content), "survived", "{collected:?}");
     client.acknowledge("3".into()).await;
 
-    // What was left running sleeps while nobody is there, and its shell does not notice.
-    let ticking = Action::from(TerminalAction {
-        command:
-            "sh -c 'while [ ${#i} -lt 60 ]; do i=x$i; sleep 0.05; echo $i > tick; done'; echo slept well"
-                .into(),
-        timeout: Some(1.0),
-        ..TerminalAction::default()
-    });
-    let running = client.call("ticking".into(), "terminal".into(), ticking).await;
-    assert_eq!(ended(running).await.exit_code, Some(-1), "it goes on");
-    assert!(client.sleep().await.unwrap(), "something runs");
-    let tick = || std::fs::read_to_string(files.join("tick")).unwrap();
-    let before = tick();
-    tokio::time::sleep(Duration::from_millis(300)).await;
-    assert_eq!(tick(), before, "it sleeps");
-    drop(client);
-    let client = open(kind.workspace()).await;
-    let woken = run(&client, "woken", "").await;
-    let (said, code) = (text_of(&woken.content), woken.exit_code);
-    assert!(
-        said.ends_with("slept well") && !said.contains("Stopped"),
-        "{said}"
-    );
-    assert_eq!(code, Some(0));
-    assert!(!client.sleep().await.unwrap(), "nothing runs but a shell");
+    let client = what_runs_can_sleep(kind, client, files).await;
 
     // An executor that dies loses the call, and says so; the next one works.
     let before = client.hello().instance;
@@ -152,6 +128,35 @@ pub(super) async fn conforms(kind: &dyn Kind, files: &Path) {
     }
     assert!(kind.workspace().find().await.is_none());
     assert!(files.join("made").exists());
+}
+
+/// What was left running sleeps while nobody is there, and its shell does not notice; gives a new connection.
+async fn what_runs_can_sleep(kind: &dyn Kind, client: super::Client, files: &Path) -> super::Client {
+    let ticking = Action::from(TerminalAction {
+        command:
+            "sh -c 'while [ ${#i} -lt 60 ]; do i=x$i; sleep 0.05; echo $i > tick; done'; echo slept well"
+                .into(),
+        timeout: Some(1.0),
+        ..TerminalAction::default()
+    });
+    let running = client.call("ticking".into(), "terminal".into(), ticking).await;
+    assert_eq!(ended(running).await.exit_code, Some(-1), "it goes on");
+    assert!(client.sleep().await.unwrap(), "something runs");
+    let tick = || std::fs::read_to_string(files.join("tick")).unwrap();
+    let before = tick();
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert_eq!(tick(), before, "it sleeps");
+    drop(client);
+    let client = open(kind.workspace()).await;
+    let woken = run(&client, "woken", "").await;
+    let (said, code) = (text_of(&woken.content), woken.exit_code);
+    assert!(
+        said.ends_with("slept well") && !said.contains("Stopped"),
+        "{said}"
+    );
+    assert_eq!(code, Some(0));
+    assert!(!client.sleep().await.unwrap(), "nothing runs but a shell");
+    client
 }
 
 /// Kills them all. The end of one may be the end of the next before its turn comes, so a `kill` that fails is fine.
