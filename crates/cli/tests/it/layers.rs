@@ -24,7 +24,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("docker", &["types", "executor", "workspace"]),
     ("ssh", &["types", "executor", "workspace"]),
     ("remote", &["types", "net", "executor", "workspace"]),
-    ("k8s", &["types", "executor", "workspace"]),
+    ("k8s", &["types", "net", "executor", "workspace"]),
     (
         "engine",
         &[
