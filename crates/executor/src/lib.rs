@@ -15,6 +15,7 @@ mod figures;
 mod files;
 pub mod frame;
 mod git;
+mod holding;
 mod journal;
 mod leash;
 mod left_behind;
@@ -43,6 +44,7 @@ pub use git::{
     Against, Change, ChangeStatus, Commit, CommitPage, FileDiff, FileReview, GitRequest, RepositoryInfo,
     Shown,
 };
+pub use holding::Holding;
 pub use left_behind::{DIRECTORY_VARIABLE, END_SCRIPT, end_left_behind};
 pub use ports::{ListeningPort, PortRequest};
 pub use program::{Program, ProgramEnd};

@@ -1,20 +1,18 @@
 //! A process in a pod: its streams over the WebSocket of an exec, each message with the number of its stream first.
 
-use std::io;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use bytes::{BufMut, Bytes, BytesMut};
+use deft_executor::Holding;
 use futures::{SinkExt, StreamExt};
 use reqwest::Upgraded;
 use reqwest::header::{
     CONNECTION, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL, SEC_WEBSOCKET_VERSION, UPGRADE,
 };
 use serde_json::Value;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader, DuplexStream, ReadBuf};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream};
 use tokio::sync::oneshot;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
@@ -53,7 +51,7 @@ pub(crate) struct Ended {
 pub(crate) struct Exec {
     pub(crate) stream: BufReader<DuplexStream>,
     ended: oneshot::Receiver<Ended>,
-    _carrier: AbortOnDropHandle<()>,
+    carrier: AbortOnDropHandle<()>,
 }
 
 impl Exec {
@@ -62,33 +60,10 @@ impl Exec {
         drop(self.stream);
         self.ended.await.unwrap_or_default()
     }
-}
 
-impl AsyncRead for Exec {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(context, buffer)
-    }
-}
-
-impl AsyncWrite for Exec {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
+    /// Its input and output.
+    pub(crate) fn into_stream(self) -> Holding<BufReader<DuplexStream>, AbortOnDropHandle<()>> {
+        Holding::new(self.stream, self.carrier)
     }
 }
 
@@ -129,7 +104,7 @@ impl Cluster {
         Ok(Exec {
             stream: BufReader::new(near),
             ended,
-            _carrier: AbortOnDropHandle::new(carrier),
+            carrier: AbortOnDropHandle::new(carrier),
         })
     }
 }

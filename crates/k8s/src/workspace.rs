@@ -221,14 +221,17 @@ impl PodWorkspace {
 
 impl Workspace for PodWorkspace {
     fn open(&self) -> BoxFuture<'_, Result<Box<dyn Stream>, WorkspaceError>> {
-        async { Ok(Box::new(self.connect().await?) as Box<dyn Stream>) }.boxed()
+        async { Ok(Box::new(self.connect().await?.into_stream()) as Box<dyn Stream>) }.boxed()
     }
 
     fn find(&self) -> BoxFuture<'_, Option<Box<dyn Stream>>> {
         async {
             let found = self.running().await;
             let found = found.inspect_err(|error| tracing::debug!("no executor was found: {error}"));
-            found.ok().flatten().map(|exec| Box::new(exec) as Box<dyn Stream>)
+            found
+                .ok()
+                .flatten()
+                .map(|exec| Box::new(exec.into_stream()) as Box<dyn Stream>)
         }
         .boxed()
     }

@@ -15,7 +15,7 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::Role;
 use uuid::Uuid;
 
-use crate::carried::Carried;
+use crate::carried::{Carried, carried};
 use crate::error::RemoteError;
 use crate::server::AgentServer;
 use crate::workspace::Start;
@@ -64,9 +64,7 @@ pub(crate) async fn join(
     let mut socket = WebSocketStream::from_raw_socket(upgraded, Role::Client, None).await;
     let first = tokio::time::timeout(OPEN_LIMIT, first(&mut socket)).await;
     match first.map_err(|_| server.http.slow(what))? {
-        Some(Message::Binary(first)) => Ok(Asked::Joined(Box::new(Carried::by(|far| {
-            carry(socket, first, far)
-        })))),
+        Some(Message::Binary(first)) => Ok(Asked::Joined(Box::new(carried(|far| carry(socket, first, far))))),
         Some(Message::Text(reason)) => Err(RemoteError::Workspace {
             server: server.http.name(),
             reason: reason.to_string(),

@@ -12,7 +12,7 @@ use deft_workspace::Program;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use uuid::Uuid;
 
-use crate::carried::Carried;
+use crate::carried::{Carried, carried};
 use crate::error::RemoteError;
 use crate::server::AgentServer;
 use crate::workspace::{RemoteWorkspace, Start};
@@ -91,7 +91,7 @@ pub(crate) async fn open(
         places,
     };
     match tunnel.receive().await? {
-        Some(first) => Ok(Carried::by(|far| tunnel.carry(first, far))),
+        Some(first) => Ok(carried(|far| tunnel.carry(first, far))),
         None => Err(server
             .http
             .broken("join its executor", &"the connection ended at once")),

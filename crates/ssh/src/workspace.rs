@@ -15,7 +15,7 @@ use futures::future::BoxFuture;
 use crate::error::SshError;
 use crate::script::{NOT_THERE, Places};
 use crate::ssh::Target;
-use crate::stream::{Begun, SshStream};
+use crate::stream::{Begun, SshStream, begin};
 
 /// How long it may take until an executor has answered: a connection is made, and a daemon started.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(60);
@@ -112,7 +112,7 @@ impl SshWorkspace {
     async fn begin(&self, script: &str) -> Result<Begun, SshError> {
         private_directory(&self.target.control_directory)?;
         let child = self.target.run(script).stdin(Stdio::piped()).spawn();
-        let begun = SshStream::begin(child.map_err(SshError::NoSsh)?);
+        let begun = begin(child.map_err(SshError::NoSsh)?);
         let begun = tokio::time::timeout(OPEN_TIMEOUT, begun).await;
         begun
             .map_err(|_| self.target.slow("let the executor answer"))?

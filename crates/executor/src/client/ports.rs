@@ -1,14 +1,11 @@
 //! Ports of a workspace, as a client uses them.
 
-use std::io;
-use std::pin::Pin;
-use std::task::{Context, Poll};
-
-use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf};
-use tokio::task::JoinHandle;
+use tokio::io::DuplexStream;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::Client;
 use super::work::Piece;
+use crate::holding::Holding;
 use crate::ports::{ListeningPort, PortRequest, carry};
 use crate::request_error::RequestError;
 use crate::work::Work;
@@ -30,48 +27,13 @@ impl Client {
         }
         let (near, far) = tokio::io::duplex(BUFFER);
         let carrying = tokio::spawn(async move { carry(&mut pending.pipe, far).await });
-        Ok(PortStream {
+        Ok(Holding::new(
             near,
-            carrying,
-            _client: self.clone(),
-        })
+            (AbortOnDropHandle::new(carrying), self.clone()),
+        ))
     }
 }
 
-/// Bytes to and from a program of the workspace. Dropping it closes the connection.
-pub struct PortStream {
-    near: DuplexStream,
-    carrying: JoinHandle<()>,
-    /// The connection to the executor lives as long as its last client.
-    _client: Client,
-}
-
-impl Drop for PortStream {
-    fn drop(&mut self) {
-        self.carrying.abort();
-    }
-}
-
-impl AsyncRead for PortStream {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.near).poll_read(cx, buf)
-    }
-}
-
-impl AsyncWrite for PortStream {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.near).poll_write(cx, bytes)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.near).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.near).poll_shutdown(cx)
-    }
-}
+/// Bytes to and from a program of the workspace. Dropping it closes the connection, for which the client must live too: its
+/// own connection lives as long as its last copy.
+pub type PortStream = Holding<DuplexStream, (AbortOnDropHandle<()>, Client)>;

@@ -1,15 +1,12 @@
 //! Programs of a workspace that are talked to, as a client uses them.
 
-use std::io;
-use std::pin::Pin;
-use std::task::{Context, Poll};
-
-use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf};
+use tokio::io::DuplexStream;
 use tokio::sync::oneshot;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::Client;
 use super::work::Piece;
+use crate::holding::Holding;
 use crate::ports::carry;
 use crate::program::{Program, ProgramEnd};
 use crate::request_error::RequestError;
@@ -36,10 +33,7 @@ impl Client {
                 let _ = ended.send(end); // nobody may want to know
             }
         });
-        let stream = ProgramStream {
-            near,
-            _client: self.clone(),
-        };
+        let stream = Holding::new(near, self.clone());
         let ending = ProgramEnding {
             ending,
             _carrying: AbortOnDropHandle::new(carrying),
@@ -61,33 +55,5 @@ impl ProgramEnding {
     }
 }
 
-/// What a program reads and writes.
-pub struct ProgramStream {
-    near: DuplexStream,
-    /// The connection to the executor lives as long as its last client.
-    _client: Client,
-}
-
-impl AsyncRead for ProgramStream {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.near).poll_read(cx, buf)
-    }
-}
-
-impl AsyncWrite for ProgramStream {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.near).poll_write(cx, bytes)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.near).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.near).poll_shutdown(cx)
-    }
-}
+/// What a program reads and writes. The connection to the executor lives as long as its last client.
+pub type ProgramStream = Holding<DuplexStream, Client>;

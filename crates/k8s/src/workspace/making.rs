@@ -64,8 +64,8 @@ impl PodWorkspace {
         let command = ["sh", "-c", &script];
         let mut exec = self.exec(what, DELIVER, &command).await?;
         let bring = async {
-            if exec.write_all(&program).await.is_ok() {
-                let _ = exec.flush().await; // how it ended says more
+            if exec.stream.write_all(&program).await.is_ok() {
+                let _ = exec.stream.flush().await; // how it ended says more
             }
             exec.ended().await
         };
