@@ -35,8 +35,8 @@ const TURN: usize = 10;
 /// Conversations that are loaded and do nothing.
 const IDLE: usize = 256;
 /// How often they are loaded and unloaded before it counts, and then.
-const SETTLING: usize = 5;
-const UNLOADED: usize = 10;
+const SETTLING: usize = 30;
+const UNLOADED: usize = 30;
 /// Events of a page.
 const PAGE: u64 = 50;
 
@@ -54,7 +54,7 @@ pub(crate) fn measure(deft: &Path) -> anyhow::Result<Section> {
                  that of theirs. Opening it: a store opened \
                  anew, the conversation's line in the index, and its last 50 events. Memory: how much more this process \
                  holds with 256 conversations of six events loaded, each with the tools of `deft run`; and how much more \
-                 each time that they are loaded and unloaded, over ten times after five first ones.",
+                 each time that they are loaded and unloaded, over thirty times after thirty first ones.",
         figures: vec![
             Figure::new(
                 "steps of 64 conversations at once",
