@@ -19,8 +19,14 @@ pub(crate) async fn reach(name: &WorkspaceName, settings: &Settings) -> anyhow::
             Ok(format!("the directory {} is there", path.display()))
         }
         WorkspaceName::Docker(image) => {
-            elsewhere::docker(&image, settings, id)?;
-            engine().await.context("no engine was found")?
+            let container = elsewhere::docker(&image, settings, id)?;
+            let answers = engine().await.context("no engine was found")??;
+            let image = if container.docker.has_image(&container.image).await? {
+                "the image is here"
+            } else {
+                "the image is not here and will be pulled"
+            };
+            Ok(format!("{answers}; {image}"))
         }
         WorkspaceName::Kubernetes(image) => version(&kubernetes::open(&image, settings, id)?.cluster).await,
         WorkspaceName::Ssh(place) => {
@@ -28,7 +34,7 @@ pub(crate) async fn reach(name: &WorkspaceName, settings: &Settings) -> anyhow::
             let pinged = elsewhere::ssh(&place, settings, id, &directory).ping().await;
             let _ = std::fs::remove_dir_all(directory); // it was for the connection alone
             pinged?;
-            Ok(format!("{} lets us in", place.host))
+            Ok(format!("{} lets us in and has the directory", place.host))
         }
         WorkspaceName::Remote(url) => {
             match remote::open(&url, settings, id)?.host {
