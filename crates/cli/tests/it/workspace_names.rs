@@ -103,6 +103,7 @@ fn a_name_that_cannot_be_used_is_refused_before_anything_is_begun() {
     for (name, words) in [
         ("k8s:debian:12?no=1", "no option `no`"),
         ("k8s:debian:12?user=x", "`user`"),
+        ("k8s:debian:12?env=HOME", "env=NAME=VALUE"),
         ("remote:https://example.org/", "?dir="),
         ("remote:https://example.org/?dir=/x&no=1", "no option `no`"),
         ("remote:https://me:key@example.org/?dir=/x", "DEFT_REMOTE_KEY"),
