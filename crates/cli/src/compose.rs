@@ -20,7 +20,6 @@ use deft_tools::{Preset, TerminalOptions, ToolContext, Toolbox};
 use deft_types::{
     ConfirmationPolicy, ConversationId, Extra, SecurityAnalyzer, SecurityRisk, Tokens, ToolSpec,
 };
-use deft_workspace::sandbox::Gap;
 use deft_workspace::{Workspace, WorkspaceName};
 use serde_json::json;
 use uuid::Uuid;
@@ -376,6 +375,6 @@ fn context(place: &workspace::Opened) -> ToolContext {
 
 /// On standard error, beside whatever is shown of the conversation.
 #[allow(clippy::print_stderr)] // this is the command line
-fn tell(gap: Gap) {
+pub(crate) fn tell(gap: impl std::fmt::Display) {
     anstream::eprintln!("deft: note: {gap}");
 }

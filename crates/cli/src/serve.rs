@@ -74,6 +74,7 @@ pub(crate) async fn serve(args: Serve) -> anyhow::Result<Exit> {
         }
     };
     announce(&running.server).context("cannot say that the server is ready")?;
+    running.parts.tell_gaps();
     let reload = async {
         while hang_up.recv().await.is_some() {
             match start.settings(said.get()) {

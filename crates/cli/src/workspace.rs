@@ -3,6 +3,7 @@
 mod elsewhere;
 mod executors;
 mod kubernetes;
+pub(crate) mod left;
 mod pool;
 mod reach;
 mod remote;
@@ -23,6 +24,7 @@ use deft_workspace::{
 pub(crate) use self::elsewhere::engine as container_engine;
 pub(crate) use self::pool::Pool;
 pub(crate) use self::reach::{cluster, engine, reach};
+use crate::output::one_sentence;
 use crate::settings::{NetworkMode, Settings, WebAddresses};
 
 /// This program, also when its file was replaced by an update.
@@ -160,6 +162,15 @@ fn reader(root: &Path, settings: &Settings, id: ConversationId) -> Option<LocalW
     let directory = executor_directory(&settings.data_dir.value, id, Mode::Plan).ok()?;
     let plan = Plan::new(policy, &Machine::probe(), root).ok()?;
     Some(local(root, &directory, settings, Some(plan)))
+}
+
+/// What a sandbox around a directory leaves open on this machine, or why there can be none.
+pub(crate) fn gaps(settings: &Settings, root: &Path) -> Vec<String> {
+    let plan = policy(settings).and_then(|policy| Ok(Plan::new(policy, &Machine::probe(), root)?));
+    match plan {
+        Ok(plan) => plan.gaps.iter().map(ToString::to_string).collect(),
+        Err(error) => vec![one_sentence(&error)],
+    }
 }
 
 /// Removes what is kept for the executor of a conversation, which must have ended.

@@ -10,7 +10,7 @@ use deft_store::Store;
 use deft_types::ConversationId;
 use deft_workspace::{Workspace, WorkspaceName};
 
-use super::{elsewhere, executor_directory, executors, kubernetes, pool, remote};
+use super::{elsewhere, executor_directory, executors, kubernetes, left, pool, remote};
 use crate::settings::Settings;
 
 /// What is younger is left alone: somebody may just be making it.
@@ -67,6 +67,7 @@ pub(crate) async fn collect(settings: &Settings, store: &dyn Store) -> anyhow::R
         .and_then(|days| SystemTime::now().checked_sub(DAY.checked_mul(u32::try_from(days).ok()?)?));
     let mut removed = executors::collect(settings, store, ORPHAN_AGE).await?;
     removed.extend(collect_containers(settings, store, oldest).await?);
+    removed.extend(left::collect(settings).await);
     let owner = kubernetes::owner(settings);
     let ready = pool::noted(settings);
     for cluster in kubernetes::used(settings)? {
