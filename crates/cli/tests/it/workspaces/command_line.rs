@@ -102,3 +102,12 @@ async fn a_task_runs_on_another_machine() {
 
     end(&format!("run/{}", conversation(&home)));
 }
+
+#[test]
+fn a_project_is_known_though_the_engine_of_its_container_is_down() {
+    let home = Home::new();
+    fs::write(home.work().join("AGENTS.md"), "Speak Latin.").unwrap();
+    let nobody = [("DOCKER_HOST", "unix:///nowhere/docker.sock")];
+    let said = words_are_answered(&home, "docker:debian:12", &nobody);
+    assert!(said.contains("Speak Latin."), "{said}");
+}

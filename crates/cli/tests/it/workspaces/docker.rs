@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use deft_docker::{Delivery, Docker, DockerWorkspace, Files, Gpus};
 use deft_executor::Client;
-use deft_workspace::Workspace;
+use deft_workspace::{Glance, Workspace};
 
 use super::conformance::{container, container_conforms, somebodys_directory};
 use super::dockerd::Dockerd;
@@ -202,6 +202,8 @@ pub(super) async fn it_is_found_paused_and_stopped(engine: &Dockerd) {
 pub(super) async fn a_volume_and_a_copied_program_do_as_well(engine: &Dockerd) {
     let mut workspace = container(engine, Files::OwnVolume("deft-test-files".to_owned()));
     workspace.delivery = Delivery::Copy;
+    let seen = workspace.glance().await.unwrap();
+    assert!(matches!(seen, Glance::Nothing), "none is made to be read");
     let client = open(&workspace).await;
     assert_eq!(output(&client, "1", "echo kept > file; cat file").await, "kept");
     drop(client);
