@@ -64,6 +64,11 @@ pub(crate) fn open_store(settings: &Settings) -> anyhow::Result<Arc<dyn Store>> 
     Ok(Arc::new(store))
 }
 
+/// Whether anything has been stored yet.
+pub(crate) fn has_store(settings: &Settings) -> bool {
+    settings.data_dir.value.join(STORE_FILE).exists()
+}
+
 /// The conversation whose id begins so.
 pub(crate) async fn find(store: &dyn Store, prefix: &str) -> anyhow::Result<ConversationRecord> {
     let found = store.find(prefix).await?;

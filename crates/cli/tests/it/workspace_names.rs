@@ -1,6 +1,7 @@
 //! Naming a workspace, and asking what this machine can do for one.
 
 use std::fs;
+use std::net::TcpListener;
 
 use serde_json::Value;
 
@@ -34,6 +35,27 @@ fn the_doctor_says_what_this_machine_offers() {
         stdout(&output).contains("install bash")
             && stdout(&output).contains("install the package bubblewrap")
     );
+}
+
+#[test]
+fn the_doctor_tells_of_a_proxy_that_does_not_answer() {
+    let home = Home::new();
+    let told = |proxy: &str| {
+        let doctor = home.deft(&["doctor"]).env("HTTPS_PROXY", proxy).output().unwrap();
+        stdout(&doctor)
+    };
+    let silent = told("http://me:hidden@127.0.0.1:1");
+    assert!(
+        silent.contains("HTTPS_PROXY names 127.0.0.1:1, where nothing answers"),
+        "{silent}"
+    );
+    assert!(!silent.contains("hidden"), "{silent}");
+    assert!(told("http://").contains("write it as http://HOST:PORT"));
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let proxy = listener.local_addr().unwrap().to_string();
+    let answering = std::thread::spawn(move || drop(listener.accept())); // it hangs up, but it is there
+    assert!(told(&proxy).contains("are reached through HTTPS_PROXY"));
+    answering.join().unwrap();
 }
 
 #[test]

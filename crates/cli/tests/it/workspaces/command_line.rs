@@ -100,6 +100,21 @@ async fn a_task_runs_on_another_machine() {
     let name = format!("ssh:127.0.0.1:{}{}", server.port, files.path().display());
     a_task_runs(&home, &name, &[("DEFT_SSH_CONFIG", &config)], files.path());
 
+    // Machines that were worked on are asked without being named.
+    let known = format!("127.0.0.1:{}: 127.0.0.1 lets us in", server.port);
+    let doctor = || {
+        stdout(
+            &home
+                .deft(&["doctor"])
+                .env("DEFT_SSH_CONFIG", &config)
+                .output()
+                .unwrap(),
+        )
+    };
+    assert!(doctor().contains(&known), "{}", doctor());
+    drop(server);
+    assert!(doctor().contains("127.0.0.1 cannot be reached"), "{}", doctor());
+
     end(&format!("run/{}", conversation(&home)));
 }
 
