@@ -15,7 +15,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use deft_engine::Mode;
 use deft_types::ConversationId;
-use deft_workspace::sandbox::{Gap, Machine, Plan};
+use deft_workspace::sandbox::{Gap, Machine, Plan, remove_groups_left_behind};
 use deft_workspace::{
     Access, LocalWorkspace, Network, Policy, ResourceLimits, Workspace, WorkspaceError, WorkspaceName,
     end_left_behind,
@@ -155,7 +155,8 @@ fn local(root: &Path, directory: &Path, settings: &Settings, sandbox: Option<Pla
 /// Reads a directory and can do nothing else. None, where this machine cannot shut it in.
 fn reader(root: &Path, settings: &Settings, id: ConversationId) -> Option<LocalWorkspace> {
     let policy = Policy {
-        workspace: Access::Plan,
+        workspace: Access::Look,
+        writable: Vec::new(),
         network: Network::Off,
         ..policy(settings).ok()?
     };
@@ -185,6 +186,7 @@ pub(crate) fn remove(settings: &Settings, id: ConversationId) -> anyhow::Result<
             _ => {}
         }
     }
+    remove_groups_left_behind();
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
+use std::os::unix::fs::{MetadataExt as _, fchown};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
@@ -52,10 +53,16 @@ impl Drop for StandIns {
     }
 }
 
-/// Makes a file unless something is there.
+/// Makes a file unless something is there. It belongs to the owner of its directory: root leaves nothing of its own in
+/// somebody's project.
 pub(super) fn place(path: &Path, text: &str) -> io::Result<()> {
     match File::create_new(path) {
-        Ok(mut file) => file.write_all(text.as_bytes()),
+        Ok(mut file) => {
+            if let Some(owner) = path.parent().and_then(|parent| parent.metadata().ok()) {
+                let _ = fchown(&file, Some(owner.uid()), Some(owner.gid())); // others than root make only their own
+            }
+            file.write_all(text.as_bytes())
+        }
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(error),
     }

@@ -125,4 +125,6 @@ fn a_project_is_known_though_the_engine_of_its_container_is_down() {
     let nobody = [("DOCKER_HOST", "unix:///nowhere/docker.sock")];
     let said = words_are_answered(&home, "docker:debian:12", &nobody);
     assert!(said.contains("Speak Latin."), "{said}");
+    let left: Vec<_> = fs::read_dir(home.work()).unwrap().flatten().collect();
+    assert_eq!(left.len(), 1, "whoever reads leaves nothing: {left:?}");
 }

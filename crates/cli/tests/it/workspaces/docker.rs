@@ -159,6 +159,12 @@ pub(super) async fn x3_s2_it_leaves_nothing_that_acts_outside_and_cannot_look_in
     workspace.remove().await.unwrap();
     let config = std::fs::read_to_string(files.path().join(".git/config"));
     assert_eq!(config.unwrap(), "[core]\n");
+    let theirs = std::process::Command::new("find")
+        .arg(files.path())
+        .args(["!", "-user", "12345"])
+        .output();
+    let others = String::from_utf8(theirs.unwrap().stdout).unwrap();
+    assert_eq!(others, "", "nothing of root's is left there");
 }
 
 pub(super) async fn it_is_found_paused_and_stopped(engine: &Dockerd) {
