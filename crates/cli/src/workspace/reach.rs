@@ -6,17 +6,23 @@ use deft_k8s::{Cluster, K8sError};
 use deft_remote::Host;
 use deft_types::ConversationId;
 use deft_workspace::WorkspaceName;
+use deft_workspace::sandbox::{Machine, Plan};
 use uuid::Uuid;
 
-use super::{elsewhere, executor_directory, kubernetes, remote, resolve};
+use super::{elsewhere, executor_directory, kubernetes, policy, remote, resolve};
 use crate::settings::Settings;
 
 /// Asks for the workspace of a name; what answered, for people.
 pub(crate) async fn reach(name: &WorkspaceName, settings: &Settings) -> anyhow::Result<String> {
     let id = ConversationId(Uuid::new_v4());
     match resolve(name.clone())? {
-        WorkspaceName::Local(path) | WorkspaceName::Sandbox(path) => {
-            Ok(format!("the directory {} is there", path.display()))
+        WorkspaceName::Local(path) => Ok(format!("the directory {} is there", path.display())),
+        WorkspaceName::Sandbox(path) => {
+            Plan::new(policy(settings)?, &Machine::probe(), &path)?;
+            Ok(format!(
+                "the directory {} is there and can be shut in",
+                path.display()
+            ))
         }
         WorkspaceName::Docker(image) => {
             let container = elsewhere::docker(&image, settings, id)?;

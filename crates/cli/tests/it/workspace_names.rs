@@ -87,7 +87,7 @@ fn the_doctor_asks_for_the_workspace_that_is_named() {
             ("TZ", "UTC"),
             "http://127.0.0.1:1 cannot be reached",
         ),
-        (".", ("TZ", "UTC"), "is there"),
+        (".", ("TZ", "UTC"), "is there and can be shut in"),
     ] {
         let told = asked(name, variable);
         assert!(told.contains(words), "no {words:?} in {told}");

@@ -28,7 +28,7 @@ pub(super) struct Case<'a> {
 
 impl Case<'_> {
     /// A server with a model that runs these commands, one after the other.
-    fn serve(&self, commands: &[&str]) -> Served {
+    pub(super) fn serve(&self, commands: &[&str]) -> Served {
         let step =
             |command: &&str| json!({"tool_calls": [{"name": "terminal", "arguments": {"command": command}}]});
         let steps = commands.iter().map(step);
@@ -43,7 +43,7 @@ impl Case<'_> {
     }
 
     /// A conversation that goes to work; its id.
-    fn begin(&self, served: &Served) -> String {
+    pub(super) fn begin(&self, served: &Served) -> String {
         let message = json!({"role": "user", "content": [{"type": "text", "text": "Do it."}]});
         let body = json!({
             "agent": {"llm": {"model": "scripted"}, "tools": [{"name": "terminal"}]},
@@ -55,7 +55,7 @@ impl Case<'_> {
     }
 }
 
-fn ask(served: &Served, path: &str) -> Value {
+pub(super) fn ask(served: &Served, path: &str) -> Value {
     served.send("GET", path, KEY, &json!({})).1
 }
 
@@ -129,7 +129,7 @@ pub(super) fn goes_on(case: &Case<'_>, kill: impl FnOnce(&str), is_left: impl Fn
     wait_until("nothing of it is left", || !is_left(&hex));
 }
 
-fn wait_until_finished(served: &Served, path: &str) {
+pub(super) fn wait_until_finished(served: &Served, path: &str) {
     let begun = Instant::now();
     loop {
         let status = ask(served, path)["execution_status"].clone();
