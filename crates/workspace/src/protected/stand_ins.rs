@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, flock};
 
 use super::Guard;
+use crate::Policy;
 
 /// Holds them in place. Whoever is the last to work in the workspace takes them away, also those of one that died.
 #[derive(Debug)]
@@ -51,6 +52,14 @@ impl Drop for StandIns {
             };
         }
     }
+}
+
+/// Takes away what sandboxes have left in a workspace that were killed, unless another one works there.
+pub fn remove_stand_ins(policy: &Policy, root: &Path) -> io::Result<()> {
+    let workspace = File::open(root)?;
+    let guards = super::guards(policy, root);
+    drop(StandIns { workspace, guards });
+    Ok(())
 }
 
 /// Makes a file unless something is there. It belongs to the owner of its directory: root leaves nothing of its own in
