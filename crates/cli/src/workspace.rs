@@ -161,7 +161,11 @@ fn reader(root: &Path, settings: &Settings, id: ConversationId) -> Option<LocalW
         ..policy(settings).ok()?
     };
     let directory = executor_directory(&settings.data_dir.value, id, Mode::Plan).ok()?;
-    let plan = Plan::new(policy, &Machine::probe(), root).ok()?;
+    let machine = Machine {
+        engine_sockets: Vec::new(), // it runs no command that could talk to one
+        ..Machine::probe()
+    };
+    let plan = Plan::new(policy, &machine, root).ok()?;
     Some(local(root, &directory, settings, Some(plan)))
 }
 

@@ -122,9 +122,12 @@ async fn a_task_runs_on_another_machine() {
 fn a_project_is_known_though_the_engine_of_its_container_is_down() {
     let home = Home::new();
     fs::write(home.work().join("AGENTS.md"), "Speak Latin.").unwrap();
-    let nobody = [("DOCKER_HOST", "unix:///nowhere/docker.sock")];
-    let said = words_are_answered(&home, "docker:debian:12", &nobody);
-    assert!(said.contains("Speak Latin."), "{said}");
+    let nobody = ("DOCKER_HOST", "unix:///nowhere/docker.sock");
+    for path in [std::env::var("PATH").unwrap().as_str(), "/nowhere"] {
+        // Also where no bubblewrap is.
+        let said = words_are_answered(&home, "docker:debian:12", &[nobody, ("PATH", path)]);
+        assert!(said.contains("Speak Latin."), "{said}");
+    }
     let left: Vec<_> = fs::read_dir(home.work()).unwrap().flatten().collect();
     assert_eq!(left.len(), 1, "whoever reads leaves nothing: {left:?}");
 }
