@@ -20,7 +20,6 @@ use deft_tools::{Preset, TerminalOptions, ToolContext, Toolbox};
 use deft_types::{
     ConfirmationPolicy, ConversationId, Extra, SecurityAnalyzer, SecurityRisk, Tokens, ToolSpec,
 };
-use deft_workspace::sandbox::Gap;
 use deft_workspace::{Workspace, WorkspaceName};
 use serde_json::json;
 use uuid::Uuid;
@@ -63,6 +62,11 @@ pub(crate) fn open_store(settings: &Settings) -> anyhow::Result<Arc<dyn Store>> 
         },
     )?;
     Ok(Arc::new(store))
+}
+
+/// Whether anything has been stored yet.
+pub(crate) fn has_store(settings: &Settings) -> bool {
+    settings.data_dir.value.join(STORE_FILE).exists()
 }
 
 /// The conversation whose id begins so.
@@ -376,6 +380,6 @@ fn context(place: &workspace::Opened) -> ToolContext {
 
 /// On standard error, beside whatever is shown of the conversation.
 #[allow(clippy::print_stderr)] // this is the command line
-fn tell(gap: Gap) {
+pub(crate) fn tell(gap: impl std::fmt::Display) {
     anstream::eprintln!("deft: note: {gap}");
 }

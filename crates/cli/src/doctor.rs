@@ -1,6 +1,8 @@
 //! `deft doctor`: what this machine offers, and what to do about what it lacks.
 
+mod machines;
 mod places;
+mod proxies;
 
 use std::env;
 use std::io::{IsTerminal, Write};
@@ -45,7 +47,9 @@ pub(crate) async fn doctor(args: &Doctor) -> anyhow::Result<Exit> {
     let surroundings = Surroundings::of_this_process()?;
     let settings = Settings::load(&args.flags, &surroundings, &surroundings.current_dir)?;
     let mut checks = checks(&settings, &surroundings.current_dir);
+    checks.extend(proxies::checks().await);
     checks.extend(Box::pin(places::checks(asked, &settings)).await);
+    checks.extend(Box::pin(machines::checks(&settings)).await);
     let mut out = std::io::stdout().lock();
     if args.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&checks)?)?;
@@ -94,7 +98,6 @@ fn checks(settings: &Settings, here: &Path) -> Vec<Check> {
         ),
         id_mapping(),
         space(&settings.data_dir.value),
-        proxies(),
     ]);
     checks
 }
@@ -207,32 +210,6 @@ fn space(data_dir: &Path) -> Check {
             }
         }
         Err(error) => missing("disk", format!("{}: {error}", existing.display())),
-    }
-}
-
-fn proxies() -> Check {
-    let names = [
-        "HTTPS_PROXY",
-        "https_proxy",
-        "HTTP_PROXY",
-        "http_proxy",
-        "ALL_PROXY",
-        "all_proxy",
-    ];
-    let set: Vec<&str> = names
-        .into_iter()
-        .filter(|name| env::var_os(name).is_some_and(|value| !value.is_empty()))
-        .collect();
-    if set.is_empty() {
-        good("proxy", "none is set")
-    } else {
-        good(
-            "proxy",
-            format!(
-                "models, other servers and clusters are reached through {}; sandboxes are not",
-                set.join(", ")
-            ),
-        )
     }
 }
 

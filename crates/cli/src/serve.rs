@@ -74,6 +74,9 @@ pub(crate) async fn serve(args: Serve) -> anyhow::Result<Exit> {
         }
     };
     announce(&running.server).context("cannot say that the server is ready")?;
+    // It tries what this machine can do, which nobody has to wait for.
+    let parts = Arc::clone(&running.parts);
+    let telling = tokio::task::spawn_blocking(move || parts.tell_gaps());
     let reload = async {
         while hang_up.recv().await.is_some() {
             match start.settings(said.get()) {
@@ -99,6 +102,7 @@ pub(crate) async fn serve(args: Serve) -> anyhow::Result<Exit> {
             pool.close().await;
         }
     }
+    let _ = telling.await; // it ends by itself
     if let Some(traces) = traces {
         traces.end().await;
     }

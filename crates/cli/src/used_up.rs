@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use deft_workspace::sandbox::GROUP_VARIABLE;
+
 /// What a control group says of that, in the second version and in the first one.
 const EVENTS: &str = "memory.events";
 const CONTROL: &str = "/sys/fs/cgroup/memory/memory.oom_control";
@@ -12,8 +14,11 @@ const GROUPS: &str = "/sys/fs/cgroup";
 pub(crate) fn times() -> Option<u64> {
     let ours = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let ours = ours.lines().find_map(|line| line.strip_prefix("0::/"));
-    let told = [ours.unwrap_or_default(), ""] // inside of a container its own group stands at the top
-        .iter()
+    // A sandbox says which is its own; inside of a container that stands at the top.
+    let named = std::env::var(GROUP_VARIABLE).ok();
+    let told = [named.as_deref(), ours, Some("")]
+        .into_iter()
+        .flatten()
         .find_map(|group| fs::read_to_string(Path::new(GROUPS).join(group).join(EVENTS)).ok())
         .or_else(|| fs::read_to_string(CONTROL).ok())?;
     count(&told)

@@ -3,6 +3,7 @@
 mod elsewhere;
 mod executors;
 mod kubernetes;
+pub(crate) mod left;
 mod pool;
 mod reach;
 mod remote;
@@ -14,7 +15,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use deft_engine::Mode;
 use deft_types::ConversationId;
-use deft_workspace::sandbox::{Gap, Machine, Plan};
+use deft_workspace::sandbox::{Gap, Machine, Plan, remove_groups_left_behind};
 use deft_workspace::{
     Access, LocalWorkspace, Network, Policy, ResourceLimits, Workspace, WorkspaceError, WorkspaceName,
     end_left_behind,
@@ -23,6 +24,7 @@ use deft_workspace::{
 pub(crate) use self::elsewhere::engine as container_engine;
 pub(crate) use self::pool::Pool;
 pub(crate) use self::reach::{cluster, engine, reach};
+use crate::output::one_sentence;
 use crate::settings::{NetworkMode, Settings, WebAddresses};
 
 /// This program, also when its file was replaced by an update.
@@ -153,13 +155,27 @@ fn local(root: &Path, directory: &Path, settings: &Settings, sandbox: Option<Pla
 /// Reads a directory and can do nothing else. None, where this machine cannot shut it in.
 fn reader(root: &Path, settings: &Settings, id: ConversationId) -> Option<LocalWorkspace> {
     let policy = Policy {
-        workspace: Access::Plan,
+        workspace: Access::Look,
+        writable: Vec::new(),
         network: Network::Off,
         ..policy(settings).ok()?
     };
     let directory = executor_directory(&settings.data_dir.value, id, Mode::Plan).ok()?;
-    let plan = Plan::new(policy, &Machine::probe(), root).ok()?;
+    let machine = Machine {
+        engine_sockets: Vec::new(), // it runs no command that could talk to one
+        ..Machine::probe()
+    };
+    let plan = Plan::new(policy, &machine, root).ok()?;
     Some(local(root, &directory, settings, Some(plan)))
+}
+
+/// What a sandbox around a directory leaves open on this machine, or why there can be none.
+pub(crate) fn gaps(settings: &Settings, root: &Path) -> Vec<String> {
+    let plan = policy(settings).and_then(|policy| Ok(Plan::new(policy, &Machine::probe(), root)?));
+    match plan {
+        Ok(plan) => plan.gaps.iter().map(ToString::to_string).collect(),
+        Err(error) => vec![one_sentence(&error)],
+    }
 }
 
 /// Removes what is kept for the executor of a conversation, which must have ended.
@@ -174,6 +190,7 @@ pub(crate) fn remove(settings: &Settings, id: ConversationId) -> anyhow::Result<
             _ => {}
         }
     }
+    remove_groups_left_behind();
     Ok(())
 }
 

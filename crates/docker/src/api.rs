@@ -147,12 +147,12 @@ impl Docker {
         {
             return Ok(answer);
         }
-        let bytes = answer.bytes().await.unwrap_or_default();
-        Err(DockerError::Refused {
+        let message = message(&answer.bytes().await.unwrap_or_default());
+        Err(DockerError::full(&message).unwrap_or(DockerError::Refused {
             what,
             status: status.as_u16(),
-            message: message(&bytes),
-        })
+            message,
+        }))
     }
 
     fn unreachable(&self, error: io::Error) -> DockerError {
@@ -223,7 +223,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_socket_that_is_not_for_us_is_told_from_one_where_nobody_listens() {
+    fn an_engine_out_of_reach_one_that_is_not_for_us_and_one_whose_disk_is_full_are_told_apart() {
         let docker = Docker::at("/run/docker.sock");
         let why = |kind: io::ErrorKind| docker.unreachable(kind.into()).to_string();
         let refused = why(io::ErrorKind::PermissionDenied);
@@ -231,6 +231,9 @@ mod tests {
             refused.contains("no permission") && refused.contains("usermod -aG docker"),
             "{refused}"
         );
+        let full = DockerError::full("write /data/x: No space left on device");
+        assert!(full.is_some_and(|error| error.to_string().contains("deft images prune")));
+        assert!(DockerError::full("conflict").is_none());
         let down = why(io::ErrorKind::ConnectionRefused);
         assert!(down.contains("nothing answers at /run/docker.sock"), "{down}");
     }

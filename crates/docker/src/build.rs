@@ -141,11 +141,12 @@ impl Docker {
         let mut log = String::new();
         while let Some(line) = report.next::<Line>(BUILD_SILENCE).await? {
             if let Some(message) = line.error {
-                return Err(DockerError::Build {
+                let full = DockerError::full(&format!("{message} {log}"));
+                return Err(full.unwrap_or(DockerError::Build {
                     content: level.content.clone(),
                     message,
                     log: log.trim().to_owned(),
-                });
+                }));
             }
             log.push_str(&line.stream);
             let surplus = log.len().saturating_sub(MAX_LOG_BYTES);
@@ -155,6 +156,11 @@ impl Docker {
             }
         }
         Ok(())
+    }
+
+    /// Whether an image is here.
+    pub async fn has_image(&self, name: &str) -> Result<bool, DockerError> {
+        Ok(self.inspect_image(name).await?.is_some())
     }
 
     async fn inspect_image(&self, name: &str) -> Result<Option<Inspected>, DockerError> {

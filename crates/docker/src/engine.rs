@@ -207,6 +207,17 @@ impl Docker {
         }
     }
 
+    /// Whether there is a volume of this name.
+    pub(crate) async fn has_volume(&self, name: &str) -> Result<bool, DockerError> {
+        match self
+            .tell(Ask::get("look at a volume", format!("/volumes/{name}")))
+            .await
+        {
+            Err(DockerError::Refused { status: 404, .. }) => Ok(false),
+            found => found.map(|()| true),
+        }
+    }
+
     /// Makes a volume with these labels. One that is there stays as it is.
     pub(crate) async fn create_volume(&self, name: &str, labels: &Value) -> Result<(), DockerError> {
         let create = Ask::post("create a volume", "/volumes/create");

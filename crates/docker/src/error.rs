@@ -60,6 +60,12 @@ pub enum DockerError {
         /// Its reason.
         message: String,
     },
+    /// There is no room left where the engine keeps its things. Make some.
+    #[error(
+        "the container engine has no room left on its disk: {0}; remove what is not needed (`deft images prune`, `docker \
+         system prune`) and try again"
+    )]
+    NoSpace(String),
     /// The image is neither here nor at its registry. Name another one.
     #[error(
         "there is no image '{image}', neither here nor at its registry: {message}; check its name, or log in and pull \
@@ -180,6 +186,18 @@ pub enum DockerError {
     /// The directory to work in is not there.
     #[error("the workspace {} does not exist or is not a directory; create it or name another one", .0.display())]
     Missing(PathBuf),
+}
+
+/// What systems say of a disk that is full, or of a part of it that is.
+const FULL: [&str; 2] = ["no space left on device", "disk quota exceeded"];
+
+impl DockerError {
+    /// The error for these words of the engine, if they are about its disk.
+    pub(crate) fn full(words: &str) -> Option<Self> {
+        let lower = words.to_lowercase();
+        let is_full = FULL.iter().any(|words| lower.contains(words));
+        is_full.then(|| Self::NoSpace(words.to_owned()))
+    }
 }
 
 impl From<DockerError> for WorkspaceError {

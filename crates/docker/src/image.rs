@@ -62,6 +62,9 @@ impl Docker {
         // Engines differ in the status, but hand on the registry's words.
         let failed = |message: String| {
             let image = image.to_owned();
+            if let Some(full) = DockerError::full(&message) {
+                return full;
+            }
             if UNKNOWN.iter().any(|words| message.contains(words)) {
                 DockerError::NoSuchImage { image, message }
             } else {

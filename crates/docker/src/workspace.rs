@@ -158,9 +158,10 @@ impl DockerWorkspace {
         self.attach(&container.id).await.map(Some)
     }
 
-    async fn is_running(&self) -> Result<bool, DockerError> {
-        let container = self.look().await?;
-        Ok(container.is_some_and(|container| container.state == "running"))
+    /// Whether the engine says so. One that is down has none that runs.
+    async fn is_running(&self) -> bool {
+        let container = self.look().await.ok().flatten();
+        container.is_some_and(|container| container.state == "running")
     }
 
     /// The conversation's container, if it has one.
@@ -218,11 +219,16 @@ impl Workspace for DockerWorkspace {
     fn glance(&self) -> BoxFuture<'_, Result<Glance, WorkspaceError>> {
         async {
             if let Some(reader) = &self.reader
-                && !self.is_running().await?
+                && !self.is_running().await
                 && let Ok(stream) = reader.open().await
             {
                 let root = WORKSPACE.to_owned();
                 return Ok(Glance::Beside { stream, root });
+            }
+            if let Files::Volume(name) | Files::OwnVolume(name) = &self.files
+                && !self.docker.has_volume(name).await?
+            {
+                return Ok(Glance::Nothing); // it will be made with the container
             }
             self.open().await.map(Glance::Opened)
         }

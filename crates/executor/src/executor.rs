@@ -165,7 +165,7 @@ impl Executor {
             }
             Request::Work {
                 work: Work::Sleep, ..
-            } => {}
+            } => self.shared.worker.sleep.want(),
             _ => self.shared.worker.sleep.end(),
         }
         match request {

@@ -93,7 +93,13 @@ impl Cluster {
 
     /// The conversations for which this installation has made something here.
     pub async fn conversations(&self, owner: &str) -> Result<Vec<String>, K8sError> {
-        Ok(self.made(owner).await?.into_keys().collect())
+        Ok(self.made(&of(owner)).await?.into_keys().collect())
+    }
+
+    /// Whether anything was made for a conversation.
+    pub(crate) async fn has_any_of(&self, conversation: &str) -> Result<bool, K8sError> {
+        let made = self.made(&format!("{CONVERSATION}={conversation}")).await?;
+        Ok(!made.is_empty())
     }
 
     /// Removes pods, volumes and policies of this installation that are older than `age` and whose conversation
@@ -106,7 +112,7 @@ impl Cluster {
         now: SystemTime,
     ) -> Result<Vec<String>, K8sError> {
         let mut removed = Vec::new();
-        for (conversation, (name, created)) in self.made(owner).await? {
+        for (conversation, (name, created)) in self.made(&of(owner)).await? {
             let is_old = now.duration_since(created).is_ok_and(|lived| lived >= age);
             if is_old && !is_known(&conversation) {
                 self.remove_all(&name).await?;
@@ -116,11 +122,10 @@ impl Cluster {
         Ok(removed)
     }
 
-    /// By conversation: the name of all that was made for it, and when the last of that was.
-    async fn made(&self, owner: &str) -> Result<BTreeMap<String, (String, SystemTime)>, K8sError> {
+    /// By conversation: the name of all that was made for it, and when the last of that was. The selector says whose.
+    async fn made(&self, selector: &str) -> Result<BTreeMap<String, (String, SystemTime)>, K8sError> {
         let what = "list what is there";
-        let selector = format!("{OWNER}={owner}");
-        let query = [("labelSelector", selector.as_str()), ("limit", MAX_LISTED)];
+        let query = [("labelSelector", selector), ("limit", MAX_LISTED)];
         let mut all: BTreeMap<String, (String, SystemTime)> = BTreeMap::new();
         for kind in [PODS, CLAIMS, POLICIES] {
             let mut found = self.ask(Ask::get(what, kind).query(&query)).await?;
@@ -142,4 +147,9 @@ impl Cluster {
         }
         Ok(all)
     }
+}
+
+/// Selects what an installation has made.
+fn of(owner: &str) -> String {
+    format!("{OWNER}={owner}")
 }

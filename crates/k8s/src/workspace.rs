@@ -74,12 +74,6 @@ impl PodWorkspace {
         self.cluster.pod(&self.name()).await
     }
 
-    /// Whether there is anything of it.
-    async fn was_made(&self) -> Result<bool, K8sError> {
-        let made = self.cluster.conversations(&self.owner).await?;
-        Ok(made.contains(&self.conversation.to_string()))
-    }
-
     async fn connect(&self) -> Result<Exec, K8sError> {
         let connected = self.try_connect().await;
         // So it is with a pod that goes just now, also while it takes our program.
@@ -238,7 +232,8 @@ impl Workspace for PodWorkspace {
 
     fn glance(&self) -> BoxFuture<'_, Result<Glance, WorkspaceError>> {
         async {
-            if self.options.claim.is_none() && !self.was_made().await? {
+            let conversation = self.conversation.to_string();
+            if self.options.claim.is_none() && !self.cluster.has_any_of(&conversation).await? {
                 return Ok(Glance::Nothing); // its volume will be empty
             }
             self.open().await.map(Glance::Opened)

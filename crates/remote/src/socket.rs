@@ -47,21 +47,9 @@ pub(crate) async fn join(
     if start == Start::Never {
         query.push(("find", "true"));
     }
-    let nonce = BASE64_STANDARD.encode(Uuid::new_v4().as_bytes());
-    let request = server
-        .http
-        .get_socket(&format!("/sockets/executor/{conversation}"), &query)
-        .header(CONNECTION, "Upgrade")
-        .header(UPGRADE, "websocket")
-        .header(SEC_WEBSOCKET_VERSION, "13")
-        .header(SEC_WEBSOCKET_KEY, nonce);
-    let response = server.http.send(what, request, OPEN_LIMIT).await?;
-    if response.status() != StatusCode::SWITCHING_PROTOCOLS {
-        return Ok(Asked::Foreign); // a wrong key is told by whatever is asked for next
-    }
-    let upgraded = response.upgrade().await;
-    let upgraded = upgraded.map_err(|error| server.http.broken(what, &error.without_url()))?;
-    let mut socket = WebSocketStream::from_raw_socket(upgraded, Role::Client, None).await;
+    let Some(mut socket) = open(server, what, conversation, &query).await? else {
+        return Ok(Asked::Foreign);
+    };
     let first = tokio::time::timeout(OPEN_LIMIT, first(&mut socket)).await;
     match first.map_err(|_| server.http.slow(what))? {
         Some(Message::Binary(first)) => Ok(Asked::Joined(Box::new(carried(|far| carry(socket, first, far))))),
@@ -72,6 +60,46 @@ pub(crate) async fn join(
         _ if start == Start::Never => Ok(Asked::NoneRuns),
         _ => Err(server.http.broken(what, &"it was closed at once")),
     }
+}
+
+/// Has a server end the executor of a conversation that is deleted, with all that it kept for it. Only another Deft can.
+pub(crate) async fn forget(server: &AgentServer, conversation: ConversationId) -> Result<(), RemoteError> {
+    let what = "forget its executor";
+    // Those that do not know the word only look for it.
+    let query = [("find", "true"), ("forget", "true")];
+    let Some(mut socket) = open(server, what, conversation, &query).await? else {
+        return Ok(());
+    };
+    let first = tokio::time::timeout(OPEN_LIMIT, first(&mut socket)).await;
+    match first.map_err(|_| server.http.slow(what))? {
+        Some(Message::Text(reason)) => Err(server.http.broken(what, &reason)),
+        _ => Ok(()),
+    }
+}
+
+/// The socket of an executor, where the server has such.
+async fn open(
+    server: &AgentServer,
+    what: &'static str,
+    conversation: ConversationId,
+    query: &[(&str, &str)],
+) -> Result<Option<WebSocketStream<Upgraded>>, RemoteError> {
+    let nonce = BASE64_STANDARD.encode(Uuid::new_v4().as_bytes());
+    let request = server
+        .http
+        .get_socket(&format!("/sockets/executor/{conversation}"), query)
+        .header(CONNECTION, "Upgrade")
+        .header(UPGRADE, "websocket")
+        .header(SEC_WEBSOCKET_VERSION, "13")
+        .header(SEC_WEBSOCKET_KEY, nonce);
+    let response = server.http.send(what, request, OPEN_LIMIT).await?;
+    if response.status() != StatusCode::SWITCHING_PROTOCOLS {
+        return Ok(None); // a wrong key is told by whatever is asked for next
+    }
+    let upgraded = response.upgrade().await;
+    let upgraded = upgraded.map_err(|error| server.http.broken(what, &error.without_url()))?;
+    let socket = WebSocketStream::from_raw_socket(upgraded, Role::Client, None).await;
+    Ok(Some(socket))
 }
 
 /// The first message that says something.

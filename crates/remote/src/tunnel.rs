@@ -51,12 +51,12 @@ impl Places {
     }
 }
 
-/// A stream to the executor of a workspace.
+/// A stream to the executor of a workspace; none, where none is to be started and our program is not there.
 pub(crate) async fn open(
     server: &AgentServer,
     workspace: &RemoteWorkspace,
     start: Start,
-) -> Result<Carried, RemoteError> {
+) -> Result<Option<Carried>, RemoteError> {
     let unreadable = |error: std::io::Error| RemoteError::Program {
         path: workspace.program.clone(),
         reason: error.to_string(),
@@ -68,6 +68,9 @@ pub(crate) async fn open(
         link: Uuid::new_v4().simple().to_string().chars().take(8).collect(),
     };
     if let Some(path) = missing(server, &places).await? {
+        if start == Start::Never {
+            return Ok(None); // nothing is brought there to look
+        }
         let file = workspace.program.clone();
         let read = tokio::task::spawn_blocking(|| std::fs::read(file)).await;
         let program = read.map_err(std::io::Error::other).flatten();
@@ -91,7 +94,7 @@ pub(crate) async fn open(
         places,
     };
     match tunnel.receive().await? {
-        Some(first) => Ok(carried(|far| tunnel.carry(first, far))),
+        Some(first) => Ok(Some(carried(|far| tunnel.carry(first, far)))),
         None => Err(server
             .http
             .broken("join its executor", &"the connection ended at once")),
@@ -122,8 +125,7 @@ pub(crate) async fn remove(server: &AgentServer, workspace: &RemoteWorkspace) ->
 /// Where our program is to be there, unless it is there.
 async fn missing(server: &AgentServer, places: &Places) -> Result<Option<String>, RemoteError> {
     let look = format!(
-        "{} uname -sm; mkdir -p \"${{program%/*}}\" \"$cache/run\" && printf '%s\\n' \"$program\"; [ -x \"$program\" ] && \
-         echo there || true",
+        "{} uname -sm; printf '%s\\n' \"$program\"; [ -x \"$program\" ] && echo there || true",
         places.variables()
     );
     let looked = server.run("look for our program", &look, COMMAND_LIMIT).await?;
@@ -145,19 +147,22 @@ async fn missing(server: &AgentServer, places: &Places) -> Result<Option<String>
 
 /// Brings our program there.
 async fn bring(server: &AgentServer, path: &str, program: &[u8]) -> Result<(), RemoteError> {
-    let new = format!("{path}.{}", Uuid::new_v4().simple());
+    let what = "put our program in its place";
+    let run = async |script: String| {
+        let ran = server.run(what, &script, COMMAND_LIMIT).await?;
+        match ran.exit_code {
+            Some(0) => Ok(()),
+            _ => Err(server.http.broken(what, &ran.stderr())),
+        }
+    };
+    let (new, path) = (format!("{path}.{}", Uuid::new_v4().simple()), quote(path));
+    run(format!(
+        "umask 077; mkdir -p \"$(dirname {path})\" \"$HOME/.cache/deft/run\""
+    ))
+    .await?;
     server.upload(&new, program).await?;
     // It is in its place only when all of it has arrived.
-    let script = format!("chmod 700 {0} && mv -f {0} {1}", quote(&new), quote(path));
-    let moved = server
-        .run("put our program in its place", &script, COMMAND_LIMIT)
-        .await?;
-    match moved.exit_code {
-        Some(0) => Ok(()),
-        _ => Err(server
-            .http
-            .broken("put our program in its place", &moved.stderr())),
-    }
+    run(format!("chmod 700 {0} && mv -f {0} {path}", quote(&new))).await
 }
 
 struct Tunnel {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use deft_types::ConversationId;
-use deft_workspace::{Stream, Workspace, WorkspaceError};
+use deft_workspace::{Glance, Stream, Workspace, WorkspaceError};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
@@ -72,10 +72,14 @@ impl RemoteWorkspace {
         }
     }
 
-    /// Ends a hosted sandbox for good. From a server that was there before only what we brought there is removed.
+    /// Ends a hosted sandbox for good. From a server that was there before only what was made for the conversation is
+    /// removed.
     pub async fn remove(&self) -> Result<(), RemoteError> {
         match &self.host {
-            Host::Server(server) => tunnel::remove(server, self).await,
+            Host::Server(server) => {
+                socket::forget(server, self.conversation).await?;
+                tunnel::remove(server, self).await
+            }
             Host::Sandbox(api, _) => match api.find(self.conversation).await? {
                 Some(sandbox) => api.stop(&sandbox).await,
                 None => Ok(()),
@@ -105,7 +109,10 @@ impl RemoteWorkspace {
         match asked {
             Asked::Joined(stream) => Ok(Some(stream)),
             Asked::NoneRuns => Ok(None),
-            Asked::Foreign => Ok(Some(Box::new(tunnel::open(&server, self, start).await?))),
+            Asked::Foreign => {
+                let opened = tunnel::open(&server, self, start).await?;
+                Ok(opened.map(|stream| Box::new(stream) as Box<dyn Stream>))
+            }
         }
     }
 }
@@ -119,6 +126,18 @@ impl Workspace for RemoteWorkspace {
                 let server = "the server".to_owned();
                 RemoteError::Workspace { server, reason }.into()
             })
+        }
+        .boxed()
+    }
+
+    fn glance(&self) -> BoxFuture<'_, Result<Glance, WorkspaceError>> {
+        async {
+            if let Host::Sandbox(api, _) = &self.host
+                && api.find(self.conversation).await?.is_none()
+            {
+                return Ok(Glance::Nothing); // nothing is paid for before it is used
+            }
+            self.open().await.map(Glance::Opened)
         }
         .boxed()
     }

@@ -206,7 +206,7 @@ pub struct Offer {
     pub model: Option<String>,
     /// Models with names of the user's own.
     pub models: Vec<String>,
-    /// The folder to work in.
+    /// The folder to work in, or the name of a workspace.
     pub folder: String,
 }
 

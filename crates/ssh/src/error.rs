@@ -70,6 +70,18 @@ pub enum SshError {
         /// What was seen.
         reason: String,
     },
+    /// The machine's disk is full, or our part of it. Make room.
+    #[error(
+        "{host} has no room left to {what}: {reason}; make room in the home directory there, and try again"
+    )]
+    NoSpace {
+        /// The machine.
+        host: String,
+        /// What it was to do.
+        what: &'static str,
+        /// What it said.
+        reason: String,
+    },
     /// The other side could not do what it was told.
     #[error("{host} could not {what}: {reason}")]
     Failed {

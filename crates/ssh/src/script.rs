@@ -77,6 +77,12 @@ impl Places {
     }
 }
 
+/// Whether a directory is there.
+pub(crate) fn is_directory(path: &str) -> String {
+    let path = quote(path);
+    format!("[ -d {path} ] || {{ printf '%s is not there, or no directory\\n' {path} >&2; exit 1; }}")
+}
+
 /// The command that runs a script, whichever shell the user has there.
 pub(crate) fn command(script: &str) -> String {
     format!("exec sh -c {}", quote(script))

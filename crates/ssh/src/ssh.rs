@@ -22,6 +22,9 @@ const MAX_COMPLAINT_BYTES: u64 = 8192;
 /// And so much of that is told.
 const MAX_REASON_CHARS: usize = 500;
 
+/// What programs say of a disk that is full, or of a user's part of it that is.
+const FULL: [&str; 2] = ["No space left on device", "Disk quota exceeded"];
+
 /// What `ssh` may see of our environment, which its configuration could send on. No keys of ours are here.
 const PASSED_ON: &[&str] = &[
     "PATH",
@@ -153,6 +156,7 @@ impl Target {
                 theirs: reason,
                 ours: script::platform(),
             },
+            _ if FULL.iter().any(|words| says(words)) => SshError::NoSpace { host, what, reason },
             _ if reason.is_empty() => SshError::Failed {
                 host,
                 what,

@@ -13,7 +13,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 
 use crate::error::SshError;
-use crate::script::{NOT_THERE, Places};
+use crate::script::{self, NOT_THERE, Places};
 use crate::ssh::Target;
 use crate::stream::{Begun, SshStream, begin};
 
@@ -43,11 +43,11 @@ pub struct SshWorkspace {
 }
 
 impl SshWorkspace {
-    /// Whether the machine lets us in.
+    /// Whether the machine lets us in, and has the directory.
     pub async fn ping(&self) -> Result<(), SshError> {
         private_directory(&self.target.control_directory)?;
-        let run = self.target.run("exit 0");
-        self.target.finish("answer", run, SHORT_TIMEOUT).await
+        let run = self.target.run(&script::is_directory(&self.root));
+        self.target.finish("find the directory", run, SHORT_TIMEOUT).await
     }
 
     /// Ends the connection that is kept for the next use. The executor goes on.

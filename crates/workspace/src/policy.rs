@@ -49,6 +49,8 @@ pub enum Access {
     Change,
     /// It can be looked at; only the plan of what to change can be written.
     Plan,
+    /// It can be looked at, and nothing is put there.
+    Look,
 }
 
 /// Where plans lie in a workspace, and the file of an older plan at its top.

@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 
 use self::repository::Repositories;
 pub(crate) use self::stand_ins::StandIns;
+pub use self::stand_ins::remove_stand_ins;
 use crate::Policy;
 
 /// The path that stands for all that git obeys.

@@ -21,6 +21,7 @@ mod machine;
 mod plan;
 mod seccomp;
 
+pub use cgroup::{GROUP_VARIABLE, remove_groups_left_behind};
 pub use denial::Denials;
 pub use launch::{Launch, LaunchError, Outside};
 pub use machine::{Machine, Unavailable};

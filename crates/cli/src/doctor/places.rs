@@ -44,9 +44,9 @@ pub(super) async fn checks(asked: Option<&WorkspaceName>, settings: &Settings) -
     checks
 }
 
-type Answer = Option<anyhow::Result<String>>;
+pub(super) type Answer = Option<anyhow::Result<String>>;
 
-async fn in_time(answer: impl Future<Output = Answer>) -> Answer {
+pub(super) async fn in_time(answer: impl Future<Output = Answer>) -> Answer {
     let late = || {
         Some(Err(anyhow::anyhow!(
             "no answer after {} seconds",
@@ -58,7 +58,7 @@ async fn in_time(answer: impl Future<Output = Answer>) -> Answer {
         .unwrap_or_else(|_| late())
 }
 
-fn told(name: &'static str, answer: Answer, without: &str) -> Check {
+pub(super) fn told(name: &'static str, answer: Answer, without: &str) -> Check {
     match answer {
         Some(Ok(text)) => good(name, text),
         Some(Err(error)) => missing(name, one_sentence(&error)),

@@ -56,6 +56,15 @@ impl Parts {
         Arc::clone(&self.settings.read().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// Says what the sandbox of a directory cannot keep up here, unless agents work elsewhere.
+    pub(super) fn tell_gaps(&self) {
+        let settings = self.settings();
+        if let None | Some(WorkspaceName::Sandbox(_)) = settings.workspace.value {
+            let gaps = workspace::gaps(&settings, &self.folder);
+            gaps.iter().for_each(compose::tell);
+        }
+    }
+
     /// From now on others count, for whatever is opened.
     pub(super) fn replace(&self, mut settings: Settings) {
         settings.data_dir = self.settings().data_dir.clone(); // the store is open there
@@ -83,9 +92,14 @@ impl Composition for Parts {
     }
 
     fn resolve(&self, name: WorkspaceName) -> Result<String, String> {
-        if let WorkspaceName::Local(_) = name {
-            // The sandbox is whoever started the server's to give up.
-            return Err("This server does not give up the sandbox for a client: name a path".to_owned());
+        // The sandbox is whoever started the server's to give up.
+        let is_given_up = matches!(self.settings().workspace.value, Some(WorkspaceName::Local(_)));
+        if matches!(name, WorkspaceName::Local(_)) && !is_given_up {
+            return Err(
+                "This server does not give up the sandbox for a client: name a path, or have whoever runs it set \
+                 `workspace` to local:PATH"
+                    .to_owned(),
+            );
         }
         let name = workspace::resolve(name).map_err(|error| crate::output::one_sentence(&error))?;
         Ok(workspace::kept(&name))
@@ -125,7 +139,7 @@ impl Composition for Parts {
             let settings = self.settings();
             let removed = async {
                 worktree::remove(&settings, id).await?;
-                workspace::unused::remove(&root.display().to_string(), &settings, id).await
+                workspace::left::remove(&root.display().to_string(), &settings, id).await
             };
             removed.await.map_err(|error| crate::output::one_sentence(&error))
         }
@@ -253,7 +267,10 @@ impl Composition for Parts {
         Offer {
             model: settings.model.value.clone(),
             models: settings.models.keys().cloned().collect(),
-            folder: self.folder.display().to_string(),
+            folder: match &settings.workspace.value {
+                None => self.folder.display().to_string(),
+                Some(name) => workspace::kept(&workspace::resolve(name.clone()).unwrap_or(name.clone())),
+            },
         }
     }
 

@@ -54,6 +54,11 @@ pub(super) fn checked(image: &Image) -> anyhow::Result<Named> {
             "pull" => options.pull_policy = Some(text()),
             "user" => options.user = number()?,
             "ttl" => options.lifetime = Duration::from_secs(number()?.into()),
+            "env" => {
+                let variable = value.split_once('=');
+                let (name, value) = variable.context("write `env` of the pod as env=NAME=VALUE")?;
+                options.env.insert(name.to_owned(), value.to_owned());
+            }
             "node" => {
                 let mark = value.split_once('=');
                 let (key, value) = mark.context("write `node` of the pod as node=LABEL=VALUE")?;
@@ -71,7 +76,8 @@ pub(super) fn checked(image: &Image) -> anyhow::Result<Named> {
             }
             other => bail!(
                 "a pod has no option `{other}`; there are namespace, context, program, network, memory, cpu, \
-                 request_memory, request_cpu, storage, class, claim, node, tolerate, pull, pull_secret, user and ttl"
+                 request_memory, request_cpu, storage, class, claim, env, node, tolerate, pull, pull_secret, user and \
+                 ttl"
             ),
         }
     }

@@ -6,21 +6,33 @@ use deft_k8s::{Cluster, K8sError};
 use deft_remote::Host;
 use deft_types::ConversationId;
 use deft_workspace::WorkspaceName;
+use deft_workspace::sandbox::{Machine, Plan};
 use uuid::Uuid;
 
-use super::{elsewhere, executor_directory, kubernetes, remote, resolve};
+use super::{elsewhere, executor_directory, kubernetes, policy, remote, resolve};
 use crate::settings::Settings;
 
 /// Asks for the workspace of a name; what answered, for people.
 pub(crate) async fn reach(name: &WorkspaceName, settings: &Settings) -> anyhow::Result<String> {
     let id = ConversationId(Uuid::new_v4());
     match resolve(name.clone())? {
-        WorkspaceName::Local(path) | WorkspaceName::Sandbox(path) => {
-            Ok(format!("the directory {} is there", path.display()))
+        WorkspaceName::Local(path) => Ok(format!("the directory {} is there", path.display())),
+        WorkspaceName::Sandbox(path) => {
+            Plan::new(policy(settings)?, &Machine::probe(), &path)?;
+            Ok(format!(
+                "the directory {} is there and can be shut in",
+                path.display()
+            ))
         }
         WorkspaceName::Docker(image) => {
-            elsewhere::docker(&image, settings, id)?;
-            engine().await.context("no engine was found")?
+            let container = elsewhere::docker(&image, settings, id)?;
+            let answers = engine().await.context("no engine was found")??;
+            let image = if container.docker.has_image(&container.image).await? {
+                "the image is here"
+            } else {
+                "the image is not here and will be pulled"
+            };
+            Ok(format!("{answers}; {image}"))
         }
         WorkspaceName::Kubernetes(image) => version(&kubernetes::open(&image, settings, id)?.cluster).await,
         WorkspaceName::Ssh(place) => {
@@ -28,7 +40,7 @@ pub(crate) async fn reach(name: &WorkspaceName, settings: &Settings) -> anyhow::
             let pinged = elsewhere::ssh(&place, settings, id, &directory).ping().await;
             let _ = std::fs::remove_dir_all(directory); // it was for the connection alone
             pinged?;
-            Ok(format!("{} lets us in", place.host))
+            Ok(format!("{} lets us in and has the directory", place.host))
         }
         WorkspaceName::Remote(url) => {
             match remote::open(&url, settings, id)?.host {

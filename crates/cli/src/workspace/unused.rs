@@ -8,17 +8,17 @@ use deft_engine::Mode;
 use deft_executor::Client;
 use deft_store::Store;
 use deft_types::ConversationId;
-use deft_workspace::{Workspace, WorkspaceName};
+use deft_workspace::{Workspace, WorkspaceName, remove_stand_ins};
 
-use super::{elsewhere, executor_directory, executors, kubernetes, pool, remote};
+use super::{elsewhere, executor_directory, executors, kubernetes, left, pool, remote};
 use crate::settings::Settings;
 
 /// What is younger is left alone: somebody may just be making it.
 const ORPHAN_AGE: Duration = Duration::from_mins(10);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Removes the container, the pod with its volume, the sandbox, or our files on the other machine of a conversation.
-/// What was there before stays.
+/// Removes the container, the pod with its volume, the hosted sandbox, our files on the other machine, or what a killed
+/// sandbox left in the directory of a conversation. What was there before stays.
 pub(crate) async fn remove(kept: &str, settings: &Settings, id: ConversationId) -> anyhow::Result<()> {
     match kept.parse()? {
         WorkspaceName::Docker(_) => elsewhere::engine()?.remove_of(&id.to_string()).await?,
@@ -28,7 +28,12 @@ pub(crate) async fn remove(kept: &str, settings: &Settings, id: ConversationId) 
             let directory = executor_directory(&settings.data_dir.value, id, Mode::Act)?;
             elsewhere::ssh(&place, settings, id, &directory).remove().await?;
         }
-        WorkspaceName::Local(_) | WorkspaceName::Sandbox(_) => {}
+        WorkspaceName::Sandbox(path) => {
+            if let Ok(policy) = super::policy(settings) {
+                let _ = remove_stand_ins(&policy, &path); // the directory may be gone, with all that was in it
+            }
+        }
+        WorkspaceName::Local(_) => {}
     }
     Ok(())
 }
@@ -67,6 +72,7 @@ pub(crate) async fn collect(settings: &Settings, store: &dyn Store) -> anyhow::R
         .and_then(|days| SystemTime::now().checked_sub(DAY.checked_mul(u32::try_from(days).ok()?)?));
     let mut removed = executors::collect(settings, store, ORPHAN_AGE).await?;
     removed.extend(collect_containers(settings, store, oldest).await?);
+    removed.extend(left::collect(settings).await);
     let owner = kubernetes::owner(settings);
     let ready = pool::noted(settings);
     for cluster in kubernetes::used(settings)? {

@@ -5,19 +5,31 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
+use deft_workspace::sandbox::Machine;
+
 use crate::commands::{Home, lines, wait_for};
 use crate::serve::Served;
-use crate::workspaces::{end, processes, wait_until};
+use crate::workspaces::{end, or_skip, processes, wait_until};
 
 /// Begins a task that leaves a process behind, kills it with its executor, and gives the words of that process.
 fn abandoned(home: &Home, marker: u32) -> String {
     let sleep = format!("sleep 63{}{marker}", std::process::id());
-    let command = format!("setsid {sleep} & touch begun; sleep 60");
+    let workspace = format!("local:{}", home.work().display());
+    kill_while(
+        home,
+        &workspace,
+        &format!("setsid {sleep} & touch begun; sleep 60"),
+    );
+    assert!(!processes(&sleep).is_empty());
+    sleep
+}
+
+/// Begins a task and kills it with its executor as soon as its command has made the file `begun`.
+fn kill_while(home: &Home, workspace: &str, command: &str) {
     let model = home.script(&format!(
         "[{{tool_calls: [{{name: terminal, arguments: {{command: '{command}'}}}}]}}, {{text: Done.}}]"
     ));
-    let workspace = format!("local:{}", home.work().display());
-    let mut task = home.deft(&["run", "-t", "do it", "--model", &model, "-w", &workspace]);
+    let mut task = home.deft(&["run", "-t", "do it", "--model", &model, "-w", workspace]);
     let mut task = task.stdout(Stdio::null()).spawn().unwrap();
     wait_for(&home.work().join("begun"));
     task.kill().unwrap();
@@ -26,8 +38,6 @@ fn abandoned(home: &Home, marker: u32) -> String {
         "executor serve --directory {}",
         executors(home).display()
     ));
-    assert!(!processes(&sleep).is_empty());
-    sleep
 }
 
 fn executors(home: &Home) -> PathBuf {
@@ -67,4 +77,27 @@ async fn what_is_kept_for_an_executor_of_nobody_is_cleared_away() {
     assert!(young.exists() && known.path().exists());
     assert!(!processes(&sleep).is_empty(), "its conversation is there still");
     end(&sleep);
+}
+
+#[tokio::test]
+async fn what_a_killed_sandbox_has_put_into_its_directory_goes_with_its_conversation() {
+    let bubblewrap = Machine::probe().bubblewrap.map(drop);
+    if or_skip(bubblewrap.map_err(|reason| reason.to_string())).is_none() {
+        return;
+    }
+    let home = Home::new();
+    fs::write(home.work().join("file"), "").unwrap(); // an empty directory stays as it is
+    kill_while(&home, &home.work().display().to_string(), "touch begun; sleep 60");
+    assert!(
+        directories(&home.work()) > 2,
+        "something stands in the place of settings"
+    );
+    let list = lines(&home.run(&["list", "--json"]));
+    let deleted = home.run(&["delete", list[0]["id"].as_str().unwrap()]);
+    assert!(deleted.status.success(), "{deleted:?}");
+    assert_eq!(
+        directories(&home.work()),
+        2,
+        "what the agent made, and what was there"
+    );
 }

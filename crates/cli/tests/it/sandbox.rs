@@ -2,6 +2,7 @@
 //! what it wants; each test also has something that must work, so that a dead shell passes none.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -13,6 +14,7 @@ use deft_workspace::sandbox::{Machine, Plan, Tier, Unavailable};
 use deft_workspace::{Access, LocalWorkspace, Network, Policy, Workspace, WorkspaceError};
 use tempfile::TempDir;
 
+use crate::commands::Home;
 use crate::workspaces::skip;
 
 /// A home with secrets in it, and a workspace beside them.
@@ -506,4 +508,22 @@ fn a_policy_that_cannot_be_enforced_is_refused_with_what_to_do() {
             .iter()
             .any(|gap| gap.to_string().contains("sandbox_network"))
     );
+}
+
+#[test]
+fn a_server_says_what_its_sandboxes_leave_open() {
+    let home = Home::new();
+    let mut serve = home.deft(&["serve", "--port", "0"]);
+    let serve = serve.env("PATH", "/nowhere"); // where no bubblewrap is
+    let mut server = serve
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(server.stderr.take().unwrap()).lines();
+    let is_told = said
+        .any(|line| line.is_ok_and(|line| line.starts_with("deft: note: ") && line.contains("bubblewrap")));
+    server.kill().unwrap();
+    server.wait().unwrap();
+    assert!(is_told);
 }

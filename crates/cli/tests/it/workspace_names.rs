@@ -1,6 +1,7 @@
 //! Naming a workspace, and asking what this machine can do for one.
 
 use std::fs;
+use std::net::TcpListener;
 
 use serde_json::Value;
 
@@ -37,6 +38,27 @@ fn the_doctor_says_what_this_machine_offers() {
 }
 
 #[test]
+fn the_doctor_tells_of_a_proxy_that_does_not_answer() {
+    let home = Home::new();
+    let told = |proxy: &str| {
+        let doctor = home.deft(&["doctor"]).env("HTTPS_PROXY", proxy).output().unwrap();
+        stdout(&doctor)
+    };
+    let silent = told("http://me:hidden@127.0.0.1:1");
+    assert!(
+        silent.contains("HTTPS_PROXY names 127.0.0.1:1, where nothing answers"),
+        "{silent}"
+    );
+    assert!(!silent.contains("hidden"), "{silent}");
+    assert!(told("http://").contains("write it as http://HOST:PORT"));
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let proxy = listener.local_addr().unwrap().to_string();
+    let answering = std::thread::spawn(move || drop(listener.accept())); // it hangs up, but it is there
+    assert!(told(&proxy).contains("are reached through HTTPS_PROXY"));
+    answering.join().unwrap();
+}
+
+#[test]
 fn the_doctor_asks_for_the_workspace_that_is_named() {
     let home = Home::new();
     let asked = |name: &str, variable: (&str, &str)| {
@@ -65,7 +87,7 @@ fn the_doctor_asks_for_the_workspace_that_is_named() {
             ("TZ", "UTC"),
             "http://127.0.0.1:1 cannot be reached",
         ),
-        (".", ("TZ", "UTC"), "is there"),
+        (".", ("TZ", "UTC"), "is there and can be shut in"),
     ] {
         let told = asked(name, variable);
         assert!(told.contains(words), "no {words:?} in {told}");
@@ -103,6 +125,7 @@ fn a_name_that_cannot_be_used_is_refused_before_anything_is_begun() {
     for (name, words) in [
         ("k8s:debian:12?no=1", "no option `no`"),
         ("k8s:debian:12?user=x", "`user`"),
+        ("k8s:debian:12?env=HOME", "env=NAME=VALUE"),
         ("remote:https://example.org/", "?dir="),
         ("remote:https://example.org/?dir=/x&no=1", "no option `no`"),
         ("remote:https://me:key@example.org/?dir=/x", "DEFT_REMOTE_KEY"),

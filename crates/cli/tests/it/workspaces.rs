@@ -30,6 +30,8 @@ mod podman_server;
 mod registry;
 #[path = "workspaces/remote.rs"]
 mod remote;
+#[path = "workspaces/sleeping.rs"]
+mod sleeping;
 #[path = "workspaces/ssh.rs"]
 mod ssh;
 #[path = "workspaces/ssh_ways.rs"]

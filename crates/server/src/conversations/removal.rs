@@ -41,23 +41,38 @@ impl Conversations {
         self.catalog.forget(id);
         // A copy of a repository may have others that work in it.
         if root.is_absolute() && self.allowance.is_used(&root).await? {
-            return self.forget_executor(id).await;
+            self.forget_executor_or_warn(id).await;
+            return Ok(());
         }
-        // What cannot be removed now is collected by the next server.
+        // What cannot be removed now is tried again when orphans are collected.
         let removed = tokio::time::timeout(PLACE_LIMIT, self.composition.remove(id, &root)).await;
         if !matches!(removed, Ok(Ok(()))) {
             tracing::warn!(conversation = %id, ?removed, "the workspace of a deleted conversation stays");
         }
-        self.forget_executor(id).await
+        self.forget_executor_or_warn(id).await;
+        Ok(())
     }
 
-    async fn forget_executor(&self, id: ConversationId) -> Result<(), Failure> {
+    /// Removes what was kept for an executor of another Deft's conversation, and ends what runs of it.
+    pub(crate) async fn forget_foreign(&self, id: ConversationId) -> Result<(), Failure> {
+        if self.catalog.store.conversation(id).await?.is_some() {
+            return Err(Failure::refused(
+                "It is a conversation of this server: delete that",
+            ));
+        }
+        self.forget_executor(id).await.map_err(Failure::refused)
+    }
+
+    async fn forget_executor_or_warn(&self, id: ConversationId) {
+        if let Err(reason) = self.forget_executor(id).await {
+            tracing::warn!(conversation = %id, reason, "what was kept for a deleted conversation stays");
+        }
+    }
+
+    async fn forget_executor(&self, id: ConversationId) -> Result<(), String> {
         let composition = Arc::clone(&self.composition);
         let forgotten = tokio::task::spawn_blocking(move || composition.forget(id)).await;
-        if !matches!(forgotten, Ok(Ok(()))) {
-            tracing::warn!(conversation = %id, ?forgotten, "what was kept for a deleted conversation stays");
-        }
-        Ok(())
+        forgotten.unwrap_or_else(|error| Err(error.to_string()))
     }
 
     /// Lets the workspace of a conversation sleep that was taken out of memory.

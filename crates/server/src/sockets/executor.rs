@@ -1,5 +1,5 @@
 //! `/sockets/executor/{conversation_id}`: the frames of an executor, for a conversation of another Deft that has its
-//! workspace here. Bytes go in binary messages; a text is the reason why there is no executor.
+//! workspace here. Bytes go in binary messages; a text is the reason why there is no executor, or why it stays.
 
 use std::path::PathBuf;
 
@@ -24,7 +24,18 @@ const PIECE_BYTES: usize = 64 * 1024;
 struct Wanted {
     id: ConversationId,
     root: PathBuf,
-    start: bool,
+    wish: Wish,
+}
+
+/// What is to be done with it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wish {
+    /// Join it; start it first if it does not run.
+    Open,
+    /// Join it if it runs.
+    Find,
+    /// End it, with all that was kept for it: its conversation is deleted.
+    Forget,
 }
 
 /// The handler.
@@ -36,7 +47,13 @@ pub(crate) async fn handle(path: ConversationPath, knock: Knock) -> Response {
     let wanted = Wanted {
         id,
         root: knock.app.places.current_dir.join(directory),
-        start: !knock.query.is_set("find"),
+        wish: if knock.query.is_set("forget") {
+            Wish::Forget
+        } else if knock.query.is_set("find") {
+            Wish::Find
+        } else {
+            Wish::Open
+        },
     };
     knock
         .enter(move |app, mut line| async move {
@@ -48,6 +65,7 @@ pub(crate) async fn handle(path: ConversationPath, knock: Knock) -> Response {
             }
             match wanted.stream(&app).await {
                 Ok(Some(stream)) => carry(&app, line, stream).await,
+                Ok(None) if wanted.wish == Wish::Forget => line.close(code::NORMAL, "It is gone").await,
                 Ok(None) => line.close(code::NOT_FOUND, "No executor runs").await,
                 // A close frame has no room for a sentence.
                 Err(reason) => {
@@ -65,9 +83,13 @@ impl Wanted {
     /// The executor, or why there is none.
     async fn stream(&self, app: &App) -> Result<Option<Box<dyn Stream>>, String> {
         app.activity.note();
+        if self.wish == Wish::Forget {
+            let forgotten = app.conversations.forget_foreign(self.id).await;
+            return forgotten.map(|()| None).map_err(|failure| failure.detail());
+        }
         let workspace = app.conversations.workspace(self.id, &self.root);
         let workspace = workspace.map_err(|failure| failure.detail())?;
-        if !self.start {
+        if self.wish == Wish::Find {
             return Ok(workspace.find().await);
         }
         workspace

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
+use std::os::unix::fs::{MetadataExt as _, fchown};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 
 use super::Guard;
+use crate::Policy;
 
 /// Holds them in place. Whoever is the last to work in the workspace takes them away, also those of one that died.
 #[derive(Debug)]
@@ -52,10 +54,24 @@ impl Drop for StandIns {
     }
 }
 
-/// Makes a file unless something is there.
+/// Takes away what sandboxes have left in a workspace that were killed, unless another one works there.
+pub fn remove_stand_ins(policy: &Policy, root: &Path) -> io::Result<()> {
+    let workspace = File::open(root)?;
+    let guards = super::guards(policy, root);
+    drop(StandIns { workspace, guards });
+    Ok(())
+}
+
+/// Makes a file unless something is there. It belongs to the owner of its directory: root leaves nothing of its own in
+/// somebody's project.
 pub(super) fn place(path: &Path, text: &str) -> io::Result<()> {
     match File::create_new(path) {
-        Ok(mut file) => file.write_all(text.as_bytes()),
+        Ok(mut file) => {
+            if let Some(owner) = path.parent().and_then(|parent| parent.metadata().ok()) {
+                let _ = fchown(&file, Some(owner.uid()), Some(owner.gid())); // others than root make only their own
+            }
+            file.write_all(text.as_bytes())
+        }
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(error),
     }

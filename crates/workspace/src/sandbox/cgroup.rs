@@ -23,6 +23,9 @@ const PROCESSES: &str = "cgroup.procs";
 const REMOVALS: usize = 50;
 const BETWEEN_REMOVALS: Duration = Duration::from_millis(10);
 
+/// Names, in the environment of what is shut in, the group it is in: a name that the sandbox does not change.
+pub const GROUP_VARIABLE: &str = "DEFT_GROUP";
+
 /// The controllers that groups of ours would have.
 pub(super) fn controllers() -> Vec<&'static str> {
     parent().map_or_else(Vec::new, |parent| given_on(&parent))
@@ -31,7 +34,7 @@ pub(super) fn controllers() -> Vec<&'static str> {
 /// A group of ours, which this process is in. It is left and removed at the end.
 #[derive(Debug)]
 pub(super) struct Group {
-    place: PathBuf,
+    pub(super) place: PathBuf,
     /// Where this process was before.
     before: PathBuf,
 }
@@ -116,6 +119,13 @@ fn place_of(mounts: &str, own: &str) -> Option<(PathBuf, PathBuf)> {
     })?;
     let group = own.lines().find_map(|line| line.strip_prefix("0::/"))?;
     Some((mount.into(), Path::new(mount).join(group)))
+}
+
+/// Removes what sandboxes have left that could not tidy up, because they were killed.
+pub fn remove_groups_left_behind() {
+    if let Some(parent) = parent() {
+        remove_left_behind(&parent);
+    }
 }
 
 /// Removes the empty groups of processes that are gone.

@@ -12,7 +12,7 @@ use std::process::Command;
 use rustix::io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
-use super::cgroup::Group;
+use super::cgroup::{GROUP_VARIABLE, Group};
 use super::{Plan, Tier, bubblewrap, capabilities, landlock, seccomp};
 use crate::egress::{self, Egress, EgressError};
 use crate::policy::{Access, Network, PLAN_AT_THE_TOP, PLANS};
@@ -82,6 +82,9 @@ pub struct Outside {
 impl Outside {
     fn new(mut command: Command, inside: &str, stand_ins: Option<StandIns>, group: Option<Group>) -> Self {
         command.args(std::env::args_os().skip(1)).arg(inside);
+        if let Some(group) = &group {
+            command.env(GROUP_VARIABLE, &group.place);
+        }
         Self {
             command,
             _stand_ins: stand_ins,
@@ -143,7 +146,7 @@ impl Launch {
     fn guards(&self) -> BTreeMap<PathBuf, Guard> {
         match self.plan.policy.workspace {
             Access::Change => protected::guards(&self.plan.policy, &self.root),
-            Access::Plan => BTreeMap::new(), // nothing of it can be changed anyway
+            Access::Plan | Access::Look => BTreeMap::new(), // nothing of it can be changed anyway
         }
     }
 
@@ -202,6 +205,7 @@ impl Launch {
     pub(super) fn changeable(&self) -> Vec<PathBuf> {
         match self.plan.policy.workspace {
             Access::Change => vec![self.root.clone()],
+            Access::Look => Vec::new(),
             Access::Plan => {
                 let at_the_top = self.root.join(PLAN_AT_THE_TOP);
                 // A link could lead anywhere.

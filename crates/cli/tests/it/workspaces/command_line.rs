@@ -100,5 +100,34 @@ async fn a_task_runs_on_another_machine() {
     let name = format!("ssh:127.0.0.1:{}{}", server.port, files.path().display());
     a_task_runs(&home, &name, &[("DEFT_SSH_CONFIG", &config)], files.path());
 
+    // Machines that were worked on are asked without being named.
+    let known = format!("127.0.0.1:{}: 127.0.0.1 lets us in", server.port);
+    let doctor = || {
+        stdout(
+            &home
+                .deft(&["doctor"])
+                .env("DEFT_SSH_CONFIG", &config)
+                .output()
+                .unwrap(),
+        )
+    };
+    assert!(doctor().contains(&known), "{}", doctor());
+    drop(server);
+    assert!(doctor().contains("127.0.0.1 cannot be reached"), "{}", doctor());
+
     end(&format!("run/{}", conversation(&home)));
+}
+
+#[test]
+fn a_project_is_known_though_the_engine_of_its_container_is_down() {
+    let home = Home::new();
+    fs::write(home.work().join("AGENTS.md"), "Speak Latin.").unwrap();
+    let nobody = ("DOCKER_HOST", "unix:///nowhere/docker.sock");
+    for path in [std::env::var("PATH").unwrap().as_str(), "/nowhere"] {
+        // Also where no bubblewrap is.
+        let said = words_are_answered(&home, "docker:debian:12", &[nobody, ("PATH", path)]);
+        assert!(said.contains("Speak Latin."), "{said}");
+    }
+    let left: Vec<_> = fs::read_dir(home.work()).unwrap().flatten().collect();
+    assert_eq!(left.len(), 1, "whoever reads leaves nothing: {left:?}");
 }

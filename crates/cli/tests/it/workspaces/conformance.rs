@@ -10,8 +10,8 @@ use deft_docker::{Delivery, Docker, DockerWorkspace, Files, Options};
 use deft_executor::Update;
 use deft_ssh::{SshWorkspace, Target};
 use deft_types::{Action, ConversationId, TerminalAction, text_of};
-use deft_workspace::sandbox::{Machine, Plan};
-use deft_workspace::{LocalWorkspace, Policy, Workspace};
+use deft_workspace::sandbox::{Machine, Plan, Unavailable};
+use deft_workspace::{LocalWorkspace, Network, Policy, Workspace};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::Value;
@@ -219,15 +219,31 @@ async fn a_local_workspace_conforms() {
 async fn a_sandbox_conforms() {
     let machine = Machine::probe();
     let sandboxes = machine.bubblewrap.as_ref().map(drop).map_err(ToString::to_string);
-    if or_skip(sandboxes).is_none() {
-        return;
+    if or_skip(sandboxes).is_some() {
+        sandbox_conforms(&machine, Network::default()).await;
     }
+}
+
+#[tokio::test]
+async fn a_sandbox_without_namespaces_conforms() {
+    let machine = Machine {
+        bubblewrap: Err(Unavailable::NotInstalled),
+        engine_sockets: Vec::new(), // such a machine has none
+        ..Machine::probe()
+    };
+    sandbox_conforms(&machine, Network::All).await; // off, no program could serve a port
+}
+
+async fn sandbox_conforms(machine: &Machine, network: Network) {
     // Not below /tmp, of which a sandbox has its own.
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let place = place.path().canonicalize().unwrap();
     let files = place.join("files");
     std::fs::create_dir(&files).unwrap();
-    let policy = Policy::for_user(None, &place.join("state"));
+    let policy = Policy {
+        network,
+        ..Policy::for_user(None, &place.join("state"))
+    };
     let workspace = LocalWorkspace {
         program: program().to_owned(),
         root: files.clone(),
@@ -235,7 +251,7 @@ async fn a_sandbox_conforms() {
         linger: Duration::from_secs(30),
         web_addresses: None,
         quiet_limit: Duration::from_secs(30),
-        sandbox: Some(Plan::new(policy, &machine, &files).unwrap()),
+        sandbox: Some(Plan::new(policy, machine, &files).unwrap()),
     };
     conforms(&Local(workspace), &files).await;
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use deft_docker::{Delivery, Docker, DockerWorkspace, Files, Gpus};
 use deft_executor::Client;
-use deft_workspace::Workspace;
+use deft_workspace::{Glance, Workspace};
 
 use super::conformance::{container, container_conforms, somebodys_directory};
 use super::dockerd::Dockerd;
@@ -159,6 +159,12 @@ pub(super) async fn x3_s2_it_leaves_nothing_that_acts_outside_and_cannot_look_in
     workspace.remove().await.unwrap();
     let config = std::fs::read_to_string(files.path().join(".git/config"));
     assert_eq!(config.unwrap(), "[core]\n");
+    let theirs = std::process::Command::new("find")
+        .arg(files.path())
+        .args(["!", "-user", "12345"])
+        .output();
+    let others = String::from_utf8(theirs.unwrap().stdout).unwrap();
+    assert_eq!(others, "", "nothing of root's is left there");
 }
 
 pub(super) async fn it_is_found_paused_and_stopped(engine: &Dockerd) {
@@ -202,6 +208,8 @@ pub(super) async fn it_is_found_paused_and_stopped(engine: &Dockerd) {
 pub(super) async fn a_volume_and_a_copied_program_do_as_well(engine: &Dockerd) {
     let mut workspace = container(engine, Files::OwnVolume("deft-test-files".to_owned()));
     workspace.delivery = Delivery::Copy;
+    let seen = workspace.glance().await.unwrap();
+    assert!(matches!(seen, Glance::Nothing), "none is made to be read");
     let client = open(&workspace).await;
     assert_eq!(output(&client, "1", "echo kept > file; cat file").await, "kept");
     drop(client);

@@ -28,7 +28,7 @@ pub(super) struct Case<'a> {
 
 impl Case<'_> {
     /// A server with a model that runs these commands, one after the other.
-    fn serve(&self, commands: &[&str]) -> Served {
+    pub(super) fn serve(&self, commands: &[&str]) -> Served {
         let step =
             |command: &&str| json!({"tool_calls": [{"name": "terminal", "arguments": {"command": command}}]});
         let steps = commands.iter().map(step);
@@ -43,7 +43,7 @@ impl Case<'_> {
     }
 
     /// A conversation that goes to work; its id.
-    fn begin(&self, served: &Served) -> String {
+    pub(super) fn begin(&self, served: &Served) -> String {
         let message = json!({"role": "user", "content": [{"type": "text", "text": "Do it."}]});
         let body = json!({
             "agent": {"llm": {"model": "scripted"}, "tools": [{"name": "terminal"}]},
@@ -55,7 +55,7 @@ impl Case<'_> {
     }
 }
 
-fn ask(served: &Served, path: &str) -> Value {
+pub(super) fn ask(served: &Served, path: &str) -> Value {
     served.send("GET", path, KEY, &json!({})).1
 }
 
@@ -129,7 +129,7 @@ pub(super) fn goes_on(case: &Case<'_>, kill: impl FnOnce(&str), is_left: impl Fn
     wait_until("nothing of it is left", || !is_left(&hex));
 }
 
-fn wait_until_finished(served: &Served, path: &str) {
+pub(super) fn wait_until_finished(served: &Served, path: &str) {
     let begun = Instant::now();
     loop {
         let status = ask(served, path)["execution_status"].clone();
@@ -167,11 +167,24 @@ fn executors(hex: &str) -> Vec<u32> {
 fn a_sandbox_goes_on() {
     let home = Home::new();
     let files = home.work();
+    a_directory_goes_on(&home, json!({"working_dir": files}), &[]);
+}
+
+#[test]
+fn a_directory_without_a_sandbox_goes_on() {
+    let home = Home::new();
+    let files = home.work();
+    let given_up = format!("local:{}", files.display());
+    let workspace = json!({"kind": "local", "path": files});
+    a_directory_goes_on(&home, workspace, &[("DEFT_WORKSPACE", &given_up)]);
+}
+
+fn a_directory_goes_on(home: &Home, workspace: Value, variables: &[(&str, &str)]) {
     let case = Case {
-        home: &home,
-        variables: &[],
-        workspace: json!({"working_dir": files}),
-        files: &files,
+        home,
+        variables,
+        workspace,
+        files: &home.work(),
     };
     let kept = |hex: &str| home.root.path().join(".deft/executors").join(hex).exists();
     goes_on(
@@ -348,18 +361,31 @@ fn a_command_outlives_the_sshd_through_which_it_was_begun() {
 
 #[test]
 fn another_server_goes_on() {
+    a_server_goes_on(json!({"kind": "remote"}), ".deft/executors");
+}
+
+#[test]
+fn a_server_that_only_runs_commands_goes_on() {
+    a_server_goes_on(json!({"kind": "remote", "via": "commands"}), ".cache/deft/run");
+}
+
+/// A server of its own keeps the files, and what is made for an executor in `kept` of its home.
+fn a_server_goes_on(mut workspace: Value, kept: &str) {
     let (home, other) = (Home::new(), Home::new());
     let served = Served::start(&other, &[("SESSION_API_KEY", KEY)]);
     let files = other.work();
+    workspace["url"] = served.address().into();
+    workspace["dir"] = json!(files);
     let case = Case {
         home: &home,
         variables: &[("DEFT_REMOTE_KEY", KEY)],
-        workspace: json!({"kind": "remote", "url": served.address(), "dir": files}),
+        workspace,
         files: &files,
     };
+    let kept = other.root.path().join(kept);
     goes_on(
         &case,
         |hex| kill(&executors(hex)),
-        |hex| !executors(hex).is_empty(),
+        |hex| !executors(hex).is_empty() || kept.join(hex).exists(),
     );
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use deft_k8s::{Cluster, Delivery, Options, PodWorkspace};
 use deft_types::ConversationId;
-use deft_workspace::Workspace;
+use deft_workspace::{Glance, Workspace};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::json;
@@ -139,15 +139,22 @@ async fn a_pod_conforms_and_its_files_outlive_it() {
 async fn it_is_made_anew_on_the_same_files(kubernetes: &Kubernetes, cluster: &Cluster) {
     let files = tempfile::tempdir().unwrap();
     volume(kubernetes, "second", files.path());
-    let workspace = pod(cluster, "second");
+    let mut workspace = pod(cluster, "second");
+    workspace
+        .options
+        .env
+        .insert("GRANTED".to_owned(), "yes".to_owned());
+    let seen = workspace.glance().await.unwrap();
+    assert!(matches!(seen, Glance::Nothing), "none is made to be read");
     let client = open(&workspace).await;
+    assert!(matches!(workspace.glance().await.unwrap(), Glance::Opened(_)));
     let limits = "grep -E 'Cap(Eff|Bnd)|NoNewPrivs|Seccomp:' /proc/self/status | tr -d '[:blank:]'";
     assert_eq!(
         output(&client, "1", limits).await,
         "CapEff:0000000000000000\nCapBnd:0000000000000000\nNoNewPrivs:1\nSeccomp:2"
     );
-    let token = "ls /var/run/secrets/kubernetes.io 2>/dev/null; id -u; echo kept > file";
-    assert_eq!(output(&client, "2", token).await, "10001", "and no token");
+    let token = "ls /var/run/secrets/kubernetes.io 2>/dev/null; id -u; echo $GRANTED; echo kept > file";
+    assert_eq!(output(&client, "2", token).await, "10001\nyes", "and no token");
     drop(client);
     workspace.stop().await.unwrap();
     assert!(workspace.find().await.is_none());

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use deft_remote::{AgentServer, Host, RemoteWorkspace, RuntimeApi, SandboxSpec, Way};
 use deft_types::{ConversationId, Secret};
-use deft_workspace::Workspace;
+use deft_workspace::{Glance, Workspace};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
@@ -33,6 +33,11 @@ fn files(home: &Home) -> PathBuf {
     files
 }
 
+/// Where a server keeps what its executors need.
+fn executors(home: &Home) -> PathBuf {
+    home.root.path().join(".deft/executors")
+}
+
 fn workspace(host: Host, way: Way, files: &Path) -> RemoteWorkspace {
     RemoteWorkspace {
         host,
@@ -50,8 +55,8 @@ fn server(served: &Served) -> Host {
     Host::Server(AgentServer::new(served.address().parse().unwrap(), key, None).unwrap())
 }
 
-/// A workspace of a server on this machine.
-struct Remote(RemoteWorkspace);
+/// A workspace of a server on this machine, and where that keeps what is made for it.
+struct Remote(RemoteWorkspace, PathBuf);
 
 impl Remote {
     fn executors(&self) -> Vec<u32> {
@@ -77,11 +82,14 @@ impl Kind for Remote {
     }
 
     fn remove(&self) -> BoxFuture<'_, ()> {
-        async { open(&self.0).await.shutdown().await }.boxed()
+        async { self.0.remove().await.unwrap() }.boxed()
     }
 
     fn left(&self) -> Vec<String> {
-        left::named(&self.executors())
+        let mut left = left::named(&self.executors());
+        let kept = self.1.join(self.0.conversation.hex());
+        left.extend(kept.exists().then(|| kept.display().to_string()));
+        left
     }
 }
 
@@ -90,7 +98,8 @@ async fn a_workspace_of_another_deft_conforms_over_its_socket() {
     let home = Home::new();
     let served = start(&home);
     let files = files(&home);
-    conforms(&Remote(workspace(server(&served), Way::Best, &files)), &files).await;
+    let workspace = workspace(server(&served), Way::Best, &files);
+    conforms(&Remote(workspace, executors(&home)), &files).await;
 }
 
 #[tokio::test]
@@ -98,12 +107,10 @@ async fn a_workspace_of_a_foreign_server_conforms_through_its_commands() {
     let home = Home::new();
     let served = start(&home);
     let files = files(&home);
-    let remote = Remote(workspace(server(&served), Way::Commands, &files));
-    conforms(&remote, &files).await;
     let brought = home.root.path().join(".cache/deft");
-    assert!(brought.exists());
-    remote.0.remove().await.unwrap();
-    assert!(!brought.exists());
+    let workspace = workspace(server(&served), Way::Commands, &files);
+    conforms(&Remote(workspace, brought.join("run")), &files).await;
+    assert!(!brought.exists(), "nor our program");
     drop(served);
     end(&home.root.path().display().to_string());
 }
@@ -205,6 +212,7 @@ async fn each_refusal_of_a_server_says_what_to_do() {
 struct Service {
     url: String,
     state: Option<&'static str>,
+    is_down: bool,
     asked: Vec<String>,
 }
 
@@ -253,6 +261,7 @@ fn answer(mut stream: TcpStream, service: &Mutex<Service>) -> std::io::Result<()
     };
     let (status, body) = match path {
         _ if !key => (401, json!({"detail": "no key"})),
+        _ if service.is_down => (503, json!({"detail": "come back later"})),
         "/start" if body["image"] == "some/image:1" && body["session_id"].is_string() => {
             service.state = Some("running");
             (200, known)
@@ -287,6 +296,7 @@ async fn a_hosted_sandbox_is_started_put_to_sleep_woken_and_ended() {
     let service = Arc::new(Mutex::new(Service {
         url: served.address(),
         state: None,
+        is_down: false,
         asked: Vec::new(),
     }));
     let address = serve_sandboxes(Arc::clone(&service));
@@ -301,7 +311,9 @@ async fn a_hosted_sandbox_is_started_put_to_sleep_woken_and_ended() {
     };
     let workspace = workspace(Host::Sandbox(api, spec), Way::Best, &files);
     assert!(workspace.find().await.is_none());
-    asked();
+    let seen = workspace.glance().await.unwrap();
+    assert!(matches!(seen, Glance::Nothing), "none is started to be read");
+    assert_eq!(asked(), ["sessions", "sessions"]);
     assert_eq!(output(&open(&workspace).await, "1", "echo hi").await, "hi");
     let begun = asked();
     assert_eq!(&begun[..2], ["sessions", "start"], "{begun:?}");
@@ -315,10 +327,48 @@ async fn a_hosted_sandbox_is_started_put_to_sleep_woken_and_ended() {
     let woken = asked();
     assert_eq!(&woken[..2], ["sessions", "resume"], "{woken:?}");
 
-    let remote = Remote(workspace.clone());
+    let remote = Remote(workspace.clone(), executors(&home));
     open(&workspace).await.shutdown().await;
-    wait_until("the executor is gone", || remote.left().is_empty()).await;
+    wait_until("the executor is gone", || remote.executors().is_empty()).await;
     workspace.remove().await.unwrap();
     assert_eq!(asked().last().map(String::as_str), Some("stop"));
     assert!(service.lock().unwrap().state.is_none());
+}
+
+/// A hosted sandbox is paid for as long as it is there.
+#[tokio::test]
+async fn what_cannot_be_removed_with_its_conversation_is_removed_when_its_place_is_back() {
+    let (home, other) = (Home::new(), Home::new());
+    let served = start(&other);
+    let files = files(&other);
+    let service = Arc::new(Mutex::new(Service {
+        url: served.address(),
+        state: None,
+        is_down: false,
+        asked: Vec::new(),
+    }));
+    let address = serve_sandboxes(Arc::clone(&service));
+    let name = format!("remote:{address}?sandbox=some/image:1&dir={}", files.display());
+    let variables = [("DEFT_REMOTE_KEY", KEY), ("SESSION_API_KEY", KEY)];
+    command_line::a_task_runs(&home, &name, &variables, &files);
+    let id = command_line::conversation(&home);
+    let path = format!("/api/conversations/{id}");
+
+    service.lock().unwrap().is_down = true;
+    let ours = Served::start(&home, &variables);
+    assert_eq!(ours.send("DELETE", &path, KEY, &json!({})).0, 200);
+    assert_eq!(ours.send("GET", &path, KEY, &json!({})).0, 404);
+    drop(ours);
+    service.lock().unwrap().is_down = false;
+    assert!(service.lock().unwrap().state.is_some());
+
+    let notes = home.root.path().join(".deft/left");
+    assert_eq!(std::fs::read_dir(&notes).unwrap().count(), 1);
+    let _ours = Served::start(&home, &variables);
+    wait_until("it is ended", || service.lock().unwrap().state.is_none()).await;
+    wait_until("it is noted no more", || {
+        std::fs::read_dir(&notes).unwrap().count() == 0
+    })
+    .await;
+    end(&id);
 }

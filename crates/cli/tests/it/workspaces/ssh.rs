@@ -139,3 +139,31 @@ async fn a_program_that_somebody_has_moved_away_is_brought_again() {
     assert!(!cache.exists());
     end(&workspace.conversation.hex());
 }
+
+#[tokio::test]
+async fn a_disk_that_is_full_is_told_with_what_to_do() {
+    if !rustix::process::geteuid().is_root() {
+        return super::skip("only root may make a small disk");
+    }
+    let Some(server) = or_skip(Sshd::start()) else {
+        return;
+    };
+    let cache = server.path("home").join(".cache");
+    std::fs::create_dir_all(&cache).unwrap();
+    let mut small = std::process::Command::new("mount");
+    let small = small.args(["-t", "tmpfs", "-o", "size=1m", "none"]).arg(&cache);
+    assert!(small.status().unwrap().success());
+    let files = tempfile::tempdir().unwrap();
+    let full = over_ssh(&server, files.path())
+        .open()
+        .await
+        .err()
+        .unwrap()
+        .to_string();
+    let gone = std::process::Command::new("umount").arg(&cache).status();
+    assert!(gone.unwrap().success());
+    assert!(
+        full.contains("has no room left") && full.contains("make room"),
+        "{full}"
+    );
+}

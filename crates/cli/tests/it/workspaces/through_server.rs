@@ -285,3 +285,22 @@ fn a_directory_may_be_the_name_of_a_workspace_and_why_that_cannot_be_reached_is_
     );
     assert_eq!(status, 422, "{told}");
 }
+
+#[test]
+fn what_is_set_is_offered_and_only_that_gives_up_the_sandbox() {
+    let home = Home::new();
+    let work = home.work();
+    let typed = json!({"kind": "local", "path": work});
+    let served = Served::start(&home, &[("SESSION_API_KEY", KEY)]);
+    let (status, refused) = begin(&served, &typed);
+    assert_eq!(status, 422, "{refused}");
+    assert!(refused.to_string().contains("local:PATH"), "{refused}");
+    drop(served);
+
+    let name = format!("local:{}", work.display());
+    let served = Served::start(&home, &[("SESSION_API_KEY", KEY), ("DEFT_WORKSPACE", &name)]);
+    let offer = served.send("GET", "/api/app", KEY, &json!({})).1;
+    assert_eq!(offer["folder"], name, "{offer}");
+    let id = works_in(&served, &typed, &work, &work.display().to_string());
+    end(&id.replace('-', ""));
+}
