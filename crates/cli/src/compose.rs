@@ -203,10 +203,6 @@ pub(crate) async fn open_as(
         Some(servers) => servers,
         None => mcp::offer::of_user(settings, &context)?,
     };
-    let servers = match definition {
-        Some(definition) => servers.and(agents::defined::servers(settings, &context, definition)?),
-        None => servers,
-    };
     let lease = store.acquire(record.id, &Owner::this_process()).await?;
     let parts = Parts {
         store,

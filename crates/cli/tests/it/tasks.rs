@@ -123,7 +123,7 @@ fn a_definition_limits_steps_and_money() {
 }
 
 #[test]
-fn an_agent_has_the_skills_the_servers_and_the_memory_that_its_definition_names() {
+fn an_agent_has_the_skills_and_the_memory_that_its_definition_names_and_no_server_that_its_parent_has_not() {
     let home = Home::new();
     let skill = "---\nname: release\ndescription: How to release\n---\nTag it first.";
     write(&home, ".deft/skills/release/SKILL.md", skill);
@@ -144,7 +144,7 @@ fn an_agent_has_the_skills_the_servers_and_the_memory_that_its_definition_names(
         printed.contains("There is no skill named 'nothing'."),
         "{printed}"
     );
-    assert!(home.work().join("deaths").exists(), "{printed}{}", stderr(&run));
+    assert!(!home.work().join("deaths").exists(), "{printed}{}", stderr(&run));
     assert!(
         !printed.contains("Tag it first."),
         "it is the agent's alone: {printed}"
@@ -155,6 +155,7 @@ fn an_agent_has_the_skills_the_servers_and_the_memory_that_its_definition_names(
         .find(|events| events.contains("<role>"))
         .unwrap();
     assert!(child.contains("Tag it first."), "{child}");
+    assert!(child.contains("Tool 'wild_die' not found"), "{child}");
 
     let definition = definition.replace("condenser: false", "condenser: magic");
     write(&home, ".deft/agents/shipper.md", &definition);
@@ -164,43 +165,6 @@ fn an_agent_has_the_skills_the_servers_and_the_memory_that_its_definition_names(
         "{}",
         stdout(&run)
     );
-}
-
-#[test]
-fn an_agent_of_a_project_has_the_programs_it_names_once_it_is_trusted_and_no_addresses() {
-    let home = Home::new();
-    write(
-        &home,
-        "work/server.mjs",
-        include_str!("../../../mcp/tests/it/unruly.mjs"),
-    );
-    let definition = "---\ndescription: Ships\nmcp_config: {mcpServers: {wild: {command: node, args: [server.mjs]}, \
-                      far: {url: 'http://127.0.0.1:9/mcp'}}}\n---\nShip.";
-    write(&home, "work/.agents/agents/shipper.md", definition);
-    agents_follow(
-        &home,
-        "[{tool_calls: [{name: wild_die, arguments: {}}]}, {text: it is done}]",
-    );
-    let model = give_task(&home, "subagent_type: shipper");
-    let run = home.run(&["run", "--json", "--model", &model, "-t", "go"]);
-    assert!(
-        stdout(&run).contains("there is no kind 'shipper'"),
-        "{}",
-        stdout(&run)
-    );
-    home.run(&["trust", "allow", ".agents/agents/shipper.md"]);
-    let run = home.run(&["run", "--json", "--model", &model, "-t", "go"]);
-    assert_eq!(run.status.code(), Some(0), "{}{}", stdout(&run), stderr(&run));
-    assert!(
-        home.work().join("deaths").exists(),
-        "{}{}",
-        stdout(&run),
-        stderr(&run)
-    );
-    let shown = ids(&home)
-        .into_iter()
-        .map(|id| stdout(&home.run(&["show", &id, "--json"])));
-    assert!(shown.into_iter().all(|events| !events.contains("\"far\"")));
 }
 
 #[test]
