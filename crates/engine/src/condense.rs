@@ -166,10 +166,10 @@ impl Condenser {
     }
 
     /// What to do where it does not know how to make room and there must be some: forgets the older half. One that is to
-    /// do nothing does nothing.
-    pub(crate) fn last_resort(&self, view: &View, pressure: Pressure) -> Option<Plan> {
+    /// do nothing does nothing, unless the model has refused what it was sent: otherwise it would never answer again.
+    pub(crate) fn last_resort(&self, view: &View, pressure: Pressure, refused: bool) -> Option<Plan> {
         let does_nothing = matches!(self, Self::Pipeline(condensers) if condensers.is_empty());
-        (!does_nothing).then(|| Self::Window.plan(view, pressure))?
+        (!does_nothing || refused).then(|| Self::Window.plan(view, pressure))?
     }
 }
 
