@@ -51,6 +51,7 @@ use deft_types::{ActionId, EventId, Status, Tokens};
 use futures::future::OptionFuture;
 use std::collections::{HashMap, HashSet};
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 pub(crate) use self::external::External;
@@ -141,6 +142,8 @@ pub(crate) struct Actor {
     pub(crate) progress: watch::Sender<Progress>,
     pub(crate) live: Broadcast,
     pub(crate) state: State,
+    /// Those who look what going back would change.
+    pub(crate) previews: JoinSet<()>,
     pub(crate) executor: Option<Client>,
     pub(crate) work: Option<Work>,
     /// Whether a pause came in the middle of a step, whose calls still run.
@@ -217,6 +220,10 @@ impl Actor {
     }
 
     async fn work_until_closed(&mut self) -> (ExecutorFate, Option<oneshot::Sender<()>>) {
+        // Nobody opens the workspace once it is closed.
+        self.previews.shutdown().await;
+        self.leave_seeking();
+        self.seeking = None;
         loop {
             self.release().await;
             self.kept_for_call

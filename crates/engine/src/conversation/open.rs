@@ -89,6 +89,7 @@ impl Conversation {
             wants_review: false,
             inbox,
             held: Vec::new(),
+            previews: tokio::task::JoinSet::new(),
             request: None,
             titles: parts.supervision.titles,
             title_prompt: parts.supervision.title_prompt,
