@@ -57,6 +57,7 @@ use tokio::time::Instant;
 pub(crate) use self::external::External;
 pub(crate) use self::hooks::Hooked;
 use self::look_up::Asked;
+use self::refine::Unstored;
 use self::seeking::Seeking;
 use self::work::Work;
 pub(crate) use self::work::{ConnectError, connected};
@@ -65,7 +66,7 @@ use crate::allow_rules::ProjectRules;
 use crate::budget::{KeptForCall, Purse};
 use crate::command::{Command, Done, Envelope, ExecutorFate};
 use crate::conversation::{Limits, Memory, Outfit, Progress, Safety};
-use crate::critic::Refinement;
+use crate::critic::{Criticism, Refinement};
 use crate::extensions::Extensions;
 use crate::hooks::HookConfig;
 use crate::hosts::HostDesk;
@@ -126,6 +127,10 @@ pub(crate) struct Actor {
     pub(crate) refinement: Option<Refinement>,
     /// Whether the result of the turn is to be criticised next.
     pub(crate) wants_review: bool,
+    /// The reply that is criticised before it is stored.
+    pub(crate) unstored: Option<Unstored>,
+    /// What came of that where the reply ends the turn once its call has a result.
+    pub(crate) criticism: Option<Result<Criticism, String>>,
     /// Who judges, where it is not the model that answers.
     pub(crate) judge_model: Option<Arc<dyn Model>>,
     /// A service that judges actions, asked like a model.

@@ -87,6 +87,8 @@ impl Conversation {
             monitor: parts.supervision.monitor,
             refinement: parts.supervision.refinement,
             wants_review: false,
+            unstored: None,
+            criticism: None,
             inbox,
             held: Vec::new(),
             previews: tokio::task::JoinSet::new(),
