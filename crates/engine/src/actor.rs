@@ -47,7 +47,7 @@ use deft_executor::Client;
 use deft_llm::{CallLog, Model, ModelError, TokenMeter};
 use deft_store::{Lease, Store, StoreError};
 use deft_tools::{SecretSet, Secrets, Toolbox};
-use deft_types::{ActionId, EventId, Status, Tokens};
+use deft_types::{ActionId, EventId, Seq, Status, Tokens};
 use futures::future::OptionFuture;
 use std::collections::{HashMap, HashSet};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -142,13 +142,17 @@ pub(crate) struct Actor {
     pub(crate) inbox: mpsc::Receiver<Envelope>,
     /// What waits until files are what they are to be.
     pub(crate) held: Vec<Envelope>,
+    /// Those who look what going back would change.
+    pub(crate) previews: JoinSet<()>,
     /// What the client calls the command that is carried out, and what it is, until that is noted.
     pub(crate) request: Option<(EventId, &'static str)>,
     pub(crate) progress: watch::Sender<Progress>,
     pub(crate) live: Broadcast,
     pub(crate) state: State,
-    /// Those who look what going back would change.
-    pub(crate) previews: JoinSet<()>,
+    /// Where the next event is put, once this actor has stored one.
+    pub(crate) log_end: Option<Seq>,
+    /// Why nobody knows whether the log has what was to be stored last.
+    pub(crate) doubt: Option<StoreError>,
     pub(crate) executor: Option<Client>,
     pub(crate) work: Option<Work>,
     /// Whether a pause came in the middle of a step, whose calls still run.
@@ -216,6 +220,10 @@ impl Actor {
     }
 
     async fn end(mut self, fate: ExecutorFate) {
+        // Nobody opens the workspace once it is closed.
+        self.previews.shutdown().await;
+        self.leave_seeking();
+        self.seeking = None;
         self.end_session().await;
         self.end_work(fate).await;
         self.tasks.close_all(fate).await;
@@ -225,11 +233,8 @@ impl Actor {
     }
 
     async fn work_until_closed(&mut self) -> (ExecutorFate, Option<oneshot::Sender<()>>) {
-        // Nobody opens the workspace once it is closed.
-        self.previews.shutdown().await;
-        self.leave_seeking();
-        self.seeking = None;
         loop {
+            self.settle_doubt().await;
             self.release().await;
             self.kept_for_call
                 .take_if(|_| !matches!(self.work, Some(Work::Model { .. })));

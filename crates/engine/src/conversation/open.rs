@@ -91,6 +91,8 @@ impl Conversation {
             criticism: None,
             inbox,
             held: Vec::new(),
+            log_end: None,
+            doubt: None,
             previews: tokio::task::JoinSet::new(),
             request: None,
             titles: parts.supervision.titles,

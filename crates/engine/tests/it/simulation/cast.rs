@@ -1,22 +1,25 @@
 //! What all conversations of a simulation are made of.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use deft_engine::{
-    Condenser, Conversation, Extensions, Limits, Memory, OpenError, Outfit, Parts, Safety, SubAgents,
-    Supervision,
+    Condenser, Conversation, Extensions, Limits, Memory, OpenError, Outfit, Parts, Safety, ServersElsewhere,
+    SubAgents, Supervision,
 };
 use deft_store::{Owner, Store};
 use deft_tools::Toolbox;
 use deft_types::{ConfirmationPolicy, SecurityAnalyzer, SecurityRisk};
 
+use super::additions::additions;
 use super::agents::SimulatedAgents;
 use super::executor::{Door, Place};
 use super::log::Logs;
 use super::model::SimulatedModel;
 use super::ponder::{Ponder, tools};
 use super::scene::{Life, Scene, SimulatedWorld};
+use super::servers::SimulatedServers;
 use super::store::SimulatedStore;
 
 /// See the module.
@@ -30,6 +33,8 @@ pub(crate) struct Cast {
     condenser: Condenser,
     policy: ConfirmationPolicy,
     checkpoints: bool,
+    additions: Extensions,
+    has_servers: bool,
 }
 
 impl Cast {
@@ -52,6 +57,9 @@ impl Cast {
         let policy = policies()[dice.below(4).min(2)].clone();
         let checkpoints = dice.one_in(4);
         let gives_tasks = dice.one_in(3);
+        let (additions, has_hooks) = additions(dice);
+        scene.hooked.store(has_hooks, Ordering::Relaxed);
+        let has_servers = dice.one_in(3);
         Self {
             tasks: Mutex::default(),
             gives_tasks,
@@ -59,6 +67,8 @@ impl Cast {
             condenser,
             policy,
             checkpoints,
+            additions,
+            has_servers,
             scene,
             logs,
         }
@@ -80,6 +90,13 @@ impl Cast {
             conversation: place.conversation,
             asked: place.asked.clone(),
             profile: SimulatedModel::profile(name, self.window),
+        })
+    }
+
+    fn servers(&self, life: &Arc<Life>) -> Arc<dyn ServersElsewhere> {
+        Arc::new(SimulatedServers {
+            scene: self.scene.clone(),
+            life: life.clone(),
         })
     }
 
@@ -137,9 +154,10 @@ impl Cast {
             },
             outfit: Outfit {
                 checkpoints: self.checkpoints,
+                elsewhere: self.has_servers.then(|| self.servers(life)),
                 ..Outfit::default()
             },
-            extensions: Extensions::default(),
+            extensions: self.additions.clone(),
             supervision,
             external: None,
         })
