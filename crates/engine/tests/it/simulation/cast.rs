@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use deft_engine::{
-    Condenser, Conversation, Extensions, Limits, Memory, OpenError, Outfit, Parts, Safety, ServersElsewhere,
-    SubAgents, Supervision,
+    Condenser, Conversation, Critic, Criticised, Extensions, Limits, Memory, OpenError, Outfit, Parts,
+    Refinement, Safety, ServersElsewhere, SubAgents, Supervision,
 };
 use deft_store::{Owner, Store};
 use deft_tools::Toolbox;
@@ -35,6 +35,7 @@ pub(crate) struct Cast {
     checkpoints: bool,
     additions: Extensions,
     has_servers: bool,
+    refinement: Option<Refinement>,
 }
 
 impl Cast {
@@ -60,6 +61,14 @@ impl Cast {
         let (additions, has_hooks) = additions(dice);
         scene.hooked.store(has_hooks, Ordering::Relaxed);
         let has_servers = dice.one_in(3);
+        let refinement = Refinement {
+            critic: dice
+                .pick(&[Critic::Model(None), Critic::Anybody, Critic::Changed])
+                .clone(),
+            criticised: *dice.pick(&[Criticised::Results, Criticised::AllActions]),
+            ..Refinement::default()
+        };
+        let refinement = dice.one_in(4).then_some(refinement);
         Self {
             tasks: Mutex::default(),
             gives_tasks,
@@ -69,6 +78,7 @@ impl Cast {
             checkpoints,
             additions,
             has_servers,
+            refinement,
             scene,
             logs,
         }
@@ -111,7 +121,11 @@ impl Cast {
             life: life.clone(),
         };
         let agents = self.gives_tasks.then(|| Arc::new(agents) as Arc<dyn SubAgents>);
-        self.open_with(place, life, agents, Supervision::default()).await
+        let supervision = Supervision {
+            refinement: self.refinement.clone(),
+            ..Supervision::default()
+        };
+        self.open_with(place, life, agents, supervision).await
     }
 
     pub(super) async fn open_with(

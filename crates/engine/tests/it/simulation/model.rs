@@ -162,6 +162,10 @@ impl SimulatedModel {
                     FinishReason::Stop,
                 )
             }
+            7..=8 if plain => {
+                let verdict = text(r#"{"score": 0.4, "message": "more"}"#);
+                whole(vec![verdict, self.usage()], FinishReason::Stop)
+            }
             7..=8 => whole(vec![text("an answer"), self.usage()], FinishReason::Stop),
             _ if plain => {
                 let length = if dice.one_in(3) { 5_000 } else { 1 };
