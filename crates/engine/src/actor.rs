@@ -57,7 +57,7 @@ use tokio::time::Instant;
 pub(crate) use self::external::External;
 pub(crate) use self::hooks::Hooked;
 use self::look_up::Asked;
-use self::refine::Unstored;
+pub(crate) use self::refine::Reviewing;
 use self::seeking::Seeking;
 use self::work::Work;
 pub(crate) use self::work::{ConnectError, connected};
@@ -66,7 +66,7 @@ use crate::allow_rules::ProjectRules;
 use crate::budget::{KeptForCall, Purse};
 use crate::command::{Command, Done, Envelope, ExecutorFate};
 use crate::conversation::{Limits, Memory, Outfit, Progress, Safety};
-use crate::critic::{Criticism, Refinement};
+use crate::critic::Refinement;
 use crate::extensions::Extensions;
 use crate::hooks::HookConfig;
 use crate::hosts::HostDesk;
@@ -125,12 +125,8 @@ pub(crate) struct Actor {
     pub(crate) hosts: HostDesk,
     /// Whether and how results are criticised.
     pub(crate) refinement: Option<Refinement>,
-    /// Whether the result of the turn is to be criticised next.
-    pub(crate) wants_review: bool,
-    /// The reply that is criticised before it is stored.
-    pub(crate) unstored: Option<Unstored>,
-    /// What came of that where the reply ends the turn once its call has a result.
-    pub(crate) criticism: Option<Result<Criticism, String>>,
+    /// What is to be criticised, and what came of it.
+    pub(crate) reviewing: Reviewing,
     /// Who judges, where it is not the model that answers.
     pub(crate) judge_model: Option<Arc<dyn Model>>,
     /// A service that judges actions, asked like a model.
@@ -149,10 +145,6 @@ pub(crate) struct Actor {
     pub(crate) progress: watch::Sender<Progress>,
     pub(crate) live: Broadcast,
     pub(crate) state: State,
-    /// Where the next event is put, once this actor has stored one.
-    pub(crate) log_end: Option<Seq>,
-    /// Why nobody knows whether the log has what was to be stored last.
-    pub(crate) doubt: Option<StoreError>,
     pub(crate) executor: Option<Client>,
     pub(crate) work: Option<Work>,
     /// Whether a pause came in the middle of a step, whose calls still run.
@@ -207,6 +199,10 @@ pub(crate) struct Trouble {
     refusals: u32,
     /// How often in a row the executor was lost in the middle of a call.
     losses: u32,
+    /// Where the next event is put, once this actor has stored one.
+    log_end: Option<Seq>,
+    /// Why nobody knows whether the log has what was to be stored last.
+    doubt: Option<StoreError>,
 }
 
 impl Actor {

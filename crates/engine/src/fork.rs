@@ -86,7 +86,7 @@ fn mark(request: &EventId, events: usize, world: &dyn World) -> Event {
         timestamp: Timestamp::at(world.now()),
         source: Source::Environment,
         parent_id: None,
-        body: state::update(key::COPIED, json!({"events": events})).into(),
+        body: state::update(key::COPIED, json!({"events": events})),
     }
 }
 

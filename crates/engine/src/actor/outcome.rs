@@ -41,14 +41,14 @@ impl Actor {
         if self.asks_for_tasks() {
             return self.ask_for_tasks().await;
         }
-        if self.unstored.is_some() {
+        if self.reviewing.reply.is_some() {
             return self.keep_uncriticised().await; // the store failed while it was asked
         }
         if !self.state.open_calls.is_empty() {
             return self.execute().await;
         }
         self.hear_servers().await?;
-        if self.wants_review {
+        if self.reviewing.turn {
             return self.review().await;
         }
         if self.stop_at_limit().await? {
@@ -221,7 +221,7 @@ impl Actor {
             self.record(vec![stats]).await?; // what the critic may still use depends on it
             return self.criticise_reply(reply).await;
         }
-        self.criticism = None;
+        self.reviewing.criticism = None;
         self.store_reply(vec![stats], reply).await
     }
 

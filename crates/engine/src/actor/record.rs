@@ -17,7 +17,7 @@ impl Actor {
         if drafts.is_empty() {
             return Ok(());
         }
-        if let Some(error) = &self.doubt {
+        if let Some(error) = &self.trouble.doubt {
             return Err(error.clone());
         }
         let mask = self.secrets.mask();
@@ -42,7 +42,7 @@ impl Actor {
         }
         self.world.reached(Point::BeforeAppend);
         match self.store.append(&self.lease, events.clone()).await {
-            Ok(stored) => self.log_end = Some(stored.end),
+            Ok(stored) => self.trouble.log_end = Some(stored.end),
             Err(error) => self.look_for(&events, error).await?,
         }
         self.world.reached(Point::AfterAppend);
@@ -65,14 +65,14 @@ impl Actor {
             return Err(error);
         };
         let found = self.store.position(self.lease.conversation(), &first.id).await;
-        match (found, self.log_end) {
+        match (found, self.trouble.log_end) {
             (Ok(Some(seq)), Some(end)) if seq >= end => {
-                self.log_end = Some(Seq(seq.0 + events.len() as u64));
+                self.trouble.log_end = Some(Seq(seq.0 + events.len() as u64));
                 Ok(())
             }
             (Ok(None), _) | (Ok(Some(_)), Some(_)) => Err(error), // under this id something was stored before
             (Ok(Some(_)), None) | (Err(_), _) => {
-                self.doubt = Some(error.clone());
+                self.trouble.doubt = Some(error.clone());
                 Err(error)
             }
         }
@@ -80,13 +80,13 @@ impl Actor {
 
     /// Takes the state from the log where nobody knew whether something was stored; until that is done, nothing more is.
     pub(super) async fn settle_doubt(&mut self) {
-        if self.doubt.is_none() {
+        if self.trouble.doubt.is_none() {
             return;
         }
         match load(self.store.as_ref(), self.lease.conversation()).await {
             Ok(state) => {
                 let before = budget::used(&self.state.stats);
-                (self.state, self.doubt, self.log_end) = (state, None, None);
+                (self.state, self.trouble.doubt, self.trouble.log_end) = (state, None, None);
                 self.tell_above(before);
                 let fault = self.progress.borrow().fault.clone();
                 self.publish_progress(fault);

@@ -16,6 +16,17 @@ use crate::state::{self, key};
 use crate::turn::{Draft, Turn};
 use crate::view::Entry;
 
+/// What is criticised.
+#[derive(Default)]
+pub(crate) struct Reviewing {
+    /// Whether the result of the turn is to be, next.
+    pub(super) turn: bool,
+    /// The reply that is, before it is stored.
+    pub(super) reply: Option<Unstored>,
+    /// What came of that where the reply ends the turn once its call has a result.
+    pub(super) criticism: Option<Result<Criticism, String>>,
+}
+
 /// A reply that is not stored yet.
 pub(crate) struct Unstored {
     pub(super) turn: Turn,
@@ -70,12 +81,12 @@ impl Actor {
             None => reply.actions().map(call).collect(),
         };
         let finished = reply.turn == Turn::Acts && result.is_some();
-        self.criticism = None;
-        self.unstored = Some(reply);
+        self.reviewing.criticism = None;
+        self.reviewing.reply = Some(reply);
         if self.ask_critic(result.unwrap_or_default(), calls, finished) {
             return Ok(());
         }
-        let reply = self.unstored.take();
+        let reply = self.reviewing.reply.take();
         match reply {
             Some(reply) => self.store_reply(Vec::new(), reply).await,
             None => Ok(()),
@@ -87,7 +98,7 @@ impl Actor {
         &mut self,
         criticism: Result<Criticism, String>,
     ) -> Result<(), StoreError> {
-        let Some(mut reply) = self.unstored.take() else {
+        let Some(mut reply) = self.reviewing.reply.take() else {
             return Ok(());
         };
         if let Ok(criticism) = &criticism {
@@ -101,7 +112,7 @@ impl Actor {
                 }
             }
         }
-        self.criticism = reply.result().map(|_| criticism);
+        self.reviewing.criticism = reply.result().map(|_| criticism);
         self.store_reply(Vec::new(), reply).await
     }
 
@@ -113,11 +124,11 @@ impl Actor {
     /// What the end of a turn brings, or nothing yet: it is criticised first where somebody is to. Also whoever is not
     /// sent back any more has a score.
     pub(super) fn turn_ended(&mut self) -> Vec<Draft> {
-        if let Some(criticism) = self.criticism.take() {
+        if let Some(criticism) = self.reviewing.criticism.take() {
             return self.after_criticism(criticism);
         }
-        self.wants_review = self.refinement.is_some();
-        if self.wants_review {
+        self.reviewing.turn = self.refinement.is_some();
+        if self.reviewing.turn {
             return Vec::new();
         }
         self.end_turn()
@@ -125,7 +136,7 @@ impl Actor {
 
     /// Begins to have the result of a turn criticised that has ended but for that.
     pub(super) async fn review(&mut self) -> Result<(), StoreError> {
-        self.wants_review = false;
+        self.reviewing.turn = false;
         let answer = self.state.answer.clone().unwrap_or_default();
         let last = self.state.view.entries().last();
         let finished = last.is_some_and(|entry| entry.message.role == Role::Tool);
@@ -208,7 +219,7 @@ impl Actor {
         }
         let stats = spending::add_call(&self.state.stats, &self.call(), &spent, None);
         self.record_stats(stats).await?;
-        if self.unstored.is_some() {
+        if self.reviewing.reply.is_some() {
             return self.keep_reply(criticism).await;
         }
         if self.state.leaf != behind {

@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, watch};
 
 use super::{Conversation, MAX_QUEUED_COMMANDS, OpenError, Outfit, Parts, Progress, load};
 use crate::above::Above;
-use crate::actor::{Actor, External, Hooked, Trouble};
+use crate::actor::{Actor, External, Hooked, Reviewing, Trouble};
 use crate::allow_rules::{COMMANDS, HOSTS, ProjectRules};
 use crate::aside::Turns;
 use crate::delegate_tool::Delegate;
@@ -55,8 +55,10 @@ impl Conversation {
         let attendance = parts.supervision.attendance;
         let hosts = HostDesk::new(attendance.clone(), project_hosts, arriving);
         let mode = parts.supervision.mode;
-        let host = added.into_iter().fold(parts.host, Toolbox::with);
-        let host = host.only(|tool| mode.allows(tool));
+        let host = added
+            .into_iter()
+            .fold(parts.host, Toolbox::with)
+            .only(|tool| mode.allows(tool));
         let offered = parts.tools.into_iter().filter(|tool| mode.allows(tool));
         let tools = asked_for(Toolset::new(offered.collect(), host.specs()), parts.responses)?;
         // It is large, and held while the log is written.
@@ -86,13 +88,9 @@ impl Conversation {
             judge_model: parts.supervision.judge,
             monitor: parts.supervision.monitor,
             refinement: parts.supervision.refinement,
-            wants_review: false,
-            unstored: None,
-            criticism: None,
+            reviewing: Reviewing::default(),
             inbox,
             held: Vec::new(),
-            log_end: None,
-            doubt: None,
             previews: tokio::task::JoinSet::new(),
             request: None,
             titles: parts.supervision.titles,
