@@ -1,7 +1,7 @@
 //! Agents with tasks, from the command line and over the server.
 
 use std::fs;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -10,6 +10,8 @@ use crate::serve::Served;
 use crate::worktree::git;
 
 const KEY: &str = "k-one";
+/// Long enough for a loaded machine.
+const PATIENCE: Duration = Duration::from_secs(90);
 const WRITES: &str =
     "[{tool_calls: [{name: terminal, arguments: {command: echo x >> x}}]}, {text: it is done}]";
 
@@ -165,6 +167,43 @@ fn an_agent_has_the_skills_and_the_memory_that_its_definition_names_and_no_serve
         "{}",
         stdout(&run)
     );
+}
+
+#[test]
+fn agents_two_levels_below_the_conversation_of_a_client_have_its_model_and_not_the_servers() {
+    let home = Home::new();
+    write(&home, "operator.yaml", "[{text: by the operator}]");
+    let operators = home.root.path().join("operator.yaml").display().to_string();
+    write(
+        &home,
+        ".deft/deft.toml",
+        &format!("model = \"script:{operators}\"\n"),
+    );
+    let model =
+        home.script("[{tool_calls: [{name: task, arguments: {prompt: do it}}]}, {text: by the client}]");
+    let served = Served::start(&home, &[("SESSION_API_KEY", KEY)]);
+    let message = json!({"role": "user", "content": [{"type": "text", "text": "Go."}], "run": true});
+    let body = json!({"agent": {"llm": {"model": model}, "tools": [{"name": "task"}]},
+        "workspace": {"working_dir": home.work()}, "initial_message": message});
+    let (status, info) = served.post("/api/conversations", KEY, &body);
+    assert_eq!(status, 201, "{info}");
+    let path = format!("/api/conversations/{}", info["id"].as_str().unwrap());
+    let began = Instant::now();
+    while served.send("GET", &path, KEY, &Value::Null).1["execution_status"] != "finished" {
+        assert!(began.elapsed() < PATIENCE, "it takes too long");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let said: Vec<_> = ids(&home)
+        .into_iter()
+        .map(|id| stdout(&home.run(&["show", &id, "--json"])))
+        .collect();
+    assert_eq!(said.len(), 3, "an agent, one below it, and one below that");
+    for events in said {
+        assert!(
+            events.contains("by the client") && !events.contains("by the operator"),
+            "{events}"
+        );
+    }
 }
 
 #[test]

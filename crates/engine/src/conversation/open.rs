@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use deft_llm::TokenMeter;
+use deft_store::{Store, StoreError};
 use deft_tools::{SecretSet, Secrets, Tool, Toolbox};
-use deft_types::{Action, Status, Tokens};
+use deft_types::{Action, ConversationId, Status, Tokens};
 use deft_workspace::Workspace;
 use serde_json::Value;
 use tokio::sync::{mpsc, watch};
@@ -40,8 +41,7 @@ impl Conversation {
     pub async fn open(mut parts: Parts) -> Result<Self, OpenError> {
         let id = parts.lease.conversation();
         let state = load(parts.store.as_ref(), id).await?;
-        let project_rules = ProjectRules::load(parts.store.as_ref(), id, COMMANDS).await?;
-        let project_hosts = ProjectRules::load(parts.store.as_ref(), id, HOSTS).await?;
+        let (project_rules, project_hosts) = of_project(parts.store.as_ref(), id).await?;
         parts.world.reached(Point::Loaded);
         let (commands, inbox) = mpsc::channel(MAX_QUEUED_COMMANDS);
         let (sender, progress) = watch::channel(undisturbed(state.status));
@@ -55,10 +55,8 @@ impl Conversation {
         let attendance = parts.supervision.attendance;
         let hosts = HostDesk::new(attendance.clone(), project_hosts, arriving);
         let mode = parts.supervision.mode;
-        let host = added
-            .into_iter()
-            .fold(parts.host, Toolbox::with)
-            .only(|tool| mode.allows(tool));
+        let host = added.into_iter().fold(parts.host, Toolbox::with);
+        let host = host.only(|tool| mode.allows(tool));
         let offered = parts.tools.into_iter().filter(|tool| mode.allows(tool));
         let tools = asked_for(Toolset::new(offered.collect(), host.specs()), parts.responses)?;
         // It is large, and held while the log is written.
@@ -200,6 +198,15 @@ impl Shared {
         let task: Arc<dyn Tool> = task.clone();
         std::iter::once(task).chain(delegate).collect()
     }
+}
+
+/// What was allowed in the whole project: commands, and hosts.
+async fn of_project(
+    store: &dyn Store,
+    id: ConversationId,
+) -> Result<(ProjectRules, ProjectRules), StoreError> {
+    let commands = ProjectRules::load(store, id, COMMANDS).await?;
+    Ok((commands, ProjectRules::load(store, id, HOSTS).await?))
 }
 
 fn undisturbed(status: Status) -> Progress {
