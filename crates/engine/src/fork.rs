@@ -57,9 +57,10 @@ pub async fn fork(
     let Some(request) = &fork.request else {
         return Ok(create_with(store, new, copied).await?);
     };
-    copied.insert(0, mark(request, copied.len(), world));
+    let mark = mark_of(source, request);
+    copied.insert(0, first_event(mark.clone(), copied.len(), world));
     match create_with(store, new.clone(), copied.clone()).await {
-        Err(StoreError::Exists(id)) => match made_before(store, id, request).await? {
+        Err(StoreError::Exists(id)) => match made_before(store, id, &mark).await? {
             Made::Wholly => Ok(()),
             Made::InPart => {
                 store.delete(id).await?;
@@ -80,9 +81,9 @@ enum Made {
 }
 
 /// The first event of a copy: by which request it was made, and how many follow.
-fn mark(request: &EventId, events: usize, world: &dyn World) -> Event {
+fn first_event(mark: EventId, events: usize, world: &dyn World) -> Event {
     Event {
-        id: mark_of(request),
+        id: mark,
         timestamp: Timestamp::at(world.now()),
         source: Source::Environment,
         parent_id: None,
@@ -90,12 +91,12 @@ fn mark(request: &EventId, events: usize, world: &dyn World) -> Event {
     }
 }
 
-fn mark_of(request: &EventId) -> EventId {
-    EventId(format!("copy:{request}"))
+fn mark_of(source: ConversationId, request: &EventId) -> EventId {
+    EventId(format!("copy:{source}:{request}"))
 }
 
-async fn made_before(store: &dyn Store, id: ConversationId, request: &EventId) -> Result<Made, StoreError> {
-    let mark = match store.position(id, &mark_of(request)).await {
+async fn made_before(store: &dyn Store, id: ConversationId, mark: &EventId) -> Result<Made, StoreError> {
+    let mark = match store.position(id, mark).await {
         Ok(Some(mark)) => mark,
         Ok(None) | Err(StoreError::NotFound(_)) => return Ok(Made::Never),
         Err(error) => return Err(error),

@@ -97,9 +97,15 @@ async fn a_copy_that_was_made_before_the_server_died_is_the_answer_to_the_same_r
     let talk = desk.begin(TALK).await;
     desk.run(&talk).await;
     let source = ConversationId(talk.0.parse().unwrap());
-    let settings = desk.store().settings(source).await.unwrap().unwrap();
+    // What the server keeps of a conversation is sealed for its id.
+    let mut request = desk.start_request(&desk.script("copy.yaml", TALK));
+    request["conversation_id"] = json!(Uuid::new_v4());
+    let stand_in = desk.begin_with(request).await;
+    let made = ConversationId(stand_in.0.parse().unwrap());
+    let settings = desk.store().settings(made).await.unwrap().unwrap();
+    desk.ask(Method::DELETE, &stand_in.path(""), None).await;
     let new = NewConversation {
-        id: ConversationId(Uuid::new_v4()),
+        id: made,
         created_at: SystemTime::now(),
         workspace: desk
             .store()
@@ -111,7 +117,7 @@ async fn a_copy_that_was_made_before_the_server_died_is_the_answer_to_the_same_r
         settings,
         owner: None,
     };
-    let (body, made) = (json!({"id": new.id}), new.id);
+    let body = json!({"id": made});
     let copy = Fork {
         request: Some(EventId("fork:fork-2".to_owned())),
         ..Fork::default()
