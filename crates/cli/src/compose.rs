@@ -251,7 +251,7 @@ pub(crate) async fn open_as(
                 files: Some(Arc::new(skills::Disk)),
             }),
             hooks: hooks::of_user()?,
-            project_hooks: OfProject::Used,
+            project_hooks: servers.of_project,
             agents: agents::of_user(),
             brief: Brief {
                 role: definition.map(|definition| definition.instructions.clone()),

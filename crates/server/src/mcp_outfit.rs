@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use deft_engine::{Reached, Servers, ServersElsewhere, ToolFilter};
+use deft_engine::{OfProject, Reached, Servers, ServersElsewhere, ToolFilter};
 use deft_types::McpApprovals;
 use futures::stream::BoxStream;
 
@@ -15,6 +15,8 @@ pub struct McpOutfit {
     pub elsewhere: Option<Arc<dyn ServersElsewhere>>,
     /// Which of their tools are offered, by their names; all of them where nobody says.
     pub filter: Option<ToolFilter>,
+    /// Whether those that plugins and skills of the workspace bring along count as well.
+    pub of_project: OfProject,
 }
 
 impl McpOutfit {

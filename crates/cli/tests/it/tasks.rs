@@ -169,6 +169,44 @@ fn an_agent_has_the_skills_and_the_memory_that_its_definition_names_and_no_serve
     );
 }
 
+/// Has a client of `deft serve` run an agent to its end.
+fn run_for_client(home: &Home, agent: &Value) {
+    let served = Served::start(home, &[("SESSION_API_KEY", KEY)]);
+    let message = json!({"role": "user", "content": [{"type": "text", "text": "Go."}], "run": true});
+    let body = json!({"agent": agent, "workspace": {"working_dir": home.work()}, "initial_message": message});
+    let (status, info) = served.post("/api/conversations", KEY, &body);
+    assert_eq!(status, 201, "{info}");
+    let path = format!("/api/conversations/{}", info["id"].as_str().unwrap());
+    let began = Instant::now();
+    while served.send("GET", &path, KEY, &Value::Null).1["execution_status"] != "finished" {
+        assert!(began.elapsed() < PATIENCE, "it takes too long");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+#[test]
+fn agents_below_a_conversation_that_leaves_the_project_out_have_no_servers_of_its_plugins() {
+    let home = Home::new();
+    let plugin = "work/.agents/plugins/helper";
+    let server = r#"{"mcpServers": {"wild": {"command": "node", "args": ["${PLUGIN_ROOT}/server.mjs"]}}}"#;
+    write(&home, &format!("{plugin}/.mcp.json"), server);
+    let script = include_str!("../../../mcp/tests/it/unruly.mjs");
+    write(&home, &format!("{plugin}/server.mjs"), script);
+    let allowed = home.run(&["trust", "allow", ".agents/plugins/helper/.mcp.json"]);
+    assert_eq!(allowed.status.code(), Some(0), "{}", stderr(&allowed));
+    agents_follow(
+        &home,
+        "[{tool_calls: [{name: wild_die, arguments: {}}]}, {text: done}]",
+    );
+    let model = give_task(&home, "description: it");
+    for reads_project in [false, true] {
+        let context = json!({"load_project_skills": reads_project});
+        let agent = json!({"llm": {"model": model}, "tools": [{"name": "task"}], "agent_context": context});
+        run_for_client(&home, &agent);
+        assert_eq!(home.work().join("deaths").exists(), reads_project);
+    }
+}
+
 #[test]
 fn agents_two_levels_below_the_conversation_of_a_client_have_its_model_and_not_the_servers() {
     let home = Home::new();
@@ -181,18 +219,10 @@ fn agents_two_levels_below_the_conversation_of_a_client_have_its_model_and_not_t
     );
     let model =
         home.script("[{tool_calls: [{name: task, arguments: {prompt: do it}}]}, {text: by the client}]");
-    let served = Served::start(&home, &[("SESSION_API_KEY", KEY)]);
-    let message = json!({"role": "user", "content": [{"type": "text", "text": "Go."}], "run": true});
-    let body = json!({"agent": {"llm": {"model": model}, "tools": [{"name": "task"}]},
-        "workspace": {"working_dir": home.work()}, "initial_message": message});
-    let (status, info) = served.post("/api/conversations", KEY, &body);
-    assert_eq!(status, 201, "{info}");
-    let path = format!("/api/conversations/{}", info["id"].as_str().unwrap());
-    let began = Instant::now();
-    while served.send("GET", &path, KEY, &Value::Null).1["execution_status"] != "finished" {
-        assert!(began.elapsed() < PATIENCE, "it takes too long");
-        std::thread::sleep(Duration::from_millis(100));
-    }
+    run_for_client(
+        &home,
+        &json!({"llm": {"model": model}, "tools": [{"name": "task"}]}),
+    );
     let said: Vec<_> = ids(&home)
         .into_iter()
         .map(|id| stdout(&home.run(&["show", &id, "--json"])))
