@@ -57,7 +57,7 @@ impl Helpers {
         parent: &ConversationRecord,
         depth: u32,
         tools: &[ToolSpec],
-        servers: Option<McpOutfit>,
+        (servers, model): (Option<McpOutfit>, Option<ClientModel>),
     ) -> Arc<dyn SubAgents> {
         Arc::new(Self {
             settings: settings.clone(),
@@ -65,7 +65,7 @@ impl Helpers {
             parent: parent.clone(),
             depth,
             tools: names_of(tools),
-            model: None,
+            model,
             servers,
         })
     }
@@ -170,6 +170,7 @@ impl Helpers {
                 definition,
                 skills: order.skills.clone(),
                 servers: self.servers().await?,
+                client: self.model.clone(),
             },
         ))
         .await?;

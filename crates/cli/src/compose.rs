@@ -13,7 +13,7 @@ use deft_engine::{
     SecretSources, SkillSources, Supervision, World,
 };
 use deft_mcp::TokenStore;
-use deft_server::McpOutfit;
+use deft_server::{ClientModel, McpOutfit};
 use deft_skills::{AgentDefinition, Permission};
 use deft_store::{ConversationRecord, Durability, NewConversation, Options, Owner, SqliteStore, Store};
 use deft_tools::{Preset, TerminalOptions, ToolContext, Toolbox};
@@ -163,6 +163,7 @@ pub(crate) async fn open(
         definition: None,
         skills: Vec::new(),
         servers: None,
+        client: None,
     };
     open_as(settings, store, opened, record, role).await
 }
@@ -183,6 +184,8 @@ pub(crate) struct Role<'a> {
     pub(crate) skills: Vec<String>,
     /// The MCP servers that it has instead of the user's own.
     pub(crate) servers: Option<McpOutfit>,
+    /// What a client has said of the models below its conversation: neither they nor those below them have others.
+    pub(crate) client: Option<ClientModel>,
 }
 
 /// The same for an agent with a role of its own.
@@ -202,14 +205,12 @@ pub(crate) async fn open_as(
     let mut tools = toolbox(&context, TerminalOptions::default(), Reachable::default())?.specs();
     tools.retain(|tool| (role.has)(tool.name()));
     let host = Toolbox::host();
-    let helpers = agents::Helpers::of(settings, &store, record, role.depth, &tools, role.servers.clone());
+    let models = role.client.is_none().then(|| named_models(settings));
+    let (offered, client) = (role.servers.clone(), role.client);
+    let helpers = agents::Helpers::of(settings, &store, record, role.depth, &tools, (offered, client));
     let servers = match role.servers {
         Some(servers) => servers,
         None => mcp::offer::of_user(settings, &context)?,
-    };
-    let servers = match definition {
-        Some(definition) => servers.and(agents::defined::servers(settings, &context, definition)?),
-        None => servers,
     };
     let lease = store.acquire(record.id, &Owner::this_process()).await?;
     let parts = Parts {
@@ -217,7 +218,7 @@ pub(crate) async fn open_as(
         lease,
         model: opened.model,
         model_name: opened.name,
-        models: Some(named_models(settings)),
+        models,
         agents: Some(helpers),
         workspace: place.workspace,
         directory: place.root.display().to_string(),
@@ -254,7 +255,7 @@ pub(crate) async fn open_as(
                 files: Some(Arc::new(skills::Disk)),
             }),
             hooks: hooks::of_user()?,
-            project_hooks: OfProject::Used,
+            project_hooks: servers.of_project,
             agents: agents::of_user(),
             brief: Brief {
                 role: definition.map(|definition| definition.instructions.clone()),

@@ -114,6 +114,7 @@ async fn try_again(
         at: Some(at),
         keep_stats: false,
         title: None,
+        request: None,
     };
     deft_engine::fork(store.as_ref(), source.id, new, fork, &RealWorld).await?;
     let record = compose::find(store.as_ref(), &id.hex()).await?;

@@ -47,15 +47,17 @@ use deft_executor::Client;
 use deft_llm::{CallLog, Model, ModelError, TokenMeter};
 use deft_store::{Lease, Store, StoreError};
 use deft_tools::{SecretSet, Secrets, Toolbox};
-use deft_types::{ActionId, EventId, Status, Tokens};
+use deft_types::{ActionId, EventId, Seq, Status, Tokens};
 use futures::future::OptionFuture;
 use std::collections::{HashMap, HashSet};
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 pub(crate) use self::external::External;
 pub(crate) use self::hooks::Hooked;
 use self::look_up::Asked;
+pub(crate) use self::refine::Reviewing;
 use self::seeking::Seeking;
 use self::work::Work;
 pub(crate) use self::work::{ConnectError, connected};
@@ -123,8 +125,8 @@ pub(crate) struct Actor {
     pub(crate) hosts: HostDesk,
     /// Whether and how results are criticised.
     pub(crate) refinement: Option<Refinement>,
-    /// Whether the result of the turn is to be criticised next.
-    pub(crate) wants_review: bool,
+    /// What is to be criticised, and what came of it.
+    pub(crate) reviewing: Reviewing,
     /// Who judges, where it is not the model that answers.
     pub(crate) judge_model: Option<Arc<dyn Model>>,
     /// A service that judges actions, asked like a model.
@@ -136,6 +138,8 @@ pub(crate) struct Actor {
     pub(crate) inbox: mpsc::Receiver<Envelope>,
     /// What waits until files are what they are to be.
     pub(crate) held: Vec<Envelope>,
+    /// Those who look what going back would change.
+    pub(crate) previews: JoinSet<()>,
     /// What the client calls the command that is carried out, and what it is, until that is noted.
     pub(crate) request: Option<(EventId, &'static str)>,
     pub(crate) progress: watch::Sender<Progress>,
@@ -195,6 +199,10 @@ pub(crate) struct Trouble {
     refusals: u32,
     /// How often in a row the executor was lost in the middle of a call.
     losses: u32,
+    /// Where the next event is put, once this actor has stored one.
+    log_end: Option<Seq>,
+    /// Why nobody knows whether the log has what was to be stored last.
+    doubt: Option<StoreError>,
 }
 
 impl Actor {
@@ -208,6 +216,10 @@ impl Actor {
     }
 
     async fn end(mut self, fate: ExecutorFate) {
+        // Nobody opens the workspace once it is closed.
+        self.previews.shutdown().await;
+        self.leave_seeking();
+        self.seeking = None;
         self.end_session().await;
         self.end_work(fate).await;
         self.tasks.close_all(fate).await;
@@ -218,6 +230,7 @@ impl Actor {
 
     async fn work_until_closed(&mut self) -> (ExecutorFate, Option<oneshot::Sender<()>>) {
         loop {
+            self.settle_doubt().await;
             self.release().await;
             self.kept_for_call
                 .take_if(|_| !matches!(self.work, Some(Work::Model { .. })));

@@ -12,7 +12,7 @@ mod tests;
 use deft_llm::ModelProfile;
 use deft_types::{EventId, Role};
 
-use crate::view::{Entry, View, segments};
+use crate::view::{Entry, View, loops, segments};
 
 pub(crate) use self::mask::{Mask, cut_newest};
 use self::mask::{mask_browser, mask_old};
@@ -166,10 +166,10 @@ impl Condenser {
     }
 
     /// What to do where it does not know how to make room and there must be some: forgets the older half. One that is to
-    /// do nothing does nothing.
-    pub(crate) fn last_resort(&self, view: &View, pressure: Pressure) -> Option<Plan> {
+    /// do nothing does nothing, unless the model has refused what it was sent: otherwise it would never answer again.
+    pub(crate) fn last_resort(&self, view: &View, pressure: Pressure, refused: bool) -> Option<Plan> {
         let does_nothing = matches!(self, Self::Pipeline(condensers) if condensers.is_empty());
-        (!does_nothing).then(|| Self::Window.plan(view, pressure))?
+        (!does_nothing || refused).then(|| Self::Window.plan(view, pressure))?
     }
 }
 
@@ -201,10 +201,31 @@ enum Tail {
     Half(u64),
 }
 
-/// Forgets what is between the head and the tail, whole replies with their results only. The last segment always
-/// stays, and all that came since the last reply: it is what the model is to answer.
+/// Forgets what is between the head and the tail, whole replies with their results only. What a model did by one thought
+/// goes or stays together too, unless that would leave too much.
 fn forget(view: &View, keep_first: usize, tail: Tail, summarise: Option<Style>) -> Option<Plan> {
-    let segments: Vec<_> = segments(view.entries()).collect();
+    let replies: Vec<_> = segments(view.entries()).collect();
+    let replies = between(&replies, keep_first, tail)?;
+    let whole = between(&loops(view.entries()), keep_first, tail);
+    let whole = whole.filter(|whole| whole.tokens * 2 >= replies.tokens);
+    let Between { events, offset, .. } = whole.unwrap_or(replies);
+    Some(Plan::Forget {
+        events,
+        offset,
+        summarise,
+    })
+}
+
+/// What is between the head and the tail.
+struct Between {
+    events: Vec<EventId>,
+    /// Events before it.
+    offset: usize,
+    tokens: u64,
+}
+
+/// The last segment always stays, and all that came since the last reply: it is what the model is to answer.
+fn between(segments: &[&[Entry]], keep_first: usize, tail: Tail) -> Option<Between> {
     let size = |segment: &&[Entry]| segment.iter().map(|entry| entry.events.len()).sum::<usize>();
     let tokens = |segment: &&[Entry]| segment.iter().map(|entry| entry.tokens).sum::<u64>();
     let is_prompt = |segment: &&&[Entry]| segment[0].message.role == Role::System;
@@ -243,9 +264,10 @@ fn forget(view: &View, keep_first: usize, tail: Tail, summarise: Option<Style>) 
         .iter()
         .flat_map(|segment| segment.iter().flat_map(|entry| entry.events.iter().cloned()))
         .collect();
-    (!events.is_empty()).then_some(Plan::Forget {
+    let tokens = forgotten.iter().map(tokens).sum();
+    (!events.is_empty()).then_some(Between {
         events,
         offset,
-        summarise,
+        tokens,
     })
 }

@@ -226,8 +226,7 @@ impl Found {
     /// Adds the agents that the project defines, if they may be used.
     fn add_agents(&mut self, files: &Gathered) {
         let (defined, mut own) = (trust::agents(files, &self.workspace), Vec::new());
-        for (mut agent, provided) in defined {
-            agent.servers = plugin_servers::programs_among(&agent.servers);
+        for (agent, provided) in defined {
             if self.decisions.allow(&provided.fingerprint) {
                 own.push(agent);
             }

@@ -1,7 +1,9 @@
 //! A new conversation that begins as a copy of another.
 
-use deft_store::{NewConversation, Store, create_with};
-use deft_types::{ConversationId, Event, EventBody, EventId, FailureKind, Source, Stats, Status, Timestamp};
+use deft_store::{NewConversation, Store, StoreError, create_with};
+use deft_types::{
+    ConversationId, Event, EventBody, EventId, FailureKind, Seq, Source, Stats, Status, Timestamp,
+};
 use serde_json::json;
 
 use crate::branch;
@@ -15,7 +17,7 @@ use crate::world::World;
 const LEFT_BEHIND: &str = "Not run: the conversation was copied before this call had a result.";
 
 /// What the copy begins with.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fork {
     /// The last event to copy, with those it stands on; without it, all branches.
     pub at: Option<EventId>,
@@ -23,6 +25,9 @@ pub struct Fork {
     pub keep_stats: bool,
     /// What the copy is called; without it, as it begins.
     pub title: Option<String>,
+    /// What the client calls its request. Asked under it again, also by another process, the copy that was made is the
+    /// answer, and one that was only begun is made anew.
+    pub request: Option<EventId>,
 }
 
 /// Makes the copy of a conversation that is not open, and may be damaged: it is only read. One that is open makes it
@@ -49,13 +54,72 @@ pub async fn fork(
     copied.retain(belongs_to_all);
     let state = branch::fold(&copied);
     copied.extend(closing(&state, &fork, world));
+    let Some(request) = &fork.request else {
+        return Ok(create_with(store, new, copied).await?);
+    };
+    let mark = mark_of(source, request);
+    copied.insert(0, first_event(mark.clone(), copied.len(), world));
+    match create_with(store, new.clone(), copied.clone()).await {
+        Err(StoreError::Exists(id)) => match made_before(store, id, &mark).await? {
+            Made::Wholly => Ok(()),
+            Made::InPart => {
+                store.delete(id).await?;
+                Ok(create_with(store, new, copied).await?)
+            }
+            Made::Never => Err(StoreError::Exists(id).into()),
+        },
+        made => Ok(made?),
+    }
+}
 
-    Ok(create_with(store, new, copied).await?)
+/// How much of a copy a request has made.
+enum Made {
+    Wholly,
+    InPart,
+    /// What is there is something else.
+    Never,
+}
+
+/// The first event of a copy: by which request it was made, and how many follow.
+fn first_event(mark: EventId, events: usize, world: &dyn World) -> Event {
+    Event {
+        id: mark,
+        timestamp: Timestamp::at(world.now()),
+        source: Source::Environment,
+        parent_id: None,
+        body: state::update(key::COPIED, json!({"events": events})),
+    }
+}
+
+fn mark_of(source: ConversationId, request: &EventId) -> EventId {
+    EventId(format!("copy:{source}:{request}"))
+}
+
+async fn made_before(store: &dyn Store, id: ConversationId, mark: &EventId) -> Result<Made, StoreError> {
+    let mark = match store.position(id, mark).await {
+        Ok(Some(mark)) => mark,
+        Ok(None) | Err(StoreError::NotFound(_)) => return Ok(Made::Never),
+        Err(error) => return Err(error),
+    };
+    let there = store.read(id, mark, 1).await?;
+    let events = match there.first().map(|(_, event)| &event.body) {
+        Some(EventBody::StateUpdate(update)) if update.key == key::COPIED => update.value["events"].as_u64(),
+        _ => None,
+    };
+    let Some(events) = events else {
+        return Ok(Made::Never);
+    };
+    let last = store.read(id, Seq(mark.0 + events), 1).await?;
+    Ok(if last.is_empty() {
+        Made::InPart
+    } else {
+        Made::Wholly
+    })
 }
 
 /// An executor and its records of the files, what it is called and what its clients asked for are the other
 /// conversation's own.
-const NOT_COPIED: [&str; 14] = [
+const NOT_COPIED: [&str; 15] = [
     key::EXECUTOR,
     key::CHECKPOINT,
     key::QUEUE,
@@ -68,6 +132,7 @@ const NOT_COPIED: [&str; 14] = [
     key::REQUEST,
     key::PROJECT_RULES,
     key::FORKED,
+    key::COPIED,
     key::DELEGATES,
     key::HOST_QUESTIONS,
 ];

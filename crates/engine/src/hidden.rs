@@ -38,6 +38,8 @@ const STRUCTURE: [&str; 13] = [
     "role",
     "task_id",
 ];
+/// Fields that hold what a model, a tool or a client has made up, the names in it as well.
+const DATA: [&str; 4] = ["data", "structured_output", "raw_input", "raw_output"];
 /// Fields that are signed: they cannot be changed, so they are left out if there is a secret in them.
 static SIGNED: [(&str, Value); 2] = [
     ("thinking_blocks", Value::Array(Vec::new())),
@@ -58,12 +60,22 @@ pub(crate) fn without_secrets(event: Event, mask: &Mask) -> Event {
     };
     let before = fields.clone();
     hide(&mut fields, mask);
+    if names_tags(&event)
+        && let Some(tags) = fields.get_mut("value")
+    {
+        mask.hide_in_data(tags);
+    }
     if fields == before {
         return event;
     }
     let (before, after) = (Value::Object(before), Value::Object(fields));
     let hidden = read_as(&event, after.clone());
     hidden.unwrap_or_else(|| hidden_word_by_word(event, before, &after))
+}
+
+/// Whether it says what a client calls things.
+fn names_tags(event: &Event) -> bool {
+    matches!(&event.body, EventBody::StateUpdate(update) if update.key == key::TAGS)
 }
 
 /// The event without secrets where one of them is also a word of the form, such as the `type` of a text: such words, by
@@ -84,10 +96,10 @@ fn hidden_word_by_word(event: Event, mut fields: Value, wanted: &Value) -> Event
     hidden
 }
 
-/// Where two values of the same shape differ, as JSON pointers.
+/// Where two values differ, as JSON pointers.
 fn changes(before: &Value, after: &Value, place: String, places: &mut Vec<String>) {
     match (before, after) {
-        (Value::Object(before), Value::Object(_)) => {
+        (Value::Object(before), Value::Object(others)) if before.keys().eq(others.keys()) => {
             for (name, value) in before {
                 let name_in_pointer = name.replace('~', "~0").replace('/', "~1");
                 changes(value, &after[name], format!("{place}/{name_in_pointer}"), places);
@@ -133,6 +145,7 @@ fn hide(fields: &mut Map<String, Value>, mask: &Mask) {
                     .for_each(|text| mask.hide_in(text));
             }
             ("llm_message" | "action" | "observation", Value::Object(inner)) => hide(inner, mask),
+            (name, value) if DATA.contains(&name) => mask.hide_in_data(value),
             (_, value) => mask.hide_in(value),
         }
         if let Some((before, empty)) = before
@@ -191,6 +204,30 @@ mod tests {
             panic!("{action:?}")
         };
         assert_eq!(editor.path, "/<secret-hidden>");
+    }
+
+    #[test]
+    fn names_that_somebody_has_made_up_are_hidden_too() {
+        let secrets = Secrets::default();
+        let values = ["hunter2", "data"].map(|value| (value.to_owned(), Secret::new(value.to_owned())));
+        secrets.set(SecretSet::new(BTreeMap::from(values)).unwrap());
+        let event: Event = serde_json::from_value(json!({
+            "kind": "ActionEvent", "id": "e", "timestamp": "2026-01-01T00:00:00", "source": "agent", "thought": [],
+            "action": {"kind": "MCPToolAction", "data": {"headers": {"x-hunter2": 1}}},
+            "tool_name": "call", "tool_call_id": "c", "llm_response_id": "r",
+            "tool_call": {"id": "c", "name": "call", "arguments": "{\"headers\": {\"x-hunter2\": 1}}", "origin": "completion"},
+        }))
+        .unwrap();
+        let hidden = serde_json::to_value(without_secrets(event, &secrets.mask())).unwrap();
+        assert!(!hidden.to_string().contains("hunter2"), "{hidden}");
+        assert_eq!(hidden["action"]["data"]["headers"]["x-<secret-hidden>"], 1);
+        let tags: Event = serde_json::from_value(json!({
+            "kind": "ConversationStateUpdateEvent", "id": "t", "timestamp": "2026-01-01T00:00:00",
+            "source": "environment", "key": "tags", "value": {"hunter2": "x"},
+        }))
+        .unwrap();
+        let hidden = serde_json::to_value(without_secrets(tags, &secrets.mask())).unwrap();
+        assert_eq!(hidden["value"], json!({"<secret-hidden>": "x"}));
     }
 
     #[test]

@@ -83,7 +83,7 @@ pub use context::{Context, ContextEntry, ContextKind, Earlier};
 pub use conversation::{
     Conversation, Limits, Memory, OpenError, Outfit, Parts, Progress, Safety, load, read_branch,
 };
-pub use critic::{Critic, Refinement};
+pub use critic::{Critic, Criticised, Refinement};
 pub use egress::Requested;
 pub use extensions::{Extensions, Gathered, Notes, OfProject};
 pub use external::ExternalAgent;

@@ -277,6 +277,7 @@ fn without_accidents(text: &str) -> String {
         Regex::new(
             r"(?x)
             \d{4}-\d\d-\d\d([T\ ]\d\d:\d\d(:\d\d([.,]\d+)?)?)? | \d{1,2}:\d\d:\d\d([.,]\d+)?  # dates and times
+            | \b1[5-9]\d{8}(\d{3}){0,3}([.,]\d+)?\b                                               # times as numbers
             | \b\d+([.,]\d+)?\ ?(ns|µs|us|ms|s|sec|secs|seconds|min|minutes)\b              # durations
             | \b(pid|PID|process)[\ =:]*\d+ | \[\d+\]\ \d+                                    # processes
             | \b0x[0-9a-fA-F]+                                                               # addresses

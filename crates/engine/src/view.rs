@@ -319,6 +319,24 @@ pub(crate) fn segments(entries: &[Entry]) -> impl Iterator<Item = &[Entry]> {
     entries.chunk_by(|_, next| next.message.role == Role::Tool)
 }
 
+/// The same with the replies that go on where one had begun to think, and without thoughts of their own: providers that
+/// sign what a model thought want to see all that it did by it, or nothing.
+pub(crate) fn loops(entries: &[Entry]) -> Vec<&[Entry]> {
+    let (mut found, mut start, mut end, mut thinks) = (Vec::new(), 0, 0, false);
+    for segment in segments(entries) {
+        let message = &segment[0].message;
+        let acts = message.tool_calls.as_ref().is_some_and(|calls| !calls.is_empty());
+        if !(thinks && acts && message.thinking_blocks.is_empty()) {
+            found.extend(entries.get(start..end).filter(|before| !before.is_empty()));
+            start = end;
+            thinks = acts && !message.thinking_blocks.is_empty();
+        }
+        end += segment.len();
+    }
+    found.extend(entries.get(start..end).filter(|last| !last.is_empty()));
+    found
+}
+
 /// The first position between two segments with at least so many events before it.
 fn boundary(entries: &[Entry], events: usize) -> usize {
     let (mut position, mut before) = (0, 0);

@@ -1,15 +1,10 @@
 //! The MCP servers that a conversation of a client has, and the agents below it.
 
-mod joined;
-
 use std::sync::Arc;
 
-use deft_engine::{Reached, Servers, ServersElsewhere, ToolFilter};
+use deft_engine::{OfProject, Reached, Servers, ServersElsewhere, ToolFilter};
 use deft_types::McpApprovals;
 use futures::stream::BoxStream;
-use serde_json::Value;
-
-use self::joined::Joined;
 
 /// The MCP servers of a conversation.
 #[derive(Clone, Default)]
@@ -20,6 +15,8 @@ pub struct McpOutfit {
     pub elsewhere: Option<Arc<dyn ServersElsewhere>>,
     /// Which of their tools are offered, by their names; all of them where nobody says.
     pub filter: Option<ToolFilter>,
+    /// Whether those that plugins and skills of the workspace bring along count as well.
+    pub of_project: OfProject,
 }
 
 impl McpOutfit {
@@ -37,29 +34,6 @@ impl McpOutfit {
         });
         self
     }
-
-    /// With others. Of two of one name these count.
-    #[must_use]
-    pub fn and(mut self, others: Self) -> Self {
-        self.beside = match (self.beside, others.beside) {
-            (Some(own), Some(others)) => Some(both(own, others)),
-            (own, others) => own.or(others),
-        };
-        self.elsewhere = match (self.elsewhere, others.elsewhere) {
-            (Some(first), Some(second)) => Some(Arc::new(Joined { first, second })),
-            (own, others) => own.or(others),
-        };
-        self
-    }
-}
-
-fn both(mut own: Servers, others: Servers) -> Servers {
-    if let (Value::Object(named), Value::Object(others)) = (&mut own.config, others.config) {
-        for (name, server) in others {
-            named.entry(name).or_insert(server);
-        }
-    }
-    own
 }
 
 struct HeldTo {

@@ -55,6 +55,12 @@ pub(crate) fn message_id(headers: &HeaderMap) -> EventId {
     EventId::from(given.unwrap_or_else(Uuid::new_v4))
 }
 
+/// What a client calls a request that may have been carried out in part before a crash; none where it gave no key.
+pub(crate) fn name_of(headers: &HeaderMap, verb: &str) -> Option<EventId> {
+    let key = headers.get(HEADER).and_then(|key| key.to_str().ok())?;
+    Some(EventId(format!("{verb}:{key}")))
+}
+
 /// Lets a request through whose key is new, and answers one that was carried out as it was answered then.
 pub(crate) async fn once(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let Some(key) = request.headers().get(HEADER) else {

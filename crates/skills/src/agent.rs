@@ -35,7 +35,8 @@ pub struct AgentDefinition {
     pub worktree: bool,
     /// The skills that stand in its prompt whole, by name.
     pub skills: Vec<String>,
-    /// MCP servers that it has beside those of its parent, by name. Secrets can stand there.
+    /// MCP servers that it names, which clients are told. It has those of its parent and no others. Secrets can stand
+    /// there.
     #[serde(skip)]
     pub servers: Map<String, Value>,
     /// How its memory is kept short: a name, `false`, or a description as clients send it; its parent's way where

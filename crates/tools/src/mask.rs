@@ -86,7 +86,8 @@ impl Mask {
         found.any(|form| form.len() >= SHORTEST_IN_PICTURE)
     }
 
-    /// Hides secrets in every string within a value.
+    /// Hides secrets in every string within a value. The names of fields stay: they are the form of the value, and whoever
+    /// reads it knows them.
     pub fn hide_in(&self, value: &mut Value) {
         match value {
             Value::String(text) if is_picture(text) && !self.is_in_picture(text) => {}
@@ -98,6 +99,23 @@ impl Mask {
             Value::Array(values) => values.iter_mut().for_each(|value| self.hide_in(value)),
             Value::Object(fields) => fields.values_mut().for_each(|value| self.hide_in(value)),
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    /// The same where names are data as well, such as in what a model or a client has made up.
+    pub fn hide_in_data(&self, value: &mut Value) {
+        match value {
+            Value::Array(values) => values.iter_mut().for_each(|value| self.hide_in_data(value)),
+            Value::Object(fields) => {
+                fields.values_mut().for_each(|value| self.hide_in_data(value));
+                if fields.keys().any(|name| matches!(self.hide(name), Cow::Owned(_))) {
+                    let named = std::mem::take(fields).into_iter();
+                    *fields = named
+                        .map(|(name, value)| (self.hide(&name).into_owned(), value))
+                        .collect();
+                }
+            }
+            text => self.hide_in(text),
         }
     }
 

@@ -1,17 +1,12 @@
-//! What the definition of an agent says of its memory and its MCP servers.
-
-use std::sync::Arc;
+//! What the definition of an agent says of its memory.
 
 use anyhow::Context;
 use deft_engine::{Condenser, Memory};
-use deft_mcp::{NoTokens, TokenStore};
-use deft_server::{McpOutfit, read_condenser};
-use deft_skills::{AgentDefinition, Origin};
-use deft_tools::ToolContext;
+use deft_server::read_condenser;
+use deft_skills::AgentDefinition;
 use serde_json::Value;
 
 use crate::compose;
-use crate::mcp::{kept, offer};
 use crate::settings::Settings;
 
 /// Words for no condenser.
@@ -42,30 +37,6 @@ fn condenser_of(written: &Value) -> anyhow::Result<Condenser> {
         Value::String(name) => Ok(name.parse()?),
         other => read_condenser(other).with_context(|| format!("there is none such as {other}")),
     }
-}
-
-/// The servers that an agent has beside those of whoever gives it tasks. What they are when they are seen first is kept
-/// in its own log.
-pub(crate) fn servers(
-    settings: &Settings,
-    context: &ToolContext,
-    definition: &AgentDefinition,
-) -> anyhow::Result<McpOutfit> {
-    // Our environment and our logins are for the user's own files.
-    let is_users = definition.origin == Origin::User;
-    let variable = |name: &str| std::env::var(name).ok().filter(|_| is_users);
-    let tokens: Arc<dyn TokenStore> = if is_users {
-        Arc::new(kept::Tokens::of(&settings.data_dir.value))
-    } else {
-        Arc::new(NoTokens)
-    };
-    let servers = Value::Object(definition.servers.clone());
-    offer::of_client(settings, context, &servers, &variable, tokens).with_context(|| {
-        format!(
-            "the agent {} has MCP servers that cannot be used",
-            definition.name
-        )
-    })
 }
 
 #[cfg(test)]

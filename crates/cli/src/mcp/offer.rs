@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use deft_engine::{Reached, Servers, ServersElsewhere};
+use deft_engine::{OfProject, Reached, Servers, ServersElsewhere};
 use deft_mcp::{Changes, Limits, McpServers, Place, ServerConfig, TokenStore, put_variables};
 use deft_server::McpOutfit;
 use deft_store::Store;
@@ -70,6 +70,7 @@ pub(crate) fn of_user(settings: &Settings, context: &ToolContext) -> anyhow::Res
         beside: beside_the_files(settings)?,
         elsewhere: from_elsewhere(settings, context)?,
         filter: None,
+        of_project: OfProject::Used,
     })
 }
 
@@ -92,7 +93,7 @@ pub(crate) fn of_client(
             approvals: McpApprovals::new(),
         }),
         elsewhere: elsewhere.map(|elsewhere| -> Arc<dyn ServersElsewhere> { Arc::new(elsewhere) }),
-        filter: None,
+        ..McpOutfit::default()
     })
 }
 

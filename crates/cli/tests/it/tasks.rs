@@ -1,7 +1,7 @@
 //! Agents with tasks, from the command line and over the server.
 
 use std::fs;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -10,6 +10,8 @@ use crate::serve::Served;
 use crate::worktree::git;
 
 const KEY: &str = "k-one";
+/// Long enough for a loaded machine.
+const PATIENCE: Duration = Duration::from_secs(90);
 const WRITES: &str =
     "[{tool_calls: [{name: terminal, arguments: {command: echo x >> x}}]}, {text: it is done}]";
 
@@ -123,7 +125,7 @@ fn a_definition_limits_steps_and_money() {
 }
 
 #[test]
-fn an_agent_has_the_skills_the_servers_and_the_memory_that_its_definition_names() {
+fn an_agent_has_the_skills_and_the_memory_that_its_definition_names_and_no_server_that_its_parent_has_not() {
     let home = Home::new();
     let skill = "---\nname: release\ndescription: How to release\n---\nTag it first.";
     write(&home, ".deft/skills/release/SKILL.md", skill);
@@ -144,7 +146,7 @@ fn an_agent_has_the_skills_the_servers_and_the_memory_that_its_definition_names(
         printed.contains("There is no skill named 'nothing'."),
         "{printed}"
     );
-    assert!(home.work().join("deaths").exists(), "{printed}{}", stderr(&run));
+    assert!(!home.work().join("deaths").exists(), "{printed}{}", stderr(&run));
     assert!(
         !printed.contains("Tag it first."),
         "it is the agent's alone: {printed}"
@@ -155,6 +157,7 @@ fn an_agent_has_the_skills_the_servers_and_the_memory_that_its_definition_names(
         .find(|events| events.contains("<role>"))
         .unwrap();
     assert!(child.contains("Tag it first."), "{child}");
+    assert!(child.contains("Tool 'wild_die' not found"), "{child}");
 
     let definition = definition.replace("condenser: false", "condenser: magic");
     write(&home, ".deft/agents/shipper.md", &definition);
@@ -166,41 +169,71 @@ fn an_agent_has_the_skills_the_servers_and_the_memory_that_its_definition_names(
     );
 }
 
+/// Has a client of `deft serve` run an agent to its end.
+fn run_for_client(home: &Home, agent: &Value) {
+    let served = Served::start(home, &[("SESSION_API_KEY", KEY)]);
+    let message = json!({"role": "user", "content": [{"type": "text", "text": "Go."}], "run": true});
+    let body = json!({"agent": agent, "workspace": {"working_dir": home.work()}, "initial_message": message});
+    let (status, info) = served.post("/api/conversations", KEY, &body);
+    assert_eq!(status, 201, "{info}");
+    let path = format!("/api/conversations/{}", info["id"].as_str().unwrap());
+    let began = Instant::now();
+    while served.send("GET", &path, KEY, &Value::Null).1["execution_status"] != "finished" {
+        assert!(began.elapsed() < PATIENCE, "it takes too long");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
 #[test]
-fn an_agent_of_a_project_has_the_programs_it_names_once_it_is_trusted_and_no_addresses() {
+fn agents_below_a_conversation_that_leaves_the_project_out_have_no_servers_of_its_plugins() {
     let home = Home::new();
-    write(
-        &home,
-        "work/server.mjs",
-        include_str!("../../../mcp/tests/it/unruly.mjs"),
-    );
-    let definition = "---\ndescription: Ships\nmcp_config: {mcpServers: {wild: {command: node, args: [server.mjs]}, \
-                      far: {url: 'http://127.0.0.1:9/mcp'}}}\n---\nShip.";
-    write(&home, "work/.agents/agents/shipper.md", definition);
+    let plugin = "work/.agents/plugins/helper";
+    let server = r#"{"mcpServers": {"wild": {"command": "node", "args": ["${PLUGIN_ROOT}/server.mjs"]}}}"#;
+    write(&home, &format!("{plugin}/.mcp.json"), server);
+    let script = include_str!("../../../mcp/tests/it/unruly.mjs");
+    write(&home, &format!("{plugin}/server.mjs"), script);
+    let allowed = home.run(&["trust", "allow", ".agents/plugins/helper/.mcp.json"]);
+    assert_eq!(allowed.status.code(), Some(0), "{}", stderr(&allowed));
     agents_follow(
         &home,
-        "[{tool_calls: [{name: wild_die, arguments: {}}]}, {text: it is done}]",
+        "[{tool_calls: [{name: wild_die, arguments: {}}]}, {text: done}]",
     );
-    let model = give_task(&home, "subagent_type: shipper");
-    let run = home.run(&["run", "--json", "--model", &model, "-t", "go"]);
-    assert!(
-        stdout(&run).contains("there is no kind 'shipper'"),
-        "{}",
-        stdout(&run)
+    let model = give_task(&home, "description: it");
+    for reads_project in [false, true] {
+        let context = json!({"load_project_skills": reads_project});
+        let agent = json!({"llm": {"model": model}, "tools": [{"name": "task"}], "agent_context": context});
+        run_for_client(&home, &agent);
+        assert_eq!(home.work().join("deaths").exists(), reads_project);
+    }
+}
+
+#[test]
+fn agents_two_levels_below_the_conversation_of_a_client_have_its_model_and_not_the_servers() {
+    let home = Home::new();
+    write(&home, "operator.yaml", "[{text: by the operator}]");
+    let operators = home.root.path().join("operator.yaml").display().to_string();
+    write(
+        &home,
+        ".deft/deft.toml",
+        &format!("model = \"script:{operators}\"\n"),
     );
-    home.run(&["trust", "allow", ".agents/agents/shipper.md"]);
-    let run = home.run(&["run", "--json", "--model", &model, "-t", "go"]);
-    assert_eq!(run.status.code(), Some(0), "{}{}", stdout(&run), stderr(&run));
-    assert!(
-        home.work().join("deaths").exists(),
-        "{}{}",
-        stdout(&run),
-        stderr(&run)
+    let model =
+        home.script("[{tool_calls: [{name: task, arguments: {prompt: do it}}]}, {text: by the client}]");
+    run_for_client(
+        &home,
+        &json!({"llm": {"model": model}, "tools": [{"name": "task"}]}),
     );
-    let shown = ids(&home)
+    let said: Vec<_> = ids(&home)
         .into_iter()
-        .map(|id| stdout(&home.run(&["show", &id, "--json"])));
-    assert!(shown.into_iter().all(|events| !events.contains("\"far\"")));
+        .map(|id| stdout(&home.run(&["show", &id, "--json"])))
+        .collect();
+    assert_eq!(said.len(), 3, "an agent, one below it, and one below that");
+    for events in said {
+        assert!(
+            events.contains("by the client") && !events.contains("by the operator"),
+            "{events}"
+        );
+    }
 }
 
 #[test]

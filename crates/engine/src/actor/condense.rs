@@ -42,7 +42,8 @@ impl Actor {
             Some(ModelError::ContextWindowExceeded { .. })
         );
         let plan = self.memory.condenser.plan(view, pressure);
-        let plan = plan.or_else(|| self.memory.condenser.last_resort(view, pressure));
+        let refused = self.trouble.overflow.is_some();
+        let plan = plan.or_else(|| self.memory.condenser.last_resort(view, pressure, refused));
         let plan = plan.or_else(|| too_long.then(|| condense::cut_newest(view, room))?);
         let Some(plan) = plan else {
             return self.grant_nothing().await;

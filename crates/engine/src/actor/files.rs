@@ -27,6 +27,8 @@ const PLANS: &str = "the agent only plans, so no file of the workspace is change
 const RECORD_LIMIT: Duration = Duration::from_secs(10);
 /// How long a workspace may take to answer somebody who waits.
 const PREVIEW_LIMIT: Duration = Duration::from_secs(30);
+/// How many may wait for one at once.
+const MAX_PREVIEWS: usize = 8;
 const UNREACHED: &str =
     "the workspace does not answer; look whether its machine or container is there, and try again";
 
@@ -123,10 +125,15 @@ impl Actor {
         Ok(())
     }
 
-    /// Tells what going back would change, apart from the conversation.
+    /// Tells what going back would change, apart from the conversation, but not longer than that is open.
     pub(super) fn preview_files(&mut self, to: CheckpointId, done: Done<Vec<Change>>) {
+        while self.previews.try_join_next().is_some() {}
+        if self.previews.len() >= MAX_PREVIEWS {
+            let _ = done.send(Err(CommandError::Running));
+            return;
+        }
         let client = self.idle_executor(CancellationToken::new()); // nobody stops it
-        tokio::spawn(async move {
+        self.previews.spawn(async move {
             let preview = async {
                 let client = client?.await?;
                 let preview = tokio::time::timeout(PREVIEW_LIMIT, client.preview(to)).await;

@@ -12,6 +12,7 @@ use crate::turn::Draft;
 impl Actor {
     /// Carries a command out, or answers as before where its client asked for it before.
     pub(super) async fn handle(&mut self, sent: Envelope) {
+        self.settle_doubt().await;
         if self.changes_files() && sent.command.waits_for_files() {
             return self.held.push(sent);
         }

@@ -237,7 +237,12 @@ impl Actor {
                         .find(|call| Some(&call.id) == occasion.action.as_ref());
                     drafts.extend(call.map(|call| rejection(call, reason)));
                 }
-                (HookEvent::UserPromptSubmit, Some(_)) => drafts.extend(self.status_after(Trigger::Finish)),
+                // What was said later, also while the hook ran, is to be answered.
+                (HookEvent::UserPromptSubmit, Some(_))
+                    if occasion.message == self.state.last_user_message_id =>
+                {
+                    drafts.extend(self.status_after(Trigger::Finish));
+                }
                 (HookEvent::Stop, Some(reason)) => {
                     self.hooked.stopping = false;
                     drafts.push(said(format!("You are not done yet: {reason}")));
@@ -246,8 +251,14 @@ impl Actor {
                     self.hooked.stopping = false;
                     drafts.extend(self.close_turn());
                 }
-                (HookEvent::Stop | HookEvent::UserPromptSubmit, None)
-                | (HookEvent::PostToolUse | HookEvent::SessionStart | HookEvent::SessionEnd, _) => {}
+                (HookEvent::Stop, None)
+                | (
+                    HookEvent::UserPromptSubmit
+                    | HookEvent::PostToolUse
+                    | HookEvent::SessionStart
+                    | HookEvent::SessionEnd,
+                    _,
+                ) => {}
             }
         }
         self.record(drafts).await?;

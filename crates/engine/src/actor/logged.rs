@@ -25,7 +25,7 @@ impl Actor {
         let now = now.as_secs_f64();
         call.data["timestamp"] = json!(now);
         // Here, where it is no text yet: a secret that JSON writes otherwise would not be found in it.
-        mask.hide_in(&mut call.data);
+        mask.hide_in_data(&mut call.data);
         let (model, id) = (
             call.model.replace('/', "__"),
             self.world.new_id().simple().to_string(),

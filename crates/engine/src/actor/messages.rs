@@ -31,8 +31,8 @@ impl Actor {
                 }
                 self.turn_recorded = false;
                 self.keep_going();
-                self.wants_review = false; // there is something to answer first
-                if matches!(self.work, Some(Work::Model { .. })) {
+                self.reviewing.turn = false; // there is something to answer first
+                if matches!(self.work, Some(Work::Model { .. })) || self.reviewing.reply.is_some() {
                     self.unseen.push(id);
                 }
                 Ok(())

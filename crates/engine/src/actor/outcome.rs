@@ -8,6 +8,7 @@ use deft_types::{
 use serde_json::json;
 
 use super::Actor;
+use super::refine::Unstored;
 use super::spending;
 use super::tally::Tally;
 use super::work::{Outcome, Work};
@@ -40,11 +41,14 @@ impl Actor {
         if self.asks_for_tasks() {
             return self.ask_for_tasks().await;
         }
+        if self.reviewing.reply.is_some() {
+            return self.keep_uncriticised().await; // the store failed while it was asked
+        }
         if !self.state.open_calls.is_empty() {
             return self.execute().await;
         }
         self.hear_servers().await?;
-        if self.wants_review {
+        if self.reviewing.turn {
             return self.review().await;
         }
         if self.stop_at_limit().await? {
@@ -194,33 +198,49 @@ impl Actor {
         let withheld = reply.finish == FinishReason::ContentFilter
             && reply.text.trim().is_empty()
             && reply.tool_calls.is_empty();
-        let (turn, mut events) = turn::events(
+        let (turn, events) = turn::events(
             reply,
             item,
             &self.tools,
             &self.state.call_ids,
             self.world.as_ref(),
         );
-        let mut drafts = vec![Draft::new(
-            Source::Environment,
-            state::update(key::STATS, json!(stats)),
-        )];
+        let stats = Draft::new(Source::Environment, state::update(key::STATS, json!(stats)));
         if withheld {
-            self.record(drafts).await?;
+            self.record(vec![stats]).await?;
             let detail = "the provider withheld the whole reply".to_owned();
             return self.take_model_error(ModelError::ContentPolicy { detail }).await;
         }
+        self.trouble.refusals = 0;
+        let reply = Unstored {
+            turn,
+            events,
+            judged: judged.to_vec(),
+        };
+        if self.is_criticised(&reply) {
+            self.record(vec![stats]).await?; // what the critic may still use depends on it
+            return self.criticise_reply(reply).await;
+        }
+        self.reviewing.criticism = None;
+        self.store_reply(vec![stats], reply).await
+    }
+
+    /// Stores a reply behind other news, and what it amounts to.
+    pub(super) async fn store_reply(
+        &mut self,
+        mut drafts: Vec<Draft>,
+        mut reply: Unstored,
+    ) -> Result<(), StoreError> {
         let unseen = self.unseen();
         let all_seen = unseen.is_none();
         drafts.extend(unseen);
-        let review = self.reviewed(&mut events, judged);
-        drafts.extend(events);
+        let review = self.reviewed(&mut reply.events, &reply.judged);
+        drafts.extend(reply.events);
         drafts.extend(review);
-        match turn {
+        match reply.turn {
             Turn::Answers if all_seen => drafts.extend(self.turn_ended()),
             Turn::Acts | Turn::Answers | Turn::Silent | Turn::CutOff => {}
         }
-        self.trouble.refusals = 0;
         self.record(drafts).await?;
         self.unsent = self.state.open_calls.iter().map(|call| call.id.clone()).collect();
         Ok(())

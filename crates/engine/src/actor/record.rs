@@ -1,9 +1,10 @@
 //! Everything that happens is stored here, and then taken into the state.
 
 use deft_store::StoreError;
-use deft_types::{Classification, ConversationErrorEvent, Event, EventBody, Extra, Source, Timestamp};
+use deft_types::{Classification, ConversationErrorEvent, Event, EventBody, Extra, Seq, Source, Timestamp};
 
 use super::{Actor, budget};
+use crate::conversation::load;
 use crate::hidden::without_secrets;
 use crate::state;
 use crate::status::{self, Trigger};
@@ -11,10 +12,13 @@ use crate::turn::Draft;
 use crate::world::Point;
 
 impl Actor {
-    /// Stores events, then takes them into the state. On an error nothing has changed.
+    /// Stores events, then takes them into the state. On an error nothing has changed, as far as anybody knows.
     pub(crate) async fn record(&mut self, drafts: Vec<Draft>) -> Result<(), StoreError> {
         if drafts.is_empty() {
             return Ok(());
+        }
+        if let Some(error) = &self.trouble.doubt {
+            return Err(error.clone());
         }
         let mask = self.secrets.mask();
         let drafts = self.logged_calls(&mask).into_iter().chain(drafts);
@@ -37,7 +41,10 @@ impl Actor {
             events.push(without_secrets(event, &mask));
         }
         self.world.reached(Point::BeforeAppend);
-        self.store.append(&self.lease, events.clone()).await?;
+        match self.store.append(&self.lease, events.clone()).await {
+            Ok(stored) => self.trouble.log_end = Some(stored.end),
+            Err(error) => self.look_for(&events, error).await?,
+        }
         self.world.reached(Point::AfterAppend);
         let before = budget::used(&self.state.stats);
         for event in &events {
@@ -46,6 +53,46 @@ impl Actor {
         self.tell_above(before);
         self.publish_progress(None);
         Ok(())
+    }
+
+    /// A store may fail after it has stored something: then that is in the log, and counts.
+    async fn look_for(&mut self, events: &[Event], error: StoreError) -> Result<(), StoreError> {
+        let refused = matches!(
+            error,
+            StoreError::Fenced(_) | StoreError::Duplicate { .. } | StoreError::NotFound(_)
+        );
+        let Some(first) = events.first().filter(|_| !refused) else {
+            return Err(error);
+        };
+        let found = self.store.position(self.lease.conversation(), &first.id).await;
+        match (found, self.trouble.log_end) {
+            (Ok(Some(seq)), Some(end)) if seq >= end => {
+                self.trouble.log_end = Some(Seq(seq.0 + events.len() as u64));
+                Ok(())
+            }
+            (Ok(None), _) | (Ok(Some(_)), Some(_)) => Err(error), // under this id something was stored before
+            (Ok(Some(_)), None) | (Err(_), _) => {
+                self.trouble.doubt = Some(error.clone());
+                Err(error)
+            }
+        }
+    }
+
+    /// Takes the state from the log where nobody knew whether something was stored; until that is done, nothing more is.
+    pub(super) async fn settle_doubt(&mut self) {
+        if self.trouble.doubt.is_none() {
+            return;
+        }
+        match load(self.store.as_ref(), self.lease.conversation()).await {
+            Ok(state) => {
+                let before = budget::used(&self.state.stats);
+                (self.state, self.trouble.doubt, self.trouble.log_end) = (state, None, None);
+                self.tell_above(before);
+                let fault = self.progress.borrow().fault.clone();
+                self.publish_progress(fault);
+            }
+            Err(error) => tracing::warn!(%error, "the store does not tell what it has"),
+        }
     }
 
     /// The event that the status is another, if it is.

@@ -154,6 +154,7 @@ impl Actor {
     async fn stop_work(&mut self) -> Result<Stopped, StoreError> {
         let mut stopped = Stopped::default();
         self.leave_seeking();
+        self.keep_uncriticised().await?;
         match self.work.take() {
             Some(Work::Model {
                 item, tally, heard, ..
@@ -231,6 +232,9 @@ impl Actor {
 
     pub(super) async fn end_work(&mut self, fate: ExecutorFate) {
         let mut work = self.work.take();
+        if let Err(error) = self.keep_uncriticised().await {
+            tracing::warn!(%error, "the last reply is not kept");
+        }
         if let Some(Work::Restore { future, cancel }) = &mut work {
             cancel.cancel();
             if let Ok(Outcome::Restored(restored, restoring)) =

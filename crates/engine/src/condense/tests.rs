@@ -17,6 +17,11 @@ fn event(id: &str, source: Source, body: impl Into<EventBody>) -> Event {
 
 /// A prompt, a task, and steps with results of so many words.
 fn view(steps: usize, words: usize) -> View {
+    thoughtful_view(steps, words, |_| false)
+}
+
+/// The same with thoughts before some of the steps.
+fn thoughtful_view(steps: usize, words: usize, thinks: impl Fn(usize) -> bool) -> View {
     let mut view = View::default();
     let prompt = json!({"system_prompt": {"type": "text", "text": "be good"}, "tools": [], "kind": "SystemPromptEvent"});
     let prompt = serde_json::from_value::<EventBody>(prompt).unwrap();
@@ -34,8 +39,10 @@ fn view(steps: usize, words: usize) -> View {
             json!({"id": format!("c{step}"), "name": "terminal", "arguments": "{}", "origin": "completion"}),
         )
         .unwrap();
+        let thought = json!({"type": "thinking", "thinking": "hm", "signature": "s"});
+        let thoughts = if thinks(step) { vec![thought] } else { Vec::new() };
         let action: ActionEvent = serde_json::from_value(json!({
-            "thought": [], "tool_name": "terminal", "tool_call_id": call.id, "tool_call": call,
+            "thought": [], "thinking_blocks": thoughts, "tool_name": "terminal", "tool_call_id": call.id, "tool_call": call,
             "llm_response_id": format!("r{step}"), "security_risk": "LOW",
         }))
         .unwrap();
@@ -388,4 +395,27 @@ fn of_the_pages_of_a_browser_the_newest_stay_and_those_that_were_not_read() {
     shown(&mut view, 2);
     shown(&mut view, 3);
     assert_eq!(until(condenser.plan(&view, NO_PRESSURE)).as_deref(), Some("op1"));
+}
+
+#[test]
+fn what_a_model_did_by_one_thought_is_forgotten_together_unless_that_leaves_too_much() {
+    let pressure = Pressure {
+        limit: Some(2_000),
+        forced: false,
+    };
+    let forgotten = |view: &View| match Condenser::Window.plan(view, pressure) {
+        Some(Plan::Forget { events, .. }) => events,
+        other => panic!("{other:?}"),
+    };
+    let has = |events: &[EventId], step: usize| events.contains(&EventId(format!("a{step}")));
+    let in_fives = forgotten(&thoughtful_view(40, 60, |step| step % 5 == 0));
+    for thought in 0..8 {
+        let gone = (0..5).filter(|step| has(&in_fives, thought * 5 + step)).count();
+        assert!(gone == 0 || gone == 5, "{gone} of the steps by thought {thought}");
+    }
+    assert!(has(&in_fives, 0) && !has(&in_fives, 39));
+
+    // One thought for all of it: there must be room all the same.
+    let all = forgotten(&thoughtful_view(40, 60, |step| step == 0));
+    assert_eq!(all, forgotten(&view(40, 60)));
 }

@@ -4,15 +4,16 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use deft_llm::TokenMeter;
+use deft_store::{Store, StoreError};
 use deft_tools::{SecretSet, Secrets, Tool, Toolbox};
-use deft_types::{Action, Status, Tokens};
+use deft_types::{Action, ConversationId, Status, Tokens};
 use deft_workspace::Workspace;
 use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 
 use super::{Conversation, MAX_QUEUED_COMMANDS, OpenError, Outfit, Parts, Progress, load};
 use crate::above::Above;
-use crate::actor::{Actor, External, Hooked, Trouble};
+use crate::actor::{Actor, External, Hooked, Reviewing, Trouble};
 use crate::allow_rules::{COMMANDS, HOSTS, ProjectRules};
 use crate::aside::Turns;
 use crate::delegate_tool::Delegate;
@@ -40,8 +41,7 @@ impl Conversation {
     pub async fn open(mut parts: Parts) -> Result<Self, OpenError> {
         let id = parts.lease.conversation();
         let state = load(parts.store.as_ref(), id).await?;
-        let project_rules = ProjectRules::load(parts.store.as_ref(), id, COMMANDS).await?;
-        let project_hosts = ProjectRules::load(parts.store.as_ref(), id, HOSTS).await?;
+        let (project_rules, project_hosts) = of_project(parts.store.as_ref(), id).await?;
         parts.world.reached(Point::Loaded);
         let (commands, inbox) = mpsc::channel(MAX_QUEUED_COMMANDS);
         let (sender, progress) = watch::channel(undisturbed(state.status));
@@ -86,9 +86,10 @@ impl Conversation {
             judge_model: parts.supervision.judge,
             monitor: parts.supervision.monitor,
             refinement: parts.supervision.refinement,
-            wants_review: false,
+            reviewing: Reviewing::default(),
             inbox,
             held: Vec::new(),
+            previews: tokio::task::JoinSet::new(),
             request: None,
             titles: parts.supervision.titles,
             title_prompt: parts.supervision.title_prompt,
@@ -197,6 +198,15 @@ impl Shared {
         let task: Arc<dyn Tool> = task.clone();
         std::iter::once(task).chain(delegate).collect()
     }
+}
+
+/// What was allowed in the whole project: commands, and hosts.
+async fn of_project(
+    store: &dyn Store,
+    id: ConversationId,
+) -> Result<(ProjectRules, ProjectRules), StoreError> {
+    let commands = ProjectRules::load(store, id, COMMANDS).await?;
+    Ok((commands, ProjectRules::load(store, id, HOSTS).await?))
 }
 
 fn undisturbed(status: Status) -> Progress {

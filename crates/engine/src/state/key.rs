@@ -63,6 +63,8 @@ pub(crate) const SECRETS: &str = "secrets";
 pub(crate) const LIMITS: &str = "limits";
 /// Another conversation began as a copy of this one.
 pub(crate) const FORKED: &str = "forked";
+/// This one is the copy of another that a request asked for.
+pub(crate) const COPIED: &str = "copied";
 /// Files became what they were.
 pub(crate) const RESTORED: &str = "restored_files";
 /// A request of a client was carried out, with its answer.
@@ -98,6 +100,7 @@ pub const OWN_KEYS: &[&str] = &[
     LIMITS,
     RESTORED,
     FORKED,
+    COPIED,
     REQUEST,
     TASK_WAITS,
     DELEGATES,

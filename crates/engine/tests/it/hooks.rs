@@ -39,6 +39,28 @@ fn last_request(desk: &Desk) -> String {
 }
 
 #[tokio::test]
+async fn what_is_said_after_a_message_that_a_hook_refuses_is_answered() {
+    let desk = Desk::new("[{text: done}]").await;
+    let hooks = json!({"UserPromptSubmit": command("if grep -q forbidden; then exit 2; fi")});
+    let conversation = opened(&desk, hooks).await;
+    say(&conversation, "forbidden").await;
+    conversation.run().await.unwrap();
+    assert_eq!(settled(&conversation).await.status, Status::Finished);
+    assert_eq!(desk.model.asked(), 0, "nothing else was said");
+
+    for text in ["forbidden as well", "allowed"] {
+        say(&conversation, text).await;
+    }
+    conversation.run().await.unwrap();
+    assert_eq!(settled(&conversation).await.status, Status::Finished);
+    assert!(last_request(&desk).contains("allowed"));
+    assert_eq!(
+        conversation.inspect().await.unwrap().answer.as_deref(),
+        Some("done")
+    );
+}
+
+#[tokio::test]
 async fn a_call_that_a_hook_refuses_does_not_run_and_the_model_hears_why() {
     let script = r"
 - tool_calls:

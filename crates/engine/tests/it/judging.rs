@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use deft_engine::{Conversation, Critic, ExecutorFate, GOAL, Goal, Parts, Refinement, Safety};
+use deft_engine::{Conversation, Critic, Criticised, ExecutorFate, GOAL, Goal, Parts, Refinement, Safety};
 use deft_llm::Model;
 use deft_types::{ConfirmationPolicy, EventBody, Extra, SecurityAnalyzer, SecurityRisk, Source, Status};
 
@@ -266,6 +266,81 @@ async fn critics_that_need_no_model_judge_by_what_was_done() {
             _ => false,
         });
         assert_eq!(told.count(), sent_back, "{script}");
+    }
+}
+
+/// What critics thought of each message and action of the agent, in the order of the log.
+async fn results(desk: &Desk) -> Vec<(String, Option<f64>)> {
+    let events = desk.events().await.into_iter();
+    let scored = events.filter_map(|event| {
+        let (what, result) = match event.body {
+            EventBody::Action(action) => (action.tool_name.clone(), action.critic_result.clone()),
+            EventBody::Message(said) if event.source == Source::Agent => {
+                ("message".to_owned(), said.critic_result.clone())
+            }
+            _ => return None,
+        };
+        Some((what, result.map(|result| result["score"].as_f64().unwrap())))
+    });
+    scored.collect()
+}
+
+#[tokio::test]
+async fn the_event_that_ends_a_turn_says_what_the_critic_thinks_and_all_do_where_that_is_wanted() {
+    let script = r#"[{tool_calls: [{name: terminal, arguments: {command: echo new > made}}]}, {text: first},
+        {tool_calls: [{name: terminal, arguments: {command: "true"}}, {name: finish, arguments: {message: second}}]},
+        {tool_calls: [{name: finish, arguments: {message: third}}]}]"#;
+    let scored = |what: &str, score: Option<f64>| (what.to_owned(), score);
+    for (criticised, on_the_way) in [(Criticised::Results, None), (Criticised::AllActions, Some(0.3))] {
+        let desk = Desk::new(script).await;
+        let critic = Desk::new(r#"[{text: '{"score": 0.3, "message": "no test"}', repeat: 9}]"#).await;
+        let mut parts = desk.parts(Desk::limits()).await;
+        parts.outfit.checkpoints = true;
+        parts.supervision.refinement = Some(Refinement {
+            critic: Critic::Model(Some(critic.model.clone())),
+            criticised,
+            max_iterations: 2,
+            ..Refinement::default()
+        });
+        let conversation = Conversation::open(parts).await.unwrap();
+        assert_eq!(desk.run(&conversation).await.status, Status::Finished);
+        assert_eq!(
+            results(&desk).await,
+            [
+                scored("terminal", on_the_way),
+                scored("message", Some(0.3)),
+                scored("terminal", on_the_way),
+                scored("finish", on_the_way), // the reply does something first
+                scored("finish", Some(0.3)),
+            ],
+        );
+        let asked = critic.model.requests.lock().unwrap()[0].messages[1].plain_text();
+        assert_eq!(asked.contains("echo new > made"), on_the_way.is_some(), "{asked}");
+        assert_eq!(conversation.inspect().await.unwrap(), desk.rebuilt().await);
+    }
+}
+
+#[tokio::test]
+async fn a_reply_is_not_lost_when_somebody_stops_while_it_is_criticised() {
+    for calls in [false, true] {
+        let reply = if calls {
+            "tool_calls: [{name: finish, arguments: {message: first}}]"
+        } else {
+            "text: first"
+        };
+        let desk = Desk::new(&format!("[{{{reply}}}, {{text: second}}]")).await;
+        let critic = Desk::new("[{text: never said, delay_ms: 600000}]").await;
+        let conversation = reviewed(&desk, Critic::Model(Some(critic.model.clone()))).await;
+        say(&conversation, "do it").await;
+        conversation.run().await.unwrap();
+        while critic.model.asked() == 0 {
+            tokio::task::yield_now().await;
+        }
+        conversation.interrupt().await.unwrap();
+        let state = conversation.inspect().await.unwrap();
+        assert_eq!((state.open_calls(), &state), (0, &desk.rebuilt().await));
+        assert_eq!(results(&desk).await.len(), 1, "{calls}");
+        assert_ne!(state.status, Status::Running);
     }
 }
 

@@ -262,6 +262,26 @@ async fn a_wish_for_room_that_there_is_not_is_granted_and_forgotten() {
 }
 
 #[tokio::test]
+async fn who_wants_no_condenser_is_answered_all_the_same_when_the_model_can_read_no_more() {
+    let steps = "{repeat: 6, tool_calls: [{name: think, arguments: {thought: 'step {{n}}'}}]}";
+    for refusal in ["context_window_exceeded", "malformed_history"] {
+        let desk = Desk::new(&format!(
+            "[{steps}, {{error: {{kind: {refusal}}}}}, {{text: done}}]"
+        ))
+        .await;
+        let mut parts = desk.parts(Desk::limits()).await;
+        parts.memory.condenser = Condenser::Pipeline(Vec::new());
+        let conversation = Conversation::open(parts).await.unwrap();
+        assert_eq!(
+            desk.run(&conversation).await.status,
+            Status::Finished,
+            "{refusal}"
+        );
+        assert_eq!(condensations(&desk.events().await), 1, "{refusal}");
+    }
+}
+
+#[tokio::test]
 async fn a_history_that_the_server_does_not_accept_is_made_another_and_the_run_goes_on() {
     let steps = "{repeat: 6, tool_calls: [{name: think, arguments: {thought: 'step {{n}}'}}]}";
     let refused = "{error: {kind: malformed_history}}";

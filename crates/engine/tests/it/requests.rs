@@ -90,6 +90,7 @@ const VERBS: &[(&str, Place, &str, Verb)] = &[
             at: None,
             keep_stats: false,
             title: None,
+            request: None,
         };
         said(it.fork(new, whole))
     }),

@@ -1,10 +1,13 @@
 //! The engine in a world where everything goes wrong, by seed: a clock that jumps, a model that says anything, an
-//! executor and a store that fail, processes that die or are replaced at any moment, and people who do not wait.
+//! executor, servers and a store that fail (or say so although they have done it), hooks that refuse, processes that die or
+//! are replaced at any moment, and people who do not wait.
 //! After every step the invariants must hold (their numbers are those of `ARCHITECTURE.md`). One seed is always the same story:
 //!
 //! - `DEFT_SEED=17 cargo test -p deft-engine --test it simulation` plays one again and tells all of it;
 //! - `make soak SECONDS=600` plays new ones for so long.
 
+#[path = "simulation/additions.rs"]
+mod additions;
 #[path = "simulation/agents.rs"]
 mod agents;
 #[path = "simulation/cast.rs"]
@@ -27,12 +30,16 @@ mod player;
 pub(crate) mod ponder;
 #[path = "simulation/scene.rs"]
 pub(crate) mod scene;
+#[path = "simulation/servers.rs"]
+mod servers;
 #[path = "simulation/steps.rs"]
 mod steps;
 #[path = "simulation/store.rs"]
 pub(crate) mod store;
 #[path = "simulation/well_formed.rs"]
 pub(crate) mod well_formed;
+#[path = "simulation/work.rs"]
+mod work;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};

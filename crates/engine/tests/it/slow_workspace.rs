@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use deft_engine::{CommandError, Conversation, Extensions, Live, OfProject, Rewind, SkillSources};
-use deft_tools::Overwrite;
+use deft_tools::{CheckpointId, Overwrite};
 use deft_types::{Event, EventBody, Source, Status, text_of};
 use deft_workspace::{Preparation, Stream, Workspace, WorkspaceError};
 use futures::FutureExt;
@@ -115,6 +115,21 @@ async fn it_is_heard_and_stopped_meanwhile_and_the_agent_knows_its_skills_in_the
         .iter()
         .filter(|event| matches!(event.body, EventBody::SystemPrompt(_)));
     assert_eq!(prompts.count(), 1);
+}
+
+#[tokio::test]
+async fn whoever_looks_what_going_back_would_change_opens_no_workspace_once_the_conversation_is_closed() {
+    let desk = Desk::new("[{text: done}]").await;
+    let gate = watch::Sender::new(false);
+    let conversation = opened(&desk, &gate).await;
+    let mut shown = conversation.live();
+    let asked = conversation.clone();
+    let preview = tokio::spawn(async move { asked.preview_files(CheckpointId(1)).await });
+    assert!(matches!(shown.recv().await, Ok(Live::Preparing { .. })));
+
+    conversation.close(deft_engine::ExecutorFate::End).await;
+    assert!(matches!(preview.await.unwrap(), Err(CommandError::Closed)));
+    assert_eq!(gate.receiver_count(), 0, "somebody still waits for the workspace");
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use deft_engine::{CommandError, Fork, RealWorld, fork, load};
-use deft_store::NewConversation;
+use deft_store::{NewConversation, StoreError, create_with};
 use deft_types::{ConversationId, EventBody, EventId, Role, Source, Status, text_of};
 use serde_json::json;
 use uuid::Uuid;
@@ -127,6 +127,7 @@ async fn a_copy_has_what_the_other_had_up_to_an_event_and_a_life_of_its_own() {
         at: None,
         keep_stats: true,
         title: None,
+        request: None,
     };
     conversation.fork(whole, all).await.unwrap();
     let events = desk.events().await;
@@ -142,6 +143,7 @@ async fn a_copy_has_what_the_other_had_up_to_an_event_and_a_life_of_its_own() {
         at: Some(call.unwrap().id.clone()),
         keep_stats: false,
         title: None,
+        request: None,
     };
     fork(desk.store.as_ref(), desk.id, part, some, &RealWorld)
         .await
@@ -165,6 +167,58 @@ async fn a_copy_has_what_the_other_had_up_to_an_event_and_a_life_of_its_own() {
         .await
         .unwrap();
     assert_paired(&copied.into_iter().map(|(_, event)| event).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn a_copy_is_made_once_wherever_the_process_died_that_was_asked_for_it() {
+    let desk = Desk::new(TALK).await;
+    let conversation = talked(&desk).await;
+    let (new, other) = (new_conversation(), new_conversation());
+    let wanted = |request: &str| Fork {
+        request: Some(EventId(request.to_owned())),
+        ..Fork::default()
+    };
+    // The copy is there, and the process died before its event.
+    let made = fork(
+        desk.store.as_ref(),
+        desk.id,
+        new.clone(),
+        wanted("r1"),
+        &RealWorld,
+    );
+    made.await.unwrap();
+    let copied = desk
+        .store
+        .read(new.id, deft_types::Seq::FIRST, 100)
+        .await
+        .unwrap();
+    for _ in 0..2 {
+        conversation.fork(new.clone(), wanted("r1")).await.unwrap();
+    }
+    assert_eq!(
+        desk.store
+            .read(new.id, deft_types::Seq::FIRST, 100)
+            .await
+            .unwrap(),
+        copied
+    );
+    let told = desk
+        .events()
+        .await
+        .into_iter()
+        .filter(|event| matches!(&event.body, EventBody::StateUpdate(told) if told.key == "forked"));
+    assert_eq!(told.count(), 1);
+    let refused = conversation.fork(new.clone(), wanted("r2")).await;
+    assert!(matches!(refused, Err(CommandError::Store(StoreError::Exists(id))) if id == new.id));
+
+    // It died in the middle of the copy.
+    let begun = copied.into_iter().map(|(_, event)| event).take(2).collect();
+    create_with(desk.store.as_ref(), other.clone(), begun)
+        .await
+        .unwrap();
+    conversation.fork(other.clone(), wanted("r1")).await.unwrap();
+    let whole = load(desk.store.as_ref(), other.id).await.unwrap();
+    assert_eq!(whole.view, conversation.inspect().await.unwrap().view);
 }
 
 #[tokio::test]
@@ -198,6 +252,7 @@ async fn a_copy_of_the_whole_has_the_other_branches_too_and_stands_at_the_same_p
         at: None,
         keep_stats: true,
         title: None,
+        request: None,
     };
     fork(desk.store.as_ref(), desk.id, new, all, &RealWorld)
         .await

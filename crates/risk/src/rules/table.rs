@@ -151,6 +151,7 @@ pub(super) const TABLE: &[Row] = &[
     Row { rule: "firewall", verbs: &["iptables", "ip6tables", "nft", "ufw", "firewall-cmd", "pfctl"], unless: &["-L", "--list", "-S"], reason: "It changes the firewall.", ..BASE },
     Row { rule: "cover-tracks", verbs: &["history"], flags: &[&["-c", "-d"]], reason: "It removes what was typed from the history.", ..BASE },
     Row { rule: "cover-tracks", risk: Medium, verbs: &["unset"], words: &["HISTFILE"], reason: "It keeps commands out of the history.", ..BASE },
+    Row { rule: "archive-runs-commands", verbs: &["tar", "gtar", "bsdtar"], flags: &[&["--to-command", "--checkpoint-action", "--info-script", "--new-volume-script", "--rsh-command"]], reason: "It runs a command for what is in the archive.", ..BASE },
     // Containers
     Row { rule: "container-escape", verbs: &["docker", "podman", "nerdctl"], words: &["run|create|exec"], flags: &[&["--privileged", "--cap-add", "--device", "--security-opt"]], reason: "It starts a container that can reach the whole machine.", ..BASE },
     Row { rule: "container-escape", verbs: &["docker", "podman", "nerdctl"], words: &["run|create"], target: Target::Containing("docker.sock"), reason: "It gives a container the rights over all containers.", ..BASE },
@@ -180,6 +181,12 @@ pub(super) const TABLE: &[Row] = &[
     Row { rule: "database-delete", verbs: &["dropdb", "dropuser"], reason: "It deletes a database.", ..BASE },
     Row { rule: "database-delete", verbs: &["mysqladmin"], words: &["drop"], reason: "It deletes a database.", ..BASE },
     Row { rule: "database-delete", verbs: &["redis-cli"], words: &["flushall|flushdb|FLUSHALL|FLUSHDB|shutdown"], reason: "It empties a database.", ..BASE },
+    Row { rule: "database-delete", verbs: &["psql", "mysql", "mariadb", "sqlite3"], target: Target::Containing("DROP DATABASE"), reason: "It deletes a database.", ..BASE },
+    Row { rule: "database-delete", verbs: &["psql", "mysql", "mariadb", "sqlite3"], target: Target::Containing("drop database"), reason: "It deletes a database.", ..BASE },
+    Row { rule: "database-delete", risk: Medium, verbs: &["psql", "mysql", "mariadb", "sqlite3"], target: Target::Containing("DROP "), reason: "It deletes what is in a database.", ..BASE },
+    Row { rule: "database-delete", risk: Medium, verbs: &["psql", "mysql", "mariadb", "sqlite3"], target: Target::Containing("drop "), reason: "It deletes what is in a database.", ..BASE },
+    Row { rule: "database-delete", risk: Medium, verbs: &["psql", "mysql", "mariadb", "sqlite3"], target: Target::Containing("TRUNCATE "), reason: "It deletes what is in a database.", ..BASE },
+    Row { rule: "database-delete", risk: Medium, verbs: &["psql", "mysql", "mariadb", "sqlite3"], target: Target::Containing("truncate "), reason: "It deletes what is in a database.", ..BASE },
     // Keys and the network
     Row { rule: "read-credentials", verbs: &["cat", "less", "more", "head", "tail", "cp", "mv", "scp", "rsync", "tar", "zip", "base64", "xxd", "od", "strings", "grep", "rg", "awk", "sed", "cut", "sort", "tee", "dd", "curl", "wget", "nc", "openssl", "gpg", "vi", "vim", "nano", "tac", "nl", "ln", "7z", "bat", "source", "."], target: SECRET, reason: "It reads keys or passwords.", ..BASE },
     Row { rule: "read-credentials", verbs: &["security"], words: &["find-generic-password|find-internet-password|dump-keychain|export"], reason: "It reads passwords.", ..BASE },

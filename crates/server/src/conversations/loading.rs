@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use axum::http::StatusCode;
 use deft_engine::{
-    Brief, ClientResults, ClientTool, Conversation, Critic, Extensions, HookConfig, Limits, Mode, Notes,
-    Outfit, Parts, RealWorld, Refinement, Safety, SubAgents, Supervision,
+    Brief, ClientResults, ClientTool, Conversation, Critic, Criticised, Extensions, HookConfig, Limits, Mode,
+    Notes, Outfit, Parts, RealWorld, Refinement, Safety, SubAgents, Supervision,
 };
 use deft_llm::CallLog;
 use deft_skills::{AgentDefinition, sent_agent, without_doubles};
@@ -264,6 +264,10 @@ fn refinement(critic: &Value) -> Option<Refinement> {
     });
     Some(Refinement {
         critic: critic_of_kind,
+        criticised: match critic["mode"].as_str() {
+            Some("all_actions") => Criticised::AllActions,
+            _ => Criticised::Results,
+        },
         threshold: wanted["success_threshold"].as_f64().unwrap_or(usual.threshold),
         max_iterations: if wanted.is_object() { most } else { 0 },
     })

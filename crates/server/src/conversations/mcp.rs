@@ -20,6 +20,7 @@ use crate::failure::Failure;
 use crate::mcp_outfit::McpOutfit;
 use crate::mcp_tokens::McpTokens;
 use crate::resident::Resident;
+use crate::skills::of_project;
 
 impl Conversations {
     /// Where tokens for MCP servers are kept.
@@ -56,8 +57,12 @@ impl Conversations {
     /// The servers of an agent. Where they cannot be used that is told as one that failed: it keeps no conversation from
     /// being opened. Variables in them are the conversation's secrets, never the environment of this process.
     pub(super) fn servers(&self, described: &Described, secrets: &SecretSet) -> McpOutfit {
+        let of_project = of_project(&described.agent);
         let Some(config) = described.agent.servers() else {
-            return McpOutfit::default();
+            return McpOutfit {
+                of_project,
+                ..McpOutfit::default()
+            };
         };
         let variable = |name: &str| secret_named(secrets, name);
         let place = (described.record.id, Path::new(&described.record.workspace));
@@ -68,6 +73,7 @@ impl Conversations {
         });
         McpOutfit {
             filter: described.agent.filter(),
+            of_project,
             ..named
         }
     }

@@ -8,6 +8,7 @@ use deft_engine::{CommandError, Fork, RealWorld, fork};
 use deft_store::{NewConversation, StoreError};
 use deft_types::{ConversationId, EventId, Message};
 use deft_workspace::WorkspaceName;
+use ring::digest;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
@@ -28,6 +29,23 @@ pub(crate) struct ForkRequest {
     pub(crate) at: Option<EventId>,
     /// Whether what the other has cost counts in the copy too.
     pub(crate) keep_stats: bool,
+    /// What the client calls its request.
+    pub(crate) request: Option<EventId>,
+}
+
+impl ForkRequest {
+    /// The copy's id: what the client says, or the same for the same request.
+    fn copy_of(&self, source: ConversationId) -> ConversationId {
+        let made_up = || match &self.request {
+            Some(request) => {
+                let digest = digest::digest(&digest::SHA256, format!("{source} {request}").as_bytes());
+                let first = digest.as_ref().first_chunk().copied().unwrap_or_default();
+                uuid::Builder::from_random_bytes(first).into_uuid()
+            }
+            None => Uuid::new_v4(),
+        };
+        self.id.unwrap_or_else(|| ConversationId(made_up()))
+    }
 }
 
 impl Conversations {
@@ -39,7 +57,7 @@ impl Conversations {
     ) -> Result<ConversationId, Failure> {
         let missing = || Failure::new(StatusCode::NOT_FOUND, "Source conversation not found");
         let described = self.catalog.find(source).await?.ok_or_else(missing)?;
-        let id = request.id.unwrap_or_else(|| ConversationId(Uuid::new_v4()));
+        let id = request.copy_of(source);
         let mut settings = self.catalog.new_settings(id, &described.request, &request.tags)?;
         settings.insert(field::FORKED_FROM.to_owned(), json!(source));
         settings.insert(field::FORKED_AT.to_owned(), json!(request.at));
@@ -56,6 +74,7 @@ impl Conversations {
             at: request.at,
             keep_stats: request.keep_stats,
             title: request.title,
+            request: request.request,
         };
         let resident = self.resident(source).await;
         let engine = match &resident {

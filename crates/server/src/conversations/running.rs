@@ -61,21 +61,26 @@ impl Conversations {
         Ok(())
     }
 
-    /// Lets the agent go on.
+    /// Lets the agent go on, which must not do so already.
     pub(crate) async fn run(&self, resident: &Resident) -> Result<(), Failure> {
-        self.allowance.left().await?;
-        let claim = self.take_place(resident)?;
-        match self.run_engine(resident, claim).await? {
-            Begun::Now => Ok(()),
+        match self.go_on(resident).await? {
+            Begun::Now | Begun::NothingToDo => Ok(()),
             Begun::Before => Err(Failure::new(
                 StatusCode::CONFLICT,
                 "Conversation already running. Wait for completion or pause first.",
             )),
-            Begun::NothingToDo => {
-                resident.tell_state();
-                Ok(())
-            }
         }
+    }
+
+    /// Lets the agent go on.
+    pub(crate) async fn go_on(&self, resident: &Resident) -> Result<Begun, Failure> {
+        self.allowance.left().await?;
+        let claim = self.take_place(resident)?;
+        let begun = self.run_engine(resident, claim).await?;
+        if begun == Begun::NothingToDo {
+            resident.tell_state();
+        }
+        Ok(begun)
     }
 
     pub(super) async fn store_message(

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use deft_types::EventId;
 use serde_json::Value;
@@ -16,6 +16,7 @@ use crate::conversations::ForkRequest;
 use crate::extract::{Id, JsonBody, OptionalBody, Query};
 use crate::failure::Failure;
 use crate::fields::{self, Gap, Kind, Others, Table};
+use crate::once;
 use crate::request::{checked_title, given, id_of, tags_of};
 use crate::router::Route;
 
@@ -39,6 +40,7 @@ async fn fork(
     State(app): State<Arc<App>>,
     Id(source): Id,
     query: Query,
+    headers: HeaderMap,
     OptionalBody(body): OptionalBody,
 ) -> Result<Response, Failure> {
     let fields = &fields::read_body(&body, FORK, Others::Kept)?;
@@ -51,6 +53,7 @@ async fn fork(
             .and_then(Value::as_str)
             .map(EventId::from),
         keep_stats: fields.get("reset_metrics") == Some(&Value::Bool(false)),
+        request: once::name_of(&headers, "fork"),
     };
     let id = app.conversations.fork(source, request).await?;
     let mut copy = info(&app, id, skills(&query))

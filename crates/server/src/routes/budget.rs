@@ -65,7 +65,7 @@ async fn add(
     let named = more.id.unwrap_or_else(|| EventId::from(Uuid::new_v4()));
     app.conversations.add_budget(&resident, named, more.add).await?;
     if more.run {
-        app.conversations.run(&resident).await?;
+        app.conversations.go_on(&resident).await?;
     }
     Ok(Json(app.conversations.budget(&resident).await?))
 }

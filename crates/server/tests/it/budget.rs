@@ -32,3 +32,17 @@ async fn a_conversation_stops_at_its_budget_and_goes_on_when_there_is_more() {
     let refusal = desk.refusal(Method::PUT, &budget, json!({"dollars": 1})).await;
     assert_eq!(refusal.0, 422, "{}", refusal.1);
 }
+
+#[tokio::test]
+async fn who_asks_twice_for_more_while_it_runs_is_answered_twice() {
+    let desk = Desk::new().await;
+    let talk = desk
+        .begin("[{tool_calls: [{name: terminal, arguments: {command: sleep 60}}]}]")
+        .await;
+    let more = json!({"id": "more", "add": {"cost": 1}, "run": true});
+    for _ in 0..2 {
+        let shown = desk.post(&talk.path("/budget"), more.clone()).await;
+        assert_eq!(shown["added"]["cost"], 1.0);
+    }
+    desk.post(&talk.path("/interrupt"), json!({})).await;
+}

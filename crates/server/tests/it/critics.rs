@@ -35,6 +35,13 @@ async fn a_critic_is_of_the_kind_that_the_client_names() {
         let told = verdicts(&desk, &talk).await;
         let found: Vec<_> = told.iter().filter_map(|told| told["score"].as_f64()).collect();
         assert_eq!(found, scores, "{kind}");
+        let events = desk.events(&talk).await;
+        let said: Vec<_> = events
+            .iter()
+            .filter(|event| event["kind"] == "MessageEvent" && event["source"] == "agent")
+            .filter_map(|event| event["critic_result"]["score"].as_f64())
+            .collect();
+        assert_eq!(said, scores, "{kind}");
         let replies = desk.events(&talk).await;
         let replies = replies
             .iter()

@@ -1,7 +1,13 @@
 //! Requests that come more than once, and titles that nobody asked for twice.
 
+use std::time::SystemTime;
+
+use deft_engine::{Fork, RealWorld, fork};
+use deft_store::NewConversation;
+use deft_types::{ConversationId, EventId};
 use reqwest::Method;
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use crate::desk::{Desk, KEY, Talk};
 
@@ -83,6 +89,47 @@ async fn the_same_request_again_is_answered_as_before_and_changes_nothing() {
     );
     let listed = desk.get("/api/conversations/search").await;
     assert_eq!(listed["items"].as_array().unwrap().len(), 2, "one copy");
+}
+
+#[tokio::test]
+async fn a_copy_that_was_made_before_the_server_died_is_the_answer_to_the_same_request() {
+    let desk = Desk::new().await;
+    let talk = desk.begin(TALK).await;
+    desk.run(&talk).await;
+    let source = ConversationId(talk.0.parse().unwrap());
+    // What the server keeps of a conversation is sealed for its id.
+    let mut request = desk.start_request(&desk.script("copy.yaml", TALK));
+    request["conversation_id"] = json!(Uuid::new_v4());
+    let stand_in = desk.begin_with(request).await;
+    let made = ConversationId(stand_in.0.parse().unwrap());
+    let settings = desk.store().settings(made).await.unwrap().unwrap();
+    desk.ask(Method::DELETE, &stand_in.path(""), None).await;
+    let new = NewConversation {
+        id: made,
+        created_at: SystemTime::now(),
+        workspace: desk
+            .store()
+            .conversation(source)
+            .await
+            .unwrap()
+            .unwrap()
+            .workspace,
+        settings,
+        owner: None,
+    };
+    let body = json!({"id": made});
+    let copy = Fork {
+        request: Some(EventId("fork:fork-2".to_owned())),
+        ..Fork::default()
+    };
+    fork(desk.store().as_ref(), source, new, copy, &RealWorld)
+        .await
+        .unwrap();
+    let path = talk.path("/fork");
+    let again = with_key(&desk, Method::POST, &path, "fork-2", body.clone()).await;
+    assert_eq!((again.0, &again.1["id"]), (201, &json!(made)), "{again:?}");
+    let other = with_key(&desk, Method::POST, &path, "fork-3", body).await;
+    assert_eq!(other.0, 409, "{other:?}");
 }
 
 #[tokio::test]

@@ -67,6 +67,20 @@ fn every_string_of_a_value_is_masked_but_pictures() {
 }
 
 #[test]
+fn names_are_masked_where_they_are_data() {
+    let mask = Mask::of(["hunter2"].into_iter());
+    let mut value = json!({"x": [{"the hunter2": "hunter2", "b": {"hunter2": 1}}]});
+    let mut form = value.clone();
+    mask.hide_in_data(&mut value);
+    assert_eq!(
+        value,
+        json!({"x": [{format!("the {HIDDEN}"): HIDDEN, "b": {HIDDEN: 1}}]})
+    );
+    mask.hide_in(&mut form);
+    assert_eq!(form["x"][0]["the hunter2"], HIDDEN);
+}
+
+#[test]
 fn what_only_looks_like_a_picture_hides_nothing() {
     let mask = Mask::of(["hunter2", "a-long-password", "aLongPassword"].into_iter());
     for text in [

@@ -1,22 +1,25 @@
 //! What all conversations of a simulation are made of.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use deft_engine::{
-    Condenser, Conversation, Extensions, Limits, Memory, OpenError, Outfit, Parts, Safety, SubAgents,
-    Supervision,
+    Condenser, Conversation, Critic, Criticised, Extensions, Limits, Memory, OpenError, Outfit, Parts,
+    Refinement, Safety, ServersElsewhere, SubAgents, Supervision,
 };
 use deft_store::{Owner, Store};
 use deft_tools::Toolbox;
 use deft_types::{ConfirmationPolicy, SecurityAnalyzer, SecurityRisk};
 
+use super::additions::additions;
 use super::agents::SimulatedAgents;
 use super::executor::{Door, Place};
 use super::log::Logs;
 use super::model::SimulatedModel;
 use super::ponder::{Ponder, tools};
 use super::scene::{Life, Scene, SimulatedWorld};
+use super::servers::SimulatedServers;
 use super::store::SimulatedStore;
 
 /// See the module.
@@ -30,6 +33,9 @@ pub(crate) struct Cast {
     condenser: Condenser,
     policy: ConfirmationPolicy,
     checkpoints: bool,
+    additions: Extensions,
+    has_servers: bool,
+    refinement: Option<Refinement>,
 }
 
 impl Cast {
@@ -52,6 +58,17 @@ impl Cast {
         let policy = policies()[dice.below(4).min(2)].clone();
         let checkpoints = dice.one_in(4);
         let gives_tasks = dice.one_in(3);
+        let (additions, has_hooks) = additions(dice);
+        scene.hooked.store(has_hooks, Ordering::Relaxed);
+        let has_servers = dice.one_in(3);
+        let refinement = Refinement {
+            critic: dice
+                .pick(&[Critic::Model(None), Critic::Anybody, Critic::Changed])
+                .clone(),
+            criticised: *dice.pick(&[Criticised::Results, Criticised::AllActions]),
+            ..Refinement::default()
+        };
+        let refinement = dice.one_in(4).then_some(refinement);
         Self {
             tasks: Mutex::default(),
             gives_tasks,
@@ -59,6 +76,9 @@ impl Cast {
             condenser,
             policy,
             checkpoints,
+            additions,
+            has_servers,
+            refinement,
             scene,
             logs,
         }
@@ -83,6 +103,13 @@ impl Cast {
         })
     }
 
+    fn servers(&self, life: &Arc<Life>) -> Arc<dyn ServersElsewhere> {
+        Arc::new(SimulatedServers {
+            scene: self.scene.clone(),
+            life: life.clone(),
+        })
+    }
+
     /// Opens a conversation that may give tasks, as a new process would.
     pub(super) async fn open(
         self: &Arc<Self>,
@@ -94,7 +121,11 @@ impl Cast {
             life: life.clone(),
         };
         let agents = self.gives_tasks.then(|| Arc::new(agents) as Arc<dyn SubAgents>);
-        self.open_with(place, life, agents, Supervision::default()).await
+        let supervision = Supervision {
+            refinement: self.refinement.clone(),
+            ..Supervision::default()
+        };
+        self.open_with(place, life, agents, supervision).await
     }
 
     pub(super) async fn open_with(
@@ -137,9 +168,10 @@ impl Cast {
             },
             outfit: Outfit {
                 checkpoints: self.checkpoints,
+                elsewhere: self.has_servers.then(|| self.servers(life)),
                 ..Outfit::default()
             },
-            extensions: Extensions::default(),
+            extensions: self.additions.clone(),
             supervision,
             external: None,
         })

@@ -2,6 +2,7 @@
 //! call to what must be true before it runs.
 
 use std::collections::HashSet;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -15,10 +16,11 @@ use futures::{FutureExt, SinkExt, StreamExt};
 use tokio::io::DuplexStream;
 use tokio::sync::mpsc;
 
-use super::log::Logs;
+use super::log::{HookSaid, Logs};
 use super::machine::{Machine, forward, tell};
 use super::model::Asked;
 use super::scene::{Life, Scene};
+use super::work::perform;
 
 /// Where the files of a conversation would be.
 pub(crate) struct Place {
@@ -94,9 +96,10 @@ impl Place {
                 log.has_result(id),
                 log.status == Status::WaitingForConfirmation,
                 log.is_written_by(life),
+                log.hooks_said(id),
             )
         };
-        let Ok((known, answered, waits, is_writer)) = self.logs.look(self.conversation, look) else {
+        let Ok((known, answered, waits, is_writer, said)) = self.logs.look(self.conversation, look) else {
             return;
         };
         self.scene.demand(known, || {
@@ -108,6 +111,10 @@ impl Place {
         });
         self.scene.demand(!waits || !is_writer, || {
             format!("{id} is called while it waits for a word")
+        });
+        let hooked = self.scene.hooked.load(Ordering::Relaxed);
+        self.scene.demand(!hooked || said == Some(HookSaid::Nothing), || {
+            format!("{id} is called, of which hooks have said {said:?}")
         });
     }
 
@@ -233,10 +240,10 @@ impl Place {
                 }
             }
             Request::Shutdown => self.die(),
+            Request::Work { id, work } => perform(machine, &self.scene, id, work, replies),
             Request::Hello { .. }
             | Request::SetSecrets { .. }
             | Request::StartMcp { .. }
-            | Request::Work { .. }
             | Request::Stream { .. }
             | Request::Data { .. } => {}
         }

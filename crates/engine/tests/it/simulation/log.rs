@@ -11,6 +11,13 @@ use serde::Deserialize;
 
 use super::scene::Life;
 
+/// What hooks have said to a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HookSaid {
+    Nothing,
+    No,
+}
+
 /// One conversation.
 #[derive(Default)]
 pub(crate) struct Log {
@@ -20,6 +27,7 @@ pub(crate) struct Log {
     calls: HashMap<String, ActionId>,
     actions: HashSet<ActionId>,
     answered: HashSet<ActionId>,
+    hooks_said: HashMap<ActionId, HookSaid>,
     pub(crate) status: Status,
     /// How often it began to run, or went on with a message that had waited for that.
     pub(crate) runs: usize,
@@ -40,6 +48,11 @@ impl Log {
 
     pub(crate) fn has_result(&self, id: &ActionId) -> bool {
         self.answered.contains(id)
+    }
+
+    /// What hooks have said to a call, if they were asked.
+    pub(crate) fn hooks_said(&self, id: &ActionId) -> Option<HookSaid> {
+        self.hooks_said.get(id).copied()
     }
 
     pub(crate) fn is_written_by(&self, life: &Life) -> bool {
@@ -75,6 +88,15 @@ impl Log {
             }
             EventBody::Message(_) => self.runs += usize::from(self.queued.contains(&event.id.0)),
             EventBody::Condensation(_) => self.reshaped += 1,
+            EventBody::HookExecution(hook) if hook.hook_event_type == "PreToolUse" => {
+                let said = if hook.blocked {
+                    HookSaid::No
+                } else {
+                    HookSaid::Nothing
+                };
+                self.hooks_said
+                    .extend(hook.action_id.clone().map(|id| (id, said)));
+            }
             EventBody::StateUpdate(update) => match update.key.as_str() {
                 "execution_status" => {
                     self.status = Status::deserialize(&update.value).unwrap_or(self.status);

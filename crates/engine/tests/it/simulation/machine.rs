@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::scene::Scene;
+use super::work::Command;
 
 /// One executor process, and what it knows.
 pub(super) struct Machine {
@@ -20,6 +21,8 @@ pub(super) struct Machine {
     pub(super) cut: Mutex<CancellationToken>,
     pub(super) calls: Mutex<HashMap<ActionId, Call>>,
     pub(super) acknowledged: Mutex<HashSet<ActionId>>,
+    /// Commands of hooks and skills.
+    pub(super) commands: Mutex<HashMap<Uuid, Command>>,
 }
 
 #[derive(Clone)]
@@ -43,6 +46,7 @@ impl Machine {
             cut: Mutex::default(),
             calls: Mutex::default(),
             acknowledged: Mutex::default(),
+            commands: Mutex::default(),
         }
     }
 

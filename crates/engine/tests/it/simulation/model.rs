@@ -39,6 +39,11 @@ impl Asked {
     pub(crate) fn heard(&self, text: &str) -> bool {
         self.heard.contains(text)
     }
+
+    /// What the last request said.
+    pub(crate) fn last(&self) -> Vec<String> {
+        self.messages.iter().map(|message| message.plain_text()).collect()
+    }
 }
 
 /// See the module.
@@ -157,6 +162,10 @@ impl SimulatedModel {
                     FinishReason::Stop,
                 )
             }
+            7..=8 if plain => {
+                let verdict = text(r#"{"score": 0.4, "message": "more"}"#);
+                whole(vec![verdict, self.usage()], FinishReason::Stop)
+            }
             7..=8 => whole(vec![text("an answer"), self.usage()], FinishReason::Stop),
             _ if plain => {
                 let length = if dice.one_in(3) { 5_000 } else { 1 };
@@ -246,6 +255,8 @@ impl SimulatedModel {
             5 | 6 => ("think", json!({"thought": "hm"}).to_string()),
             7 | 8 => ("ponder", what),
             9..=11 => ("look", what),
+            13 => ("far", what),
+            14 => ("invoke_skill", json!({"name": "ship"}).to_string()),
             _ => ("act", what),
         }
     }

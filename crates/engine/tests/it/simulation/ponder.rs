@@ -16,6 +16,11 @@ pub(crate) fn tools() -> Vec<ToolSpec> {
     vec![named("act", Reach::World), named("look", Reach::Nothing)]
 }
 
+/// One of a server.
+pub(super) fn served(name: &str) -> ToolSpec {
+    named(name, Reach::World)
+}
+
 fn named(name: &str, reach: Reach) -> ToolSpec {
     let properties = json!({"what": {"type": "string"}});
     spec(name, "MCPTool", reach, "Does something.", &properties, &["what"])

@@ -62,6 +62,10 @@ impl Dice {
 pub(crate) struct Scene {
     pub(crate) dice: Dice,
     calm: AtomicBool,
+    /// Whether hooks are asked before calls run.
+    pub(crate) hooked: AtomicBool,
+    /// Whether the store has said that it failed although it had done what it was asked, since somebody looked.
+    pub(crate) lied: AtomicBool,
     began: Instant,
     violations: Mutex<Vec<String>>,
     story: Mutex<Vec<String>>,
@@ -73,6 +77,8 @@ impl Scene {
         Self {
             dice: Dice::new(seed),
             calm: AtomicBool::new(false),
+            hooked: AtomicBool::new(false),
+            lied: AtomicBool::new(false),
             began: Instant::now(),
             violations: Mutex::default(),
             story: Mutex::default(),

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use deft_engine::{Answer, ExecutorFate, Fork, Limits, fork};
-use deft_store::NewConversation;
+use deft_engine::{Answer, CommandError, ExecutorFate, Fork, Limits, fork};
+use deft_store::{NewConversation, StoreError};
 use deft_types::{ActionId, ConversationId, EventId, Message, Money, Role, Status};
 use serde_json::{Map, Value, json};
 use tokio::task::JoinSet;
@@ -174,25 +174,41 @@ impl Player {
         };
     }
 
+    /// Has a copy made; now and then the one that was asked for before, as after a lost answer.
     async fn fork(&mut self) {
         let dice = &self.scene.dice;
         let ids = self.logs.look(self.id, ids).unwrap();
-        let copy = Fork {
-            at: (!ids.is_empty() && dice.one_in(2)).then(|| dice.pick(&ids).clone()),
-            keep_stats: dice.one_in(2),
-            title: None,
-        };
-        let new = NewConversation {
-            owner: None,
-            id: ConversationId(dice.uuid()),
-            created_at: SystemTime::UNIX_EPOCH,
-            workspace: String::new(),
-            settings: Value::Null,
-        };
+        let before = self.forking.clone().filter(|_| dice.one_in(2));
+        let (new, copy) = before.unwrap_or_else(|| {
+            let copy = Fork {
+                at: (!ids.is_empty() && dice.one_in(2)).then(|| dice.pick(&ids).clone()),
+                keep_stats: dice.one_in(2),
+                title: None,
+                request: Some(EventId::from(dice.uuid())),
+            };
+            let new = NewConversation {
+                owner: None,
+                id: ConversationId(dice.uuid()),
+                created_at: SystemTime::UNIX_EPOCH,
+                workspace: String::new(),
+                settings: Value::Null,
+            };
+            (new, copy)
+        });
+        self.forking = Some((new.clone(), copy.clone()));
         let id = new.id;
         if dice.one_in(2) {
             let conversation = self.conversation();
-            let forked = async move { conversation.fork(new, copy).await };
+            let (scene, logs) = (self.scene.clone(), self.logs.clone());
+            let forked = async move {
+                let forked = conversation.fork(new, copy).await;
+                let is_empty = logs.look(id, |log| log.events.is_empty()).unwrap_or(true);
+                let refused = matches!(forked, Err(CommandError::Store(StoreError::Exists(_))));
+                scene.demand(!refused || is_empty, || {
+                    "a copy is refused because it was made".to_owned()
+                });
+                forked
+            };
             if self.command("fork", forked).await.is_some() {
                 self.take_copy(id).await;
             }

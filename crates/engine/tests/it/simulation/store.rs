@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use deft_store::{
@@ -95,9 +96,17 @@ impl Store for SimulatedStore {
     }
 
     fn append<'a>(&'a self, lease: &'a Lease, events: Vec<Event>) -> Answer<'a, Range<Seq>> {
-        self.work(40, move |logs| {
-            logs.append(lease.conversation(), lease.fencing(), events)
-        })
+        async move {
+            let work = move |logs: &Logs| logs.append(lease.conversation(), lease.fencing(), events);
+            let appended = self.work(40, work).await?;
+            if self.scene.fault(60) {
+                self.scene
+                    .tell("the store says that it failed, but it has stored everything");
+                self.scene.lied.store(true, Ordering::Relaxed);
+                return Err(StoreError::Io("the answer is lost".to_owned()));
+            }
+            Ok(appended)
+        }
         .boxed()
     }
 
