@@ -12,7 +12,7 @@ after(async () => {
 });
 
 const PANELS = ["Changes", "Files", "Terminal", "Tasks", "Browser", "Context"];
-const SECTIONS = ["Models", "Agent", "Safety", "MCP servers", "Skills", "Secrets", "Git accounts", "Server", "This browser"];
+const SECTIONS = ["Models", "Agent", "Safety", "MCP servers", "Skills", "Secrets", "Git accounts", "Server", "This browser", "Keyboard"];
 const PHONE = { width: 360, height: 720 };
 
 const plan = {

@@ -269,6 +269,8 @@ test("the context says what the model reads; panels are reached by keys and on a
   await context.getByText("System prompt").first().waitFor();
   await context.getByText(/^Tools/).last().click();
   await context.getByText("terminal", { exact: true }).waitFor();
+  await context.getByText("Its arguments, as a JSON schema").first().click();
+  await context.getByText('"properties"').first().waitFor();
   await checkAccess(page, "the context");
   await checkWidth(page);
   await page.keyboard.press("Alt+5");

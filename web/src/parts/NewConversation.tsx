@@ -7,6 +7,7 @@ import { refreshConversations } from "../conversations";
 import { draftOf, keepDraft, NEW } from "../drafts";
 import { externalAgent } from "../external-agent";
 import { folders, isWorkspaceName } from "../folders";
+import { chordWords } from "../keys";
 import type { Mode } from "../plan";
 import { usePreferences } from "../preferences";
 import { repositories } from "../repositories";
@@ -166,7 +167,7 @@ export function NewConversation() {
               )}
               <button
                 className="primary"
-                title={t("Ctrl+Enter or ⌘↩")}
+                title={chordWords("Mod+Enter")}
                 disabled={start.isPending || !message.trim() || !canStart}
               >
                 <ArrowUp /> {start.isPending ? t("Starting…") : t("Start")}
@@ -181,9 +182,18 @@ export function NewConversation() {
               start.reset(); // what went wrong was about another place
             }}
           />
-          <WorkerFields />
+          <WorkerFields>
+            <PolicyField />
+          </WorkerFields>
           {!external && <ModelFields offer={offer.data} />}
-          <PolicyField />
+          <Findings check={check} />
+          {!external && (
+            <div className="row">
+              <button type="button" disabled={!hasModel || check.isPending} onClick={() => check.mutate()}>
+                <PlugZap /> {t("Test the connection")}
+              </button>
+            </div>
+          )}
           {progress && (
             <div className="row fetching">
               <p role="status">{progress}</p>
@@ -196,14 +206,6 @@ export function NewConversation() {
             <p role="alert" className="problem">
               {(start.error ?? offer.error)?.message}
             </p>
-          )}
-          <Findings check={check} />
-          {!external && (
-            <div className="row">
-              <button type="button" disabled={!hasModel || check.isPending} onClick={() => check.mutate()}>
-                <PlugZap /> {t("Test the connection")}
-              </button>
-            </div>
           )}
         </form>
         {offer.isSuccess && hasModel && demo}

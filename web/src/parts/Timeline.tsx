@@ -1,9 +1,10 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ArrowDown } from "lucide-react";
-import { useEffect, useRef } from "react";
+import { useEffect, useMemo, useRef } from "react";
 import { Draft } from "../cards/Draft";
 import { ItemCard } from "../cards/ItemCard";
 import { type Settle, UnsentCard } from "../cards/UnsentCard";
+import { evidenceOf } from "../evidence";
 import type { Stream } from "../stream";
 import type { View } from "../view";
 import { t } from "../words";
@@ -58,11 +59,22 @@ export function Timeline({ view, stream, onSettle }: { view: View; stream: Strea
   useEffect(() => {
     if (isShort) void stream.load();
   }, [isShort, items.length, stream]);
+  const isDone = view.status === "finished";
+  const evidence = useMemo(() => (isDone ? evidenceOf(items) : null), [isDone, items]);
   const row = (index: number) => {
     const item = items[index];
     if (item) {
       const isLast = index === items.length - 1;
-      return <ItemCard item={item} isLast={isLast} folder={view.folder} output={view.output[item.id]} status={view.status} />;
+      return (
+        <ItemCard
+          item={item}
+          isLast={isLast}
+          folder={view.folder}
+          output={view.output[item.id]}
+          status={view.status}
+          evidence={isLast ? evidence : null}
+        />
+      );
     }
     if (draft && index === items.length) return <Draft draft={draft} />;
     const message = unsent[index - items.length - drafts];
