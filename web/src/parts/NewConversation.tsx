@@ -14,6 +14,7 @@ import { repositories } from "../repositories";
 import { go } from "../route";
 import { Findings } from "../settings/Findings";
 import { server } from "../settings/server";
+import { suggestions } from "../suggestions";
 import { t } from "../words";
 import { Choices, completionProps, useCompletion } from "./Completion";
 import { ModelFields, PolicyField } from "./ModelFields";
@@ -174,6 +175,24 @@ export function NewConversation() {
               </button>
             </div>
           </div>
+          {!message && (
+            <ul className="suggestions" aria-label={t("Suggestions")}>
+              {suggestions().map(({ title, task }) => (
+                <li key={title}>
+                  <button
+                    type="button"
+                    title={task}
+                    onClick={() => {
+                      write(task);
+                      area.current?.focus();
+                    }}
+                  >
+                    {title}
+                  </button>
+                </li>
+              ))}
+            </ul>
+          )}
           <WorkPlace
             folder={folder}
             place={place}
