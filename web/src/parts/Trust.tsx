@@ -36,7 +36,9 @@ export function Trust({ id, status, folder }: { id: string; status: Status; fold
         {undecided.map((what) => (
           <li key={what.fingerprint}>
             <div className="row">
-              <code>{visibleControls(what.path)}</code> <span className="hint">{providedWords()[what.kind]}</span>
+              <span className="list-title">
+                <code>{visibleControls(what.path)}</code> <span className="hint">{providedWords()[what.kind]}</span>
+              </span>
               <button disabled={decide.isPending} onClick={() => decide.mutate([what, "allow"])}>
                 {t("Allow")}
               </button>

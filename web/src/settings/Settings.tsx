@@ -1,5 +1,5 @@
 import { Blocks, Bot, Cpu, GitBranch, Keyboard, KeyRound, type LucideIcon, Monitor, Server, Shield, Sparkles } from "lucide-react";
-import { Activity, type KeyboardEvent, type ReactNode, useState } from "react";
+import { Activity, type KeyboardEvent, type ReactNode, useEffect, useState } from "react";
 import { Dialog } from "../parts/Dialog";
 import { type Section, SECTIONS, useScreen } from "../screen";
 import { stepTo } from "../steps";
@@ -36,6 +36,8 @@ export default function Settings() {
   /** Those that were looked at keep what was written in them. */
   const [seen, setSeen] = useState<ReadonlySet<Section>>(new Set());
   if (!seen.has(section)) setSeen(new Set([...seen, section]));
+  // The browser would choose the first part, which may be another one.
+  useEffect(() => document.getElementById(`section-${section}`)?.focus(), []);
   const contents: Record<Section, ReactNode> = {
     models: <ModelSettings />,
     agent: <AgentSettings />,
