@@ -13,6 +13,9 @@ export const KINDS = ["cost", "tokens", "seconds"] as const satisfies readonly K
 export type Limits = components["schemas"]["Amounts"];
 export type Budget = components["schemas"]["Budget"];
 
+/** The code of a run that stopped because nothing is left to use. */
+export const SPENT = "MaxBudgetReached";
+
 export const kindWords = (): Record<Kind, string> => ({
   cost: t("Dollars"),
   tokens: t("Tokens"),

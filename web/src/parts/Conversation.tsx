@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { PanelRight, Pause, Play, RotateCw, Square, X } from "lucide-react";
 import { Suspense, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import { api } from "../api";
+import { SPENT } from "../budget";
 import { refreshConversations } from "../conversations";
 import { type Desk, DeskContext } from "../desk";
 import { keepUnsent, unsentOf } from "../drafts";
@@ -73,9 +74,12 @@ export function Conversation({ id }: { id: string }) {
     refreshConversations(queries, "newest");
     void queries.invalidateQueries({ queryKey: ["conversation", id] });
   }, [id, status, title, view.isCurrent, queries]);
+  const last = view.items.at(-1);
+  const isSpent = status === "error" && last?.type === "failure" && last.code === SPENT;
   useEffect(() => {
-    if (view.isCurrent) noteStatus(id, title, status);
-  }, [id, title, status, view.isCurrent]);
+    const why = isSpent ? t("has used up its budget") : undefined;
+    if (view.isCurrent) noteStatus(id, title, status, undefined, why);
+  }, [id, title, status, isSpent, view.isCurrent]);
   const isAskedForHosts = view.hostQuestions.length > 0;
   useEffect(() => {
     if (isAskedForHosts) noteQuestion(id, title);
