@@ -91,6 +91,16 @@ test("at 320 px long words and wide tables have room, and an action that waits i
   await close();
 });
 
+test("the app can be installed", async () => {
+  const { page, close } = await open(server);
+  await page.getByRole("heading", { name: "What shall be done?" }).waitFor();
+  const session = await page.context().newCDPSession(page);
+  const { installabilityErrors: found } = await session.send("Page.getInstallabilityErrors");
+  // The browser of a test keeps nothing, and so installs nothing.
+  assert.deepEqual(found.filter(({ errorId }) => errorId !== "in-incognito"), []);
+  await close();
+});
+
 test("who wants less motion sees none", async () => {
   const id = await server.begin([command("Wait.", "sleep 60"), { text: "Done." }]);
   const { page, close } = await open(server, `/c/${id}`);

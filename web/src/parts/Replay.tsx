@@ -16,9 +16,10 @@ export default function Replay({ view, stream, onClose }: { view: View; stream: 
   const [isPlaying, setPlaying] = useState(false);
   const [speed, setSpeed] = useState(1);
   const isLoading = view.hasEarlier && view.items.length < MAX_STEPS;
+  const { earlier } = stream.fold; // a page may have nothing to show in it
   useEffect(() => {
     if (isLoading) void stream.load();
-  }, [isLoading, view.items.length, stream]);
+  }, [isLoading, earlier, stream]);
   const steps = view.items.slice(-MAX_STEPS);
   const shown = Math.min(step, steps.length);
   const isAtEnd = shown >= steps.length;

@@ -56,9 +56,10 @@ export function Timeline({ view, stream, onSettle }: { view: View; stream: Strea
   stream.fold.isAtEnd = isAtEnd;
   const first = rows.getVirtualItems()[0]?.index ?? 0;
   const isShort = first < ROWS_ABOVE && view.isCurrent && view.hasEarlier;
+  const { earlier } = stream.fold; // a page may have nothing to show in it
   useEffect(() => {
     if (isShort) void stream.load();
-  }, [isShort, items.length, stream]);
+  }, [isShort, earlier, items.length, stream]);
   const isDone = view.status === "finished";
   const evidence = useMemo(() => (isDone ? evidenceOf(items) : null), [isDone, items]);
   const row = (index: number) => {
