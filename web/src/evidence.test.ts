@@ -36,3 +36,9 @@ test("where a turn changed nothing there is nothing to prove", () => {
   expect(evidenceOf([said("user"), edit(), said("agent"), said("user"), command("make test"), said("agent")])).toBeNull();
   expect(evidenceOf([])).toBeNull();
 });
+
+test("where a sub-agent or a browser may have tried it, nothing is claimed", () => {
+  const task = call({ kind: "TaskAction" }, { kind: "TaskObservation" });
+  expect(evidenceOf([said("user"), edit(), task, said("agent")])).toBeNull();
+  expect(evidenceOf([said("user"), edit(), task, command("make test"), command("ls"), said("agent")])).toMatchObject({ command: "make test" });
+});

@@ -12,14 +12,16 @@ export type Evidence =
 /** Programs that only show something: that they end well says nothing about the work. */
 const LOOKS = /^(ls|cat|head|tail|less|grep|rg|find|fd|pwd|cd|echo|printf|wc|tree|stat|file|which|sed -n|git (status|diff|log|show|add|commit|branch))\b/;
 
-/** What shows that the work of the last turn is good; null: nothing was changed in it, as far as is known. */
+/** What shows that the work of the last turn is good; null: nothing was changed in it, or it may have been tried in a way
+ * that cannot be seen here. */
 export function evidenceOf(items: readonly Item[]): Evidence | null {
-  let found: Evidence = { type: "none" };
+  let found: Evidence | null = { type: "none" };
   for (const item of items.toReversed()) {
     if (item.type === "message" && item.from === "user") return null;
     if (item.type !== "call") continue;
     if (isChange(item)) return found;
-    if (found.type === "none") found = commandOf(item) ?? found;
+    if (found?.type === "command") continue;
+    found = commandOf(item) ?? (isTriedElsewhere(item) ? null : found);
   }
   return null;
 }
@@ -28,6 +30,10 @@ const isChange = ({ event, result }: Call) =>
   result?.type === "answer" &&
   !result.observation.is_error &&
   (event.action?.kind === "ApplyPatchAction" || changeOf(result.observation) !== null);
+
+/** Whether others did something, or a page was looked at. */
+const isTriedElsewhere = ({ event: { action, tool_name: tool } }: Call) =>
+  action?.kind === "TaskAction" || action?.kind === "DelegateAction" || tool.startsWith("browser_");
 
 function commandOf({ event, result }: Call): Evidence | null {
   const observation = result?.type === "answer" ? result.observation : null;
