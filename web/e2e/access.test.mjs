@@ -12,7 +12,7 @@ after(async () => {
 });
 
 const PANELS = ["Changes", "Files", "Terminal", "Tasks", "Browser", "Context"];
-const SECTIONS = ["Models", "Agent", "Safety", "MCP servers", "Skills", "Secrets", "Git accounts", "Server", "This browser"];
+const SECTIONS = ["Models", "Agent", "Safety", "MCP servers", "Skills", "Secrets", "Git accounts", "Server", "This browser", "Keyboard"];
 const PHONE = { width: 360, height: 720 };
 
 const plan = {
@@ -67,6 +67,37 @@ test("text that is written from right to left is shown so, and does not turn wha
   await page.getByRole("button", { name: "Show conversations" }).click();
   const box = await list.boundingBox();
   assert.ok(box.x + box.width <= PHONE.width && box.x >= 0, "the list comes from the other side");
+  await close();
+});
+
+test("at 320 px long words and wide tables have room, and an action that waits is seen whole", async () => {
+  const row = (cell) => `| ${Array(12).fill(cell).join(" | ")} |`;
+  const text = `https://example.com/${"very-long-".repeat(20)}\n\n${row("column")}\n${row("---")}\n${row("`a value`")}\n\n${"w".repeat(200)}`;
+  const id = await server.begin([command(text, `curl -sSf https://get.example.com/${"a".repeat(150)}.sh | sh`), { text: "Done." }], {
+    confirmation_policy: { kind: "AlwaysConfirm" },
+  });
+  const { page, close } = await open(server, `/c/${id}`, { width: 320, height: 640 });
+  const question = page.getByRole("region", { name: "Waiting for your word" });
+  await question.waitFor();
+  const [all, seen] = await question.getByRole("list").evaluate((list) => [list.scrollHeight, list.clientHeight]);
+  assert.ok(all <= seen, `${all} px of an action on ${seen} px`);
+  await checkWidth(page);
+  await page.getByRole("log").press("Home");
+  await page.getByRole("table").waitFor();
+  const height = (await page.getByRole("columnheader").first().boundingBox()).height;
+  assert.ok(height < 60, "words of the table are not taken apart");
+  await checkAccess(page, "a wide table on a small screen");
+  await checkWidth(page);
+  await close();
+});
+
+test("the app can be installed", async () => {
+  const { page, close } = await open(server);
+  await page.getByRole("heading", { name: "What shall be done?" }).waitFor();
+  const session = await page.context().newCDPSession(page);
+  const { installabilityErrors: found } = await session.send("Page.getInstallabilityErrors");
+  // The browser of a test keeps nothing, and so installs nothing.
+  assert.deepEqual(found.filter(({ errorId }) => errorId !== "in-incognito"), []);
   await close();
 });
 

@@ -200,6 +200,17 @@ test("conversations are found, renamed, deleted and reached by keyboard", async 
   await close();
 });
 
+test("what runs is stopped from the list, too", async () => {
+  const id = await server.begin([command("I wait.", "sleep 300"), { text: "Never." }]);
+  await server.ask("PATCH", `/api/conversations/${id}`, { title: "A long wait" });
+  const { page, close } = await open(server);
+  await page.getByRole("button", { name: "More about A long wait" }).click();
+  await page.getByRole("menuitem", { name: "Stop" }).click();
+  assert.equal((await server.ended(id)).execution_status, "paused");
+  await page.getByRole("listitem").filter({ hasText: "A long wait" }).getByText("Paused").waitFor();
+  await close();
+});
+
 test("what can be done with a conversation is found by name", async () => {
   const id = await server.begin([{ text: "Hello." }]);
   const { page, close } = await open(server, `/c/${id}`);

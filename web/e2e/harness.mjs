@@ -69,9 +69,10 @@ export class Server {
     return { status: answer.status, body: await answer.json() };
   }
 
-  /** Begins a conversation with a scripted model; the script is JSON, which is YAML too. */
-  async begin(steps, { agent, ...more } = {}, tools = []) {
+  /** Begins a conversation with a scripted model; the script is JSON, which is YAML too. `fill`: puts files there first. */
+  async begin(steps, { agent, ...more } = {}, tools = [], fill = () => {}) {
     const folder = mkdtempSync(join(this.data, "work-"));
+    fill(folder);
     const script = `${folder}.json`;
     writeFileSync(script, JSON.stringify(typeof steps === "function" ? steps(folder) : steps));
     const { body } = await this.ask("POST", "/api/conversations", {

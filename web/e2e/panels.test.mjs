@@ -122,6 +122,25 @@ test("where there is no repository nothing is overwritten that came since", asyn
   await close();
 });
 
+test("files that only a sandbox has are none of the workspace, and a Markdown file is read as such", async () => {
+  const id = await server.begin([command("Look.", "ls -A"), { text: "Done." }], {}, [], (folder) =>
+    writeFileSync(join(folder, "README.md"), "# A title\n"),
+  );
+  await server.ended(id);
+  const { page, close } = await open(server, `/c/${id}`);
+  await status(page, "Finished");
+  const files = await panel(page, "Files");
+  await files.getByRole("button", { name: /README\.md/ }).waitFor();
+  assert.equal(await files.getByText(".vscode").count(), 0);
+  assert.equal(await files.getByText("deft.toml").count(), 0);
+  await files.getByRole("button", { name: /README\.md/ }).click();
+  await files.getByRole("heading", { name: "A title" }).waitFor();
+  await checkAccess(page, "a Markdown file");
+  await files.getByRole("button", { name: "Formatted" }).click();
+  await files.getByText("# A title").waitFor();
+  await close();
+});
+
 test("files are looked through, read in colours, found by name, fetched and brought", async () => {
   const { id, folder } = await repository();
   const { page, close } = await open(server, `/c/${id}`);
@@ -269,6 +288,8 @@ test("the context says what the model reads; panels are reached by keys and on a
   await context.getByText("System prompt").first().waitFor();
   await context.getByText(/^Tools/).last().click();
   await context.getByText("terminal", { exact: true }).waitFor();
+  await context.getByText("Its arguments, as a JSON schema").first().click();
+  await context.getByText('"properties"').first().waitFor();
   await checkAccess(page, "the context");
   await checkWidth(page);
   await page.keyboard.press("Alt+5");

@@ -64,12 +64,14 @@ test("the agent's settings, secrets and MCP servers are kept on the server", asy
   const dialog = await settings(page, "Agent");
   await dialog.getByLabel("Instructions for every new conversation").fill("Speak plainly.");
   await dialog.getByLabel("Steps in one run at most").fill("77");
+  await dialog.getByLabel("At most: Dollars").fill("2.5");
   await checkAccess(page, "settings of the agent");
   await dialog.getByRole("button", { name: "Save" }).click();
   await dialog.getByText("Saved.").waitFor();
   const kept = (await server.ask("GET", "/api/settings")).body;
   assert.equal(kept.agent_settings.agent_context.system_message_suffix, "Speak plainly.");
   assert.equal(kept.conversation_settings.max_iterations, 77);
+  assert.equal(kept.misc_settings.budget.cost, 2.5);
 
   await dialog.getByRole("tab", { name: "Secrets" }).click();
   await dialog.getByRole("textbox", { name: "Name", exact: true }).fill("MY_TOKEN");

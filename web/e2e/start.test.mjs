@@ -43,6 +43,21 @@ test("a new conversation has every tool that suits its model", async () => {
   await close();
 });
 
+test("a new conversation has the budget that the settings name, before it says anything", async () => {
+  const script = join(server.data, "budget.json");
+  writeFileSync(script, JSON.stringify([{ text: "Hello." }]));
+  await server.ask("PATCH", "/api/settings", { misc_settings_diff: { budget: { cost: 3, tokens: 1_000_000 } } });
+  const { page, close } = await openAs({ model: `script:${script}` });
+  const id = await start(page, "Say hello.");
+  await page.getByText("Hello.").waitFor();
+  const { limits } = (await server.ask("GET", `/api/conversations/${id}/budget`)).body;
+  assert.equal(Number(limits.cost), 3);
+  assert.equal(limits.tokens, 1_000_000);
+  await page.getByRole("button", { name: /of \$3/ }).waitFor();
+  await server.ask("PATCH", "/api/settings", { misc_settings_diff: { budget: null } });
+  await close();
+});
+
 test("a profile is used as it is, whatever address was written before", async () => {
   await server.ask("POST", "/api/profiles/mine", { llm: { model: "demo" } });
   const { page, close } = await openAs({ profile: "mine", baseUrl: "http://127.0.0.1:9/elsewhere" });

@@ -1,7 +1,7 @@
 // How a run is steered: what is said later, what it may do and use, and what it has to plan first.
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { beginInProject, browser, checkAccess, checkWidth, command, open, say, Server, status } from "./harness.mjs";
@@ -240,6 +240,20 @@ test("a message that could not be queued is there again, with its pictures", asy
   await page.getByRole("alert").filter({ hasText: "cannot be reached" }).waitFor();
   assert.equal(await page.getByLabel("Message", { exact: true }).inputValue(), "Later, please");
   await attached.waitFor();
+  await close();
+});
+
+test("the scripts that a project's hooks run are shown before they are allowed", async () => {
+  const id = await server.begin([{ text: "Done." }], { agent: { agent_context: { load_project_skills: true } } }, [], (folder) => {
+    mkdirSync(join(folder, ".openhands"));
+    writeFileSync(join(folder, ".openhands/hooks.json"), JSON.stringify({ stop: [{ hooks: [{ command: "sh checks/all.sh" }] }] }));
+    mkdirSync(join(folder, "checks"));
+    writeFileSync(join(folder, "checks/all.sh"), "echo checked by a script\n");
+  });
+  const { page, close } = await open(server, `/c/${id}`);
+  const question = page.getByRole("region", { name: "May the project do this?" });
+  await question.getByText("What it runs: checks/all.sh").click();
+  await question.getByText("echo checked by a script").waitFor();
   await close();
 });
 

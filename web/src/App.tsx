@@ -1,6 +1,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { Suspense, useEffect } from "react";
 import { useKey } from "./key";
+import { isKey } from "./keys";
 import { lazily } from "./lazily";
 import { Conversation } from "./parts/Conversation";
 import { Guard } from "./parts/Guard";
@@ -29,7 +30,7 @@ export function App() {
   useEffect(() => void queries.invalidateQueries(), [key, queries]); // another key, other answers
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      const opened = event.metaKey || event.ctrlKey ? { k: "palette" as const, "/": "keys" as const }[event.key.toLowerCase()] : null;
+      const opened = isKey(event, "palette") ? "palette" : isKey(event, "keys") || isKey(event, "help") ? "keys" : null;
       if (opened) {
         event.preventDefault();
         useScreen.setState({ dialog: opened });
@@ -40,7 +41,7 @@ export function App() {
     addEventListener("keydown", onKey);
     return () => removeEventListener("keydown", onKey);
   }, []);
-  useEffect(() => useScreen.setState({ isSidebarOpen: false }), [conversation]);
+  useEffect(() => useScreen.setState({ isSidebarOpen: false, isReplayed: false, rewindTo: null }), [conversation]);
   useEffect(() => {
     if (!conversation) document.title = "Deft";
   }, [conversation]);

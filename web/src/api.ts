@@ -2,6 +2,7 @@
 
 import { type Answer, ask, askSealed, on } from "./ask";
 import { bring, naming } from "./attachments";
+import { budgets, type Limits, usualBudget } from "./budget";
 import { keepUnsent } from "./drafts";
 import { freshId } from "./fresh-id";
 import type { components } from "./generated/api";
@@ -9,7 +10,7 @@ import { llmOf } from "./llm";
 import { type Mode, plan } from "./plan";
 import { type Analyzer, type Policy, safetyOf } from "./safety";
 import { type Briefing, briefingOf } from "./view";
-import type { Content, Conversation, Fields } from "./wire";
+import { type Content, type Conversation, type Fields, textOf } from "./wire";
 
 /** What a person says to an action that waits. */
 export type Decision = components["schemas"]["Answer"];
@@ -55,8 +56,9 @@ async function ownAgent(start: Start, profile: Fields | null): Promise<Fields> {
 
 /** Says the first message where something comes before it. If that fails, nothing was begun. A message that seems to have
  * failed may have arrived: the conversation shows what became of it. */
-async function sayFirst({ id, workspace }: Conversation, { mode, message, images, files }: Start): Promise<void> {
+async function sayFirst({ id, workspace }: Conversation, { mode, message, images, files }: Start, budget: Limits): Promise<void> {
   const prepare = async () => {
+    if (Object.keys(budget).length > 0) await budgets.set(id, budget);
     if (mode === "plan") await plan.setMode(id, "plan");
     return bring(id, workspace.working_dir, files);
   };
@@ -91,7 +93,8 @@ export const api = {
       start.profile && !start.external ? askSealed("/api/profiles/{name}", { path: { name: start.profile } }) : null,
     ]);
     const agent = start.external ?? { ...settings.agent_settings, ...(await ownAgent(start, profile && profile.config)) };
-    const isSaidAtOnce = start.mode === "act" && start.files.length === 0;
+    const budget = start.model === "demo" ? {} : usualBudget(settings);
+    const isSaidAtOnce = start.mode === "act" && start.files.length === 0 && Object.keys(budget).length === 0;
     const id = freshId();
     const conversation = await ask("post", "/api/conversations", {
       body: {
@@ -110,7 +113,7 @@ export const api = {
       if (!made) throw error;
       return made;
     });
-    if (!isSaidAtOnce) await sayFirst(conversation, start);
+    if (!isSaidAtOnce) await sayFirst(conversation, start, budget);
     return conversation;
   },
 
@@ -135,6 +138,16 @@ export const api = {
     });
     const [event] = items;
     return event?.kind === "SystemPromptEvent" ? briefingOf(event) : null;
+  },
+
+  /** What the user has said, the latest first, each once. */
+  async ownMessages(id: string): Promise<string[]> {
+    const { items } = await ask("get", "/api/conversations/{conversation_id}/events/search", {
+      ...on(id),
+      query: { kind: "MessageEvent", source: "user", sort_order: "TIMESTAMP_DESC", limit: 100 },
+    });
+    const texts = items.flatMap((event) => (event.kind === "MessageEvent" ? [textOf(event.llm_message.content)] : []));
+    return [...new Set(texts.filter((text) => text.trim()))];
   },
 
   /** What the model would be sent next. */

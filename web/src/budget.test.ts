@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { type Budget, spentOf, totalOf } from "./budget";
+import { type Budget, spentOf, totalOf, usualBudget } from "./budget";
 
 vi.mock("./ask", () => ({}));
 vi.mock("./words", () => ({}));
@@ -18,4 +18,11 @@ test("that is offered of which nothing is left", () => {
   expect(spentOf(budget({ cost: 3, tokens: 500 }, used))).toBe("tokens");
   expect(spentOf(budget({ cost: 1.5, seconds: 60 }, used, { cost: 1 }))).toBe("seconds");
   expect(spentOf(budget({ cost: 3 }, used)), "the budget of another").toBeNull();
+});
+
+test("what new conversations may use is what the settings say, as far as that makes sense", () => {
+  const settings = (misc_settings: object) => ({ misc_settings }) as Parameters<typeof usualBudget>[0];
+  expect(usualBudget(settings({ budget: { cost: 2, tokens: null, seconds: "x" } }))).toEqual({ cost: 2 });
+  expect(usualBudget(settings({}))).toEqual({});
+  expect(usualBudget(settings({ budget: null }))).toEqual({});
 });

@@ -3,6 +3,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { ask, on } from "./ask";
 import type { components } from "./generated/api";
+import type { Fields } from "./wire";
 import { t } from "./words";
 
 export type Kind = "cost" | "tokens" | "seconds";
@@ -11,6 +12,9 @@ export const KINDS = ["cost", "tokens", "seconds"] as const satisfies readonly K
 /** What is missing is not limited. */
 export type Limits = components["schemas"]["Amounts"];
 export type Budget = components["schemas"]["Budget"];
+
+/** The code of a run that stopped because nothing is left to use. */
+export const SPENT = "MaxBudgetReached";
 
 export const kindWords = (): Record<Kind, string> => ({
   cost: t("Dollars"),
@@ -25,6 +29,12 @@ export const budgets = {
   add: (id: string, name: string, kind: Kind, amount: number, run: boolean) =>
     ask("post", "/api/conversations/{conversation_id}/budget", { ...on(id), body: { id: name, add: { [kind]: amount }, run } }),
 };
+
+/** What new conversations may use, by the server's settings. */
+export function usualBudget({ misc_settings: kept }: components["schemas"]["Settings"]): Limits {
+  const budget = (kept as Fields | undefined)?.["budget"] as Limits | null | undefined;
+  return Object.fromEntries(KINDS.flatMap((kind) => (typeof budget?.[kind] === "number" ? [[kind, budget[kind]]] : [])));
+}
 
 /** The limit with what was added to it; null: there is none. */
 export function totalOf({ limits, added }: Budget, kind: Kind): number | null {

@@ -3,7 +3,8 @@
 import { api } from "./api";
 import { type Format, exportConversation } from "./export";
 import { go } from "./route";
-import { PANELS, type PanelName, panelWords, showPanel } from "./screen";
+import { takeBack, useRewound } from "./rewinding";
+import { LAST, PANELS, type PanelName, panelWords, rewind, showPanel, useScreen } from "./screen";
 import { t } from "./words";
 
 export interface Command {
@@ -48,6 +49,17 @@ export function commands(): Command[] {
       needsWords: true,
       run: async (id, words) => void (await api.switchProfile(id, words.trim())),
     },
+    { name: "undo", help: t("Rewind to before the last message"), run: async () => rewind(LAST) },
+    {
+      name: "redo",
+      help: t("Take the last rewinding back"),
+      run: async (id) => {
+        const way = useRewound.getState()[id];
+        if (!way) throw new Error(t("Nothing was rewound that could be taken back."));
+        await takeBack(id, way);
+      },
+    },
+    { name: "replay", help: t("Go through it step by step"), run: async () => useScreen.setState({ isReplayed: true }) },
     exported("markdown", "Markdown"),
     exported("html", "HTML"),
     exported("json", "JSON"),

@@ -8,6 +8,7 @@ test("kinds come in the order of the request, with their shares, and those that 
     earlier: { entries: 0, tokens: 0 },
     kinds: { results: 50, prompt: 30, summary: 20 },
     tokens: 100,
+    tools: [],
     window: null,
     reserve: null,
   };

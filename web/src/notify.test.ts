@@ -62,3 +62,9 @@ test("where a page may show no notification, a sound is heard", () => {
   noteStatus("phone", "Work", "finished");
   expect(tones).toHaveBeenCalled();
 });
+
+test("what is more exact than the status is told in its place", () => {
+  noteStatus("spent", "Work", "running");
+  noteStatus("spent", "Work", "error", undefined, "has used up its budget");
+  expect(shown).toEqual(["Work has used up its budget"]);
+});

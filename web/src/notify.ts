@@ -22,12 +22,13 @@ export function isNews(before: Status | undefined, now: Status, isFresh: boolean
   return now in messages() && (before === undefined ? isFresh : before !== now);
 }
 
-/** Takes note of a status. `updated`: when the conversation last changed, for who does not look at it. */
-export function noteStatus(id: string, title: string, status: Status, updated?: string): void {
+/** Takes note of a status. `updated`: when the conversation last changed, for who does not look at it; `why`: other words
+ * than those of the status. */
+export function noteStatus(id: string, title: string, status: Status, updated?: string, why = messages()[status]): void {
   const before = known.get(id);
   known.set(id, status);
   const isFresh = updated !== undefined && Date.parse(updated) > OPENED;
-  if (isNews(before, status, isFresh)) tell(id, `${title} ${messages()[status]}`);
+  if (isNews(before, status, isFresh)) tell(id, `${title} ${why}`);
 }
 
 /** Something is asked in the middle of a run. */

@@ -4,6 +4,7 @@ import { create } from "zustand";
 import { persist } from "zustand/middleware";
 import type { Decided } from "./allow";
 import type { Worker } from "./external-agent";
+import type { OwnKeys } from "./keys";
 import type { Analyzer, Policy } from "./safety";
 
 export type Theme = "system" | "light" | "dark";
@@ -25,6 +26,8 @@ interface Preferences {
   diff: "inline" | "beside";
   notify: boolean;
   sound: boolean;
+  /** What was put on other keys. */
+  keys: OwnKeys;
   /** What was decided here about things that projects bring along: the server tells what was decided of one conversation. */
   decisions: Decided[];
 }
@@ -44,6 +47,7 @@ const DEFAULTS: Preferences = {
   diff: "inline",
   notify: false,
   sound: false,
+  keys: {},
   decisions: [],
 };
 

@@ -1,5 +1,7 @@
 // The way back from a way back.
 
+import { create } from "zustand";
+import { createJSONStorage, persist } from "zustand/middleware";
 import { api } from "./api";
 import { visibleControls } from "./plain";
 import { t } from "./words";
@@ -12,6 +14,13 @@ export interface WayBack {
   /** Where the conversation stood; null: it stands there still. */
   leaf: string | null;
 }
+
+/** The last way back of each conversation, until the agent goes on from there. It survives a reload, but not the tab. */
+export const useRewound = create<Record<string, WayBack | null>>()(
+  persist((): Record<string, WayBack | null> => ({}), { name: "deft.rewound", storage: createJSONStorage(() => sessionStorage) }),
+);
+
+export const setRewound = (id: string, way: WayBack | null) => useRewound.setState({ [id]: way });
 
 type Failures = Awaited<ReturnType<typeof workspace.restore>>["failed"];
 
@@ -26,4 +35,5 @@ export async function takeBack(id: string, { checkpoint, leaf }: WayBack): Promi
   const failed = checkpoint === null ? [] : (await workspace.restore(id, checkpoint, false)).failed;
   if (leaf !== null) await api.navigate(id, leaf);
   if (failed.length > 0) throw new Error(failureWords(failed));
+  setRewound(id, null);
 }

@@ -16,7 +16,7 @@ export const panelWords = (): Record<PanelName, string> => ({
   preview: t("Preview"),
 });
 
-export const SECTIONS = ["models", "agent", "safety", "mcp", "skills", "secrets", "git", "server", "browser"] as const;
+export const SECTIONS = ["models", "agent", "safety", "mcp", "skills", "secrets", "git", "server", "browser", "keys"] as const;
 export type Section = (typeof SECTIONS)[number];
 
 interface Screen {
@@ -25,11 +25,20 @@ interface Screen {
   dialog: "palette" | "settings" | "keys" | null;
   /** The part of the settings that is shown. */
   section: Section;
+  /** The message before which somebody wants to go back, or the last one. */
+  rewindTo: string | null;
+  /** Whether the conversation is gone through once more, step by step. */
+  isReplayed: boolean;
   /** Cards that were opened or closed by hand. */
   cards: Record<string, boolean>;
 }
 
-export const useScreen = create<Screen>(() => ({ isSidebarOpen: false, panel: null, dialog: null, section: "models", cards: {} }));
+export const useScreen = create<Screen>(() => ({ isSidebarOpen: false, panel: null, dialog: null, section: "models", rewindTo: null, isReplayed: false, cards: {} }));
+
+/** Stands for the last message. */
+export const LAST = "last";
+
+export const rewind = (rewindTo: string | null) => useScreen.setState({ rewindTo });
 
 export const showPanel = (panel: PanelName) => useScreen.setState({ panel });
 

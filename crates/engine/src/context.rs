@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use deft_llm::{ModelProfile, TokenMeter};
+use deft_llm::{ModelProfile, TokenMeter, ToolSchema};
 use deft_types::{Content, EventId, Message, Role, Tokens, ToolSpec};
 use serde::Serialize;
 
@@ -25,6 +25,8 @@ pub struct Context {
     pub kinds: BTreeMap<ContextKind, Tokens>,
     /// How many tokens it has in all.
     pub tokens: Tokens,
+    /// The tools that are offered, with the schemas of their arguments.
+    pub tools: Vec<ToolSchema>,
     /// How much the model can read, where that is known.
     pub window: Option<Tokens>,
     /// How much of that is kept free. When there is less, room is made.
@@ -82,20 +84,20 @@ pub enum ContextKind {
 impl Context {
     /// Of a conversation that is not loaded, whose model and tools are these. The newest messages are told one by one.
     pub fn of(state: &State, tools: Vec<ToolSpec>, profile: &ModelProfile, most: usize) -> Self {
-        let tools = Toolset::new(tools, Vec::new()).tokens();
-        Self::new(&state.view, tools, profile, &TokenMeter::new(), most)
+        let tools = Toolset::new(tools, Vec::new());
+        Self::new(&state.view, &tools, profile, &TokenMeter::new(), most)
     }
 
     pub(crate) fn new(
         view: &View,
-        tools: Tokens,
+        tools: &Toolset,
         profile: &ModelProfile,
         meter: &TokenMeter,
         most: usize,
     ) -> Self {
         let all: Vec<_> = view.coming().collect();
         let (before, told) = all.split_at(all.len().saturating_sub(most));
-        let mut kinds = BTreeMap::from([(ContextKind::Tools, tools)]);
+        let mut kinds = BTreeMap::from([(ContextKind::Tools, tools.tokens())]);
         for entry in &all {
             *kinds.entry(kind_of(entry)).or_default() += Tokens(entry.tokens);
         }
@@ -112,6 +114,7 @@ impl Context {
             },
             tokens: Tokens(kinds.values().map(|tokens| tokens.0).sum()),
             kinds,
+            tools: tools.schemas().to_vec(),
             window: profile.context_window,
             reserve: profile
                 .context_window

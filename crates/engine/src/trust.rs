@@ -32,6 +32,9 @@ pub struct Provided {
     pub path: String,
     /// The digest of what it is, where and in which words.
     pub fingerprint: String,
+    /// The scripts of the workspace that it names, seen from there: they run with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scripts: Vec<String>,
 }
 
 /// What a repository can bring along.
@@ -170,15 +173,20 @@ fn text_of(
     path: &str,
 ) -> Option<(String, Provided)> {
     let text = files.read(path).ok()?;
-    let path = path.strip_prefix(workspace).unwrap_or(path);
-    let path = path.trim_start_matches('/').to_owned();
+    let path = inside(path, workspace);
     let used = with_root(&text, home);
     let scripts = named_scripts::named_in(&used, workspace).into_iter();
-    let scripts = scripts.filter_map(|script| Some((files.read(&script).ok()?, script)));
+    let scripts: Vec<_> = scripts
+        .filter_map(|script| Some((files.read(&script).ok()?, script)))
+        .collect();
     let provided = Provided {
         kind,
-        fingerprint: fingerprint_with(kind, &path, &text, &scripts.collect::<Vec<_>>()),
+        fingerprint: fingerprint_with(kind, &path, &text, &scripts),
         path,
+        scripts: scripts
+            .iter()
+            .map(|(_, script)| inside(script, workspace))
+            .collect(),
     };
     Some((used, provided))
 }
@@ -193,33 +201,36 @@ pub(crate) fn of_skill(skill: &Skill, workspace: &str) -> Option<Provided> {
         none if none.is_empty() => skill.body.clone(),
         servers => json!([skill.body, servers]).to_string(),
     };
-    let path = skill
-        .path
-        .strip_prefix(workspace)
-        .unwrap_or(&skill.path)
-        .trim_start_matches('/');
+    let path = inside(&skill.path, workspace);
     Some(Provided {
         kind: ProvidedKind::Skill,
-        path: path.to_owned(),
-        fingerprint: fingerprint(ProvidedKind::Skill, path, &text),
+        fingerprint: fingerprint(ProvidedKind::Skill, &path, &text),
+        path,
+        scripts: Vec::new(),
     })
 }
 
 /// The agents that a project defines.
 pub(crate) fn agents(files: &impl Files, workspace: &str) -> Vec<(AgentDefinition, Provided)> {
     let with_entry = |agent: AgentDefinition| {
-        let path = agent.path.strip_prefix(workspace).unwrap_or(&agent.path);
-        let path = path.trim_start_matches('/').to_owned();
+        let path = inside(&agent.path, workspace);
         let text = files.read(&agent.path).unwrap_or_default();
         let provided = Provided {
             kind: ProvidedKind::Agent,
             fingerprint: fingerprint(ProvidedKind::Agent, &path, &text),
             path,
+            scripts: Vec::new(),
         };
         (agent, provided)
     };
     let agents = agents_of_project(files, workspace).into_iter().flatten();
     agents.map(with_entry).collect()
+}
+
+/// A path, seen from the workspace.
+fn inside(path: &str, workspace: &str) -> String {
+    let inside = path.strip_prefix(workspace).unwrap_or(path);
+    inside.trim_start_matches('/').to_owned()
 }
 
 fn fingerprint(kind: ProvidedKind, path: &str, text: &str) -> String {

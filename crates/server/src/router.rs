@@ -17,11 +17,11 @@ use crate::dormant;
 use crate::failure::Failure;
 use crate::routes::{
     acp, agent_profiles, allow_rules, answers, app, bash, branches, budget, checkpoints, children, clones,
-    confirmation, connections, context, control, conversations, docs, entries, events, extensions, files,
-    forge, gateway, git, goal, history, host_questions, mcp, mcp_logins, mcp_servers, meta_profiles, metrics,
-    model, models, packages, plan, plugins, ports, profiles, project, queue, rerun, resources, rewind,
-    secrets, server, settings, shares, sign_in, streams, subscription, tools, trajectory, trust, users,
-    webhooks, workspace_files, workspaces,
+    confirmation, connections, context, control, conversations, devices, docs, entries, events, extensions,
+    files, forge, gateway, git, goal, history, host_questions, mcp, mcp_logins, mcp_servers, meta_profiles,
+    metrics, model, models, packages, plan, plugins, ports, profiles, project, queue, rerun, resources,
+    rewind, secrets, server, settings, shares, sign_in, streams, subscription, tools, trajectory, trust,
+    users, webhooks, workspace_files, workspaces,
 };
 use crate::{once, security, site};
 
@@ -128,6 +128,7 @@ fn table() -> Vec<Route> {
     [
         server::table(),
         docs::table(),
+        devices::table(),
         tools::table(),
         conversations::table(),
         control::table(),

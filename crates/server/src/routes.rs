@@ -16,6 +16,7 @@ pub(crate) mod connections;
 pub(crate) mod context;
 pub(crate) mod control;
 pub(crate) mod conversations;
+pub(crate) mod devices;
 pub(crate) mod docs;
 pub(crate) mod entries;
 pub(crate) mod events;

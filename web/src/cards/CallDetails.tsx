@@ -28,15 +28,14 @@ export function CallDetails({ call, command = "shown" }: Props) {
   const task = observation?.kind === "TaskObservation" ? observation["task_id"] : null;
   const screenshot = observation && screenshotOf(observation);
   if (screenshot) images.push(screenshot);
+  const isPlan = action?.kind === "TaskTrackerAction" && Array.isArray(action["task_list"]);
   return (
     <div className="card-body">
       <Reasoning id={call.id} text={call.event.reasoning_content} />
       {(command === "shown" || action?.kind !== "TerminalAction") && <CallRequest call={call} />}
       {change && <DiffTable change={change} />}
-      {action?.kind === "TaskTrackerAction" && Array.isArray(action["task_list"]) && (
-        <TaskList tasks={action["task_list"] as Task[]} />
-      )}
-      {!change && call.result && <Output id={call.id} text={answerOf(call)} />}
+      {isPlan && <TaskList tasks={action["task_list"] as Task[]} />}
+      {!change && call.result && !(isPlan && observation && !observation.is_error) && <Output id={call.id} text={answerOf(call)} />}
       {canAct && typeof task === "string" && <ChildLink task={task} />}
       <Images urls={images} />
       {call.spent && <SpentNote spent={call.spent} />}

@@ -1,7 +1,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { Undo2 } from "lucide-react";
 import { api } from "../api";
-import { spentOf, useBudget } from "../budget";
+import { SPENT, spentOf, useBudget } from "../budget";
 import { useDesk, useDeskIfAny } from "../desk";
 import { AddBudget } from "../parts/AddBudget";
 import { CopyButton } from "../parts/CopyButton";
@@ -18,9 +18,6 @@ const advice = (): Record<string, string> => ({
   transient: t("The network or the provider failed for the moment. Try again."),
   internal: t("This is a fault of the server or its machine. Its log says more."),
 });
-
-/** The code of a run that stopped because nothing is left to use. */
-const SPENT = "MaxBudgetReached";
 
 /** What went wrong, and what to do about it. */
 export function FailureCard({ failure, isLast }: { failure: Item & { type: "failure" }; isLast: boolean }) {

@@ -1,8 +1,10 @@
 import { memo } from "react";
+import type { Evidence } from "../evidence";
 import { Markdown } from "../parts/Markdown";
 import type { Item } from "../view";
 import type { Status } from "../wire";
 import { CallCard } from "./CallCard";
+import { EvidenceNote } from "./EvidenceNote";
 import { FailureCard } from "./FailureCard";
 import { MessageCard } from "./MessageCard";
 
@@ -15,15 +17,27 @@ interface Props {
   output: string | undefined;
   /** Of the conversation. */
   status: Status;
+  /** Where the work ends: how it was tried. */
+  evidence: Evidence | null;
 }
 
 /** One thing that happened. */
-export const ItemCard = memo(function ItemCard({ item, isLast, folder, output, status }: Props) {
+export const ItemCard = memo(function ItemCard({ item, isLast, folder, output, status, evidence }: Props) {
   switch (item.type) {
     case "message":
-      return <MessageCard message={item} />;
+      return (
+        <>
+          <MessageCard message={item} />
+          {evidence && <EvidenceNote evidence={evidence} />}
+        </>
+      );
     case "call":
-      return <CallCard call={item} folder={folder} output={output} status={status} />;
+      return (
+        <>
+          <CallCard call={item} folder={folder} output={output} status={status} />
+          {evidence && <EvidenceNote evidence={evidence} />}
+        </>
+      );
     case "note":
       return item.more ? (
         <details className="note">

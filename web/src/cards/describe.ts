@@ -1,7 +1,7 @@
 // The point of a call in one line, for its card.
 
 import { changeOf, diffOf } from "../changes";
-import type { Call } from "../view";
+import { type Call, tasksOf } from "../view";
 import { patchCounts, patchedFiles } from "../patch";
 import { delegatesOf } from "../delegates";
 import { visibleControls } from "../plain";
@@ -132,6 +132,11 @@ function outcome(call: Call): Pick<Description, "outcome" | "tone"> {
   if (observation.kind === "ApplyPatchObservation") {
     const { added, removed } = patchCounts(field(call, "patch"));
     return { outcome: `+${added} −${removed}`, tone: "good" };
+  }
+  const tasks = tasksOf(observation);
+  if (tasks.length > 0) {
+    const done = tasks.filter(({ status }) => status === "done").length;
+    return { outcome: t("{done} of {all} done", { done, all: tasks.length }), tone: "neutral" };
   }
   const hits = observation["matches"] ?? observation["files"];
   if (Array.isArray(hits)) return { outcome: hits.length === 1 ? t("1 hit") : t("{n} hits", { n: hits.length }), tone: "neutral" };

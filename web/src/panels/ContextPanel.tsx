@@ -1,7 +1,9 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import { api } from "../api";
 import { dollars, short } from "../meter";
 import { visibleControls } from "../plain";
+import { stepOf } from "../context";
 import type { View } from "../view";
 import { t } from "../words";
 import { ContextShares } from "./ContextShares";
@@ -11,7 +13,29 @@ function userOf(name: string): string {
   const [own, ...parts] = name.split(":");
   if (own === "agent") return t("The agent");
   if (own === "condenser") return t("Summaries");
+  if (own === "title" && parts.length === 0) return t("The title");
   return parts.length > 0 ? t("Sub-agent {name}", { name: visibleControls(parts.join(":")).slice(0, 8) }) : visibleControls(name);
+}
+
+/** What the model is told of a tool; of an external agent's, the schema is not known. */
+interface OfferedTool {
+  name: string;
+  description: string;
+  parameters?: object;
+}
+
+/** Asks for what the model would be sent next, and anew when a step ends. */
+function useContextOf(id: string, view: View) {
+  const now = stepOf(view);
+  const [step, setStep] = useState(now);
+  if (now !== null && now !== step) setStep(now);
+  return useQuery({
+    queryKey: ["context", id, step],
+    queryFn: () => api.context(id),
+    placeholderData: (before, query) => (query?.queryKey[1] === id ? before : undefined),
+    retry: false,
+    gcTime: 0,
+  });
 }
 
 /** What the model sees, and what that costs. */
@@ -24,13 +48,22 @@ export default function ContextPanel({ id, view }: { id: string; view: View }) {
     staleTime: Infinity,
   });
   const briefing = view.briefing ?? beginning.data ?? null;
+  const { data: context, error: problem } = useContextOf(id, view);
+  const tools: OfferedTool[] =
+    context?.tools ?? (briefing?.tools ?? []).map((tool) => ({ name: tool.title ?? tool.name ?? "", description: tool.description ?? "" }));
   const condense = useMutation({ mutationFn: () => api.condense(id) });
   const info = useQuery({ queryKey: ["conversation", id], queryFn: () => api.get(id) });
   const skills = [...new Set([...(info.data?.activated_knowledge_skills ?? []), ...(info.data?.invoked_skills ?? [])])];
   return (
     <>
       <h2>{t("What the model reads")}</h2>
-      <ContextShares id={id} view={view} />
+      {context ? (
+        <ContextShares context={context} meter={meter} />
+      ) : (
+        <p className="hint" role={problem ? "alert" : undefined}>
+          {problem ? problem.message : t("Loading…")}
+        </p>
+      )}
       <div className="row">
         <button disabled={condense.isPending} onClick={() => condense.mutate()}>
           {t("Make room now")}
@@ -94,15 +127,25 @@ export default function ContextPanel({ id, view }: { id: string; view: View }) {
           )}
           <details className="more">
             <summary>
-              {t("Tools")} ({briefing.tools.length})
+              {t("Tools")} ({tools.length})
             </summary>
             <dl className="tool-list">
-              {briefing.tools.map((tool, index) => (
+              {tools.map((tool, index) => (
                 <div key={index}>
                   <dt>
-                    <code>{tool.title ?? tool.name}</code>
+                    <code>{visibleControls(tool.name)}</code>
                   </dt>
-                  <dd>{visibleControls(tool.description ?? "")}</dd>
+                  <dd>
+                    {visibleControls(tool.description)}
+                    {tool.parameters && (
+                      <details>
+                        <summary>{t("Its arguments, as a JSON schema")}</summary>
+                        <pre className="output" tabIndex={0}>
+                          {visibleControls(JSON.stringify(tool.parameters, null, 2))}
+                        </pre>
+                      </details>
+                    )}
+                  </dd>
                 </div>
               ))}
             </dl>

@@ -3,7 +3,7 @@ import { cleanup, render } from "@testing-library/react";
 import { afterEach, expect, test } from "vitest";
 import type { Context, Entry } from "../context";
 import { EMPTY } from "../view";
-import { Shares } from "./ContextShares";
+import { ContextShares } from "./ContextShares";
 
 afterEach(cleanup);
 
@@ -27,11 +27,12 @@ const context: Context = {
   earlier: { entries: 7, tokens: 500 },
   kinds: { prompt: 368, summary: 100, results: 530, user: 2 },
   tokens: 1000,
+  tools: [],
   window: 128_000,
   reserve: 25_600,
 };
 
-const shown = (context: Context) => render(<Shares context={context} meter={EMPTY.meter} />).container.textContent;
+const shown = (context: Context) => render(<ContextShares context={context} meter={EMPTY.meter} />).container.textContent;
 
 test("what the model reads is told by kind and message by message, with marks where something is missing", () => {
   const text = shown(context);

@@ -1,10 +1,6 @@
-import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
-import { api } from "../api";
-import { type Context, type Entry, type Kind, shareOf, sharesOf, stepOf } from "../context";
+import { type Context, type Entry, type Kind, shareOf, sharesOf } from "../context";
 import { type Meter, short } from "../meter";
 import { plain, visibleControls } from "../plain";
-import type { View } from "../view";
 import { t } from "../words";
 
 const words = (): Record<Kind, string> => ({
@@ -23,27 +19,8 @@ const nameOf = ({ kind, tool }: Entry): string =>
 
 const percent = (share: number) => (share > 0 && share < 0.005 ? "< 1 %" : `${Math.round(share * 100)} %`);
 
-/** What the next request to the model has in it. It is asked for anew when a step ends. */
-export function ContextShares({ id, view }: { id: string; view: View }) {
-  const now = stepOf(view);
-  const [step, setStep] = useState(now);
-  if (now !== null && now !== step) setStep(now);
-  const { data, error } = useQuery({
-    queryKey: ["context", id, step],
-    queryFn: () => api.context(id),
-    placeholderData: (before, query) => (query?.queryKey[1] === id ? before : undefined),
-    retry: false,
-    gcTime: 0,
-  });
-  if (data) return <Shares context={data} meter={view.meter} />;
-  return (
-    <p className="hint" role={error ? "alert" : undefined}>
-      {error ? error.message : t("Loading…")}
-    </p>
-  );
-}
-
-export function Shares({ context, meter }: { context: Context; meter: Meter }) {
+/** What the next request to the model has in it. */
+export function ContextShares({ context, meter }: { context: Context; meter: Meter }) {
   const shares = sharesOf(context);
   const used = short(context.tokens);
   const hits = meter.input > 0 ? Math.round((meter.cached / meter.input) * 100) : 0;

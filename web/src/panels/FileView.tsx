@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Suspense, useEffect, useState } from "react";
 import { lazily } from "../lazily";
 import { Guard } from "../parts/Guard";
+import { Markdown } from "../parts/Markdown";
 import { visibleControls, visibleInFile } from "../plain";
 import { t } from "../words";
 import { type Entry, MAX_SHOWN_BYTES, workspace } from "../workspace";
@@ -22,6 +23,8 @@ type Content = { type: "text"; text: string } | { type: "picture"; blob: Blob } 
 /** One file, as text or as a picture. Nothing of it is run. */
 export function FileView({ conversation, folder, file, onBack }: Props) {
   const ending = file.name.split(".").at(-1)?.toLowerCase() ?? "";
+  const isMarkdown = ending === "md" || ending === "markdown";
+  const [isRead, setRead] = useState(isMarkdown);
   const isSmall = file.size <= MAX_SHOWN_BYTES;
   const content = useQuery({
     queryKey: ["files", conversation, "content", file.path],
@@ -43,6 +46,11 @@ export function FileView({ conversation, folder, file, onBack }: Props) {
         <code className="card-title" title={file.path}>
           {visibleControls(shown)}
         </code>
+        {isMarkdown && (
+          <button aria-pressed={isRead} onClick={() => setRead(!isRead)}>
+            {t("Formatted")}
+          </button>
+        )}
         <button onClick={() => void save()}>{t("Download")}</button>
       </div>
       {!isSmall && <p className="hint">{t("The file is too large to be shown.")}</p>}
@@ -53,7 +61,8 @@ export function FileView({ conversation, folder, file, onBack }: Props) {
       )}
       {content.data?.type === "binary" && <p className="hint">{t("This is no text.")}</p>}
       {content.data?.type === "picture" && <Picture blob={content.data.blob} name={shown} />}
-      {content.data?.type === "text" && <Text text={visibleInFile(content.data.text)} ending={ending} />}
+      {content.data?.type === "text" && isRead && <Markdown text={visibleInFile(content.data.text)} />}
+      {content.data?.type === "text" && !isRead && <Text text={visibleInFile(content.data.text)} ending={ending} />}
     </section>
   );
 }

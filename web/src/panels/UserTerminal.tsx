@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from "react";
 import { type Console, type Ending, openConsole } from "../console";
+import { panelOf } from "../keys";
 import { takeWaiting, useShell } from "../shell";
 import { t } from "../words";
 import { openTerminal } from "./xterm";
@@ -22,7 +23,7 @@ export function UserTerminal({ id }: { id: string }) {
     terminal.attachCustomKeyEventHandler((event) => {
       if (event.key === LEAVE && event.type === "keydown") leave.current?.focus();
       // The app's own keys work here, too.
-      return event.key !== LEAVE && !(event.altKey && /^[1-9]$/.test(event.key));
+      return event.key !== LEAVE && panelOf(event) === null;
     });
     const opened = openConsole(id, terminal, {
       onOutput: (bytes) => terminal.write(bytes),

@@ -4,6 +4,8 @@ import { attach, naming } from "../attachments";
 import { commandOf, commands, shellCommandOf } from "../commands";
 import type { Desk } from "../desk";
 import { draftOf, keepDraft } from "../drafts";
+import { chordFor, chordWords, isKey, withChord } from "../keys";
+import { lazily } from "../lazily";
 import { unturned } from "../plain";
 import { useProfiles } from "../profiles";
 import { recalled, saidBefore } from "../recall";
@@ -12,7 +14,10 @@ import { runInShell } from "../shell";
 import { t } from "../words";
 import { workspace } from "../workspace";
 import { Choices, completionProps, useCompletion } from "./Completion";
+import { LazyDialog } from "./LazyDialog";
 import { FileButton, Pictures } from "./Pictures";
+
+const Recall = lazily(() => import("./Recall"));
 
 interface Props {
   desk: Desk;
@@ -37,6 +42,7 @@ export function Composer({ desk, isBusy, isAsked, canWait, onReady, children }: 
   const [pictures, setPictures] = useState<string[]>([]);
   const [refused, setRefused] = useState<string | null>(null);
   const [said, setSaid] = useState<string | null>(null);
+  const [isRecalling, setRecalling] = useState(false);
   const area = useRef<HTMLTextAreaElement>(null);
   const change = (next: string) => {
     keepDraft(id, next);
@@ -137,7 +143,7 @@ export function Composer({ desk, isBusy, isAsked, canWait, onReady, children }: 
           onPaste={(event) => void add(event.clipboardData.files)}
           onKeyDown={(event) => {
             if (event.nativeEvent.isComposing) return;
-            if (event.key === "Enter" && event.altKey && canWait) {
+            if (canWait && isKey(event.nativeEvent, "queue")) {
               event.preventDefault();
               void submit("later");
               return;
@@ -147,9 +153,12 @@ export function Composer({ desk, isBusy, isAsked, canWait, onReady, children }: 
             if (taken === null) {
               event.preventDefault();
               event.currentTarget.form?.requestSubmit();
-            } else if (event.key === "Enter" && !event.shiftKey && !isTouched()) {
+            } else if (isKey(event.nativeEvent, "send") && !(event.key === "Enter" && isTouched())) {
               event.preventDefault();
               event.currentTarget.form?.requestSubmit();
+            } else if (isKey(event.nativeEvent, "recall")) {
+              event.preventDefault();
+              setRecalling(true);
             } else if (event.key === "ArrowUp" || event.key === "ArrowDown") {
               const said = saidBefore(desk.stream.fold.view.items);
               const earlier = recalled(said, text, event.key === "ArrowUp" ? 1 : -1);
@@ -167,7 +176,7 @@ export function Composer({ desk, isBusy, isAsked, canWait, onReady, children }: 
               <button
                 type="button"
                 disabled={isEmpty}
-                title={t("Said when this turn ends (Alt+Enter)")}
+                title={withChord(t("Said when this turn ends"), "queue")}
                 onClick={() => void submit("later")}
               >
                 <ListPlus /> {t("Queue")}
@@ -179,12 +188,19 @@ export function Composer({ desk, isBusy, isAsked, canWait, onReady, children }: 
           </span>
         </div>
       </div>
+      {isRecalling && (
+        <LazyDialog onClose={() => setRecalling(false)}>
+          <Recall id={id} onChoose={change} onClose={() => setRecalling(false)} />
+        </LazyDialog>
+      )}
     </form>
   );
 
   function invitation(): string {
     if (isAsked) return t("Say what to do instead. What waits is not done then");
-    if (isBusy) return t("Steer it: read at the next step. Alt+Enter: at the end of the turn");
+    const later = chordFor("queue");
+    if (isBusy && later) return t("Steer it: read at the next step. {keys}: at the end of the turn", { keys: chordWords(later) });
+    if (isBusy) return t("Steer it: read at the next step");
     return t("Say what comes next. @ names a file, / a command, ! runs one in your shell");
   }
 }

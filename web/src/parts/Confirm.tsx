@@ -6,6 +6,7 @@ import { CallDetails } from "../cards/CallDetails";
 import { CallIcon } from "../cards/CallIcon";
 import { describe } from "../cards/describe";
 import { editable, edited } from "../edits";
+import { isKey, withChord } from "../keys";
 import { setSafety } from "../safety";
 import { visibleControls } from "../plain";
 import type { Call } from "../view";
@@ -49,10 +50,10 @@ export function Confirm({ id, calls }: { id: string; calls: Call[] }) {
   const region = useRef<HTMLElement>(null);
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      if (!(event.metaKey || event.ctrlKey) || isMeantForOther(event.target, region.current)) return;
+      if (isMeantForOther(event.target, region.current)) return;
       if (event.repeat) return; // a key that is held would answer for the next action too
-      if (event.key === "Enter") mutate("allow");
-      else if (event.key === "Backspace" && event.shiftKey) mutate("reject");
+      if (isKey(event, "allow")) mutate("allow");
+      else if (isKey(event, "reject")) mutate("reject");
       else return;
       event.preventDefault();
     };
@@ -113,7 +114,7 @@ export function Confirm({ id, calls }: { id: string; calls: Call[] }) {
         <button
           className={calls.some(({ risk }) => risk === "HIGH") ? "" : "primary"}
           disabled={answer.isPending}
-          title={t("Ctrl+Enter or ⌘↩")}
+          title={withChord(t("Allow what waits"), "allow")}
           onClick={() => mutate("allow")}
         >
           {isEdited ? t("Run as changed") : t("Allow")}
@@ -129,7 +130,7 @@ export function Confirm({ id, calls }: { id: string; calls: Call[] }) {
         />
         <button
           disabled={answer.isPending}
-          title={t("Ctrl+Shift+Backspace or ⇧⌘⌫")}
+          title={withChord(t("Reject what waits"), "reject")}
           onClick={() => mutate("reject")}
         >
           {t("Reject")}

@@ -2,23 +2,24 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { PanelRight, Pause, Play, RotateCw, Square, X } from "lucide-react";
 import { Suspense, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import { api } from "../api";
+import { SPENT } from "../budget";
 import { refreshConversations } from "../conversations";
 import { type Desk, DeskContext } from "../desk";
 import { keepUnsent, unsentOf } from "../drafts";
 import { freshId } from "../fresh-id";
+import { isKey, panelOf, withChord } from "../keys";
 import { lazily } from "../lazily";
 import { nameOf } from "../name";
 import { noteQuestion, noteStatus } from "../notify";
 import { plain, unturned } from "../plain";
 import { useMode } from "../plan";
 import { canWait, queue, queueKey, useQueue } from "../queue";
-import type { WayBack } from "../rewinding";
-import { PANELS, showPanel, useScreen } from "../screen";
+import { setRewound, useRewound } from "../rewinding";
+import { LAST, rewind, showPanel, useScreen } from "../screen";
 import { ownSource } from "../source";
 import { Stream } from "../stream";
 import { openCalls, type Unsent } from "../view";
 import { t } from "../words";
-import { isWriting } from "../writing";
 import { BudgetMeter } from "./BudgetMeter";
 import { Composer } from "./Composer";
 import { Confirm } from "./Confirm";
@@ -37,6 +38,7 @@ import { Trust } from "./Trust";
 import { UndoRewind } from "./UndoRewind";
 
 const Panel = lazily(() => import("../panels/Panel"));
+const Replay = lazily(() => import("./Replay"));
 const Rewind = lazily(() => import("./Rewind"));
 
 /** Follows a conversation, with what was not sent before the page was reloaded: the log tells which of that it has. */
@@ -56,8 +58,9 @@ export function Conversation({ id }: { id: string }) {
   const { view, link } = useSyncExternalStore(stream.subscribe, stream.current);
   const queries = useQueryClient();
   const panel = useScreen((screen) => screen.panel);
-  const [rewindTo, setRewindTo] = useState<string | null>(null);
-  const [wayBack, setWayBack] = useState<WayBack | null>(null);
+  const isReplayed = useScreen((screen) => screen.isReplayed);
+  const rewindTo = useScreen((screen) => screen.rewindTo);
+  const wayBack = useRewound((rewound) => rewound[id] ?? null);
   const [problem, setProblem] = useState<string | null>(null);
   const composer = useRef<(text: string, images?: string[]) => void>(() => {});
   const info = useQuery({ queryKey: ["conversation", id], queryFn: () => api.get(id), retry: false });
@@ -71,9 +74,12 @@ export function Conversation({ id }: { id: string }) {
     refreshConversations(queries, "newest");
     void queries.invalidateQueries({ queryKey: ["conversation", id] });
   }, [id, status, title, view.isCurrent, queries]);
+  const last = view.items.at(-1);
+  const isSpent = status === "error" && last?.type === "failure" && last.code === SPENT;
   useEffect(() => {
-    if (view.isCurrent) noteStatus(id, title, status);
-  }, [id, title, status, view.isCurrent]);
+    const why = isSpent ? t("has used up its budget") : undefined;
+    if (view.isCurrent) noteStatus(id, title, status, undefined, why);
+  }, [id, title, status, isSpent, view.isCurrent]);
   const isAskedForHosts = view.hostQuestions.length > 0;
   useEffect(() => {
     if (isAskedForHosts) noteQuestion(id, title);
@@ -84,16 +90,21 @@ export function Conversation({ id }: { id: string }) {
   const mode = useMode(id, status);
   const isSettled = view.isCurrent && !isBusy;
   useEffect(() => {
-    if (isBusy) setWayBack(null); // from here on it would take more back than the rewinding
-  }, [isBusy]);
+    if (isBusy) setRewound(id, null); // from here on it would take more back than the rewinding
+  }, [id, isBusy]);
+  useEffect(() => {
+    if (rewindTo !== LAST) return;
+    const said = view.items.findLast((item) => item.type === "message" && item.from === "user");
+    rewind(isBusy ? null : (said?.id ?? null));
+    if (isBusy) setProblem(t("Stop it first"));
+  }, [rewindTo, isBusy, view.items]);
   const waiting = useQueue(id, status, (message) => stream.fold.has(message));
 
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      if ((event.metaKey || event.ctrlKey) && event.key === "." && isBusy) order.mutate("stop");
-      const chosen = event.altKey && /^Digit[1-7]$/.test(event.code) ? PANELS[Number(event.code.slice(5)) - 1] : null;
-      // Where the key writes something else together with Alt, such as a bracket on a German Mac, who writes wants that.
-      if (chosen && (/^\d$/.test(event.key) || !isWriting(event.target))) {
+      if (isBusy && isKey(event, "stop")) order.mutate("stop");
+      const chosen = panelOf(event);
+      if (chosen) {
         event.preventDefault();
         useScreen.setState(({ panel }) => ({ panel: panel === chosen ? null : chosen }));
       }
@@ -122,7 +133,7 @@ export function Conversation({ id }: { id: string }) {
       }
     };
     const complain = (error: unknown) => setProblem(error instanceof Error ? error.message : String(error));
-    return { id, stream, send, queue: wait, write: (text) => composer.current(text), rewind: setRewindTo, complain };
+    return { id, stream, send, queue: wait, write: (text) => composer.current(text), rewind, complain };
   }, [id, stream, queries]);
   const settle = ({ id: message, text, images }: Unsent, what: "again" | "discard") => {
     if (what === "again") return void desk.send(text, images, message);
@@ -167,7 +178,7 @@ export function Conversation({ id }: { id: string }) {
                 <button onClick={() => order.mutate("pause")} title={t("Stop after the step under way")}>
                   <Pause /> {t("Pause")}
                 </button>
-                <button className="danger" onClick={() => order.mutate("stop")} title={t("Stop now (Ctrl+. or ⌘.)")}>
+                <button className="danger" onClick={() => order.mutate("stop")} title={withChord(t("Stop now"), "stop")}>
                   <Square /> {t("Stop")}
                 </button>
               </>
@@ -179,7 +190,6 @@ export function Conversation({ id }: { id: string }) {
             )}
             <button
               aria-pressed={panel !== null}
-              title={t("Alt+1 to Alt+7")}
               onClick={() => (panel ? useScreen.setState({ panel: null }) : showPanel("changes"))}
             >
               <PanelRight /> {t("Panels")}
@@ -221,7 +231,7 @@ export function Conversation({ id }: { id: string }) {
             </button>
           </p>
         )}
-        {wayBack && <UndoRewind id={id} way={wayBack} onDone={() => setWayBack(null)} />}
+        {wayBack && <UndoRewind id={id} way={wayBack} />}
         {panel && (status === "waiting_for_confirmation" || isAskedForHosts) && (
           <p className="banner narrow-only" role="status">
             {t("Needs your word")}{" "}
@@ -230,7 +240,15 @@ export function Conversation({ id }: { id: string }) {
         )}
         <div className="work">
           <section className="chat" aria-label={t("What happened")}>
-            <Timeline view={view} stream={stream} onSettle={settle} />
+            {isReplayed ? (
+              <Guard>
+                <Suspense>
+                  <Replay view={view} stream={stream} onClose={() => useScreen.setState({ isReplayed: false })} />
+                </Suspense>
+              </Guard>
+            ) : (
+              <Timeline view={view} stream={stream} onSettle={settle} />
+            )}
             {view.isCurrent && <Trust id={id} status={status} folder={view.folder} />}
             {view.preparing && (
               <p className="hint" role="status">
@@ -262,9 +280,9 @@ export function Conversation({ id }: { id: string }) {
             </Guard>
           )}
         </div>
-        {rewindTo && (
-          <LazyDialog onClose={() => setRewindTo(null)}>
-            <Rewind view={view} message={rewindTo} onRewound={setWayBack} onClose={() => setRewindTo(null)} />
+        {rewindTo && rewindTo !== LAST && (
+          <LazyDialog onClose={() => rewind(null)}>
+            <Rewind view={view} message={rewindTo} onRewound={(way) => setRewound(id, way)} onClose={() => rewind(null)} />
           </LazyDialog>
         )}
       </main>

@@ -16,7 +16,7 @@ import { Menu } from "./Menu";
 
 const ShareDialog = lazily(() => import("./ShareDialog"));
 
-type Task = "rename" | "tags" | "delete" | "archive" | "fork" | Format;
+type Task = "rename" | "tags" | "delete" | "archive" | "fork" | "stop" | Format;
 
 /** What can be done with a conversation in the list. */
 export function ConversationMenu({ conversation, isCurrent }: { conversation: Conversation; isCurrent: boolean }) {
@@ -35,6 +35,8 @@ export function ConversationMenu({ conversation, isCurrent }: { conversation: Co
           return api.change(id, { tags: withTags(conversation, text) });
         case "archive":
           return api.change(id, { tags: withArchived(conversation, !isArchived(conversation)) });
+        case "stop":
+          return api.stop(id);
         case "delete":
           return api.remove(id);
         case "fork":
@@ -67,6 +69,7 @@ export function ConversationMenu({ conversation, isCurrent }: { conversation: Co
       <Menu
         label={t("More about {name}", { name })}
         items={[
+          ...(conversation.execution_status === "running" ? [{ label: t("Stop"), onChoose: does("stop") }] : []),
           { label: t("Rename"), onChoose: ask("rename") },
           { label: t("Tags"), onChoose: ask("tags") },
           { label: isArchived(conversation) ? t("Unarchive") : t("Archive"), onChoose: does("archive") },

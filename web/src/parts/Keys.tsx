@@ -1,28 +1,24 @@
+import { ALL, chordFor, chordWords, doesWords } from "../keys";
+import { usePreferences } from "../preferences";
 import { useScreen } from "../screen";
 import { t } from "../words";
 import { Dialog } from "./Dialog";
 
-const keys = (): [string, string][] => [
-  ["Ctrl+K, ⌘K", t("All commands and conversations")],
-  ["Enter", t("Send")],
-  ["Alt+Enter", t("Said when this turn ends")],
-  ["Shift+Enter", t("A new line")],
+/** Keys that always do the same. */
+export const fixedKeys = (): [string, string][] => [
+  [chordWords("Shift+Enter"), t("A new line")],
   ["@, /, !", t("Name a file; a command; run one in your shell")],
   ["↑, ↓", t("Earlier messages, in an empty field")],
-  ["Ctrl+., ⌘.", t("Stop now")],
-  ["Ctrl+Enter, ⌘↩", t("Allow what waits")],
-  ["Ctrl+Shift+Backspace, ⇧⌘⌫", t("Reject what waits")],
-  ["Alt+1 … Alt+7", t("Show or hide a panel")],
-  ["Ctrl+/, ⌘/", t("This map")],
+  ["F6", t("Leave your terminal")],
   ["Esc", t("Close what is open")],
 ];
 
 /** What each key does. */
-export function KeyMap() {
+export function KeyMap({ keys }: { keys: [string, string][] }) {
   return (
     <dl className="keys">
-      {keys().map(([key, what]) => (
-        <div key={key}>
+      {keys.map(([key, what]) => (
+        <div key={what}>
           <dt>
             <kbd>{key}</kbd>
           </dt>
@@ -35,9 +31,18 @@ export function KeyMap() {
 
 /** The keyboard map. */
 export default function Keys() {
+  const own = usePreferences((preferences) => preferences.keys);
+  const chosen = ALL.flatMap((does): [string, string][] => {
+    const chord = chordFor(does, own);
+    return chord === null ? [] : [[chordWords(chord), doesWords(does)]];
+  });
+  const change = () => useScreen.setState({ dialog: "settings", section: "keys" });
   return (
     <Dialog title={t("Keyboard map")} onClose={() => useScreen.setState({ dialog: null })}>
-      <KeyMap />
+      <KeyMap keys={[...chosen, ...fixedKeys()]} />
+      <div className="row end">
+        <button onClick={change}>{t("Use other keys")}</button>
+      </div>
     </Dialog>
   );
 }

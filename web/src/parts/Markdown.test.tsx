@@ -41,3 +41,9 @@ test("a line break within a table stays one", () => {
   const { container } = render(<Markdown text={"| a |\n| - |\n| one<br>two |"} />);
   expect(container.querySelector("td br")).toBeTruthy();
 });
+
+test("a footnote that only footnotes name is seen as it was written, one that the text leads to as a footnote", () => {
+  const { container } = render(<Markdown text={"Read[^a].\n\n[^a]: leads on[^b]\n\n[^b]: is drawn\n\n[^c]: rm -rf /[^c]\n"} />);
+  expect(container.textContent).toContain("[^c]: rm -rf /[^c]");
+  expect(container.querySelectorAll("section.footnotes li, [data-footnotes] li")).toHaveLength(2);
+});

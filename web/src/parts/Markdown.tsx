@@ -27,6 +27,11 @@ const COMPONENTS: Components = {
       </a>
     ) : null,
   pre: ({ children }) => <CodeBlock>{children}</CodeBlock>,
+  table: ({ children }) => (
+    <div className="wide" tabIndex={0}>
+      <table>{children}</table>
+    </div>
+  ),
   code: ({ className, children }) => {
     const language = /^language-([\w+#-]+)$/.exec(className ?? "")?.[1];
     if (!language || typeof children !== "string") return <code>{children}</code>;

@@ -7,12 +7,14 @@ import { refreshConversations } from "../conversations";
 import { draftOf, keepDraft, NEW } from "../drafts";
 import { externalAgent } from "../external-agent";
 import { folders, isWorkspaceName } from "../folders";
+import { chordWords } from "../keys";
 import type { Mode } from "../plan";
 import { usePreferences } from "../preferences";
 import { repositories } from "../repositories";
 import { go } from "../route";
 import { Findings } from "../settings/Findings";
 import { server } from "../settings/server";
+import { suggestions } from "../suggestions";
 import { t } from "../words";
 import { Choices, completionProps, useCompletion } from "./Completion";
 import { ModelFields, PolicyField } from "./ModelFields";
@@ -166,13 +168,31 @@ export function NewConversation() {
               )}
               <button
                 className="primary"
-                title={t("Ctrl+Enter or ⌘↩")}
+                title={chordWords("Mod+Enter")}
                 disabled={start.isPending || !message.trim() || !canStart}
               >
                 <ArrowUp /> {start.isPending ? t("Starting…") : t("Start")}
               </button>
             </div>
           </div>
+          {!message && (
+            <ul className="suggestions" aria-label={t("Suggestions")}>
+              {suggestions().map(({ title, task }) => (
+                <li key={title}>
+                  <button
+                    type="button"
+                    title={task}
+                    onClick={() => {
+                      write(task);
+                      area.current?.focus();
+                    }}
+                  >
+                    {title}
+                  </button>
+                </li>
+              ))}
+            </ul>
+          )}
           <WorkPlace
             folder={folder}
             place={place}
@@ -181,9 +201,18 @@ export function NewConversation() {
               start.reset(); // what went wrong was about another place
             }}
           />
-          <WorkerFields />
+          <WorkerFields>
+            <PolicyField />
+          </WorkerFields>
           {!external && <ModelFields offer={offer.data} />}
-          <PolicyField />
+          <Findings check={check} />
+          {!external && (
+            <div className="row">
+              <button type="button" disabled={!hasModel || check.isPending} onClick={() => check.mutate()}>
+                <PlugZap /> {t("Test the connection")}
+              </button>
+            </div>
+          )}
           {progress && (
             <div className="row fetching">
               <p role="status">{progress}</p>
@@ -196,14 +225,6 @@ export function NewConversation() {
             <p role="alert" className="problem">
               {(start.error ?? offer.error)?.message}
             </p>
-          )}
-          <Findings check={check} />
-          {!external && (
-            <div className="row">
-              <button type="button" disabled={!hasModel || check.isPending} onClick={() => check.mutate()}>
-                <PlugZap /> {t("Test the connection")}
-              </button>
-            </div>
           )}
         </form>
         {offer.isSuccess && hasModel && demo}

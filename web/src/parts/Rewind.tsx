@@ -47,17 +47,23 @@ export default function Rewind({ view, message, onRewound, onClose }: Props) {
       const parent = what === "files" ? null : await stream.parentOf(message);
       const restored = what !== "conversation" && typeof to === "number" ? await workspace.restore(id, to, overwrite) : null;
       const way: WayBack = { checkpoint: restored?.undo ?? null, leaf: null };
-      // A part of the files is no state that the conversation was ever in: whoever looks decides.
-      if (restored && restored.failed.length > 0) return { way, failed: restored.failed };
+      // A part of what was wanted is no state that there ever was: whoever looks decides.
+      if (restored && restored.failed.length > 0) return { way, problem: failureWords(restored.failed) };
       if (what !== "files") {
         way.leaf = stream.fold.standing;
-        await api.navigate(id, parent);
+        try {
+          await api.navigate(id, parent);
+        } catch (error) {
+          if (!restored) throw error;
+          const why = error instanceof Error ? error.message : String(error);
+          return { way, problem: t("The files went back, but not the conversation: {why}", { why }) };
+        }
         if (said?.type === "message") write(said.text);
       }
-      return { way, failed: [] };
+      return { way, problem: null };
     },
-    onSuccess: ({ way, failed }) => {
-      if (failed.length > 0) return;
+    onSuccess: ({ way, problem }) => {
+      if (problem) return;
       onRewound(way);
       onClose();
     },
@@ -71,7 +77,7 @@ export default function Rewind({ view, message, onRewound, onClose }: Props) {
     files: t("Only the files"),
   };
   const problem = undo.error ?? rewind.error ?? preview.error ?? all.error;
-  const partly = rewind.data && rewind.data.failed.length > 0 ? rewind.data : null;
+  const partly = rewind.data?.problem ? rewind.data : null;
   return (
     <Dialog title={t("Rewind to before this message")} onClose={onClose}>
       <form
@@ -116,7 +122,7 @@ export default function Rewind({ view, message, onRewound, onClose }: Props) {
         {partly && (
           <div className="row">
             <p role="alert" className="problem">
-              {failureWords(partly.failed)}
+              {partly.problem}
             </p>
             <button type="button" disabled={undo.isPending} onClick={() => undo.mutate(partly.way)}>
               {t("Undo it")}

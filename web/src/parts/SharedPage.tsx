@@ -1,17 +1,23 @@
 import { useQuery } from "@tanstack/react-query";
-import { useEffect, useState, useSyncExternalStore } from "react";
+import { Play } from "lucide-react";
+import { Suspense, useEffect, useState, useSyncExternalStore } from "react";
+import { lazily } from "../lazily";
 import { shares } from "../shares";
 import { sharedSource } from "../source";
 import { Stream } from "../stream";
 import { t } from "../words";
+import { Guard } from "./Guard";
 import { Meters } from "./Meters";
 import { StatusMark } from "./StatusMark";
 import { Timeline } from "./Timeline";
+
+const Replay = lazily(() => import("./Replay"));
 
 /** A conversation as whoever has a link to it sees it: to read and to follow. */
 export default function SharedPage() {
   const [token] = useState(() => location.hash.slice(1));
   const [stream] = useState(() => new Stream(sharedSource(token)));
+  const [isReplayed, setReplayed] = useState(false);
   const { view, link } = useSyncExternalStore(stream.subscribe, stream.current);
   const info = useQuery({ queryKey: ["shared", token], queryFn: () => shares.open(token), retry: false });
   const title = info.data?.title ?? t("Conversation");
@@ -41,6 +47,11 @@ export default function SharedPage() {
             </span>
           </div>
           <Meters meter={view.meter} />
+          <div className="row controls">
+            <button aria-pressed={isReplayed} onClick={() => setReplayed(!isReplayed)}>
+              <Play /> {t("Step by step")}
+            </button>
+          </div>
         </header>
         {link === "lost" && (
           <p className="banner" role="status">
@@ -49,7 +60,15 @@ export default function SharedPage() {
         )}
         <div className="work">
           <section className="chat" aria-label={t("What happened")}>
-            <Timeline view={view} stream={stream} onSettle={() => {}} />
+            {isReplayed ? (
+              <Guard>
+                <Suspense>
+                  <Replay view={view} stream={stream} onClose={() => setReplayed(false)} />
+                </Suspense>
+              </Guard>
+            ) : (
+              <Timeline view={view} stream={stream} onSettle={() => {}} />
+            )}
           </section>
         </div>
       </main>

@@ -3,6 +3,7 @@ import { useEffect, useState } from "react";
 import { ago } from "../ago";
 import { nested } from "../children";
 import { useConversations, usePages, useSaid } from "../conversations";
+import { withChord } from "../keys";
 import { dollars, meterOf } from "../meter";
 import { isArchived, nameOf, tagsOf } from "../name";
 import { noteStatus } from "../notify";
@@ -50,7 +51,7 @@ export function Sidebar({ current }: { current: string | null }) {
         <button
           className="quiet icon-only"
           aria-label={t("Commands")}
-          title={t("Commands (Ctrl+K or ⌘K)")}
+          title={withChord(t("Commands"), "palette")}
           onClick={() => useScreen.setState({ dialog: "palette" })}
         >
           <Search />

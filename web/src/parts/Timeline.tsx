@@ -1,9 +1,10 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ArrowDown } from "lucide-react";
-import { useEffect, useRef } from "react";
+import { useEffect, useMemo, useRef } from "react";
 import { Draft } from "../cards/Draft";
 import { ItemCard } from "../cards/ItemCard";
 import { type Settle, UnsentCard } from "../cards/UnsentCard";
+import { evidenceOf } from "../evidence";
 import type { Stream } from "../stream";
 import type { View } from "../view";
 import { t } from "../words";
@@ -55,14 +56,26 @@ export function Timeline({ view, stream, onSettle }: { view: View; stream: Strea
   stream.fold.isAtEnd = isAtEnd;
   const first = rows.getVirtualItems()[0]?.index ?? 0;
   const isShort = first < ROWS_ABOVE && view.isCurrent && view.hasEarlier;
+  const { earlier } = stream.fold; // a page may have nothing to show in it
   useEffect(() => {
     if (isShort) void stream.load();
-  }, [isShort, items.length, stream]);
+  }, [isShort, earlier, items.length, stream]);
+  const isDone = view.status === "finished";
+  const evidence = useMemo(() => (isDone ? evidenceOf(items) : null), [isDone, items]);
   const row = (index: number) => {
     const item = items[index];
     if (item) {
       const isLast = index === items.length - 1;
-      return <ItemCard item={item} isLast={isLast} folder={view.folder} output={view.output[item.id]} status={view.status} />;
+      return (
+        <ItemCard
+          item={item}
+          isLast={isLast}
+          folder={view.folder}
+          output={view.output[item.id]}
+          status={view.status}
+          evidence={isLast ? evidence : null}
+        />
+      );
     }
     if (draft && index === items.length) return <Draft draft={draft} />;
     const message = unsent[index - items.length - drafts];

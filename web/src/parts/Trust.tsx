@@ -36,7 +36,9 @@ export function Trust({ id, status, folder }: { id: string; status: Status; fold
         {undecided.map((what) => (
           <li key={what.fingerprint}>
             <div className="row">
-              <code>{visibleControls(what.path)}</code> <span className="hint">{providedWords()[what.kind]}</span>
+              <span className="list-title">
+                <code>{visibleControls(what.path)}</code> <span className="hint">{providedWords()[what.kind]}</span>
+              </span>
               <button disabled={decide.isPending} onClick={() => decide.mutate([what, "allow"])}>
                 {t("Allow")}
               </button>
@@ -44,11 +46,14 @@ export function Trust({ id, status, folder }: { id: string; status: Status; fold
                 {t("Never")}
               </button>
             </div>
-            <Text id={id} path={`${folder}/${what.path}`} />
+            <Text id={id} path={`${folder}/${what.path}`} title={t("What is in it")} />
+            {what.scripts?.map((script) => (
+              <Text key={script} id={id} path={`${folder}/${script}`} title={t("What it runs: {file}", { file: visibleControls(script) })} />
+            ))}
           </li>
         ))}
       </ul>
-      <p className="hint">{t("It counts from the next run on; if the file changes, you are asked again.")}</p>
+      <p className="hint">{t("It counts from the next run on; if one of these files changes, you are asked again.")}</p>
       {decide.isError && (
         <p role="alert" className="problem">
           {decide.error.message}
@@ -59,7 +64,7 @@ export function Trust({ id, status, folder }: { id: string; status: Status; fold
 }
 
 /** What stands in a file, for who wants to read it first. */
-function Text({ id, path }: { id: string; path: string }) {
+function Text({ id, path, title }: { id: string; path: string; title: string }) {
   const [isOpen, setOpen] = useState(false);
   const text = useQuery({
     queryKey: ["files", id, "text", path],
@@ -68,7 +73,7 @@ function Text({ id, path }: { id: string; path: string }) {
   });
   return (
     <details onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>{t("What is in it")}</summary>
+      <summary>{title}</summary>
       <pre className="output" tabIndex={0}>
         {text.error?.message ?? visibleInFile(text.data ?? "")}
       </pre>

@@ -1,14 +1,13 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Undo2, X } from "lucide-react";
-import { takeBack, type WayBack } from "../rewinding";
+import { setRewound, takeBack, type WayBack } from "../rewinding";
 import { t } from "../words";
 
 /** Says that something was rewound, and takes that back. */
-export function UndoRewind({ id, way, onDone }: { id: string; way: WayBack; onDone: () => void }) {
+export function UndoRewind({ id, way }: { id: string; way: WayBack }) {
   const queries = useQueryClient();
   const undo = useMutation({
     mutationFn: () => takeBack(id, way),
-    onSuccess: onDone,
     onSettled: () => {
       void queries.invalidateQueries({ queryKey: ["changes", id] });
       void queries.invalidateQueries({ queryKey: ["files", id] });
@@ -20,7 +19,7 @@ export function UndoRewind({ id, way, onDone }: { id: string; way: WayBack; onDo
       <button disabled={undo.isPending} onClick={() => undo.mutate()}>
         <Undo2 /> {t("Undo it")}
       </button>
-      <button className="quiet" aria-label={t("Dismiss")} onClick={onDone}>
+      <button className="quiet" aria-label={t("Dismiss")} onClick={() => setRewound(id, null)}>
         <X />
       </button>
     </p>

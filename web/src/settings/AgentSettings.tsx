@@ -1,5 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent } from "react";
+import { KINDS, kindWords, usualBudget } from "../budget";
 import { t } from "../words";
 import { server } from "./server";
 
@@ -15,6 +16,8 @@ export function AgentSettings() {
         agent_context: { system_message_suffix: text("suffix").trim() || null },
       });
       await server.changeConversations({ max_iterations: Number(text("steps")) });
+      const limits = KINDS.map((kind) => [kind, text(kind) === "" ? null : Number(text(kind))] as const);
+      await server.changeUsualBudget(Object.fromEntries(limits));
     },
     onSuccess: () => queries.invalidateQueries({ queryKey: ["settings"] }),
   });
@@ -28,6 +31,7 @@ export function AgentSettings() {
     );
   }
   const { agent_settings: agent, conversation_settings: conversation } = settings.data;
+  const budget = usualBudget(settings.data);
   return (
     <form
       onSubmit={(event: FormEvent<HTMLFormElement>) => {
@@ -53,6 +57,18 @@ export function AgentSettings() {
           <input type="number" name="steps" min={1} max={100_000} defaultValue={conversation.max_iterations} />
         </label>
       </div>
+      <fieldset>
+        <legend>{t("Budget of each new conversation")}</legend>
+        <p className="hint">{t("What is left empty is not limited. In the conversation it can be changed at any time.")}</p>
+        <div className="columns">
+          {KINDS.map((kind) => (
+            <label key={kind}>
+              {t("At most: {what}", { what: kindWords()[kind] })}
+              <input type="number" name={kind} min={0} step={kind === "cost" ? "any" : 1} defaultValue={budget[kind] ?? ""} />
+            </label>
+          ))}
+        </div>
+      </fieldset>
       {save.isError && (
         <p role="alert" className="problem">
           {save.error.message}

@@ -2,10 +2,10 @@ import { useState } from "react";
 import { send } from "../ask";
 import { dropKey, IN_COOKIE, useKey } from "../key";
 import { beep } from "../notify";
-import { KeyMap } from "../parts/Keys";
 import { type Theme, usePreferences } from "../preferences";
 import { themeWords } from "../themes";
 import { LANGUAGES, t } from "../words";
+import { DeviceSettings } from "./DeviceSettings";
 
 /** What holds for this browser alone. */
 export function BrowserSettings({ onClose }: { onClose: () => void }) {
@@ -19,64 +19,63 @@ export function BrowserSettings({ onClose }: { onClose: () => void }) {
     setRefused(wanted && !isAllowed);
   };
   return (
-    <form onSubmit={(event) => event.preventDefault()}>
-      <label>
-        {t("Appearance")}
-        <select value={theme} onChange={(event) => set({ theme: event.target.value as Theme })}>
-          {Object.entries(themeWords()).map(([name, words]) => (
-            <option key={name} value={name}>
-              {words}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label>
-        {t("Language")}
-        <select value={language} onChange={(event) => set({ language: event.target.value })}>
-          <option value="">{t("as the browser")}</option>
-          {Object.entries(LANGUAGES).map(([name, title]) => (
-            <option key={name} value={name}>
-              {title}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label className="inline">
-        <input type="checkbox" checked={notify} onChange={(event) => void askToNotify(event.target.checked)} />
-        {t("Notify me when a conversation needs me or has ended")}
-      </label>
-      {isRefused && (
-        <p role="alert" className="problem">
-          {t("The browser does not let this page notify you. Allow it in the browser’s settings of this page, or choose a sound.")}
-        </p>
-      )}
-      <label className="inline">
-        <input
-          type="checkbox"
-          checked={sound}
-          onChange={(event) => {
-            set({ sound: event.target.checked });
-            if (event.target.checked) beep();
-          }}
-        />
-        {t("With a sound")}
-      </label>
-      <div className="row">
-        <button
-          type="button"
-          onClick={() => {
-            onClose();
-            if (isSignedIn) void send("post", "/api/auth/logout").catch(() => {}).finally(dropKey);
-            else dropKey();
-          }}
-        >
-          {isSignedIn ? t("Sign out") : t("Forget the server’s key")}
-        </button>
-      </div>
-      <fieldset>
-        <legend>{t("Keyboard map")}</legend>
-        <KeyMap />
-      </fieldset>
-    </form>
+    <>
+      <form onSubmit={(event) => event.preventDefault()}>
+        <label>
+          {t("Appearance")}
+          <select value={theme} onChange={(event) => set({ theme: event.target.value as Theme })}>
+            {Object.entries(themeWords()).map(([name, words]) => (
+              <option key={name} value={name}>
+                {words}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label>
+          {t("Language")}
+          <select value={language} onChange={(event) => set({ language: event.target.value })}>
+            <option value="">{t("as the browser")}</option>
+            {Object.entries(LANGUAGES).map(([name, title]) => (
+              <option key={name} value={name}>
+                {title}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label className="inline">
+          <input type="checkbox" checked={notify} onChange={(event) => void askToNotify(event.target.checked)} />
+          {t("Notify me when a conversation needs me or has ended")}
+        </label>
+        {isRefused && (
+          <p role="alert" className="problem">
+            {t("The browser does not let this page notify you. Allow it in the browser’s settings of this page, or choose a sound.")}
+          </p>
+        )}
+        <label className="inline">
+          <input
+            type="checkbox"
+            checked={sound}
+            onChange={(event) => {
+              set({ sound: event.target.checked });
+              if (event.target.checked) beep();
+            }}
+          />
+          {t("With a sound")}
+        </label>
+        <div className="row">
+          <button
+            type="button"
+            onClick={() => {
+              onClose();
+              if (isSignedIn) void send("post", "/api/auth/logout").catch(() => {}).finally(dropKey);
+              else dropKey();
+            }}
+          >
+            {isSignedIn ? t("Sign out") : t("Forget the server’s key")}
+          </button>
+        </div>
+      </form>
+      <DeviceSettings />
+    </>
   );
 }

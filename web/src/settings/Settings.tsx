@@ -1,5 +1,5 @@
-import { Blocks, Bot, Cpu, GitBranch, KeyRound, type LucideIcon, Monitor, Server, Shield, Sparkles } from "lucide-react";
-import { Activity, type KeyboardEvent, type ReactNode, useState } from "react";
+import { Blocks, Bot, Cpu, GitBranch, Keyboard, KeyRound, type LucideIcon, Monitor, Server, Shield, Sparkles } from "lucide-react";
+import { Activity, type KeyboardEvent, type ReactNode, useEffect, useState } from "react";
 import { Dialog } from "../parts/Dialog";
 import { type Section, SECTIONS, useScreen } from "../screen";
 import { stepTo } from "../steps";
@@ -7,6 +7,7 @@ import { t } from "../words";
 import { AgentSettings } from "./AgentSettings";
 import { BrowserSettings } from "./BrowserSettings";
 import { GitSettings } from "./GitSettings";
+import { KeySettings } from "./KeySettings";
 import { McpSettings } from "./McpSettings";
 import { ModelSettings } from "./ModelSettings";
 import { SafetySettings } from "./SafetySettings";
@@ -24,6 +25,7 @@ const ICONS: Record<Section, LucideIcon> = {
   git: GitBranch,
   server: Server,
   browser: Monitor,
+  keys: Keyboard,
 };
 
 /** What holds for new conversations and for this browser. */
@@ -34,6 +36,8 @@ export default function Settings() {
   /** Those that were looked at keep what was written in them. */
   const [seen, setSeen] = useState<ReadonlySet<Section>>(new Set());
   if (!seen.has(section)) setSeen(new Set([...seen, section]));
+  // The browser would choose the first part, which may be another one.
+  useEffect(() => document.getElementById(`section-${section}`)?.focus(), []);
   const contents: Record<Section, ReactNode> = {
     models: <ModelSettings />,
     agent: <AgentSettings />,
@@ -44,6 +48,7 @@ export default function Settings() {
     git: <GitSettings />,
     server: <ServerSettings />,
     browser: <BrowserSettings onClose={close} />,
+    keys: <KeySettings />,
   };
   const words: Record<Section, string> = {
     models: t("Models"),
@@ -55,6 +60,7 @@ export default function Settings() {
     git: t("Git accounts"),
     server: t("Server"),
     browser: t("This browser"),
+    keys: t("Keyboard"),
   };
   const move = (event: KeyboardEvent) => {
     const next = SECTIONS[stepTo(event.key, SECTIONS.indexOf(section), SECTIONS.length) ?? -1];

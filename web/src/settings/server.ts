@@ -1,6 +1,7 @@
 // The server's settings: what can be asked and changed.
 
 import { ask, askSealed, on, send } from "../ask";
+import type { Limits } from "../budget";
 import type { components } from "../generated/api";
 import type { Fields } from "../wire";
 
@@ -40,6 +41,9 @@ export const server = {
   changeAgent: (agent_settings_diff: Fields) => ask("patch", "/api/settings", { body: { agent_settings_diff } }),
   changeConversations: (conversation_settings_diff: Fields) =>
     ask("patch", "/api/settings", { body: { conversation_settings_diff } }),
+
+  /** What new conversations may use; null: as much as they like. */
+  changeUsualBudget: (budget: Limits) => ask("patch", "/api/settings", { body: { misc_settings_diff: { budget } } }),
 
   profiles: () => ask("get", "/api/profiles"),
   saveProfile: (name: string, llm: Llm) =>

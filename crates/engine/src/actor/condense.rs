@@ -98,8 +98,8 @@ impl Actor {
 
     /// What the next request has in it, of which so many messages are told one by one.
     pub(super) fn context(&self, most: usize) -> Context {
-        let (tools, profile) = (self.tools.tokens(), self.model.profile());
-        Context::new(&self.state.view, tools, profile, &self.meter, most)
+        let profile = self.model.profile();
+        Context::new(&self.state.view, &self.tools, profile, &self.meter, most)
     }
 
     fn summarise(&mut self, draft: condense::Draft) {

@@ -1,11 +1,11 @@
 //! What is there.
 
-use std::ffi::OsStr;
-use std::os::fd::AsFd;
+use std::ffi::{CStr, OsStr};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, Dir, FileType, OFlags, Stat, fstat, statat};
+use rustix::fs::{AtFlags, Dir, DirEntry, FileType, Mode, OFlags, Stat, fstat, openat, statat};
 use rustix::io::Errno;
 
 use super::roots::{Roots, real_path, shown};
@@ -43,6 +43,7 @@ pub(super) fn list(roots: &Roots, path: &Path, page: &Page) -> Result<EntryPage,
         }
     }
     names.sort_unstable();
+    let device = fstat(&directory).map_err(&at)?.st_dev;
     let (limit, mut entries) = (limit(page), Vec::new());
     for ((_, text), name) in names {
         // What has vanished since is left out.
@@ -52,6 +53,9 @@ pub(super) fn list(roots: &Roots, path: &Path, page: &Page) -> Result<EntryPage,
         if page.only.is_some_and(|only| only != kind(&status)) {
             continue;
         }
+        if status.st_dev != device && is_empty_directory(directory.as_fd(), &name) {
+            continue; // in a sandbox this stands in the place of what must not be made, and is no part of the workspace
+        }
         if entries.len() == limit {
             let next = Some(text);
             return Ok(EntryPage { entries, next });
@@ -60,6 +64,15 @@ pub(super) fn list(roots: &Roots, path: &Path, page: &Page) -> Result<EntryPage,
         entries.push(entry(text, &full, &status));
     }
     Ok(EntryPage { entries, next: None })
+}
+
+fn is_empty_directory(above: BorrowedFd<'_>, name: &CStr) -> bool {
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let listed = openat(above, name, flags, Mode::empty()).and_then(Dir::new);
+    let is_name = |listed: rustix::io::Result<DirEntry>| {
+        listed.is_ok_and(|entry| !matches!(entry.file_name().to_bytes(), b"." | b".."))
+    };
+    listed.is_ok_and(|mut listed| !listed.any(is_name))
 }
 
 /// What names are sorted by: small and capital letters alike, and then as they are.

@@ -34,11 +34,9 @@ async fn list(State(app): State<Arc<App>>, Id(id): Id) -> Result<Json<Value>, Fa
         .filter(|provided| about(provided).is_none())
         .collect();
     let decided = state.asked_about.iter().filter_map(|provided| {
-        let decision = about(&provided)?;
-        Some(
-            json!({"kind": provided.kind, "path": provided.path, "fingerprint": provided.fingerprint,
-            "decision": decision}),
-        )
+        let mut told = json!(provided);
+        told["decision"] = json!(about(&provided)?);
+        Some(told)
     });
     Ok(Json(
         json!({"undecided": undecided, "decided": decided.collect::<Vec<_>>()}),

@@ -188,7 +188,7 @@ fn shown(user: &Account) -> Value {
         "folders": user.folders, "quota": user.quota, "created_at": utc(user.created_at)})
 }
 
-fn shown_key(key: &ApiKey, user: Option<&str>) -> Value {
+pub(super) fn shown_key(key: &ApiKey, user: Option<&str>) -> Value {
     json!({"id": key.id, "user": user, "label": key.label, "scopes": key.scopes,
         "created_at": utc(key.created_at), "expires_at": key.expires_at.map(utc)})
 }

@@ -14,7 +14,7 @@ const BEYOND: [&str; 4] = ["/api/file/", "/api/git/", "/api/bash/", "/api/mcp/"]
 const SECRET: &str = "/api/settings/secrets/";
 
 /// Routes for those who may give others everything.
-const ACCOUNTS: [&str; 3] = ["/api/users", "/api/keys", "/api/audit"];
+const ACCOUNTS: [&str; 4] = ["/api/users", "/api/keys", "/api/devices", "/api/audit"];
 
 /// What a request needs.
 pub(super) fn needs(request: &Request) -> KeyScope {

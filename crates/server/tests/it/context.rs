@@ -39,6 +39,9 @@ async fn the_context_has_every_message_in_its_order_and_the_newest_where_few_are
     let sum: u64 = by_kind.filter_map(Value::as_u64).sum();
     assert_eq!(context["tokens"], sum);
     assert!(context["kinds"]["tools"].as_u64() > Some(100), "{context}");
+    let mut tools = context["tools"].as_array().unwrap().iter();
+    let terminal = tools.find(|tool| tool["name"] == "terminal").unwrap();
+    assert_eq!(terminal["parameters"]["properties"]["command"]["type"], "string");
     let result = &entries(&context)[3];
     assert_eq!(result["tool"], "terminal");
     assert!(result["text"].as_str().unwrap().contains("number"), "{result}");

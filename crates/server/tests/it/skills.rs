@@ -221,8 +221,10 @@ async fn the_skills_hooks_and_agents_of_a_project_are_told() {
 async fn hooks_of_a_project_run_once_somebody_trusts_them() {
     let desk = Desk::new().await;
     std::fs::create_dir_all(desk.work().join(".openhands")).unwrap();
-    let hooks = json!({"pre_tool_use": [{"hooks": [{"command": "echo no >&2; exit 2"}]}]});
+    let hooks = json!({"pre_tool_use": [{"hooks": [{"command": "sh checks/no.sh"}]}]});
     std::fs::write(desk.work().join(".openhands/hooks.json"), hooks.to_string()).unwrap();
+    std::fs::create_dir(desk.work().join("checks")).unwrap();
+    std::fs::write(desk.work().join("checks/no.sh"), "echo no >&2; exit 2").unwrap();
     let call =
         |name: &str| format!("- tool_calls: [{{name: terminal, arguments: {{command: touch {name}}}}}]\n");
     let model = desk.script("hooks.yaml", &format!("{}{}{FINISH}", call("one"), call("two")));
@@ -235,6 +237,7 @@ async fn hooks_of_a_project_run_once_somebody_trusts_them() {
     let path = talk.path("/trust");
     let undecided = desk.get(&path).await["undecided"].clone();
     assert_eq!(undecided[0]["path"], ".openhands/hooks.json");
+    assert_eq!(undecided[0]["scripts"], json!(["checks/no.sh"]), "it runs, too");
     desk.post(
         &path,
         json!({"fingerprint": undecided[0]["fingerprint"], "decision": "allow"}),

@@ -194,3 +194,38 @@ async fn sockets_are_in_the_audit_log_too() {
         [(None, 403), (None, 401), (Some("ann"), 101), (Some("ann"), 101)]
     );
 }
+
+#[tokio::test]
+async fn a_telephone_is_let_in_with_less_than_ones_own_key_and_only_oneself_shuts_it_out() {
+    let desk = Desk::new().await;
+    let talk = desk.begin(crate::desk::FINISH).await;
+    let paired = desk
+        .post("/api/devices", json!({"scopes": ["read", "write"], "days": 7}))
+        .await;
+    let telephone = User {
+        desk: &desk,
+        key: paired["key"].as_str().unwrap().to_owned(),
+    };
+    assert_eq!(telephone.get(&talk.path("")).await["id"], talk.0.as_str());
+    let (status, _) = telephone
+        .ask(Method::POST, &talk.path("/pause"), Value::Null)
+        .await;
+    assert_eq!(status, 200, "it may steer");
+    for (method, path) in [(Method::GET, "/api/devices"), (Method::POST, "/api/devices")] {
+        let (status, _) = telephone.ask(method, path, Value::Null).await;
+        assert_eq!(status, 403, "it may let nobody in");
+    }
+    let listed = desk.get("/api/devices").await;
+    assert_eq!(listed["devices"][0]["id"], paired["id"]);
+    assert_eq!(listed["devices"][0]["key"], Value::Null, "it is told once");
+
+    let ann = User::add(&desk, "ann", Role::Member).await;
+    assert_eq!(ann.get("/api/devices").await, json!({"devices": []}));
+    let place = format!("/api/devices/{}", paired["id"].as_str().unwrap());
+    let (status, _) = ann.ask(Method::DELETE, &place, Value::Null).await;
+    assert_eq!(status, 404, "it is none of hers");
+    let (status, _) = desk.ask(Method::DELETE, &place, None).await;
+    assert_eq!(status, 200);
+    let (status, _) = telephone.ask(Method::GET, &talk.path(""), Value::Null).await;
+    assert_eq!(status, 401);
+}

@@ -45,6 +45,9 @@ pub(super) fn plan(camera: &Camera, now: &Tree, then: &Tree, last: &Tree) -> Res
         if then.contains_key(path) || hides(then, path) || is_ignored(is) {
             continue;
         }
+        if is_nobodys(path, is, now, last) {
+            continue;
+        }
         let effect = match is {
             Entry::NotKept { why, .. } => Effect::Leave(*why),
             Entry::File { .. } | Entry::Symlink { .. } | Entry::Directory { .. } => Effect::Delete,
@@ -52,6 +55,17 @@ pub(super) fn plan(camera: &Camera, now: &Tree, then: &Tree, last: &Tree) -> Res
         add(&mut plan, path, effect, Some(is.clone()), None, last);
     }
     Ok(plan)
+}
+
+/// An empty directory that the agent has not made: there is no work in it, and it may be in use. While another sandbox
+/// works here, such a directory stands in the place of what must not be made.
+fn is_nobodys(path: &RelativePath, is: &Entry, now: &Tree, last: &Tree) -> bool {
+    let inside = [path.as_slice(), b"/"].concat();
+    let is_empty = || {
+        let mut after = now.range(inside.clone()..);
+        after.next().is_none_or(|(next, _)| !next.starts_with(&inside))
+    };
+    matches!(is, Entry::Directory { .. }) && !last.contains_key(path) && is_empty()
 }
 
 fn add(

@@ -207,6 +207,20 @@ fn edits_of_somebody_else_are_not_overwritten_unless_that_is_allowed() {
 }
 
 #[test]
+fn an_empty_directory_that_somebody_else_made_is_no_obstacle_and_stays() {
+    let place = Place::new();
+    let id = place.checkpoints.take("a turn").unwrap();
+    fs::create_dir(place.path("of the agent")).unwrap();
+    place.checkpoints.settle().unwrap();
+    fs::create_dir(place.path(".vscode")).unwrap(); // as a sandbox makes it, which works here beside this one
+    let changes = place.checkpoints.preview(id).unwrap();
+    assert_eq!(effects(&changes), [("of the agent", Effect::Delete)]);
+    place.restore(id);
+    assert!(place.path(".vscode").is_dir());
+    assert!(!place.path("of the agent").exists());
+}
+
+#[test]
 fn an_edit_that_makes_a_file_what_it_was_is_no_obstacle() {
     let place = Place::new();
     place.write("file", "one");
