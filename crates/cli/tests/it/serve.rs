@@ -62,6 +62,20 @@ impl Served {
         answer
     }
 
+    /// The same under another name, and without a key.
+    pub(crate) fn ask_as(&self, name: &str, path: &str) -> String {
+        let address = self.address();
+        let mut stream = TcpStream::connect(address.strip_prefix("http://").unwrap()).unwrap();
+        write!(
+            stream,
+            "GET {path} HTTP/1.1\r\nHost: {name}\r\nConnection: close\r\n\r\n"
+        )
+        .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
     /// Sends JSON to a path and gives back the status and the JSON of the answer.
     pub(crate) fn post(&self, path: &str, key: &str, body: &Value) -> (u16, Value) {
         self.send("POST", path, key, body)
