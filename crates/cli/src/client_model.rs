@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use deft_llm::{
-    ApiMode, AwsKeys, AwsSettings, Finding, KnownCapabilities, Model, ModelSettings, Prices, Reach,
+    ApiMode, AwsKeys, AwsRole, AwsSettings, Finding, KnownCapabilities, Model, ModelSettings, Prices, Reach,
     Subscription, ThinkingMode, Tuning,
 };
 use deft_server::ClientModel;
@@ -72,6 +72,10 @@ struct Llm {
     aws_access_key_id: Option<String>,
     aws_secret_access_key: Option<Secret<String>>,
     aws_session_token: Option<Secret<String>>,
+    aws_profile_name: Option<String>,
+    aws_role_name: Option<String>,
+    aws_session_name: Option<String>,
+    aws_bedrock_runtime_endpoint: Option<String>,
 }
 
 /// What a client says of a model's abilities. Other names mean nothing, as in the contract.
@@ -109,9 +113,21 @@ enum AuthType {
     Subscription,
 }
 
+impl Llm {
+    fn read(wanted: &ClientModel) -> anyhow::Result<Self> {
+        let mut llm = Self::deserialize(&wanted.llm).context("the settings of the model cannot be read")?;
+        // It is the address by another name, and only models on AWS have it.
+        let endpoint = llm.aws_bedrock_runtime_endpoint.take();
+        llm.base_url = llm
+            .base_url
+            .or(endpoint.filter(|_| llm.model.starts_with("bedrock/")));
+        Ok(llm)
+    }
+}
+
 /// Opens it. A name of the user's own stands for all that the user's settings say of it.
 pub(crate) fn open(wanted: &ClientModel, settings: &Settings) -> anyhow::Result<Arc<dyn Model>> {
-    let llm = Llm::deserialize(&wanted.llm).context("the settings of the model cannot be read")?;
+    let llm = Llm::read(wanted)?;
     if settings.models.contains_key(&llm.model) {
         return Ok(compose::open_model(&llm.model, settings)?.model);
     }
@@ -120,7 +136,7 @@ pub(crate) fn open(wanted: &ClientModel, settings: &Settings) -> anyhow::Result<
 
 /// Tries it out, layer by layer.
 pub(crate) async fn check(wanted: &ClientModel, settings: &Settings) -> anyhow::Result<Vec<Finding>> {
-    let llm = Llm::deserialize(&wanted.llm).context("the settings of the model cannot be read")?;
+    let llm = Llm::read(wanted)?;
     let (name, reached) = if settings.models.contains_key(&llm.model) {
         compose::reached(&llm.model, settings)
     } else {
@@ -139,8 +155,10 @@ fn reached_by(llm: &Llm, wanted: &ClientModel, settings: &Settings) -> anyhow::R
         "only an admin may name models that are files of the server"
     );
     let ours = compose::reached_by_client(&llm.model, settings);
+    let variable = |name: &str| std::env::var(name).ok();
     Ok(ModelSettings {
         reach: reach(llm, wanted, settings),
+        aws: aws(llm, wanted.reach, ours.aws.as_ref(), variable)?,
         ..reached(llm, ours, &wanted.subscription)
     })
 }
@@ -222,7 +240,6 @@ fn reached(llm: &Llm, ours: ModelSettings, subscription: &Arc<dyn Subscription>)
             extra_body: llm.litellm_extra_body.clone().unwrap_or_default(),
             stop: Vec::new(),
         },
-        aws: aws(llm).or_else(|| ours.aws.clone().filter(|_| llm.base_url.is_none())),
         subscription,
         ..ours
     }
@@ -277,7 +294,14 @@ fn prices(llm: &Llm) -> Option<Prices> {
     Some(Prices::flat(input, money(llm.output_cost_per_token)?))
 }
 
-fn aws(llm: &Llm) -> Option<AwsSettings> {
+/// Who asks on AWS: whom the client says, or else we, though not at an address that the client names. Files of the
+/// server, and roles that its own keys may take on, are for those who may have it reach everything.
+fn aws(
+    llm: &Llm,
+    reach: Reach,
+    ours: Option<&AwsSettings>,
+    variable: impl Fn(&str) -> Option<String>,
+) -> anyhow::Result<Option<AwsSettings>> {
     let keys = llm
         .aws_access_key_id
         .clone()
@@ -288,7 +312,27 @@ fn aws(llm: &Llm) -> Option<AwsSettings> {
         session_token: llm.aws_session_token.clone(),
     });
     let region = llm.aws_region_name.clone();
-    (keys.is_some() || region.is_some()).then_some(AwsSettings { region, keys })
+    let (profile, role) = (llm.aws_profile_name.as_deref(), llm.aws_role_name.clone());
+    let is_ours = profile.is_some() || (role.is_some() && keys.is_none());
+    anyhow::ensure!(
+        !is_ours || reach == Reach::Anywhere,
+        "only an admin may name profiles of AWS on the server, or roles for its own keys"
+    );
+    let of_profile = profile.map(|name| AwsSettings::from_profile(name, &variable));
+    let of_profile = of_profile.transpose()?;
+    let ours = ours.filter(|_| llm.base_url.is_none());
+    let said = keys.is_some() || region.is_some() || role.is_some();
+    let mut aws = match of_profile.or_else(|| ours.filter(|_| keys.is_none()).cloned()) {
+        Some(aws) => aws,
+        None if said => AwsSettings::default(),
+        None => return Ok(None),
+    };
+    aws.region = region.or(aws.region);
+    aws.keys = keys.or(aws.keys);
+    aws.role = role
+        .map(|arn| AwsRole::new(arn, llm.aws_session_name.clone(), &variable))
+        .or(aws.role);
+    Ok(Some(aws))
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // what does not fit becomes the nearest that does

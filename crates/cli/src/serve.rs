@@ -66,7 +66,7 @@ pub(crate) async fn serve(args: Serve) -> anyhow::Result<Exit> {
                 };
                 begun.await.map_err(|error| crate::output::one_sentence(&error))
             };
-            let dormant = Dormant::new(address, key.clone());
+            let dormant = Dormant::new(&config, key.clone());
             match dormant.wait(&listener, told_to_stop(), wake).await {
                 Some(running) => running,
                 None => return Ok(Exit::Finished),

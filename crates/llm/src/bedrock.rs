@@ -3,7 +3,9 @@
 mod body;
 mod event;
 mod frame;
+mod profile;
 mod reader;
+mod role;
 mod settings;
 mod sigv4;
 
@@ -14,9 +16,11 @@ use reqwest::Url;
 use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderMap, HeaderValue};
 use serde_json::json;
 
+pub use self::profile::AwsProfileError;
 use self::reader::ReplyReader;
-pub use self::settings::{AwsKeys, AwsSettings};
-use self::sigv4::{Signer, amz_date, encode};
+pub(crate) use self::role::RoleModel;
+pub use self::settings::{AwsKeys, AwsRole, AwsSettings};
+use self::sigv4::{Signer, encode};
 use crate::api::{AnswerReader, Api, Post, secret_header};
 use crate::claude::Thinking;
 use crate::count::Question;
@@ -146,20 +150,8 @@ impl BedrockApi {
                 session_token,
             } => (signer, session_token),
         };
-        let date = amz_date(moment);
-        let host = match (post.url.host_str().unwrap_or_default(), post.url.port()) {
-            (host, Some(number)) => format!("{host}:{number}"),
-            (host, None) => host.to_owned(),
-        };
-        let mut covered = vec![("host", host.as_str()), ("x-amz-date", date.as_str())];
-        if let Some(token) = session_token {
-            covered.push(("x-amz-security-token", token.expose()));
-            post.headers
-                .insert("x-amz-security-token", secret_header(token.expose())?);
-        }
-        let authorization = signer.authorization("POST", &post.url, &date, &covered, &post.body);
-        post.headers.insert("x-amz-date", secret_header(&date)?);
-        post.headers.insert(AUTHORIZATION, secret_header(&authorization)?);
+        let headers = signer.headers(&post.url, &post.body, session_token.as_ref(), moment)?;
+        post.headers.extend(headers);
         Ok(())
     }
 }
@@ -205,7 +197,7 @@ mod tests {
         let settings = ModelSettings {
             aws: Some(AwsSettings {
                 region: Some("eu-west-1".to_owned()),
-                keys: None,
+                ..AwsSettings::default()
             }),
             ..ModelSettings::default()
         };

@@ -63,7 +63,7 @@ mod tokens;
 mod tool_use;
 mod tuning;
 
-pub use bedrock::{AwsKeys, AwsSettings};
+pub use bedrock::{AwsKeys, AwsProfileError, AwsRole, AwsSettings};
 pub use call_log::{CallLog, LoggedCall};
 pub use capabilities::{Capabilities, KnownCapabilities, ThinkingMode};
 pub use cassette::CassetteError;

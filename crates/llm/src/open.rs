@@ -15,7 +15,7 @@ use self::adapter::set_up;
 pub(crate) use self::adapter::{address_of, admitted};
 pub use self::error::OpenModelError;
 pub use self::settings::{ApiMode, ModelSettings, Reach};
-use crate::bedrock::AwsSettings;
+use crate::bedrock::{AwsSettings, RoleModel};
 use crate::capabilities::{Home, Subject};
 use crate::cassette::{CassetteError, RecordModel, ReplayModel};
 use crate::catalog::{self, Entry};
@@ -81,6 +81,12 @@ fn open_once(name: &str, settings: &ModelSettings) -> Result<Arc<dyn Model>, Ope
 pub(crate) fn build(name: &str, settings: &ModelSettings) -> Result<Arc<dyn Model>, OpenModelError> {
     if let Some(subscription) = &settings.subscription {
         return chatgpt::open(name, settings, subscription);
+    }
+    if let Some(aws) = &settings.aws
+        && let Some(role) = &aws.role
+        && provider_of(name).is_some_and(|(provider, _)| provider.wire == Wire::Bedrock)
+    {
+        return Ok(Arc::new(RoleModel::new(name, settings, aws, role)?));
     }
     let (provider, wire_name) = provider_of(name).ok_or_else(|| OpenModelError::UnknownName {
         name: name.to_owned(),

@@ -22,6 +22,8 @@ use crate::webhooks::Webhook;
 const MAX_RUNS: usize = 1000;
 /// How long a conversation stays in memory that nobody has to do with.
 const IDLE_LIMIT: Duration = Duration::from_mins(20);
+/// How long a request may take until its answer begins.
+const REQUEST_LIMIT: Duration = Duration::from_mins(1);
 /// Wrong keys that may come from one address within a minute.
 const MAX_WRONG_KEYS: u32 = 20;
 
@@ -64,6 +66,8 @@ pub struct Config {
     pub max_wrong_keys: u32,
     /// How long clients may keep the server waiting.
     pub patience: Patience,
+    /// How long a request may take until its answer begins, where no agent, command or large file is waited for.
+    pub request_limit: Duration,
     /// Who is told of all that happens.
     pub webhooks: Vec<Webhook>,
     /// How people sign in with accounts of another server, if they can.
@@ -198,6 +202,7 @@ impl Config {
             idle_limit: number("conversation_idle_ttl_seconds").map_or(IDLE_LIMIT, Duration::from_secs),
             max_wrong_keys: MAX_WRONG_KEYS,
             patience: Patience::default(),
+            request_limit: REQUEST_LIMIT,
             webhooks: layers.webhooks()?,
             sign_in: None,
             ca_file: None,

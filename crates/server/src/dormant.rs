@@ -1,17 +1,16 @@
 //! A server that is started ahead of its use: it listens, and is told later how to serve, and whom.
 //!
-//! `POST /api/init` says it, with a key of its own. Until then everything else is refused; the connections of that time
-//! are closed when the server proper takes the listener over.
+//! `POST /api/init` says it, with a key of its own. Until then it says what it is, and whatever else there is to ask is
+//! refused; the connections of that time are closed when the server proper takes the listener over.
 
-use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::Instant;
 
-use axum::extract::{Request, State};
-use axum::http::{HeaderMap, StatusCode, Uri, header};
+use axum::extract::{FromRequest as _, Request, State};
+use axum::http::{StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{MethodRouter, get};
+use axum::routing::{MethodFilter, MethodRouter, any, get, on};
 use axum::{Json, Router};
 use deft_types::Secret;
 use ring::digest::{SHA256, digest};
@@ -20,29 +19,33 @@ use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::app::App;
+use crate::config::{Build, Config};
 use crate::connections::{Connections, Patience};
-use crate::extract::JsonBody;
+use crate::extract::{JsonBody, Peer};
 use crate::failure::Failure;
 use crate::init::Init;
-use crate::routes::server::{alive, ready};
-use crate::security::Hosts;
+use crate::router::{Access, routes};
+use crate::routes::docs;
+use crate::routes::server::{alive, described, document, ready};
+use crate::security::{Guesses, Hosts, asked_for, note_wrong_key};
 
 /// Where somebody says how to serve.
 pub(crate) const PATH: &str = "/api/init";
 const KEY_HEADER: &str = "x-init-api-key";
-/// Who has a wrong key waits so long for the next try.
-const WRONG_KEY_PAUSE: Duration = Duration::from_secs(1);
 
 /// A server that waits to be told how to serve.
 pub struct Dormant {
-    address: IpAddr,
     key: Secret<String>,
+    hosts: Hosts,
+    guesses: Guesses,
+    base_path: Option<String>,
+    build: Build,
 }
 
 /// What those who ask meanwhile have to do with.
 struct Waiting {
-    hosts: Hosts,
-    key: Secret<String>,
+    dormant: Dormant,
+    since: Instant,
     /// Whether somebody has said it, and why that could not be done.
     state: Mutex<(&'static str, Option<String>)>,
     asked: mpsc::Sender<Asked>,
@@ -54,9 +57,15 @@ struct Asked {
 }
 
 impl Dormant {
-    /// At an address, for who has the key.
-    pub fn new(address: IpAddr, key: Secret<String>) -> Self {
-        Self { address, key }
+    /// As it is set up so far, for who has the key.
+    pub fn new(config: &Config, key: Secret<String>) -> Self {
+        Self {
+            key,
+            hosts: Hosts::new(config.address, config.hosts.iter().cloned()),
+            guesses: Guesses::new(config.max_wrong_keys),
+            base_path: config.base_path.clone(),
+            build: config.build.clone(),
+        }
     }
 
     /// Waits until somebody says how to serve and `wake` can do it. `None`: it is to stop instead.
@@ -67,13 +76,15 @@ impl Dormant {
         wake: impl AsyncFn(Init) -> Result<T, String>,
     ) -> Option<T> {
         let (asked, mut asks) = mpsc::channel::<Asked>(1);
+        let base_path = self.base_path.clone();
         let waiting = Arc::new(Waiting {
-            hosts: Hosts::new(self.address, []),
-            key: self.key,
+            dormant: self,
+            since: Instant::now(),
             state: Mutex::new(("dormant", None)),
             asked,
         });
         let connections = Connections::new(router(Arc::clone(&waiting)), Patience::default());
+        let connections = connections.below(base_path);
         let awake = async {
             while let Some(Asked { init, done }) = asks.recv().await {
                 match wake(init).await {
@@ -110,20 +121,38 @@ impl Waiting {
     }
 }
 
+/// What says that the server is there, and the refusal of all that it will be able to do.
 fn router(waiting: Arc<Waiting>) -> Router {
-    Router::new()
+    let mut router = Router::new()
         .route("/alive", get(alive))
         .route("/health", get(alive))
         .route("/ready", get(ready))
-        .route(PATH, get(status).post(init))
-        .fallback(asleep)
+        .route("/server_info", get(info))
+        .route("/", get(info))
+        .route("/openapi.json", get(document))
+        .route("/docs", get(docs::page))
+        .route("/redoc", get(docs::page))
+        .route(PATH, get(status).post(init));
+    for (method, path, access) in routes() {
+        let handler = match (access, MethodFilter::try_from(method)) {
+            _ if path == PATH => continue,
+            (Access::Open, _) if !path.starts_with("/api/") => continue,
+            (Access::Socket, _) => any(async || Failure::bare(StatusCode::FORBIDDEN)),
+            (_, Ok(method)) => on(method, asleep),
+            (_, Err(_)) => continue, // no such method is in the table
+        };
+        router = router.route(path, handler);
+    }
+    router
+        .fallback(async || Failure::not_found())
+        .method_not_allowed_fallback(async || Failure::bare(StatusCode::METHOD_NOT_ALLOWED))
         .layer(middleware::from_fn_with_state(Arc::clone(&waiting), guard))
         .with_state(waiting)
 }
 
 /// No page of another site, and no page at all: only programs wake a server.
 async fn guard(State(waiting): State<Arc<Waiting>>, request: Request, next: Next) -> Response {
-    if !waiting.hosts.admit(&request) {
+    if !waiting.dormant.hosts.admit(&request) {
         return Failure::bare(StatusCode::MISDIRECTED_REQUEST).into_response();
     }
     if request.headers().contains_key(header::ORIGIN) && !request.method().is_safe() {
@@ -132,40 +161,49 @@ async fn guard(State(waiting): State<Arc<Waiting>>, request: Request, next: Next
     next.run(request).await
 }
 
+async fn info(State(waiting): State<Arc<Waiting>>) -> Json<Value> {
+    let idle = waiting.since.elapsed();
+    Json(described(idle, idle, &waiting.dormant.build, &[])) // there is nothing yet that could have tools
+}
+
 async fn status(State(waiting): State<Arc<Waiting>>) -> Json<Value> {
     let (state, error) = waiting.state();
     Json(json!({"state": state, "error": error}))
 }
 
-async fn init(
-    State(waiting): State<Arc<Waiting>>,
-    headers: HeaderMap,
-    JsonBody(body): JsonBody,
-) -> Result<Json<Value>, Failure> {
-    check_key(&headers, &waiting.key).await?;
-    let init = Init::read(&body)?;
-    let (done, answer) = oneshot::channel();
-    {
-        let mut state = waiting.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.0 != "dormant" || waiting.asked.try_send(Asked { init, done }).is_err() {
-            return Err(already(state.0));
-        }
-        *state = ("initializing", None);
+async fn init(State(waiting): State<Arc<Waiting>>, request: Request) -> Result<Json<Value>, Response> {
+    let Dormant { key, guesses, .. } = &waiting.dormant;
+    if let Some(refused) = refusal(&request, key, guesses) {
+        return Err(refused);
     }
-    match answer.await {
-        Ok(Ok(())) => Ok(ready_state()),
-        Ok(Err(reason)) => Err(Failure::new(StatusCode::BAD_REQUEST, reason)),
-        Err(_) => Err(Failure::rewritten(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "the server is stopping",
-        )),
+    let told = async {
+        let JsonBody(body) = JsonBody::from_request(request, &()).await?;
+        waiting.tell(Init::read(&body)?).await
+    };
+    told.await.map_err(Failure::into_response)
+}
+
+impl Waiting {
+    /// Passes on how to serve, and waits for what comes of it.
+    async fn tell(&self, init: Init) -> Result<Json<Value>, Failure> {
+        let (done, answer) = oneshot::channel();
+        {
+            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            if state.0 != "dormant" || self.asked.try_send(Asked { init, done }).is_err() {
+                return Err(already(state.0));
+            }
+            *state = ("initializing", None);
+        }
+        let failed = |status, reason: &str| Err(Failure::rewritten(status, reason));
+        match answer.await {
+            Ok(Ok(())) => Ok(ready_state()),
+            Ok(Err(reason)) => failed(StatusCode::INTERNAL_SERVER_ERROR, &reason),
+            Err(_) => failed(StatusCode::SERVICE_UNAVAILABLE, "the server is stopping"),
+        }
     }
 }
 
-async fn asleep(State(waiting): State<Arc<Waiting>>, uri: Uri) -> Failure {
-    if uri.path().starts_with("/sockets/") {
-        return Failure::bare(StatusCode::FORBIDDEN);
-    }
+async fn asleep(State(waiting): State<Arc<Waiting>>) -> Failure {
     let reason = format!(
         "server is in deferred-init state '{}'; call POST {PATH} first",
         waiting.state().0
@@ -175,9 +213,14 @@ async fn asleep(State(waiting): State<Arc<Waiting>>, uri: Uri) -> Failure {
 
 /// What a server answers that was woken with this key.
 pub(crate) fn awake(key: Secret<String>) -> MethodRouter<Arc<App>> {
-    let again = async move |headers: HeaderMap| match check_key(&headers, &key).await {
-        Ok(()) => already("ready"),
-        Err(refused) => refused,
+    let again = async move |State(app): State<Arc<App>>, request: Request| {
+        let Some(refused) = refusal(&request, &key, &app.gate.guesses) else {
+            return already("ready").into_response();
+        };
+        if let (StatusCode::UNAUTHORIZED, Some(Peer(from))) = (refused.status(), peer(&request)) {
+            note_wrong_key(&app, from.ip(), asked_for(&request)).await;
+        }
+        refused
     };
     get(async || ready_state()).post(again)
 }
@@ -193,13 +236,27 @@ fn already(state: &str) -> Failure {
     )
 }
 
-async fn check_key(headers: &HeaderMap, key: &Secret<String>) -> Result<(), Failure> {
+fn peer(request: &Request) -> Option<Peer> {
+    request.extensions().get::<Peer>().copied()
+}
+
+/// Why somebody may not say how to serve; none: they have the key.
+fn refusal(request: &Request, key: &Secret<String>, guesses: &Guesses) -> Option<Response> {
+    let unknown = || Some(Failure::bare(StatusCode::UNAUTHORIZED).into_response());
+    let Some(Peer(from)) = peer(request) else {
+        return unknown();
+    };
+    let Some(given) = request.headers().get(KEY_HEADER) else {
+        return unknown(); // to have none is no attempt to guess one
+    };
+    if guesses.are_too_many(from.ip()) {
+        return Some(Guesses::refusal());
+    }
     // Codes are compared, so that the time it takes tells nothing of the key.
     let code = |text: &[u8]| digest(&SHA256, text);
-    let given = headers.get(KEY_HEADER).map(|given| code(given.as_bytes()));
-    if given.is_some_and(|given| given.as_ref() == code(key.expose().as_bytes()).as_ref()) {
-        return Ok(());
+    if code(given.as_bytes()).as_ref() == code(key.expose().as_bytes()).as_ref() {
+        return None;
     }
-    tokio::time::sleep(WRONG_KEY_PAUSE).await;
-    Err(Failure::bare(StatusCode::UNAUTHORIZED))
+    guesses.note(from.ip());
+    unknown()
 }

@@ -78,7 +78,7 @@ impl Exchange {
             Failure::new(StatusCode::NOT_FOUND, sentence)
         };
         let profile = model.strip_prefix(PREFIX).ok_or_else(unknown)?;
-        let llm = model_profile(app, profile).await.map_err(|_| unknown())?;
+        let llm = model_profile(app, profile).await?;
         let mut settings = completed_agent(&json!({}));
         settings["llm"] = llm;
         settings["llm"]["stream"] = true.into();
@@ -144,11 +144,20 @@ impl Exchange {
             .send(&self.resident, Uuid::new_v4().into(), message, true)
             .await?;
         let status = conversations.settled(&self.resident).await?;
-        if status != Status::Finished {
-            return Err(Failure::rewritten(
-                StatusCode::BAD_GATEWAY,
-                &format!("the agent did not finish: see conversation {}", self.resident.id),
-            ));
+        let ended = || {
+            format!(
+                "Agent run ended with status: {status}; see conversation {}",
+                self.resident.id
+            )
+        };
+        match status {
+            Status::Finished => {}
+            Status::Paused | Status::WaitingForConfirmation => {
+                return Err(Failure::new(StatusCode::CONFLICT, ended()));
+            }
+            Status::Idle | Status::Running | Status::Error | Status::Stuck | Status::Deleting => {
+                return Err(Failure::rewritten(StatusCode::INTERNAL_SERVER_ERROR, &ended()));
+            }
         }
         let described = conversations.catalog.get(self.resident.id).await?;
         let answer = conversations.catalog.answer(&described.record).await?;
@@ -168,14 +177,14 @@ fn conversation_of(response: &str) -> Option<ConversationId> {
 }
 
 /// One message that says all that a client sent: what was said before, then what is asked now.
-pub(crate) fn message(instructions: Option<&str>, sent: &[Value]) -> Message {
+pub(crate) fn message(instructions: Option<&str>, sent: &[Value]) -> Result<Message, Failure> {
     let mut before = instructions.map(|text| vec![text.to_owned()]).unwrap_or_default();
     let (last, earlier) = sent
         .split_last()
         .map_or((&Value::Null, [].as_slice()), |parts| parts);
     for said in earlier {
         let role = said["role"].as_str().unwrap_or("user");
-        let text = deft_types::text_of(&content(&said["content"]));
+        let text = deft_types::text_of(&content(&said["content"])?);
         match role {
             "system" | "developer" => before.push(text),
             role => before.push(format!("[{role}] {text}")),
@@ -185,28 +194,36 @@ pub(crate) fn message(instructions: Option<&str>, sent: &[Value]) -> Message {
     if !before.is_empty() {
         parts.push(Content::text(before.join("\n\n") + "\n"));
     }
-    parts.extend(content(&last["content"]));
-    Message::new(Role::User, parts)
+    parts.extend(content(&last["content"])?);
+    Ok(Message::new(Role::User, parts))
 }
 
-fn content(sent: &Value) -> Vec<Content> {
+fn content(sent: &Value) -> Result<Vec<Content>, Failure> {
     match sent {
-        Value::String(text) => vec![Content::text(text.clone())],
-        Value::Array(parts) => parts.iter().filter_map(part).collect(),
-        _ => Vec::new(),
+        Value::String(text) => Ok(vec![Content::text(text.clone())]),
+        Value::Array(parts) => parts.iter().map(part).collect(),
+        _ => Ok(Vec::new()),
     }
 }
 
-fn part(sent: &Value) -> Option<Content> {
-    if let Some(text) = sent["text"].as_str() {
-        return Some(Content::text(text));
+/// A part of a message, as either API writes it. What cannot be passed on is refused: the answer would be to another
+/// question.
+fn part(sent: &Value) -> Result<Content, Failure> {
+    let bad = |sentence: String| Failure::new(StatusCode::BAD_REQUEST, sentence);
+    let kind = sent["type"].as_str().unwrap_or_default();
+    match kind {
+        "text" | "input_text" | "output_text" => Ok(Content::text(sent["text"].as_str().unwrap_or_default())),
+        "image_url" | "input_image" => {
+            let image = &sent["image_url"];
+            let url = image.as_str().or(image["url"].as_str());
+            let url = url.ok_or_else(|| bad(format!("{kind} content part is missing a url")))?;
+            Ok(Content::Image(ImageContent {
+                image_urls: vec![url.to_owned()],
+                ..ImageContent::default()
+            }))
+        }
+        other => Err(bad(format!("Unsupported content part type: {other}"))),
     }
-    let image = &sent["image_url"];
-    let url = image.as_str().or(image["url"].as_str())?;
-    Some(Content::Image(ImageContent {
-        image_urls: vec![url.to_owned()],
-        ..ImageContent::default()
-    }))
 }
 
 #[cfg(test)]
@@ -221,7 +238,7 @@ mod tests {
             json!({"role": "user", "content": [{"type": "text", "text": "and now?"},
                 {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA"}}]}),
         ];
-        let message = message(Some("first"), &sent);
+        let message = message(Some("first"), &sent).unwrap();
         assert_eq!(
             message.plain_text().replace("\n\n", "|"),
             "first|be brief|[assistant] hello|and now?"

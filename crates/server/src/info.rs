@@ -4,12 +4,13 @@ use std::time::SystemTime;
 
 use axum::extract::ws::Utf8Bytes;
 use deft_types::{ConversationStateUpdateEvent, Event, Extra, Seq, Source, Status, Timestamp};
+use reqwest::Url;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use crate::catalog::{Described, field};
 use crate::hooks;
-use crate::masking::{Mask, mask, without_nulls};
+use crate::masking::{Mask, looks_secret, mask, without_keys, without_nulls};
 use crate::summary::Leaf;
 
 /// Whether an answer carries the texts of skills, which are long.
@@ -54,23 +55,25 @@ impl Described {
         workspace
     }
 
-    fn secret_registry(&self, mask_with: Mask) -> Value {
+    /// Which secrets there are, and nothing of what they hold.
+    fn secret_registry(&self) -> Value {
         let secrets = self.said("secrets", json!({}));
-        let shown = |(name, sent): (&String, &Value)| {
-            let mut source = match sent {
-                Value::Object(_) => sent.clone(),
-                _ => json!({"value": sent}),
-            };
-            if let Some(fields) = source.as_object_mut() {
-                fields.entry("description").or_insert(Value::Null);
-                fields.entry("kind").or_insert_with(|| "StaticSecret".into());
+        let sources = secrets.as_object().into_iter().flatten();
+        let sources: Map<_, _> = sources
+            .map(|(name, sent)| (name.clone(), shown_secret(sent)))
+            .collect();
+        json!({ "secret_sources": sources })
+    }
+
+    /// The tools that the client runs itself.
+    fn shown_client_tools(&self) -> Value {
+        let mut tools = self.said("client_tools", json!([]));
+        for tool in tools.as_array_mut().into_iter().flatten() {
+            if let Some(fields) = tool.as_object_mut() {
+                fields.entry("annotations").or_insert(Value::Null);
             }
-            (name.clone(), source)
-        };
-        let sources: Map<_, _> = secrets.as_object().into_iter().flatten().map(shown).collect();
-        let mut all = json!({"secrets": sources});
-        mask(&mut all, mask_with);
-        json!({"secret_sources": all["secrets"]})
+        }
+        tools
     }
 
     /// The whole of it, with its nulls and without its secrets.
@@ -98,7 +101,7 @@ impl Described {
             "last_user_message_id": self.summary.last_user_message,
             "leaf_event_id": self.summary.leaf.event(),
             "stats": self.summary.full_stats(),
-            "secret_registry": self.secret_registry(Mask::Null),
+            "secret_registry": self.secret_registry(),
             "agent_state": self.summary.agent_state(),
             "hook_config": self.asked_hooks().map(hooks::shown),
             "title": self.record.title,
@@ -115,7 +118,7 @@ impl Described {
             "supports_runtime_model_switch": agent_state["acp_supports_runtime_model_switch"] == true,
             "launched_agent_profile": self.said("launched_agent_profile", Value::Null),
             "agent": agent,
-            "client_tools": self.said("client_tools", json!([])),
+            "client_tools": self.shown_client_tools(),
             "tool_module_qualnames": self.said("tool_module_qualnames", json!({})),
             "runtime_info": runtime_info(),
         })
@@ -142,7 +145,7 @@ impl Described {
             "leaf_event_id": self.summary.leaf.event(),
             "head_is_empty": self.summary.leaf == Leaf::Start,
             "stats": self.summary.full_stats(),
-            "secret_registry": self.secret_registry(Mask::Asterisks),
+            "secret_registry": self.secret_registry(),
             "tags": self.tags,
             "agent_state": self.summary.agent_state(),
             "hook_config": self.said("hook_config", Value::Null),
@@ -150,6 +153,22 @@ impl Described {
         without_nulls(&mut state);
         state
     }
+}
+
+/// Where a secret comes from. Of one that is asked for elsewhere that is an address, without what may be a key in it.
+fn shown_secret(sent: &Value) -> Value {
+    let description = &sent["description"];
+    if sent["kind"] != "LookupSecret" {
+        return json!({"description": description, "value": null, "kind": "StaticSecret"});
+    }
+    let headers = sent["headers"].as_object().into_iter().flatten();
+    let harmless: Map<_, _> = headers
+        .filter(|(name, _)| !looks_secret(name))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    let url = sent["url"].as_str().unwrap_or_default();
+    let url = Url::parse(url).map_or_else(|_| url.to_owned(), |url| without_keys(&url));
+    json!({"description": description, "url": url, "headers": harmless, "kind": "LookupSecret"})
 }
 
 /// The state of a conversation at one moment, ready to be sent. Never stored.

@@ -121,8 +121,14 @@ pub(crate) async fn profile_settings(app: &App, profile: &Value) -> Result<Value
             merge(&mut settings[field], value);
         }
     }
+    settings["llm"]["stream"] = true.into();
+    let context = &mut settings["agent_context"];
     for name in ["system_message_suffix", "disabled_skills"] {
-        settings["agent_context"][name] = profile[name].clone();
+        context[name] = profile[name].clone();
+    }
+    // A profile has no skills of its own: all that there are count, but for those that it switches off.
+    for name in ["load_user_skills", "load_project_skills"] {
+        context[name] = true.into();
     }
     with_servers(app, profile, settings).await
 }

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 
+use reqwest::Url;
 use serde_json::Value;
 
 /// What stands for a secret where clients are told that there is one.
@@ -96,6 +97,15 @@ fn every_text<E>(value: &mut Value, treat: &mut impl FnMut(&mut Value) -> Result
         Value::String(_) => treat(value),
         Value::Null | Value::Bool(_) | Value::Number(_) => Ok(()),
     }
+}
+
+/// An address without what may be a key in it.
+pub(crate) fn without_keys(url: &Url) -> String {
+    let mut url = url.clone();
+    let _ = url.set_password(None); // only addresses without a host refuse that
+    let _ = url.set_username("");
+    url.set_query(None);
+    url.to_string()
 }
 
 /// Takes out every field that is null, as frames of sockets and searches have it.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::failure::{Failure, Faults};
+use crate::failure::Failure;
 use crate::fields::{self, Gap, Kind, Object, Others, Table};
 use crate::validation::{Issue, Place};
 
@@ -80,12 +80,6 @@ const FALLBACK: Object = Object {
     others: Others::Kept,
 };
 
-/// What would take AWS's own tools and tokens, which nobody has here.
-const OF_AWS: [&str; 3] = ["aws_profile_name", "aws_role_name", "aws_session_name"];
-
-/// The address of a model has one field.
-const ENDPOINT: &str = "aws_bedrock_runtime_endpoint";
-
 /// Reads a model's settings, which stand at `place`.
 pub(crate) fn read(place: Place, sent: &Map<String, Value>) -> Result<Map<String, Value>, Failure> {
     let is_named = |model: &Value| !model.is_null() && model != "";
@@ -98,35 +92,5 @@ pub(crate) fn read(place: Place, sent: &Map<String, Value>) -> Result<Map<String
     if let (Some(timeout), false) = (sent.get("timeout"), sent.contains_key("stream_idle_timeout")) {
         sent.insert("stream_idle_timeout".to_owned(), timeout.clone());
     }
-    let mut faults = Faults::default();
-    let read = faults.take(fields::read(place, &sent, FIELDS));
-    let aws = faults.take(refuse_aws(place, &sent));
-    let endpoint = faults.take(refuse_endpoint(place, &sent));
-    match (read, aws, endpoint) {
-        (Some(read), Some(()), Some(())) => Ok(read),
-        _ => Err(faults.told()),
-    }
-}
-
-/// A profile or a role would be ignored, and somebody else would be asked to pay.
-fn refuse_aws(place: Place, sent: &Map<String, Value>) -> Result<(), Issue> {
-    let given = OF_AWS
-        .iter()
-        .find(|name| sent.get(**name).is_some_and(Value::is_string));
-    given.map_or(Ok(()), |name| {
-        let error = "this server reads no profiles of AWS and takes on no roles: give `aws_access_key_id`, \
-             `aws_secret_access_key` and `aws_session_token`, or set them in the environment of the server";
-        Err(Issue::rule(&[place, &[name]].concat(), error, &sent[*name]))
-    })
-}
-
-/// It would be ignored, and what is said would go somewhere else.
-fn refuse_endpoint(place: Place, sent: &Map<String, Value>) -> Result<(), Issue> {
-    match sent.get(ENDPOINT).filter(|endpoint| endpoint.is_string()) {
-        Some(endpoint) => {
-            let error = "the address of a model is said by `base_url`, on Bedrock as well";
-            Err(Issue::rule(&[place, &[ENDPOINT]].concat(), error, endpoint))
-        }
-        None => Ok(()),
-    }
+    fields::read(place, &sent, FIELDS)
 }

@@ -16,18 +16,16 @@ use crate::app::App;
 use crate::dormant;
 use crate::failure::Failure;
 use crate::routes::{
-    acp, agent_profiles, allow_rules, answers, app, bash, branches, budget, checkpoints, children, clones,
-    confirmation, connections, context, control, conversations, devices, docs, entries, events, extensions,
-    files, forge, gateway, git, goal, history, host_questions, mcp, mcp_logins, mcp_servers, meta_profiles,
-    metrics, model, models, packages, plan, plugins, ports, profiles, project, queue, rerun, resources,
-    rewind, secrets, server, settings, shares, sign_in, streams, subscription, tools, trajectory, trust,
-    users, webhooks, workspace_files, workspaces,
+    acp, agent_profiles, allow_rules, answers, app, archive, bash, branches, budget, checkpoints, children,
+    clones, confirmation, connections, context, control, conversations, devices, docs, entries, events,
+    extensions, files, forge, gateway, git, goal, history, host_questions, mcp, mcp_logins, mcp_servers,
+    meta_profiles, metrics, model, models, packages, plan, plugins, ports, profiles, project, queue, rerun,
+    resources, rewind, secrets, server, settings, shares, sign_in, streams, subscription, tools, trajectory,
+    trust, users, webhooks, workspace_files, workspaces,
 };
 use crate::{once, security, site};
 
-/// How long a request may take until its answer begins.
-const REQUEST_LIMIT: Duration = Duration::from_secs(60);
-/// The same where an agent, a command or a large file is waited for.
+/// How long a request may take until its answer begins, where an agent, a command or a large file is waited for.
 const LONG_LIMIT: Duration = Duration::from_mins(30);
 
 /// A conversation, and how the paths of all that is done with one begin.
@@ -160,6 +158,7 @@ fn table() -> Vec<Route> {
         models::table(),
         subscription::table(),
         files::table(),
+        archive::table(),
         trajectory::table(),
         workspace_files::table(),
         entries::table(),
@@ -297,7 +296,7 @@ async fn carry_out(State(app): State<Arc<App>>, request: Request, next: Next) ->
     let limit = if takes_long(&method, path) {
         LONG_LIMIT
     } else {
-        REQUEST_LIMIT
+        app.users.request_limit
     };
     let answer = async {
         if request.method() == Method::GET {

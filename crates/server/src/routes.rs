@@ -5,6 +5,7 @@ pub(crate) mod agent_profiles;
 pub(crate) mod allow_rules;
 pub(crate) mod answers;
 pub(crate) mod app;
+pub(crate) mod archive;
 pub(crate) mod bash;
 pub(crate) mod branches;
 pub(crate) mod budget;

@@ -2,6 +2,7 @@
 
 mod directory;
 mod gate;
+mod guesses;
 mod host;
 mod needs;
 mod origin;
@@ -10,6 +11,7 @@ mod visit;
 
 pub(crate) use self::directory::{Caller, Directory, REFRESH};
 pub(crate) use self::gate::{Gate, KEY_HEADER, Verdict, WORKSPACE_COOKIE};
+pub(crate) use self::guesses::Guesses;
 pub(crate) use self::host::Hosts;
 pub(crate) use self::origin::Origins;
 pub(crate) use self::session::{SESSION_COOKIE, cookie};
@@ -155,19 +157,18 @@ async fn admit(app: &App, given: Option<String>, request: Request, next: Next) -
         }
         Verdict::Welcome(_) | Verdict::Unknown => {
             if given.is_some() {
-                let entry = AuditEntry::asked(None, address.ip(), asked_for(&request));
-                note(app, entry, StatusCode::UNAUTHORIZED).await;
+                note_wrong_key(app, address.ip(), asked_for(&request)).await;
             }
             Failure::bare(StatusCode::UNAUTHORIZED).into_response()
         }
-        Verdict::TooOften => {
-            let mut response = Failure::bare(StatusCode::TOO_MANY_REQUESTS).into_response();
-            response
-                .headers_mut()
-                .insert(header::RETRY_AFTER, gate::WINDOW_SECONDS.into());
-            response
-        }
+        Verdict::TooOften => Guesses::refusal(),
     }
+}
+
+/// Keeps in mind that somebody came with a wrong key.
+pub(crate) async fn note_wrong_key(app: &App, from: IpAddr, what: String) {
+    let entry = AuditEntry::asked(None, from, what);
+    note(app, entry, StatusCode::UNAUTHORIZED).await;
 }
 
 /// Lets somebody do what their key is good for, and keeps in mind what they changed where there are several.
@@ -207,7 +208,7 @@ impl AuditEntry {
     }
 }
 
-fn asked_for(request: &Request) -> String {
+pub(crate) fn asked_for(request: &Request) -> String {
     format!("{} {}", request.method(), request.uri().path())
 }
 

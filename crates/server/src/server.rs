@@ -163,6 +163,7 @@ impl Server {
             composition,
             runs: Arc::new(Semaphore::new(config.max_runs)),
             idle_limit: config.idle_limit,
+            request_limit: config.request_limit,
             current_dir: config.current_dir,
             data_dir: config.data_dir,
             ca_file: config.ca_file,

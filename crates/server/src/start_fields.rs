@@ -92,7 +92,7 @@ pub(crate) const SECRETS: Kind = Kind::Hidden(&Kind::Each(&Kind::TextOr(&Kind::T
     unknown: "Unknown kind '{}' for openhands.sdk.secret.secrets.SecretSource; \
         Expected one of: ['LookupSecret', 'StaticSecret']",
     kinds: &[("LookupSecret", LOOKED_UP), ("StaticSecret", SAID)],
-    without: Some(EITHER),
+    without: Some(PLAIN),
 }))));
 
 const SAID: &Table = &[
@@ -104,11 +104,10 @@ const LOOKED_UP: &Table = &[
     ("url", Kind::Text, Gap::None),
     ("headers", Kind::Each(&Kind::Text), Gap::Absent),
 ];
-const EITHER: &Table = &[
+/// One that does not say what it is holds the secret itself: of an address nobody would know what it is for.
+const PLAIN: &Table = &[
     ("description", Kind::Text, Gap::Null),
-    ("value", Kind::Text, Gap::Null),
-    ("url", Kind::Text, Gap::Null),
-    ("headers", Kind::Each(&Kind::Text), Gap::Absent),
+    ("value", Kind::Text, Gap::None),
 ];
 
 const ANYTHING: Object = Object {

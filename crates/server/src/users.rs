@@ -52,6 +52,8 @@ pub(crate) struct Users {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) runs: Arc<Semaphore>,
     pub(crate) idle_limit: Duration,
+    /// How long a request may take until its answer begins.
+    pub(crate) request_limit: Duration,
     pub(crate) current_dir: PathBuf,
     pub(crate) data_dir: PathBuf,
     /// Certificates to trust beside the built-in ones.

@@ -71,6 +71,8 @@ mod preparation;
 mod profiles;
 #[path = "it/queue.rs"]
 mod queue;
+#[path = "it/recordings.rs"]
+mod recordings;
 #[path = "it/refusals.rs"]
 mod refusals;
 #[path = "it/review.rs"]

@@ -136,3 +136,98 @@ fn who_is_no_admin_has_public_addresses_reached_and_those_of_the_server() {
         Reach::Anywhere
     );
 }
+
+#[test]
+fn who_asks_on_aws_is_whom_the_client_says_or_else_the_server() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("credentials");
+    std::fs::write(
+        &file,
+        "[build]\naws_access_key_id = AKBUILD\naws_secret_access_key = hush\nregion = eu-west-1\n",
+    )
+    .unwrap();
+    let ours = AwsSettings::from_variables(|name| match name {
+        "AWS_ACCESS_KEY_ID" => Some("AKOURS".to_owned()),
+        "AWS_SECRET_ACCESS_KEY" => Some("hush".to_owned()),
+        "AWS_REGION" => Some("us-east-1".to_owned()),
+        _ => None,
+    });
+    let asked = |llm: Value, reach: Reach| {
+        let llm = serde_json::from_value(llm).unwrap();
+        let found = aws(&llm, reach, Some(&ours), |name| {
+            (name == "AWS_SHARED_CREDENTIALS_FILE").then(|| file.display().to_string())
+        })?;
+        anyhow::Ok(found.map(|aws| {
+            let key = aws.keys.map(|keys| keys.access_key_id).unwrap_or_default();
+            (
+                key,
+                aws.region.unwrap_or_default(),
+                aws.role.map(|role| (role.arn, role.session)),
+            )
+        }))
+    };
+    let of = |llm: Value| asked(llm, Reach::Anywhere).unwrap().unwrap();
+    let shown = |key: &str, region: &str, role: Option<(&str, &str)>| {
+        let role = role.map(|(arn, session)| (arn.to_owned(), session.to_owned()));
+        (key.to_owned(), region.to_owned(), role)
+    };
+    let own = json!({"model": "bedrock/m", "aws_access_key_id": "AKTHEIRS", "aws_secret_access_key": "x"});
+    let with = |base: &Value, field: &str, value: &str| {
+        let mut llm = base.clone();
+        llm[field] = value.into();
+        llm
+    };
+    let none = json!({"model": "bedrock/m"});
+    assert_eq!(of(none.clone()), shown("AKOURS", "us-east-1", None));
+    assert_eq!(
+        of(with(&none, "aws_region_name", "eu-north-1")),
+        shown("AKOURS", "eu-north-1", None)
+    );
+    assert_eq!(
+        of(own.clone()),
+        shown("AKTHEIRS", "", None),
+        "nothing of ours is mixed in"
+    );
+    assert_eq!(
+        of(with(&none, "aws_profile_name", "build")),
+        shown("AKBUILD", "eu-west-1", None)
+    );
+    let role = with(&with(&own, "aws_role_name", "arn:r"), "aws_session_name", "me");
+    assert_eq!(of(role.clone()), shown("AKTHEIRS", "", Some(("arn:r", "me"))));
+    assert_eq!(
+        of(with(&none, "aws_role_name", "arn:r")),
+        shown("AKOURS", "us-east-1", Some(("arn:r", "deft")))
+    );
+    let elsewhere = with(&none, "base_url", "https://evil.example");
+    assert_eq!(
+        asked(elsewhere, Reach::Anywhere).unwrap(),
+        None,
+        "our keys go nowhere else"
+    );
+    assert!(asked(with(&none, "aws_profile_name", "nope"), Reach::Anywhere).is_err());
+    for (field, value) in [("aws_profile_name", "build"), ("aws_role_name", "arn:r")] {
+        let error = asked(with(&none, field, value), Reach::Public).unwrap_err();
+        assert!(error.to_string().contains("only an admin"), "{error}");
+    }
+    assert!(
+        asked(role, Reach::Public).is_ok(),
+        "their own keys may take on what they may"
+    );
+}
+
+#[test]
+fn the_address_of_a_model_on_aws_has_two_names() {
+    let said = |llm: Value| {
+        let subscription: Arc<dyn Subscription> = Arc::new(Somebodys);
+        let wanted = ClientModel {
+            llm,
+            reach: Reach::Anywhere,
+            subscription,
+        };
+        Llm::read(&wanted).unwrap().base_url
+    };
+    let endpoint = "https://vpce.example";
+    let named = |model: &str| said(json!({"model": model, "aws_bedrock_runtime_endpoint": endpoint}));
+    assert_eq!(named("bedrock/m").as_deref(), Some(endpoint));
+    assert_eq!(named("openai/m"), None);
+}

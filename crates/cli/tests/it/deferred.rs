@@ -31,10 +31,21 @@ fn a_server_sleeps_until_it_is_told_how_to_serve() {
     assert_eq!(status, 503);
     let exception = "503: server is in deferred-init state 'dormant'; call POST /api/init first";
     assert_eq!(body["exception"], exception);
-    assert_eq!(
-        served.send("GET", "/sockets/events/e1", "k-old", &json!({})).0,
-        403
-    );
+    for (method, path, status) in [
+        ("GET", "/server_info", 200),
+        ("GET", "/", 200),
+        ("GET", "/openapi.json", 200),
+        ("GET", "/docs", 200),
+        ("POST", "/v1/chat/completions", 503),
+        ("GET", "/metrics", 503),
+        ("PUT", "/api/conversations/search", 405),
+        ("GET", "/api/nope", 404),
+        ("GET", "/nope", 404),
+        ("GET", "/sockets/events/e1", 403),
+    ] {
+        let answer = served.send(method, path, "k-old", &json!({}));
+        assert_eq!(answer.0, status, "{method} {path}: {}", answer.1);
+    }
     assert_eq!(init(&served, "", &json!({})).0, 401);
     assert_eq!(init(&served, "boot-secret", &json!({"bogus": 1})).0, 422);
 
@@ -43,9 +54,11 @@ fn a_server_sleeps_until_it_is_told_how_to_serve() {
     std::fs::write(&file, "").unwrap();
     let impossible = json!({"conversations_path": file.join("below")});
     let (status, body) = init(&served, "boot-secret", &impossible);
-    assert_eq!(status, 400, "{body}");
-    assert_eq!(state(&served)["state"], "dormant");
-    assert_eq!(state(&served)["error"], body["detail"]);
+    assert_eq!(status, 500, "{body}");
+    let waits = state(&served);
+    assert_eq!(waits["state"], "dormant");
+    let reason = waits["error"].as_str().unwrap();
+    assert_eq!(body["exception"], format!("500: {reason}"));
 
     let data = home.work().join("data-of-user");
     let said = json!({"session_api_keys": ["user-key"], "env": {"FOO": "bar"}, "conversations_path": data});
@@ -62,6 +75,43 @@ fn a_server_sleeps_until_it_is_told_how_to_serve() {
         data.join("deft.db").exists(),
         "everything is kept where it was said"
     );
+    assert_eq!(served.terminate(), Some(0));
+}
+
+#[test]
+fn who_guesses_the_key_that_wakes_a_server_is_not_listened_to() {
+    let home = Home::new();
+    let waking = [("OH_DEFERRED_INIT", "1"), ("OH_SECRET_KEY", "boot-secret")];
+    let served = Served::start(&home, &waking);
+    for guess in 0..20 {
+        assert_eq!(init(&served, &format!("guess-{guess}"), &json!({})).0, 401);
+    }
+    assert_eq!(
+        init(&served, "boot-secret", &json!({})).0,
+        429,
+        "not even the right one counts"
+    );
+    assert_eq!(state(&served)["state"], "dormant");
+    assert_eq!(served.terminate(), Some(0));
+}
+
+#[test]
+fn a_sleeping_server_is_called_by_the_names_it_will_have() {
+    let home = Home::new();
+    let known = "http://deft.example/below";
+    let waking = [
+        ("OH_DEFERRED_INIT", "1"),
+        ("OH_SECRET_KEY", "boot-secret"),
+        ("OH_WEB_URL", known),
+    ];
+    let served = Served::start(&home, &waking);
+    let called = |name: &str| served.ask_as(name, "/below/api/init");
+    assert!(
+        called("deft.example").contains("dormant"),
+        "{}",
+        called("deft.example")
+    );
+    assert!(called("evil.example").starts_with("HTTP/1.1 421"));
     assert_eq!(served.terminate(), Some(0));
 }
 

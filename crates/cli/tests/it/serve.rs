@@ -62,6 +62,20 @@ impl Served {
         answer
     }
 
+    /// The same under another name, and without a key.
+    pub(crate) fn ask_as(&self, name: &str, path: &str) -> String {
+        let address = self.address();
+        let mut stream = TcpStream::connect(address.strip_prefix("http://").unwrap()).unwrap();
+        write!(
+            stream,
+            "GET {path} HTTP/1.1\r\nHost: {name}\r\nConnection: close\r\n\r\n"
+        )
+        .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
     /// Sends JSON to a path and gives back the status and the JSON of the answer.
     pub(crate) fn post(&self, path: &str, key: &str, body: &Value) -> (u16, Value) {
         self.send("POST", path, key, body)
@@ -386,4 +400,35 @@ fn events_have_the_local_time_of_the_server_and_are_found_by_moments_of_any_zone
     );
     assert_eq!(count(format!("timestamp__lt={local}%2B05:30")), 0);
     assert_eq!(count(format!("timestamp__gte={local}Z")), 0, "hours later");
+}
+
+#[test]
+fn other_machines_are_served_where_that_was_said_and_only_with_a_key() {
+    let home = Home::new();
+    let by_flag = home.deft(&["serve", "--port", "0", "--host", "0.0.0.0", "--expose"]);
+    let mut by_variable = home.deft(&["serve", "--port", "0", "--host", "0.0.0.0"]);
+    by_variable.env("DEFT_EXPOSE", "1");
+    for command in [by_flag, by_variable] {
+        let served = Served::spawn(command);
+        let port = served.address().rsplit_once(':').unwrap().1.to_owned();
+        let count = |name: &str, key: &str| {
+            let mut stream = TcpStream::connect(format!("127.0.0.1:{port}")).unwrap();
+            let request = format!(
+                "GET /api/conversations/count HTTP/1.1\r\nHost: {name}\r\nX-Session-API-Key: {key}\r\nConnection: close\r\n\r\n"
+            );
+            stream.write_all(request.as_bytes()).unwrap();
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).unwrap();
+            answer.split(' ').nth(1).unwrap().to_owned()
+        };
+        let key = std::fs::read_to_string(home.root.path().join(".deft/session-key")).unwrap();
+        assert_eq!(
+            count("192.168.0.7", key.trim()),
+            "200",
+            "any address may be its own"
+        );
+        assert_eq!(count("192.168.0.7", "wrong"), "401");
+        assert_eq!(count("evil.example", key.trim()), "421");
+        assert_eq!(served.terminate(), Some(0));
+    }
 }

@@ -9,6 +9,31 @@ pub struct AwsSettings {
     pub region: Option<String>,
     /// What requests are signed with, unless a bearer token is the model's key.
     pub keys: Option<AwsKeys>,
+    /// Who is to ask in the place of the keys' owner, who may let them.
+    pub role: Option<AwsRole>,
+}
+
+/// A role that the owner of keys takes on.
+#[derive(Clone, Debug)]
+pub struct AwsRole {
+    /// Its ARN.
+    pub arn: String,
+    /// What stands for us in the logs of AWS.
+    pub session: String,
+    /// Where keys for it are asked for, if not at AWS's own address.
+    pub endpoint: Option<String>,
+}
+
+impl AwsRole {
+    /// A role by its ARN. The variables that AWS's own tools read say where keys for it are asked for.
+    pub fn new(arn: String, session: Option<String>, variable: impl Fn(&str) -> Option<String>) -> Self {
+        let endpoint = variable("AWS_ENDPOINT_URL_STS").or_else(|| variable("AWS_ENDPOINT_URL"));
+        Self {
+            arn,
+            session: session.unwrap_or_else(|| "deft".to_owned()),
+            endpoint: endpoint.filter(|endpoint| !endpoint.is_empty()),
+        }
+    }
 }
 
 /// An access key.
@@ -39,6 +64,7 @@ impl AwsSettings {
         Self {
             region: set("AWS_REGION").or_else(|| set("AWS_DEFAULT_REGION")),
             keys,
+            role: None,
         }
     }
 

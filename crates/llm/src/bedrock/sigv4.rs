@@ -11,7 +11,11 @@ use std::time::SystemTime;
 
 use deft_types::Secret;
 use reqwest::Url;
+use reqwest::header::{AUTHORIZATION, HeaderMap};
 use ring::{digest, hmac};
+
+use crate::ModelError;
+use crate::api::secret_header;
 
 const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 
@@ -24,7 +28,7 @@ pub(super) struct Signer {
 }
 
 /// A moment as AWS writes it: `20150830T123600Z`.
-pub(super) fn amz_date(moment: SystemTime) -> String {
+fn amz_date(moment: SystemTime) -> String {
     jiff::Timestamp::try_from(moment)
         .unwrap_or(jiff::Timestamp::UNIX_EPOCH)
         .strftime("%Y%m%dT%H%M%SZ")
@@ -32,9 +36,35 @@ pub(super) fn amz_date(moment: SystemTime) -> String {
 }
 
 impl Signer {
+    /// The headers with which a request proves who sends it. A key for a limited time comes with a token.
+    pub(super) fn headers(
+        &self,
+        url: &Url,
+        body: &[u8],
+        token: Option<&Secret<String>>,
+        moment: SystemTime,
+    ) -> Result<HeaderMap, ModelError> {
+        const TOKEN: &str = "x-amz-security-token";
+        let date = amz_date(moment);
+        let host = match (url.host_str().unwrap_or_default(), url.port()) {
+            (host, Some(number)) => format!("{host}:{number}"),
+            (host, None) => host.to_owned(),
+        };
+        let mut headers = HeaderMap::new();
+        let mut covered = vec![("host", host.as_str()), ("x-amz-date", date.as_str())];
+        if let Some(token) = token {
+            covered.push((TOKEN, token.expose()));
+            headers.insert(TOKEN, secret_header(token.expose())?);
+        }
+        let authorization = self.authorization("POST", url, &date, &covered, body);
+        headers.insert("x-amz-date", secret_header(&date)?);
+        headers.insert(AUTHORIZATION, secret_header(&authorization)?);
+        Ok(headers)
+    }
+
     /// The `authorization` of a request. `headers` are those to cover, lower case and in order; one of them is
     /// the `x-amz-date`, which is given apart too.
-    pub(super) fn authorization(
+    fn authorization(
         &self,
         method: &str,
         url: &Url,

@@ -6,7 +6,7 @@ fn with_key() -> ModelSettings {
         api_key: Some(Secret::new("sk-test".to_owned())),
         aws: Some(AwsSettings {
             region: Some("eu-west-1".to_owned()),
-            keys: None,
+            ..AwsSettings::default()
         }),
         ..ModelSettings::default()
     }
@@ -213,7 +213,7 @@ async fn who_may_name_public_addresses_alone_reaches_no_other() {
         let settings = ModelSettings {
             aws: Some(AwsSettings {
                 region: Some(region.to_owned()),
-                keys: None,
+                ..AwsSettings::default()
             }),
             ..with_key()
         };

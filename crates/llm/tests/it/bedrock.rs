@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use deft_llm::{AwsKeys, AwsSettings, FinishReason, Model, ModelError, ModelSettings, complete, open};
+use deft_llm::{
+    AwsKeys, AwsRole, AwsSettings, FinishReason, Model, ModelError, ModelSettings, complete, open,
+};
 use deft_types::{Secret, Tokens};
 use serde_json::{Value, json};
 
@@ -24,6 +26,7 @@ fn signing(base_url: String) -> ModelSettings {
                 secret_access_key: Secret::new(SECRET.to_owned()),
                 session_token: Some(Secret::new("a-session".to_owned())),
             }),
+            role: None,
         }),
         ..settings(base_url)
     }
@@ -212,4 +215,74 @@ async fn an_independent_server_is_understood_and_understands() {
         (last.text.as_str(), last.finish),
         ("There is a.txt.", FinishReason::Stop)
     );
+}
+
+/// What AWS answers who may take on a role.
+fn keys_until(end: &str) -> Act {
+    let body = format!(
+        "<AssumeRoleResponse><AssumeRoleResult><Credentials><AccessKeyId>AKROLE</AccessKeyId>\
+         <SecretAccessKey>role/secret</SecretAccessKey><SessionToken>role-token</SessionToken>\
+         <Expiration>{end}</Expiration></Credentials></AssumeRoleResult></AssumeRoleResponse>"
+    );
+    let length = body.len();
+    Act::Send(format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: text/xml\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
+    ))
+}
+
+fn as_role(models: &Server, tokens: &Server) -> Arc<dyn Model> {
+    let mut settings = signing(models.base_url());
+    let endpoint = tokens.base_url();
+    let variable = |name: &str| (name == "AWS_ENDPOINT_URL_STS").then(|| endpoint.clone());
+    let role = AwsRole::new("arn:aws:iam::1:role/build".to_owned(), None, variable);
+    settings.aws.as_mut().unwrap().role = Some(role);
+    open(CLAUDE, &settings).unwrap()
+}
+
+#[tokio::test]
+async fn a_role_is_taken_on_once_for_as_long_as_its_keys_last() {
+    for (end, askings) in [("2999-01-01T00:00:00Z", 1), ("2001-01-01T00:00:00Z", 2)] {
+        let models = Server::start(vec![
+            stream_head(),
+            event("messageStart", &json!({ "role": "assistant" })),
+            said("Hello."),
+            event("contentBlockStop", &json!({ "contentBlockIndex": 0 })),
+            event("messageStop", &json!({ "stopReason": "end_turn" })),
+            event(
+                "metadata",
+                &json!({ "usage": { "inputTokens": 1, "outputTokens": 1 } }),
+            ),
+        ])
+        .await;
+        let tokens = Server::start(vec![keys_until(end)]).await;
+        let model = as_role(&models, &tokens);
+        for _ in 0..2 {
+            let reply = complete(&*model, request(), |_| ()).await.unwrap();
+            assert_eq!(reply.text, "Hello.");
+            let headers = models.request().await.head.to_lowercase();
+            assert!(headers.contains("credential=akrole/"), "{headers}");
+            assert!(headers.contains("x-amz-security-token: role-token"), "{headers}");
+        }
+        assert_eq!(tokens.connections(), askings, "{end}");
+        let asked = tokens.request().await;
+        let headers = asked.head.to_lowercase();
+        assert!(headers.contains("credential=akidexample/"), "{headers}");
+        assert!(headers.contains("/eu-west-1/sts/aws4_request"), "{headers}");
+    }
+}
+
+#[tokio::test]
+async fn a_role_that_may_not_be_taken_on_is_told_and_nothing_is_asked() {
+    let models = Server::start(vec![Act::Hold]).await;
+    let why = "<ErrorResponse><Error><Message>User is not authorized</Message></Error></ErrorResponse>";
+    let tokens = Server::start(vec![refused("403 Forbidden", "", why)]).await;
+    let model = as_role(&models, &tokens);
+    let error = complete(&*model, request(), |_| ()).await.unwrap_err();
+    assert!(matches!(error, ModelError::Authentication { .. }), "{error}");
+    let text = error.to_string();
+    assert!(
+        text.contains("role/build") && text.contains("User is not authorized"),
+        "{text}"
+    );
+    assert_eq!(models.connections(), 0);
 }

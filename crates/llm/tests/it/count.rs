@@ -10,6 +10,7 @@ async fn count(name: &str, path: &str, answers: Answers) -> (TokenCount, Routes)
     let settings = ModelSettings {
         aws: Some(AwsSettings {
             region: Some("eu-west-1".to_owned()),
+            role: None,
             keys: Some(AwsKeys {
                 access_key_id: "id".to_owned(),
                 secret_access_key: Secret::new("hush-hush".to_owned()),

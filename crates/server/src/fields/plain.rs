@@ -93,11 +93,12 @@ fn too_small(least: i64, ctx: &Value, input: &Value) -> Issue {
 }
 
 pub(super) fn switch(value: &Value) -> Result<Value, Issue> {
+    let has_fraction = |number: &Number| number.as_f64().is_some_and(|number| number.fract() != 0.0);
     let word = match value {
         Value::Bool(_) => return Ok(value.clone()),
         Value::String(text) => text.to_lowercase(),
-        Value::Number(number) => number.to_string(),
-        Value::Null | Value::Array(_) | Value::Object(_) => {
+        Value::Number(number) if !has_fraction(number) => number.to_string(),
+        Value::Null | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
             return Err(Issue::new(
                 "bool_type",
                 &[],

@@ -21,7 +21,7 @@ pub(crate) fn table() -> Vec<Route> {
     ]
 }
 
-async fn page() -> impl IntoResponse {
+pub(crate) async fn page() -> impl IntoResponse {
     static PAGE: LazyLock<Bytes> = LazyLock::new(|| written(&openapi()).into());
     let headers = [
         (CONTENT_SECURITY_POLICY, POLICY),

@@ -1,4 +1,4 @@
-//! Files of workspaces: up, down, as archives, and which directories there are.
+//! Files of workspaces: up, down, and which directories there are.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +11,6 @@ use axum::response::{IntoResponse, Response};
 use deft_executor::{Client, Download, Entry, EntryKind, Page, RequestError};
 use serde_json::{Value, json};
 
-use super::patch;
 use super::success;
 use crate::app::App;
 use crate::extract::{Query, Scope};
@@ -22,28 +21,6 @@ use crate::validation::Issue;
 
 /// The largest file that is taken.
 const MAX_UPLOAD: u64 = 4 * 1024 * 1024 * 1024;
-/// What archives leave out unless they are asked not to.
-const NOT_ARCHIVED: [&str; 6] = [
-    ".git",
-    "node_modules",
-    "__pycache__",
-    ".venv",
-    "target",
-    ".DS_Store",
-];
-const FORMATS: [(&str, Format); 3] = [
-    ("patch", Format::Patch),
-    ("git-patch", Format::Patch),
-    ("tar.gz", Format::TarGz),
-];
-
-#[derive(Clone, Copy)]
-enum Format {
-    /// What changed, as git tells it.
-    Patch,
-    /// Everything.
-    TarGz,
-}
 
 pub(crate) fn table() -> Vec<Route> {
     vec![
@@ -52,7 +29,6 @@ pub(crate) fn table() -> Vec<Route> {
         Route::post("/api/file/upload", upload),
         Route::get("/api/file/download", Access::Key, download),
         Route::post("/api/file/create_directory", create_directory),
-        Route::get("/api/file/archive", Access::Key, archive),
         Route::post("/api/conversations/{conversation_id}/file/upload", upload),
         Route::get(
             "/api/conversations/{conversation_id}/file/download",
@@ -62,11 +38,6 @@ pub(crate) fn table() -> Vec<Route> {
         Route::post(
             "/api/conversations/{conversation_id}/file/create_directory",
             create_directory,
-        ),
-        Route::get(
-            "/api/conversations/{conversation_id}/file/archive",
-            Access::Key,
-            archive,
         ),
     ]
 }
@@ -224,41 +195,4 @@ async fn create_directory(
         error => refused(&error),
     })?;
     Ok(success())
-}
-
-async fn archive(State(app): State<Arc<App>>, scope: Scope, query: Query) -> Result<Response, Failure> {
-    let format = query.choice("format", &FORMATS)?.unwrap_or(Format::Patch);
-    let (client, path) = reached(&app, scope, asked_path(&query)?).await?;
-    let name = Path::new(&path)
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
-    match format {
-        Format::Patch => {
-            let text = patch::of(&client, &path, query.get("base_ref")).await?;
-            Ok(attachment(
-                &format!("{name}.patch"),
-                "application/octet-stream",
-                Body::from(text),
-            ))
-        }
-        Format::TarGz => {
-            let mut exclude: Vec<_> = query.all("exclude").map(str::to_owned).collect();
-            if query.get("use_default_excludes").is_none() || query.is_set("use_default_excludes") {
-                exclude.extend(NOT_ARCHIVED.map(str::to_owned));
-            }
-            client.stat(&path).await.map_err(|error| refused(&error))?; // while it can still be said
-            let content = client
-                .archive(&path, exclude)
-                .await
-                .map_err(|error| refused(&error))?;
-            let body = streamed(client, content);
-            Ok(attachment(
-                &format!("{name}.tar.gz"),
-                "application/octet-stream",
-                body,
-            ))
-        }
-    }
 }

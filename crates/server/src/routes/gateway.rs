@@ -5,20 +5,106 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderName};
+use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::response::{IntoResponse, Response};
 use deft_types::ConversationId;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::gateway_stream::{ChatChunks, ResponseEvents, stream};
 use crate::app::App;
 use crate::extract::JsonBody;
 use crate::failure::Failure;
+use crate::fields::{self, Gap, Kind, Object, Others, Table};
 use crate::gateway::{self, Exchange, Tokens};
-use crate::request::{given, object, text};
+use crate::request::given;
 use crate::router::{Access, Route};
-use crate::validation::Issue;
+
+const CONTENT: Kind = Kind::Either(&[
+    ("str", &Kind::Text),
+    ("list[OpenAIContentPart]", &Kind::List(&PART)),
+]);
+const PART: Kind = Kind::Object(&Object {
+    class: Some("OpenAIContentPart"),
+    fields: &[
+        ("type", Kind::Text, Gap::None),
+        ("text", Kind::Text, Gap::Null),
+        ("image_url", Kind::TextOr(&Kind::Object(&IMAGE)), Gap::Null),
+    ],
+    others: Others::Kept,
+});
+const IMAGE: Object = Object {
+    class: Some("OpenAIImageURL"),
+    fields: &[("url", Kind::Text, Gap::None)],
+    others: Others::Kept,
+};
+const MESSAGE: Kind = Kind::Object(&Object {
+    class: Some("OpenAIChatMessage"),
+    fields: &[
+        (
+            "role",
+            Kind::OneOf(&["system", "developer", "user", "assistant", "tool"]),
+            Gap::None,
+        ),
+        ("content", CONTENT, Gap::Null),
+    ],
+    others: Others::Kept,
+});
+const INPUT_MESSAGE: Kind = Kind::Object(&Object {
+    class: Some("OpenAIResponseInputMessage"),
+    fields: &[
+        (
+            "role",
+            Kind::OneOf(&["system", "developer", "user", "assistant"]),
+            Gap::None,
+        ),
+        (
+            "content",
+            Kind::Either(&[
+                ("str", &Kind::Text),
+                ("list[OpenAIResponseInputContentPart]", &Kind::List(&INPUT_PART)),
+            ]),
+            Gap::None,
+        ),
+    ],
+    others: Others::Kept,
+});
+const INPUT_PART: Kind = Kind::Object(&Object {
+    class: Some("OpenAIResponseInputContentPart"),
+    fields: &[
+        ("type", Kind::Text, Gap::None),
+        ("text", Kind::Text, Gap::Null),
+        ("image_url", Kind::Text, Gap::Null),
+    ],
+    others: Others::Kept,
+});
+const STREAM_OPTIONS: Kind = Kind::Object(&Object {
+    class: Some("OpenAIStreamOptions"),
+    fields: &[("include_usage", Kind::Switch, Gap::Absent)],
+    others: Others::Kept,
+});
+const CHAT: &Table = &[
+    ("model", Kind::Text, Gap::None),
+    ("messages", Kind::List(&MESSAGE), Gap::None),
+    ("stream", Kind::Switch, Gap::Absent),
+    ("stream_options", STREAM_OPTIONS, Gap::Null),
+];
+const RESPONSE: &Table = &[
+    ("model", Kind::Text, Gap::None),
+    (
+        "input",
+        Kind::Either(&[
+            ("str", &Kind::Text),
+            ("list[OpenAIResponseInputMessage]", &Kind::List(&INPUT_MESSAGE)),
+        ]),
+        Gap::None,
+    ),
+    ("instructions", Kind::Text, Gap::Null),
+    ("previous_response_id", Kind::Text, Gap::Null),
+    ("store", Kind::Switch, Gap::Absent),
+    ("stream", Kind::Switch, Gap::Absent),
+    ("metadata", Kind::Each(&Kind::Text), Gap::Null),
+];
 
 pub(crate) fn table() -> Vec<Route> {
     vec![
@@ -37,6 +123,18 @@ pub(super) fn now() -> f64 {
 
 pub(super) fn new_id(prefix: &str) -> String {
     format!("{prefix}{}", Uuid::new_v4().simple())
+}
+
+fn bad(sentence: &str) -> Failure {
+    Failure::new(StatusCode::BAD_REQUEST, sentence)
+}
+
+fn is_users(message: &Value) -> bool {
+    message["role"] == "user"
+}
+
+fn is_set(fields: &Map<String, Value>, name: &str) -> bool {
+    fields.get(name) == Some(&Value::Bool(true))
 }
 
 async fn models(State(app): State<Arc<App>>) -> Result<Json<Value>, Failure> {
@@ -68,27 +166,29 @@ async fn chat(
     headers: HeaderMap,
     JsonBody(body): JsonBody,
 ) -> Result<Response, Failure> {
-    let model = text(&body, "model")?.to_owned();
-    let Some(messages) = object(&body)?.get("messages").and_then(Value::as_array) else {
-        return Err(Issue::missing(&["body", "messages"], &body).into());
-    };
-    if !messages.iter().any(|message| message["role"] == "user") {
-        return Err(Failure::refused("At least one message of the user is needed"));
+    let fields = fields::read_body(&body, CHAT, Others::Kept)?;
+    let model = fields["model"].as_str().unwrap_or_default().to_owned();
+    let messages = fields["messages"].as_array().map_or(&[][..], Vec::as_slice);
+    if !messages.iter().any(is_users) {
+        return Err(bad("At least one user message is required"));
     }
     let (message, exchange) = match wanted(&headers)? {
         Some(id) => {
             let last = messages.last().map_or(&[][..], std::slice::from_ref); // the rest it knows
-            (gateway::message(None, last), Exchange::with(&app, id).await?)
+            (gateway::message(None, last)?, Exchange::with(&app, id).await?)
         }
         None => (
-            gateway::message(None, messages),
+            gateway::message(None, messages)?,
             Exchange::new(&app, &model).await?,
         ),
     };
     let conversation = exchange.resident.id;
     let id = new_id("chatcmpl-");
-    if body["stream"] == true {
-        let with_usage = body["stream_options"]["include_usage"] == true;
+    if is_set(&fields, "stream") {
+        let with_usage = fields
+            .get("stream_options")
+            .and_then(|options| options.get("include_usage"));
+        let with_usage = with_usage == Some(&Value::Bool(true));
         let chunks = ChatChunks {
             id,
             model,
@@ -112,16 +212,21 @@ pub(super) fn chat_usage(used: Tokens) -> Value {
 }
 
 async fn respond(State(app): State<Arc<App>>, JsonBody(body): JsonBody) -> Result<Response, Failure> {
-    let model = text(&body, "model")?.to_owned();
-    let fields = object(&body)?;
-    let input = match fields.get("input") {
-        Some(Value::String(text)) => vec![json!({"role": "user", "content": text})],
-        Some(Value::Array(messages)) => messages.clone(),
-        _ => return Err(Issue::missing(&["body", "input"], &body).into()),
+    let fields = fields::read_body(&body, RESPONSE, Others::Kept)?;
+    let model = fields["model"].as_str().unwrap_or_default().to_owned();
+    let input = match &fields["input"] {
+        Value::Array(messages) => messages.clone(),
+        text => vec![json!({"role": "user", "content": text})],
     };
-    let instructions = given(fields, "instructions").and_then(Value::as_str);
-    let message = gateway::message(instructions, &input);
-    let previous = given(fields, "previous_response_id").and_then(Value::as_str);
+    if fields["input"] == "" {
+        return Err(bad("Responses input must not be empty"));
+    }
+    if !input.iter().any(is_users) {
+        return Err(bad("Responses input must include a user message"));
+    }
+    let instructions = given(&fields, "instructions").and_then(Value::as_str);
+    let message = gateway::message(instructions, &input)?;
+    let previous = given(&fields, "previous_response_id").and_then(Value::as_str);
     let exchange = match previous {
         Some(previous) => Exchange::after(&app, previous).await?,
         None => Exchange::new(&app, &model).await?,
@@ -129,17 +234,17 @@ async fn respond(State(app): State<Arc<App>>, JsonBody(body): JsonBody) -> Resul
     let mut response = json!({"id": exchange.response_id(), "created_at": now(), "model": model, "object": "response",
         "output": [], "parallel_tool_calls": false, "status": "in_progress", "tool_choice": "none", "tools": []});
     for name in ["instructions", "metadata", "previous_response_id"] {
-        if let Some(value) = given(fields, name) {
+        if let Some(value) = given(&fields, name) {
             response[name] = value.clone();
         }
     }
-    if body["store"] != false {
+    if fields.get("store") != Some(&Value::Bool(false)) {
         exchange
             .remember(&app, response["id"].as_str().unwrap_or_default())
             .await?;
     }
     let conversation = exchange.resident.id;
-    if body["stream"] == true {
+    if is_set(&fields, "stream") {
         let answer = stream(app, exchange, message, ResponseEvents::new(response)).await;
         return Ok(from_conversation(conversation, answer));
     }

@@ -213,20 +213,40 @@ fn shown(skill: &Skill) -> Value {
     })
 }
 
+/// Every field that the contract has of an agent, and what stands there where nothing is said.
+fn complete(mut agent: Value) -> Value {
+    const NULLS: [&str; 10] = [
+        "color",
+        "permission_mode",
+        "max_iteration_per_run",
+        "max_budget_per_run",
+        "mcp_config",
+        "mcp_servers",
+        "profile_store_dir",
+        "hooks",
+        "condenser",
+        "source",
+    ];
+    if let Some(fields) = agent.as_object_mut() {
+        for name in NULLS {
+            fields.entry(name).or_insert(Value::Null);
+        }
+    }
+    agent
+}
+
 fn defined_agent(agent: &AgentDefinition) -> Value {
     let mut shown = agent_as_sent(agent);
     shown["is_builtin"] = false.into();
-    if let Some(fields) = shown.as_object_mut() {
-        fields.remove("mcp_servers"); // keys can stand there
-        if !fields["condenser"].is_object() {
-            fields.remove("condenser"); // a word of ours, which the contract does not know
-        }
+    shown["mcp_servers"] = Value::Null; // keys can stand there
+    if !shown["condenser"].is_object() {
+        shown["condenser"] = Value::Null; // a word of ours, which the contract does not know
     }
-    shown
+    complete(shown)
 }
 
 fn built_in_agent(kind: &SubAgentKind) -> Value {
-    json!({
+    complete(json!({
         "name": kind.name,
         "description": kind.description,
         "model": "inherit",
@@ -237,5 +257,5 @@ fn built_in_agent(kind: &SubAgentKind) -> Value {
         "metadata": {},
         "level": "builtin",
         "is_builtin": true,
-    })
+    }))
 }

@@ -12,6 +12,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 use crate::app::App;
+use crate::config::Build;
 use crate::openapi::openapi;
 use crate::router::{Access, Route};
 use crate::site;
@@ -64,19 +65,25 @@ async fn server_info(State(app): State<Arc<App>>) -> Json<Value> {
     } else {
         app.activity.idle()
     };
-    Json(json!({
-        "uptime": whole_seconds(app.started.elapsed()),
+    let tools = app.conversations.tool_names();
+    Json(described(app.started.elapsed(), idle, &app.build, &tools))
+}
+
+/// What the server says of itself.
+pub(crate) fn described(uptime: Duration, idle: Duration, build: &Build, tools: &[String]) -> Value {
+    json!({
+        "uptime": whole_seconds(uptime),
         "idle_time": whole_seconds(idle),
         "title": "Deft",
         "version": CONTRACT,
         "sdk_version": CONTRACT,
         "tools_version": CONTRACT,
         "workspace_version": CONTRACT,
-        "build_git_sha": app.build.git_sha,
-        "build_git_ref": app.build.git_ref,
+        "build_git_sha": build.git_sha,
+        "build_git_ref": build.git_ref,
         "python_version": "none",
-        "usable_tools": app.conversations.tool_names(),
-        "runtime_idle_timeout_seconds": app.build.runtime_idle_timeout,
+        "usable_tools": tools,
+        "runtime_idle_timeout_seconds": build.runtime_idle_timeout,
         "conversation_runtime": "local",
         "available_conversation_runtimes": [],
         "capabilities": CAPABILITIES,
@@ -84,10 +91,10 @@ async fn server_info(State(app): State<Arc<App>>) -> Json<Value> {
         "max_foreground_terminal_timeout_seconds": null,
         "docs": "/docs",
         "redoc": "/redoc",
-    }))
+    })
 }
 
-async fn document() -> impl IntoResponse {
+pub(crate) async fn document() -> impl IntoResponse {
     static TEXT: LazyLock<Bytes> = LazyLock::new(|| openapi().to_string().into());
     ([(CONTENT_TYPE, "application/json")], TEXT.clone())
 }

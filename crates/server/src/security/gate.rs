@@ -1,15 +1,15 @@
-//! Keys, and how often somebody may try a wrong one.
+//! The keys that open the server.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
 
 use deft_types::{Secret, UserId};
 use ring::hmac;
 use ring::rand::SystemRandom;
 
 use super::directory::{Caller, Directory};
+use super::guesses::Guesses;
 use crate::vault::VaultError;
 
 /// The header that carries the key.
@@ -18,11 +18,8 @@ pub(crate) const KEY_HEADER: &str = "x-session-api-key";
 pub(crate) const WORKSPACE_COOKIE: &str = "oh_workspace_session_key";
 /// What that cookie is a code of.
 const TICKET: &[u8] = b"files of workspaces";
-/// How long wrong keys are remembered.
-pub(super) const WINDOW_SECONDS: u64 = 60;
-const WINDOW: Duration = Duration::from_secs(WINDOW_SECONDS);
-/// Addresses that are remembered; beyond it all are forgotten.
-const MAX_ADDRESSES: usize = 10_000;
+/// Good keys that are remembered with their addresses; beyond it all are forgotten.
+const MAX_VISITS: usize = 10_000;
 
 /// What becomes of one who knocks.
 #[derive(Clone, Debug)]
@@ -41,22 +38,10 @@ pub(crate) struct Gate {
     code: hmac::Key,
     codes: Vec<hmac::Tag>,
     directory: Arc<Directory>,
-    max_wrong: u32,
-    visits: Mutex<Visits>,
-}
-
-/// Who came from where.
-#[derive(Default)]
-struct Visits {
-    wrong: HashMap<IpAddr, Wrong>,
+    pub(crate) guesses: Guesses,
     /// Codes of good keys, each with the address that it came from. Who guesses wrong there does not shut these out:
     /// behind a proxy all have the same address.
-    good: HashSet<Vec<u8>>,
-}
-
-struct Wrong {
-    since: Instant,
-    count: u32,
+    good: Mutex<HashSet<Vec<u8>>>,
 }
 
 impl Gate {
@@ -77,8 +62,8 @@ impl Gate {
             code,
             codes,
             directory,
-            max_wrong,
-            visits: Mutex::default(),
+            guesses: Guesses::new(max_wrong),
+            good: Mutex::default(),
         })
     }
 
@@ -114,21 +99,12 @@ impl Gate {
         let Some(given) = given else {
             return Verdict::Unknown;
         };
-        let now = Instant::now();
-        let mut visits = self.visits.lock().unwrap_or_else(PoisonError::into_inner);
-        let Visits { wrong, good } = &mut *visits;
-        if wrong.len() >= MAX_ADDRESSES {
-            wrong.clear();
-        }
-        if good.len() >= MAX_ADDRESSES {
+        let mut good = self.good.lock().unwrap_or_else(PoisonError::into_inner);
+        if good.len() >= MAX_VISITS {
             good.clear();
         }
         let visit = hmac::sign(&self.code, format!("{from} {given}").as_bytes());
-        let before = wrong
-            .get(&from)
-            .filter(|wrong| now.duration_since(wrong.since) < WINDOW);
-        let too_often = before.is_some_and(|before| before.count >= self.max_wrong);
-        if too_often && !good.contains(visit.as_ref()) {
+        if self.guesses.are_too_many(from) && !good.contains(visit.as_ref()) {
             return Verdict::TooOften;
         }
         // Every key is looked at, whichever fits.
@@ -144,15 +120,7 @@ impl Gate {
             good.insert(visit.as_ref().to_vec());
             return Verdict::Welcome(caller);
         }
-        let (since, count) = before.map_or((now, 0), |before| (before.since, before.count));
-        wrong.insert(
-            from,
-            Wrong {
-                since,
-                count: count + 1,
-            },
-        );
-        tracing::warn!(%from, "a wrong key was given");
+        self.guesses.note(from);
         Verdict::Unknown
     }
 }

@@ -27,12 +27,6 @@ const MAX_SUBSCRIBED: usize = 500;
 impl Webhooks {
     /// Finds those that were added to earlier servers on the same store.
     pub(crate) async fn load(&self) {
-        if let Err(failure) = self.take_over().await {
-            tracing::error!(
-                ?failure,
-                "what webhooks with another address are to be told cannot be found"
-            );
-        }
         let kept = match self.mail.documents.list(FOLDER).await {
             Ok(kept) => kept,
             Err(failure) => {
@@ -40,6 +34,12 @@ impl Webhooks {
                 return;
             }
         };
+        if let Err(failure) = self.take_over(&kept).await {
+            tracing::error!(
+                ?failure,
+                "what webhooks with another address are to be told cannot be found"
+            );
+        }
         for (id, written) in kept {
             match self.hook(&written) {
                 Ok(hook) if self.find(&hook.id).is_err() => drop(self.put(hook, &id)),
@@ -49,16 +49,18 @@ impl Webhooks {
         }
     }
 
-    /// One of the configuration goes on where the one stopped that stood in its place with another address.
-    async fn take_over(&self) -> Result<(), Failure> {
+    /// One of the configuration goes on where the one stopped that stood in its place with another address, unless that
+    /// one was added as well, and goes on itself.
+    async fn take_over(&self, added: &[(String, Value)]) -> Result<(), Failure> {
         let documents = &self.mail.documents;
         let before = documents.list(PLACES).await?;
         let stood = |id: &str| before.iter().any(|(_, known)| known == id);
+        let is_gone = |id: &str| self.find(id).is_err() && added.iter().all(|(known, _)| known != id);
         for (number, hook) in self.hooks().iter().enumerate() {
             let number = number.to_string();
             let last = before.iter().find(|(place, _)| *place == number);
             let last = last.and_then(|(_, id)| id.as_str());
-            if let Some(last) = last.filter(|last| self.find(last).is_err() && !stood(&hook.id)) {
+            if let Some(last) = last.filter(|last| is_gone(last) && !stood(&hook.id)) {
                 self.mail.carry_over(last, &hook.id).await?;
                 self.mail.forget(last).await?;
             }
@@ -78,7 +80,7 @@ impl Webhooks {
         Ok(())
     }
 
-    /// Adds one, which hears of what happens from now on.
+    /// Adds one, which hears of what happens from now on, and of what one with the same address was not told before.
     pub(crate) async fn add(&self, written: &Map<String, Value>) -> Result<(), Failure> {
         let written = Value::Object(written.clone());
         let hook = self.hook(&written)?;
@@ -97,8 +99,8 @@ impl Webhooks {
         }
         self.mail.documents.put(&key(&hook.id), &written).await?;
         let id = hook.id.clone();
-        self.put(hook, &id);
-        Ok(())
+        let hook = self.put(hook, &id);
+        self.recover_one(&hook).await
     }
 
     /// Changes the fields that are given; null: back to what is usual. With another address it has another id, and what

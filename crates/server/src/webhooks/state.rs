@@ -1,7 +1,6 @@
 //! What became of the requests, for whoever looks after the server.
 
 use deft_store::KeyOrder;
-use reqwest::Url;
 use reqwest::header::HeaderName;
 use serde_json::{Value, json};
 
@@ -9,6 +8,7 @@ use super::Webhooks;
 use super::hook::{Hook, Origin};
 use crate::failure::Failure;
 use crate::info::utc;
+use crate::masking::without_keys;
 use crate::metrics::Page;
 
 /// Conversations and dead letters that are shown of one webhook; their numbers are shown whole.
@@ -62,7 +62,7 @@ impl Webhooks {
         let tally = *hook.tally();
         Ok(json!({
             "id": hook.id,
-            "base_url": shown(&hook.spec.base_url),
+            "base_url": without_keys(&hook.spec.base_url),
             "is_configured": matches!(hook.origin, Origin::Configured(_)),
             "is_signed": hook.spec.secret.is_some(),
             "headers": hook.spec.headers.keys().map(HeaderName::as_str).collect::<Vec<_>>(),
@@ -132,13 +132,4 @@ impl Webhooks {
         }
         Ok(sent)
     }
-}
-
-/// An address without what may be a key in it.
-fn shown(url: &Url) -> String {
-    let mut url = url.clone();
-    let _ = url.set_password(None); // only addresses without a host refuse that
-    let _ = url.set_username("");
-    url.set_query(None);
-    url.to_string()
 }

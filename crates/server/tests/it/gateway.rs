@@ -57,9 +57,6 @@ async fn a_chat_is_answered_whole_and_piece_by_piece() {
         .collect();
     assert_eq!(pieces, "Hello there.");
     assert!(chunks.last().unwrap()["usage"]["total_tokens"].as_u64().unwrap() > 0);
-    let unknown = json!({"model": "nope", "messages": [{"role": "user", "content": "hi"}]});
-    let unknown = ask(&desk, "/v1/chat/completions", unknown).await;
-    assert_eq!(unknown.status(), 404);
     let refused = desk
         .request(Method::GET, "/v1/models")
         .bearer_auth("wrong")
@@ -152,4 +149,181 @@ async fn a_response_of_a_deleted_conversation_is_forgotten() {
     assert_eq!(desk.documents("responses/").await, 0);
     let next = json!({"model": "openhands_p2", "input": "and?", "previous_response_id": first["id"]});
     assert_eq!(ask(&desk, "/v1/responses", next).await.status(), 404);
+}
+
+const BOTH: [&str; 2] = ["/v1/chat/completions", "/v1/responses"];
+
+/// What asks either API for the same.
+fn asking(model: &str) -> Value {
+    json!({"model": model, "messages": [{"role": "user", "content": "hi"}], "input": "hi"})
+}
+
+#[tokio::test]
+async fn a_model_that_is_not_there_begins_nothing() {
+    let desk = with_profile("- text: Hello there.\n").await;
+    for path in BOTH {
+        for (model, sentence) in [
+            ("nope", "Unknown OpenHands model 'nope'. Use GET /v1/models."),
+            ("openhands_nope", "Profile 'nope' not found"),
+        ] {
+            let answer = ask(&desk, path, asking(model)).await;
+            assert_eq!(answer.status(), 404, "{path} {model}");
+            let body: Value = answer.json().await.unwrap();
+            assert_eq!(body, json!({ "detail": sentence }));
+        }
+    }
+    assert_eq!(desk.get("/api/conversations/count").await, 0);
+}
+
+#[tokio::test]
+async fn what_cannot_be_understood_begins_nothing_and_is_named() {
+    let desk = with_profile("- text: Hello there.\n").await;
+    let user = |content: Value| json!([{"role": "user", "content": content}]);
+    for (path, field, value, status, place) in [
+        (BOTH[0], "messages", json!([]), 400, Value::Null),
+        (
+            BOTH[0],
+            "messages",
+            json!([{"role": "system", "content": "x"}]),
+            400,
+            Value::Null,
+        ),
+        (BOTH[0], "messages", json!("hi"), 422, json!(["body", "messages"])),
+        (
+            BOTH[0],
+            "messages",
+            json!([{"role": "boss"}]),
+            422,
+            json!(["body", "messages", 0, "role"]),
+        ),
+        (
+            BOTH[0],
+            "messages",
+            user(json!([{"type": "audio"}])),
+            400,
+            Value::Null,
+        ),
+        (
+            BOTH[0],
+            "messages",
+            user(json!([{"type": "image_url"}])),
+            400,
+            Value::Null,
+        ),
+        (
+            BOTH[0],
+            "stream",
+            json!("perhaps"),
+            422,
+            json!(["body", "stream"]),
+        ),
+        (BOTH[0], "model", json!(5), 422, json!(["body", "model"])),
+        (BOTH[1], "input", json!(""), 400, Value::Null),
+        (BOTH[1], "input", json!([]), 400, Value::Null),
+        (
+            BOTH[1],
+            "input",
+            user(json!([{"type": "input_file"}])),
+            400,
+            Value::Null,
+        ),
+        (
+            BOTH[1],
+            "metadata",
+            json!({"a": 1}),
+            422,
+            json!(["body", "metadata", "a"]),
+        ),
+    ] {
+        let mut body = asking("openhands_p2");
+        body[field] = value.clone();
+        let answer = ask(&desk, path, body).await;
+        assert_eq!(answer.status(), status, "{path} {field}: {value}");
+        let body: Value = answer.json().await.unwrap();
+        assert_eq!(body["detail"][0]["loc"], place, "{path} {field}: {value}: {body}");
+    }
+    assert_eq!(desk.get("/api/conversations/count").await, 0);
+}
+
+#[tokio::test]
+async fn a_provider_that_fails_is_told_in_the_form_of_each_api() {
+    let desk = with_profile("- error: {status: 401, message: no such key}\n- text: too late\n").await;
+    for path in BOTH {
+        let answer = ask(&desk, path, asking("openhands_p2")).await;
+        assert_eq!(answer.status(), 500, "{path}");
+        let body: Value = answer.json().await.unwrap();
+        assert_eq!(body["detail"], "Internal Server Error");
+        let why = body["exception"].as_str().unwrap();
+        assert!(
+            why.starts_with("500: Agent run ended with status: error; see conversation "),
+            "{why}"
+        );
+        let mut body = asking("openhands_p2");
+        body["stream"] = true.into();
+        let answer = ask(&desk, path, body).await;
+        assert_eq!(answer.status(), 200, "{path}: it had begun");
+        let text = answer.text().await.unwrap();
+        let last = events(&text).pop().unwrap();
+        let told = if path == BOTH[0] {
+            assert!(text.ends_with("data: [DONE]\n\n"), "{text}");
+            &last["error"]
+        } else {
+            assert_eq!(
+                (&last["type"], &last["response"]["status"]),
+                (&json!("response.failed"), &json!("failed"))
+            );
+            &last["response"]["error"]
+        };
+        assert!(
+            told["message"]
+                .as_str()
+                .unwrap()
+                .contains("ended with status: error"),
+            "{last}"
+        );
+        assert!(!text.contains("too late"));
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_breaks_off_is_told_behind_what_came_of_it() {
+    let desk = with_profile("- {text: Hello there., cut_after: 6}\n").await;
+    for path in BOTH {
+        let mut body = asking("openhands_p2");
+        body["stream"] = true.into();
+        let text = ask(&desk, path, body).await.text().await.unwrap();
+        let told = events(&text);
+        let piece = |event: &Value| {
+            let text = event["choices"][0]["delta"]["content"]
+                .as_str()
+                .or(event["delta"].as_str());
+            text.map(str::to_owned)
+        };
+        assert_eq!(
+            told.iter().filter_map(piece).collect::<String>(),
+            "Hello ",
+            "{text}"
+        );
+        let last = told.last().unwrap();
+        let error = [&last["error"], &last["response"]["error"]];
+        assert!(error.iter().any(|error| error["message"].is_string()), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_goes_away_leaves_a_conversation_that_ends() {
+    let desk = with_profile("- {text: This takes its time to be written down., chunk_delay_ms: 60}\n").await;
+    let mut body = asking("openhands_p2");
+    body["stream"] = true.into();
+    let mut answer = ask(&desk, BOTH[0], body).await;
+    let mut seen = String::new();
+    while !seen.contains("This takes") {
+        let more = answer.chunk().await.unwrap().expect("it goes on");
+        seen.push_str(&String::from_utf8_lossy(&more));
+    }
+    drop(answer);
+    let found = desk.get("/api/conversations/search").await;
+    let talk = Talk(found["items"][0]["id"].as_str().unwrap().to_owned());
+    let info = desk.ended(&talk).await;
+    assert_eq!(info["execution_status"], "finished");
 }

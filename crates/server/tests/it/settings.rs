@@ -158,13 +158,26 @@ async fn secrets_are_named_listed_read_and_deleted() {
     let talk = desk.begin(FINISH).await;
     desk.post(
         &talk.path("/secrets"),
-        json!({"secrets": {"A": "sesame", "B": {"value": "x"}}}),
+        json!({"secrets": {"A": "sesame", "B": {"value": "x"}, "L": {"kind": "LookupSecret",
+            "url": "https://me:sesame@vault.example/one?token=sesame",
+            "headers": {"X-Api-Key": "sesame", "X-Team": "blue"}}}}),
     )
     .await;
     let info = desk.get(&talk.path("")).await;
+    let sources = &info["secret_registry"]["secret_sources"];
     let shown = json!({"value": null, "description": null, "kind": "StaticSecret"});
-    assert_eq!(info["secret_registry"]["secret_sources"]["A"], shown);
+    assert_eq!(sources["A"], shown);
+    let shown = json!({"url": "https://vault.example/one", "headers": {"X-Team": "blue"}, "description": null,
+        "kind": "LookupSecret"});
+    assert_eq!(sources["L"], shown);
     assert!(!info.to_string().contains("sesame"));
+    let mut socket = desk.socket(&format!("/sockets/events/{}", talk.0)).await;
+    let state = socket.next().await["value"]["secret_registry"].clone();
+    assert_eq!(
+        state["secret_sources"]["A"],
+        json!({"kind": "StaticSecret"}),
+        "sockets leave nulls out"
+    );
 }
 
 #[tokio::test]
@@ -231,6 +244,8 @@ async fn models_have_names_that_agents_refer_to() {
         (&json!(true), &json!(true))
     );
     assert_eq!(found["resolved_settings"]["llm"]["api_key"], "**********");
+    let context = &found["resolved_settings"]["agent_context"];
+    assert_eq!(context["load_project_skills"], true, "{context}");
     let (status, detail) = desk.refusal(Method::DELETE, "/api/profiles/p2", json!({})).await;
     let expected = "LLM profile is referenced by 2 agent profile(s): ap1, default";
     assert_eq!((status, detail), (409, json!(expected)));
@@ -242,6 +257,7 @@ async fn models_have_names_that_agents_refer_to() {
     let info = desk.run(&talk).await;
     assert_eq!(info["execution_status"], "finished");
     assert_eq!(info["launched_agent_profile"]["agent_profile_id"], id);
+    assert_eq!(info["agent"]["llm"]["stream"], true, "{info}");
     let unknown = json!({"agent_profile_id": "nope", "workspace": {"working_dir": desk.work()}});
     let (status, detail) = desk.refusal(Method::POST, "/api/conversations", unknown).await;
     assert_eq!(

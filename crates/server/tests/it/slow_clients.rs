@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use reqwest::Method;
+use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
@@ -119,5 +121,27 @@ async fn a_watcher_that_does_not_read_is_let_go_of_and_the_others_hear_everythin
         }
         assert!(since.elapsed() < LIMIT, "the one that sleeps is still there");
         tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_takes_too_long_is_given_up_and_its_change_is_carried_through() {
+    let desk = Desk::with(|config| config.request_limit = SHORT).await;
+    let talk = desk.begin(FINISH).await;
+    desk.set_ready(false); // the workspace takes its time
+    let made = desk.work().join("made");
+    let path = talk.path(&format!("/file/create_directory?path={}", made.display()));
+    let (status, body) = desk.ask(Method::POST, &path, None).await;
+    assert_eq!(
+        (status.as_u16(), body),
+        (408, json!({"detail": "Request Timeout"}))
+    );
+    assert_eq!(desk.get("/alive").await["status"], "ok");
+    assert!(!made.exists());
+    desk.set_ready(true);
+    let since = Instant::now();
+    while !made.exists() {
+        assert!(since.elapsed() < LIMIT, "it was forgotten");
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }

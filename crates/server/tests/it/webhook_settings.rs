@@ -152,3 +152,42 @@ async fn what_waits_for_a_webhook_of_the_configuration_goes_to_its_new_address()
     desk.start(|config| config.webhooks = at(&second)).await;
     second.until(|got| events(got) == expected).await;
 }
+
+#[tokio::test]
+async fn what_waits_is_told_to_a_webhook_that_moved_out_of_the_configuration() {
+    let (receiver, other) = (Receiver::new().await, Receiver::new().await);
+    receiver.answer(500);
+    let slow =
+        json!({"base_url": receiver.address, "flush_delay": 0.05, "retry_delay": 60, "num_retries": 1000});
+    let configured = |hook: &Value| vec![serde_json::from_value(hook.clone()).unwrap()];
+    let mut desk = Desk::with(|config| config.webhooks = configured(&slow)).await;
+    let talk = desk.begin(FINISH).await;
+    desk.run(&talk).await;
+    let expected = stored(&desk, &talk).await;
+    receiver.until(|got| !got.is_empty()).await;
+    desk.stop().await;
+    // It is gone from there, and added by somebody.
+    desk.start(|_| {}).await;
+    let already = receiver.got().len();
+    receiver.answer(200);
+    let (status, added) = desk.ask(Method::POST, "/api/webhooks", Some(slow.clone())).await;
+    assert_eq!(status, 201, "{added}");
+    receiver.until(|got| events(&got[already..]) == expected).await;
+
+    // It stands in both, and then another in its place in the configuration: that one is not told in its stead.
+    desk.stop().await;
+    receiver.answer(500);
+    desk.start(|config| config.webhooks = configured(&slow)).await;
+    let later = desk.begin(FINISH).await;
+    desk.run(&later).await;
+    let expected = stored(&desk, &later).await;
+    let already = receiver.got().len();
+    receiver.until(|got| got.len() > already).await;
+    desk.stop().await;
+    let instead = json!({"base_url": other.address, "flush_delay": 0.05});
+    receiver.answer(200);
+    let already = receiver.got().len();
+    desk.start(|config| config.webhooks = configured(&instead)).await;
+    receiver.until(|got| events(&got[already..]) == expected).await;
+    assert_eq!(events(&other.got()), Vec::<Value>::new());
+}
