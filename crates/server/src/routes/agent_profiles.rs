@@ -22,6 +22,7 @@ use crate::profile_models::dangling as dangling_routes;
 use crate::request::{given, text};
 use crate::router::{Access, Route};
 use crate::settings::{Settings, completed_agent, merge};
+use crate::validation::Issue;
 
 pub(crate) fn table() -> Vec<Route> {
     vec![
@@ -110,6 +111,12 @@ async fn save(
 ) -> Result<Response, Failure> {
     checked_name(&name)?;
     let body = Value::Object(fields::read_body(&body, PROFILE, Others::Kept)?);
+    let names_model = body["llm_profile_ref"]
+        .as_str()
+        .is_some_and(|name| !name.is_empty());
+    if body["agent_kind"] != "acp" && !names_model {
+        return Err(Issue::missing(&["openhands", "llm_profile_ref"], &body).into());
+    }
     app.documents
         .change(&key(&name), |there| {
             let mut profile = completed(&name, &body);

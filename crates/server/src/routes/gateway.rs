@@ -25,7 +25,7 @@ const CONTENT: Kind = Kind::Either(&[
     ("list[OpenAIContentPart]", &Kind::List(&PART)),
 ]);
 const PART: Kind = Kind::Object(&Object {
-    class: Some("OpenAIContentPart"),
+    class: None,
     fields: &[
         ("type", Kind::Text, Gap::None),
         ("text", Kind::Text, Gap::Null),
@@ -34,12 +34,12 @@ const PART: Kind = Kind::Object(&Object {
     others: Others::Kept,
 });
 const IMAGE: Object = Object {
-    class: Some("OpenAIImageURL"),
+    class: None,
     fields: &[("url", Kind::Text, Gap::None)],
     others: Others::Kept,
 };
 const MESSAGE: Kind = Kind::Object(&Object {
-    class: Some("OpenAIChatMessage"),
+    class: None,
     fields: &[
         (
             "role",
@@ -51,7 +51,7 @@ const MESSAGE: Kind = Kind::Object(&Object {
     others: Others::Kept,
 });
 const INPUT_MESSAGE: Kind = Kind::Object(&Object {
-    class: Some("OpenAIResponseInputMessage"),
+    class: None,
     fields: &[
         (
             "role",
@@ -70,7 +70,7 @@ const INPUT_MESSAGE: Kind = Kind::Object(&Object {
     others: Others::Kept,
 });
 const INPUT_PART: Kind = Kind::Object(&Object {
-    class: Some("OpenAIResponseInputContentPart"),
+    class: None,
     fields: &[
         ("type", Kind::Text, Gap::None),
         ("text", Kind::Text, Gap::Null),
@@ -79,7 +79,7 @@ const INPUT_PART: Kind = Kind::Object(&Object {
     others: Others::Kept,
 });
 const STREAM_OPTIONS: Kind = Kind::Object(&Object {
-    class: Some("OpenAIStreamOptions"),
+    class: None,
     fields: &[("include_usage", Kind::Switch, Gap::Absent)],
     others: Others::Kept,
 });

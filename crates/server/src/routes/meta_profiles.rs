@@ -17,7 +17,10 @@ use crate::profile_models::META_PROFILES as FOLDER;
 use crate::request::text;
 use crate::router::{Access, Route};
 use crate::settings::{Settings, merge};
+use crate::validation::Issue;
 
+/// What stands for the task in a question.
+const TASK: &str = "{{ instance_text }}";
 /// Which model for which kind of task, as a client says it.
 const ROUTES: &Table = &[
     ("classes", Kind::List(&CLASS), Gap::Absent),
@@ -76,6 +79,27 @@ async fn get(State(app): State<Arc<App>>, Name(name): Name) -> Result<Json<Value
     Ok(Json(json!({"name": name, "config": config})))
 }
 
+/// Routes without classes are a question that has the task in it.
+fn leads_somewhere(body: &Value) -> Result<(), Issue> {
+    if body["classes"]
+        .as_array()
+        .is_some_and(|classes| !classes.is_empty())
+    {
+        return Ok(());
+    }
+    match body["prompt_template"].as_str() {
+        Some(question) if question.contains(TASK) => Ok(()),
+        Some(_) => {
+            let error = format!("Direct-routing meta-profiles must include {TASK} in prompt_template.");
+            Err(Issue::rule(&["body"], &error, body))
+        }
+        None => {
+            let error = "A meta-profile needs either classes or a prompt_template to route.";
+            Err(Issue::rule(&["body"], error, body))
+        }
+    }
+}
+
 async fn save(
     State(app): State<Arc<App>>,
     Name(name): Name,
@@ -84,6 +108,7 @@ async fn save(
     checked_name(&name)?;
     text(&body, "classifier_model")?;
     let body = Value::Object(fields::read_body(&body, ROUTES, Others::Kept)?);
+    leads_somewhere(&body)?;
     let mut config =
         json!({"classifier_model": null, "classes": [], "prompt_template": null, "model_table": null});
     merge(&mut config, &body);

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::model_fields;
 use crate::request::{object, text};
 use crate::router::Route;
-use crate::validation::Issue;
+use crate::validation::{Issue, NOT_FIELDS};
 
 pub(crate) fn table() -> Vec<Route> {
     vec![
@@ -61,9 +61,7 @@ pub(super) fn llm_of(body: &Value) -> Result<Map<String, Value>, Failure> {
     match object(body)?.get("llm") {
         Some(Value::Object(llm)) => model_fields::read(place, llm),
         None => Err(Issue::missing(place, body).into()),
-        Some(other) => {
-            Err(Issue::new("dict_type", place, "Input should be a valid dictionary", other).into())
-        }
+        Some(other) => Err(Issue::new("model_attributes_type", place, NOT_FIELDS, other).into()),
     }
 }
 

@@ -15,6 +15,7 @@ use crate::app::App;
 use crate::exposure::Exposure;
 use crate::extract::{Id, JsonBody, Name};
 use crate::failure::Failure;
+use crate::fields::{self, Gap, Kind, Others};
 use crate::launch::{AGENT_PROFILES, CONNECTIONS, PROFILES, model_profile, no_profile};
 use crate::masking::Mask;
 use crate::request::text;
@@ -110,7 +111,9 @@ async fn save(
     checked_name(&name)?;
     let mut llm = agent::llm_defaults();
     llm.extend(llm_of(&body)?);
-    if body["include_secrets"] == false {
+    let with_secrets = &[("include_secrets", Kind::Switch, Gap::Absent)];
+    let fields = fields::read_body(&body, with_secrets, Others::Kept)?;
+    if fields.get("include_secrets") == Some(&Value::Bool(false)) {
         llm.insert("api_key".to_owned(), Value::Null);
     }
     app.documents.put(&key(&name), &Value::Object(llm)).await?;

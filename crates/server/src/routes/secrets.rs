@@ -13,6 +13,7 @@ use crate::extract::{Id, JsonBody, Name, Query};
 use crate::failure::Failure;
 use crate::fields::{self, Gap, Kind, Others, Table};
 use crate::launch::find_agent;
+use crate::masking::ASTERISKS;
 use crate::router::{Access, Route};
 use crate::secrets::FOLDER;
 use crate::start_fields::SECRETS;
@@ -85,6 +86,10 @@ async fn put(State(app): State<Arc<App>>, JsonBody(body): JsonBody) -> Result<Js
     let sent = fields::read_body(&body, SECRET, Others::Kept)?;
     let text = |name: &str| sent[name].as_str().unwrap_or_default();
     let (name, value) = (text("name"), text("value"));
+    // Who sends back what was shown to them means to keep the secret, not to lose it.
+    if value.is_empty() || value == ASTERISKS {
+        return Err(Failure::refused("Secret value must not be empty or redacted"));
+    }
     let secret = json!({"value": value, "description": body["description"]});
     app.documents.put(&checked(name)?, &secret).await?;
     Ok(Json(described(name, &secret)))

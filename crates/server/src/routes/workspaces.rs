@@ -6,6 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use crate::app::App;
 use crate::extract::{JsonBody, Query};
@@ -20,13 +21,20 @@ const PARENTS: &str = "workspaceParents";
 /// The most that are remembered of each kind.
 const MAX_REMEMBERED: usize = 1000;
 
-/// A directory as a client names it. Its id and its name are the client's own affair.
+/// A directory as a client names it. Its id and its name are the client's own affair; it has both, also where nobody says.
 const ITEM: Kind = Kind::Object(&Object {
     class: None,
     fields: &[
         ("id", Kind::Text, Gap::Absent),
         ("name", Kind::Text, Gap::Absent),
-        ("path", Kind::Text, Gap::None),
+        (
+            "path",
+            Kind::Sized {
+                least: 1,
+                most: usize::MAX,
+            },
+            Gap::None,
+        ),
         ("parentPath", Kind::Text, Gap::Null),
     ],
     others: Others::Kept,
@@ -60,7 +68,8 @@ async fn add_parents(State(app): State<Arc<App>>, JsonBody(body): JsonBody) -> R
 
 async fn remember(app: &App, list: &str, body: &Value, field: &'static str) -> Result<Json<Value>, Failure> {
     let fields = fields::read_body(body, &[(field, Kind::List(&ITEM), Gap::None)], Others::Kept)?;
-    let sent = fields[field].as_array().cloned().unwrap_or_default();
+    let mut sent = fields[field].as_array().cloned().unwrap_or_default();
+    sent.iter_mut().for_each(complete);
     let changed = app.documents.change(KEY, |there| {
         let mut all = there.unwrap_or_else(none);
         if let Some(items) = all[list].as_array_mut() {
@@ -75,6 +84,19 @@ async fn remember(app: &App, list: &str, body: &Value, field: &'static str) -> R
         Ok((Some(all.clone()), all))
     });
     Ok(Json(changed.await?))
+}
+
+fn complete(item: &mut Value) {
+    let Some(fields) = item.as_object_mut() else {
+        return;
+    };
+    let path = fields["path"].as_str().unwrap_or_default();
+    let last = path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    let name = if last.is_empty() { path } else { last }.to_owned();
+    fields.entry("name").or_insert_with(|| name.into());
+    fields
+        .entry("id")
+        .or_insert_with(|| Uuid::new_v4().to_string().into());
 }
 
 async fn remove(State(app): State<Arc<App>>, query: Query) -> Result<Json<Value>, Failure> {

@@ -148,6 +148,14 @@ async fn secrets_are_named_listed_read_and_deleted() {
     assert_eq!(read.text().await.unwrap(), "v1");
     let bad = json!({"name": "bad name", "value": "x"});
     assert_eq!(desk.refusal(Method::PUT, path, bad).await.0, 422);
+    for nothing in ["", "**********"] {
+        let body = json!({"name": "TOK", "value": nothing});
+        let (status, detail) = desk.refusal(Method::PUT, path, body).await;
+        assert_eq!(
+            (status, detail),
+            (422, json!("Secret value must not be empty or redacted"))
+        );
+    }
     let (status, gone) = desk.ask(Method::DELETE, "/api/settings/secrets/TOK", None).await;
     assert_eq!((status.as_u16(), gone), (200, json!({"deleted": true})));
     let (status, gone) = desk.ask(Method::DELETE, "/api/settings/secrets/TOK", None).await;
@@ -295,8 +303,11 @@ async fn connections_meta_profiles_workspaces_and_servers_are_kept() {
     assert_eq!(renamed["display_name"], "other");
     assert_eq!(desk.ask(Method::DELETE, &one, None).await.0, 200);
 
-    desk.post("/api/meta-profiles/m1", json!({"classifier_model": "p"}))
-        .await;
+    let nowhere = json!({"classifier_model": "p"});
+    let (status, _) = desk.refusal(Method::POST, "/api/meta-profiles/m1", nowhere).await;
+    assert_eq!(status, 422);
+    let asks = json!({"classifier_model": "p", "prompt_template": "Which for {{ instance_text }}?"});
+    desk.post("/api/meta-profiles/m1", asks).await;
     desk.post("/api/meta-profiles/m1/activate", json!({})).await;
     assert_eq!(desk.get("/api/meta-profiles").await["active_meta_profile"], "m1");
 
@@ -308,6 +319,15 @@ async fn connections_meta_profiles_workspaces_and_servers_are_kept() {
     .await;
     let both = desk.post("/api/workspaces/parents", parents).await;
     assert_eq!(both["workspaces"][0]["path"], "/oas/ws3");
+    let unnamed = json!({"workspaces": [{"path": "/srv/site/"}]});
+    let all = desk.post("/api/workspaces", unnamed).await;
+    let added = &all["workspaces"][1];
+    assert_eq!(
+        (added["name"].as_str(), added["id"].is_string()),
+        (Some("site"), true)
+    );
+    desk.ask(Method::DELETE, "/api/workspaces?path=/srv/site/", None)
+        .await;
     assert_eq!(both["workspaceParents"][0]["path"], "/oas");
     assert_eq!(
         desk.ask(Method::DELETE, "/api/workspaces?path=/oas/ws3", None)

@@ -200,7 +200,8 @@ async fn the_skills_hooks_and_agents_of_a_project_are_told() {
     let expected = json!([{"name": "reviewer", "description": "Reads diffs", "model": "inherit", "tools": ["grep"],
         "skills": [], "system_prompt": "Be strict.", "when_to_use_examples": [], "permission_mode": "confirm_risky",
         "max_iteration_per_run": null, "max_budget_per_run": null, "metadata": {}, "level": "project",
-        "source": folder.join("reviewer.md"), "is_builtin": false}]);
+        "source": folder.join("reviewer.md"), "is_builtin": false,
+        "color": null, "mcp_config": null, "mcp_servers": null, "profile_store_dir": null, "hooks": null, "condenser": null}]);
     assert_eq!(found["agents"], expected);
     let without = json!({"project_dir": project, "load_project": false});
     assert_eq!(desk.post("/api/sub-agents", without).await, json!({"agents": []}));

@@ -60,8 +60,11 @@ POST /api/workspaces {"workspaces": [{"id": 3}]} => body.workspaces.0.id: string
 POST /api/workspaces/parents {"parents": 3} => body.parents: list_type
 POST /api/meta-profiles/m {"classifier_model": "x", "classes": 3, "model_table": 3} => body.classes: list_type, body.model_table: string_type
 POST /api/agent-profiles/p {"condenser": 3, "tools": 3, "revision": 1} => body.tools: list_type, body.condenser: model_type
+POST /api/agent-profiles/p {} => openhands.llm_profile_ref: missing
+POST /api/profiles/p {"llm": {"model": "m"}, "include_secrets": 5} => body.include_secrets: bool_parsing
 POST /api/agent-profiles/p/materialize {"profile": 3} => body.profile: dict_type
 POST /api/settings/mcp/x {"command": 3} => body.command: string_type
+POST TALK/switch_llm {"llm": 3} => body.llm: model_attributes_type
 PATCH /api/settings {"agent_settings_diff": 3, "active_profile": 3} => body.agent_settings_diff: dict_type, body.active_profile: string_type"#;
 
 /// What is wrong, as `place: word`, numbers of items included.
