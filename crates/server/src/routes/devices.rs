@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use axum::extract::State;
 use axum::{Extension, Json};
@@ -60,6 +60,7 @@ async fn pair(
     let device = NewDevice::deserialize(&body)
         .map_err(|error| Failure::refused(format!("The request cannot be read: {error}")))?;
     let accounts = Accounts::new(Arc::clone(&app.users.store));
+    no_more_than(&caller, &accounts, &device).await?;
     let user = match account(&accounts, &caller).await? {
         Some(account) => account.name,
         None => accounts.add(owner()).await?.name,
@@ -72,6 +73,23 @@ async fn pair(
     let mut shown = shown_key(&key, Some(&user));
     shown["key"] = text.expose().as_str().into();
     Ok(Json(shown))
+}
+
+/// A device is good for no more than the key that lets it in, and not for longer.
+async fn no_more_than(caller: &Caller, accounts: &Accounts, device: &NewDevice) -> Result<(), Failure> {
+    if let Some(scope) = device.scopes.difference(&caller.scopes).next() {
+        let why = format!("Your own key is not good for '{scope}': leave that scope out, or use another key");
+        return Err(Failure::refused(why));
+    }
+    let keys = accounts.keys().await?;
+    let own = keys.iter().find(|key| Some(&key.id) == caller.key.as_ref());
+    let until = SystemTime::now() + DAY * device.days;
+    match own.and_then(|key| key.expires_at) {
+        Some(end) if end < until => Err(Failure::refused(
+            "Your own key ends before that: ask for fewer days, or use another key",
+        )),
+        _ => Ok(()),
+    }
 }
 
 async fn revoke(

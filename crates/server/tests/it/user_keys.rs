@@ -229,3 +229,39 @@ async fn a_telephone_is_let_in_with_less_than_ones_own_key_and_only_oneself_shut
     let (status, _) = telephone.ask(Method::GET, &talk.path(""), Value::Null).await;
     assert_eq!(status, 401);
 }
+
+#[tokio::test]
+async fn a_device_is_let_in_for_no_more_than_ones_own_key_and_not_for_longer() {
+    let desk = Desk::new().await;
+    User::add(&desk, "ann", Role::Admin).await;
+    for (scopes, days, device, allowed) in [
+        (
+            vec![KeyScope::Secrets],
+            30,
+            json!({"scopes": ["write"], "days": 7}),
+            422,
+        ),
+        (
+            vec![KeyScope::Secrets, KeyScope::Read],
+            1,
+            json!({"scopes": ["read"], "days": 7}),
+            422,
+        ),
+        (
+            vec![KeyScope::Secrets, KeyScope::Read],
+            30,
+            json!({"scopes": ["read"], "days": 7}),
+            200,
+        ),
+    ] {
+        let lifetime = Some(Duration::from_hours(24 * days));
+        let scopes = Some(scopes.into_iter().collect());
+        let made = desk.accounts().create_key("ann", "", scopes, lifetime).await;
+        let ann = User {
+            desk: &desk,
+            key: made.unwrap().1.expose().clone(),
+        };
+        let (status, answer) = ann.ask(Method::POST, "/api/devices", device).await;
+        assert_eq!(status, allowed, "{answer}");
+    }
+}
