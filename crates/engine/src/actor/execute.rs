@@ -149,11 +149,15 @@ impl Actor {
     pub(super) async fn take_tool(&mut self, call: &OpenCall, update: Update) -> Result<(), StoreError> {
         match update {
             Update::Unknown => {
-                // The only executor that could have heard of it has not: it never ran.
-                if call
-                    .executors
-                    .iter()
-                    .all(|executor| Some(*executor) == self.state.executor)
+                // The only executor that could have heard of it has not: it never ran. What a server elsewhere offered, and
+                // does not offer now, may have run in a process that is gone.
+                let name = &call.event.tool_name;
+                let is_executors = self.tools.find(name).is_some() && self.host.get(name).is_none();
+                if is_executors
+                    && call
+                        .executors
+                        .iter()
+                        .all(|executor| Some(*executor) == self.state.executor)
                 {
                     self.unsent.insert(call.id.clone());
                     return Ok(());

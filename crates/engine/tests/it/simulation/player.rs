@@ -20,6 +20,9 @@ use super::scene::{Life, Scene};
 /// Within so long, in simulated time, everything must have been answered: the slowest part takes a minute.
 const PATIENCE: Duration = Duration::from_secs(1_800);
 
+/// How often somebody looks at a conversation whose store has lied.
+const LOOKS: usize = 10;
+
 /// See the module.
 pub(crate) struct Player {
     pub(super) scene: Arc<Scene>,
@@ -178,13 +181,7 @@ impl Player {
         let Some(conversation) = self.conversation.clone() else {
             return;
         };
-        // Whoever was lied to asks the store what it has, which may fail again.
-        let tries = if self.scene.lied.load(Ordering::Relaxed) {
-            10
-        } else {
-            1
-        };
-        for left in (0..tries).rev() {
+        for left in (0..LOOKS).rev() {
             let live = self
                 .patiently("inspect", &self.life, conversation.inspect())
                 .await;
@@ -198,8 +195,9 @@ impl Player {
                     self.scene.lied.store(false, Ordering::Relaxed);
                     return;
                 }
-                Err(wrong) if left == 0 => self.scene.accuse(wrong),
-                Err(_) => {}
+                // Whoever was lied to asks the store what it has, which may fail again.
+                Err(_) if left > 0 && self.scene.lied.load(Ordering::Relaxed) => {}
+                Err(wrong) => return self.scene.accuse(wrong),
             }
         }
     }
