@@ -280,8 +280,10 @@ static METHODS: LazyLock<BTreeMap<&str, String>> = LazyLock::new(|| {
     let mut methods = BTreeMap::<_, String>::new();
     for (method, path, _) in routes().into_iter().filter(|(_, path, _)| is_api(path)) {
         let before = methods.entry(path).or_default();
-        let comma = if before.is_empty() { "" } else { ", " };
-        *before += &format!("{comma}{method}");
+        if !before.is_empty() {
+            before.push_str(", ");
+        }
+        before.push_str(method.as_str());
     }
     methods
 });

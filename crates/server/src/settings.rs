@@ -131,12 +131,11 @@ pub(crate) fn agent_of(settings: &Value) -> Result<Agent, Failure> {
         return Agent::read(&external::of_settings(settings)?);
     }
     let llm = &settings["llm"];
-    let (mut tools, always) = match &settings["tools"] {
-        Value::Array(tools) => (tools.clone(), ALWAYS_TOOLS.to_vec()),
-        _ => {
-            let tools = DEFAULT_TOOLS.map(|name| json!({"name": name, "params": {}}));
-            (tools.to_vec(), [&ALWAYS_TOOLS[..], &[SWITCH_TOOL]].concat())
-        }
+    let (mut tools, always) = if let Value::Array(tools) = &settings["tools"] {
+        (tools.clone(), ALWAYS_TOOLS.to_vec())
+    } else {
+        let tools = DEFAULT_TOOLS.map(|name| json!({"name": name, "params": {}}));
+        (tools.to_vec(), [&ALWAYS_TOOLS[..], &[SWITCH_TOOL]].concat())
     };
     if settings["enable_classify_and_switch_llm_tool"] == true {
         let [name, _] = ROUTE_TOOLS;
