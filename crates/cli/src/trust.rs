@@ -56,6 +56,9 @@ async fn list(store: &dyn Store, found: &[Provided], as_json: bool) -> anyhow::R
         };
         let (kind, path) = (provided.kind.name(), one_line(&provided.path));
         writeln!(out, "{path}  ({kind}, {decision})")?;
+        for script in &provided.scripts {
+            writeln!(out, "  runs {}", one_line(script))?;
+        }
     }
     Ok(())
 }

@@ -122,6 +122,12 @@ impl Above {
         asks_here || above.is_some_and(|above| above.asks_for(action, directory, judged))
     }
 
+    /// Whether anybody judges actions here or further above.
+    pub(crate) fn judges(&self) -> bool {
+        let here = self.handed().safety.analyzer.is_some();
+        here || self.0.above.as_ref().is_some_and(Self::judges)
+    }
+
     /// Whether another model is asked about actions here or further above.
     pub(crate) fn asks_judge(&self) -> bool {
         let here = self

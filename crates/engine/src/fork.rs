@@ -144,7 +144,8 @@ fn belongs_to_all(event: &Event) -> bool {
     }
 }
 
-/// What makes the copy a conversation of its own: nothing runs, no call is open, nothing was spent.
+/// What makes the copy a conversation of its own: nothing runs, no call is open, nothing was spent, nobody has said
+/// anything in it.
 fn closing(state: &State, fork: &Fork, world: &dyn World) -> Vec<Event> {
     let mut drafts: Vec<_> = state
         .open_calls
@@ -160,6 +161,10 @@ fn closing(state: &State, fork: &Fork, world: &dyn World) -> Vec<Event> {
         .collect();
     if state.status != Status::Idle {
         drafts.push(Draft::new(Source::Environment, state::status(Status::Idle)));
+    }
+    if state.last_user_message_id.is_some() {
+        let unsaid = state::update(key::LAST_USER_MESSAGE, json!(null));
+        drafts.push(Draft::new(Source::Environment, unsaid));
     }
     if !fork.keep_stats {
         let nothing = state::update(key::STATS, json!(Stats::default()));

@@ -25,7 +25,7 @@ pub(crate) enum Trigger {
     Ask,
     /// The person does not.
     Reject,
-    /// The conversation stands where something is still to be answered.
+    /// The conversation went back to where something is still to be answered.
     Move,
 }
 

@@ -10,11 +10,17 @@ use crate::failure::{Failure, Faults};
 use crate::fields;
 use crate::masking::{Mask, mask, without_nulls};
 use crate::model_fields;
+use crate::tool_choices::MODEL_TOOLS;
 use crate::tool_filter;
 use crate::validation::Issue;
 
 /// The name that stands for all tools of the browser.
 pub(crate) const BROWSER_SET: &str = "browser_tool_set";
+
+/// The tools that an agent has beside those that it names, by the contract's names.
+pub(crate) const ALWAYS_TOOLS: [&str; 2] = ["FinishTool", "ThinkTool"];
+/// The tool that changes the model, for agents of settings that name no tools.
+pub(crate) const SWITCH_TOOL: &str = "SwitchLLMTool";
 
 /// What the contract's clients find in a model's settings where nobody has said otherwise.
 const LLM_DEFAULTS: &str = include_str!("agent/llm.json");
@@ -151,6 +157,12 @@ impl Agent {
             .any(|name| names.contains(&name))
     }
 
+    /// Whether it is to have the tools that use other models.
+    pub(crate) fn uses_models(&self) -> bool {
+        let always = self.0["include_default_tools"].as_array().into_iter().flatten();
+        self.asks_for(&MODEL_TOOLS) || always.into_iter().any(|tool| tool == SWITCH_TOOL)
+    }
+
     /// What the client says of a tool, by one of its names.
     pub(crate) fn tool_params(&self, names: &[&str]) -> &Value {
         let mut tools = self.0["tools"].as_array().into_iter().flatten();
@@ -221,7 +233,7 @@ fn completed(agent: &Map<String, Value>, llm: &Map<String, Value>) -> Value {
     full_llm.insert("is_subscription".to_owned(), is_subscription.into());
     let mut full = json!({
         "llm": full_llm, "tools": [], "mcp_config": {}, "filter_tools_regex": null,
-        "include_default_tools": ["FinishTool", "ThinkTool"], "agent_context": null, "system_prompt": null,
+        "include_default_tools": ALWAYS_TOOLS, "agent_context": null, "system_prompt": null,
         "system_prompt_filename": "system_prompt.j2", "security_policy_filename": "security_policy.j2",
         "system_prompt_kwargs": {"llm_security_analyzer": true}, "condenser": null, "critic": null,
         "tool_concurrency_limit": 1, "persona": null,

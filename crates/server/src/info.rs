@@ -76,9 +76,20 @@ impl Described {
         tools
     }
 
+    /// The agent as clients see it: the tools that a client runs itself are among its tools.
+    fn shown_agent(&self, mask_with: Mask) -> Value {
+        let mut agent = self.agent.shown(mask_with);
+        let mut specs = self.shown_client_tools();
+        if let (Some(tools), Some(specs)) = (agent["tools"].as_array_mut(), specs.as_array_mut()) {
+            let entry = |spec: &mut Value| json!({"name": spec["name"], "params": {"spec": spec.take()}});
+            tools.extend(specs.iter_mut().map(entry));
+        }
+        agent
+    }
+
     /// The whole of it, with its nulls and without its secrets.
     pub(crate) fn info(&self, skills: Skills) -> Value {
-        let mut agent = self.agent.shown(Mask::Null);
+        let mut agent = self.shown_agent(Mask::Null);
         if skills == Skills::LeftOut
             && let Some(skills) = agent.pointer_mut("/agent_context/skills")
         {
@@ -128,7 +139,7 @@ impl Described {
     fn full_state(&self) -> Value {
         let mut state = json!({
             "id": self.record.id,
-            "agent": self.agent.shown(Mask::Asterisks),
+            "agent": self.shown_agent(Mask::Asterisks),
             "workspace": self.workspace(),
             "persistence_dir": self.persistence_dir,
             "max_iterations": self.said("max_iterations", json!(500)),

@@ -1,6 +1,8 @@
 //! The table of all routes. What is not in it does not exist, and what is in it says who may use it.
 
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::{Ready, ready};
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use axum::Router;
@@ -207,6 +209,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
 /// The part of one user: the routes, each with what says who may use it.
 pub(crate) fn part(app: Arc<App>) -> Router {
     let mut router = Router::new();
+    let mut refusing = BTreeSet::new();
     let init_key = app.users.init_key.clone();
     for route in table() {
         if route.path == dormant::PATH && init_key.is_some() {
@@ -239,7 +242,18 @@ pub(crate) fn part(app: Arc<App>) -> Router {
         let handler = match (route.access, &route.method) {
             // Without an upgrade there is nothing at the address of a socket.
             (Access::Socket, _) => handler.fallback(async || Failure::not_found()),
-            (_, &Method::GET) if is_api(route.path) => handler.on(MethodFilter::HEAD, no_head),
+            (_, method) if is_api(route.path) => {
+                let handler = if *method == Method::GET {
+                    handler.on(MethodFilter::HEAD, no_method(route.path))
+                } else {
+                    handler
+                };
+                if refusing.insert(route.path) {
+                    handler.fallback(no_method(route.path))
+                } else {
+                    handler // the path has one
+                }
+            }
             _ => handler,
         };
         router = router.route(route.path, handler);
@@ -261,9 +275,26 @@ fn is_api(path: &str) -> bool {
     path.starts_with("/api/") || path.starts_with("/v1/") || OUTSIDE.contains(&path)
 }
 
-async fn no_head() -> Response {
-    let refused = Failure::bare(StatusCode::METHOD_NOT_ALLOWED);
-    ([(ALLOW, "GET")], refused).into_response()
+/// The methods of every path for programs, as a refusal of another names them.
+static METHODS: LazyLock<BTreeMap<&str, String>> = LazyLock::new(|| {
+    let mut methods = BTreeMap::<_, String>::new();
+    for (method, path, _) in routes().into_iter().filter(|(_, path, _)| is_api(path)) {
+        let before = methods.entry(path).or_default();
+        if !before.is_empty() {
+            before.push_str(", ");
+        }
+        before.push_str(method.as_str());
+    }
+    methods
+});
+
+/// Refuses a method. Where nothing is said of those that a path takes the framework names them, and HEAD with them.
+fn no_method(path: &str) -> impl Fn() -> Ready<Response> + Clone + Send + Sync + 'static {
+    let methods = METHODS.get(path).map_or("", String::as_str);
+    move || {
+        let refused = Failure::bare(StatusCode::METHOD_NOT_ALLOWED);
+        ready(([(ALLOW, methods)], refused).into_response())
+    }
 }
 
 /// Requests that wait for something with limits of its own: a model, a program, another server.

@@ -5,7 +5,7 @@ mod patch;
 use serde_json::{Map, Value, json};
 
 pub(crate) use self::patch::{merge, patch, patch_beneath};
-use crate::agent::{self, Agent};
+use crate::agent::{self, ALWAYS_TOOLS, Agent, SWITCH_TOOL};
 use crate::agent_fields::SETTINGS;
 use crate::documents::Documents;
 use crate::exposure::{ClientSeal, Exposure};
@@ -131,11 +131,11 @@ pub(crate) fn agent_of(settings: &Value) -> Result<Agent, Failure> {
         return Agent::read(&external::of_settings(settings)?);
     }
     let llm = &settings["llm"];
-    let mut tools = match &settings["tools"] {
-        Value::Array(tools) => tools.clone(),
-        _ => DEFAULT_TOOLS
-            .map(|name| json!({"name": name, "params": {}}))
-            .to_vec(),
+    let (mut tools, always) = if let Value::Array(tools) = &settings["tools"] {
+        (tools.clone(), ALWAYS_TOOLS.to_vec())
+    } else {
+        let tools = DEFAULT_TOOLS.map(|name| json!({"name": name, "params": {}}));
+        (tools.to_vec(), [&ALWAYS_TOOLS[..], &[SWITCH_TOOL]].concat())
     };
     if settings["enable_classify_and_switch_llm_tool"] == true {
         let [name, _] = ROUTE_TOOLS;
@@ -146,6 +146,7 @@ pub(crate) fn agent_of(settings: &Value) -> Result<Agent, Failure> {
         "kind": "Agent",
         "llm": llm,
         "tools": tools,
+        "include_default_tools": always,
         "mcp_config": settings["mcp_config"],
         "agent_context": settings["agent_context"],
         "condenser": condenser(&settings["condenser"], llm),

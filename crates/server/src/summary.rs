@@ -20,7 +20,8 @@ pub(crate) struct Summary {
     pub(crate) stats: Option<Value>,
     /// The calls that the events told of which were looked at.
     calls: Calls,
-    pub(crate) last_user_message: Option<EventId>,
+    /// Its id, or null in a copy in which nobody has said anything yet.
+    pub(crate) last_user_message: Option<Value>,
     pub(crate) leaf: Leaf,
     /// What is known of an agent that is a program of its own.
     agent_state: Option<Value>,
@@ -128,9 +129,7 @@ impl Summary {
                 self.stats = Some(update.value.clone());
             }
             "agent_state" => self.agent_state = Some(update.value.clone()),
-            "last_user_message_id" => {
-                self.last_user_message = Option::deserialize(&update.value).unwrap_or_default();
-            }
+            "last_user_message_id" => self.last_user_message = Some(update.value.clone()),
             "leaf_event_id" => {
                 let event = Option::deserialize(&update.value).unwrap_or_default();
                 self.leaf = event.map_or(Leaf::Start, Leaf::At);

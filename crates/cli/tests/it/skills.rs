@@ -256,7 +256,9 @@ fn hooks_and_servers_of_a_plugin_run_once_they_are_allowed() {
     );
     let listed = stdout(&home.run(&["trust", "list"]));
     assert!(
-        listed.contains(&format!("{hooks}  (hooks, undecided)")),
+        listed.contains(&format!(
+            "{hooks}  (hooks, undecided)\n  runs .agents/plugins/helper/start.sh\n"
+        )),
         "{listed}"
     );
     assert!(

@@ -6,12 +6,13 @@ use deft_llm::Model;
 use deft_store::StoreError;
 use deft_types::{
     ActionEvent, ActionId, ConfirmationPolicy, EventBody, Extra, SecurityAnalysisEvent, SecurityAnalyzer,
-    Source, UserRejectObservation,
+    SecurityRisk, Source, UserRejectObservation,
 };
 use serde_json::json;
 use std::collections::{BTreeMap, HashSet};
 
 use super::Actor;
+use crate::above::Above;
 use crate::command::{Answer, CommandError};
 use crate::judge::Judge;
 use crate::risk::{self, Verdict};
@@ -39,7 +40,7 @@ impl Actor {
     pub(super) fn judge(&self) -> Option<Judge> {
         let above = self.above.as_ref();
         let asks = self.analyzer().is_some_and(risk::asks_judge);
-        let asks_above = above.is_some_and(crate::above::Above::asks_judge);
+        let asks_above = above.is_some_and(Above::asks_judge);
         if !asks && !asks_above {
             return None;
         }
@@ -61,6 +62,9 @@ impl Actor {
     /// What is to be stored behind a reply's actions: what was thought of them, and that they wait if one of them must.
     /// `judged` is what another model found of each call of the reply, if it was asked.
     pub(crate) fn reviewed(&self, drafts: &mut [Draft], judged: &[Verdict]) -> Vec<Draft> {
+        if !self.judges() {
+            forget_estimates(drafts);
+        }
         let mut judged = judged.iter();
         let mut actions: Vec<(ActionId, &ActionEvent, Option<&Verdict>)> = Vec::new();
         let refused: HashSet<_> = drafts.iter().filter_map(refused_call).collect();
@@ -97,6 +101,11 @@ impl Actor {
             behind.extend(self.status_after(Trigger::Ask));
         }
         behind
+    }
+
+    /// Whether anybody judges actions, here or above.
+    fn judges(&self) -> bool {
+        self.analyzer().is_some() || self.above.as_ref().is_some_and(Above::judges)
     }
 
     /// Whether an action must wait for a person's word.
@@ -194,6 +203,15 @@ impl Actor {
         self.record(vec![Draft::new(Source::Environment, told)]).await?;
         self.hand_down();
         Ok(())
+    }
+}
+
+/// What a model thinks of its own actions counts where somebody judges, and is no verdict where nobody does.
+fn forget_estimates(drafts: &mut [Draft]) {
+    for draft in drafts {
+        if let EventBody::Action(action) = &mut draft.body {
+            action.security_risk = SecurityRisk::Unknown;
+        }
     }
 }
 

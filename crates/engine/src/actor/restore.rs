@@ -85,7 +85,7 @@ impl Actor {
             {
                 Err(CommandError::Workspace(WENT_ON.to_owned()))
             }
-            (Ok(restored), Some(to)) => self.navigate(Some(to)).await.map(|()| restored),
+            (Ok(restored), Some(to)) => self.go_back(to).await.map(|()| restored),
             (restored, _) => restored,
         };
         self.request = restoring.request;

@@ -43,7 +43,7 @@ impl Actor {
                 return self.restore_files(checkpoint, overwrite, moves, Box::new(tell));
             }
             Ok(Record::Unchanged) => match moves {
-                Some(to) => self.navigate(Some(to)).await,
+                Some(to) => self.go_back(to).await,
                 None => Ok(()),
             },
             Ok(Record::None) => Err(CommandError::Workspace(format!(

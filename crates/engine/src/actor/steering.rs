@@ -41,30 +41,45 @@ struct Stopped {
 }
 
 impl Actor {
-    /// Stands at another event. What was open there is not run: it has a result elsewhere, or was given up. Both are
-    /// one append, so that no crash leaves open what may have run.
+    /// Stands at another event. What has ended has ended still, as in the contract: the next message goes on from there.
     pub(super) async fn navigate(&mut self, to: Option<EventId>) -> Result<(), CommandError> {
+        self.stand_at(to, |_| Trigger::Reject).await
+    }
+
+    /// Goes back to an event, to go on from there: what is to be answered there is not answered yet.
+    pub(super) async fn go_back(&mut self, to: EventId) -> Result<(), CommandError> {
+        let trigger = |there: Option<&Event>| {
+            if there.is_some_and(ends_turn) {
+                Trigger::Reject
+            } else {
+                Trigger::Move
+            }
+        };
+        self.stand_at(Some(to), trigger).await
+    }
+
+    /// What was open there is not run: it has a result elsewhere, or was given up. Both are one append, so that no crash
+    /// leaves open what may have run. `trigger` says what it means for the status to stand at an event.
+    async fn stand_at(
+        &mut self,
+        to: Option<EventId>,
+        trigger: impl FnOnce(Option<&Event>) -> Trigger,
+    ) -> Result<(), CommandError> {
         self.finish_record().await;
         if self.state.status == Status::Running || self.work.is_some() {
             return Err(CommandError::Running);
         }
         let events = branch::read_all(self.store.as_ref(), self.lease.conversation()).await?;
-        if let Some(to) = &to {
-            let known = |event: &Event| branch::is_node(event) && event.id == *to;
-            if !events.iter().any(known) {
-                return Err(CommandError::NoSuchEvent(to.clone()));
-            }
-        }
+        let known = |id: &EventId| {
+            let mut nodes = events.iter().filter(|event| branch::is_node(event));
+            let found = nodes.find(|event| event.id == *id);
+            found.ok_or_else(|| CommandError::NoSuchEvent(id.clone()))
+        };
+        let moved = trigger(to.as_ref().map(known).transpose()?);
         let mut drafts = vec![Draft::new(
             Source::Environment,
             state::update(key::LEAF, json!(to)),
         )];
-        let is_answered = |event: &Event| to.as_ref() == Some(&event.id) && ends_turn(event);
-        let moved = if events.iter().any(is_answered) {
-            Trigger::Reject
-        } else {
-            Trigger::Move
-        };
         drafts.extend(self.status_after(moved));
         drafts.extend(self.forget_session());
         let there = branch::fold_at(&events, to);

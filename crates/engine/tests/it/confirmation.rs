@@ -80,6 +80,22 @@ async fn what_is_not_risky_is_not_asked_for() {
 }
 
 #[tokio::test]
+async fn a_models_own_estimate_is_kept_only_where_somebody_judges() {
+    use SecurityRisk::{High, Low, Unknown};
+    for (safety, expected) in [(always(), [Unknown, Unknown]), (risky(), [Low, High])] {
+        let desk = Desk::new(TWO).await;
+        let conversation = opened(&desk, safety).await;
+        desk.run(&conversation).await;
+        let events = desk.events().await;
+        let risks = events.iter().filter_map(|event| match &event.body {
+            EventBody::Action(action) => Some(action.security_risk),
+            _ => None,
+        });
+        assert_eq!(risks.collect::<Vec<_>>(), expected);
+    }
+}
+
+#[tokio::test]
 async fn each_action_can_be_allowed_refused_or_changed() {
     let desk = Desk::new(TWO).await;
     let conversation = opened(&desk, always()).await;

@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::launch::profile_model;
 use crate::masking::ASTERISKS;
 use crate::profile_models::ProfileModels;
-use crate::tool_choices::{MODEL_TOOLS, ROUTE_TOOLS};
+use crate::tool_choices::ROUTE_TOOLS;
 
 impl Conversations {
     /// Opens the model that an `llm` object names; its calls are kept where it says `log_completions`.
@@ -49,7 +49,7 @@ impl Conversations {
 
     /// The models that an agent may use beside its own, where it wants to.
     pub(super) async fn models(&self, agent: &Agent) -> Result<Option<Arc<dyn Models>>, Failure> {
-        if !agent.asks_for(&MODEL_TOOLS) && !agent.asks_for(&ROUTE_TOOLS) {
+        if !agent.uses_models() && !agent.asks_for(&ROUTE_TOOLS) {
             return Ok(None);
         }
         let client = |llm| self.client_model(&llm);

@@ -90,7 +90,11 @@ async fn create(
         .ok_or_else(Failure::not_found)?;
     info["runtime_info"] = Value::Null;
     let status = match creation {
-        Creation::New => StatusCode::CREATED,
+        Creation::New => {
+            // As it was made: of the run that its first message begins its events tell.
+            info["execution_status"] = json!(Status::Idle);
+            StatusCode::CREATED
+        }
         Creation::Existing => StatusCode::OK,
     };
     Ok((status, Json(info)).into_response())

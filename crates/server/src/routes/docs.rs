@@ -43,7 +43,7 @@ fn written(document: &Value) -> String {
          <meta name=\"viewport\" content=\"width=device-width\">\n<meta name=\"color-scheme\" content=\"light dark\">\n\
          <title>Deft: what the server can be asked</title>\n</head>\n<body>\n\
          <h1>What the server can be asked</h1>\n\
-         <p>All of it, with the types of every field, is in <a href=\"/openapi.json\">openapi.json</a>. \
+         <p>All of it, with the types of every field, is in <a href=\"openapi.json\">openapi.json</a>. \
          A key goes into the header <code>X-Session-API-Key</code>.</p>\n\
          <table>\n<thead><tr><th>method</th><th>path</th><th>who may ask</th><th>takes</th><th>answers</th></tr></thead>\n\
          <tbody>\n{rows}</tbody>\n</table>\n</body>\n</html>\n"

@@ -97,7 +97,7 @@ fn others() -> Vec<Route> {
             Access::Key,
             no_editor_url,
         ),
-        Route::get("/api/init", Access::Key, no_init),
+        Route::get("/api/init", Access::Open, no_init),
         Route::post("/api/init", no_init),
     ]
 }

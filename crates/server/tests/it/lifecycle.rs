@@ -8,7 +8,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::desk::{Desk, FINISH};
+use crate::desk::{Desk, FINISH, Talk};
 
 fn texts(events: &[Value], field: &str) -> Vec<String> {
     events
@@ -402,4 +402,28 @@ async fn however_many_were_cut_off_all_are_looked_after() {
     };
     let looked_after = tokio::time::timeout(Duration::from_secs(60), all).await;
     looked_after.expect("some are left alone");
+}
+
+#[tokio::test]
+async fn a_new_conversation_is_told_as_it_was_made_with_its_first_message_and_the_clients_tools() {
+    let desk = Desk::new().await;
+    let model = desk.script("s.yaml", FINISH);
+    let mut request = desk.start_request(&model);
+    request["initial_message"] = json!({"role": "user", "content": [{"type": "text", "text": "go"}]});
+    let schema = json!({"type": "object", "properties": {"question": {"type": "string"}}});
+    let tool = json!({"name": "my_client_tool", "description": "asks the client", "parameters": schema});
+    request["client_tools"] = json!([tool]);
+    let made = desk.post("/api/conversations", request).await;
+    assert_eq!(made["execution_status"], "idle", "that it runs, its events tell");
+    assert!(made["last_user_message_id"].is_string());
+    let tools = made["agent"]["tools"].as_array().unwrap();
+    let names: Vec<_> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert_eq!(
+        names,
+        ["terminal", "file_editor", "task_tracker", "my_client_tool"]
+    );
+    assert_eq!(tools[3]["params"]["spec"], made["client_tools"][0]);
+    assert_eq!(made["client_tools"].as_array().unwrap().len(), 1);
+    let talk = Talk(made["id"].as_str().unwrap().to_owned());
+    assert_eq!(desk.ended(&talk).await["execution_status"], "finished");
 }

@@ -192,3 +192,36 @@ async fn a_profile_stands_in_for_a_model_that_fails_for_the_moment() {
     let answer = desk.get(&talk.path("/agent_final_response")).await;
     assert_eq!(answer["response"], "standing in");
 }
+
+#[tokio::test]
+async fn an_agent_of_settings_that_name_no_tools_can_change_its_model() {
+    let desk = Desk::new().await;
+    let strong = desk.script("strong.yaml", "- repeat: 9\n  text: thought hard\n");
+    desk.post("/api/profiles/strong", json!({"llm": {"model": strong}}))
+        .await;
+    let script = "- tool_calls: [{name: switch_llm, arguments: {profile_name: strong, reason: hard}}]\n\
+                  - repeat: 9\n  text: not me\n";
+    let model = desk.script("weak.yaml", script);
+    let settings = json!({"llm": {"model": model}});
+    let place = json!({"working_dir": desk.work()});
+    let talk = desk
+        .begin_with(json!({"agent_settings": settings, "workspace": place}))
+        .await;
+    let agent = &desk.run(&talk).await["agent"];
+    assert_eq!(
+        agent["include_default_tools"],
+        json!(["FinishTool", "ThinkTool", "SwitchLLMTool"])
+    );
+    assert_eq!(
+        desk.get(&talk.path("/agent_final_response")).await["response"],
+        "thought hard"
+    );
+
+    let settings = json!({"llm": {"model": model}, "tools": [{"name": "terminal"}]});
+    let request = json!({"agent_settings": settings, "workspace": place});
+    let chosen = desk.post("/api/conversations", request).await;
+    assert_eq!(
+        chosen["agent"]["include_default_tools"],
+        json!(["FinishTool", "ThinkTool"])
+    );
+}

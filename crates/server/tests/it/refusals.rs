@@ -23,6 +23,11 @@ async fn head_is_for_pages_and_documents_alone() {
     ] {
         assert_eq!(status(&desk, Method::HEAD, path).await, 405, "{path}");
         assert_eq!(status(&desk, Method::GET, path).await, 200, "{path}");
+        for method in [Method::HEAD, Method::DELETE] {
+            let refused = desk.request(method, path).header("X-Session-API-Key", KEY);
+            let refused = refused.send().await.unwrap();
+            assert_eq!(refused.headers()["allow"], "GET", "{path}");
+        }
     }
     for path in ["/", "/docs", "/redoc", "/openapi.json"] {
         assert_eq!(status(&desk, Method::HEAD, path).await, 200, "{path}");
@@ -52,6 +57,10 @@ async fn the_page_of_routes_is_made_of_our_document_and_needs_nobody_else() {
         assert!(policy.starts_with("default-src 'none'"), "{policy}");
         let page = answer.text().await.unwrap();
         assert!(page.contains("<td>POST</td><td><code>/api/conversations/{conversation_id}/run</code>"));
+        assert!(
+            page.contains("href=\"openapi.json\""),
+            "it is beside the page, wherever that is"
+        );
         assert!(!page.contains("<script") && !page.contains("http://") && !page.contains("https://"));
     }
 }
