@@ -251,22 +251,22 @@ impl Gathered {
             Glance::Nothing => Ok(None),
             Glance::Beside { stream, root } => {
                 let client = Client::connect(stream).await.map_err(ConnectError::from)?;
-                let files = Self::in_time(&client).await;
+                let files = Self::in_time(&client, Some(&root)).await;
                 client.shutdown().await; // it has no other task
-                Ok(Some(files?.seen_from(&root)))
+                files.map(Some)
             }
             Glance::Opened(stream) => {
                 let client = match Client::connect(stream).await {
                     Err(_) => connected(workspace).await?, // it was just about to end itself
                     Ok(client) => client,
                 };
-                Self::in_time(&client).await.map(Some)
+                Self::in_time(&client, None).await.map(Some)
             }
         }
     }
 
-    async fn in_time(client: &Client) -> Result<Self, FindError> {
-        let files = tokio::time::timeout(READ_LIMIT, Self::of_workspace(client)).await;
+    async fn in_time(client: &Client, root: Option<&str>) -> Result<Self, FindError> {
+        let files = tokio::time::timeout(READ_LIMIT, Self::seen(client, root)).await;
         Ok(files.map_err(|_| FindError::TooLong)??)
     }
 
@@ -285,18 +285,28 @@ impl Gathered {
 
     /// Has them sent.
     pub async fn of_workspace(client: &Client) -> Result<Self, RequestError> {
+        Self::seen(client, None).await
+    }
+
+    /// As they are called where their directory is `root`, if not where the client sees it.
+    async fn seen(client: &Client, root: Option<&str>) -> Result<Self, RequestError> {
         let notes = format!("{OPENHANDS}/{MEMORY_FOLDER}");
         let own = [HOOKS_FILE, notes.as_str()];
         let folders = [PROJECT_FOLDERS, AGENT_FOLDERS, PLUGIN_FOLDERS, &own].concat();
         let gathered = client.gather(&agent_file_names(), &folders, &ENDINGS).await?;
         let texts = gathered.files.into_iter().map(|file| (file.path, file.text));
+        let there = client.hello().workspace.clone();
         let mut files = Self {
             texts: texts.collect(),
             repository: gathered.repository,
-            workspace: client.hello().workspace.clone(),
+            workspace: there.clone(),
         };
+        if let Some(root) = root {
+            files = files.seen_from(root);
+        }
         for script in trust::scripts(&files, &files.workspace) {
-            if let Some(text) = read_script(client, &script).await {
+            let inside = script.strip_prefix(&files.workspace).unwrap_or(&script);
+            if let Some(text) = read_script(client, &format!("{there}{inside}")).await {
                 files.texts.insert(script, Some(text));
             }
         }

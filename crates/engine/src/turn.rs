@@ -16,7 +16,7 @@ use crate::toolset::Toolset;
 use crate::world::World;
 
 /// An event to be recorded. The id is chosen when it is, unless somebody knows it already.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Draft {
     pub(crate) id: Option<EventId>,
     pub(crate) source: Source,
@@ -39,7 +39,7 @@ impl Draft {
 }
 
 /// What a reply amounts to.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
     /// It calls tools.
     Acts,

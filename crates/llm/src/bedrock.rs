@@ -55,6 +55,17 @@ enum Access {
     Open,
 }
 
+/// A region, if it is one: it becomes part of an address that gets our key.
+fn plain(region: &str) -> Result<&str, OpenModelError> {
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    if region.bytes().all(is_plain) {
+        return Ok(region);
+    }
+    Err(OpenModelError::BadBaseUrl {
+        reason: format!("'{region}' is no region of AWS"),
+    })
+}
+
 impl BedrockApi {
     /// Sets the API up for what stands behind `bedrock/` in a model's name: a model's id or ARN, perhaps with
     /// its region and a slash before it. `base_url` holds the region as `{region}`.
@@ -73,15 +84,7 @@ impl BedrockApi {
         let aws = settings.aws.as_ref();
         let region = || {
             let region = own_region.or(aws.and_then(|aws| aws.region.as_deref()));
-            let region = region.ok_or_else(|| missing(profile, "a region: set `AWS_REGION`"))?;
-            // It becomes part of an address that gets our key.
-            let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-            if region.bytes().all(is_plain) {
-                return Ok(region);
-            }
-            Err(OpenModelError::BadBaseUrl {
-                reason: format!("'{region}' is no region of AWS"),
-            })
+            plain(region.ok_or_else(|| missing(profile, "a region: set `AWS_REGION`"))?)
         };
         let mut url = match &settings.base_url {
             Some(url) => url.clone(),

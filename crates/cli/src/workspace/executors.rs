@@ -6,7 +6,6 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::Context;
 use deft_executor::daemon::SOCKET;
 use deft_store::Store;
 use deft_types::ConversationId;
@@ -16,12 +15,12 @@ use uuid::Uuid;
 use super::{EXECUTORS, pool};
 use crate::settings::Settings;
 
-/// Removes what is older than `age` and neither in use nor of a conversation that is in the store; gives the ids.
-pub(super) async fn collect(
-    settings: &Settings,
-    store: &dyn Store,
-    age: Duration,
-) -> anyhow::Result<Vec<String>> {
+/// Another Deft may come back to a conversation whose files are here, and want to go back in them: who stays away for longer
+/// does not. Those that it deletes it has forgotten itself.
+const ABANDONED: Duration = Duration::from_hours(30 * 24);
+
+/// Removes what nobody has used for long and is not of a conversation that is in the store; gives the ids.
+pub(super) async fn collect(settings: &Settings, store: &dyn Store) -> anyhow::Result<Vec<String>> {
     let ready = pool::noted(settings);
     let mut removed = Vec::new();
     let entries = std::fs::read_dir(settings.data_dir.value.join(EXECUTORS));
@@ -30,12 +29,13 @@ pub(super) async fn collect(
             continue;
         };
         let is_wanted = ready.contains(&id.to_string()) || store.conversation(id).await?.is_some();
-        if !is_wanted && is_old(&entry, age) && !is_running(&entry.path()) {
+        if !is_wanted && is_abandoned(&entry) && !is_running(&entry.path()) {
             let path = entry.path();
             end_left_behind(&path);
-            let gone = std::fs::remove_dir_all(&path);
-            gone.with_context(|| format!("cannot remove {}", path.display()))?;
-            removed.push(id.to_string());
+            match std::fs::remove_dir_all(&path) {
+                Ok(()) => removed.push(id.to_string()),
+                Err(error) => tracing::warn!(path = %path.display(), %error, "what is kept for nobody stays"),
+            }
         }
     }
     Ok(removed)
@@ -47,9 +47,9 @@ fn conversation(entry: &DirEntry) -> Option<ConversationId> {
     Uuid::parse_str(hex).ok().map(ConversationId)
 }
 
-fn is_old(entry: &DirEntry, age: Duration) -> bool {
+fn is_abandoned(entry: &DirEntry) -> bool {
     let changed = entry.metadata().and_then(|metadata| metadata.modified());
-    changed.is_ok_and(|changed| changed.elapsed().is_ok_and(|passed| passed >= age))
+    changed.is_ok_and(|changed| changed.elapsed().is_ok_and(|passed| passed >= ABANDONED))
 }
 
 fn is_running(directory: &Path) -> bool {

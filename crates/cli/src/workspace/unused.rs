@@ -70,7 +70,7 @@ pub(crate) async fn collect(settings: &Settings, store: &dyn Store) -> anyhow::R
         .workspace_max_age
         .value
         .and_then(|days| SystemTime::now().checked_sub(DAY.checked_mul(u32::try_from(days).ok()?)?));
-    let mut removed = executors::collect(settings, store, ORPHAN_AGE).await?;
+    let mut removed = executors::collect(settings, store).await?;
     removed.extend(collect_containers(settings, store, oldest).await?);
     removed.extend(left::collect(settings).await);
     let owner = kubernetes::owner(settings);

@@ -68,7 +68,7 @@ async fn what_is_kept_for_an_executor_of_nobody_is_cleared_away() {
     fs::create_dir(&forgotten).unwrap();
     let young = executors(&home).join("1".repeat(32));
     fs::create_dir(&young).unwrap();
-    let long_ago = std::time::SystemTime::now() - Duration::from_secs(60 * 60);
+    let long_ago = std::time::SystemTime::now() - Duration::from_hours(31 * 24);
     for path in [&forgotten, &known.path()] {
         fs::File::open(path).unwrap().set_modified(long_ago).unwrap();
     }

@@ -231,6 +231,7 @@ impl Actor {
         mut drafts: Vec<Draft>,
         mut reply: Unstored,
     ) -> Result<(), StoreError> {
+        let said_meanwhile = self.unseen.clone();
         let unseen = self.unseen();
         let all_seen = unseen.is_none();
         drafts.extend(unseen);
@@ -241,7 +242,8 @@ impl Actor {
             Turn::Answers if all_seen => drafts.extend(self.turn_ended()),
             Turn::Acts | Turn::Answers | Turn::Silent | Turn::CutOff => {}
         }
-        self.record(drafts).await?;
+        let stored = self.record(drafts).await;
+        stored.inspect_err(|_| self.unseen = said_meanwhile)?; // it may be tried again
         self.unsent = self.state.open_calls.iter().map(|call| call.id.clone()).collect();
         Ok(())
     }

@@ -28,6 +28,7 @@ pub(crate) struct Reviewing {
 }
 
 /// A reply that is not stored yet.
+#[derive(Clone)]
 pub(crate) struct Unstored {
     pub(super) turn: Turn,
     pub(super) events: Vec<Draft>,
@@ -98,7 +99,8 @@ impl Actor {
         &mut self,
         criticism: Result<Criticism, String>,
     ) -> Result<(), StoreError> {
-        let Some(mut reply) = self.reviewing.reply.take() else {
+        // It stays here until it is stored.
+        let Some(mut reply) = self.reviewing.reply.clone() else {
             return Ok(());
         };
         if let Ok(criticism) = &criticism {
@@ -113,7 +115,9 @@ impl Actor {
             }
         }
         self.reviewing.criticism = reply.result().map(|_| criticism);
-        self.store_reply(Vec::new(), reply).await
+        self.store_reply(Vec::new(), reply).await?;
+        self.reviewing.reply = None;
+        Ok(())
     }
 
     /// Stores it where nobody waits for the critic any more.

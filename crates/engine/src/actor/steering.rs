@@ -13,6 +13,7 @@ use serde_json::json;
 use super::Actor;
 use super::calls::Calls;
 use super::execute;
+use super::refine::Reviewing;
 use super::work::{Outcome, Work};
 use crate::aside::Snapshot;
 use crate::branch;
@@ -92,8 +93,9 @@ impl Actor {
         }));
         let before = std::mem::replace(&mut self.state, there);
         let moved = self.record(drafts).await;
-        if moved.is_err() {
-            self.state = before;
+        match moved {
+            Ok(()) => self.reviewing = Reviewing::default(), // it was about another place
+            Err(_) => self.state = before,
         }
         Ok(moved?)
     }

@@ -22,6 +22,9 @@ pub enum AwsProfileError {
          program for them is not understood here"
     )]
     NoKeys(String),
+    /// Its keys are those of a role.
+    #[error("the profile '{0}' of AWS takes on a role itself: name one whose `source_profile` has keys")]
+    Chained(String),
 }
 
 /// What the files say under each name.
@@ -77,9 +80,13 @@ impl Profiles {
         let mut keys = None;
         for _ in 0..MAX_SOURCES {
             let profile = self.0.get(owner).ok_or_else(|| unknown(owner))?;
+            let takes_on_role = profile.contains_key("role_arn");
+            if takes_on_role && owner != name {
+                return Err(AwsProfileError::Chained(owner.to_owned()));
+            }
             keys = keys_of(profile);
             match profile.get("source_profile") {
-                Some(source) if keys.is_none() => owner = source,
+                Some(source) if keys.is_none() || takes_on_role => owner = source,
                 Some(_) | None => break,
             }
         }
@@ -117,7 +124,8 @@ mod tests {
         let config = file(
             "config",
             "[default]\nregion = us-east-1\n\n[profile build]\n# a remark = nothing\nrole_arn = arn:aws:iam::1:role/b\n\
-             source_profile = default\nregion=eu-west-1\n[profile sso]\nsso_session = x\n[profile round]\nsource_profile = round\n",
+             source_profile = default\nregion=eu-west-1\n[profile sso]\nsso_session = x\n[profile round]\nsource_profile = round\n\
+             [profile above]\nrole_arn = arn:aws:iam::1:role/a\nsource_profile = build\n",
         );
         let credentials = file(
             "credentials",
@@ -142,6 +150,7 @@ mod tests {
             ("nope", "no profile 'nope'"),
             ("sso", "no keys"),
             ("round", "no keys"),
+            ("above", "'build' of AWS takes on a role itself"),
         ] {
             let error = read(name).unwrap_err().to_string();
             assert!(error.contains(why), "{error}");

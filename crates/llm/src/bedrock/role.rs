@@ -7,16 +7,18 @@ use deft_types::Secret;
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use futures::{FutureExt, TryStreamExt};
-use reqwest::{Client, Url};
+use reqwest::{Client, StatusCode, Url};
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
 use super::sigv4::Signer;
-use super::{AwsKeys, AwsRole, AwsSettings};
+use super::{AwsKeys, AwsRole, AwsSettings, plain};
 use crate::count::count_here;
 use crate::http::{base_address, excerpt, new_client};
 use crate::open::{build, no_client};
-use crate::{Delta, Model, ModelError, ModelProfile, ModelSettings, OpenModelError, Request, TokenCount};
+use crate::{
+    Delta, Model, ModelError, ModelProfile, ModelSettings, OpenModelError, Reach, Request, TokenCount,
+};
 
 /// How long AWS may take to give keys.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -61,8 +63,8 @@ impl RoleModel {
             api_key: None,
             ..settings.clone()
         };
-        let as_owner = build(name, &settings)?; // it says what is missing, and whether the region is one
-        let region = aws.region.as_deref().unwrap_or(USUAL_REGION);
+        let as_owner = build(name, &settings)?; // it says what is missing
+        let region = plain(aws.region.as_deref().unwrap_or(USUAL_REGION))?;
         let address = role.endpoint.clone();
         let address = address.unwrap_or_else(|| ADDRESS.replace("{region}", region));
         let address = base_address(&address).map_err(|error| OpenModelError::BadBaseUrl {
@@ -71,7 +73,8 @@ impl RoleModel {
         let headers = Vec::new(); // those of the user's are for the model
         let client = new_client(&ModelSettings {
             extra_headers: headers,
-            reach: crate::Reach::Anywhere,
+            // Another address than AWS's own is said by whoever runs this.
+            reach: role.endpoint.as_ref().map_or(settings.reach, |_| Reach::Anywhere),
             ..settings.clone()
         });
         Ok(Self(Arc::new(Inner {
@@ -178,10 +181,17 @@ impl Inner {
         let text = String::from_utf8_lossy(&text);
         if !status.is_success() {
             let why = element(&text, "Message").unwrap_or_else(|| excerpt(&text));
-            return Err(refused(format!(
+            let detail = format!(
                 "AWS gives no keys for the role {} ({status}): {why}",
                 self.role.arn
-            )));
+            );
+            // The next try may have more luck.
+            let is_passing = status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS;
+            return Err(if is_passing {
+                ModelError::Unavailable { detail }
+            } else {
+                refused(detail)
+            });
         }
         read(&text).ok_or_else(|| ModelError::Protocol {
             detail: "AWS answered without keys for the role".to_owned(),

@@ -286,3 +286,28 @@ async fn a_role_that_may_not_be_taken_on_is_told_and_nothing_is_asked() {
     );
     assert_eq!(models.connections(), 0);
 }
+
+#[tokio::test]
+async fn keys_for_a_role_are_asked_for_nowhere_but_at_aws_whatever_is_called_a_region() {
+    let mut settings = signing("http://127.0.0.1:9".to_owned());
+    let aws = settings.aws.as_mut().unwrap();
+    aws.region = Some("x@10.0.0.5:8443/?".to_owned());
+    aws.role = Some(AwsRole::new("arn:aws:iam::1:role/build".to_owned(), None, |_| {
+        None
+    }));
+    // The name of the model has a region of its own, so nobody else looks at this one.
+    let Err(error) = open("bedrock/us-east-1/anthropic.claude-x", &settings) else {
+        panic!("it is no region");
+    };
+    assert!(error.to_string().contains("is no region of AWS"), "{error}");
+}
+
+#[tokio::test]
+async fn a_failure_of_the_moment_does_not_say_that_a_role_is_refused() {
+    let models = Server::start(vec![Act::Hold]).await;
+    let tokens = Server::start(vec![refused("503 Service Unavailable", "", "busy")]).await;
+    let error = complete(&*as_role(&models, &tokens), request(), |_| ())
+        .await
+        .unwrap_err();
+    assert!(matches!(error, ModelError::Unavailable { .. }), "{error}");
+}

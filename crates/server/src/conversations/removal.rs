@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use deft_engine::ExecutorFate;
 use deft_executor::Client;
+use deft_store::Store;
 use deft_types::ConversationId;
 
 use super::{CLOSE_LIMIT, Conversations};
@@ -53,9 +54,10 @@ impl Conversations {
         Ok(())
     }
 
-    /// Removes what was kept for an executor of another Deft's conversation, and ends what runs of it.
-    pub(crate) async fn forget_foreign(&self, id: ConversationId) -> Result<(), Failure> {
-        if self.catalog.store.conversation(id).await?.is_some() {
+    /// Removes what was kept for an executor of another Deft's conversation, and ends what runs of it. `all` has the
+    /// conversations of every user.
+    pub(crate) async fn forget_foreign(&self, id: ConversationId, all: &dyn Store) -> Result<(), Failure> {
+        if all.conversation(id).await?.is_some() {
             return Err(Failure::refused(
                 "It is a conversation of this server: delete that",
             ));

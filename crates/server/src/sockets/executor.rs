@@ -84,7 +84,10 @@ impl Wanted {
     async fn stream(&self, app: &App) -> Result<Option<Box<dyn Stream>>, String> {
         app.activity.note();
         if self.wish == Wish::Forget {
-            let forgotten = app.conversations.forget_foreign(self.id).await;
+            let forgotten = app
+                .conversations
+                .forget_foreign(self.id, app.users.store.as_ref())
+                .await;
             return forgotten.map(|()| None).map_err(|failure| failure.detail());
         }
         let workspace = app.conversations.workspace(self.id, &self.root);
