@@ -98,6 +98,8 @@ test("the app can be installed", async () => {
   const { installabilityErrors: found } = await session.send("Page.getInstallabilityErrors");
   // The browser of a test keeps nothing, and so installs nothing.
   assert.deepEqual(found.filter(({ errorId }) => errorId !== "in-incognito"), []);
+  const icon = await fetch(server.origin + (await page.locator("link[rel=apple-touch-icon]").getAttribute("href")));
+  assert.equal(icon.headers.get("content-type"), "image/png");
   await close();
 });
 

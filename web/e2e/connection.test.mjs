@@ -124,3 +124,15 @@ test("what could not be sent is there after a reload, and is said once", async (
   assert.equal(await page.getByText("A precious message").count(), 1);
   await close();
 });
+
+test("who gets no stream reads what happened, and how it stands", async () => {
+  const id = await server.begin([{ text: "One." }]);
+  await server.ended(id);
+  const { page, close } = await open(server);
+  await page.routeWebSocket(/\/sockets\/session\//, (socket) => socket.close({ code: 4500 }));
+  await page.goto(`${server.origin}/c/${id}`);
+  await page.getByText("The connection is lost").waitFor();
+  await page.getByText("One.", { exact: true }).waitFor();
+  await status(page, "Finished");
+  await close();
+});

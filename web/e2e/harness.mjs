@@ -149,6 +149,14 @@ export async function panel(page, name) {
   return page.getByRole("complementary", { name });
 }
 
+/** Opens a part of the settings, and gives the dialog back. */
+export async function settings(page, section) {
+  await page.getByRole("button", { name: "Settings" }).click();
+  const dialog = page.getByRole("dialog", { name: "Settings" });
+  await dialog.getByRole("tab", { name: section, exact: true }).click();
+  return dialog;
+}
+
 /** A picture for the documentation, when it is to be renewed. */
 export async function picture(page, name) {
   if (DEFT_PICTURES) await page.screenshot({ path: `${PICTURES}${name}.png` });

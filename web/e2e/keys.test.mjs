@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { browser, checkAccess, checkWidth, open, Server, status } from "./harness.mjs";
+import { browser, checkAccess, checkWidth, open, Server, settings, status } from "./harness.mjs";
 
 const server = new Server();
 before(() => server.start());
@@ -10,13 +10,6 @@ after(async () => {
   await browser.close();
   await server.remove();
 });
-
-async function settings(page, section) {
-  await page.getByRole("button", { name: "Settings" }).click();
-  const dialog = page.getByRole("dialog", { name: "Settings" });
-  await dialog.getByRole("tab", { name: section, exact: true }).click();
-  return dialog;
-}
 
 test("? shows the keys to whoever does not write, and leads to where they are changed", async () => {
   const { page, close } = await open(server);

@@ -115,6 +115,7 @@ test("a task is done, reviewed, taken further, taken back and shared", async () 
   const changes = await panel(page, "Changes");
   await changes.getByText("MAX_REDIRECTS = 5").waitFor();
   await changes.getByRole("region", { name: "test_linkcheck.py" }).waitFor();
+  await changes.locator(".added .hljs-keyword").first().waitFor();
   await picture(page, "web-conversation");
   await page.emulateMedia({ colorScheme: "dark" });
   await picture(page, "web-dark");

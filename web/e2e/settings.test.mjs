@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { once } from "node:events";
 import { after, before, test } from "node:test";
-import { browser, checkAccess, open, picture, Server } from "./harness.mjs";
+import { browser, checkAccess, open, picture, Server, settings } from "./harness.mjs";
 
 const server = new Server();
 before(() => server.start());
@@ -12,13 +12,6 @@ after(async () => {
   await browser.close();
   await server.remove();
 });
-
-async function settings(page, section) {
-  await page.getByRole("button", { name: "Settings" }).click();
-  const dialog = page.getByRole("dialog", { name: "Settings" });
-  await dialog.getByRole("tab", { name: section, exact: true }).click();
-  return dialog;
-}
 
 /** A model server that accepts one key. */
 async function provider() {

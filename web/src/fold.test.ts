@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { answerOf } from "./cards/describe";
 import { Fold } from "./fold";
 import { openCalls } from "./view";
 import type { Event, Frame, Observation } from "./wire";
@@ -25,6 +26,7 @@ const is = (key: string, value: unknown): Event => ({
   value,
 });
 const stored = (seq: number, event: Event): Frame => ({ type: "durable", seq, event });
+const told = (status: string): Frame => ({ type: "transient", event: is("full_state", { execution_status: status }) });
 const texts = (fold: Fold) => fold.view.items.map((item) => (item.type === "message" ? item.text : item.type));
 
 test("what comes again after a reconnection changes nothing", () => {
@@ -62,11 +64,17 @@ test("the hosts that programs wait for are those of the last word", () => {
   expect(fold.view.hostQuestions).toEqual([]);
 });
 
-test("the history is complete when the position that was announced has come", () => {
+test("all is there when the position that was announced has come, and the state was told", () => {
   const fold = new Fold();
   fold.apply([{ type: "sync", from_seq: -1, through_seq: 1 }, stored(0, says("user", "one"))]);
   expect(fold.view.isCurrent).toBe(false);
   fold.apply([stored(1, says("agent", "two"))]);
+  expect(fold.view.isCurrent, "the status is not known yet").toBe(false);
+  fold.apply([told("finished")]);
+  expect(fold.view).toMatchObject({ isCurrent: true, status: "finished" });
+  fold.apply([{ type: "sync", from_seq: 1, through_seq: 2 }]);
+  expect(fold.view.isCurrent).toBe(false);
+  fold.apply([stored(2, says("user", "three"))]);
   expect(fold.view.isCurrent).toBe(true);
 });
 
@@ -216,15 +224,14 @@ test("the end of the log is shown before the stream begins, and followed from th
   fold.prepend(page(7, 7, says("user", "go"), last, is("execution_status", "finished")));
   expect(texts(fold)).toEqual(["go", "end"]);
   expect(fold.view, "the state is told by the stream").toMatchObject({ isCurrent: false, seq: 9, hasEarlier: true });
-  const state: Frame = { type: "transient", event: is("full_state", { execution_status: "running" }) };
-  fold.apply([{ type: "sync", from_seq: 9, through_seq: 10 }, stored(10, says("user", "more")), state]);
+  fold.apply([{ type: "sync", from_seq: 9, through_seq: 10 }, stored(10, says("user", "more")), told("running")]);
   expect(texts(fold)).toEqual(["go", "end", "more"]);
   expect(fold.view).toMatchObject({ isCurrent: true, status: "running", seq: 10 });
 });
 
 test("the end is loaded first, and earlier pages are put before it", () => {
   const fold = new Fold();
-  fold.apply([{ type: "sync", through_seq: 3 }]);
+  fold.apply([{ type: "sync", through_seq: 3 }, told("finished")]);
   expect(fold.view.isCurrent, "nothing is loaded yet").toBe(false);
   const [first, action, result, last] = [
     says("user", "one"),
@@ -333,4 +340,13 @@ test("a call of an external agent runs until its end is told, and nobody is aske
   fold.apply([stored(1, call("completed")), stored(2, call("pending"))]);
   const results = fold.view.items.map((item) => (item.type === "call" ? (item.result?.type ?? null) : item.type));
   expect(results).toEqual(["answer", null]);
+});
+
+test("what was added to a result for the agent is part of the answer", () => {
+  const refused = "[The sandbox refused a.example:443.]";
+  const result = answers("c1", { kind: "TerminalObservation", content: [{ type: "text", text: "failed" }] });
+  const fold = new Fold();
+  fold.apply([stored(0, acts("c1")), stored(1, { ...result, extended_content: [{ type: "text", text: `\n${refused}` }] } as Event)]);
+  const [call] = fold.view.items;
+  expect(call?.type === "call" && answerOf(call)).toBe(`failed\n${refused}`);
 });

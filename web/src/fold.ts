@@ -32,13 +32,15 @@ export class Fold {
   /** Where what is being taken in stands. */
   private at = 0;
   private through = -1;
+  /** Whether the state was told. Until then the status is none that anybody should hear of. */
+  private isStateTold = false;
   /** What the batch under way has changed. */
   private next: View = EMPTY;
 
   apply(frames: readonly Frame[]): View {
     this.next = { ...this.view };
     for (const frame of frames) this.take(frame);
-    this.next.isCurrent ||= this.next.seq >= this.through;
+    this.next.isCurrent ||= this.isStateTold && this.next.seq >= this.through;
     this.shorten();
     return this.show();
   }
@@ -56,7 +58,7 @@ export class Fold {
     this.next = { ...this.view, hasEarlier: before !== null };
     this.before = before;
     if (this.through === PAGES) {
-      this.next.isCurrent = true;
+      this.next.isCurrent = this.isStateTold;
       this.through = -1;
     } else if (!this.next.isCurrent) {
       this.next.seq = Math.max(this.next.seq, earlier.view.seq);
@@ -142,7 +144,7 @@ export class Fold {
           next.seq = this.through;
           this.through = PAGES;
         }
-        next.isCurrent = next.seq >= this.through;
+        next.isCurrent = this.isStateTold && next.seq >= this.through;
         next.draft = null; // what is being written is told again, or soon stored
         next.preparing = null; // its end may have been missed
         break;
@@ -154,7 +156,8 @@ export class Fold {
         break;
       case "transient":
         this.at = next.seq + 1;
-        next.isCurrent ||= this.through < PAGES; // the state is told behind the history, whose end may not be for us
+        this.isStateTold ||= frame.event.kind === "ConversationStateUpdateEvent" && frame.event.key === "full_state";
+        next.isCurrent ||= this.isStateTold && this.through < PAGES; // the state comes behind the history, whose end may not be for us
         this.event(frame.event, false);
         break;
       case "item_started":
@@ -223,7 +226,7 @@ export class Fold {
         this.externalCall(event, base);
         break;
       case "ObservationEvent":
-        this.result(event.tool_call_id, { type: "answer", observation: event.observation });
+        this.result(event.tool_call_id, { type: "answer", observation: event.observation, added: textOf(event.extended_content) });
         this.remember(event.observation);
         break;
       case "AgentErrorEvent":

@@ -8,7 +8,7 @@ import type { Spent } from "./spending";
 import type { ActionEvent, Classification, Observation, Risk, Status, SystemPromptEvent, ToolDefinition } from "./wire";
 
 export type Result =
-  | { type: "answer"; observation: Observation }
+  | { type: "answer"; observation: Observation; /** What was added to it for the agent. */ added?: string }
   | { type: "error"; text: string }
   | { type: "rejected"; reason: string };
 

@@ -110,7 +110,8 @@ pub(crate) struct Run {
     #[arg(long, conflicts_with = "plan")]
     pub(crate) goal: bool,
     /// How often it is sent back to its goal
-    #[arg(long, value_name = "NUMBER", requires = "goal", default_value_t = deft_engine::GOAL_ROUNDS)]
+    #[arg(long, value_name = "NUMBER", requires = "goal", default_value_t = deft_engine::GOAL_ROUNDS,
+        value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) rounds: u32,
     /// Print one JSON event a line
     #[arg(long)]
@@ -125,7 +126,7 @@ pub(crate) struct Run {
 #[group(multiple = false)]
 pub(crate) struct Task {
     /// The task
-    #[arg(short = 't', long = "task", value_name = "TEXT")]
+    #[arg(short = 't', long = "task", value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) text: Option<String>,
     /// A file that holds the task
     #[arg(short = 'f', long = "file", value_name = "FILE")]

@@ -21,6 +21,11 @@ pub(crate) fn backup(args: &Backup) -> anyhow::Result<Exit> {
         store.display()
     );
     let to = surroundings.current_dir.join(&args.file);
+    ensure!(
+        !to.exists(),
+        "{} is there already; name a file that is not",
+        to.display()
+    );
     SqliteStore::back_up(&store, &to).with_context(|| format!("cannot back up to {}", to.display()))?;
     let mut out = std::io::stdout().lock();
     writeln!(out, "{} holds all conversations and settings.", to.display())?;

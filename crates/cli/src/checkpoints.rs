@@ -1,11 +1,13 @@
 //! `deft checkpoints` and `deft restore`: the way back to what the workspace was before a turn.
 
 use std::io::Write;
+use std::sync::Arc;
 
 use anyhow::Context;
 use deft_executor::Client;
-use deft_store::Owner;
+use deft_store::{Lease, Owner, StoreError};
 use deft_tools::{Change, CheckpointId, Effect, NotKept, Overwrite};
+use deft_workspace::Workspace;
 
 use crate::args::{Checkpoints, Restore};
 use crate::compose;
@@ -20,7 +22,9 @@ const MAX_SHOWN: usize = 100;
 /// Prints the checkpoints of a conversation's workspace.
 pub(crate) async fn checkpoints(args: &Checkpoints) -> anyhow::Result<Exit> {
     let reached = Reached::reach(&args.flags, &args.id).await?;
-    let checkpoints = reached.client.checkpoints().await?;
+    let checkpoints = reached.client.checkpoints().await;
+    reached.leave().await;
+    let checkpoints = checkpoints?;
     let mut out = anstream::AutoStream::auto(std::io::stdout()).lock();
     for checkpoint in &checkpoints {
         if args.json {
@@ -51,7 +55,13 @@ pub(crate) async fn checkpoints(args: &Checkpoints) -> anyhow::Result<Exit> {
 
 /// Shows what going back changes, then does it.
 pub(crate) async fn restore(args: &Restore) -> anyhow::Result<Exit> {
-    let reached = Reached::reach(&args.flags, &args.id).await?;
+    let mut reached = Reached::reach(&args.flags, &args.id).await?;
+    let restored = go_back(&mut reached, args).await;
+    reached.leave().await;
+    restored
+}
+
+async fn go_back(reached: &mut Reached, args: &Restore) -> anyhow::Result<Exit> {
     let id = CheckpointId(args.checkpoint);
     let changes = reached.client.preview(id).await?;
     let mut out = anstream::AutoStream::auto(std::io::stdout()).lock();
@@ -67,11 +77,9 @@ pub(crate) async fn restore(args: &Restore) -> anyhow::Result<Exit> {
         return Ok(Exit::Finished);
     }
     // An agent at work would go on as if nothing had happened.
-    let _lease = reached
-        .store
-        .acquire(reached.conversation, &Owner::this_process())
-        .await
-        .context("the conversation is at work; stop it before you restore")?;
+    if let Some(error) = reached.at_work.take() {
+        return Err(error).context("the conversation is at work; stop it before you restore");
+    }
     let overwrite = if args.force {
         Overwrite::Allow
     } else {
@@ -98,11 +106,15 @@ pub(crate) async fn restore(args: &Restore) -> anyhow::Result<Exit> {
     })
 }
 
-/// A conversation's executor, which is started if it does not run.
+/// A conversation's executor. It is started if it does not run, and ended by whoever started it.
 struct Reached {
     client: Client,
-    store: std::sync::Arc<dyn deft_store::Store>,
-    conversation: deft_types::ConversationId,
+    workspace: Arc<dyn Workspace>,
+    /// Keeps others from beginning to work with an executor that is about to end.
+    lease: Option<Lease>,
+    /// Why there is no lease.
+    at_work: Option<StoreError>,
+    is_ours: bool,
 }
 
 impl Reached {
@@ -112,11 +124,30 @@ impl Reached {
         let store = compose::open_store(&settings)?;
         let record = compose::find(store.as_ref(), id).await?;
         let workspace = workspace::open(&record.workspace, &settings, record.id)?.workspace;
+        let (lease, at_work) = match store.acquire(record.id, &Owner::this_process()).await {
+            Ok(lease) => (Some(lease), None),
+            Err(error) => (None, Some(error)),
+        };
+        let found = workspace.find().await;
+        let is_ours = found.is_none() && lease.is_some();
+        let stream = match found {
+            Some(stream) => stream,
+            None => workspace.open().await?,
+        };
         Ok(Self {
-            client: Client::connect(workspace.open().await?).await?,
-            store,
-            conversation: record.id,
+            client: Client::connect(stream).await?,
+            workspace,
+            lease,
+            at_work,
+            is_ours,
         })
+    }
+
+    async fn leave(self) {
+        if self.is_ours {
+            workspace::end(self.workspace.as_ref(), &self.client).await;
+        }
+        drop(self.lease); // now another may start one
     }
 }
 

@@ -1,5 +1,6 @@
 //! Puts the parts together: store, model, workspace, conversation.
 
+pub(crate) mod budget;
 mod model;
 
 use std::collections::BTreeMap;
@@ -71,6 +72,9 @@ pub(crate) fn has_store(settings: &Settings) -> bool {
 
 /// The conversation whose id begins so.
 pub(crate) async fn find(store: &dyn Store, prefix: &str) -> anyhow::Result<ConversationRecord> {
+    if !prefix.contains(|character: char| character.is_ascii_hexdigit()) {
+        bail!("'{prefix}' is no id of a conversation; `deft list` shows them all");
+    }
     let found = store.find(prefix).await?;
     match found.as_slice() {
         [] => bail!("no conversation has an id that begins with '{prefix}'; `deft list` shows them all"),

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use deft_executor::Client;
-use deft_store::{ConversationRecord, Owner, Store};
+use deft_store::{ConversationRecord, Owner, Store, StoreError};
 
 use crate::args::Delete;
 use crate::compose;
-use crate::exit::Exit;
+use crate::exit::{Exit, UsageError};
 use crate::output::one_sentence;
 use crate::settings::{Settings, Surroundings};
 use crate::{workspace, worktree};
@@ -17,12 +17,20 @@ use crate::{workspace, worktree};
 /// Conversations read at once in search of others in the same workspace.
 const PAGE: usize = 200;
 
+/// What is gone is gone: one letter must not do.
+const SHORTEST_ID: usize = 4;
+
 pub(crate) async fn delete(args: &Delete) -> anyhow::Result<Exit> {
     let surroundings = Surroundings::of_this_process()?;
     let settings = Settings::load(&args.flags, &surroundings, &surroundings.current_dir)?;
     let store = compose::open_store(&settings)?;
     let mut out = std::io::stdout().lock();
     for id in &args.ids {
+        if id.chars().filter(char::is_ascii_hexdigit).count() < SHORTEST_ID {
+            let sentence =
+                format!("'{id}' may be meant for anything: give {SHORTEST_ID} characters of the id");
+            return Err(UsageError(sentence).into());
+        }
         let record = compose::find(store.as_ref(), id).await?;
         let left = delete_one(&settings, store.as_ref(), &record, args.force).await?;
         writeln!(out, "Deleted {}.", record.id)?;
@@ -46,10 +54,12 @@ async fn delete_one(
     record: &ConversationRecord,
     force: bool,
 ) -> anyhow::Result<Option<anyhow::Error>> {
-    let lease = store
-        .acquire(record.id, &Owner::this_process())
-        .await
-        .context("the conversation is at work; stop it before you delete it")?;
+    let lease = match store.acquire(record.id, &Owner::this_process()).await {
+        Err(error @ StoreError::Busy { .. }) => {
+            return Err(error).context("the conversation is at work; stop it before you delete it");
+        }
+        acquired => acquired?,
+    };
     let root = PathBuf::from(&record.workspace);
     end_executor(settings, record, &root).await;
     let mut left = None;

@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::time::SystemTime;
 
-use deft_store::ConversationRecord;
-use deft_types::Timestamp;
+use deft_store::{ConversationRecord, Owner};
+use deft_types::{Status, Timestamp};
 use serde_json::{Value, json};
 
 use crate::args::Listing;
@@ -28,12 +28,20 @@ pub(crate) async fn list(args: &Listing) -> anyhow::Result<Exit> {
     {
         records.extend(page);
     }
+    let me = Owner::this_process();
+    for record in &mut records {
+        // Its process died: whoever opens it finds it paused.
+        if record.status == Status::Running && !store.is_held(record.id, &me).await? {
+            record.status = Status::Paused;
+        }
+    }
     let mut out = anstream::AutoStream::auto(std::io::stdout()).lock();
     if args.json {
         for record in &records {
             writeln!(out, "{}", json_line(&as_json(record))?)?;
         }
     } else {
+        records.sort_by_key(|record| std::cmp::Reverse(record.updated_at));
         let mut rows = Vec::new();
         for record in records {
             // Tasks that agents gave are parts of the conversations that are listed.

@@ -54,6 +54,7 @@ use clap::Parser;
 
 use args::{Cli, Command, Executor};
 use exit::{Exit, UsageError};
+use settings::SettingsError;
 
 /// How long tasks that have said their last word may take to let go of the store when a server ends. Whoever lets go
 /// last closes it, and leaves it in one file.
@@ -152,7 +153,8 @@ fn while_read(result: anyhow::Result<Exit>) -> anyhow::Result<Exit> {
 #[allow(clippy::print_stderr)] // this is the command line
 fn complain(error: &anyhow::Error) -> Exit {
     anstream::eprintln!("deft: {}", output::one_sentence(error));
-    if error.is::<UsageError>() {
+    let settings = error.downcast_ref::<SettingsError>();
+    if error.is::<UsageError>() || settings.is_some_and(SettingsError::is_of_a_flag) {
         Exit::Usage
     } else {
         Exit::Failed

@@ -20,22 +20,26 @@ mod style;
 
 use std::io::{self, Write};
 
-use deft_engine::AGENT_OF_TASK;
+use deft_engine::{AGENT_OF_TASK, MCP_SERVERS};
 use deft_types::{
-    ActionEvent, Event, EventBody, EventId, HookExecutionEvent, MessageEvent, ObservationEvent, Source,
-    text_of,
+    ActionEvent, Event, EventBody, EventId, HookExecutionEvent, McpServerStatus, MessageEvent,
+    ObservationEvent, SecurityAnalysisEvent, SecurityRisk, Source, text_of,
 };
 
 pub(crate) use self::check::check_line;
 use self::clip::Clip;
 pub(crate) use self::conversations::{ConversationRow, conversation_table};
 pub(crate) use self::line::{event_line, json_line, one_line, one_sentence};
-pub(crate) use self::mcp::{server_line, status_lines};
+pub(crate) use self::mcp::{is_troubled, server_line, status_lines, trouble, troubled};
 pub(crate) use self::models::{finding_line, model_list};
 pub(crate) use self::neutral::without_escapes;
 use self::page::Page;
 pub(crate) use self::spent::spent_line;
 pub(crate) use self::style::Style;
+
+/// The state update that tells what a conversation does, and the word for one that waits for a person's.
+const STATUS: &str = "execution_status";
+const WAITING: &str = "waiting_for_confirmation";
 
 /// Prints events, one after the other. The caller decides on colour and hands in a matching [`Style`].
 pub(crate) struct Printer<W> {
@@ -43,6 +47,10 @@ pub(crate) struct Printer<W> {
     style: Style,
     /// The action printed last, whose result needs no heading if it follows at once.
     last_action: Option<EventId>,
+    /// What was found of the actions of the last reply, should they have to wait.
+    found: Vec<String>,
+    /// The MCP servers that were told to be in trouble.
+    troubled: Vec<McpServerStatus>,
 }
 
 impl<W: Write> Printer<W> {
@@ -52,6 +60,8 @@ impl<W: Write> Printer<W> {
             out,
             style,
             last_action: None,
+            found: Vec::new(),
+            troubled: Vec::new(),
         }
     }
 
@@ -59,6 +69,15 @@ impl<W: Write> Printer<W> {
     pub(crate) fn print(&mut self, event: &Event) -> io::Result<()> {
         let mut page = Page::new(&self.style);
         self.render(event, &mut page);
+        match &event.body {
+            EventBody::SecurityAnalysis(analysis) if analysis.analyzer != AGENT_OF_TASK => {
+                self.found = findings(analysis);
+            }
+            EventBody::StateUpdate(update) if update.key == MCP_SERVERS => {
+                self.troubled = troubled(&update.value);
+            }
+            _ => {}
+        }
         if !page.is_empty() {
             self.last_action = matches!(event.body, EventBody::Action(_)).then(|| event.id.clone());
         }
@@ -98,6 +117,8 @@ impl<W: Write> Printer<W> {
             EventBody::ConversationError(error) => {
                 let what = match error.code.as_str() {
                     "WorkspaceError" => failure::NO_WORKSPACE,
+                    "MaxBudgetReached" => failure::AT_LIMIT,
+                    "LLMContextWindowExceedError" => failure::TOO_LONG,
                     _ => "Error",
                 };
                 failure::render(page, what, &error.detail, error.classification.as_ref());
@@ -115,6 +136,18 @@ impl<W: Write> Printer<W> {
             EventBody::SecurityAnalysis(analysis) if analysis.analyzer == AGENT_OF_TASK => {
                 let wishes = analysis.details.values().filter_map(|detail| detail.as_str());
                 wishes.for_each(|wish| page.lines(page.style.warning, "", wish));
+            }
+            // Who is to decide wants to know why.
+            EventBody::StateUpdate(update) if update.key == STATUS && update.value == WAITING => {
+                for why in &self.found {
+                    page.line(page.style.warning, &format!("Why it waits: {why}"));
+                }
+            }
+            EventBody::StateUpdate(update) if update.key == MCP_SERVERS => {
+                let all = troubled(&update.value);
+                for server in all.iter().filter(|server| !self.troubled.contains(server)) {
+                    page.line(page.style.warning, &trouble(server));
+                }
             }
             EventBody::Unknown(unknown) => page.line(page.style.dim, &format!("({})", unknown.kind)),
             EventBody::SystemPrompt(_)
@@ -137,7 +170,28 @@ impl<W: Write> Printer<W> {
             observation::Context::Apart
         };
         observation::render(&result.tool_name, &result.observation, context, page);
+        // What was added to it for the agent: a host that was refused, a word of a hook.
+        let added = text_of(&result.extended_content);
+        if !added.trim().is_empty() {
+            page.clipped(page.style.warning, "  ", added.trim(), Clip::OUTPUT);
+        }
     }
+}
+
+/// Why actions are no small thing, each reason once.
+fn findings(analysis: &SecurityAnalysisEvent) -> Vec<String> {
+    let grave = analysis
+        .risks
+        .iter()
+        .filter(|(_, risk)| **risk != SecurityRisk::Low);
+    let reasons = grave.filter_map(|(id, _)| analysis.details.get(&id.0)?.as_str());
+    let mut found: Vec<String> = Vec::new();
+    for reason in reasons {
+        if !found.iter().any(|other| other == reason) {
+            found.push(reason.to_owned());
+        }
+    }
+    found
 }
 
 fn render_message(source: Source, message: &MessageEvent, page: &mut Page) {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::bail;
-use deft_engine::{ExecutorFate, Fork, RealWorld, Rewind, World};
+use deft_engine::{CommandError, ExecutorFate, Fork, RealWorld, Rewind, World};
 use deft_store::{ConversationRecord, NewConversation, Store};
 use deft_tools::Overwrite;
 use deft_types::{ConversationId, Event, EventBody, EventId, Seq, Source};
@@ -36,9 +36,17 @@ pub(crate) async fn replay(args: Replay) -> anyhow::Result<Exit> {
         let events = read_all(store.as_ref(), record.id).await?;
         return show_again(&settings, store.as_ref(), &record, events, format).await;
     };
-    let at = before_step(&deft_engine::read_branch(store.as_ref(), record.id).await?, step)?;
+    let Before { event: at, turn } =
+        before_step(&deft_engine::read_branch(store.as_ref(), record.id).await?, step)?;
     if args.files {
-        restore_files(&settings, store.clone(), &record, at.clone()).await?;
+        let restored = restore_files(&settings, store.clone(), &record, at.clone()).await;
+        restored.map_err(|error| match error.downcast_ref() {
+            Some(CommandError::InTurn) => error.context(format!(
+                "the files cannot be made what they were before step {step}; begin with the first step of its turn \
+                 (--from {turn} --files), or leave --files out to go on with the files of now"
+            )),
+            _ => error,
+        })?;
     } else {
         anstream::eprintln!(
             "deft: note: the files are left as they are now; --files makes them what they were before step {step}"
@@ -57,7 +65,9 @@ async fn restore_files(
     let mode = deft_engine::load(store.as_ref(), source.id).await?.mode;
     let model = compose::model_for(settings, store.as_ref(), Some(source.id)).await?;
     let conversation = compose::open(settings, store, model, source, mode).await?;
-    let restored = conversation.rewind(at, Rewind::Files, Overwrite::Refuse).await;
+    let restored = conversation
+        .rewind(at, Rewind::FilesExactly, Overwrite::Refuse)
+        .await;
     conversation.close(ExecutorFate::End).await;
     if let Some(restored) = restored? {
         for failure in &restored.failed {
@@ -119,7 +129,9 @@ async fn try_again(
     deft_engine::fork(store.as_ref(), source.id, new, fork, &RealWorld).await?;
     let record = compose::find(store.as_ref(), &id.hex()).await?;
     let mode = deft_engine::load(store.as_ref(), id).await?.mode;
-    let conversation = compose::open(settings, store.clone(), model, &record, mode).await?;
+    let mut settings = settings.clone();
+    compose::budget::keep(&mut settings, store.as_ref(), id).await?;
+    let conversation = compose::open(&settings, store.clone(), model, &record, mode).await?;
     Watched {
         conversation: &conversation,
         store: store.as_ref(),
@@ -144,10 +156,21 @@ async fn read_all(store: &dyn Store, id: ConversationId) -> anyhow::Result<Vec<E
     }
 }
 
-/// The last event before a reply of the model, which are counted from 1.
-fn before_step(events: &[Event], step: u64) -> anyhow::Result<EventId> {
-    let (mut steps, mut reply, mut before) = (0, None, None);
+/// What comes before a step.
+struct Before {
+    /// The last event.
+    event: EventId,
+    /// The step with which its turn begins.
+    turn: u64,
+}
+
+/// What comes before a reply of the model, which are counted from 1.
+fn before_step(events: &[Event], step: u64) -> anyhow::Result<Before> {
+    let (mut steps, mut turn, mut reply, mut before) = (0, 1, None, None);
     for event in events {
+        if event.source == Source::User && matches!(event.body, EventBody::Message(_)) {
+            turn = steps + 1;
+        }
         let of = reply_of(event);
         if ends_reply(event) {
             reply = None; // the next one is another, even if a server calls them all alike
@@ -164,7 +187,7 @@ fn before_step(events: &[Event], step: u64) -> anyhow::Result<EventId> {
         }
     }
     match before {
-        Some(before) if steps == step => Ok(before),
+        Some(event) if steps == step => Ok(Before { event, turn }),
         _ => bail!("the conversation has {steps} steps; name one of them with --from"),
     }
 }
@@ -230,7 +253,7 @@ mod tests {
     fn before_steps(kinds: &[&str]) -> Vec<String> {
         let events = log(kinds);
         let found = (1..).map_while(|step| before_step(&events, step).ok());
-        found.map(|id| id.0).collect()
+        found.map(|before| before.event.0).collect()
     }
 
     #[test]

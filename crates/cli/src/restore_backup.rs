@@ -19,6 +19,12 @@ pub(crate) fn restore(args: &RestoreBackup) -> anyhow::Result<Exit> {
     let surroundings = Surroundings::of_this_process()?;
     let settings = Settings::load(&args.flags, &surroundings, &surroundings.current_dir)?;
     let data_dir = &settings.data_dir.value;
+    let backup = surroundings.current_dir.join(&args.file);
+    ensure!(
+        backup.is_file(),
+        "there is no file {}; name one that `deft backup` has made",
+        backup.display()
+    );
     prepare_data_dir(data_dir)?;
     let (store, key) = (data_dir.join(crate::compose::STORE_FILE), data_dir.join(KEY_FILE));
     ensure!(
@@ -30,7 +36,6 @@ pub(crate) fn restore(args: &RestoreBackup) -> anyhow::Result<Exit> {
         Some(file) => NewKey::read(&surroundings.current_dir.join(file), &key, args.overwrite)?,
         None => None,
     };
-    let backup = surroundings.current_dir.join(&args.file);
     let restoring = SqliteStore::begin_restore(&backup, &store)
         .with_context(|| format!("{} cannot be restored", backup.display()))?;
     let unfinished = new_key.map(NewKey::write).transpose()?;
@@ -46,6 +51,11 @@ pub(crate) fn restore(args: &RestoreBackup) -> anyhow::Result<Exit> {
     }
     let mut out = std::io::stdout().lock();
     writeln!(out, "{} holds what was in {}.", store.display(), backup.display())?;
+    writeln!(
+        out,
+        "Checkpoints of files are not part of a backup: its conversations go on, but files cannot be put back to where \
+         they were before it."
+    )?;
     if let Some(replaced) = replaced {
         writeln!(out, "What was there before is kept in {}.", replaced.display())?;
     }

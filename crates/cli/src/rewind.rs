@@ -42,10 +42,10 @@ pub(crate) async fn rewind(args: &Args) -> anyhow::Result<Exit> {
     let mut exit = Exit::Finished;
     match (what, rewound?) {
         (Rewind::Conversation, _) => {}
-        (Rewind::Files | Rewind::Both, None) => {
+        (_, None) => {
             writeln!(out, "The files have not changed since, as far as was recorded.")?;
         }
-        (Rewind::Files | Rewind::Both, Some(restored)) => {
+        (_, Some(restored)) => {
             for failure in &restored.failed {
                 let (path, reason) = (one_line(&failure.path), one_line(&failure.reason));
                 writeln!(out, "failed   {path}: {reason}")?;

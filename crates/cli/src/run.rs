@@ -1,18 +1,20 @@
 //! `deft run`: a task from the command line to its end.
 
 use std::io::Read;
+use std::path::Path;
 
 use anyhow::Context;
 use deft_engine::{APPROVED, Goal, Mode};
 use deft_store::ConversationRecord;
 use deft_store::Store;
-use deft_types::{Message, Role, Status};
+use deft_types::{McpServerStatus, Message, Role, Status};
 use deft_workspace::WorkspaceName;
 
 use crate::args::{Resume, Run, Task};
 use crate::compose;
 use crate::exit::{Exit, UsageError};
 use crate::mcp;
+use crate::output::{is_troubled, trouble};
 use crate::screen::Format;
 use crate::settings::{Settings, Surroundings};
 use crate::traces;
@@ -42,6 +44,13 @@ pub(crate) async fn run(args: Run) -> anyhow::Result<Exit> {
         }
         // What the project says is said by the one that the conversation is about.
         let name: WorkspaceName = record.workspace.parse()?;
+        if let Some(gone) = local_directory(&name).filter(|place| !place.is_dir()) {
+            anyhow::bail!(
+                "the workspace {} of this conversation is not there any more; move it back to go on with it, or begin a \
+                 new conversation where the files are now: deft run -w DIRECTORY -t TASK",
+                gone.display()
+            );
+        }
         settings = Settings::load(&args.flags, &surroundings, name.directory().unwrap_or(&here))?;
     } else if task.is_none() {
         return Err(
@@ -49,9 +58,12 @@ pub(crate) async fn run(args: Run) -> anyhow::Result<Exit> {
         );
     }
 
-    let planned = match &resumed {
-        Some(record) => deft_engine::load(store.as_ref(), record.id).await?.mode,
-        None => Mode::Act,
+    let (planned, servers_before) = match &resumed {
+        Some(record) => {
+            let state = deft_engine::load(store.as_ref(), record.id).await?;
+            (state.mode, state.servers)
+        }
+        None => (Mode::Act, Vec::new()),
     };
     if args.approve && planned != Mode::Plan {
         let sentence =
@@ -85,6 +97,8 @@ pub(crate) async fn run(args: Run) -> anyhow::Result<Exit> {
         Some(record) => record,
         None => compose::create(store.as_ref(), &workspace::resolve(name)?).await?,
     };
+    warn_of_everything(&record.workspace.parse()?, surroundings.home.as_deref());
+    compose::budget::keep(&mut settings, store.as_ref(), record.id).await?;
     let conversation = compose::open(&settings, store.clone(), model, &record, mode).await?;
     let format = if args.json { Format::Json } else { Format::Human };
     let goal = task
@@ -106,8 +120,40 @@ pub(crate) async fn run(args: Run) -> anyhow::Result<Exit> {
     if let Some(traces) = traces {
         traces.end().await;
     }
-    mcp::offer::remember(&settings, store.as_ref(), record.id).await?;
+    let servers = mcp::offer::remember(&settings, store.as_ref(), record.id).await?;
+    // Those that are as they were before this run are not among what it has shown.
+    let untold = |server: &&McpServerStatus| format == Format::Json || servers_before.contains(server);
+    tell(servers.iter().filter(untold));
     Ok(exit)
+}
+
+/// The directory of this machine that an agent works in itself.
+fn local_directory(name: &WorkspaceName) -> Option<&Path> {
+    match name {
+        WorkspaceName::Local(path) | WorkspaceName::Sandbox(path) => Some(path),
+        _ => None,
+    }
+}
+
+/// Says on standard error that a workspace has much more in it than a project.
+fn warn_of_everything(name: &WorkspaceName, home: Option<&Path>) {
+    let Some(place) = local_directory(name) else {
+        return;
+    };
+    let home = home.and_then(|home| home.canonicalize().ok());
+    if place.parent().is_none() || home.as_deref() == Some(place) {
+        anstream::eprintln!(
+            "deft: note: the agent may change everything in {}; a project's own folder is meant: name it with -w",
+            place.display()
+        );
+    }
+}
+
+/// Says on standard error which servers are in trouble.
+fn tell<'a>(servers: impl Iterator<Item = &'a McpServerStatus>) {
+    for server in servers.filter(|server| is_troubled(server)) {
+        anstream::eprintln!("deft: note: {}", trouble(server));
+    }
 }
 
 impl Task {

@@ -86,7 +86,8 @@ impl Screen {
                     "It waits for your word.\nAgree with: deft run --resume {short}\nRefuse, and say what to do instead, \
                      with: deft run --resume {short} -t TASK"
                 ),
-                _ => format!("Go on with: deft run --resume {short} -t TASK"),
+                Status::Idle | Status::Finished => format!("Go on with: deft run --resume {short} -t TASK"),
+                _ => format!("Go on with: deft run --resume {short}"),
             };
             let hint = format!("Conversation {id} is kept in {}.\n{next}", data_dir.display());
             let farewell = Item::Farewell(Box::new(state.stats.clone()), hint);
@@ -119,14 +120,14 @@ struct Paper {
 }
 
 enum Pen {
-    Human(Printer<anstream::AutoStream<Stdout>>),
+    Human(Box<Printer<anstream::AutoStream<Stdout>>>),
     Json(Stdout),
 }
 
 impl Paper {
     fn new(format: Format) -> Self {
         let pen = match format {
-            Format::Human => Pen::Human(Printer::new(anstream::stdout(), Style::coloured())),
+            Format::Human => Pen::Human(Box::new(Printer::new(anstream::stdout(), Style::coloured()))),
             Format::Json => Pen::Json(io::stdout()),
         };
         let spinner = (format == Format::Human && io::stderr().is_terminal()).then(|| {

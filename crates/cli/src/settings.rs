@@ -193,10 +193,7 @@ impl Layers<'_> {
 
     fn users_own_is_lower(&self, key: &Key, projects: &Chosen) -> bool {
         let number = |chosen: &Chosen| chosen.text.parse::<f64>().ok();
-        let users_own = self
-            .chosen
-            .get(key.name)
-            .filter(|own| own.source != Source::Default);
+        let users_own = self.chosen.get(key.name);
         users_own.is_some_and(|own| number(own) <= number(projects))
     }
 

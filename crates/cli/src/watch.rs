@@ -1,5 +1,6 @@
 //! Runs a conversation and shows what happens until it stops.
 
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -37,6 +38,7 @@ impl Watched<'_> {
     pub(crate) async fn run(mut self, task: Option<Message>, format: Format) -> anyhow::Result<Exit> {
         let mut signals = StopSignals::new()?;
         let shown = self.run_and_print(task, format, &mut signals).await;
+        let shown = shown.map_err(|error| self.unread(error));
         if shown.is_err() {
             let _ = self.conversation.interrupt().await; // nobody watches any more
         }
@@ -45,6 +47,17 @@ impl Watched<'_> {
             () = signals.next() => {}
         }
         shown
+    }
+
+    /// What to say where whoever read what is printed is gone, as with `| head`.
+    fn unread(&self, error: anyhow::Error) -> anyhow::Error {
+        match error.downcast_ref::<io::Error>().map(io::Error::kind) {
+            Some(io::ErrorKind::BrokenPipe) => error.context(format!(
+                "nobody reads the output any more, so the run was stopped; go on with `deft run --resume {}`",
+                &self.record.id.hex()[..8]
+            )),
+            _ => error,
+        }
     }
 
     async fn run_and_print(

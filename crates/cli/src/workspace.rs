@@ -11,9 +11,11 @@ pub(crate) mod unused;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context;
 use deft_engine::Mode;
+use deft_executor::Client;
 use deft_types::ConversationId;
 use deft_workspace::sandbox::{Gap, Machine, Plan, remove_groups_left_behind};
 use deft_workspace::{
@@ -36,6 +38,8 @@ const MAX_SOCKET_PATH: usize = 107;
 /// What a sandboxed executor's socket has before its name.
 const INSIDE: usize = "in/".len();
 const MEGABYTE: u64 = 1024 * 1024;
+/// How long an executor may take to end all that it started.
+const END_LIMIT: Duration = Duration::from_secs(10);
 
 /// A workspace that can be opened, and what to know about it.
 pub(crate) struct Opened {
@@ -58,12 +62,18 @@ pub(crate) fn kept(name: &WorkspaceName) -> String {
 pub(crate) fn resolve(name: WorkspaceName) -> anyhow::Result<WorkspaceName> {
     let directory = |path: &Path| {
         let found = path.canonicalize().ok().filter(|path| path.is_dir());
-        found.with_context(|| {
+        let found = found.with_context(|| {
             format!(
                 "the workspace {} does not exist or is not a directory",
                 path.display()
             )
-        })
+        })?;
+        anyhow::ensure!(
+            found.to_str().is_some(),
+            "the name of the workspace {} is not UTF-8, so a conversation cannot keep it; rename it or name another",
+            found.display()
+        );
+        Ok(found)
     };
     match name {
         WorkspaceName::Local(path) => directory(&path).map(WorkspaceName::Local),
@@ -176,6 +186,15 @@ pub(crate) fn gaps(settings: &Settings, root: &Path) -> Vec<String> {
         Ok(plan) => plan.gaps.iter().map(ToString::to_string).collect(),
         Err(error) => vec![one_sentence(&error)],
     }
+}
+
+/// Ends the executor of a workspace, and waits until nothing of it is left among the files.
+pub(crate) async fn end(workspace: &dyn Workspace, client: &Client) {
+    let end = async {
+        client.shutdown().await;
+        workspace.ended().await;
+    };
+    let _ = tokio::time::timeout(END_LIMIT, end).await; // what hangs ends when nobody has talked to it for a while
 }
 
 /// Removes what is kept for the executor of a conversation, which must have ended.

@@ -230,7 +230,7 @@ async fn run_in<V: AsRef<str>>(
     let client = Client::connect(workspace.open().await?).await?;
     let variables = variables.iter().map(|(name, value)| (*name, value.as_ref()));
     let ran = git(&client, script, variables).await;
-    client.shutdown().await;
+    workspace::end(workspace.as_ref(), &client).await;
     ran
 }
 

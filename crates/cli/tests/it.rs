@@ -28,6 +28,8 @@ mod mcp;
 mod mcp_changes;
 #[path = "it/models.rs"]
 mod models;
+#[path = "it/odd_places.rs"]
+mod odd_places;
 #[path = "it/old_logs.rs"]
 mod old_logs;
 #[path = "it/packages.rs"]

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use deft_workspace::WorkspaceError;
+use deft_workspace::{WorkspaceError, says_disk_is_full};
 
 /// Why there is no talking to a container. Each says what to do next.
 #[derive(Debug, thiserror::Error)]
@@ -188,15 +188,10 @@ pub enum DockerError {
     Missing(PathBuf),
 }
 
-/// What systems say of a disk that is full, or of a part of it that is.
-const FULL: [&str; 2] = ["no space left on device", "disk quota exceeded"];
-
 impl DockerError {
     /// The error for these words of the engine, if they are about its disk.
     pub(crate) fn full(words: &str) -> Option<Self> {
-        let lower = words.to_lowercase();
-        let is_full = FULL.iter().any(|words| lower.contains(words));
-        is_full.then(|| Self::NoSpace(words.to_owned()))
+        says_disk_is_full(words).then(|| Self::NoSpace(words.to_owned()))
     }
 }
 

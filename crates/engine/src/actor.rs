@@ -253,8 +253,10 @@ impl Actor {
                     self.trace.end_run(self.state.status);
                 }
             }
+            let ends_at = self.work_ends_at();
             let outcome = OptionFuture::from(self.work.as_mut().map(Work::next));
             let titled = OptionFuture::from(self.titling.as_mut());
+            let over = OptionFuture::from(ends_at.map(tokio::time::sleep_until));
             tokio::select! {
                 biased; // a call that was begun is sent before a command may want it stopped
                 Some(outcome) = outcome => {
@@ -273,6 +275,9 @@ impl Actor {
                         tracing::warn!(%error, "a title is not kept");
                     }
                 }
+                Some(()) = over => if let Err(error) = self.stop_in_time().await {
+                    self.halt(&error);
+                },
                 command = self.inbox.recv() => match command {
                     Some(Envelope { command: Command::Close { executor, done }, .. }) => return (executor, Some(done)),
                     Some(sent) => self.handle(sent).await,

@@ -4,7 +4,8 @@ use deft_store::{NewConversation, Store, StoreError, create_with};
 use deft_types::{
     ConversationId, Event, EventBody, EventId, FailureKind, Seq, Source, Stats, Status, Timestamp,
 };
-use serde_json::json;
+use serde::Deserialize as _;
+use serde_json::{Value, json};
 
 use crate::branch;
 use crate::command::CommandError;
@@ -51,14 +52,15 @@ pub async fn fork(
     } else {
         events
     };
-    copied.retain(belongs_to_all);
+    copied.retain(|event| belongs_to_all(event) || (fork.keep_stats && is_of(event, key::STATS)));
+    copied.iter_mut().for_each(inherit);
     let state = branch::fold(&copied);
     copied.extend(closing(&state, &fork, world));
     let Some(request) = &fork.request else {
         return Ok(create_with(store, new, copied).await?);
     };
-    let mark = mark_of(source, request);
-    copied.insert(0, first_event(mark.clone(), copied.len(), world));
+    let mark = format!("{source} {request}");
+    let new = marked(new, &mark, copied.len());
     match create_with(store, new.clone(), copied.clone()).await {
         Err(StoreError::Exists(id)) => match made_before(store, id, &mark).await? {
             Made::Wholly => Ok(()),
@@ -72,6 +74,21 @@ pub async fn fork(
     }
 }
 
+/// What the other has cost is what another has spent: it is in the bill of whoever pays already.
+fn inherit(event: &mut Event) {
+    if let EventBody::StateUpdate(update) = &mut event.body
+        && update.key == key::STATS
+        && let Ok(mut stats) = Stats::deserialize(&update.value)
+    {
+        stats.inherited_cost += stats.own_cost();
+        update.value = json!(stats);
+    }
+}
+
+fn is_of(event: &Event, key: &str) -> bool {
+    matches!(&event.body, EventBody::StateUpdate(update) if update.key == key)
+}
+
 /// How much of a copy a request has made.
 enum Made {
     Wholly,
@@ -80,36 +97,31 @@ enum Made {
     Never,
 }
 
-/// The first event of a copy: by which request it was made, and how many follow.
-fn first_event(mark: EventId, events: usize, world: &dyn World) -> Event {
-    Event {
-        id: mark,
-        timestamp: Timestamp::at(world.now()),
-        source: Source::Environment,
-        parent_id: None,
-        body: state::update(key::COPIED, json!({"events": events})),
+/// The name of the setting of a copy that says by which request it was made, and with how many events.
+const COPIED: &str = "copied";
+
+/// A copy that names its request from its beginning: a store may keep it and say that it failed.
+fn marked(mut new: NewConversation, mark: &str, events: usize) -> NewConversation {
+    let made = json!({"request": mark, "events": events});
+    match &mut new.settings {
+        Value::Object(settings) => {
+            settings.insert(COPIED.to_owned(), made);
+        }
+        other => *other = json!({ COPIED: made }),
     }
+    new
 }
 
-fn mark_of(source: ConversationId, request: &EventId) -> EventId {
-    EventId(format!("copy:{source}:{request}"))
-}
-
-async fn made_before(store: &dyn Store, id: ConversationId, mark: &EventId) -> Result<Made, StoreError> {
-    let mark = match store.position(id, mark).await {
-        Ok(Some(mark)) => mark,
-        Ok(None) | Err(StoreError::NotFound(_)) => return Ok(Made::Never),
-        Err(error) => return Err(error),
-    };
-    let there = store.read(id, mark, 1).await?;
-    let events = match there.first().map(|(_, event)| &event.body) {
-        Some(EventBody::StateUpdate(update)) if update.key == key::COPIED => update.value["events"].as_u64(),
-        _ => None,
-    };
-    let Some(events) = events else {
+async fn made_before(store: &dyn Store, id: ConversationId, mark: &str) -> Result<Made, StoreError> {
+    let settings = store.settings(id).await?.unwrap_or_default();
+    let made = &settings[COPIED];
+    let Some(events) = made["events"].as_u64().filter(|_| made["request"] == mark) else {
         return Ok(Made::Never);
     };
-    let last = store.read(id, Seq(mark.0 + events), 1).await?;
+    let Some(last) = events.checked_sub(1) else {
+        return Ok(Made::Wholly);
+    };
+    let last = store.read(id, Seq(last), 1).await?;
     Ok(if last.is_empty() {
         Made::InPart
     } else {
@@ -117,9 +129,10 @@ async fn made_before(store: &dyn Store, id: ConversationId, mark: &EventId) -> R
     })
 }
 
-/// An executor and its records of the files, what it is called and what its clients asked for are the other
-/// conversation's own.
-const NOT_COPIED: [&str; 15] = [
+/// An executor and its records of the files, what it is called, what it has cost and what its clients asked for are the
+/// other conversation's own.
+const NOT_COPIED: [&str; 16] = [
+    key::STATS,
     key::EXECUTOR,
     key::CHECKPOINT,
     key::QUEUE,
@@ -144,8 +157,7 @@ fn belongs_to_all(event: &Event) -> bool {
     }
 }
 
-/// What makes the copy a conversation of its own: nothing runs, no call is open, nothing was spent, nobody has said
-/// anything in it.
+/// What makes the copy a conversation of its own: nothing runs, no call is open, nobody has said anything in it.
 fn closing(state: &State, fork: &Fork, world: &dyn World) -> Vec<Event> {
     let mut drafts: Vec<_> = state
         .open_calls
@@ -165,10 +177,6 @@ fn closing(state: &State, fork: &Fork, world: &dyn World) -> Vec<Event> {
     if state.last_user_message_id.is_some() {
         let unsaid = state::update(key::LAST_USER_MESSAGE, json!(null));
         drafts.push(Draft::new(Source::Environment, unsaid));
-    }
-    if !fork.keep_stats {
-        let nothing = state::update(key::STATS, json!(Stats::default()));
-        drafts.push(Draft::new(Source::Environment, nothing));
     }
     if let Some(title) = fork.title.as_deref().and_then(label::title) {
         let called = state::update(key::TITLE, json!(title));

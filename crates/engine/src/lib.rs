@@ -104,7 +104,7 @@ pub use servers::{Reached, Servers, ServersElsewhere, ToolFilter};
 pub use skill_content::SkillFiles;
 pub use skills::SkillSources;
 pub use state::State;
-pub use state::key::{ANSWERED_REQUEST, HOST_QUESTIONS, OWN_KEYS};
+pub use state::key::{ANSWERED_REQUEST, HOST_QUESTIONS, OWN_KEYS, SERVERS as MCP_SERVERS};
 pub use structured::SchemaError;
 pub use stuck::BEFORE_CIRCLE;
 pub use sub_agents::{BegunTask, Order, OwnBranch, SubAgent, SubAgentKind, SubAgents, usage_of_task};

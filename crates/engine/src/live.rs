@@ -3,7 +3,7 @@
 use std::pin::pin;
 use std::time::Duration;
 
-use deft_types::{ActionId, DeltaKind, EventId};
+use deft_types::{ActionId, DeltaKind, EventId, Seq};
 use deft_workspace::{Preparation, Workspace};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
@@ -18,6 +18,8 @@ pub enum Live {
     ReplyStarted {
         /// The id.
         item: EventId,
+        /// Where the log ended then, if that is known: the reply comes behind what stands before it.
+        log_end: Option<Seq>,
     },
     /// A piece of a reply.
     Delta {

@@ -13,6 +13,8 @@ pub enum Rewind {
     Conversation,
     /// The workspace.
     Files,
+    /// The workspace, if it was recorded as it was right there: never to what it was before the turn.
+    FilesExactly,
     /// Both.
     Both,
 }

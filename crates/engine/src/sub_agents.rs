@@ -1,7 +1,7 @@
 //! Where agents with tasks of their own come from.
 
 use deft_skills::AgentDefinition;
-use deft_types::{Content, EventId, Isolation, Stats};
+use deft_types::{Content, EventId, Isolation, OF_TASKS, Stats};
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
@@ -67,9 +67,6 @@ pub(crate) fn task_of_usage(usage_id: &str) -> Option<&str> {
     let task = usage_id.strip_prefix(OF_TASKS)?;
     (!task.contains(':')).then_some(task)
 }
-
-/// What other conversations have used begins so in the stats: they have told those above themselves.
-pub(crate) const OF_TASKS: &str = "task:";
 
 /// A kind of agent.
 #[derive(Clone, Debug, PartialEq, Eq)]

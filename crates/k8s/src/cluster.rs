@@ -101,8 +101,11 @@ impl Cluster {
             None => tls.with_no_client_auth(),
         };
         tls.alpn_protocols = vec![b"http/1.1".to_vec()]; // what sockets need
-        let client = deft_net::builder_with(tls, &access.server).http1_only().build();
-        let client = client.map_err(|error| unusable(&error))?;
+        let mut client = deft_net::builder_with(tls, &access.server).http1_only();
+        if let Some(proxy) = access.proxy {
+            client = client.proxy(proxy);
+        }
+        let client = client.build().map_err(|error| unusable(&error))?;
         Ok(Self {
             client,
             server: access.server,

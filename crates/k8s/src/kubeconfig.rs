@@ -5,9 +5,13 @@ use std::path::{Path, PathBuf};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use deft_types::Secret;
+use reqwest::Proxy;
 use serde::Deserialize;
 
 use crate::error::K8sError;
+
+/// The kinds of proxies that a cluster may be behind.
+const PROXY_SCHEMES: [&str; 4] = ["http", "https", "socks5", "socks5h"];
 
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -48,6 +52,7 @@ struct ClusterEntry {
     certificate_authority_data: Option<String>,
     #[serde(default)]
     insecure_skip_tls_verify: bool,
+    proxy_url: Option<Secret<String>>,
 }
 
 #[derive(Deserialize)]
@@ -101,6 +106,8 @@ pub(crate) enum Login {
 /// One cluster and who we are there.
 pub(crate) struct Access {
     pub(crate) server: url::Url,
+    /// What leads there, if the server is not reached as others are. It may name a password.
+    pub(crate) proxy: Option<Proxy>,
     pub(crate) namespace: Option<String>,
     /// In PEM form, as is what follows.
     pub(crate) authority: Option<Vec<u8>>,
@@ -138,6 +145,16 @@ impl Access {
         if cluster.insecure_skip_tls_verify {
             return Err("it wants a server whose certificate nobody checks, which is not done".to_owned());
         }
+        let proxy = cluster.proxy_url.as_ref().map(|proxy| proxy.expose().as_str());
+        let proxy = proxy.filter(|proxy| !proxy.is_empty()).map(|proxy| {
+            let address = proxy.parse::<url::Url>().ok();
+            let address = address.filter(|address| PROXY_SCHEMES.contains(&address.scheme()));
+            address.and_then(|address| Proxy::all(address).ok())
+        });
+        if matches!(proxy, Some(None)) {
+            let known = PROXY_SCHEMES.join(", ");
+            return Err(format!("its `proxy-url` is not the address of a proxy ({known})"));
+        }
         let base = path.parent().unwrap_or(Path::new("."));
         let pem = |data: Option<&str>, file: Option<&PathBuf>| match (data, file) {
             (Some(data), _) => BASE64_STANDARD
@@ -166,6 +183,7 @@ impl Access {
                 .server
                 .parse()
                 .map_err(|_| "the address of its server is none")?,
+            proxy: proxy.flatten(),
             namespace: context.namespace,
             authority: pem(
                 cluster.certificate_authority_data.as_deref(),
@@ -192,6 +210,7 @@ impl Access {
         let authority = std::fs::read(place.join("ca.crt")).map_err(|error| unusable(error.to_string()))?;
         Ok(Self {
             server: server.map_err(|error: url::ParseError| unusable(error.to_string()))?,
+            proxy: None,
             namespace: std::fs::read_to_string(place.join("namespace")).ok(),
             authority: Some(authority),
             client: None,
@@ -214,9 +233,13 @@ contexts:
 - {name: work, context: {cluster: c, user: u, namespace: team}}
 - {name: home, context: {cluster: c, user: login}}
 - {name: open, context: {cluster: unchecked, user: u}}
+- {name: behind, context: {cluster: proxied, user: u}}
+- {name: lost, context: {cluster: lost, user: u}}
 clusters:
 - {name: c, cluster: {server: 'https://10.0.0.1:6443', certificate-authority: ca.crt}}
 - {name: unchecked, cluster: {server: 'https://10.0.0.1:6443', insecure-skip-tls-verify: true}}
+- {name: proxied, cluster: {server: 'https://10.0.0.1:6443', proxy-url: 'socks5://127.0.0.1:1080'}}
+- {name: lost, cluster: {server: 'https://10.0.0.1:6443', proxy-url: 'ftp://u:hunter2@127.0.0.1'}}
 users:
 - {name: u, user: {token: t-secret}}
 - name: login
@@ -250,12 +273,18 @@ users:
     #[test]
     fn what_cannot_be_used_is_named() {
         let (_place, path) = write();
-        for (context, words) in [("none", "no context 'none'"), ("open", "nobody checks")] {
+        assert!(Access::read(&path, Some("behind")).unwrap().proxy.is_some());
+        for (context, words) in [
+            ("none", "no context 'none'"),
+            ("open", "nobody checks"),
+            ("lost", "`proxy-url` is not the address of a proxy"),
+        ] {
             let error = Access::read(&path, Some(context)).err().unwrap().to_string();
             assert!(
                 error.contains(words) && error.contains("kubectl config view"),
                 "{error}"
             );
+            assert!(!error.contains("hunter2"), "{error}");
         }
     }
 }

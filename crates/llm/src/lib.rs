@@ -43,6 +43,7 @@ mod model;
 mod ollama;
 mod open;
 mod openai;
+mod own_server;
 mod prefix;
 mod prices;
 mod prompted;

@@ -19,6 +19,7 @@ use self::reader::ReplyReader;
 pub(crate) use self::show::Shown;
 use crate::api::{AnswerReader, Api, Post, secret_header};
 use crate::http::{HttpModel, fetch};
+use crate::own_server::{Behind, OwnServerModel};
 use crate::prompted::PromptedModel;
 use crate::secrets::Secrets;
 use crate::{Delta, KnownCapabilities, Model, ModelError, ModelProfile, Prices, Request, Tuning};
@@ -107,10 +108,12 @@ impl Known {
             secrets: setup.secrets.clone(),
             subscription: None,
         });
-        Ok(if profile.capabilities.native_tool_calls {
-            model
-        } else {
-            Arc::new(PromptedModel(model))
+        Ok(match setup.overrides.native_tool_calls {
+            Some(true) => model,
+            None if profile.capabilities.native_tool_calls => {
+                Arc::new(OwnServerModel::new(model, Behind::OwnServer))
+            }
+            Some(false) | None => Arc::new(PromptedModel(model)),
         })
     }
 

@@ -23,6 +23,7 @@ use crate::chatgpt;
 use crate::demo::DemoModel;
 use crate::images::{Fetcher, ImagesModel};
 use crate::learning::LearningModel;
+use crate::own_server::{Behind, OwnServerModel};
 use crate::prompted::PromptedModel;
 use crate::provider::{Dialect, PROVIDERS, Provider, Wire};
 use crate::retry::with_retries;
@@ -121,11 +122,30 @@ pub(crate) fn dressed(
     };
     let model = Arc::new(ImagesModel::new(model, fetcher, provider.wire.max_image_bytes()));
     // Of Ollama's models only their server knows, so theirs is decided once it has been asked.
-    Ok(if can.native_tool_calls || provider.wire == Wire::Ollama {
+    Ok(if provider.wire == Wire::Ollama {
         model
-    } else {
+    } else if !can.native_tool_calls {
         Arc::new(PromptedModel(model))
+    } else if let Some(behind) = behind(provider, settings) {
+        Arc::new(OwnServerModel::new(model, behind))
+    } else {
+        model
     })
+}
+
+/// Who may be behind an address that the user gives. None: a provider that is known to call tools as it should, or the
+/// user says how it is.
+fn behind(provider: &Provider, settings: &ModelSettings) -> Option<Behind> {
+    let is_said =
+        settings.capability_overrides.native_tool_calls.is_some() || settings.subscription.is_some();
+    match provider.wire {
+        _ if is_said => None,
+        _ if provider.is_local() => Some(Behind::OwnServer),
+        Wire::Chat(Dialect::OpenAi | Dialect::Compatible) if settings.base_url.is_some() => {
+            Some(Behind::Anybody)
+        }
+        _ => None,
+    }
 }
 
 pub(crate) fn no_client(error: &dyn std::error::Error) -> OpenModelError {

@@ -12,6 +12,7 @@ mod form;
 mod history;
 mod instructions;
 mod parser;
+mod reader;
 
 #[cfg(test)]
 mod tests;
@@ -24,7 +25,7 @@ use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 
 pub(crate) use self::form::CALL_END;
-use self::parser::{CallParser, Ending, Piece};
+pub(crate) use self::reader::CallReader;
 use crate::{Delta, FinishReason, Model, ModelError, ModelProfile, Request, TokenCount, Usage, tokens};
 
 /// A model goes on after its call only to imagine the result. Past this many bytes of it, it is stopped.
@@ -41,38 +42,25 @@ impl Model for PromptedModel {
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, ModelError>> {
         let inner = Arc::clone(&self.0);
         Box::pin(async_stream::try_stream! {
-            let mut reader = Reader { parser: CallParser::new(Arc::clone(&request.tools)), calls: 0 };
+            let mut reader = CallReader::new(Arc::clone(&request.tools));
             let request = history::as_text(&request);
             let asked = tokens::estimate(&request);
             let mut said = 0;
             let mut reply = inner.stream(request);
             while let Some(delta) = reply.next().await {
-                match delta? {
-                    Delta::Text(text) => {
-                        said += tokens::of_text(&text);
-                        for delta in reader.text(&text) {
-                            yield delta;
-                        }
-                        if reader.parser.stray_bytes() > MAX_STRAY_BYTES {
-                            // The provider's counts would come at the end, which is not waited for.
-                            let usage = Usage { prompt: asked, completion: Tokens(said), ..Usage::default() };
-                            yield inner.profile().priced(Delta::Usage(usage));
-                            yield Delta::Finished(FinishReason::ToolCalls);
-                            return;
-                        }
-                    }
-                    Delta::Finished(finish) => {
-                        for delta in reader.finish(finish) {
-                            yield delta;
-                        }
-                        return;
-                    }
-                    delta => {
-                        if let Delta::ToolCall { index, .. } = &delta {
-                            reader.calls = reader.calls.max(index + 1);
-                        }
-                        yield delta;
-                    }
+                let delta = delta?;
+                if let Delta::Text(text) = &delta {
+                    said += tokens::of_text(text);
+                }
+                for delta in reader.read(delta) {
+                    yield delta;
+                }
+                if reader.stray_bytes() > MAX_STRAY_BYTES {
+                    // The provider's counts would come at the end, which is not waited for.
+                    let usage = Usage { prompt: asked, completion: Tokens(said), ..Usage::default() };
+                    yield inner.profile().priced(Delta::Usage(usage));
+                    yield Delta::Finished(FinishReason::ToolCalls);
+                    return;
                 }
             }
         })
@@ -80,51 +68,5 @@ impl Model for PromptedModel {
 
     fn count(&self, request: Request) -> BoxFuture<'static, TokenCount> {
         self.0.count(history::as_text(&request))
-    }
-}
-
-/// Makes deltas of what the parser finds.
-struct Reader {
-    parser: CallParser,
-    /// How many calls there were.
-    calls: usize,
-}
-
-impl Reader {
-    fn text(&mut self, text: &str) -> Vec<Delta> {
-        let pieces = self.parser.feed(text);
-        self.deltas(pieces)
-    }
-
-    fn finish(&mut self, finish: FinishReason) -> Vec<Delta> {
-        let ending = match finish {
-            FinishReason::Stop | FinishReason::ToolCalls => Ending::Whole,
-            FinishReason::Length | FinishReason::ContentFilter => Ending::CutOff,
-        };
-        let pieces = self.parser.finish(ending);
-        let mut deltas = self.deltas(pieces);
-        deltas.push(Delta::Finished(match finish {
-            FinishReason::Stop if self.parser.has_called() => FinishReason::ToolCalls,
-            finish => finish,
-        }));
-        deltas
-    }
-
-    fn deltas(&mut self, pieces: Vec<Piece>) -> Vec<Delta> {
-        let deltas = pieces.into_iter().map(|piece| match piece {
-            Piece::Text(text) => Delta::Text(text),
-            Piece::Reasoning(text) => Delta::Reasoning(text),
-            Piece::Call { name, arguments } => {
-                self.calls += 1;
-                Delta::ToolCall {
-                    index: self.calls - 1,
-                    id: None,
-                    name: Some(name),
-                    arguments,
-                    item_id: None,
-                }
-            }
-        });
-        deltas.collect()
     }
 }

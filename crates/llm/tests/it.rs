@@ -27,6 +27,8 @@ mod learning;
 mod network;
 #[path = "it/ollama.rs"]
 mod ollama;
+#[path = "it/own_server.rs"]
+mod own_server;
 #[path = "it/prompted.rs"]
 mod prompted;
 #[path = "it/responses.rs"]

@@ -32,6 +32,16 @@ pub enum RemoteError {
         /// Its reason.
         message: String,
     },
+    /// The server's disk is full, or our part of it. Make room.
+    #[error("{server} has no room left to {what}: {reason}; make room on its disk, and try again")]
+    NoSpace {
+        /// The server.
+        server: String,
+        /// What it was to do.
+        what: &'static str,
+        /// What it said.
+        reason: String,
+    },
     /// No answer in time.
     #[error("{server} did not {what} in time; check the network and try again")]
     Slow {

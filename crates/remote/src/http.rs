@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use deft_types::Secret;
+use deft_workspace::says_disk_is_full;
 use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use serde::de::DeserializeOwned;
@@ -141,15 +142,16 @@ impl Http {
             return Err(RemoteError::Denied(self.name()));
         }
         let body = response.text().await.unwrap_or_default();
-        let detail = serde_json::from_str::<Value>(&body).ok();
-        let detail = detail.and_then(|body| Some(body.get("detail")?.as_str()?.to_owned()));
-        let message = detail.unwrap_or(body).chars().take(MAX_REASON_CHARS).collect();
-        Err(RemoteError::Refused {
+        let told: Value = serde_json::from_str(&body).unwrap_or_default();
+        // What went wrong inside a server is not in its `detail`.
+        let reason = told["exception"].as_str().or(told["detail"].as_str());
+        let message: String = reason.unwrap_or(&body).chars().take(MAX_REASON_CHARS).collect();
+        Err(self.full(what, &message).unwrap_or(RemoteError::Refused {
             server: self.name(),
             what,
             status: status.as_u16(),
             message,
-        })
+        }))
     }
 
     pub(crate) fn slow(&self, what: &'static str) -> RemoteError {
@@ -160,11 +162,30 @@ impl Http {
     }
 
     pub(crate) fn broken(&self, what: &'static str, reason: &dyn std::fmt::Display) -> RemoteError {
-        RemoteError::Broken {
+        let reason = reason.to_string();
+        self.full(what, &reason).unwrap_or(RemoteError::Broken {
             server: self.name(),
             what,
-            reason: reason.to_string(),
-        }
+            reason,
+        })
+    }
+
+    /// The server has told why it cannot open the workspace.
+    pub(crate) fn unopened(&self, reason: &str) -> RemoteError {
+        self.full("open the workspace", reason)
+            .unwrap_or_else(|| RemoteError::Workspace {
+                server: self.name(),
+                reason: reason.to_owned(),
+            })
+    }
+
+    /// The error for these words of the server, if they are about its disk.
+    fn full(&self, what: &'static str, words: &str) -> Option<RemoteError> {
+        says_disk_is_full(words).then(|| RemoteError::NoSpace {
+            server: self.name(),
+            what,
+            reason: words.to_owned(),
+        })
     }
 }
 

@@ -53,10 +53,7 @@ pub(crate) async fn join(
     let first = tokio::time::timeout(OPEN_LIMIT, first(&mut socket)).await;
     match first.map_err(|_| server.http.slow(what))? {
         Some(Message::Binary(first)) => Ok(Asked::Joined(Box::new(carried(|far| carry(socket, first, far))))),
-        Some(Message::Text(reason)) => Err(RemoteError::Workspace {
-            server: server.http.name(),
-            reason: reason.to_string(),
-        }),
+        Some(Message::Text(reason)) => Err(server.http.unopened(&reason)),
         _ if start == Start::Never => Ok(Asked::NoneRuns),
         _ => Err(server.http.broken(what, &"it was closed at once")),
     }

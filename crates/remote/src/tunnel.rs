@@ -178,10 +178,8 @@ impl Tunnel {
         loop {
             let ran = self.server.run(what, &command, COMMAND_LIMIT).await?;
             if ran.exit_code != Some(0) {
-                return Err(RemoteError::Workspace {
-                    server: self.server.http.name(),
-                    reason: ran.stderr().trim_start_matches("deft: ").to_owned(),
-                });
+                let reason = ran.stderr().trim_start_matches("deft: ");
+                return Err(self.server.http.unopened(reason));
             }
             match ran.stdout() {
                 "" => {} // it had nothing to say

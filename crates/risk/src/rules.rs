@@ -1,8 +1,9 @@
 //! What is dangerous about commands: `table.rs` says what single programs do, `flow.rs` what goes from one to the
-//! next, `writes.rs` what lands in files.
+//! next, `writes.rs` what lands in files, `packages.rs` what is installed.
 
 mod flow;
 mod git;
+mod packages;
 mod sed;
 mod table;
 mod writes;
@@ -50,6 +51,7 @@ pub(crate) fn judge(script: &Script, workspace: &str) -> Vec<Finding> {
         found.extend(flow::judge(command, script, &whole));
         found.extend(writes::judge(command, workspace));
         found.extend(unresolved(command));
+        found.extend(packages::judge(command));
     }
     if script.fork_bomb {
         found.push(Finding::rail(

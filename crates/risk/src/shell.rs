@@ -30,6 +30,8 @@ const MAX_TEXT: usize = 512 * 1024;
 const MAX_COMMANDS: usize = 8192;
 /// Commands whose output one may read.
 const MAX_INPUT: usize = 256;
+/// Characters of one value of `IFS` that are looked at.
+const MAX_SEPARATORS: usize = 32;
 /// How deep constructs, substitutions and shells may stand in one another.
 const MAX_NESTING: usize = 80;
 /// How long text is parsed. A text of everyday size takes milliseconds; there are some that take the parser for ever,
@@ -87,7 +89,7 @@ pub(crate) enum Origin {
     /// All.
     #[default]
     Written,
-    /// Part of it is the output of a command that is known.
+    /// Part of it is the value of a variable, or the output of a command, that is known.
     Computed,
     /// Part of it is known when it runs, and not before.
     Open,
@@ -118,6 +120,7 @@ pub(crate) fn read(text: &str, workspace: &str) -> Script {
             ("HOME".to_owned(), Word::from(place::home(workspace))),
             ("PWD".to_owned(), Word::from(workspace.to_owned())),
         ]),
+        separators: String::new(),
         directory: Some(workspace.to_owned()),
         workspace,
         nesting: 0,
@@ -131,6 +134,8 @@ pub(crate) fn read(text: &str, workspace: &str) -> Script {
 struct Reader<'a> {
     script: Script,
     variables: HashMap<String, Word>,
+    /// All that was ever put into `IFS`, beside spaces: by these values may fall into words.
+    separators: String,
     directory: Option<String>,
     workspace: &'a str,
     nesting: usize,
@@ -200,8 +205,12 @@ impl Reader<'_> {
         command.directory.clone_from(&self.directory);
         self.script.commands.push(command.clone());
         self.nested(|reader| reader.add_inner(&command));
+        self.forget_read(&command);
+        if let Some(split) = self.split_otherwise(&command) {
+            self.add(split);
+        }
         if command.verb() == "cd" {
-            self.directory = match (command.words.get(1), &self.directory) {
+            self.directory = match (command.words.get(1), &command.directory) {
                 (None, _) => Some(place::home(self.workspace)),
                 (Some(to), Some(from)) if to.is_known() && to.text != "-" => {
                     Some(place::absolute(&to.text, from))
@@ -210,6 +219,58 @@ impl Reader<'_> {
                 _ => None,
             };
         }
+    }
+
+    fn assign(&mut self, name: &str, value: Word) {
+        if name == "IFS" {
+            for char in value.text.chars().filter(|char| !char.is_whitespace()) {
+                if self.separators.contains(char) {
+                    continue;
+                }
+                if self.separators.len() >= MAX_SEPARATORS {
+                    self.script.unseen = true;
+                    break;
+                }
+                self.separators.push(char);
+            }
+        }
+        self.variables.insert(name.to_owned(), value);
+    }
+
+    /// Variables that a command gives values which nobody knows before.
+    fn forget_read(&mut self, command: &Simple) {
+        let arguments = command.words.get(1..).unwrap_or_default();
+        let names = match (command.verb(), arguments) {
+            ("read" | "mapfile" | "readarray" | "getopts" | "unset", names) => names,
+            ("printf", [option, name, ..]) if option.text == "-v" => std::slice::from_ref(name),
+            _ => return,
+        };
+        for name in names {
+            if let Some(value) = self.variables.get_mut(&name.text) {
+                value.origin = value.origin.max(Origin::Open);
+            }
+        }
+    }
+
+    /// The command as it is where `IFS` says otherwise than we think what separates words. It may hold or not, so this
+    /// one is judged beside the other.
+    fn split_otherwise(&self, command: &Simple) -> Option<Simple> {
+        let separates = |char: char| self.separators.contains(char);
+        if !command.words.iter().any(|word| word.text.contains(separates)) {
+            return None;
+        }
+        let parts = command.words.iter().flat_map(|word| {
+            let parts = word.text.split(separates).filter(|part| !part.is_empty());
+            parts.map(|part| Word {
+                text: part.to_owned(),
+                ..word.clone()
+            })
+        });
+        Some(Simple {
+            words: parts.collect(),
+            is_inner: true,
+            ..command.clone()
+        })
     }
 
     /// Goes one level down, unless that is too deep.

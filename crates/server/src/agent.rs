@@ -79,11 +79,15 @@ impl Agent {
         Self(value)
     }
 
-    /// Its MCP servers by name, if it has any.
-    pub(crate) fn servers(&self) -> Option<&Value> {
-        let config = &self.0["mcp_config"];
-        let servers = config.get("mcpServers").unwrap_or(config);
-        Some(config).filter(|_| servers.as_object().is_some_and(|servers| !servers.is_empty()))
+    /// Its MCP servers by name, if it has any. One that names neither a program nor an address is somebody's draft, which
+    /// the contract takes as well.
+    pub(crate) fn servers(&self) -> Option<Value> {
+        let servers: Map<String, Value> = named_servers(&self.0)
+            .map(|(name, server)| (name.clone(), server.clone()))
+            .collect();
+        Some(servers)
+            .filter(|servers| !servers.is_empty())
+            .map(Value::Object)
     }
 
     /// Everything, secrets included.
@@ -194,6 +198,7 @@ impl Agent {
     pub(crate) fn with_own_model(&self, model: &str) -> Self {
         let mut agent = self.0.clone();
         agent["acp_model"] = model.into();
+        agent["llm"]["model"] = model.into();
         Self(agent)
     }
 
@@ -267,6 +272,19 @@ fn completed(agent: &Map<String, Value>, llm: &Map<String, Value>) -> Value {
     full
 }
 
+/// The MCP servers of an agent that name a program or an address; the others are drafts.
+pub(crate) fn named_servers(agent: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    let config = &agent["mcp_config"];
+    let servers = config.get("mcpServers").unwrap_or(config).as_object();
+    let names = |server: &Value, field: &str| server.get(field).is_some_and(|value| !value.is_null());
+    let is_named =
+        move |server: &Value| !server.is_object() || names(server, "command") || names(server, "url");
+    servers
+        .into_iter()
+        .flatten()
+        .filter(move |(_, server)| is_named(server))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -284,6 +302,20 @@ mod tests {
         assert_eq!(shown["kind"], "Agent");
         assert_eq!(agent.model(), "demo");
         assert!(!agent.streams());
+    }
+
+    #[test]
+    fn a_server_that_is_neither_a_program_nor_an_address_is_left_out() {
+        let with = |servers: Value| {
+            let agent = Agent::read(&json!({"llm": {"model": "demo"}, "mcp_config": servers})).unwrap();
+            agent.servers()
+        };
+        assert_eq!(with(json!({"draft": {}, "other": {"url": null}})), None);
+        let (named, draft) = (json!({"command": "srv"}), json!({"args": []}));
+        assert_eq!(
+            with(json!({"draft": draft, "s": named})),
+            Some(json!({"s": named}))
+        );
     }
 
     #[test]

@@ -64,8 +64,11 @@ const AGENT_KINDS: Kind = Kind::OneOf(&["openhands", "acp", "llm"]);
 /// A description of an agent that has a name.
 #[rustfmt::skip]
 pub(crate) const PROFILE: &Table = &[
+    ("schema_version", SIZE, Gap::Absent),
     ("agent_kind", AGENT_KINDS, Gap::Absent),
     ("id", Kind::Text, Gap::Null),
+    ("name", Kind::Text, Gap::Null),
+    ("revision", COUNT, Gap::Absent),
     ("mcp_server_refs", TEXTS, Gap::Null),
     ("secret_refs", TEXTS, Gap::Null),
     ("llm_profile_ref", Kind::Text, Gap::Null),
@@ -80,6 +83,18 @@ pub(crate) const PROFILE: &Table = &[
     ("enable_classify_and_switch_llm_tool", Kind::Switch, Gap::Absent),
     ("meta_profile_ref", Kind::Text, Gap::Null),
     ("tool_concurrency_limit", SIZE, Gap::Absent),
+];
+
+/// The same of one that is a program of its own.
+#[rustfmt::skip]
+pub(crate) const EXTERNAL_PROFILE: &Table = &[
+    ("schema_version", SIZE, Gap::Absent),
+    ("agent_kind", AGENT_KINDS, Gap::Absent),
+    ("id", Kind::Text, Gap::Null),
+    ("name", Kind::Text, Gap::Null),
+    ("revision", COUNT, Gap::Absent),
+    ("mcp_server_refs", TEXTS, Gap::Null),
+    ("secret_refs", TEXTS, Gap::Null),
     ("acp_server", Kind::Text, Gap::Absent),
     ("acp_model", Kind::Text, Gap::Null),
     ("acp_session_mode", Kind::Text, Gap::Null),
@@ -191,7 +206,7 @@ static CONDENSERS: Tagged = Tagged {
 
 #[rustfmt::skip]
 const SUMMARY: &Table = &[
-    ("llm", MODEL, Gap::Absent),
+    ("llm", MODEL, Gap::None),
     ("max_size", SIZE, Gap::Absent),
     ("max_tokens", Kind::Integer { least: None }, Gap::Null),
     ("keep_first", COUNT, Gap::Absent),

@@ -24,7 +24,6 @@ use crate::app::App;
 use crate::failure::Failure;
 use crate::fields::{self, Gap, Kind, Others, Table};
 use crate::info::utc;
-use crate::places::absolute;
 
 /// Seconds that a command may take where nobody says otherwise, and at most.
 const DEFAULT_TIMEOUT: u64 = 300;
@@ -134,9 +133,13 @@ impl Bash {
         request: BashRequest,
     ) -> Result<(BashCommand, oneshot::Receiver<BashOutput>), Failure> {
         app.activity.note();
-        let site = match (scope, &request.cwd) {
+        let cwd = match &request.cwd {
+            Some(cwd) => Some(app.places.resolved(app, scope, cwd).await?),
+            None => None,
+        };
+        let site = match (scope, &cwd) {
             (Some(id), None) => app.places.of_conversation(app, id).await?,
-            (scope, Some(cwd)) => app.places.site(app, scope, &absolute(cwd)?, "cwd").await?,
+            (scope, Some(cwd)) => app.places.site(app, scope, cwd, "cwd").await?,
             (None, None) => {
                 let here = &app.places.current_dir;
                 app.places.site(app, None, here, "cwd").await?
@@ -153,7 +156,7 @@ impl Bash {
         };
         let shell = ShellCommand {
             command: command.command.clone(),
-            directory: command.cwd.clone(),
+            directory: cwd.map(|cwd| cwd.display().to_string()),
             env: BTreeMap::new(),
             timeout_ms: Some(command.timeout.saturating_mul(1000)),
             input: None,

@@ -155,8 +155,11 @@ impl Config {
     ) -> Result<Self, ConfigError> {
         let layers = Layers::new(&variable)?;
         let mut keys = layers.list("session_api_keys");
-        keys.extend(variable("SESSION_API_KEY"));
         keys.retain(|key| !key.is_empty());
+        if keys.is_empty() {
+            // The contract's older name: keys that are named by the newer one are all there are.
+            keys.extend(variable("SESSION_API_KEY").filter(|key| !key.is_empty()));
+        }
         let init_key = layers.init_key(keys.first())?;
         let web_url = layers.text("web_url");
         let hosts = web_url.as_deref().and_then(host_of).into_iter();

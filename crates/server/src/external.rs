@@ -7,7 +7,7 @@ use std::time::Duration;
 use deft_engine::ExternalAgent;
 use serde_json::{Map, Value, json};
 
-use crate::agent::llm_defaults;
+use crate::agent::{llm_defaults, named_servers};
 use crate::agent_fields::EXTERNAL;
 use crate::failure::Failure;
 use crate::fields;
@@ -18,8 +18,8 @@ pub(crate) const KIND: &str = "ACPAgent";
 /// Stands for its model, which it chooses itself.
 const MODEL: &str = "acp-managed";
 /// How long it may be silent during a turn and how long its start may take, in seconds, where nobody says.
-const SILENCE: f64 = 1800.0;
-const START: f64 = 90.0;
+pub(crate) const SILENCE: f64 = 1800.0;
+pub(crate) const START: f64 = 90.0;
 /// The most that a client can make of these.
 const MAX_SECONDS: f64 = 24.0 * 3600.0;
 
@@ -127,8 +127,6 @@ pub(crate) fn parts(agent: &Value, variable: &dyn Fn(&str) -> Option<String>) ->
         let written = agent[field].as_f64().filter(|seconds| *seconds > 0.0);
         Duration::from_secs_f64(written.unwrap_or(usual).min(MAX_SECONDS))
     };
-    let config = &agent["mcp_config"];
-    let servers = config.get("mcpServers").unwrap_or(config).as_object();
     let mut command = words("acp_command");
     command.extend(words("acp_args"));
     Some(ExternalAgent {
@@ -138,9 +136,7 @@ pub(crate) fn parts(agent: &Value, variable: &dyn Fn(&str) -> Option<String>) ->
         mode: text("acp_session_mode"),
         model: text("acp_model"),
         resume: text("acp_resume_session_id"),
-        servers: servers
-            .into_iter()
-            .flatten()
+        servers: named_servers(agent)
             .map(|(name, server)| mcp_server(name, server, variable))
             .collect(),
         silence_limit: seconds("acp_prompt_timeout", SILENCE),

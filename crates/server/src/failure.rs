@@ -192,6 +192,7 @@ impl From<CommandError> for Failure {
             | CommandError::BadRule(_)
             | CommandError::NoTitle
             | CommandError::TooManyRules(_)
+            | CommandError::InTurn
             | CommandError::Workspace(_) => Self::refused(error.to_string()),
             CommandError::Closed => {
                 Self::internal("the conversation was closed meanwhile; try again", &error)

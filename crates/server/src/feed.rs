@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use deft_engine::Live;
 use deft_store::EventStream;
-use deft_types::{ActionId, Event, Seq, Status};
+use deft_types::{ActionId, Event, EventBody, Seq, Source, Status};
 use futures::StreamExt as _;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
@@ -36,12 +36,24 @@ pub(crate) struct Feed {
     farewell: watch::Receiver<Option<Farewell>>,
     /// States that events still have to come before.
     waiting: VecDeque<Arc<Snapshot>>,
+    /// A reply that has begun, and where the log ended then.
+    early: Option<(Seq, Arc<Live>)>,
+    /// What ends a reply, until the pieces of that are told.
+    late: Option<Late>,
     /// The last event that was told, or that the watcher has without us.
     pub(crate) told: Option<Seq>,
     /// What open calls had written when the watcher came.
     pub(crate) written: Vec<(ActionId, String)>,
     /// Up to here events are history, which nothing interrupts.
     pub(crate) history: Option<Seq>,
+}
+
+/// An event that pieces have to come before.
+struct Late {
+    seq: Seq,
+    event: Arc<Event>,
+    /// Of how many signals it is known that they came before it.
+    signals: Option<usize>,
 }
 
 impl Feed {
@@ -62,6 +74,8 @@ impl Feed {
             resident,
             catalog,
             waiting: VecDeque::new(),
+            early: None,
+            late: None,
             told: after,
             history,
         }
@@ -87,20 +101,48 @@ impl Feed {
                     return Item::State(state);
                 }
             }
+            if let Some(item) = self.in_its_place() {
+                return item;
+            }
             let farewell = async {
                 let said = self.farewell.wait_for(Option::is_some).await;
                 said.map_or(None, |said| *said).unwrap_or(Farewell::Stopping)
             };
+            let relayed = async {
+                match &self.late {
+                    Some(Late {
+                        seq, signals: None, ..
+                    }) => self.resident.relayed(*seq).await,
+                    Some(_) | None => std::future::pending().await,
+                }
+            };
             tokio::select! {
                 biased;
                 farewell = farewell => return Item::Farewell(farewell),
-                signal = self.signals.recv(), if self.told >= self.history => match signal {
-                    Ok(Signal::Live(piece)) => return Item::Live(piece),
-                    Ok(Signal::State(state)) => self.waiting.push_back(state),
-                    Err(RecvError::Lagged(_)) => self.replace_lost_state().await,
-                    Err(RecvError::Closed) => return Item::Farewell(Farewell::Reloaded),
+                signal = self.signals.recv(), if self.told >= self.history && self.early.is_none() => {
+                    if let Some(Late { signals: Some(before), .. }) = &mut self.late {
+                        *before = before.saturating_sub(1).min(self.signals.len());
+                    }
+                    match signal {
+                        Ok(Signal::Live(piece)) => match *piece {
+                            Live::ReplyStarted { log_end: Some(end), .. } => self.early = Some((end, piece)),
+                            _ => return Item::Live(piece),
+                        },
+                        Ok(Signal::State(state)) => self.waiting.push_back(state),
+                        Err(RecvError::Lagged(_)) => self.replace_lost_state().await,
+                        Err(RecvError::Closed) => return Item::Farewell(Farewell::Reloaded),
+                    }
                 },
-                event = self.events.next() => match event {
+                () = relayed => {
+                    let before = self.signals.len();
+                    if let Some(late) = &mut self.late {
+                        late.signals = Some(before);
+                    }
+                },
+                event = self.events.next(), if self.late.is_none() => match event {
+                    Some(Ok((seq, event))) if Some(seq) > self.history && ends_reply(&event) => {
+                        self.late = Some(Late { seq, event, signals: None });
+                    }
                     Some(Ok((seq, event))) => {
                         self.told = Some(seq);
                         return Item::Event(seq, event);
@@ -115,6 +157,18 @@ impl Feed {
         }
     }
 
+    /// What had to wait and need not any more.
+    fn in_its_place(&mut self) -> Option<Item> {
+        let next = self.told.map_or(Seq::FIRST, Seq::next);
+        if let Some((_, piece)) = self.early.take_if(|(end, _)| *end <= next) {
+            return Some(Item::Live(piece));
+        }
+        let is_behind = self.early.is_some(); // the next reply: this one's pieces are all told
+        let late = self.late.take_if(|late| is_behind || late.signals == Some(0))?;
+        self.told = Some(late.seq);
+        Some(Item::Event(late.seq, late.event))
+    }
+
     /// Too slow for the signals: the state that ended a run may be among those that were lost.
     async fn replace_lost_state(&mut self) {
         if let Ok(snapshot) = self.catalog.snapshot(self.resident.id).await
@@ -123,4 +177,9 @@ impl Feed {
             self.waiting.push_back(Arc::new(snapshot));
         }
     }
+}
+
+/// Whether a reply may have ended with it.
+fn ends_reply(event: &Event) -> bool {
+    event.source == Source::Agent && matches!(event.body, EventBody::Action(_) | EventBody::Message(_))
 }

@@ -93,6 +93,15 @@ pub(crate) fn read(
     told(place, read_fields(sent, table, Others::Kept))
 }
 
+/// The same of something that has no other fields.
+pub(crate) fn read_closed(
+    place: Place,
+    sent: &Map<String, Value>,
+    table: &Table,
+) -> Result<Map<String, Value>, Failure> {
+    told(place, read_fields(sent, table, Others::Refused))
+}
+
 /// Reads the body of a request.
 pub(crate) fn read_body(body: &Value, table: &Table, others: Others) -> Result<Map<String, Value>, Failure> {
     told(&["body"], read_fields(object(body)?, table, others))

@@ -144,7 +144,7 @@ impl Frames {
 
     fn piece(&mut self, feed: &Feed, piece: &Live) -> Vec<Frame> {
         let frames = match piece {
-            Live::ReplyStarted { item } => vec![self.start(feed, item, 1)],
+            Live::ReplyStarted { item, .. } => vec![self.start(feed, item, 1)],
             Live::Delta { item, kind, text } if !text.is_empty() => {
                 let order = self.order;
                 self.order += 1;

@@ -84,6 +84,24 @@ pub(crate) fn absolute(path: &str) -> Result<PathBuf, Failure> {
 }
 
 impl Places {
+    /// The same for a path that may be relative: to the workspace of the conversation, or else to where the server was
+    /// started.
+    pub(crate) async fn resolved(
+        &self,
+        app: &App,
+        conversation: Option<ConversationId>,
+        path: &str,
+    ) -> Result<PathBuf, Failure> {
+        if Path::new(path).is_absolute() {
+            return absolute(path);
+        }
+        let base = match conversation {
+            Some(id) => self.of_conversation(app, id).await?.root,
+            None => self.current_dir.clone(),
+        };
+        absolute(&base.join(path).display().to_string())
+    }
+
     /// Where a path may be used. `what` is what the client calls it.
     pub(crate) async fn site(
         &self,

@@ -91,8 +91,17 @@ struct Stage {
     run: Mutex<Run>,
     /// Somebody wants the state to be told.
     wanted: Notify,
+    /// How far the log is whose pieces were told.
+    relayed: watch::Sender<Relayed>,
     /// What open calls have written so far. Held while pieces of it are told, so that nobody misses one or hears it twice.
     written: Mutex<Written>,
+}
+
+/// Whether somebody tells the pieces between events, and of which events all that came before them was told.
+#[derive(Clone, Copy, Default)]
+struct Relayed {
+    is_on: bool,
+    through: Option<Seq>,
 }
 
 #[derive(Default)]
@@ -126,6 +135,7 @@ impl Resident {
                 signals: broadcast::Sender::new(BACKLOG),
                 run: Mutex::default(),
                 wanted: Notify::new(),
+                relayed: watch::Sender::default(),
                 written: Mutex::default(),
             }),
             used: Mutex::new(Instant::now()),
@@ -192,6 +202,13 @@ impl Resident {
         (self.stage.signals.subscribe(), written.all())
     }
 
+    /// Waits until every piece that was there before an event is among the signals.
+    pub(crate) async fn relayed(&self, event: Seq) {
+        let mut relayed = self.stage.relayed.subscribe();
+        let are_told = |now: &Relayed| !now.is_on || now.through >= Some(event);
+        let _ = relayed.wait_for(are_told).await; // it lives as long as the conversation does
+    }
+
     /// How many listen.
     pub(crate) fn listeners(&self) -> usize {
         self.stage.signals.receiver_count()
@@ -243,6 +260,10 @@ impl Resident {
         watchers: &TaskTracker,
     ) -> Running {
         let from = now.last_seq.map_or(Seq::FIRST, Seq::next);
+        self.stage.relayed.send_replace(Relayed {
+            is_on: true,
+            through: now.last_seq,
+        });
         let watcher = Watcher {
             id: self.id,
             catalog,

@@ -135,6 +135,14 @@ impl Store for ScopedStore {
         .boxed()
     }
 
+    fn is_held<'a>(&'a self, id: ConversationId, seen_by: &'a Owner) -> Answer<'a, bool> {
+        async move {
+            self.check(id).await?;
+            self.store.is_held(id, seen_by).await
+        }
+        .boxed()
+    }
+
     fn acquire<'a>(&'a self, id: ConversationId, owner: &'a Owner) -> Answer<'a, Lease> {
         async move {
             self.check(id).await?;

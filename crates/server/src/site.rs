@@ -96,6 +96,7 @@ impl File {
             Some("js") => "text/javascript; charset=utf-8",
             Some("css") => "text/css; charset=utf-8",
             Some("svg") => "image/svg+xml",
+            Some("png") => "image/png",
             Some("json") => "application/json",
             Some("webmanifest") => "application/manifest+json",
             Some("woff2") => "font/woff2",

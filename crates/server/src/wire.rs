@@ -8,7 +8,7 @@ use axum::extract::ws::Utf8Bytes;
 use deft_engine::{BEFORE_CIRCLE, OWN_KEYS};
 use deft_store::DAMAGED_EVENT;
 use deft_types::{ConversationStateUpdateEvent, Event, EventBody};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::agent::Agent;
 use crate::masking::Mask;
@@ -98,8 +98,13 @@ impl Wire {
             // The log says only which model answers; clients want the whole agent.
             "agent" => {
                 let model = update.value.pointer("/llm/model").cloned();
+                let own_model = update.value.get("acp_model").cloned();
                 update.value = self.agent.clone();
-                if let (Some(model), Some(place)) = (model, update.value.pointer_mut("/llm/model")) {
+                if let Some(model) = &own_model {
+                    update.value["acp_model"] = model.clone();
+                }
+                let place = update.value.pointer_mut("/llm/model");
+                if let (Some(model), Some(place)) = (model.or(own_model), place) {
                     *place = model;
                 }
             }
@@ -117,18 +122,28 @@ pub(crate) fn before_circle(event: &Event) -> Option<&str> {
     }
 }
 
-/// Takes our own fields out of the stats.
+/// Takes our own fields out of the stats, and says that there is no budget where there is none.
 pub(crate) fn public_stats(stats: &mut Value) {
     without_fields(stats, &OWN_METRICS);
+    if let Some(stats) = stats.as_object_mut() {
+        stats.remove("inherited_cost");
+    }
+    for metrics in all_metrics(stats) {
+        metrics.entry("max_budget_per_task").or_insert(Value::Null);
+    }
 }
 
 fn without_fields(stats: &mut Value, fields: &[&str]) {
-    let metrics = stats.get_mut("usage_to_metrics").and_then(Value::as_object_mut);
-    for metrics in metrics.into_iter().flat_map(|all| all.values_mut()) {
-        if let Some(metrics) = metrics.as_object_mut() {
-            metrics.retain(|name, _| !fields.contains(&name.as_str()));
-        }
+    for metrics in all_metrics(stats) {
+        metrics.retain(|name, _| !fields.contains(&name.as_str()));
     }
+}
+
+fn all_metrics(stats: &mut Value) -> impl Iterator<Item = &mut Map<String, Value>> {
+    let all = stats.get_mut("usage_to_metrics").and_then(Value::as_object_mut);
+    all.into_iter()
+        .flat_map(|all| all.values_mut())
+        .filter_map(Value::as_object_mut)
 }
 
 fn add_nulls(value: &mut Value, name: &str, nullable: &HashMap<String, Vec<String>>) {
@@ -198,7 +213,7 @@ mod tests {
         let stats = shown(update("stats", &stats)).unwrap();
         assert_eq!(
             stats["value"],
-            json!({"usage_to_metrics": {"agent": {"accumulated_cost": 0.5}}})
+            json!({"usage_to_metrics": {"agent": {"accumulated_cost": 0.5, "max_budget_per_task": null}}})
         );
         let plain = update("execution_status", &json!("running"));
         assert_eq!(shown(plain.clone()), Some(plain));

@@ -29,6 +29,9 @@ pub enum Fault {
         /// Why.
         reason: String,
     },
+    /// Nothing is in it.
+    #[error("it is empty; write what the agent is to know")]
+    Empty,
     /// It is too long. The skill is left out.
     #[error("it has {bytes} bytes, more than the {limit} that are read; move parts of it into other files")]
     TooLong {
@@ -90,6 +93,7 @@ impl Fault {
     pub fn is_fatal(&self) -> bool {
         match self {
             Self::Unreadable { .. }
+            | Self::Empty
             | Self::TooLong { .. }
             | Self::BadFrontMatter { .. }
             | Self::BadSchema { .. }

@@ -168,6 +168,10 @@ pub fn validate(files: &impl Files, path: &str) -> Vec<Problem> {
         .into_iter()
         .find(|file| is_skill_file(file) && directory_of(file) == path);
     let file = inside.unwrap_or_else(|| path.to_owned());
+    if files.read(&file).is_ok_and(|text| text.trim().is_empty()) {
+        let fault = Fault::Empty;
+        return vec![Problem { path: file, fault }];
+    }
     if is_agent_file(&file) && !is_skill_file(&file) {
         return AgentDefinition::read(files, &file, Origin::Project)
             .err()

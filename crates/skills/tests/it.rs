@@ -275,6 +275,15 @@ fn one_skill_can_be_checked_by_its_file_or_its_folder() {
 }
 
 #[test]
+fn an_empty_file_is_no_skill_and_no_agent() {
+    for path in ["/w/.agents/skills/new/SKILL.md", "/w/.agents/agents/new.md"] {
+        let problems = validate(&Tree(BTreeMap::from([(path, " \n".to_owned())])), path);
+        assert!(matches!(problems[0].fault, Fault::Empty), "{path}: {problems:?}");
+        assert!(problems[0].fault.is_fatal());
+    }
+}
+
+#[test]
 fn what_is_declared_is_read_searched_and_told_to_a_model() {
     let declaring = "---\ndescription: Ships it\ncapabilities: [deploy to staging, roll back]\ninput_schema:\n  type: object\n  properties: {target: {type: string}}\n  required: [target]\n---\nShip to ${target}.";
     let mut tree = tree();

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
+use deft_workspace::says_disk_is_full;
 use tokio::io::AsyncReadExt;
 use tokio::process::{ChildStderr, Command};
 
@@ -21,9 +22,6 @@ const MAX_CONTROL_DIRECTORY: usize = 107 - 58;
 const MAX_COMPLAINT_BYTES: u64 = 8192;
 /// And so much of that is told.
 const MAX_REASON_CHARS: usize = 500;
-
-/// What programs say of a disk that is full, or of a user's part of it that is.
-const FULL: [&str; 2] = ["No space left on device", "Disk quota exceeded"];
 
 /// What `ssh` may see of our environment, which its configuration could send on. No keys of ours are here.
 const PASSED_ON: &[&str] = &[
@@ -156,7 +154,7 @@ impl Target {
                 theirs: reason,
                 ours: script::platform(),
             },
-            _ if FULL.iter().any(|words| says(words)) => SshError::NoSpace { host, what, reason },
+            _ if says_disk_is_full(complaint) => SshError::NoSpace { host, what, reason },
             _ if reason.is_empty() => SshError::Failed {
                 host,
                 what,

@@ -20,6 +20,8 @@ pub struct Derived {
     pub status: Option<Status>,
     /// The last total.
     pub cost: Option<Money>,
+    /// What of it no other conversation has spent.
+    pub own_cost: Option<Money>,
 }
 
 impl Derived {
@@ -39,8 +41,10 @@ impl Derived {
                 }
                 "tags" => self.tags = update.value.as_object().cloned().or(self.tags.take()),
                 "stats" => {
-                    let stats = Stats::deserialize(&update.value).ok();
-                    self.cost = stats.map(|stats| stats.total_cost()).or(self.cost);
+                    if let Ok(stats) = Stats::deserialize(&update.value) {
+                        self.cost = Some(stats.total_cost());
+                        self.own_cost = Some(stats.own_cost());
+                    }
                 }
                 _ => {}
             },

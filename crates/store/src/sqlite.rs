@@ -221,6 +221,17 @@ impl Store for SqliteStore {
         .boxed()
     }
 
+    fn is_held<'a>(
+        &'a self,
+        id: ConversationId,
+        seen_by: &'a Owner,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
+        let seen_by = seen_by.clone();
+        self.readers
+            .read(move |db| leases::is_held(db, id, &seen_by, SystemTime::now()))
+            .boxed()
+    }
+
     fn renew<'a>(&'a self, lease: &'a Lease) -> BoxFuture<'a, Result<(), StoreError>> {
         renew(&self.writer.submit, lease.conversation(), lease.fencing()).boxed()
     }

@@ -80,6 +80,9 @@ pub trait Store: Send + Sync {
     /// Becomes the one writer of a conversation. The lease renews itself until it is released or dropped.
     fn acquire<'a>(&'a self, id: ConversationId, owner: &'a Owner) -> Answer<'a, Lease>;
 
+    /// Whether somebody who lives is the writer of a conversation. Changes nothing.
+    fn is_held<'a>(&'a self, id: ConversationId, seen_by: &'a Owner) -> Answer<'a, bool>;
+
     /// Prolongs a lease now; tells whether its holder is still the writer.
     fn renew<'a>(&'a self, lease: &'a Lease) -> Answer<'a, ()>;
 

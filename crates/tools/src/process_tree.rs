@@ -5,8 +5,8 @@
 //! over `/proc` finds everything.
 
 use std::collections::{HashMap, HashSet};
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
 use std::thread;
 use std::time::Duration;
 
@@ -20,6 +20,10 @@ pub const SHELL_VARIABLE: &str = "DEFT_SHELL";
 
 /// How often the tree is walked again for processes that were born during the last walk.
 const KILL_ROUNDS: u32 = 250;
+/// How often a process is looked at again that may be about to run another program.
+const EXEC_ROUNDS: u32 = 25;
+/// The largest environment that systems usually let a program have.
+const MAX_ENVIRONMENT: usize = 2 * 1024 * 1024;
 /// How long killed processes get to go away between two walks.
 const KILL_PAUSE: Duration = Duration::from_millis(2);
 
@@ -282,11 +286,39 @@ fn parse_stat(pid: u32, stat: &str) -> Option<Process> {
 }
 
 fn variable_of(pid: u32, name: &str) -> Option<String> {
-    let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
+    let mut environment = environment_of(pid).ok()?;
+    // Nothing to see is what it has none of, or a moment in which it becomes another program.
+    for _ in 0..EXEC_ROUNDS {
+        if !environment.is_empty() || !has_program(pid) {
+            break;
+        }
+        if has_no_words(pid) {
+            thread::sleep(KILL_PAUSE);
+        }
+        environment = environment_of(pid).ok()?;
+    }
     environment.split(|byte| *byte == 0).find_map(|entry| {
         let value = entry.strip_prefix(name.as_bytes())?.strip_prefix(b"=")?;
         Some(String::from_utf8_lossy(value).into_owned())
     })
+}
+
+/// In one piece: between two it may have become another program.
+fn environment_of(pid: u32) -> io::Result<Vec<u8>> {
+    let mut environment = vec![0; MAX_ENVIRONMENT];
+    let count = File::open(format!("/proc/{pid}/environ"))?.read(&mut environment)?;
+    environment.truncate(count);
+    Ok(environment)
+}
+
+/// What the kernel runs itself has none, nor what has ended.
+fn has_program(pid: u32) -> bool {
+    fs::read_link(format!("/proc/{pid}/exe")).is_ok()
+}
+
+/// Between two programs a process has no command line either.
+fn has_no_words(pid: u32) -> bool {
+    fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|words| words.is_empty())
 }
 
 fn pid_of(pid: u32) -> Option<Pid> {

@@ -41,7 +41,7 @@ pub use message::{
 pub use observation::*;
 pub use secret::Secret;
 pub use security::{ConfirmationPolicy, SecurityAnalyzer};
-pub use stats::{Cost, Latency, Metrics, Stats, TokenUsage};
+pub use stats::{Cost, Latency, Metrics, OF_TASKS, Stats, TokenUsage};
 pub use status::{SecurityRisk, Status};
 pub use tagged::{Extra, Unknown};
 pub use timestamp::Timestamp;

@@ -14,10 +14,17 @@ pub struct Stats {
     /// By usage id.
     #[serde(default)]
     pub usage_to_metrics: BTreeMap<String, Metrics>,
+    /// What of it was spent in the conversation that this one is a copy of. Left out where nothing was, so that the
+    /// wire's form stays as it was.
+    #[serde(default, skip_serializing_if = "Money::is_zero")]
+    pub inherited_cost: Money,
     /// Fields we do not know.
     #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
     pub extra: Extra,
 }
+
+/// How the usage ids begin under which a conversation counts what those have used that it gave tasks to.
+pub const OF_TASKS: &str = "task:";
 
 impl Stats {
     /// Everything spent so far.
@@ -26,6 +33,14 @@ impl Stats {
             .values()
             .map(|metrics| metrics.accumulated_cost)
             .sum()
+    }
+
+    /// What was spent in this conversation itself: by no other that it copies or that does a part of its work.
+    pub fn own_cost(&self) -> Money {
+        let own = self.usage_to_metrics.iter();
+        let own = own.filter(|(usage, _)| !usage.starts_with(OF_TASKS));
+        let own: Money = own.map(|(_, metrics)| metrics.accumulated_cost).sum();
+        (own - self.inherited_cost).max(Money::ZERO)
     }
 
     /// All tokens so far, of prompts and replies together.

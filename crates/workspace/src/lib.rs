@@ -7,6 +7,7 @@
 //! that is enforced on this machine) and [`egress`] (how it reaches the network all the same).
 
 pub mod egress;
+mod full_disk;
 mod in_process;
 mod local;
 mod name;
@@ -23,6 +24,7 @@ use futures::future::BoxFuture;
 use futures::{FutureExt as _, TryFutureExt as _};
 use tokio::io::{AsyncRead, AsyncWrite};
 
+pub use full_disk::says_disk_is_full;
 pub use in_process::InProcessWorkspace;
 pub use local::{LocalWorkspace, PASSED_ON, end_left_behind};
 pub use name::{Image, SshPlace, WorkspaceName, WorkspaceNameError};
@@ -57,6 +59,11 @@ pub trait Workspace: Send + Sync {
 
     /// A stream to the executor of this workspace, if one runs.
     fn find(&self) -> BoxFuture<'_, Option<Box<dyn Stream>>>;
+
+    /// Waits until nothing is left of an executor that was told to end, nor of what was put up for it on this machine.
+    fn ended(&self) -> BoxFuture<'_, ()> {
+        std::future::ready(()).boxed()
+    }
 
     /// Its files, to be read: it is opened only where they cannot be seen otherwise.
     fn glance(&self) -> BoxFuture<'_, Result<Glance, WorkspaceError>> {

@@ -11,6 +11,7 @@ use deft_executor::daemon::{SOCKET, private_directory};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use tokio::io::AsyncReadExt;
 use tokio::net::UnixStream;
 use tokio::process::Command;
@@ -21,6 +22,8 @@ use crate::{Stream, Workspace, WorkspaceError};
 
 /// How long an executor may take until its socket is there.
 const START_TIMEOUT: Duration = Duration::from_secs(20);
+/// How often to look whether one has ended.
+const END_PAUSE: Duration = Duration::from_millis(2);
 
 /// The only variables of our environment that an executor gets. Whatever may hold a secret is not here.
 pub const PASSED_ON: &[&str] = &[
@@ -79,7 +82,7 @@ impl LocalWorkspace {
         if let Some(stream) = self.running().await {
             return Ok(stream);
         }
-        let log = self.directory.join("log");
+        let log = self.log();
         let failed = |reason: String| WorkspaceError::Start {
             reason,
             log: log.clone(),
@@ -108,6 +111,11 @@ impl LocalWorkspace {
         }
     }
 
+    /// What it writes to its standard error.
+    fn log(&self) -> PathBuf {
+        self.directory.join("log")
+    }
+
     async fn running(&self) -> Option<Box<dyn Stream>> {
         let socket = self.executors_own().join(SOCKET);
         // A link could lead to the socket of something else.
@@ -124,6 +132,14 @@ impl LocalWorkspace {
     /// Starts the daemon and waits until it says that it listens.
     async fn start(&self, log: &Path) -> Result<(), String> {
         let stderr = File::create(log).map_err(|error| error.to_string())?;
+        // Locked as long as one of its processes has it, whoever tidies up behind the sandbox included: see `ended`.
+        let lock = async {
+            while flock(&stderr, FlockOperation::NonBlockingLockShared) == Err(Errno::WOULDBLOCK) {
+                tokio::time::sleep(END_PAUSE).await;
+            }
+        };
+        let locked = tokio::time::timeout(START_TIMEOUT, lock).await;
+        locked.map_err(|_| format!("another process keeps {} locked", log.display()))?;
         let environment = PASSED_ON
             .iter()
             .filter_map(|name| std::env::var_os(name).map(|value| (name, value)));
@@ -182,6 +198,16 @@ impl Workspace for LocalWorkspace {
 
     fn find(&self) -> BoxFuture<'_, Option<Box<dyn Stream>>> {
         self.running().boxed()
+    }
+
+    fn ended(&self) -> BoxFuture<'_, ()> {
+        let wait = async {
+            let Ok(log) = File::open(self.log()) else { return };
+            while flock(&log, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
+                tokio::time::sleep(END_PAUSE).await;
+            }
+        };
+        wait.boxed()
     }
 
     fn requests(&self, after: u64) -> BoxFuture<'_, Vec<EgressRequest>> {

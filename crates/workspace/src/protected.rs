@@ -8,7 +8,8 @@
 //! | put a copy in its place (`mv .git old`) | all that lies above it is a mount, which cannot be renamed |
 //!
 //! Not prevented: repositories that an agent makes itself, with settings of their own. And who replaces a protected file
-//! from outside while a sandbox runs takes its protection away until the next one starts.
+//! from outside while a sandbox runs takes its protection away until the next one starts; so does who makes a directory
+//! writable from outside that could only be read.
 
 mod repository;
 mod stand_ins;
@@ -16,7 +17,12 @@ mod stand_ins;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, access};
+use rustix::io::Errno;
+use rustix::process::geteuid;
 
 use self::repository::Repositories;
 pub(crate) use self::stand_ins::StandIns;
@@ -37,6 +43,8 @@ pub(crate) enum Guard {
     Absent,
     /// It is made with this text, which says what its absence would, and cannot be changed.
     Placed(&'static str),
+    /// It is not there, and nothing can be made where it would be: only what lies above it must stay in its place.
+    Unmakable,
 }
 
 /// The guards for a workspace and whatever else can be written, by path.
@@ -71,7 +79,26 @@ pub(crate) fn guards(policy: &Policy, root: &Path) -> BTreeMap<PathBuf, Guard> {
             }
         }
     }
+    for (path, guard) in &mut guards {
+        let is_to_be_made =
+            matches!(guard, Guard::Absent | Guard::Placed(_)) && path.symlink_metadata().is_err();
+        if is_to_be_made && path.parent().is_some_and(nothing_can_be_made_in) {
+            *guard = Guard::Unmakable;
+        }
+    }
     guards
+}
+
+/// Whether a directory stays as empty of new names as it is, whatever is tried from inside: it lies on a read-only file
+/// system, or it is somebody else's who has not let us write. Our own could be opened again with `chmod`.
+fn nothing_can_be_made_in(directory: &Path) -> bool {
+    match access(directory, Access::WRITE_OK) {
+        Err(Errno::ROFS) => true,
+        Err(Errno::ACCESS) => directory
+            .metadata()
+            .is_ok_and(|data| data.uid() != geteuid().as_raw()),
+        _ => false,
+    }
 }
 
 /// A path to mount over itself.
@@ -92,7 +119,7 @@ pub fn keep_as_it_is(root: &Path) -> io::Result<Vec<Kept>> {
         match guard {
             Guard::Placed(text) if !text.is_empty() => stand_ins::place(&path, STAYS)?,
             Guard::Placed(_) | Guard::ReadOnly => {}
-            Guard::Absent => continue,
+            Guard::Absent | Guard::Unmakable => continue,
         }
         let is_real = |path: &Path| path.symlink_metadata().is_ok_and(|data| !data.is_symlink());
         let above = path.ancestors().skip(1).take_while(|above| *above != root);

@@ -153,5 +153,5 @@ export function answerOf(call: Call): string {
   if (result === null) return "";
   if (result.type === "error") return result.text;
   if (result.type === "rejected") return result.reason;
-  return textOf(result.observation.content);
+  return [textOf(result.observation.content), result.added?.trim()].filter(Boolean).join("\n");
 }

@@ -1,5 +1,5 @@
 // @vitest-environment happy-dom
-import { cleanup, fireEvent, render, screen } from "@testing-library/react";
+import { cleanup, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import { afterEach, expect, test, vi } from "vitest";
 import { DiffTable } from "./DiffTable";
 
@@ -50,4 +50,19 @@ test("lines that differ only in how they end are told apart, and are not marked 
   expect(texts()).toEqual(["one␍", "one", "two␍"]);
   rerender(<DiffTable change={{ path: "a.txt", before: "one\r\ntwo\r\n", after: "1\r\ntwo\r\n" }} />);
   expect(texts()).toEqual(["one", "1", "two"]);
+});
+
+test.each(["inline", "beside"] as const)("%s: lines get the colours of their language, those in the middle of a comment too", async (layout) => {
+  const before = "/* One\n   two */\nconst n = 1;\n";
+  const { container } = render(<DiffTable change={{ path: "src/a.ts", before, after: before.replace("1", "2") }} layout={layout} />);
+  const within = (kind: string) => [...container.querySelectorAll(`.text .hljs-${kind}`)].map((part) => part.textContent);
+  await waitFor(() => expect(within("number")).toEqual(["1", "2"]));
+  expect([...new Set(within("comment"))]).toEqual(["/* One", "   two */"]);
+});
+
+test("a file that has changed is never shown in the colours of what it was", async () => {
+  const { container, rerender } = render(<DiffTable change={{ path: "a.ts", before: null, after: "const n = 1;\n" }} />);
+  await waitFor(() => expect(container.querySelector(".hljs-number")?.textContent).toBe("1"));
+  rerender(<DiffTable change={{ path: "a.ts", before: null, after: "const n = 2;\n" }} />);
+  expect(container.querySelector(".text")?.textContent).toBe("const n = 2;");
 });

@@ -4,6 +4,7 @@ import type { Comment } from "../comments";
 import { useFocusBack } from "../focus-back";
 import { visibleControls, visibleInFile } from "../plain";
 import { t } from "../words";
+import { useDiffColours } from "./diff-colours";
 
 /** Lines of one file that are shown. */
 const MAX_LINES = 2_000;
@@ -33,15 +34,15 @@ export function DiffTable({ change, layout = "inline", review }: Props) {
   const [stop, setStop] = useState<Stop | null>(null);
   const { path, before, after } = change;
   const diff = useMemo(() => diffOf({ path, before, after }), [path, before, after]);
+  const lines = useMemo(() => diff?.lines.slice(0, MAX_LINES) ?? [], [diff]);
+  const shown = isMixed(lines) ? visibleControls : visibleInFile;
+  const texts = useMemo(() => ({ old: shown(before ?? ""), new: shown(after) }), [before, after, shown]);
+  const coloured = useDiffColours(path, texts);
   if (!diff) return <p className="hint">{t("The file is too large to compare here.")}</p>;
   if (diff.lines.length === 0) return <p className="hint">{t("Nothing differs.")}</p>;
-  const lines = diff.lines.slice(0, MAX_LINES);
   const columns = layout === "inline" ? 4 : 6;
 
-  // That a line ends with `\r\n` is told where lines end otherwise, too: some may differ in nothing else.
-  const changed = lines.filter(({ type }) => type === "added" || type === "removed");
-  const isMixed = changed.some(({ text }) => text.endsWith("\r")) && !changed.every(({ text }) => text.endsWith("\r"));
-  const written = (line: Line) => (isMixed ? visibleControls(line.text) : visibleInFile(line.text));
+  const written = (line: Line) => coloured(sideOf(line), line[sideOf(line)] ?? 0) ?? shown(line.text);
   const first = lines.find((line) => line.type !== "gap");
   const held = stop && lines.includes(stop.line) ? stop : first && { line: first, side: sideOf(first) };
   const isStop = (line: Line, side: Side) => held?.line === line && held.side === side;
@@ -174,6 +175,12 @@ type Side = "old" | "new";
 interface Stop {
   line: Line;
   side: Side;
+}
+
+/** Whether lines end in different ways. That one ends with `\r\n` is told then: some may differ in nothing else. */
+function isMixed(lines: readonly Line[]): boolean {
+  const changed = lines.filter(({ type }) => type === "added" || type === "removed");
+  return changed.some(({ text }) => text.endsWith("\r")) && !changed.every(({ text }) => text.endsWith("\r"));
 }
 
 /** On which side a line is spoken about where both are in one column. */

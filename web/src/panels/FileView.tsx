@@ -7,6 +7,7 @@ import { visibleControls, visibleInFile } from "../plain";
 import { t } from "../words";
 import { type Entry, MAX_SHOWN_BYTES, workspace } from "../workspace";
 import { download } from "../download";
+import { endingOf } from "../ending";
 
 const Code = lazily(() => import("./Code"));
 const PICTURES: Record<string, string> = { png: "image/png", jpg: "image/jpeg", jpeg: "image/jpeg", gif: "image/gif", webp: "image/webp" };
@@ -22,7 +23,7 @@ type Content = { type: "text"; text: string } | { type: "picture"; blob: Blob } 
 
 /** One file, as text or as a picture. Nothing of it is run. */
 export function FileView({ conversation, folder, file, onBack }: Props) {
-  const ending = file.name.split(".").at(-1)?.toLowerCase() ?? "";
+  const ending = endingOf(file.name);
   const isMarkdown = ending === "md" || ending === "markdown";
   const [isRead, setRead] = useState(isMarkdown);
   const isSmall = file.size <= MAX_SHOWN_BYTES;

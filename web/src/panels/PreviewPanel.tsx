@@ -68,7 +68,7 @@ export default function PreviewPanel({ id }: { id: string }) {
       {ports.data?.length === 0 && (
         <p className="hint">{t("No program of the workspace serves a port. Ask the agent to start one.")}</p>
       )}
-      <ul className="ports" aria-label={t("Ports")}>
+      <ul className="chips" aria-label={t("Ports")}>
         {ports.data?.map(({ port, process }) => (
           <li key={port}>
             <button aria-pressed={preview?.port === port} onClick={() => shown.mutate(port)}>

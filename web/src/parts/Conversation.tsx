@@ -9,6 +9,7 @@ import { keepUnsent, unsentOf } from "../drafts";
 import { freshId } from "../fresh-id";
 import { isKey, panelOf, withChord } from "../keys";
 import { lazily } from "../lazily";
+import { meterOf } from "../meter";
 import { nameOf } from "../name";
 import { noteQuestion, noteStatus } from "../notify";
 import { plain, unturned } from "../plain";
@@ -65,6 +66,8 @@ export function Conversation({ id }: { id: string }) {
   const composer = useRef<(text: string, images?: string[]) => void>(() => {});
   const info = useQuery({ queryKey: ["conversation", id], queryFn: () => api.get(id), retry: false });
   const { status } = view;
+  /** What is known of it before its stream has told the state. */
+  const early = view.isCurrent ? undefined : info.data;
   const title = info.data ? nameOf(info.data) : t("Conversation");
 
   useEffect(() => keepUnsent(id, view.unsent), [id, view.unsent]);
@@ -161,7 +164,7 @@ export function Conversation({ id }: { id: string }) {
             <h1 title={title}>{title}</h1>
             <span className="facts">
               <span role="status" aria-live="polite">
-                <StatusMark status={status} />
+                <StatusMark status={early?.execution_status ?? status} />
               </span>
               <span className="model" title={view.model}>
                 {view.model}
@@ -171,7 +174,7 @@ export function Conversation({ id }: { id: string }) {
               </span>
             </span>
           </div>
-          <Meters meter={view.meter}>{view.isCurrent && <BudgetMeter id={id} status={status} meter={view.meter} />}</Meters>
+          <Meters meter={early ? meterOf(early.stats) : view.meter}>{view.isCurrent && <BudgetMeter id={id} status={status} meter={view.meter} />}</Meters>
           <div className="row controls">
             {isBusy && (
               <>

@@ -77,7 +77,8 @@ export function NewConversation() {
   const completion = useCompletion(message, write, area, names);
   const external = externalAgent(preferences.worker, preferences.command);
   const hasModel = model !== "" || profile !== "";
-  const canStart = external ? external["acp_command"] !== "" : hasModel;
+  const isPlaced = place.kind !== "folder" || folder !== ""; // the usual folder may not be known yet
+  const canStart = isPlaced && (external ? external["acp_command"] !== "" : hasModel);
   const check = useMutation({
     mutationFn: () =>
       profile
@@ -176,7 +177,7 @@ export function NewConversation() {
             </div>
           </div>
           {!message && (
-            <ul className="suggestions" aria-label={t("Suggestions")}>
+            <ul className="chips suggestions" aria-label={t("Suggestions")}>
               {suggestions().map(({ title, task }) => (
                 <li key={title}>
                   <button

@@ -14,7 +14,7 @@ use super::tabs::Tabs;
 
 /// The event that brings a picture.
 pub(super) const PICTURE: &str = "Page.screencastFrame";
-/// How long the browser waits after a picture before it makes the next.
+/// How long the browser waits after a picture before it makes the next, and we after a refusal.
 const PAUSE: Duration = Duration::from_millis(200);
 /// A larger picture, in base64, is not shown.
 const MAX_PICTURE_CHARS: usize = 2 * 1024 * 1024;
@@ -86,14 +86,19 @@ async fn follow(outbox: &Outbox, tabs: &mut watch::Receiver<Tabs>, filmed: &mut 
         let current = tabs.borrow_and_update().current().map(|tab| tab.session.clone());
         if current != *filmed {
             stop(outbox, filmed.as_deref());
+            filmed.clone_from(&current);
             if let Some(session) = &current {
                 let how = json!({"format": "jpeg", "quality": 60, "maxWidth": 1280, "maxHeight": 1280});
-                outbox.post(Some(session), "Page.startScreencast", &how);
+                let started = outbox.call(Some(session), "Page.startScreencast", how).await;
+                if started.is_err() {
+                    *filmed = None;
+                }
             }
-            *filmed = current;
         }
-        if tabs.changed().await.is_err() {
-            return;
+        tokio::select! {
+            changed = tabs.changed() => if changed.is_err() { return },
+            // A tab that is only just there refuses to be filmed.
+            () = tokio::time::sleep(PAUSE), if current != *filmed => {}
         }
     }
 }

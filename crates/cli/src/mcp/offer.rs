@@ -32,19 +32,22 @@ fn programs(mut servers: Vec<ServerConfig>) -> Option<Value> {
     (!servers.is_empty()).then(|| ServerConfig::write(&servers))
 }
 
-/// Keeps what the servers beside the files were, if they were never seen before.
+/// Keeps what the user's servers were in a conversation, if they were never seen before; tells how they are doing.
 pub(crate) async fn remember(
     settings: &Settings,
     store: &dyn Store,
     id: ConversationId,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Vec<McpServerStatus>> {
     let own = configured(settings)?;
-    if !own.iter().any(ServerConfig::is_local) {
-        return Ok(());
+    if own.is_empty() {
+        return Ok(Vec::new());
     }
     let mut servers = deft_engine::load(store, id).await?.servers;
     servers.retain(|status| own.iter().any(|server| server.name == status.name));
-    kept::remember(&settings.data_dir.value, &servers, kept::Approval::Checked)
+    if own.iter().any(ServerConfig::is_local) {
+        kept::remember(&settings.data_dir.value, &servers, kept::Approval::Checked)?;
+    }
+    Ok(servers)
 }
 
 /// The servers that have addresses, and are reached from here.

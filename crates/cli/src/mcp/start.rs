@@ -1,17 +1,19 @@
 //! Starts servers as a run would: programs beside the files by an executor, addresses from here.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use deft_executor::Client;
 use deft_mcp::{Limits, McpServers, Place, ServerConfig, TokenStore};
 use deft_tools::ToolContext;
-use deft_types::{McpApprovals, McpServerStatus};
-use deft_workspace::{LocalWorkspace, Workspace};
+use deft_types::{ConversationId, McpApprovals, McpServerStatus};
+use deft_workspace::WorkspaceName;
+use uuid::Uuid;
 
 use super::{kept, network};
+use crate::output::one_line;
 use crate::settings::Settings;
+use crate::workspace;
 
 /// How long the executor outlives us if we are killed.
 const LINGER: Duration = Duration::from_secs(1);
@@ -26,7 +28,7 @@ pub(super) async fn all(
     let (local, remote): (Vec<_>, Vec<_>) = servers.into_iter().partition(ServerConfig::is_local);
     let tokens = Arc::new(kept::Tokens::of(&settings.data_dir.value));
     let (local, remote) = tokio::join!(
-        programs(&local, approvals),
+        programs(settings, &local, approvals),
         addresses(settings, remote, approvals, tokens)
     );
     let mut statuses = local?;
@@ -35,30 +37,55 @@ pub(super) async fn all(
     Ok(statuses)
 }
 
-/// Starts programs in the current directory, by an executor that is started for this alone.
+/// Starts programs by an executor that is started for this alone, shut in as that of a run is.
 async fn programs(
+    settings: &Settings,
     servers: &[ServerConfig],
     approvals: &McpApprovals,
 ) -> anyhow::Result<Vec<McpServerStatus>> {
     if servers.is_empty() {
         return Ok(Vec::new());
     }
-    let directory = tempfile::tempdir()?;
-    let workspace = LocalWorkspace {
-        program: PathBuf::from("/proc/self/exe"),
-        root: std::env::current_dir()?,
-        directory: directory.path().join("executor"), // made for us alone
-        linger: LINGER,
-        web_addresses: None,
-        quiet_limit: LINGER,
-        sandbox: None, // whoever asks for a test has agreed to run them
-    };
+    let id = ConversationId(Uuid::new_v4());
+    let mut briefly = settings.clone();
+    briefly.executor_linger.value = LINGER;
+    let tried = tried_in(&place(settings)?, &briefly, id, servers, approvals).await;
+    workspace::remove(settings, id)?;
+    tried
+}
+
+async fn tried_in(
+    place: &str,
+    settings: &Settings,
+    id: ConversationId,
+    servers: &[ServerConfig],
+    approvals: &McpApprovals,
+) -> anyhow::Result<Vec<McpServerStatus>> {
+    let workspace = workspace::open(place, settings, id)?.workspace;
     let client = Client::connect(workspace.open().await?).await?;
     let statuses = client
         .start_mcp(ServerConfig::write(servers), approvals.clone())
         .await;
-    client.shutdown().await;
+    workspace::end(workspace.as_ref(), &client).await;
     statuses.map_err(anyhow::Error::msg)
+}
+
+/// Where a run from here would start them, if that is on this machine; otherwise the sandbox comes nearest.
+fn place(settings: &Settings) -> anyhow::Result<String> {
+    let here = || Ok(std::env::current_dir()?.display().to_string());
+    match settings.workspace.value.clone() {
+        None => here(),
+        Some(name @ (WorkspaceName::Local(_) | WorkspaceName::Sandbox(_))) => {
+            Ok(workspace::kept(&workspace::resolve(name)?))
+        }
+        Some(elsewhere) => {
+            anstream::eprintln!(
+                "deft: note: runs start these programs in {}; they are tried in a sandbox on this machine",
+                one_line(&elsewhere.to_string())
+            );
+            here()
+        }
+    }
 }
 
 /// Reaches servers elsewhere, tells how they are doing, and leaves them.

@@ -88,7 +88,7 @@ async fn program(
         Ok(McpTried { status, answer })
     };
     let tried = timeout(limit, work).await;
-    client.shutdown().await;
+    workspace::end(workspace, &client).await;
     tried.ok().transpose()
 }
 

@@ -85,6 +85,10 @@ fn point(event: &Event) -> String {
         EventBody::Condensation(condensation) => condensation.summary.clone().unwrap_or_default(),
         EventBody::HookExecution(hook) => hook.hook_command.clone(),
         EventBody::AcpToolCall(call) => call.title.clone(),
+        EventBody::SecurityAnalysis(analysis) => {
+            let reasons = analysis.details.values().filter_map(Value::as_str);
+            reasons.collect::<Vec<_>>().join("; ")
+        }
         EventBody::SystemPrompt(prompt) => prompt
             .tools
             .iter()
@@ -97,7 +101,6 @@ fn point(event: &Event) -> String {
         | EventBody::CondensationSummary(_)
         | EventBody::CompletionLog(_)
         | EventBody::StreamingDelta(_)
-        | EventBody::SecurityAnalysis(_)
         | EventBody::Token(_)
         | EventBody::Unknown(_) => String::new(),
     }

@@ -4,6 +4,8 @@ use std::fmt::Write;
 
 use deft_mcp::{Endpoint, ServerConfig};
 use deft_types::{McpServerState, McpServerStatus};
+use serde::Deserialize as _;
+use serde_json::Value;
 
 use super::line::one_line;
 use super::style::Style;
@@ -67,4 +69,32 @@ pub(crate) fn status_lines(status: &McpServerStatus, style: &Style) -> String {
         );
     }
     text
+}
+
+/// The servers of a state update whose tools are not offered, or not all of them.
+pub(crate) fn troubled(told: &Value) -> Vec<McpServerStatus> {
+    let all = Vec::<McpServerStatus>::deserialize(told).unwrap_or_default();
+    all.into_iter().filter(is_troubled).collect()
+}
+
+pub(crate) fn is_troubled(status: &McpServerStatus) -> bool {
+    matches!(
+        status.state,
+        McpServerState::Failed { .. } | McpServerState::Changed { .. }
+    )
+}
+
+/// What is wrong with a server, in a sentence.
+pub(crate) fn trouble(status: &McpServerStatus) -> String {
+    let name = one_line(&status.name);
+    match &status.state {
+        McpServerState::Failed { reason } => {
+            format!("The MCP server {name} is missing: {}", one_line(reason))
+        }
+        McpServerState::Changed { .. } | McpServerState::Connecting | McpServerState::Ready { .. } => {
+            format!(
+                "The MCP server {name} is not what was approved, so some of its tools are missing; `deft mcp test {name}` tells more"
+            )
+        }
+    }
 }

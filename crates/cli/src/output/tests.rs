@@ -325,6 +325,13 @@ fn errors_come_with_what_to_do() {
         "Error: The key was refused.\n\
          → Set LLM_API_KEY, or api_key in ~/.deft/deft.toml, to a key that is valid.\n"
     );
+    let budget = json!({"code": "MaxBudgetReached", "detail": "The budget of $1.00 is spent.",
+        "classification": {"kind": "quota", "retryable": false, "user_action": "settings"}});
+    assert_eq!(
+        shown(&[event("1", "environment", "ConversationErrorEvent", budget)]),
+        "Stopped: The budget of $1.00 is spent.\n\
+         → Go on with the conversation under a higher limit, such as --max-cost.\n"
+    );
     let agents = json!({"tool_name": "terminal", "tool_call_id": "c", "error": "no such argument",
         "classification": {"kind": "agent_action", "retryable": true, "user_action": "retry"}});
     assert_eq!(
@@ -360,6 +367,35 @@ fn what_only_machines_need_is_not_shown() {
             json!({"content": "pie"})
         )]),
         ""
+    );
+}
+
+#[test]
+fn what_waits_says_why_and_what_does_not_is_not_explained() {
+    let analysis = json!({"analyzer": "Judge", "policy": "ConfirmRisky", "risks": {"1": "HIGH", "2": "HIGH", "3": "LOW"},
+        "details": {"1": "the judge failed: \u{1b}[2Jno key", "2": "the judge failed: \u{1b}[2Jno key", "3": "fine"}});
+    let analysis = event("a", "environment", "SecurityAnalysisEvent", analysis);
+    assert_eq!(shown(std::slice::from_ref(&analysis)), "");
+    let status = json!({"key": "execution_status", "value": "waiting_for_confirmation"});
+    let status = event("s", "environment", "ConversationStateUpdateEvent", status);
+    assert_eq!(
+        shown(&[analysis, status]),
+        "Why it waits: the judge failed: no key\n"
+    );
+}
+
+#[test]
+fn a_server_that_fails_is_told_once_until_that_changes() {
+    let told = |servers: Value| {
+        let update = json!({"key": "mcp_servers", "value": servers});
+        event("1", "environment", "ConversationStateUpdateEvent", update)
+    };
+    let server = |name: &str, state: Value| json!({"name": name, "state": state, "pin": null});
+    let gone = server("gone", json!({"status": "failed", "reason": "no such program"}));
+    let good = server("good", json!({"status": "ready", "tools": []}));
+    assert_eq!(
+        shown(&[told(json!([gone])), told(json!([gone, good]))]),
+        "The MCP server gone is missing: no such program\n"
     );
 }
 
@@ -447,5 +483,17 @@ fn a_command_cannot_hide_a_part_of_itself() {
     assert_eq!(
         shown(&[command("1", "ls \x1b]0;\x07; rm -rf ~\r$ ls")]),
         "$ ls ␛]0;␇; rm -rf ~␍$ ls\n"
+    );
+}
+
+#[test]
+fn what_was_added_to_a_result_for_the_agent_is_shown_to_the_person_too() {
+    let mut refused = output("1", "curl https://a.example", 56, "CONNECT tunnel failed");
+    refused["extended_content"] =
+        json!([{"type": "text", "text": "\n[The sandbox refused a.example:443: see sandbox_allow.]"}]);
+    let shown = shown(&[command("1", "curl https://a.example"), refused]);
+    assert!(
+        shown.contains("  [The sandbox refused a.example:443: see sandbox_allow.]"),
+        "{shown}"
     );
 }

@@ -52,6 +52,12 @@ pub(crate) enum DataDirError {
         /// The directory.
         path: PathBuf,
     },
+    /// Nobody can write to it.
+    #[error("the data directory {} lies on a read-only file system; name another with --data-dir or DEFT_DATA_DIR", path.display())]
+    ReadOnly {
+        /// The directory.
+        path: PathBuf,
+    },
     /// Its owner may not write either.
     #[error("the data directory {} cannot be written to: {source}; run: chmod u+rwx {0}, or set DEFT_DATA_DIR to another", path.display())]
     Unwritable {
@@ -71,9 +77,14 @@ pub(crate) fn prepare_data_dir(path: &Path) -> Result<(), DataDirError> {
                 .recursive(true)
                 .mode(PRIVATE)
                 .create(path)
-                .map_err(|source| DataDirError::Create {
-                    path: path.to_owned(),
-                    source,
+                .map_err(|source| match source.kind() {
+                    io::ErrorKind::ReadOnlyFilesystem => DataDirError::ReadOnly {
+                        path: path.to_owned(),
+                    },
+                    _ => DataDirError::Create {
+                        path: path.to_owned(),
+                        source,
+                    },
                 })?;
             // It may lie in a workspace: neither its owner's repository nor a checkpoint is to have it.
             let _ = fs::write(path.join(".gitignore"), "*\n");
@@ -91,12 +102,16 @@ pub(crate) fn prepare_data_dir(path: &Path) -> Result<(), DataDirError> {
         source,
     })?;
     judge(path, &found, geteuid().as_raw())?;
-    access(path, Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK).map_err(|error| {
-        DataDirError::Unwritable {
-            path: path.to_owned(),
-            source: error.into(),
-        }
-    })
+    access(path, Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK)
+        .map_err(|error| unwritable(path, error.into()))
+}
+
+fn unwritable(path: &Path, source: io::Error) -> DataDirError {
+    let path = path.to_owned();
+    match source.kind() {
+        io::ErrorKind::ReadOnlyFilesystem => DataDirError::ReadOnly { path },
+        _ => DataDirError::Unwritable { path, source },
+    }
 }
 
 fn judge(path: &Path, found: &Metadata, me: u32) -> Result<(), DataDirError> {
@@ -172,6 +187,19 @@ mod tests {
         let found = root.path().metadata().unwrap();
         let error = judge(root.path(), &found, found.uid() + 1).unwrap_err();
         assert!(matches!(error, DataDirError::ForeignOwner { .. }), "{error}");
+    }
+
+    #[test]
+    fn nobody_is_told_to_change_permissions_on_a_read_only_file_system() {
+        let error = unwritable(Path::new("/x"), rustix::io::Errno::ROFS.into());
+        let said = error.to_string();
+        assert!(
+            said.contains("read-only") && said.contains("DEFT_DATA_DIR"),
+            "{said}"
+        );
+        assert!(!said.contains("chmod"), "{said}");
+        let error = unwritable(Path::new("/x"), rustix::io::Errno::ACCESS.into());
+        assert!(error.to_string().contains("chmod u+rwx /x"), "{error}");
     }
 
     #[test]

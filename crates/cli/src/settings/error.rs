@@ -72,6 +72,14 @@ pub(crate) enum SettingsError {
         /// What is wrong.
         reason: String,
     },
+    /// A workspace's table that cannot be read.
+    #[error("{place}: workspace: {reason}; docs/workspaces.md lists what its table has")]
+    WrongWorkspace {
+        /// File and line.
+        place: String,
+        /// What is wrong.
+        reason: String,
+    },
     /// A webhook's table that cannot be read.
     #[error(
         "{place}: {reason}; a table [[webhooks]] has base_url, secret, headers, event_buffer_size, flush_delay, … (docs/server.md lists them all)"
@@ -111,4 +119,11 @@ pub(crate) enum SettingsError {
         /// The key.
         key: &'static str,
     },
+}
+
+impl SettingsError {
+    /// Whether it is the command line that says what cannot be.
+    pub(crate) fn is_of_a_flag(&self) -> bool {
+        matches!(self, Self::WrongValue { place, .. } if place.starts_with("--"))
+    }
 }

@@ -132,7 +132,8 @@ pub(super) fn read(path: &Path, owner: FileOwner) -> Result<Content, SettingsErr
         if name == WORKSPACE
             && let Some(entry) = typed_workspace(&text, line)
         {
-            entries.push(entry);
+            let place = place(line);
+            entries.push(entry.map_err(|reason| SettingsError::WrongWorkspace { place, reason })?);
             continue;
         }
         let Some(table) = value.get_ref().as_table().filter(|table| holds_keys(name, table)) else {
@@ -204,6 +205,12 @@ fn content(path: &Path) -> Result<String, SettingsError> {
         path: path.to_owned(),
         limit: MAX_BYTES,
     };
+    let is_nothing = path
+        .canonicalize()
+        .is_ok_and(|real| real == Path::new("/dev/null"));
+    if is_nothing {
+        return Ok(String::new()); // how people say that there are to be no settings
+    }
     if !path.metadata().map_err(unreadable)?.is_file() {
         return Err(unfit());
     }
@@ -218,17 +225,21 @@ fn content(path: &Path) -> Result<String, SettingsError> {
     String::from_utf8(bytes).map_err(|_| unfit())
 }
 
-/// A workspace that stands in the file as a table.
-fn typed_workspace(text: &str, line: usize) -> Option<Entry> {
+/// A workspace that stands in the file as a table with its `kind`.
+fn typed_workspace(text: &str, line: usize) -> Option<Result<Entry, String>> {
     #[derive(serde::Deserialize)]
     struct WorkspaceOnly {
         workspace: serde_json::Value,
     }
     let only: WorkspaceOnly = toml::from_str(text).ok()?;
-    let table = only.workspace.is_object().then_some(only.workspace)?;
-    let text = WorkspaceName::from_json(&table).ok()?.to_string();
+    only.workspace.get("kind")?;
     let key = KEYS.iter().find(|key| key.name == WORKSPACE)?;
-    Some(Entry { key, text, line })
+    let name = WorkspaceName::from_json(&only.workspace).map_err(|error| error.to_string());
+    Some(name.map(|name| Entry {
+        key,
+        text: name.to_string(),
+        line,
+    }))
 }
 
 /// The text of a value of the right shape.

@@ -46,7 +46,7 @@ pub(super) enum FromProject {
     Taken,
     /// Its word stands unless it begins with one of these.
     TakenUnlessItStartsWith(&'static [&'static str]),
-    /// It can only be stricter than the user's own file: the lower number of the two stands.
+    /// It can only be stricter than the user's own file or the default: the lower number of the two stands.
     Lowers,
     /// An error.
     Refused,
@@ -217,12 +217,12 @@ settings! {
     /// Seconds a call to a model may take in all, its retries included
     total_timeout: Duration {
         flag: Some("total-timeout"), env: ["DEFT_TOTAL_TIMEOUT"], default: Some("3600"),
-        project: FromProject::Taken,
+        project: FromProject::Lowers,
     }
     /// How often a model that fails for the moment is asked in all
     model_attempts: u64 {
         flag: Some("model-attempts"), env: ["DEFT_MODEL_ATTEMPTS"], default: Some("5"),
-        project: FromProject::Taken,
+        project: FromProject::Lowers,
     }
     /// Seconds without new output after which a running command is reported to the agent
     terminal_no_change_timeout: Duration {

@@ -298,13 +298,17 @@ fn a_project_can_lower_the_users_limits_but_not_raise_them() {
         (9, "0.5".parse().ok())
     );
 
-    // What the user never set is the project's to choose.
+    // A limit where there is none is a lower one; a default is a limit of the user's too.
     let chosen = Machine::new()
-        .projects("max_steps = 1_000\nmax_cost = 99.5")
+        .projects("max_steps = 1_000\nmax_cost = 99.5\nmodel_attempts = 1000")
         .settings();
     assert_eq!(
-        (chosen.max_steps.value, chosen.max_cost.value),
-        (1000, "99.5".parse().ok())
+        (
+            chosen.max_steps.value,
+            chosen.max_cost.value,
+            chosen.model_attempts.value
+        ),
+        (500, "99.5".parse().ok(), 5)
     );
 }
 
@@ -520,7 +524,9 @@ fn a_workspace_can_be_a_table() {
     assert_eq!(name.as_deref(), Some("docker:debian:12?memory=2048"));
     let machine = Machine::new().users("workspace = {kind = \"docker\"}");
     let error = machine.error();
-    assert!(error.contains("workspace must be a path, local:PATH"), "{error}");
+    assert!(error.contains("`image` is missing"), "{error}");
+    let error = Machine::new().users("workspace = {kind = \"dokcer\"}").error();
+    assert!(error.contains("dokcer") && !error.contains("of type"), "{error}");
 }
 
 #[test]

@@ -38,6 +38,12 @@ fn a_conversation_is_shown_again_without_a_model_and_tried_again_with_another() 
         !home.work().join("a").exists(),
         "nothing was there before the first step"
     );
+    let between = home.run(&["replay", &original, "--from", "2", "--files", "--model", &model]);
+    let complaint = stderr(&between);
+    assert!(
+        complaint.contains("--from 1 --files") && complaint.contains("once a turn"),
+        "{complaint}"
+    );
     let tried = home.run(&["replay", &original, "--from", "2", "--model", &model]);
     assert_eq!(
         tried.status.code(),

@@ -24,6 +24,28 @@ fn said(text: &str) -> Value {
 }
 
 #[test]
+fn a_backup_over_a_file_and_a_restore_from_none_say_so_and_change_nothing() {
+    let home = Home::new();
+    home.run(&["run", "-t", "x", "--model", &home.script("[{text: fine}]")]);
+    fs::write(home.work().join("mine"), "text").unwrap();
+    let refused = home.run(&["backup", "mine"]);
+    assert!(
+        stderr(&refused).contains("is there already"),
+        "{}",
+        stderr(&refused)
+    );
+    assert_eq!(fs::read_to_string(home.work().join("mine")).unwrap(), "text");
+
+    let refused = home.run(&["restore-backup", "none", "--data-dir", "elsewhere"]);
+    assert!(
+        stderr(&refused).contains("there is no file"),
+        "{}",
+        stderr(&refused)
+    );
+    assert!(!home.work().join("elsewhere").exists());
+}
+
+#[test]
 fn a_conversation_goes_on_from_a_backup_that_was_made_while_it_ran() {
     let home = Home::new();
     let model = home.script(
@@ -103,7 +125,8 @@ fn what_is_there_is_replaced_only_if_the_user_says_so_and_nobody_uses_it() {
     let restored = home.run(&["restore-backup", "copy.db", "--overwrite"]);
     assert!(restored.status.success(), "{}", stderr(&restored));
     assert!(
-        stdout(&restored).contains("deft.db.replaced"),
+        stdout(&restored).contains("deft.db.replaced")
+            && stdout(&restored).contains("Checkpoints of files are not part of a backup"),
         "{}",
         stdout(&restored)
     );

@@ -12,7 +12,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// An ordinary user, as Debian numbers them.
-const NOBODY: u32 = 65534;
+pub(crate) const NOBODY: u32 = 65534;
 
 pub(crate) struct Home {
     pub(crate) root: TempDir,
@@ -205,6 +205,54 @@ fn limits_and_loops_end_with_3_and_errors_with_1() {
     let failing = home.script("[{error: {status: 500, message: oh no}}]");
     assert_eq!(code(&["run", "-t", "x", "--model", &failing]), Some(1));
     assert_eq!(code(&["run", "--surprise"]), Some(2));
+    assert_eq!(code(&["run", "-t", "x", "--max-cost", "dear"]), Some(2));
+}
+
+#[test]
+fn a_budget_holds_when_the_conversation_goes_on_until_another_one_is_given() {
+    let home = Home::new();
+    let model = home.script("[{repeat: 9, cost: 1, tool_calls: [{name: think, arguments: {thought: hm}}]}]");
+    let cost = || lines(&home.run(&["list", "--json"]))[0]["cost"].as_f64().unwrap();
+    let first = home.run(&["run", "-t", "- think", "--model", &model, "--max-cost", "2"]);
+    assert_eq!((first.status.code(), cost()), (Some(3), 2.0));
+    assert!(stdout(&first).contains("--max-cost"), "{}", stdout(&first));
+
+    assert_eq!(
+        (home.run(&["run", "--last"]).status.code(), cost()),
+        (Some(3), 2.0)
+    );
+    let raised = home.run(&["run", "--last", "--max-cost", "4"]);
+    assert_eq!((raised.status.code(), cost()), (Some(3), 4.0));
+    assert_eq!(
+        (home.run(&["run", "--last"]).status.code(), cost()),
+        (Some(3), 4.0)
+    );
+}
+
+#[test]
+fn nothing_is_deleted_by_an_id_that_is_none() {
+    let home = Home::new();
+    let model = home.script("[{text: fine}]");
+    home.run(&["run", "-t", "x", "--model", &model]);
+    fails(&home.run(&["delete", ""]), 2, &["characters"]);
+    fails(&home.run(&["delete", "zzzz"]), 2, &["characters"]);
+    fails(&home.run(&["show", ""]), 1, &["no id", "deft list"]);
+    assert_eq!(lines(&home.run(&["list", "--json"])).len(), 1);
+}
+
+#[test]
+fn a_run_whose_output_nobody_reads_says_that_it_was_stopped() {
+    let home = Home::new();
+    let model = home.script("[{repeat: 99, tool_calls: [{name: think, arguments: {thought: hm}}]}]");
+    let mut command = home.deft(&["run", "-t", "x", "--model", &model]);
+    let mut task = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(task.stdout.take());
+    let output = task.wait_with_output().unwrap();
+    fails(&output, 1, &["nobody reads", "deft run --resume"]);
 }
 
 #[test]

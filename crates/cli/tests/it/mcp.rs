@@ -19,6 +19,13 @@ fn unruly() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../mcp/tests/it/unruly.mjs")
 }
 
+/// The same in the workspace, where a sandbox shows it wherever this repository lies.
+fn own_copy(home: &Home) -> PathBuf {
+    let script = home.work().join("unruly.mjs");
+    fs::copy(unruly(), &script).unwrap();
+    script
+}
+
 /// Sets servers up as the user's own.
 fn set_up(home: &Home, servers: &Value) -> String {
     let file = home.root.path().join("mcp.json");
@@ -96,7 +103,7 @@ fn servers_are_tried_in_the_workspace_and_each_failure_is_told() {
     let file = set_up(
         &home,
         &json!({
-            "wild": {"command": "node", "args": [unruly(), "child"]},
+            "wild": {"command": "node", "args": [own_copy(&home), "child"]},
             "gone": {"command": "no-such-program-at-all"},
             "dead": {"url": format!("http://127.0.0.1:{}/mcp", npm::free_port())},
         }),
@@ -127,6 +134,43 @@ fn servers_are_tried_in_the_workspace_and_each_failure_is_told() {
 }
 
 #[test]
+fn a_server_is_tried_where_a_run_would_start_it() {
+    let home = Home::new();
+    let outside = home.root.path().join("outside");
+    let script = format!("touch {}; echo tried > inside; exit 1", outside.display());
+    let file = set_up(&home, &json!({"nosy": {"command": "sh", "args": ["-c", script]}}));
+    let tried = mcp(&home, &file, &["test"]);
+    assert_eq!(tried.status.code(), Some(1), "{}", stderr(&tried));
+    assert!(home.work().join("inside").exists(), "{}", stdout(&tried));
+    assert!(!outside.exists(), "it is shut in");
+    let kept = fs::read_dir(home.root.path().join(".deft/executors"));
+    assert_eq!(kept.map_or(0, Iterator::count), 0, "nothing is kept of a test");
+}
+
+#[test]
+fn a_run_says_which_servers_it_has_to_do_without() {
+    let home = Home::new();
+    let file = set_up(&home, &json!({"gone": {"command": "no-such-program-at-all"}}));
+    let model = home.script("[{text: Hello.}, {text: Hello again.}, {text: And again.}]");
+    let run = |args: &[&str]| {
+        let args: Vec<_> = [&["run", "-t", "hi", "--model", &model], args].concat();
+        home.deft(&args).env("DEFT_MCP_CONFIG", &file).output().unwrap()
+    };
+    let words = "The MCP server gone is missing: \"no-such-program-at-all\" cannot be started";
+    let first = run(&[]);
+    assert!(
+        stdout(&first).contains(words),
+        "{}{}",
+        stdout(&first),
+        stderr(&first)
+    );
+    for more in [&["--last"][..], &["--last", "--json"]] {
+        let again = run(more);
+        assert!(stderr(&again).contains(words), "{more:?}: {}", stderr(&again));
+    }
+}
+
+#[test]
 fn a_client_of_the_server_has_one_tried_in_a_sandbox() {
     let home = Home::new();
     let served = Served::start(&home, &[("SESSION_API_KEY", "k-one")]);
@@ -134,8 +178,7 @@ fn a_client_of_the_server_has_one_tried_in_a_sandbox() {
         let body = json!({"name": "wild", "server": server, "timeout": seconds});
         served.post("/api/mcp/test", "k-one", &body)
     };
-    let script = home.work().join("unruly.mjs");
-    fs::copy(unruly(), &script).unwrap();
+    let script = own_copy(&home);
     let (status, tried) = try_out(
         json!({"type": "stdio", "command": "node", "args": [script, "child"]}),
         60,
@@ -186,11 +229,12 @@ fn a_client_of_the_server_has_one_tried_in_a_sandbox() {
 #[test]
 fn a_server_that_is_another_one_than_before_is_not_started_until_it_is_approved() {
     let home = Home::new();
-    let first = set_up(&home, &json!({"wild": {"command": "node", "args": [unruly()]}}));
+    let script = own_copy(&home);
+    let first = set_up(&home, &json!({"wild": {"command": "node", "args": [script]}}));
     assert_eq!(mcp(&home, &first, &["test"]).status.code(), Some(0));
     let other = set_up(
         &home,
-        &json!({"wild": {"command": "node", "args": [unruly(), "child"]}}),
+        &json!({"wild": {"command": "node", "args": [script, "child"]}}),
     );
     let refused = mcp(&home, &other, &["test"]);
     assert_eq!(refused.status.code(), Some(1));
@@ -315,8 +359,7 @@ fn a_client_of_the_server_logs_in_and_the_tokens_are_sealed() {
 fn the_agent_of_a_client_has_the_tools_of_its_servers() {
     let home = Home::new();
     let served = Served::start(&home, &[("SESSION_API_KEY", "k-one")]);
-    let script = home.work().join("unruly.mjs");
-    fs::copy(unruly(), &script).unwrap();
+    let script = own_copy(&home);
     let servers =
         json!({"wild": {"command": "node", "args": [script]}, "off": {"command": "x", "enabled": false}});
     let said = said_in_a_conversation(&home, &served, &servers, "wild_say", "");

@@ -229,3 +229,27 @@ fn a_task_goes_to_the_model_of_its_class_and_the_classifier_is_in_the_stats() {
         "{shown}"
     );
 }
+
+#[test]
+fn what_a_judge_finds_is_said_where_an_action_waits_and_that_it_failed_too() {
+    let home = Home::new();
+    let model = home.script("[{tool_calls: [{name: terminal, arguments: {command: ls}}]}]");
+    for (verdict, why) in [
+        (
+            "[{text: '1: HIGH looks at everything'}]",
+            "the judge: looks at everything",
+        ),
+        (
+            "[{error: {kind: authentication, message: no key}}]",
+            "the judge failed: ",
+        ),
+    ] {
+        let judge = home.root.path().join("judge.yaml");
+        std::fs::write(&judge, verdict).unwrap();
+        let judge = format!("script:{}", judge.display());
+        let ran = home.run(&["run", "-t", "look", "--model", &model, "--judge-model", &judge]);
+        assert_eq!(ran.status.code(), Some(3), "{}", stderr(&ran));
+        let shown = stdout(&ran);
+        assert!(shown.contains(&format!("Why it waits: {why}")), "{shown}");
+    }
+}

@@ -20,12 +20,16 @@ mod killed;
 mod kubernetes;
 #[path = "../../../../tests/servers/kubernetes.rs"]
 mod kubernetes_server;
+#[path = "workspaces/lazy_start.rs"]
+mod lazy_start;
 #[path = "workspaces/left.rs"]
 mod left;
 #[path = "workspaces/podman.rs"]
 mod podman;
 #[path = "../../../../tests/servers/podman.rs"]
 mod podman_server;
+#[path = "workspaces/proxies.rs"]
+mod proxies;
 #[path = "workspaces/registry.rs"]
 mod registry;
 #[path = "workspaces/remote.rs"]

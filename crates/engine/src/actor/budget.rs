@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use deft_llm::Usage;
 use deft_store::StoreError;
-use deft_types::{Classification, EventBody, EventId, FailureKind, Money, Source, Stats, Tokens};
+use deft_types::{Classification, EventBody, EventId, FailureKind, Money, OF_TASKS, Source, Stats, Tokens};
 use futures::FutureExt;
 use serde_json::json;
 use tokio::time::Instant;
@@ -15,7 +15,6 @@ use crate::budget::{Budget, Left, Limit, Reached, Used};
 use crate::command::CommandError;
 use crate::conversation::Limits;
 use crate::state::{self, key};
-use crate::sub_agents::OF_TASKS;
 use crate::turn::Draft;
 
 impl Actor {
@@ -29,16 +28,13 @@ impl Actor {
         let stats = &self.state.stats;
         let cost = limits.max_cost.map(|most| most + added.cost);
         let tokens = limits.max_tokens.map(|most| most + added.tokens);
-        let time = limits
-            .max_time
-            .map(|most| most.saturating_add(std::time::Duration::from_secs(added.seconds)));
         let steps = limits.max_steps.saturating_add(added.steps);
         let agents = limits.max_agents.map(|most| most.saturating_add(added.agents));
         let started = u32::try_from(self.agents_started()).unwrap_or(u32::MAX);
         Left {
             cost: cost.map(|most| (most - stats.total_cost()).max(Money::ZERO)),
             tokens: tokens.map(|most| Tokens(most.0.saturating_sub(stats.total_tokens().0))),
-            until: time.and_then(|most| self.began.checked_add(most)),
+            until: self.run_ends_at(),
             steps: Some(steps.saturating_sub(self.purse.steps())),
             agents: agents.map(|most| most.saturating_sub(started)),
             depth: limits.max_depth.map(|most| most.saturating_add(added.depth)),
@@ -70,13 +66,30 @@ impl Actor {
         let Some(reached) = self.purse.reached(Instant::now()) else {
             return Ok(false);
         };
-        let detail = self.limit_reached(reached);
+        let ending = self.out_of(reached);
+        self.record(ending).await?;
+        Ok(true)
+    }
+
+    /// What is to be stored of a run that a limit ends.
+    pub(super) fn out_of(&self, reached: Reached) -> Vec<Draft> {
         let (code, kind) = match reached {
             Reached::Here(Limit::Steps) => ("MaxIterationsReached", FailureKind::AgentAction),
             Reached::Here(_) | Reached::Above(_) => ("MaxBudgetReached", FailureKind::Quota),
         };
-        self.fail(code, detail, Classification::of(kind)).await?;
-        Ok(true)
+        self.failed(code, self.limit_reached(reached), Classification::of(kind))
+    }
+
+    /// When the work under way must be stopped, because the time for the run is over then.
+    pub(super) fn work_ends_at(&self) -> Option<Instant> {
+        let is_at_work = self.state.status == deft_types::Status::Running && self.work.is_some();
+        self.run_ends_at().filter(|_| is_at_work)
+    }
+
+    fn run_ends_at(&self) -> Option<Instant> {
+        let added = std::time::Duration::from_secs(self.state.added.seconds);
+        let most = self.limits.max_time?.saturating_add(added);
+        self.began.checked_add(most)
     }
 
     fn limit_reached(&self, reached: Reached) -> String {

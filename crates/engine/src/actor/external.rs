@@ -206,7 +206,10 @@ impl Actor {
         self.trace.begin_step();
         self.record_agent_state(known).await?;
         let item = EventId::from(self.world.new_id());
-        self.live.show(Live::ReplyStarted { item: item.clone() });
+        self.live.show(Live::ReplyStarted {
+            item: item.clone(),
+            log_end: self.trouble.log_end,
+        });
         let limit = self
             .external
             .as_ref()

@@ -87,7 +87,7 @@ impl Actor {
             Tally::new(spending::USAGE_ID, self.model.clone(), self.asked),
             self.trace.model_call(&self.model.profile().name),
             request,
-            item,
+            (item, self.trouble.log_end),
             self.judge(),
             (self.live.clone(), self.secrets.mask()),
             self.world.clone(),

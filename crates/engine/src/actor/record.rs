@@ -108,6 +108,12 @@ impl Actor {
         detail: String,
         kind: Classification,
     ) -> Result<(), StoreError> {
+        let drafts = self.failed(code, detail, kind);
+        self.record(drafts).await
+    }
+
+    /// What is to be stored of a run that fails.
+    pub(super) fn failed(&self, code: &str, detail: String, kind: Classification) -> Vec<Draft> {
         let event = ConversationErrorEvent {
             code: code.to_owned(),
             detail,
@@ -116,6 +122,6 @@ impl Actor {
         };
         let mut drafts: Vec<_> = self.status_after(Trigger::Fail).into_iter().collect();
         drafts.push(Draft::new(Source::Environment, event));
-        self.record(drafts).await
+        drafts
     }
 }

@@ -22,6 +22,8 @@ enum Record {
     Unchanged,
     /// Here.
     At(CheckpointId),
+    /// Only what they were like before the turn, here.
+    BeforeTurn(CheckpointId),
     /// Nowhere.
     None,
 }
@@ -35,10 +37,11 @@ impl Actor {
         overwrite: Overwrite,
         done: Done<Option<Restored>>,
     ) -> Option<Answered> {
-        let moves = (what != Rewind::Files).then(|| to.clone());
+        let moves = matches!(what, Rewind::Conversation | Rewind::Both).then(|| to.clone());
         let rewound = match self.record_at(&to, what).await {
+            Ok(Record::BeforeTurn(_)) if what == Rewind::FilesExactly => Err(CommandError::InTurn),
             // The files first: they may be refused.
-            Ok(Record::At(checkpoint)) => {
+            Ok(Record::At(checkpoint) | Record::BeforeTurn(checkpoint)) => {
                 let tell = |restored: Result<_, _>| answer(done, restored.map(Some));
                 return self.restore_files(checkpoint, overwrite, moves, Box::new(tell));
             }
@@ -58,12 +61,13 @@ impl Actor {
     /// What the files were like at an event, as far as they are to go back.
     async fn record_at(&mut self, to: &EventId, what: Rewind) -> Result<Record, CommandError> {
         let events = branch::read_all(self.store.as_ref(), self.lease.conversation()).await?;
-        let is_there = |event: &Event| event.id == *to && (what == Rewind::Files || branch::is_node(event));
+        let is_files_alone = matches!(what, Rewind::Files | Rewind::FilesExactly);
+        let is_there = |event: &Event| event.id == *to && (is_files_alone || branch::is_node(event));
         let position = events.iter().position(is_there);
         let position = position.ok_or_else(|| CommandError::NoSuchEvent(to.clone()))?;
         Ok(match what {
             Rewind::Conversation => Record::Unchanged,
-            Rewind::Files | Rewind::Both => self.record_of(&events, position),
+            Rewind::Files | Rewind::FilesExactly | Rewind::Both => self.record_of(&events, position),
         })
     }
 
@@ -83,7 +87,8 @@ impl Actor {
             if changes(event) {
                 let turn = events[..=position].iter().rev();
                 let mut turn = turn.take_while(|event| !is_said(event));
-                return turn.find_map(recorded_after).map_or(Record::None, Record::At);
+                let recorded = turn.find_map(recorded_after);
+                return recorded.map_or(Record::None, Record::BeforeTurn);
             }
         }
         Record::Unchanged

@@ -17,12 +17,17 @@ use super::refine::Reviewing;
 use super::work::{Outcome, Work};
 use crate::aside::Snapshot;
 use crate::branch;
+use crate::budget::{Limit, Reached};
 use crate::command::{CommandError, ExecutorFate};
 use crate::live::Live;
 use crate::state::{self, key};
 use crate::status::Trigger;
 use crate::turn::{Draft, failure};
 
+/// The result of a call that somebody stopped.
+const INTERRUPTED: &str = "Interrupted by the user before it was completed.";
+/// The result of a call that took longer than the run may.
+const TIME_IS_OVER: &str = "Stopped before it was completed: the time for this run is over.";
 /// How long a tool that was told to stop may take to say what it had done.
 const STOP_GRACE: Duration = Duration::from_millis(700);
 /// The same for an agent with a task, which has to stop its own tools first.
@@ -136,6 +141,30 @@ impl Actor {
         if paused.is_none() && self.state.open_calls.is_empty() && stopped.said.is_empty() {
             return Ok(());
         }
+        let mut ending: Vec<_> = paused.into_iter().collect();
+        ending.push(Draft::new(Source::User, InterruptEvent::default()));
+        self.record_stopped(stopped, INTERRUPTED, ending).await
+    }
+
+    /// Stops what is under way because the time for the run is over: one command can take longer than all of it.
+    pub(super) async fn stop_in_time(&mut self) -> Result<(), StoreError> {
+        let stopped = self.stop_work().await?;
+        // What was stopped may have been the review of a result that is there.
+        let is_over = self.state.status != Status::Running && self.state.open_calls.is_empty();
+        if is_over && stopped.said.is_empty() {
+            return Ok(());
+        }
+        let ending = self.out_of(Reached::Here(Limit::Time));
+        self.record_stopped(stopped, TIME_IS_OVER, ending).await
+    }
+
+    /// Stores what is left of work that was stopped, and a result for every open call that has none.
+    async fn record_stopped(
+        &mut self,
+        stopped: Stopped,
+        reason: &str,
+        ending: Vec<Draft>,
+    ) -> Result<(), StoreError> {
         let answered: Vec<_> = stopped.results.iter().map(|(call, _)| call.clone()).collect();
         let mut drafts: Vec<_> = self.spent().into_iter().collect();
         if !stopped.said.is_empty() {
@@ -149,15 +178,13 @@ impl Actor {
             .iter()
             .filter(|call| !answered.contains(&call.id))
         {
-            let text = "Interrupted by the user before it was completed.".to_owned();
             drafts.push(Draft::new(
                 Source::Agent,
-                failure(&call.event.tool_call, text, FailureKind::AgentAction),
+                failure(&call.event.tool_call, reason.to_owned(), FailureKind::AgentAction),
             ));
         }
         let calls: Vec<_> = self.state.open_calls.iter().map(|call| call.id.clone()).collect();
-        drafts.extend(paused);
-        drafts.push(Draft::new(Source::User, InterruptEvent::default()));
+        drafts.extend(ending);
         self.record(drafts).await?;
         if let Some(executor) = &self.executor {
             for call in calls {
@@ -284,7 +311,11 @@ impl Actor {
             },
         };
         if let Some(client) = client {
-            let _ = tokio::time::timeout(END_GRACE, client.shutdown()).await;
+            let end = async {
+                client.shutdown().await;
+                self.workspace.ended().await;
+            };
+            let _ = tokio::time::timeout(END_GRACE, end).await;
         }
     }
 }

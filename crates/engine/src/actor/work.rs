@@ -6,7 +6,7 @@ use deft_acp::{AgentError, Incoming, TurnEnd};
 use deft_executor::{Client, ClientError, Update};
 use deft_llm::{ModelError, OtherUse, Reply, Request, Spent};
 use deft_tools::{CheckpointId, Mask, Restored};
-use deft_types::{EventId, McpServerStatus};
+use deft_types::{EventId, McpServerStatus, Seq};
 use deft_workspace::{Workspace, WorkspaceError};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -222,7 +222,7 @@ impl Work {
         tally: Tally,
         span: Span,
         request: Request,
-        item: EventId,
+        (item, log_end): (EventId, Option<Seq>),
         judge: Option<Judge>,
         (live, mask): (Broadcast, Arc<Mask>),
         world: Arc<dyn World>,
@@ -232,7 +232,10 @@ impl Work {
         let listener = heard.clone();
         let future = async move {
             world.reached(Point::BeforeModelCall);
-            live.show(Live::ReplyStarted { item: item.clone() });
+            live.show(Live::ReplyStarted {
+                item: item.clone(),
+                log_end,
+            });
             let mut first = true;
             let mut shown = Shown::new(item.clone(), live.clone(), mask);
             let reply = deft_llm::complete(tally.model.as_ref(), request, |delta| {

@@ -47,6 +47,12 @@ pub enum CommandError {
     /// The workspace could not do it; the message says why.
     #[error("{0}")]
     Workspace(String),
+    /// Nothing was changed: go back to the beginning of the turn.
+    #[error(
+        "what the files were like there was not recorded, for that is done once a turn, before its first change; nothing was \
+         changed"
+    )]
+    InTurn,
     /// Nothing was approved: look again at what the server is.
     #[error("the MCP server {0:?} is not what was to be approved; look at it again")]
     OtherServer(String),

@@ -32,7 +32,7 @@ pub(crate) const NOTHING_TO_FORGET: &str = "nothing_to_forget";
 /// The workspace was recorded before a turn.
 pub(crate) const CHECKPOINT: &str = "checkpoint";
 /// The MCP servers that run beside the files, and how they are doing.
-pub(crate) const SERVERS: &str = "mcp_servers";
+pub const SERVERS: &str = "mcp_servers";
 /// Rules for files that were given with a result.
 pub(crate) const PATH_RULES: &str = "activated_path_rules";
 /// A result was criticised.
@@ -63,7 +63,7 @@ pub(crate) const SECRETS: &str = "secrets";
 pub(crate) const LIMITS: &str = "limits";
 /// Another conversation began as a copy of this one.
 pub(crate) const FORKED: &str = "forked";
-/// This one is the copy of another that a request asked for.
+/// This one is the copy of another, as older versions said it.
 pub(crate) const COPIED: &str = "copied";
 /// Files became what they were.
 pub(crate) const RESTORED: &str = "restored_files";

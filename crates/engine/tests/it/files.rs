@@ -283,3 +283,48 @@ async fn what_was_said_last_is_answered_anew_after_a_rewind_to_it() {
     let state = conversation.inspect().await.unwrap();
     assert_eq!(state.status, Status::Finished, "there is nothing to answer");
 }
+
+#[tokio::test]
+async fn files_in_the_middle_of_a_turn_are_refused_to_whoever_wants_them_exactly() {
+    let script = r#"
+- tool_calls: [{name: terminal, arguments: {command: "echo one > one"}}]
+- tool_calls: [{name: terminal, arguments: {command: "echo two > two"}}]
+- text: done
+"#;
+    let desk = Desk::new(script).await;
+    let conversation = recorded(&desk).await;
+    desk.run(&conversation).await;
+    let events = desk.events().await;
+    let result = events.iter().find(|event| event.kind() == "ObservationEvent");
+    let between = &result.unwrap().id;
+    let refused = back(&conversation, between, Rewind::FilesExactly).await;
+    assert!(matches!(refused, Err(CommandError::InTurn)), "{refused:?}");
+    assert_eq!((desk.file("one").trim(), desk.file("two").trim()), ("one", "two"));
+    let end = &events
+        .iter()
+        .rfind(|event| event.kind() == "MessageEvent")
+        .unwrap()
+        .id;
+    assert!(
+        back(&conversation, end, Rewind::FilesExactly)
+            .await
+            .unwrap()
+            .is_none()
+    );
+    let said = conversation
+        .inspect()
+        .await
+        .unwrap()
+        .last_user_message_id
+        .unwrap();
+    assert!(
+        back(&conversation, &said, Rewind::FilesExactly)
+            .await
+            .unwrap()
+            .is_some()
+    );
+    assert_eq!(
+        (desk.file("one"), desk.file("two")),
+        (String::new(), String::new())
+    );
+}

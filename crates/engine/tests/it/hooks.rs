@@ -144,6 +144,18 @@ async fn hooks_add_to_what_the_user_says_or_end_the_run_before_the_model_is_aske
 }
 
 #[tokio::test]
+async fn a_hook_that_refuses_a_message_and_adds_to_it_has_refused_it() {
+    let desk = Desk::new("[{text: hello}]").await;
+    let answer = r#"echo '{"decision": "deny", "reason": "no", "additionalContext": "be polite"}'"#;
+    let conversation = opened(&desk, json!({"UserPromptSubmit": command(answer)})).await;
+    assert_eq!(desk.run(&conversation).await.status, Status::Finished);
+    assert_eq!(desk.model.asked(), 0);
+    let events = desk.events().await;
+    let said = executions(&events);
+    assert!(said.len() == 1 && said[0].blocked, "{said:?}");
+}
+
+#[tokio::test]
 async fn an_agent_that_wants_to_stop_goes_on_until_the_hooks_agree() {
     let desk = Desk::new("[{text: done}, {text: really done}]").await;
     let hooks = json!({

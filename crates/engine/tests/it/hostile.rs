@@ -34,7 +34,7 @@ async fn continued(events: Vec<Event>) -> Result<(Status, Messages), String> {
     let scene = Arc::new(Scene::new(0));
     scene.calm_down();
     let logs = Arc::new(Logs::default());
-    logs.create(ID).unwrap();
+    logs.create(ID, Value::Null).unwrap();
     let fencing = logs.acquire(ID).unwrap();
     logs.append(ID, fencing, events).unwrap();
     let life = Arc::new(Life::new(Desk::limits(), None));

@@ -413,3 +413,33 @@ async fn tokens_and_time_are_limits_too() {
         assert!(error.detail.contains(words), "{}", error.detail);
     }
 }
+
+#[tokio::test]
+async fn a_command_that_takes_longer_than_the_run_may_is_stopped_in_time() {
+    let script = r#"
+- tool_calls: [{name: terminal, arguments: {command: "echo begun > begun; sleep 600"}}]
+- text: went on
+"#;
+    let desk = Desk::new(script).await;
+    let limits = Limits {
+        max_time: Some(std::time::Duration::from_secs(1)),
+        ..Desk::limits()
+    };
+    let conversation = desk.open_with(limits).await;
+    let began = std::time::Instant::now();
+    assert_eq!(desk.run(&conversation).await.status, Status::Error);
+    assert!(began.elapsed() < std::time::Duration::from_secs(60));
+    assert_eq!(desk.file("begun"), "begun\n");
+    let events = desk.events().await;
+    assert_paired(&events);
+    let EventBody::ConversationError(error) = &events.last().unwrap().body else {
+        panic!("{events:#?}")
+    };
+    assert!(error.detail.contains("time for one run"), "{}", error.detail);
+    assert_eq!(conversation.inspect().await.unwrap(), desk.rebuilt().await);
+    assert_eq!(
+        desk.run(&conversation).await.status,
+        Status::Finished,
+        "and can go on"
+    );
+}

@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use deft_engine::{CommandError, Fork, RealWorld, fork, load};
 use deft_store::{NewConversation, StoreError, create_with};
-use deft_types::{ConversationId, EventBody, EventId, Role, Source, Status, text_of};
+use deft_types::{ConversationId, EventBody, EventId, Money, Role, Source, Status, UserId, text_of};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -173,7 +173,7 @@ async fn a_copy_has_what_the_other_had_up_to_an_event_and_a_life_of_its_own() {
 async fn a_copy_is_made_once_wherever_the_process_died_that_was_asked_for_it() {
     let desk = Desk::new(TALK).await;
     let conversation = talked(&desk).await;
-    let (new, other) = (new_conversation(), new_conversation());
+    let new = new_conversation();
     let wanted = |request: &str| Fork {
         request: Some(EventId(request.to_owned())),
         ..Fork::default()
@@ -211,14 +211,68 @@ async fn a_copy_is_made_once_wherever_the_process_died_that_was_asked_for_it() {
     let refused = conversation.fork(new.clone(), wanted("r2")).await;
     assert!(matches!(refused, Err(CommandError::Store(StoreError::Exists(id))) if id == new.id));
 
-    // It died in the middle of the copy.
-    let begun = copied.into_iter().map(|(_, event)| event).take(2).collect();
-    create_with(desk.store.as_ref(), other.clone(), begun)
+    // It died in the middle of the copy, or the store kept its beginning and said that it failed.
+    for events in [2, 0] {
+        let begun = copied.iter().map(|(_, event)| event.clone()).take(events);
+        let half = NewConversation {
+            id: ConversationId(Uuid::new_v4()),
+            settings: desk.store.settings(new.id).await.unwrap().unwrap(),
+            ..new.clone()
+        };
+        create_with(desk.store.as_ref(), half.clone(), begun.collect())
+            .await
+            .unwrap();
+        conversation.fork(half.clone(), wanted("r1")).await.unwrap();
+        let whole = load(desk.store.as_ref(), half.id).await.unwrap();
+        assert_eq!(whole.view, conversation.inspect().await.unwrap().view);
+    }
+}
+
+#[tokio::test]
+async fn what_a_copy_inherits_is_charged_to_nobody_again() {
+    let desk = Desk::new("[{text: hello, cost: 0.5}]").await;
+    let conversation = desk.open().await;
+    desk.run(&conversation).await;
+    let user = UserId(Uuid::new_v4());
+    let mut new = NewConversation {
+        owner: Some(user),
+        ..new_conversation()
+    };
+    let wanted = Fork {
+        keep_stats: true,
+        title: Some("A copy".to_owned()),
+        request: Some(EventId("r1".to_owned())),
+        ..Fork::default()
+    };
+    let spent = async || desk.store.usage(user).await.unwrap().cost;
+    conversation.fork(new.clone(), wanted.clone()).await.unwrap();
+    let copy = desk.store.conversation(new.id).await.unwrap().unwrap();
+    assert_eq!(
+        (copy.cost.to_string(), spent().await),
+        ("$0.50".to_owned(), Money::ZERO)
+    );
+
+    // Nor by one that was made but for its last event, and is made anew.
+    new.settings = desk.store.settings(new.id).await.unwrap().unwrap();
+    let copied = desk
+        .store
+        .read(new.id, deft_types::Seq::FIRST, 100)
         .await
         .unwrap();
-    conversation.fork(other.clone(), wanted("r1")).await.unwrap();
-    let whole = load(desk.store.as_ref(), other.id).await.unwrap();
-    assert_eq!(whole.view, conversation.inspect().await.unwrap().view);
+    desk.store.delete(new.id).await.unwrap();
+    assert_eq!(spent().await, Money::ZERO);
+    let begun = copied[..copied.len() - 1].iter().map(|(_, event)| event.clone());
+    create_with(desk.store.as_ref(), new.clone(), begun.collect())
+        .await
+        .unwrap();
+    fork(desk.store.as_ref(), desk.id, new.clone(), wanted, &RealWorld)
+        .await
+        .unwrap();
+    let remade = desk.store.conversation(new.id).await.unwrap().unwrap();
+    assert_eq!(
+        (remade.title.as_deref(), spent().await),
+        (Some("A copy"), Money::ZERO)
+    );
 }
 
 #[tokio::test]

@@ -1,11 +1,15 @@
 //! What a project brings along and may run, when a conversation is taken up again.
 
 use std::fs;
+use std::sync::Arc;
 
 use deft_engine::{Answer, Conversation, Decision, ExecutorFate, Extensions, OfProject, decide};
 use deft_types::{ConfirmationPolicy, Status};
+use deft_workspace::{Glance, Stream, Workspace, WorkspaceError};
+use futures::future::BoxFuture;
+use futures::{FutureExt as _, TryFutureExt as _};
 
-use crate::desk::{Desk, say, settled};
+use crate::desk::{Desk, Executors, say, settled};
 
 const REFUSES: &str = r#"{"pre_tool_use": [{"hooks": [{"command": "sh ./check.sh"}]}]}"#;
 
@@ -64,6 +68,60 @@ async fn a_call_that_is_approved_after_a_restart_is_asked_about_by_hooks() {
     conversation.respond(answers).await.unwrap();
     assert_eq!(settled(&conversation).await.status, Status::Finished);
     assert!(!desk.executors.work.join("ran").exists(), "the hook refuses it");
+}
+
+/// A container: its files are seen from beside it, under another name.
+struct Container(Arc<Executors>);
+
+impl Workspace for Container {
+    fn open(&self) -> BoxFuture<'_, Result<Box<dyn Stream>, WorkspaceError>> {
+        self.0.open()
+    }
+
+    fn find(&self) -> BoxFuture<'_, Option<Box<dyn Stream>>> {
+        self.0.find()
+    }
+
+    fn glance(&self) -> BoxFuture<'_, Result<Glance, WorkspaceError>> {
+        let root = "/inside".to_owned();
+        self.open()
+            .map_ok(|stream| Glance::Beside { stream, root })
+            .boxed()
+    }
+}
+
+#[tokio::test]
+async fn scripts_of_a_container_are_read_where_they_are_and_named_as_they_are_called_inside() {
+    let mut seen = Vec::new();
+    for (named, written) in [
+        ("sh ./check.sh", "exit 2\n"),
+        ("sh ./check.sh", "exit 3\n"),
+        ("sh /inside/check.sh", "exit 2\n"),
+    ] {
+        let desk = Desk::new("[{text: hello}]").await;
+        write_hook(&desk);
+        let work = &desk.executors.work;
+        let hooks = REFUSES.replace("sh ./check.sh", named);
+        fs::write(work.join(".openhands/hooks.json"), hooks).unwrap();
+        fs::write(work.join("check.sh"), written).unwrap();
+        let mut parts = desk.parts(Desk::limits()).await;
+        parts.workspace = Arc::new(Container(desk.executors.clone()));
+        parts.extensions = Extensions {
+            project_hooks: OfProject::Used,
+            ..Extensions::default()
+        };
+        let conversation = Conversation::open(parts).await.unwrap();
+        desk.run(&conversation).await;
+        let [hooks] = &conversation.inspect().await.unwrap().undecided[..] else {
+            panic!("the hooks of the project are asked about");
+        };
+        assert_eq!(hooks.scripts, ["check.sh"], "{named}");
+        seen.push(hooks.fingerprint.clone());
+    }
+    assert_ne!(
+        seen[0], seen[1],
+        "the decision is bound to the text of the script"
+    );
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -149,7 +150,11 @@ impl Cassette {
     }
 
     fn file(&self) -> io::Result<File> {
-        OpenOptions::new().create(true).append(true).open(&self.path)
+        OpenOptions::new()
+            .create(true)
+            .append(true)
+            .mode(0o600)
+            .open(&self.path)
     }
 
     fn line(&self, content: &impl Serialize) -> io::Result<String> {

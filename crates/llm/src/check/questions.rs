@@ -65,10 +65,13 @@ pub(super) async fn call(model: &dyn Model) -> Verdict {
             Some(call) if call.name == TOOL && is_object(&call.arguments) => {
                 Verdict::Good(format!("it called `{TOOL}` with {}", call.arguments))
             }
+            Some(call) if call.name != TOOL => {
+                Verdict::bad(format!("it called `{}` and not `{TOOL}`", call.name), remedy)
+            }
             Some(call) => Verdict::bad(
                 format!(
-                    "it called `{}` with {}, which is no JSON object",
-                    call.name, call.arguments
+                    "it called `{TOOL}` with {}, which is no JSON object",
+                    call.arguments
                 ),
                 remedy,
             ),

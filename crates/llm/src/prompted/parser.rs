@@ -1,20 +1,30 @@
 //! Finds calls in a text that comes in pieces.
 
 mod draft;
+mod json_call;
 #[cfg(test)]
 mod tests;
 
 use std::sync::Arc;
 
 use self::draft::{Draft, Progress};
+use self::json_call::JsonCall;
 use super::form::CALL;
 use crate::ToolSchema;
 
 const THINK: &str = "<think>";
 const THINK_END: &str = "</think>";
+const WRAPPER: &str = "<tool_call>";
+const WRAPPER_END: &str = "</tool_call>";
 
 /// What models wrap calls in, out of habit. It says nothing and is left out.
-const WRAPPERS: [&str; 3] = ["<tool_call>", "</tool_call>", THINK_END];
+const WRAPPERS: [&str; 3] = [WRAPPER, WRAPPER_END, THINK_END];
+
+/// How a reply begins that is nothing but a call in JSON.
+const BARE: [&str; 3] = ["{", "```json", "```\n{"];
+
+/// The longest name of a tool.
+const MAX_NAME: usize = 128;
 
 /// Space before a call is left out, so it is held back until something follows; not more than this.
 const MAX_HELD_SPACE: usize = 256;
@@ -42,6 +52,8 @@ pub(super) enum Ending {
 /// Finds calls in a text that comes in pieces, cut anywhere.
 pub(super) struct CallParser {
     tools: Arc<[ToolSchema]>,
+    /// Whether what names no tool of these is no call.
+    only_offered: bool,
     /// What has come and is not done with.
     buffer: String,
     /// Everything before is done with.
@@ -57,16 +69,26 @@ enum State {
     Thinking,
     Text,
     Call(Draft),
+    Json(JsonCall),
 }
 
 impl CallParser {
     pub(super) fn new(tools: Arc<[ToolSchema]>) -> Self {
         Self {
             tools,
+            only_offered: false,
             buffer: String::new(),
             at: 0,
             state: State::Start,
             stray: None,
+        }
+    }
+
+    /// Takes for a call only what names one of the tools.
+    pub(super) fn of_offered(tools: Arc<[ToolSchema]>) -> Self {
+        Self {
+            only_offered: true,
+            ..Self::new(tools)
         }
     }
 
@@ -77,6 +99,10 @@ impl CallParser {
         while self.step(&mut pieces) {}
         let done = match &mut self.state {
             State::Call(draft) => draft.rebase(),
+            State::Json(call) => {
+                call.rebase(self.at);
+                std::mem::take(&mut self.at)
+            }
             State::Start | State::Thinking | State::Text => std::mem::take(&mut self.at),
         };
         self.buffer.drain(..done);
@@ -87,12 +113,23 @@ impl CallParser {
     pub(super) fn finish(&mut self, ending: Ending) -> Vec<Piece> {
         let mut pieces = Vec::new();
         match std::mem::replace(&mut self.state, State::Text) {
-            State::Start | State::Text => self.say(self.buffer.len(), &mut pieces),
+            State::Start | State::Text => {
+                // A wrapper at the very end was held back to see what it wraps.
+                let rest = self.buffer[self.at..].trim_ascii_end();
+                let end = rest
+                    .strip_suffix(WRAPPER)
+                    .map_or(self.buffer.len(), |text| self.at + text.len());
+                self.say(end, &mut pieces);
+            }
             State::Thinking => add(&mut pieces, Piece::Reasoning(self.buffer[self.at..].to_owned())),
             State::Call(draft) => {
                 pieces.push(draft.finish(&self.buffer, ending, &self.tools));
                 self.stray = Some(0);
             }
+            State::Json(call) => match call.finish(&self.buffer, ending, &self.tools) {
+                Some(piece) => self.called(piece, self.buffer.len(), &mut pieces),
+                None => self.say(self.buffer.len(), &mut pieces),
+            },
         }
         pieces
     }
@@ -124,22 +161,74 @@ impl CallParser {
                     true
                 }
             },
+            State::Json(call) if call.is_answer(&self.buffer) => {
+                self.state = State::Text;
+                true
+            }
+            State::Json(call) => {
+                let Some((piece, at)) = call.read(&self.buffer, &self.tools) else {
+                    return false;
+                };
+                self.state = State::Text;
+                self.called(piece, at, pieces);
+                true
+            }
+        }
+    }
+
+    /// A call in JSON that ends at this position; words, where it cannot be meant.
+    fn called(&mut self, piece: Piece, at: usize, pieces: &mut Vec<Piece>) {
+        if let Piece::Call { name, .. } = &piece
+            && self.only_offered
+            && !self.offers(name)
+        {
+            self.say(at, pieces);
+            return;
+        }
+        pieces.push(piece);
+        self.at = at;
+        self.stray = Some(0);
+    }
+
+    fn offers(&self, name: &str) -> bool {
+        self.tools.iter().any(|tool| tool.name == name)
+    }
+
+    /// Whether a tag names what cannot be meant. None: its name is not whole yet.
+    fn is_quoted(&self, tag: &str) -> Option<bool> {
+        if !self.only_offered {
+            return Some(false);
+        }
+        let name = &tag[CALL.len()..];
+        match name.find(['>', '<', '\n']) {
+            Some(end) => Some(!self.offers(&draft::resolve(
+                name[..end].trim_matches(['"', '\'']),
+                &self.tools,
+            ))),
+            None => (name.len() > MAX_NAME).then_some(true),
         }
     }
 
     fn start(&mut self) -> bool {
-        let rest = self.buffer.trim_start();
-        let space = self.buffer.len() - rest.len();
-        if space <= MAX_HELD_SPACE && rest.starts_with(THINK) {
-            self.at = space + THINK.len();
+        let rest = self.buffer[self.at..].trim_start();
+        let start = self.buffer.len() - rest.len();
+        let is_held = start - self.at <= MAX_HELD_SPACE;
+        if is_held && rest.starts_with(THINK) {
+            self.at = start + THINK.len();
             self.state = State::Thinking;
-            return true;
-        }
-        if space <= MAX_HELD_SPACE && THINK.starts_with(rest) {
+        } else if is_held && self.may_be_bare(|bare| rest.starts_with(bare)) {
+            self.state = State::Json(JsonCall::bare(self.at));
+        } else if is_held && (THINK.starts_with(rest) || self.may_be_bare(|bare| bare.starts_with(rest))) {
             return false;
+        } else {
+            self.state = State::Text;
         }
-        self.state = State::Text;
         true
+    }
+
+    /// Whether a reply may be a call in JSON and nothing else.
+    fn may_be_bare(&self, begins: impl Fn(&str) -> bool) -> bool {
+        !self.tools.is_empty() && BARE.into_iter().any(begins)
     }
 
     fn think(&mut self, pieces: &mut Vec<Piece>) -> bool {
@@ -152,7 +241,7 @@ impl CallParser {
         self.at += end;
         if more {
             self.at += THINK_END.len();
-            self.state = State::Text;
+            self.state = State::Start;
         }
         more
     }
@@ -164,9 +253,29 @@ impl CallParser {
         };
         let rest = &self.buffer[tag..];
         if rest.starts_with(CALL) {
-            self.say_but_space(tag, pieces);
-            self.state = State::Call(Draft::new(tag));
-            return true;
+            match self.is_quoted(rest) {
+                Some(true) => self.say(tag + 1, pieces),
+                Some(false) => {
+                    self.say_but_space(tag, pieces);
+                    self.state = State::Call(Draft::new(tag));
+                }
+                None => self.say_but_space(tag, pieces),
+            }
+            return self.at > tag || matches!(self.state, State::Call(_));
+        }
+        if let Some(wrapped) = rest.strip_prefix(WRAPPER) {
+            let inside = wrapped.trim_start();
+            let space = wrapped.len() - inside.len();
+            if inside.starts_with('{') && space <= MAX_HELD_SPACE {
+                let start = self.buffer.len() - inside.len();
+                self.say_but_space(tag, pieces);
+                self.state = State::Json(JsonCall::tagged(start));
+                return true;
+            }
+            if inside.is_empty() && space <= MAX_HELD_SPACE {
+                self.say_but_space(tag, pieces);
+                return false;
+            }
         }
         if let Some(wrapper) = WRAPPERS.iter().find(|wrapper| rest.starts_with(**wrapper)) {
             self.say_but_space(tag, pieces);

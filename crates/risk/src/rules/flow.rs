@@ -136,10 +136,15 @@ fn run_word(word: &Word) -> Option<Finding> {
     }
 }
 
-/// What running a word as a script means: where that is open, nobody knows.
+/// What running a word as a script means: where that is open, nobody knows, and what we think is in a variable may be
+/// something else by then.
 fn run_text(word: &Word) -> Option<Finding> {
-    let unseen = || Finding::pattern(Unknown, "unseen-script", "What it runs shows only when it runs.");
-    run_word(word).or_else(|| (word.origin == Origin::Open).then(unseen))
+    let put_together = |risk, reason| Some(Finding::pattern(risk, "unseen-script", reason));
+    run_word(word).or_else(|| match word.origin {
+        Origin::Open => put_together(Unknown, "What it runs shows only when it runs."),
+        Origin::Computed => put_together(Medium, "It runs a text that is put together only when it runs."),
+        Origin::Written | Origin::Decoded | Origin::Fetched => None,
+    })
 }
 
 /// Whether a program of awk's starts others: `system(…)`, or a pipe to or from a command.

@@ -56,7 +56,7 @@ impl Reader<'_> {
                 }
                 if let Some((name, value)) = raw.split_once('=').filter(|(name, _)| is_name(name)) {
                     let value = self.value(value);
-                    self.variables.insert(name.to_owned(), value.clone());
+                    self.assign(name, value.clone());
                     command.assignments.push((name.to_owned(), value));
                     continue;
                 }

@@ -98,7 +98,7 @@ impl Reader<'_> {
             value.origin = value.origin.max(Origin::Open);
         }
         let name = name.trim_end_matches('+').to_owned();
-        self.variables.insert(name.clone(), value.clone());
+        self.assign(&name, value.clone());
         command.assignments.push((name, value));
     }
 

@@ -218,7 +218,16 @@ impl Reader<'_> {
             return words.put(&Word::from(" ".to_owned()), quotes);
         }
         match self.variables.get(name) {
-            Some(value) if value.text.len() <= MAX_VALUE => words.put(value, quotes),
+            Some(value) if value.text.len() <= MAX_VALUE => {
+                let origin = Origin::Computed.max(value.origin);
+                words.put(
+                    &Word {
+                        origin,
+                        ..value.clone()
+                    },
+                    quotes,
+                );
+            }
             Some(_) | None => words.mark(Origin::Open),
         }
     }

@@ -68,19 +68,26 @@ impl<'a> Layers<'a> {
         Ok(Some(Secret::new(key.ok_or(ConfigError::InitKey)?)))
     }
 
-    /// `OH_X` with a JSON list or a single text, or `OH_X_0`, `OH_X_1` …; else the file's list.
+    /// `OH_X` with a JSON list or a single text, and over it `OH_X_0`, `OH_X_1` …; else the file's list. A number in
+    /// `OH_X` beside these says how many there are, which they say themselves.
     pub(super) fn list(&self, field: &str) -> Vec<String> {
         let name = variable_name(field);
-        let numbered: Vec<_> = (0..)
-            .map_while(|index| (self.variable)(&format!("{name}_{index}")))
-            .collect();
-        if !numbered.is_empty() {
-            return numbered;
+        let numbered = (0..).map_while(|index| (self.variable)(&format!("{name}_{index}")));
+        let numbered: Vec<_> = numbered.collect();
+        let is_count = |text: &String| !numbered.is_empty() && text.parse::<u32>().is_ok();
+        let whole = (self.variable)(&name).filter(|text| !text.is_empty() && !is_count(text));
+        let whole = whole.map(|text| serde_json::from_str(&text).unwrap_or_else(|_| vec![text]));
+        match whole {
+            Some(whole) => {
+                let rest = whole.into_iter().skip(numbered.len()).collect();
+                [numbered, rest].concat()
+            }
+            None if !numbered.is_empty() => numbered,
+            None => {
+                let from_file = || serde_json::from_value(self.file.get(field)?.clone()).ok();
+                from_file().unwrap_or_default()
+            }
         }
-        let set = (self.variable)(&name).filter(|text| !text.is_empty());
-        let set = set.map(|text| serde_json::from_str(&text).unwrap_or_else(|_| vec![text]));
-        let from_file = || serde_json::from_value(self.file.get(field)?.clone()).ok();
-        set.or_else(from_file).unwrap_or_default()
     }
 }
 

@@ -22,11 +22,52 @@ fn the_contracts_variables_are_understood() {
         ("OH_MAX_CONCURRENT_RUNS", "3"),
         ("OH_WEB_URL", "https://deft.example.org/app"),
     ]);
-    assert_eq!(keys(&set), ["k-one", "k-two"]);
+    assert_eq!(
+        keys(&set),
+        ["k-one"],
+        "the older name counts where there is nothing else"
+    );
     assert_eq!(set.origins, ["https://a.example"]);
     assert_eq!(set.max_runs, 3);
     assert_eq!(set.hosts, ["deft.example.org"]);
     assert_eq!(set.base_path.as_deref(), Some("/app"));
+}
+
+#[test]
+fn lists_are_said_whole_by_number_or_by_the_older_name() {
+    for (variables, expected) in [
+        (&[("SESSION_API_KEY", "k-old")][..], &["k-old"][..]),
+        (
+            &[("SESSION_API_KEY", "k-old"), ("OH_SESSION_API_KEYS_0", "")],
+            &["k-old"],
+        ),
+        (&[("OH_SESSION_API_KEYS", r#"["a", "b"]"#)], &["a", "b"]),
+        (
+            &[
+                ("OH_SESSION_API_KEYS", r#"["a", "b"]"#),
+                ("OH_SESSION_API_KEYS_0", "c"),
+            ],
+            &["c", "b"],
+        ),
+        (
+            &[
+                ("OH_SESSION_API_KEYS", r#"["a", "b"]"#),
+                ("OH_SESSION_API_KEYS_0", ""),
+            ],
+            &["b"],
+        ),
+        (
+            &[
+                ("OH_SESSION_API_KEYS", "2"),
+                ("OH_SESSION_API_KEYS_0", "a"),
+                ("OH_SESSION_API_KEYS_1", "b"),
+            ],
+            &["a", "b"],
+        ),
+        (&[("OH_SESSION_API_KEYS", "123")], &["123"]),
+    ] {
+        assert_eq!(keys(&config(variables)), expected, "{variables:?}");
+    }
 }
 
 #[test]

@@ -30,7 +30,7 @@ impl Conversations {
 
     /// Refuses servers that cannot be understood, and addresses to those who may not have the server reach them.
     pub(super) fn check_servers(&self, agent: &Value) -> Result<(), Failure> {
-        let Some(config) = Agent::from_stored(agent.clone()).servers().cloned() else {
+        let Some(config) = Agent::from_stored(agent.clone()).servers() else {
             return Ok(());
         };
         let refused = |error: deft_mcp::ConfigError| Failure::refused(error.to_string());
@@ -66,7 +66,7 @@ impl Conversations {
         };
         let variable = |name: &str| secret_named(secrets, name);
         let place = (described.record.id, Path::new(&described.record.workspace));
-        let named = self.composition.mcp(place, config, &variable, self.mcp_tokens());
+        let named = self.composition.mcp(place, &config, &variable, self.mcp_tokens());
         let named = named.unwrap_or_else(|reason| McpOutfit {
             elsewhere: Some(Arc::new(Unusable(reason))),
             ..McpOutfit::default()

@@ -33,6 +33,11 @@ impl Conversations {
             return None;
         }
         let set = self.composition.title_model();
-        set.or_else(|| self.open_model(described.agent.llm(), calls).ok())
+        let is_own = !described.agent.is_external(); // others keep their models to themselves
+        set.or_else(|| {
+            self.open_model(described.agent.llm(), calls)
+                .ok()
+                .filter(|_| is_own)
+        })
     }
 }

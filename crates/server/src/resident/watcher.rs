@@ -6,6 +6,7 @@ use deft_engine::Live;
 use deft_types::{ConversationId, EventBody, Seq, Status};
 use futures::StreamExt as _;
 use serde::Deserialize as _;
+use tokio::sync::broadcast::error::TryRecvError;
 use tokio::sync::{broadcast, watch};
 use tokio::time::Instant;
 
@@ -48,7 +49,9 @@ impl Watcher {
                     Err(broadcast::error::RecvError::Closed) => return,
                 },
                 event = events.next() => match event {
-                    Some(Ok((_, event))) => {
+                    Some(Ok((seq, event))) => {
+                        self.tell_pieces();
+                        self.stage.relayed.send_modify(|relayed| relayed.through = Some(seq));
                         self.webhooks.appended(self.id);
                         self.saw(&event.body, &mut status);
                     }
@@ -61,6 +64,17 @@ impl Watcher {
                 () = farewell => return,
                 () = self.stage.wanted.notified() => self.due = Some(Instant::now()),
                 () = at => self.tell_state().await,
+            }
+        }
+    }
+
+    /// Tells what the engine has shown until now.
+    fn tell_pieces(&mut self) {
+        loop {
+            match self.live.try_recv() {
+                Ok(piece) => self.tell(piece),
+                Err(TryRecvError::Lagged(_)) => {}
+                Err(TryRecvError::Empty | TryRecvError::Closed) => return,
             }
         }
     }
@@ -115,5 +129,12 @@ impl Watcher {
 
     fn send(&self, signal: Signal) {
         let _ = self.stage.signals.send(signal); // nobody listening is fine
+    }
+}
+
+/// Nobody is to wait for pieces that nobody tells any more.
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        self.stage.relayed.send_modify(|relayed| relayed.is_on = false);
     }
 }

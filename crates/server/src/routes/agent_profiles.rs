@@ -10,16 +10,17 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::profiles::{changed, checked_name};
-use crate::agent_fields::PROFILE;
+use crate::agent_fields::{EXTERNAL_PROFILE, PROFILE};
 use crate::app::App;
 use crate::exposure::Exposure;
+use crate::external;
 use crate::extract::{JsonBody, Name, OptionalBody};
 use crate::failure::Failure;
 use crate::fields::{self, Gap, Kind, Others};
 use crate::launch::{AGENT_PROFILES, find_agent, profile_settings};
 use crate::masking::Mask;
 use crate::profile_models::dangling as dangling_routes;
-use crate::request::{given, text};
+use crate::request::{given, object, text};
 use crate::router::{Access, Route};
 use crate::settings::{Settings, completed_agent, merge};
 use crate::validation::Issue;
@@ -47,21 +48,35 @@ fn unknown(name: &str) -> Failure {
 
 /// A profile with all that the contract has.
 fn completed(name: &str, sent: &Value) -> Value {
+    let mut profile = if sent["agent_kind"] == "acp" {
+        json!({
+            "schema_version": 4, "agent_kind": "acp", "id": null, "name": null, "revision": 0,
+            "mcp_server_refs": null, "secret_refs": null, "acp_server": "claude-code", "acp_model": null,
+            "acp_session_mode": null, "acp_prompt_timeout": external::SILENCE,
+            "acp_startup_timeout": external::START, "acp_command": null, "acp_args": null,
+        })
+    } else {
+        usual()
+    };
+    merge(&mut profile, sent);
+    profile["name"] = name.into();
+    profile
+}
+
+/// What a profile of an agent of ours has where nothing is said.
+fn usual() -> Value {
     let settings = completed_agent(&json!({}));
     let mut verification = settings["verification"].clone();
     if let Some(fields) = verification.as_object_mut() {
         fields.remove("critic_api_key");
     }
-    let mut profile = json!({
+    json!({
         "schema_version": 4, "agent_kind": "openhands", "id": null, "name": null, "revision": 0,
         "mcp_server_refs": null, "secret_refs": null, "llm_profile_ref": null, "agent": settings["agent"],
         "tools": null, "persona": null, "system_message_suffix": null, "disabled_skills": [],
         "public_skills": null, "condenser": settings["condenser"], "verification": verification,
         "enable_classify_and_switch_llm_tool": false, "meta_profile_ref": null, "tool_concurrency_limit": 1,
-    });
-    merge(&mut profile, sent);
-    profile["name"] = name.into();
-    profile
+    })
 }
 
 /// All profiles. Where there is none but a model has a name, the first is made for it.
@@ -110,7 +125,11 @@ async fn save(
     JsonBody(body): JsonBody,
 ) -> Result<Response, Failure> {
     checked_name(&name)?;
-    let body = Value::Object(fields::read_body(&body, PROFILE, Others::Kept)?);
+    let (kind, table) = match body["agent_kind"].as_str() {
+        Some("acp") => ("acp", EXTERNAL_PROFILE),
+        _ => ("openhands", PROFILE),
+    };
+    let body = Value::Object(fields::read_closed(&[kind], object(&body)?, table)?);
     let names_model = body["llm_profile_ref"]
         .as_str()
         .is_some_and(|name| !name.is_empty());

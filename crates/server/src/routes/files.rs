@@ -9,6 +9,7 @@ use axum::extract::{FromRequest as _, Multipart, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use deft_executor::{Client, Download, Entry, EntryKind, Page, RequestError};
+use deft_workspace::says_disk_is_full;
 use serde_json::{Value, json};
 
 use super::success;
@@ -52,6 +53,9 @@ pub(crate) fn refused(error: &RequestError) -> Failure {
         RequestError::NotDirectory { .. } => bad("A parent of the path is not a directory"),
         RequestError::TooLarge { .. } => Failure::new(StatusCode::PAYLOAD_TOO_LARGE, error.to_string()),
         RequestError::Busy { .. } => Failure::new(StatusCode::TOO_MANY_REQUESTS, error.to_string()),
+        RequestError::Failed { reason } if says_disk_is_full(reason) => {
+            Failure::rewritten(StatusCode::INSUFFICIENT_STORAGE, reason)
+        }
         RequestError::Failed { .. } | RequestError::Lost => {
             Failure::internal("the workspace could not do it; the server's log says why", error)
         }
@@ -165,7 +169,7 @@ pub(super) fn streamed(client: Client, mut content: Download) -> Body {
     })
 }
 
-/// A file to keep.
+/// A file to keep. A browser that shows it all the same runs nothing of it.
 pub(super) fn attachment(name: &str, kind: &'static str, body: Body) -> Response {
     let plain = |c: char| {
         if c.is_ascii_graphic() && c != '"' && c != '\\' || c == ' ' {
@@ -175,7 +179,12 @@ pub(super) fn attachment(name: &str, kind: &'static str, body: Body) -> Response
         }
     };
     let name: String = name.chars().map(plain).collect();
-    let mut response = ([(header::CONTENT_TYPE, kind)], body).into_response();
+    let headers = [
+        (header::CONTENT_TYPE, kind),
+        (header::CONTENT_SECURITY_POLICY, "sandbox"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    ];
+    let mut response = (headers, body).into_response();
     if let Ok(value) = HeaderValue::from_str(&format!("attachment; filename=\"{name}\"")) {
         response.headers_mut().insert(header::CONTENT_DISPOSITION, value);
     }

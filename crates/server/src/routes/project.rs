@@ -17,7 +17,7 @@ use crate::extract::JsonBody;
 use crate::failure::Failure;
 use crate::fields::{self, Gap, Kind as Field, Object, Others, Table};
 use crate::hooks;
-use crate::places::{Site, absolute};
+use crate::places::Site;
 use crate::request::given;
 use crate::router::Route;
 
@@ -144,7 +144,7 @@ pub(super) async fn project_of(app: &App, body: &Value) -> Result<Option<Project
     let Some(directory) = given(&fields, "project_dir").and_then(Value::as_str) else {
         return Ok(None);
     };
-    let path = absolute(directory)?;
+    let path = app.places.resolved(app, None, directory).await?;
     let around = app.places.site(app, None, &path, "project_dir").await?;
     let client = app.places.reach(app, &around).await?;
     if client.stat(&path.display().to_string()).await.is_err() {

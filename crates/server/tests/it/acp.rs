@@ -277,6 +277,12 @@ async fn models_are_told_and_switched() {
         (&info["agent"]["acp_model"], &info["current_model_id"]),
         (&json!("small"), &json!("small"))
     );
+    let events = desk.events(&talk).await;
+    let told = events.iter().filter(|event| event["key"] == "agent");
+    let told: Vec<_> = told
+        .map(|event| [&event["value"]["acp_model"], &event["value"]["llm"]["model"]])
+        .collect();
+    assert_eq!(told, [["large"; 2], ["small"; 2]]);
     let llm = json!({"llm": {"model": "demo"}});
     let refused = desk.refusal(Method::POST, &talk.path("/switch_llm"), llm).await;
     assert!(refused.1.as_str().unwrap().contains("switch_acp_model"));

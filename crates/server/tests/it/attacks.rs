@@ -356,6 +356,8 @@ async fn f6_files_that_are_shown_in_a_browser_cannot_run_as_ours() {
                 .unwrap()
                 .starts_with("attachment")
         );
+        assert_eq!(taken.headers()["content-security-policy"], "sandbox");
+        assert_eq!(taken.headers()["x-content-type-options"], "nosniff");
     }
 }
 

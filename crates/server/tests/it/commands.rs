@@ -148,6 +148,20 @@ async fn a_conversation_has_commands_of_its_own_in_its_workspace() {
     let path = talk.path("/bash/execute_bash_command");
     let output = desk.post(&path, json!({"command": "pwd"})).await;
     assert_eq!(output["stdout"], json!(format!("{}\n", desk.work().display())));
+    std::fs::create_dir(desk.work().join("below")).unwrap();
+    let below = desk.post(&path, json!({"command": "pwd", "cwd": "below"})).await;
+    assert_eq!(
+        below["stdout"],
+        json!(format!("{}/below\n", desk.work().display()))
+    );
+    let (status, _) = desk
+        .refusal(
+            Method::POST,
+            &path,
+            json!({"command": "pwd", "cwd": "below/../.."}),
+        )
+        .await;
+    assert_eq!(status, 422, "relative paths lead nowhere else either");
     let (status, detail) = desk
         .refusal(Method::POST, &path, json!({"command": "pwd", "cwd": "/"}))
         .await;
@@ -156,7 +170,7 @@ async fn a_conversation_has_commands_of_its_own_in_its_workspace() {
         (422, json!("cwd must be inside the conversation workspace"))
     );
     let own = desk.get(&talk.path("/bash/bash_events/search")).await;
-    assert_eq!(own["items"].as_array().unwrap().len(), 2);
+    assert_eq!(own["items"].as_array().unwrap().len(), 4);
     assert_eq!(desk.get("/api/bash/bash_events/search").await["items"], json!([]));
 }
 

@@ -109,8 +109,7 @@ async fn a_run_is_told_in_the_recorded_frames() {
             Vec::new()
         };
         let optional = [
-            ".parent_id",                                        // not on the very first event
-            ".value.usage_to_metrics.agent.max_budget_per_task", // null there
+            ".parent_id", // not on the very first event
             ".value.stats.usage_to_metrics.ask-agent-llm",
             ".value.agent.llm.base_url", // none here
             ".value.secret_registry",

@@ -233,7 +233,11 @@ fn every_difference_between_our_routes_and_the_contract_has_its_reason() {
     let expected: Vec<_> = NOT_OURS.iter().map(|(route, _)| *route).collect();
     assert_eq!(missing, expected, "what the contract has and we have not");
     // Files of the web app are there when it was built, under names that change.
-    let files = ["GET /favicon.svg", "GET /manifest.webmanifest"];
+    let files = [
+        "GET /apple-touch-icon.png",
+        "GET /favicon.svg",
+        "GET /manifest.webmanifest",
+    ];
     let is_file = |route: &&str| route.starts_with("GET /assets/") || files.contains(route);
     let extra = ours.difference(&contract).map(String::as_str);
     let extra: BTreeSet<_> = extra.filter(|route| !is_file(route)).collect();

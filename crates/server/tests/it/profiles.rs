@@ -25,6 +25,30 @@ async fn printed(desk: &Desk, talk: &Talk) -> Vec<String> {
 }
 
 #[tokio::test]
+async fn a_profile_has_the_fields_of_its_kind_and_can_be_saved_as_it_was_shown() {
+    let desk = Desk::new().await;
+    let path = "/api/agent-profiles/x";
+    desk.post(path, json!({"agent_kind": "acp", "acp_server": "codex"}))
+        .await;
+    let shown = desk.get(path).await["profile"].clone();
+    let expected = json!({"schema_version": 4, "agent_kind": "acp", "id": shown["id"], "name": "x", "revision": 0,
+        "mcp_server_refs": null, "secret_refs": null, "acp_server": "codex", "acp_model": null,
+        "acp_session_mode": null, "acp_prompt_timeout": 1800.0, "acp_startup_timeout": 90.0,
+        "acp_command": null, "acp_args": null});
+    assert_eq!(shown, expected);
+    desk.post("/api/profiles/p", json!({"llm": {"model": "demo"}}))
+        .await;
+    let ours = "/api/agent-profiles/ours";
+    desk.post(ours, json!({"llm_profile_ref": "p"})).await;
+    for path in [path, ours] {
+        let shown = desk.get(path).await["profile"].clone();
+        desk.post(path, shown.clone()).await;
+        let again = desk.get(path).await["profile"].clone();
+        assert_eq!((&again["id"], &again["revision"]), (&shown["id"], &json!(1)));
+    }
+}
+
+#[tokio::test]
 async fn an_agent_has_only_the_secrets_that_its_profile_names() {
     let desk = Desk::new().await;
     let print = "- tool_calls: [{name: terminal, arguments: {command: 'echo \"a${DOOR}b${SAFE}c\"'}}]\n";

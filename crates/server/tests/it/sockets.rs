@@ -139,6 +139,42 @@ async fn pieces_of_replies_are_sent_to_clients_that_stream() {
     assert!(frames.iter().all(|frame| frame["kind"] != "StreamingDeltaEvent"));
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reply_is_told_behind_what_it_answers_and_before_the_event_that_it_becomes() {
+    let desk = Desk::new().await;
+    let think =
+        |n| format!("- {{text: one two, tool_calls: [{{name: think, arguments: {{thought: t{n}}}}}]}}\n");
+    let script = (0..20).map(think).collect::<String>() + "- text: three four\n";
+    let talk = desk.begin(&script).await;
+    let mut socket = desk.socket(&format!("/sockets/session/{}", talk.0)).await;
+    socket.until(|frame| frame["type"] == "transient").await;
+    desk.say(&talk, "go", true).await;
+    let frames = socket.until(|frame| frame["type"] == "transient").await;
+    let mut ended = Vec::new();
+    let mut told = Value::Null;
+    for frame in &frames {
+        match frame["type"].as_str().unwrap() {
+            "durable" => {
+                ended.push(frame["event"]["id"].clone());
+                told = frame["seq"].clone();
+            }
+            "item_started" => assert_eq!(frame["anchor_seq"], told, "{frame}"),
+            "delta" => assert!(!ended.contains(&frame["item_id"]), "too late: {frame}"),
+            _ => {}
+        }
+    }
+    let at = |wanted: &dyn Fn(&Value) -> bool| -> Vec<usize> {
+        let found = frames.iter().enumerate().filter(|(_, frame)| wanted(frame));
+        found.map(|(place, _)| place).collect()
+    };
+    let begun = at(&|frame| frame["type"] == "item_started");
+    let answered = at(&|frame| frame["event"]["kind"] == "ObservationEvent");
+    assert_eq!((begun.len(), answered.len()), (21, 20));
+    for (answer, next) in answered.iter().zip(&begun[1..]) {
+        assert!(answer < next, "a reply before what it answers");
+    }
+}
+
 #[tokio::test]
 async fn the_session_socket_goes_on_from_any_position() {
     let desk = Desk::new().await;

@@ -257,7 +257,7 @@ impl Converted<'_> {
             metrics.forget_calls();
             let stats = Stats {
                 usage_to_metrics: [("agent".to_owned(), metrics)].into(),
-                extra: Extra::new(),
+                ..Stats::default()
             };
             self.update("stats".to_owned(), &last, "stats", json!(stats));
         }

@@ -126,7 +126,7 @@ pub(super) fn find(connection: &Connection, prefix: &str) -> Result<Vec<Conversa
 pub(super) fn delete(connection: &Connection, id: ConversationId) -> Result<(), StoreError> {
     let key = key(connection, id)?;
     for sql in [
-        "INSERT INTO spent SELECT owner, cost FROM conversations WHERE key = ?1 AND owner IS NOT NULL
+        "INSERT INTO spent SELECT owner, own_cost FROM conversations WHERE key = ?1 AND owner IS NOT NULL
             ON CONFLICT (owner) DO UPDATE SET cost = cost + excluded.cost",
         "DELETE FROM events WHERE number IN (SELECT number FROM places WHERE conversation = ?1)",
         "DELETE FROM events WHERE conversation = ?1 AND number > (SELECT number FROM placed)",

@@ -121,7 +121,8 @@ fn index(
     database
         .statement(
             "UPDATE conversations SET next_seq = ?2, updated_at = ?3, title = coalesce(?4, title, ?5),
-                status = coalesce(?6, status), cost = coalesce(?7, cost), tags = coalesce(?8, tags)
+                status = coalesce(?6, status), cost = coalesce(?7, cost), tags = coalesce(?8, tags),
+                own_cost = coalesce(?9, own_cost)
              WHERE key = ?1",
         )?
         .execute(params![
@@ -133,6 +134,7 @@ fn index(
             derived.status.map(Status::as_str),
             derived.cost.map(Money::as_dollars),
             derived.tags.as_ref().map(|tags| json!(tags).to_string()),
+            derived.own_cost.map(Money::as_dollars),
         ])
 }
 

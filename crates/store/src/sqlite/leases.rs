@@ -18,16 +18,7 @@ pub(super) fn acquire(
     now: SystemTime,
 ) -> Result<Fencing, StoreError> {
     let key = conversations::key(connection, id)?;
-    let held: Option<(String, i64)> = connection
-        .prepare_cached("SELECT owner, expires_at FROM leases WHERE conversation = ?1")?
-        .query_row([key], |row| Ok((row.get(0)?, row.get(1)?)))
-        .optional()?;
-    if let Some((holder, expires_at)) = held
-        && let Ok(holder) = serde_json::from_str::<Owner>(&holder)
-        && holder != *owner
-        && is_in_force(expires_at, now)
-        && !holder.is_gone(owner)
-    {
+    if let Some(holder) = holder(connection, key, owner, now)?.filter(|holder| holder != owner) {
         return Err(StoreError::Busy {
             conversation: id,
             pid: holder.pid(),
@@ -39,6 +30,32 @@ pub(super) fn acquire(
         .prepare_cached("REPLACE INTO leases (conversation, owner, expires_at) VALUES (?1, ?2, ?3)")?
         .execute(params![key, owner, micros::from_time(now + LEASE_TTL)])?;
     Ok(Fencing(connection.last_insert_rowid()))
+}
+
+/// Whether a conversation has a writer that lives, as far as somebody sees.
+pub(super) fn is_held(
+    connection: &Connection,
+    id: ConversationId,
+    seen_by: &Owner,
+    now: SystemTime,
+) -> Result<bool, StoreError> {
+    let key = conversations::key(connection, id)?;
+    Ok(holder(connection, key, seen_by, now)?.is_some())
+}
+
+fn holder(
+    connection: &Connection,
+    key: i64,
+    seen_by: &Owner,
+    now: SystemTime,
+) -> Result<Option<Owner>, StoreError> {
+    let lease: Option<(String, i64)> = connection
+        .prepare_cached("SELECT owner, expires_at FROM leases WHERE conversation = ?1")?
+        .query_row([key], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let in_force = lease.filter(|(_, expires_at)| is_in_force(*expires_at, now));
+    let holder = in_force.and_then(|(holder, _)| serde_json::from_str::<Owner>(&holder).ok());
+    Ok(holder.filter(|holder| !holder.is_gone(seen_by)))
 }
 
 /// Prolongs a lease that nobody has taken over.

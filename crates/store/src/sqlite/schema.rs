@@ -110,6 +110,9 @@ const MIGRATIONS: &[&str] = &[
         FROM settings WHERE conversation = key AND settings ->> 'title' IS NOT NULL;",
     // What users have spent in conversations that are gone: it stays spent.
     "CREATE TABLE spent (owner TEXT PRIMARY KEY, cost REAL NOT NULL) STRICT, WITHOUT ROWID;",
+    // What a conversation has spent itself: what a user has spent is the sum, in which nothing may stand twice.
+    "ALTER TABLE conversations ADD COLUMN own_cost REAL NOT NULL DEFAULT 0;
+    UPDATE conversations SET own_cost = cost;",
 ];
 
 /// The version that this program writes.

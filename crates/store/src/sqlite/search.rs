@@ -61,7 +61,7 @@ pub(super) fn usage(connection: &Connection, owner: UserId) -> Result<Usage, Sto
     let usage = connection
         .prepare_cached(
             "SELECT count(*), count(DISTINCT workspace),
-                total(cost) + coalesce((SELECT cost FROM spent WHERE owner = ?1), 0)
+                total(own_cost) + coalesce((SELECT cost FROM spent WHERE owner = ?1), 0)
              FROM conversations WHERE owner = ?1",
         )?
         .query_row([owner.hex()], |row| {

@@ -88,6 +88,7 @@ const BACK_TO_2: &str = "
     DROP INDEX conversations_by_owner;
     ALTER TABLE conversations DROP COLUMN owner;
     ALTER TABLE conversations DROP COLUMN tags;
+    ALTER TABLE conversations DROP COLUMN own_cost;
     DROP TABLE spent;
     PRAGMA user_version = 2;
 ";

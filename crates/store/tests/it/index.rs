@@ -64,6 +64,7 @@ async fn rebuilding_from_the_log_equals_the_live_state() {
         title: live.title,
         status: Some(live.status),
         cost: Some(live.cost),
+        own_cost: Some(live.cost),
         ..Derived::default()
     };
     assert_eq!(rebuilt, expected);

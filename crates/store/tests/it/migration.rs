@@ -21,6 +21,7 @@ const BACK_TO_1: &str = "
     DROP INDEX conversations_by_owner;
     ALTER TABLE conversations DROP COLUMN owner;
     ALTER TABLE conversations DROP COLUMN tags;
+    ALTER TABLE conversations DROP COLUMN own_cost;
     ALTER TABLE logs RENAME TO events;
     CREATE UNIQUE INDEX events_by_id ON events (place >> 36, id);
     DROP TABLE spent;

@@ -1,8 +1,10 @@
 //! Conversations and events by what they are, not by where they stand.
 
-use deft_store::{Direction, EventFilter, NewConversation, Order, Search, Store, StoreError, Usage};
+use deft_store::{
+    Direction, EventFilter, NewConversation, Order, Search, Store, StoreError, Usage, create_with,
+};
 use deft_types::{ConversationId, Event, EventId, Money, Seq, Source, Status, Timestamp, UserId};
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::sample::{Sample, message, new, said, state};
@@ -158,6 +160,38 @@ async fn each_user_has_conversations_of_their_own() {
         (2, 1, Money::default())
     );
     assert_eq!(sample.store.usage(bob).await, Ok(Usage::default()));
+}
+
+#[tokio::test]
+async fn a_user_pays_for_each_call_once_whoever_else_counts_it() {
+    let sample = Sample::new();
+    let payer = UserId(Uuid::new_v4());
+    let spent = async || sample.store.usage(payer).await.unwrap().cost.to_string();
+    let begin = async |stats: Value| {
+        let id = ConversationId(Uuid::new_v4());
+        let owner = Some(payer);
+        let events = vec![state("s", "stats", stats)];
+        create_with(&sample.store, NewConversation { owner, ..new(id) }, events)
+            .await
+            .unwrap();
+        id
+    };
+    let used = |cost: f64| json!({"accumulated_cost": cost});
+    let parent = json!({"usage_to_metrics": {"agent": used(1.0), "task:task_1": used(0.25), "task:task_1:condenser": used(0.25)}});
+    let parent = begin(parent).await;
+    assert_eq!(spent().await, "$1.00", "those below pay themselves");
+    begin(json!({"usage_to_metrics": {"agent": used(0.25), "condenser": used(0.25)}})).await;
+    assert_eq!(spent().await, "$1.50");
+    let copy =
+        json!({"usage_to_metrics": {"agent": used(3.0), "task:task_1": used(0.5)}, "inherited_cost": 1.0});
+    let copy = begin(copy).await;
+    assert_eq!(spent().await, "$3.50", "what the other had spent is paid");
+    let record = sample.store.conversation(copy).await.unwrap().unwrap();
+    assert_eq!(record.cost.to_string(), "$3.50");
+    for gone in [parent, copy] {
+        sample.store.delete(gone).await.unwrap();
+    }
+    assert_eq!(spent().await, "$3.50", "it stays spent");
 }
 
 #[tokio::test]

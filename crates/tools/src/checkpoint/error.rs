@@ -21,7 +21,10 @@ pub enum CheckpointError {
         limit: usize,
     },
     /// There is no such checkpoint. List them.
-    #[error("there is no checkpoint {id}: it was never taken, or it was the oldest and made room for others")]
+    #[error(
+        "there is no checkpoint {id}: it was never taken, it was the oldest and made room for others, or the conversation \
+         came from a backup, which has no checkpoints"
+    )]
     Unknown {
         /// The one that was asked for.
         id: CheckpointId,

@@ -21,6 +21,9 @@ pub(super) const RULE_FILES: [&str; 2] = [".ignore", ".gitignore"];
 /// What version control systems keep is theirs.
 const REPOSITORIES: [&[u8]; 4] = [b".git", b".hg", b".jj", b".svn"];
 
+/// How the names of files begin in which projects keep settings that git must not see.
+const SETTINGS: &[u8] = b".env";
+
 /// The rules for a directory: its own, then those of the directories above it.
 pub(super) struct Rules {
     above: Option<Arc<Rules>>,
@@ -74,6 +77,10 @@ impl Rules {
         let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
         if REPOSITORIES.contains(&name) {
             return true;
+        }
+        // A person wrote it, and nobody else has a copy.
+        if kind == Kind::Other && name.starts_with(SETTINGS) {
+            return false;
         }
         if self.above.is_none() && self.own.is_empty() {
             return false;

@@ -232,6 +232,19 @@ fn an_edit_that_makes_a_file_what_it_was_is_no_obstacle() {
 }
 
 #[test]
+fn settings_that_git_must_not_see_come_back() {
+    let place = Place::new();
+    place.write(".gitignore", ".env*\n/cache\n");
+    place.write(".env", "KEY=mine");
+    place.write("cache/.env", "not a setting");
+    let id = place.checkpoints.take("turn 1").unwrap();
+    fs::remove_file(place.path(".env")).unwrap();
+    place.checkpoints.settle().unwrap();
+    place.checkpoints.restore(id, Overwrite::Refuse).unwrap();
+    assert_eq!(place.read(".env"), "KEY=mine");
+}
+
+#[test]
 fn ignored_files_and_repositories_are_left_alone_whatever_the_rules_were_in_between() {
     let place = Place::new();
     place.write(".gitignore", "target/\n*.log\n!keep.log\n");

@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use deft_tools::{Call, ToolError, kill_descendants_of};
+use deft_tools::{Call, ToolError, kill_descendants_of, kill_marked};
 use deft_types::TerminalAction;
 
 use super::bench::{Bench, eventually, processes_with};
@@ -20,6 +20,27 @@ async fn close_kills_jobs_daemons_and_orphans() {
     eventually("all run", || processes_with("sleep 480").len() >= 6).await;
     bench.toolbox.close().await;
     assert_eq!(processes_with("sleep 480"), [0_u32; 0]);
+}
+
+/// Between two programs a process has no environment by which it could be known.
+#[test]
+fn what_becomes_another_program_again_and_again_is_found_by_its_mark() {
+    let place = tempfile::tempdir().unwrap();
+    let script = place.path().join("script");
+    std::fs::write(&script, "exec sh \"$0\"").unwrap();
+    for round in 0..100 {
+        let mark = format!("{}/{round}", place.path().display());
+        let mut child = std::process::Command::new("sh")
+            .arg(&script)
+            .env("DEFT_TEST_MARK", &mark)
+            .spawn()
+            .unwrap();
+        kill_marked("DEFT_TEST_MARK", &mark);
+        let ended = child.try_wait().unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(ended.is_some(), "it was missed in round {round}");
+    }
 }
 
 #[tokio::test]

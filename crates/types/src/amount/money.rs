@@ -55,6 +55,12 @@ impl Money {
         self.decimal().parse().unwrap_or_default()
     }
 
+    /// Whether it is nothing at all.
+    #[allow(clippy::trivially_copy_pass_by_ref)] // as serde asks
+    pub fn is_zero(&self) -> bool {
+        *self == Self::ZERO
+    }
+
     fn decimal(self) -> String {
         let sign = if self.0 < 0 { "-" } else { "" };
         let magnitude = self.0.unsigned_abs();

@@ -27,7 +27,7 @@ impl StandIns {
             match guard {
                 Guard::Placed(text) => place(path, text)?,
                 // Made as mount points are needed.
-                Guard::ReadOnly | Guard::Absent => {}
+                Guard::ReadOnly | Guard::Absent | Guard::Unmakable => {}
             }
         }
         Ok(Self { workspace, guards })
@@ -48,7 +48,7 @@ impl Drop for StandIns {
                 // Whatever is not empty is no stand-in and stays.
                 Guard::Absent => fs::remove_dir(path),
                 Guard::Placed(text) if !text.is_empty() && is_file_with(path, text) => fs::remove_file(path),
-                Guard::Placed(_) | Guard::ReadOnly => Ok(()),
+                Guard::Placed(_) | Guard::ReadOnly | Guard::Unmakable => Ok(()),
             };
         }
     }

@@ -119,11 +119,12 @@ fn protect(path: &Path, guard: Guard, mounts: &mut BTreeMap<PathBuf, Mount>) {
         return;
     }
     let mount = match guard {
-        Guard::ReadOnly | Guard::Placed(_) if path.exists() => Mount::ReadOnly,
+        Guard::ReadOnly | Guard::Placed(_) if path.exists() => Some(Mount::ReadOnly),
         Guard::ReadOnly | Guard::Placed(_) => return,
-        Guard::Absent => Mount::EmptyReadOnly,
+        Guard::Absent => Some(Mount::EmptyReadOnly),
+        Guard::Unmakable => None, // a mount would need a place that is there
     };
-    mounts.insert(path.to_owned(), mount);
+    mounts.extend(mount.map(|mount| (path.to_owned(), mount)));
     for above in above {
         mounts.entry(above.to_owned()).or_insert(Mount::Same);
     }
@@ -148,17 +149,21 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let root = root.path();
         fs::create_dir_all(root.join(".git/hooks")).unwrap();
+        fs::create_dir_all(root.join("lib/.git")).unwrap();
         std::os::unix::fs::symlink("/etc", root.join(".vscode")).unwrap();
         let guards = [
             (".git/hooks", Guard::ReadOnly),
             (".vscode", Guard::ReadOnly),
             (".vscode/passwd", Guard::ReadOnly),
             (".deft", Guard::Absent),
+            ("lib/.git/commondir", Guard::Unmakable),
         ];
         let expected = [
             (root.join(".git"), Mount::Same),
             (root.join(".git/hooks"), Mount::ReadOnly),
             (root.join(".deft"), Mount::EmptyReadOnly),
+            (root.join("lib"), Mount::Same),
+            (root.join("lib/.git"), Mount::Same),
         ];
         assert_eq!(protected(root, &guards), BTreeMap::from(expected));
     }

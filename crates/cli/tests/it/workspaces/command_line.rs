@@ -70,9 +70,12 @@ pub(super) async fn a_task_runs_in_a_container(engine: &Dockerd) {
     fs::write(work.join("AGENTS.md"), "Speak Latin.").unwrap();
     let said = words_are_answered(&home, &name, &variables);
     assert!(said.contains("Speak Latin."), "{said}");
+    words_are_answered(&home, &format!("docker:{IMAGE}?volume="), &variables); // a new one
     assert!(docker.containers(&data_dir).await.unwrap().is_empty());
-    let mut delete = home.deft(&["delete", &conversation(&home)]);
-    assert!(delete.envs(variables).status().unwrap().success());
+    for _ in 0..2 {
+        let mut delete = home.deft(&["delete", &conversation(&home)]);
+        assert!(delete.envs(variables).status().unwrap().success());
+    }
 
     a_task_runs(&home, &name, &variables, &work);
     assert_eq!(fs::read_to_string(work.join("place")).unwrap(), "/workspace\n");

@@ -44,11 +44,13 @@ impl Case<'_> {
 
     /// A conversation that goes to work; its id.
     pub(super) fn begin(&self, served: &Served) -> String {
+        let agent = json!({"llm": {"model": "scripted"}, "tools": [{"name": "terminal"}]});
+        self.begin_with(served, &agent)
+    }
+
+    pub(super) fn begin_with(&self, served: &Served, agent: &Value) -> String {
         let message = json!({"role": "user", "content": [{"type": "text", "text": "Do it."}]});
-        let body = json!({
-            "agent": {"llm": {"model": "scripted"}, "tools": [{"name": "terminal"}]},
-            "workspace": self.workspace, "initial_message": message,
-        });
+        let body = json!({"agent": agent, "workspace": self.workspace, "initial_message": message});
         let (status, begun) = served.post("/api/conversations", KEY, &body);
         assert_eq!(status, 201, "{begun}");
         begun["id"].as_str().unwrap().to_owned()
@@ -261,7 +263,7 @@ pub(super) fn a_container_out_of_memory_goes_on(engine: &Dockerd) {
 }
 
 /// A machine behind a server of the tests, and where it keeps our things.
-fn machine(server: &Sshd, files: &Path) -> (String, Value, PathBuf) {
+pub(super) fn machine(server: &Sshd, files: &Path) -> (String, Value, PathBuf) {
     let config = server.path("config").display().to_string();
     let workspace = json!({"kind": "ssh", "host": "127.0.0.1", "port": server.port, "path": files});
     (config, workspace, server.path("home").join(".cache/deft"))

@@ -15,6 +15,7 @@ use uuid::Uuid;
 use super::conformance::{Kind, conforms, kill};
 use super::dockerd::{IMAGE, image_root};
 use super::kubernetes_server::Kubernetes;
+use super::proxies::Proxy;
 use super::{command_line, left, open, or_skip, output, processes, program};
 use crate::commands::Home;
 
@@ -131,6 +132,7 @@ async fn a_pod_conforms_and_its_files_outlive_it() {
     a_task_runs_in_a_pod(&kubernetes, &cluster).await;
     a_pod_goes_on(&kubernetes);
     the_rights_of_the_manifest_are_enough_and_no_more(&kubernetes).await;
+    it_is_reached_through_a_proxy(&kubernetes).await;
     orphans_are_collected_by_age(&kubernetes, &cluster).await;
     each_failure_has_its_own_words(&kubernetes, &cluster).await;
     a_pod_of_a_lost_node_is_made_anew(&kubernetes); // the last: what a node does when it comes back takes its time
@@ -317,6 +319,41 @@ async fn the_rights_of_the_manifest_are_enough_and_no_more(kubernetes: &Kubernet
         }
     };
     tokio::time::timeout(Duration::from_secs(60), gone).await.unwrap();
+}
+
+/// One that the environment names for all, and one that the kubeconfig names for its cluster.
+async fn it_is_reached_through_a_proxy(kubernetes: &Kubernetes) {
+    let proxy = Proxy::start("127.0.0.1:16443".parse().unwrap());
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("kubeconfig");
+    let config = std::fs::read_to_string(kubernetes.kubeconfig()).unwrap();
+    // The node's address, at which nobody listens.
+    std::fs::write(&path, config.replace("127.0.0.1", "10.88.0.1")).unwrap();
+    let home = Home::new();
+    let name = format!("k8s:{IMAGE}");
+    let doctor = |variables: &[(&str, &str)]| {
+        let mut doctor = home.deft(&["doctor", "-w", &name]);
+        let doctor = doctor.env("KUBECONFIG", &path).envs(variables.iter().copied());
+        let output = doctor.output().unwrap();
+        (output.status.success(), crate::commands::stdout(&output))
+    };
+    let (is_well, told) = doctor(&[]);
+    assert!(!is_well && told.contains("cannot be reached"), "{told}");
+    let (is_well, told) = doctor(&[("HTTPS_PROXY", &proxy.address)]);
+    assert!(is_well, "{told}");
+    assert!(proxy.asked().contains(&"10.88.0.1:16443".to_owned()));
+
+    let named = format!("proxy-url: {:?}, certificate-authority", proxy.address);
+    std::fs::write(&path, config.replace("certificate-authority", &named)).unwrap();
+    let cluster = Cluster::from_file(&path, None).unwrap();
+    let files = tempfile::tempdir().unwrap();
+    volume(kubernetes, "thirteenth", files.path());
+    let workspace = pod(&cluster, "thirteenth");
+    assert_eq!(output(&open(&workspace).await, "1", "echo hi").await, "hi");
+    workspace.remove().await.unwrap();
+    let mut asked = proxy.asked();
+    asked.dedup();
+    assert_eq!(asked, ["127.0.0.1:16443"]);
 }
 
 /// A conversation in a pod goes on whatever becomes of it.

@@ -208,6 +208,33 @@ async fn each_refusal_of_a_server_says_what_to_do() {
     );
 }
 
+#[tokio::test]
+async fn a_disk_of_a_server_that_is_full_is_told_with_what_to_do() {
+    if !rustix::process::geteuid().is_root() {
+        return super::skip("only root may make a small disk");
+    }
+    let home = Home::new();
+    let cache = home.root.path().join(".cache");
+    std::fs::create_dir_all(&cache).unwrap();
+    let mut small = std::process::Command::new("mount");
+    let small = small.args(["-t", "tmpfs", "-o", "size=1m", "none"]).arg(&cache);
+    assert!(small.status().unwrap().success());
+    let served = start(&home);
+    let workspace = workspace(server(&served), Way::Commands, &files(&home));
+    let full = workspace.open().await.err().unwrap().to_string();
+    drop(served);
+    end(&home.root.path().display().to_string());
+    let gone = std::process::Command::new("umount")
+        .arg("-l")
+        .arg(&cache)
+        .status();
+    assert!(gone.unwrap().success());
+    assert!(
+        full.contains("has no room left to take our program") && full.contains("make room on its disk"),
+        "{full}"
+    );
+}
+
 /// What a service of hosted sandboxes knows: the one sandbox it has, and what it was asked.
 struct Service {
     url: String,
@@ -216,16 +243,23 @@ struct Service {
     asked: Vec<String>,
 }
 
-/// Serves until the process ends, and tells where.
-fn serve_sandboxes(service: Arc<Mutex<Service>>) -> String {
+/// Serves sandboxes of this one server until the process ends; gives what is known of it, and where.
+fn serve_sandboxes(served: &Served) -> (Arc<Mutex<Service>>, String) {
+    let service = Arc::new(Mutex::new(Service {
+        url: served.address(),
+        state: None,
+        is_down: false,
+        asked: Vec::new(),
+    }));
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
+    let known = Arc::clone(&service);
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            let _ = answer(stream, &service);
+            let _ = answer(stream, &known);
         }
     });
-    address
+    (service, address)
 }
 
 fn answer(mut stream: TcpStream, service: &Mutex<Service>) -> std::io::Result<()> {
@@ -293,13 +327,7 @@ async fn a_hosted_sandbox_is_started_put_to_sleep_woken_and_ended() {
     let home = Home::new();
     let served = start(&home);
     let files = files(&home);
-    let service = Arc::new(Mutex::new(Service {
-        url: served.address(),
-        state: None,
-        is_down: false,
-        asked: Vec::new(),
-    }));
-    let address = serve_sandboxes(Arc::clone(&service));
+    let (service, address) = serve_sandboxes(&served);
     let asked = || std::mem::take(&mut service.lock().unwrap().asked);
     let key = Some(Secret::new(KEY.to_owned()));
     let api = RuntimeApi::new(address.parse().unwrap(), key, None).unwrap();
@@ -341,13 +369,7 @@ async fn what_cannot_be_removed_with_its_conversation_is_removed_when_its_place_
     let (home, other) = (Home::new(), Home::new());
     let served = start(&other);
     let files = files(&other);
-    let service = Arc::new(Mutex::new(Service {
-        url: served.address(),
-        state: None,
-        is_down: false,
-        asked: Vec::new(),
-    }));
-    let address = serve_sandboxes(Arc::clone(&service));
+    let (service, address) = serve_sandboxes(&served);
     let name = format!("remote:{address}?sandbox=some/image:1&dir={}", files.display());
     let variables = [("DEFT_REMOTE_KEY", KEY), ("SESSION_API_KEY", KEY)];
     command_line::a_task_runs(&home, &name, &variables, &files);

@@ -6,6 +6,7 @@ use deft_engine::{BegunTask, Order, SubAgent, SubAgentKind, SubAgents, Supervisi
 use deft_types::ConversationId;
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use serde_json::Value;
 
 use super::cast::{Cast, limits};
 use super::executor::Place;
@@ -33,7 +34,7 @@ impl SimulatedAgents {
                 .ok_or_else(|| format!("there is no task {task}"));
         }
         let id = ConversationId(scene.dice.uuid());
-        logs.create(id).unwrap();
+        logs.create(id, Value::Null).unwrap();
         let place = Arc::new(Place::new(scene.clone(), logs.clone(), id, tools()));
         let task = format!("task_{}", tasks.len());
         tasks.insert(task.clone(), place.clone());

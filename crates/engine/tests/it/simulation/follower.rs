@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use deft_engine::{State, load};
 use deft_types::{ConversationId, Event, EventBody, Status};
+use serde_json::Value;
 
 use super::log::Logs;
 use super::scene::{Life, Scene};
@@ -88,7 +89,7 @@ fn is_result(event: &Event) -> bool {
 pub(crate) async fn rebuilt(logs: &Logs, id: ConversationId, events: usize) -> State {
     let events = logs.look(id, |log| log.events[..events].to_vec()).unwrap();
     let copy = Logs::default();
-    copy.create(id).unwrap();
+    copy.create(id, Value::Null).unwrap();
     let fencing = copy.acquire(id).unwrap();
     copy.append(id, fencing, events).unwrap();
     let scene = Scene::new(0);

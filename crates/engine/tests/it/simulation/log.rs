@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard};
 use deft_store::{Fencing, StoreError};
 use deft_types::{ActionId, ConversationId, Event, EventBody, EventId, Money, Seq, Stats, Status};
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::scene::Life;
 
@@ -22,6 +23,8 @@ pub(crate) enum HookSaid {
 #[derive(Default)]
 pub(crate) struct Log {
     pub(crate) events: Vec<Event>,
+    /// What it was created with.
+    pub(crate) settings: Value,
     places: HashMap<EventId, Seq>,
     writer: Option<Fencing>,
     calls: HashMap<String, ActionId>,
@@ -134,11 +137,15 @@ impl Logs {
         self.logs.lock().unwrap()
     }
 
-    pub(crate) fn create(&self, id: ConversationId) -> Result<(), StoreError> {
+    pub(crate) fn create(&self, id: ConversationId, settings: Value) -> Result<(), StoreError> {
         if self.lock().contains_key(&id) {
             return Err(StoreError::Exists(id));
         }
-        self.lock().insert(id, Log::default());
+        let log = Log {
+            settings,
+            ..Log::default()
+        };
+        self.lock().insert(id, log);
         Ok(())
     }
 

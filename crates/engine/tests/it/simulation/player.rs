@@ -8,6 +8,7 @@ use std::time::Duration;
 use deft_engine::{CommandError, Conversation, Fork, Limits, OpenError};
 use deft_store::{NewConversation, StoreError};
 use deft_types::{ConfirmationPolicy, ConversationId, EventId, Message, Role, Status};
+use serde_json::Value;
 use tokio::task::JoinSet;
 
 use super::cast::{Cast, limits};
@@ -50,7 +51,7 @@ impl Player {
         let dice = &scene.dice;
         let id = ConversationId(dice.uuid());
         let logs = Arc::new(Logs::default());
-        logs.create(id).unwrap();
+        logs.create(id, Value::Null).unwrap();
         let place = Place::new(scene.clone(), logs.clone(), id, tools());
         let cast = Arc::new(Cast::new(scene.clone(), logs.clone()));
         Self {

@@ -199,14 +199,11 @@ impl Player {
         let id = new.id;
         if dice.one_in(2) {
             let conversation = self.conversation();
-            let (scene, logs) = (self.scene.clone(), self.logs.clone());
+            let scene = self.scene.clone();
             let forked = async move {
                 let forked = conversation.fork(new, copy).await;
-                let is_empty = logs.look(id, |log| log.events.is_empty()).unwrap_or(true);
                 let refused = matches!(forked, Err(CommandError::Store(StoreError::Exists(_))));
-                scene.demand(!refused || is_empty, || {
-                    "a copy is refused because it was made".to_owned()
-                });
+                scene.demand(!refused, || "a copy is refused because it was made".to_owned());
                 forked
             };
             if self.command("fork", forked).await.is_some() {

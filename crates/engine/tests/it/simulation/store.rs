@@ -46,6 +46,17 @@ impl SimulatedStore {
         Err(failure)
     }
 
+    /// Says now and then that something failed which is done.
+    fn lie(&self, chances: usize) -> Result<(), StoreError> {
+        if !self.scene.fault(chances) {
+            return Ok(());
+        }
+        self.scene
+            .tell("the store says that it failed, but it has stored everything");
+        self.scene.lied.store(true, Ordering::Relaxed);
+        Err(StoreError::Io("the answer is lost".to_owned()))
+    }
+
     async fn work<T>(
         &self,
         chances: usize,
@@ -61,7 +72,12 @@ impl SimulatedStore {
 
 impl Store for SimulatedStore {
     fn create(&self, conversation: NewConversation) -> Answer<'_, ()> {
-        self.work(20, move |logs| logs.create(conversation.id)).boxed()
+        async move {
+            let NewConversation { id, settings, .. } = conversation;
+            self.work(20, move |logs| logs.create(id, settings)).await?;
+            self.lie(20)
+        }
+        .boxed()
     }
 
     fn acquire<'a>(&'a self, id: ConversationId, _: &'a Owner) -> Answer<'a, Lease> {
@@ -99,12 +115,7 @@ impl Store for SimulatedStore {
         async move {
             let work = move |logs: &Logs| logs.append(lease.conversation(), lease.fencing(), events);
             let appended = self.work(40, work).await?;
-            if self.scene.fault(60) {
-                self.scene
-                    .tell("the store says that it failed, but it has stored everything");
-                self.scene.lied.store(true, Ordering::Relaxed);
-                return Err(StoreError::Io("the answer is lost".to_owned()));
-            }
+            self.lie(60)?;
             Ok(appended)
         }
         .boxed()
@@ -122,8 +133,9 @@ impl Store for SimulatedStore {
         self.work(40, |_| Ok(None)).boxed() // only its workspace matters, which has no rules here
     }
 
-    fn settings(&self, _: ConversationId) -> Answer<'_, Option<Value>> {
-        unreachable!("{UNUSED}")
+    fn settings(&self, id: ConversationId) -> Answer<'_, Option<Value>> {
+        self.work(40, move |logs| logs.look(id, |log| Some(log.settings.clone())))
+            .boxed()
     }
 
     fn change_settings(&self, _: ConversationId, _: Map<String, Value>) -> Answer<'_, ()> {
@@ -143,6 +155,10 @@ impl Store for SimulatedStore {
     }
 
     fn count(&self, _: Option<UserId>, _: Option<Status>) -> Answer<'_, u64> {
+        unreachable!("{UNUSED}")
+    }
+
+    fn is_held<'a>(&'a self, _: ConversationId, _: &'a Owner) -> Answer<'a, bool> {
         unreachable!("{UNUSED}")
     }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Ending, Piece};
+use super::{Ending, Piece, WRAPPER_END};
 use crate::ToolSchema;
 use crate::prompted::form::{self, CALL, CALL_END, PARAMETER, PARAMETER_END};
 
@@ -15,7 +15,7 @@ const ALIASES: [(&str, &str); 4] = [
 ];
 
 /// What may stand between two parameters besides a parameter. Another call ends one that was not ended.
-const ENDINGS: [&str; 3] = [CALL_END, "</tool_call>", CALL];
+const ENDINGS: [&str; 3] = [CALL_END, WRAPPER_END, CALL];
 
 /// A call that is not whole yet. Positions are those of the parser's buffer.
 pub(super) struct Draft {
@@ -205,7 +205,7 @@ impl Draft {
     }
 }
 
-fn resolve(name: &str, tools: &[ToolSchema]) -> String {
+pub(super) fn resolve(name: &str, tools: &[ToolSchema]) -> String {
     let offered = |name: &str| tools.iter().any(|tool| tool.name == name);
     let alias = ALIASES
         .iter()

@@ -29,7 +29,10 @@ fn tools() -> Arc<[ToolSchema]> {
 }
 
 fn parse(chunks: &[&str], ending: Ending) -> Vec<Piece> {
-    let mut parser = CallParser::new(tools());
+    parse_with(CallParser::new(tools()), chunks, ending)
+}
+
+fn parse_with(mut parser: CallParser, chunks: &[&str], ending: Ending) -> Vec<Piece> {
     let mut pieces = Vec::new();
     for chunk in chunks {
         for piece in parser.feed(chunk) {
@@ -122,6 +125,45 @@ fn cases() -> Vec<(&'static str, &'static str, Ending, Vec<Piece>)> {
             "Now.\n<tool_call>\n<function=terminal>\n<parameter=command>ls</parameter>\n</function>\n</tool_call>",
             Whole,
             vec![text("Now."), ls()],
+        ),
+        (
+            "JSON in a wrapper, twice",
+            "Now.\n<tool_call>\n{\"name\": \"terminal\", \"arguments\": {\"command\": \"ls\"}}\n</tool_call>\n<tool_call>{\"name\": \"think\"}</tool_call>",
+            Whole,
+            vec![text("Now."), ls(), call("think", &json!({}))],
+        ),
+        (
+            "JSON that holds the closing tag",
+            "<tool_call>{\"name\": \"terminal\", \"arguments\": {\"command\": \"echo '</tool_call>'\"}}</tool_call>",
+            Whole,
+            vec![call("terminal", &json!({ "command": "echo '</tool_call>'" }))],
+        ),
+        (
+            "JSON whose closing tag is forgotten",
+            "<tool_call>{\"name\": \"bash\", \"parameters\": {\"command\": \"ls\"}}",
+            Whole,
+            vec![ls()],
+        ),
+        (
+            "JSON that was cut off",
+            "<tool_call>{\"name\": \"terminal\", \"arguments\": {\"command\": \"rm -r",
+            CutOff,
+            vec![unread(
+                "terminal",
+                "{\"name\": \"terminal\", \"arguments\": {\"command\": \"rm -r",
+            )],
+        ),
+        (
+            "JSON alone, in a fence, after reasoning",
+            "<think>hm</think>\n```json\n{\"name\": \"terminal\", \"arguments\": {\"command\": \"ls\"}}\n```",
+            Whole,
+            vec![Piece::Reasoning("hm".to_owned()), ls()],
+        ),
+        (
+            "JSON alone that is the answer",
+            "{\"name\": \"Ada\", \"age\": 36}",
+            Whole,
+            vec![text("{\"name\": \"Ada\", \"age\": 36}")],
         ),
         (
             "reasoning, and a call only within it",
@@ -334,6 +376,8 @@ fn any_text_gives_the_same_pieces_however_it_is_cut() {
         "<tool_call>",
         "</tool_call>",
         "{\"a\": ",
+        "```json",
+        "{\"name\": \"terminal\", \"arguments\": {}}",
         "\"b c\"}",
         " ",
         "ż🐢",
@@ -347,11 +391,13 @@ fn any_text_gives_the_same_pieces_however_it_is_cut() {
         let text = String::from_utf8_lossy(&text);
         let letters: Vec<&str> = text.split_inclusive(|_| random.below(4) == 0).collect();
         for ending in [Ending::Whole, Ending::CutOff] {
-            assert_eq!(
-                parse(&letters, ending),
-                parse(&[&text], ending),
-                "seed {seed}: {text:?}"
-            );
+            for new in [CallParser::new, CallParser::of_offered] {
+                assert_eq!(
+                    parse_with(new(tools()), &letters, ending),
+                    parse_with(new(tools()), &[&text], ending),
+                    "seed {seed}: {text:?}"
+                );
+            }
         }
     }
 }
@@ -366,6 +412,9 @@ fn a_long_text_takes_time_in_proportion() {
         "<function=a><parameter=b>",
         "</parameter",
         "<think>",
+        "<tool_call>",
+        "<tool_call>{",
+        "</tool_call>",
     ] {
         let mut parser = CallParser::new(tools());
         parser.feed("<function=x>");
@@ -374,4 +423,27 @@ fn a_long_text_takes_time_in_proportion() {
         }
         parser.finish(Ending::Whole);
     }
+}
+
+#[test]
+fn what_names_no_tool_that_was_offered_is_quoted() {
+    for quoted in [
+        "Qwen writes `<function=get_weather>` first.",
+        "A template: <tool_call>{\"name\": \"get_weather\", \"arguments\": {}}</tool_call> it is.",
+    ] {
+        let pieces = parse_with(CallParser::of_offered(tools()), &[quoted], Ending::Whole);
+        assert_eq!(pieces, [text(quoted)]);
+    }
+    let meant = "<function=terminal><parameter=command>ls</parameter></function>";
+    assert_eq!(
+        parse_with(CallParser::of_offered(tools()), &[meant], Ending::Whole),
+        [ls()]
+    );
+}
+
+#[test]
+fn an_answer_in_json_is_shown_while_it_comes() {
+    let mut parser = CallParser::new(tools());
+    assert_eq!(parser.feed("{\"answer"), [text("{\"answer")]);
+    assert_eq!(parser.feed("\": 1}"), [text("\": 1}")]);
 }

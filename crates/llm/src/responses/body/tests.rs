@@ -222,6 +222,16 @@ fn ids_of_items_that_another_server_gave_are_left_out() {
 }
 
 #[test]
+fn a_result_of_several_texts_is_one_output() {
+    let texts = ["[Tool 'x' executed.]", "one", "two"].map(Content::text).to_vec();
+    let wire = body(&model(), vec![answered("a", texts)]);
+    let outputs = wire["input"].as_array().unwrap();
+    assert_eq!(outputs.len(), 1, "{wire}");
+    assert_eq!(outputs[0]["call_id"], "call_a");
+    assert_eq!(outputs[0]["output"], "[Tool 'x' executed.]\none\ntwo");
+}
+
+#[test]
 fn images_stay_where_they_are_and_results_with_images_are_one_output() {
     let messages = || {
         vec![
