@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::extract::Peer;
+use crate::lingering::{Lingering, Unread};
 use crate::timed_body::TimedBody;
 
 /// Connections that are open at once; more wait to be accepted.
@@ -138,6 +139,8 @@ impl Connections {
         if let Err(error) = rustix::net::sockopt::set_tcp_user_timeout(&stream, taking) {
             tracing::debug!(%error, "a client that takes nothing is not noticed");
         }
+        let unread = Unread::default();
+        let stream = Lingering::new(stream, unread.clone());
         let service = self.service.clone();
         let body_limit = self.patience.body;
         let base_path = self.base_path.clone();
@@ -148,7 +151,7 @@ impl Connections {
             }
             // A proxy may have taken the end of such a body to be elsewhere: what follows it is nobody's request.
             let is_last = request.headers().contains_key(header::TRANSFER_ENCODING);
-            let request = request.map(|body| Body::new(TimedBody::new(body, body_limit)));
+            let request = request.map(|body| Body::new(TimedBody::new(body, body_limit, unread.clone())));
             let answer = hyper::service::Service::call(&service, request);
             async move {
                 let mut answer = answer.await?;

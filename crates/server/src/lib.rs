@@ -40,6 +40,7 @@ mod info;
 mod init;
 mod launch;
 mod launch_additions;
+mod lingering;
 mod log;
 mod masking;
 mod mcp_logins;

@@ -9,6 +9,8 @@ use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 use tokio::time::Sleep;
 
+use crate::lingering::Unread;
+
 /// The client stopped in the middle of a body.
 #[derive(Debug, thiserror::Error)]
 #[error("the client stopped in the middle of the body")]
@@ -22,18 +24,23 @@ impl Stalled {
 }
 
 /// See the module.
-pub(crate) struct TimedBody<B> {
+pub(crate) struct TimedBody<B: Body> {
     body: B,
     limit: Duration,
+    /// Whom to tell if it is given up before its end.
+    unread: Unread,
+    is_at_end: bool,
     /// How long the next piece may take, while one is waited for.
     waits: Option<Pin<Box<Sleep>>>,
 }
 
-impl<B> TimedBody<B> {
-    pub(crate) fn new(body: B, limit: Duration) -> Self {
+impl<B: Body> TimedBody<B> {
+    pub(crate) fn new(body: B, limit: Duration, unread: Unread) -> Self {
         Self {
             body,
             limit,
+            unread,
+            is_at_end: false,
             waits: None,
         }
     }
@@ -53,6 +60,7 @@ where
         let this = self.get_mut();
         if let Poll::Ready(frame) = Pin::new(&mut this.body).poll_frame(context) {
             this.waits = None;
+            this.is_at_end = frame.is_none();
             return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
         }
         let limit = this.limit;
@@ -69,5 +77,13 @@ where
 
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
+    }
+}
+
+impl<B: Body> Drop for TimedBody<B> {
+    fn drop(&mut self) {
+        if !self.is_at_end && !self.body.is_end_stream() {
+            self.unread.set();
+        }
     }
 }

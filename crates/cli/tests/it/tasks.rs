@@ -269,7 +269,8 @@ fn an_explorer_can_read_files_and_change_none() {
 #[test]
 fn tasks_of_one_reply_run_side_by_side() {
     let home = Home::new();
-    let meets = "touch met.$$; until [ $(ls met.* | wc -l) = 2 ]; do sleep 0.05; done";
+    let meets = "both() { [ $(ls met.* | wc -l) = 2 ]; }; mktemp met.XXXXXX; \
+                 for try in $(seq 200); do both && break; sleep 0.05; done; both || touch alone";
     agents_follow(
         &home,
         &format!(
@@ -287,6 +288,7 @@ fn tasks_of_one_reply_run_side_by_side() {
         "{}",
         stdout(&run)
     );
+    assert!(!home.work().join("alone").exists(), "one waited for the other");
 }
 
 #[test]

@@ -65,6 +65,24 @@ async fn a_body_that_stands_still_is_not_waited_for() {
 }
 
 #[tokio::test]
+async fn a_client_that_is_refused_while_it_sends_hears_why() {
+    let desk = Desk::new().await;
+    let mut stream = TcpStream::connect(desk.address).await.unwrap();
+    let body = vec![b'x'; 4_000_000]; // more than any socket holds
+    let head = format!(
+        "POST /api/conversations HTTP/1.1\r\nHost: localhost\r\nX-Session-API-Key: no\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut answer = vec![0; 16];
+    stream.peek(&mut answer).await.unwrap(); // it is refused by now
+    stream.write_all(&body).await.unwrap();
+    stream.read_exact(&mut answer).await.unwrap();
+    assert!(answer.starts_with(b"HTTP/1.1 401"), "{answer:?}");
+}
+
+#[tokio::test]
 async fn a_client_that_takes_nothing_loses_its_connection_and_delays_nobody() {
     const BYTES: u64 = 200_000_000; // more than any socket holds
     let desk = hasty().await;

@@ -105,8 +105,7 @@ async fn what_waits_goes_along_to_another_address() {
     first.answer(500);
     second.answer(500);
     let mut desk = Desk::new().await;
-    let slow =
-        json!({"base_url": first.address, "flush_delay": 0.05, "retry_delay": 60, "num_retries": 1000});
+    let slow = json!({"base_url": first.address, "flush_delay": 0.05, "retry_delay": 5, "num_retries": 1000});
     let (_, added) = desk.ask(Method::POST, "/api/webhooks", Some(slow)).await;
     let talk = desk.begin(FINISH).await;
     desk.run(&talk).await;
@@ -140,7 +139,8 @@ async fn what_waits_for_a_webhook_of_the_configuration_goes_to_its_new_address()
     let (first, second) = (Receiver::new().await, Receiver::new().await);
     first.answer(500);
     let at = |receiver: &Receiver| {
-        let hook = json!({"base_url": receiver.address, "flush_delay": 0.05, "retry_delay": 60, "num_retries": 1000});
+        let hook =
+            json!({"base_url": receiver.address, "flush_delay": 0.05, "retry_delay": 5, "num_retries": 1000});
         vec![serde_json::from_value(hook).unwrap()]
     };
     let mut desk = Desk::with(|config| config.webhooks = at(&first)).await;
@@ -158,7 +158,7 @@ async fn what_waits_is_told_to_a_webhook_that_moved_out_of_the_configuration() {
     let (receiver, other) = (Receiver::new().await, Receiver::new().await);
     receiver.answer(500);
     let slow =
-        json!({"base_url": receiver.address, "flush_delay": 0.05, "retry_delay": 60, "num_retries": 1000});
+        json!({"base_url": receiver.address, "flush_delay": 0.05, "retry_delay": 5, "num_retries": 1000});
     let configured = |hook: &Value| vec![serde_json::from_value(hook.clone()).unwrap()];
     let mut desk = Desk::with(|config| config.webhooks = configured(&slow)).await;
     let talk = desk.begin(FINISH).await;
