@@ -140,7 +140,7 @@ impl Connections {
             tracing::debug!(%error, "a client that takes nothing is not noticed");
         }
         let unread = Unread::default();
-        let stream = Lingering::new(stream, unread.clone());
+        let stream = Lingering::new(stream, unread.clone(), self.stopping.clone());
         let service = self.service.clone();
         let body_limit = self.patience.body;
         let base_path = self.base_path.clone();

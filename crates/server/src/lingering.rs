@@ -1,7 +1,8 @@
 //! A connection that does not close while its client still speaks.
 //!
 //! Whoever is refused may not have sent all of its body yet. A system that closes a connection with something unread in it
-//! resets it, and the client loses the answer that says why. So what still comes is thrown away for a moment.
+//! resets it, and the client loses the answer that says why. So what still comes is thrown away for a moment, unless the
+//! server stops: nobody waits then for connections that may only be idle.
 
 use std::io;
 use std::pin::Pin;
@@ -12,7 +13,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
-use tokio::time::Sleep;
+use tokio_util::sync::CancellationToken;
 
 /// How long a client may go on speaking when it has its answer.
 const LIMIT: Duration = Duration::from_secs(2);
@@ -33,15 +34,17 @@ impl Unread {
 pub(crate) struct Lingering {
     stream: TcpStream,
     unread: Unread,
+    stopping: CancellationToken,
     /// Until when what comes is thrown away, once all was said from here.
-    closing: Option<Pin<Box<Sleep>>>,
+    closing: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
 impl Lingering {
-    pub(crate) fn new(stream: TcpStream, unread: Unread) -> Self {
+    pub(crate) fn new(stream: TcpStream, unread: Unread, stopping: CancellationToken) -> Self {
         Self {
             stream,
             unread,
+            stopping,
             closing: None,
         }
     }
@@ -90,9 +93,13 @@ impl AsyncWrite for Lingering {
                 return Poll::Ready(Ok(()));
             }
         }
-        let closing = this
-            .closing
-            .get_or_insert_with(|| Box::pin(tokio::time::sleep(LIMIT)));
+        let stopping = &this.stopping;
+        let closing = this.closing.get_or_insert_with(|| {
+            let stopping = stopping.clone();
+            Box::pin(async move {
+                stopping.run_until_cancelled(tokio::time::sleep(LIMIT)).await;
+            })
+        });
         let mut piece = [0; PIECE];
         while closing.as_mut().poll(context).is_pending() {
             let mut buffer = ReadBuf::new(&mut piece);

@@ -83,6 +83,18 @@ async fn a_client_that_is_refused_while_it_sends_hears_why() {
 }
 
 #[tokio::test]
+async fn a_server_that_stops_does_not_wait_for_a_connection_that_nobody_uses() {
+    let mut desk = Desk::new().await;
+    let mut stream = TcpStream::connect(desk.address).await.unwrap();
+    let unread = "POST /alive HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}";
+    stream.write_all(unread.as_bytes()).await.unwrap();
+    stream.peek(&mut [0; 16]).await.unwrap(); // it is answered
+    let since = Instant::now();
+    desk.stop().await;
+    assert!(since.elapsed() < Duration::from_secs(2), "{:?}", since.elapsed());
+}
+
+#[tokio::test]
 async fn a_client_that_takes_nothing_loses_its_connection_and_delays_nobody() {
     const BYTES: u64 = 200_000_000; // more than any socket holds
     let desk = hasty().await;
