@@ -46,22 +46,13 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    /// A directory with an executor of its own. Ask first whether it may be used.
-    pub(crate) fn at(path: &Path) -> Self {
-        Self {
-            id: id_of(path),
-            root: path.to_owned(),
-            workspace: path.to_owned(),
-        }
-    }
-}
-
-impl Site {
-    /// A directory with an executor that nobody else finds: for one piece of work, and closed behind it.
+    /// A directory with an executor that nobody else finds: for one piece of work, and closed behind it. Ask first
+    /// whether it may be used.
     pub(crate) fn apart(path: &Path) -> Self {
         Self {
             id: ConversationId(Uuid::new_v4()),
-            ..Self::at(path)
+            root: path.to_owned(),
+            workspace: path.to_owned(),
         }
     }
 }
@@ -197,6 +188,38 @@ impl Places {
         let stream = opened.map_err(|error| unreachable(&error))?;
         let connected = Client::connect(stream).await;
         connected.map_err(|error| Failure::new(StatusCode::BAD_GATEWAY, error.to_string()))
+    }
+
+    /// A way to the executor of a conversation that works in this directory, if one runs.
+    pub(crate) async fn at_work_in(&self, app: &App, path: &Path) -> Result<Option<Client>, Failure> {
+        let store = &app.conversations.catalog.store;
+        let recent = store.search(Search::default(), MAX_LOOKED_AT).await?;
+        for record in recent
+            .iter()
+            .filter(|record| Path::new(&record.workspace) == path)
+        {
+            let workspace = app.conversations.workspace(record.id, path)?;
+            if let Some(stream) = workspace.find().await
+                && let Ok(client) = Client::connect(stream).await
+            {
+                return Ok(Some(client));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Has something done by an executor in this directory that ends behind it.
+    pub(crate) async fn briefly<T>(
+        &self,
+        app: &App,
+        path: &Path,
+        work: impl AsyncFnOnce(&Client) -> T,
+    ) -> Result<T, Failure> {
+        let site = Site::apart(path);
+        let client = self.reach(app, &site).await?;
+        let done = work(&client).await;
+        self.close(app, &site, &client).await;
+        Ok(done)
     }
 
     /// Ends an executor that nobody needs any more, and removes what was kept for it.

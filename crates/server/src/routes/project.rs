@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use deft_engine::{Gathered, HOOKS_FILE, HookConfig, SubAgentKind};
+use deft_executor::Client;
 use deft_skills::{
     AgentDefinition, Files as _, Kind, Origin, PLUGIN_FOLDERS, Plugin, Roots, Skill, Skills, agent_as_sent,
     agents_of_project, plugin_homes, without_doubles,
@@ -17,7 +18,6 @@ use crate::extract::JsonBody;
 use crate::failure::Failure;
 use crate::fields::{self, Gap, Kind as Field, Object, Others, Table};
 use crate::hooks;
-use crate::places::Site;
 use crate::request::given;
 use crate::router::Route;
 
@@ -139,6 +139,8 @@ pub(super) struct Project {
 }
 
 /// The project that a request names. None: it names none, or there is nothing there.
+///
+/// It is read by the executor of a conversation that works there, or else by one that is not kept.
 pub(super) async fn project_of(app: &App, body: &Value) -> Result<Option<Project>, Failure> {
     let fields = fields::read_body(body, PROJECT, Others::Kept)?;
     let Some(directory) = given(&fields, "project_dir").and_then(Value::as_str) else {
@@ -146,22 +148,29 @@ pub(super) async fn project_of(app: &App, body: &Value) -> Result<Option<Project
     };
     let path = app.places.resolved(app, None, directory).await?;
     let around = app.places.site(app, None, &path, "project_dir").await?;
-    let client = app.places.reach(app, &around).await?;
-    if client.stat(&path.display().to_string()).await.is_err() {
-        return Ok(None);
+    if let Some(client) = app.places.at_work_in(app, &path).await? {
+        return Project::read(&client).await.map(Some);
     }
-    let client = if around.root == path {
-        client
-    } else {
-        app.places.reach(app, &Site::at(&path)).await?
-    };
-    let files = Gathered::of_workspace(&client).await;
-    let files = files.map_err(|error| Failure::internal("the project cannot be read", &error))?;
-    let root = client.hello().workspace.clone();
-    Ok(Some(Project { root, files }))
+    if around.root != path {
+        // Only who is around it can tell that no link leads elsewhere.
+        let named = path.display().to_string();
+        let look = async |client: &Client| client.stat(&named).await.is_ok();
+        if !app.places.briefly(app, &around.root, look).await? {
+            return Ok(None);
+        }
+    }
+    let project = app.places.briefly(app, &path, Project::read);
+    project.await?.map(Some)
 }
 
 impl Project {
+    async fn read(client: &Client) -> Result<Self, Failure> {
+        let files = Gathered::of_workspace(client).await;
+        let files = files.map_err(|error| Failure::internal("the project cannot be read", &error))?;
+        let root = client.hello().workspace.clone();
+        Ok(Self { root, files })
+    }
+
     pub(super) fn plugins(&self) -> Vec<Plugin> {
         let folders = PLUGIN_FOLDERS
             .iter()

@@ -144,6 +144,12 @@ impl Desk {
         self.executors.running.lock().unwrap()[&(talk.0.parse().unwrap(), "")].clone()
     }
 
+    /// Whose executors run.
+    pub(crate) fn executors(&self) -> Vec<String> {
+        let running = self.executors.running.lock().unwrap();
+        running.keys().map(|(id, _)| id.to_string()).collect()
+    }
+
     /// From now on workspaces are made ready for as long as it is `false`.
     pub(crate) fn set_ready(&self, is_ready: bool) {
         self.executors.is_ready.send_replace(is_ready);

@@ -219,6 +219,32 @@ async fn the_skills_hooks_and_agents_of_a_project_are_told() {
 }
 
 #[tokio::test]
+async fn a_project_is_read_by_who_works_there_or_by_an_executor_that_is_not_kept() {
+    let desk = Desk::new().await;
+    let talk = desk.begin(FINISH).await;
+    let part = desk.work().join("part");
+    std::fs::create_dir_all(&part).unwrap();
+    for folder in [desk.work(), part] {
+        std::fs::write(folder.join("AGENTS.md"), "Run the tests.").unwrap();
+        let found = desk.post("/api/skills", json!({"project_dir": folder})).await;
+        assert_eq!(found["sources"]["project"], 1, "{found}");
+        assert_eq!(desk.executors().join(" "), talk.0);
+    }
+}
+
+#[tokio::test]
+async fn a_project_behind_a_link_is_not_read() {
+    let desk = Desk::new().await;
+    desk.begin(FINISH).await;
+    let outside = tempfile::tempdir().unwrap();
+    std::fs::write(outside.path().join("AGENTS.md"), "Secret.").unwrap();
+    let link = desk.work().join("link");
+    std::os::unix::fs::symlink(outside.path(), &link).unwrap();
+    let found = desk.post("/api/skills", json!({"project_dir": link})).await;
+    assert_eq!(found["skills"], json!([]));
+}
+
+#[tokio::test]
 async fn hooks_of_a_project_run_once_somebody_trusts_them() {
     let desk = Desk::new().await;
     std::fs::create_dir_all(desk.work().join(".openhands")).unwrap();
