@@ -133,16 +133,12 @@ impl Bash {
         request: BashRequest,
     ) -> Result<(BashCommand, oneshot::Receiver<BashOutput>), Failure> {
         app.activity.note();
-        let cwd = match &request.cwd {
-            Some(cwd) => Some(app.places.resolved(app, scope, cwd).await?),
-            None => None,
-        };
-        let site = match (scope, &cwd) {
-            (Some(id), None) => app.places.of_conversation(app, id).await?,
-            (scope, Some(cwd)) => app.places.site(app, scope, cwd, "cwd").await?,
-            (None, None) => {
-                let here = &app.places.current_dir;
-                app.places.site(app, None, here, "cwd").await?
+        let (site, cwd) = match (scope, &request.cwd) {
+            (Some(id), None) => (app.places.of_conversation(app, id).await?, None),
+            (scope, cwd) => {
+                let cwd = cwd.as_deref().unwrap_or("."); // where the server was started
+                let cwd = app.places.resolved(app, scope, cwd).await?;
+                (app.places.site(app, scope, &cwd, "cwd").await?, Some(cwd))
             }
         };
         let client = app.places.reach(app, &site).await?;

@@ -49,6 +49,14 @@ async fn a_command_is_run_and_its_output_told_whole() {
 }
 
 #[tokio::test]
+async fn a_command_that_names_no_directory_runs_where_the_server_was_started() {
+    let here = tempfile::tempdir().unwrap();
+    let desk = Desk::with(|config| config.current_dir = here.path().to_owned()).await;
+    let output = execute(&desk, json!({"command": "pwd"})).await;
+    assert_eq!(output["stdout"], format!("{}\n", here.path().display()));
+}
+
+#[tokio::test]
 async fn commands_are_found_again_stopped_and_forgotten() {
     let desk = Desk::new().await;
     let started = desk
