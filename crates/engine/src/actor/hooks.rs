@@ -4,10 +4,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use deft_store::StoreError;
-use deft_types::{
-    ActionId, EventBody, Extra, Message, MessageEvent, Observation, Role, Source, UserRejectObservation,
-    text_of,
-};
+use deft_types::{ActionId, EventBody, Extra, Message, MessageEvent, Role, Source, UserRejectObservation};
 use futures::FutureExt;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -128,18 +125,27 @@ impl Actor {
             return calls;
         }
         if self.hooked.stopping && self.state.open_calls.is_empty() {
-            return vec![self.occasion(HookEvent::Stop, Extra::new())];
+            let why = json!({"reason": "agent_finished"});
+            return vec![self.occasion(HookEvent::Stop, Extra::from_iter([("metadata".to_owned(), why)]))];
         }
         Vec::new()
     }
 
     fn occasion(&self, event: HookEvent, more: Extra) -> Occasion {
-        let mut input = Extra::from_iter([
-            ("event_type".to_owned(), json!(event.name())),
-            ("session_id".to_owned(), json!(self.lease.conversation())),
-            ("working_dir".to_owned(), json!(self.directory)),
-            ("metadata".to_owned(), json!({})),
-        ]);
+        // Scripts count on every field, also on those that say nothing here.
+        let mut input = Extra::from_iter(
+            [
+                ("event_type", json!(event.name())),
+                ("tool_name", Value::Null),
+                ("tool_input", Value::Null),
+                ("tool_response", Value::Null),
+                ("message", Value::Null),
+                ("session_id", json!(self.lease.conversation())),
+                ("working_dir", json!(self.directory)),
+                ("metadata", json!({})),
+            ]
+            .map(|(name, value)| (name.to_owned(), value)),
+        );
         input.extend(more);
         Occasion {
             event,
@@ -185,7 +191,7 @@ impl Actor {
         let Some(EventBody::Observation(observed)) = result.map(|result| &result.body) else {
             return;
         };
-        let response = response(&observed.observation);
+        let response = json!(observed.observation);
         let occasion = self.about_call(HookEvent::PostToolUse, call, Some(response));
         if !occasion.hooks.is_empty() {
             self.hooked.answered.push(occasion);
@@ -301,9 +307,4 @@ fn rejection(call: &OpenCall, reason: String) -> Draft {
             extra: Extra::new(),
         },
     )
-}
-
-/// What a tool has answered, in words.
-fn response(observation: &Observation) -> Value {
-    json!({"kind": observation.kind(), "text": text_of(&observation.content())})
 }

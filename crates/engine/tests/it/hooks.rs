@@ -87,7 +87,27 @@ async fn a_call_that_a_hook_refuses_does_not_run_and_the_model_hears_why() {
         "{}",
         desk.file("answered")
     );
-    assert!(desk.file("answered").ends_with("terminal\n"));
+    let answered = desk.file("answered");
+    let (input, tool) = answered.split_at(answered.rfind('}').unwrap() + 1);
+    assert_eq!(tool, "terminal\n");
+    let input: Value = serde_json::from_str(input).unwrap();
+    let mut names: Vec<_> = input.as_object().unwrap().keys().map(String::as_str).collect();
+    names.sort_unstable();
+    let every = [
+        "event_type",
+        "message",
+        "metadata",
+        "session_id",
+        "tool_input",
+        "tool_name",
+        "tool_response",
+        "working_dir",
+    ];
+    assert_eq!(names, every);
+    assert_eq!(
+        (&input["tool_response"]["exit_code"], &input["message"]),
+        (&json!(0), &Value::Null)
+    );
     assert!(last_request(&desk).contains("The call was not allowed: not one"));
 
     let events = desk.events().await;
@@ -159,13 +179,17 @@ async fn a_hook_that_refuses_a_message_and_adds_to_it_has_refused_it() {
 async fn an_agent_that_wants_to_stop_goes_on_until_the_hooks_agree() {
     let desk = Desk::new("[{text: done}, {text: really done}]").await;
     let hooks = json!({
-        "Stop": command("test -e asked && exit 0; touch asked; echo 'run the tests' >&2; exit 2"),
+        "Stop": command("cat > stop; test -e asked && exit 0; touch asked; echo 'run the tests' >&2; exit 2"),
         "SessionEnd": command("echo ended > ended"),
     });
     let conversation = opened(&desk, hooks).await;
     assert_eq!(desk.run(&conversation).await.status, Status::Finished);
     assert_eq!(desk.model.asked(), 2);
     assert!(last_request(&desk).contains("You are not done yet: run the tests"));
+    assert!(
+        desk.file("stop")
+            .contains(r#""metadata":{"reason":"agent_finished"}"#)
+    );
     conversation.close(deft_engine::ExecutorFate::Keep).await;
     assert_eq!(desk.file("ended"), "ended\n");
 }
