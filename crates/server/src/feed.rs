@@ -13,14 +13,14 @@ use tokio::sync::watch;
 
 use crate::catalog::Catalog;
 use crate::info::Snapshot;
-use crate::resident::{Farewell, Resident, Signal};
+use crate::resident::{Audience, Farewell, Resident, Signal};
 
 /// One thing to tell.
 pub(crate) enum Item {
     /// An event of the log.
     Event(Seq, Arc<Event>),
     /// The state, behind the events that made it so.
-    State(Arc<Snapshot>),
+    State(Arc<Snapshot>, Audience),
     /// A piece of a reply or of output.
     Live(Arc<Live>),
     /// It is over.
@@ -35,7 +35,7 @@ pub(crate) struct Feed {
     signals: Receiver<Signal>,
     farewell: watch::Receiver<Option<Farewell>>,
     /// States that events still have to come before.
-    waiting: VecDeque<Arc<Snapshot>>,
+    waiting: VecDeque<(Arc<Snapshot>, Audience)>,
     /// A reply that has begun, and where the log ended then.
     early: Option<(Seq, Arc<Live>)>,
     /// What ends a reply, until the pieces of that are told.
@@ -90,15 +90,17 @@ impl Feed {
     pub(crate) async fn next(&mut self) -> Item {
         loop {
             if self.is_live()
-                && let Some(state) = self.waiting.front()
+                && let Some((state, _)) = self.waiting.front()
                 && state.after <= self.told
             {
                 let is_old = state.after < self.told;
                 if is_old && let Ok(fresh) = self.resident.state_after(&self.catalog, self.told).await {
-                    self.waiting[0] = fresh; // events that were told meanwhile have changed it
+                    self.waiting[0].0 = fresh; // events that were told meanwhile have changed it
                 }
-                if let Some(state) = self.waiting.pop_front_if(|state| state.after <= self.told) {
-                    return Item::State(state);
+                if let Some((state, audience)) =
+                    self.waiting.pop_front_if(|(state, _)| state.after <= self.told)
+                {
+                    return Item::State(state, audience);
                 }
             }
             if let Some(item) = self.in_its_place() {
@@ -128,7 +130,7 @@ impl Feed {
                             Live::ReplyStarted { log_end: Some(end), .. } => self.early = Some((end, piece)),
                             _ => return Item::Live(piece),
                         },
-                        Ok(Signal::State(state)) => self.waiting.push_back(state),
+                        Ok(Signal::State(state, audience)) => self.waiting.push_back((state, audience)),
                         Err(RecvError::Lagged(_)) => self.replace_lost_state().await,
                         Err(RecvError::Closed) => return Item::Farewell(Farewell::Reloaded),
                     }
@@ -174,7 +176,7 @@ impl Feed {
         if let Ok(snapshot) = self.catalog.snapshot(self.resident.id).await
             && snapshot.status != Status::Running
         {
-            self.waiting.push_back(Arc::new(snapshot));
+            self.waiting.push_back((Arc::new(snapshot), Audience::Everybody));
         }
     }
 }

@@ -136,7 +136,7 @@ impl Frames {
                     .chain(greeting.as_ref().map(transient))
                     .collect()
             }
-            Item::State(state) => vec![transient(&state)],
+            Item::State(state, _) => vec![transient(&state)],
             Item::Live(piece) => self.piece(feed, &piece),
             Item::Farewell(_) => Vec::new(),
         }

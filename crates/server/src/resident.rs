@@ -34,7 +34,15 @@ pub(crate) enum Signal {
     /// A piece of a reply or of output.
     Live(Arc<Live>),
     /// The whole state.
-    State(Arc<Snapshot>),
+    State(Arc<Snapshot>, Audience),
+}
+
+/// Who hears of a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Audience {
+    Everybody,
+    /// Who knows our own frames. The contract's clients may take it for the end of a run that they ask for next.
+    OwnFrames,
 }
 
 /// Why a socket is closed by us.
@@ -189,6 +197,12 @@ impl Resident {
     /// Shows whoever watches something that its engine does not know of.
     pub(crate) fn show_live(&self, live: Live) {
         let _ = self.stage.signals.send(Signal::Live(Arc::new(live))); // nobody listening is fine
+    }
+
+    /// Shows whoever knows our own frames where it stands in its log now.
+    pub(crate) fn show_place(&self, state: Snapshot) {
+        let signal = Signal::State(Arc::new(state), Audience::OwnFrames);
+        let _ = self.stage.signals.send(signal); // nobody listening is fine
     }
 
     /// Hears every signal from now on.

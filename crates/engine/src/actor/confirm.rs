@@ -165,12 +165,8 @@ impl Actor {
 
     /// Says no to everything that waits.
     pub(crate) async fn reject(&mut self, reason: String) -> Result<(), StoreError> {
-        let mut drafts: Vec<_> = self
-            .pending()
-            .iter()
-            .map(|call| rejection(call, reason.clone()))
-            .collect();
-        drafts.extend(self.status_after(Trigger::Reject));
+        let mut drafts = Vec::from_iter(self.status_after(Trigger::Reject));
+        drafts.extend(self.pending().iter().map(|call| rejection(call, reason.clone())));
         self.record(drafts).await
     }
 

@@ -28,9 +28,7 @@ impl Conversations {
     /// Says no to the actions that wait.
     pub(crate) async fn reject(&self, resident: &Resident, reason: String) -> Result<(), Failure> {
         let engine = self.engine(resident).await?;
-        self.checked(resident, engine.reject(reason).await)?;
-        resident.tell_state();
-        Ok(())
+        self.checked(resident, engine.reject(reason).await)
     }
 
     /// Changes which actions wait for a word.
@@ -103,7 +101,8 @@ impl Conversations {
             )),
             moved => {
                 self.checked(resident, moved)?;
-                resident.tell_state(); // moving is no event that watchers hear of
+                let state = self.catalog.snapshot(resident.id).await?;
+                resident.show_place(state); // moving is no event that watchers hear of
                 Ok(())
             }
         }

@@ -10,7 +10,7 @@ use tokio::sync::broadcast::error::TryRecvError;
 use tokio::sync::{broadcast, watch};
 use tokio::time::Instant;
 
-use super::{Farewell, Signal, Stage};
+use super::{Audience, Farewell, Signal, Stage};
 use crate::catalog::Catalog;
 use crate::webhooks::Webhooks;
 
@@ -101,7 +101,8 @@ impl Watcher {
                     Status::Running => run.next.pop().or(run.current.take()),
                     _ => None,
                 };
-                before == Status::Running && *status != Status::Running
+                let went_on = matches!(before, Status::Running | Status::Paused); // a step that was paused may be its last
+                went_on && before != *status && *status != Status::Running
             }
             EventBody::Observation(_) | EventBody::AgentError(_) | EventBody::Interrupt(_) => {
                 *status == Status::Paused
@@ -122,7 +123,7 @@ impl Watcher {
             return;
         }
         match self.catalog.snapshot(self.id).await {
-            Ok(snapshot) => self.send(Signal::State(Arc::new(snapshot))),
+            Ok(snapshot) => self.send(Signal::State(Arc::new(snapshot), Audience::Everybody)),
             Err(error) => tracing::warn!(conversation = %self.id, ?error, "cannot tell the state"),
         }
     }

@@ -50,7 +50,7 @@ pub(super) async fn stream(
                             }
                         }
                     }
-                    Ok(Signal::State(_)) => {}
+                    Ok(Signal::State(..)) => {}
                     Err(RecvError::Lagged(_)) => shown.has_gap = true,
                     Err(RecvError::Closed) => break answer.await,
                 },

@@ -13,7 +13,7 @@ use crate::extract::{ConversationPath, Query};
 use crate::feed::{Feed, Item};
 use crate::info::{Snapshot, transient};
 use crate::moment;
-use crate::resident::Resident;
+use crate::resident::{Audience, Resident};
 
 /// The handler.
 pub(crate) async fn handle(path: ConversationPath, knock: Knock) -> Response {
@@ -85,9 +85,9 @@ impl Protocol for Events {
                     _ => feed.resident.wire().shared_text(&event),
                 }
             }
-            Item::State(state) => Some(state.text.clone()),
+            Item::State(state, Audience::Everybody) => Some(state.text.clone()),
             Item::Live(piece) if feed.resident.streams() => delta(&piece).map(Utf8Bytes::from),
-            Item::Live(_) | Item::Farewell(_) => None,
+            Item::State(_, Audience::OwnFrames) | Item::Live(_) | Item::Farewell(_) => None,
         };
         frame.into_iter().collect()
     }

@@ -110,6 +110,55 @@ async fn pause_and_interrupt_are_followed_by_the_state() {
 }
 
 #[tokio::test]
+async fn a_step_that_was_paused_and_is_the_last_is_followed_by_the_state() {
+    let desk = Desk::new().await;
+    let talk = desk.begin("- {text: done, delay_ms: 1500}\n").await;
+    let mut socket = desk.socket(&format!("/sockets/events/{}", talk.0)).await;
+    desk.say(&talk, "go", true).await;
+    socket.until(|frame| frame["value"] == "running").await;
+    desk.post(&talk.path("/pause"), Value::Null).await;
+    socket.until(|frame| frame["kind"] == "PauseEvent").await;
+    socket.until(|frame| frame["value"] == "finished").await;
+    let frames = socket.until(is_state).await;
+    assert_eq!(frames.last().unwrap()["value"]["execution_status"], "finished");
+}
+
+#[tokio::test]
+async fn a_rejection_or_a_move_is_followed_by_no_state_that_could_be_taken_for_the_end_of_the_next_run() {
+    let desk = Desk::new().await;
+    let script = format!("- tool_calls: [{{name: terminal, arguments: {{command: touch one}}}}]\n{FINISH}");
+    let mut request = desk.start_request(&desk.script("careful.yaml", &script));
+    request["confirmation_policy"] = json!({"kind": "AlwaysConfirm"});
+    let talk = desk.begin_with(request).await;
+    let mut socket = desk.socket(&format!("/sockets/events/{}", talk.0)).await;
+    let mut own = desk.socket(&format!("/sockets/session/{}", talk.0)).await;
+    socket.next().await;
+    desk.say(&talk, "go", true).await;
+    let frames = socket.until(is_state).await;
+    let said = frames.iter().find(|frame| frame["kind"] == "MessageEvent");
+    let said = &said.unwrap()["id"];
+    desk.post(
+        &talk.path("/events/respond_to_confirmation"),
+        json!({"accept": false}),
+    )
+    .await;
+    desk.post(&talk.path("/navigate"), json!({"event_id": said}))
+        .await;
+    desk.say(&talk, "more", false).await;
+    let frames = socket.until(|frame| frame["kind"] == "MessageEvent").await;
+    let told: Vec<_> = frames
+        .iter()
+        .map(|frame| frame["key"].as_str().or(frame["kind"].as_str()).unwrap())
+        .collect();
+    assert_eq!(
+        told,
+        ["execution_status", "UserRejectObservation", "MessageEvent"]
+    );
+    let moved = |frame: &Value| &frame["event"]["value"]["leaf_event_id"] == said;
+    own.until(moved).await; // our own app hears of the move
+}
+
+#[tokio::test]
 async fn pieces_of_replies_are_sent_to_clients_that_stream() {
     let desk = Desk::new().await;
     let script = "- text: one two three\n  reasoning: hmm hmm\n";
