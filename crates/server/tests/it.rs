@@ -7,6 +7,8 @@ mod access;
 mod acp;
 #[path = "it/allowed_hosts.rs"]
 mod allowed_hosts;
+#[path = "it/archives.rs"]
+mod archives;
 #[path = "it/at_once.rs"]
 mod at_once;
 #[path = "it/attacks.rs"]

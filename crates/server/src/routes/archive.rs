@@ -27,15 +27,15 @@ const NOT_ARCHIVED: [&str; 6] = [
     "target",
     ".DS_Store",
 ];
-const FORMATS: [(&str, Format); 3] = [
-    ("patch", Format::Patch),
-    ("git-patch", Format::Patch),
-    ("tar.gz", Format::TarGz),
-];
+const FORMATS: [(&str, Format); 2] = [("git-delta", Format::Patch), ("tar.gz", Format::TarGz)];
 /// Says, a line each, what stands in the headers.
 const ORIGIN: &str = "git rev-parse --show-toplevel HEAD --abbrev-ref HEAD";
 const ORIGIN_LIMIT_MS: u64 = 10_000;
 const ORIGIN_HEADERS: [&str; 3] = ["x-archive-repo-root", "x-archive-head-commit", "x-archive-branch"];
+/// Says which commit a client means.
+const BASE: &str =
+    "git rev-parse --verify --quiet --end-of-options \"$DEFT_BASE^{commit}\" && echo \"$DEFT_BASE\"";
+const BASE_HEADERS: [&str; 2] = ["x-archive-base-commit", "x-archive-base-ref"];
 
 #[derive(Clone, Copy)]
 enum Format {
@@ -63,8 +63,13 @@ async fn archive(State(app): State<Arc<App>>, scope: Scope, query: Query) -> Res
     let name = name.to_string_lossy();
     let (ending, kind, origin, body) = match format {
         Format::Patch => {
-            let text = patch::of(&client, &path, query.get("base_ref")).await?;
-            let origin = origin(&client, &path).await;
+            let base = query.get("base_ref");
+            let text = patch::of(&client, &path, base).await?;
+            let mut origin = origin(&client, &path).await;
+            if let Some(base) = base {
+                let asked = GitCommand::new(BASE, &path, ORIGIN_LIMIT_MS).with([("DEFT_BASE", base)]);
+                origin.extend(told(&client, asked, &BASE_HEADERS).await);
+            }
             ("patch", "text/x-patch; charset=utf-8", origin, Body::from(text))
         }
         Format::TarGz => {
@@ -86,13 +91,19 @@ async fn archive(State(app): State<Arc<App>>, scope: Scope, query: Query) -> Res
 
 /// Which repository a directory is of, for headers; nothing where it is of none.
 async fn origin(client: &Client, path: &str) -> HeaderMap {
-    let said = GitCommand::new(ORIGIN, path, ORIGIN_LIMIT_MS).run(client).await;
+    let asked = GitCommand::new(ORIGIN, path, ORIGIN_LIMIT_MS);
+    told(client, asked, &ORIGIN_HEADERS).await
+}
+
+/// The lines that git says, as these headers.
+async fn told(client: &Client, asked: GitCommand, headers: &[&'static str]) -> HeaderMap {
+    let said = asked.run(client).await;
     let said = said.ok().filter(|said| said.succeeded);
     let lines = said.as_ref().map_or("", |said| &said.text).lines();
     let encoded = lines.map(|line| form_urlencoded::byte_serialize(line.as_bytes()).collect::<String>());
     let value = |text: String| HeaderValue::try_from(text.replace('+', "%20")).ok();
-    let headers = ORIGIN_HEADERS.map(HeaderName::from_static).into_iter();
-    headers
+    let names = headers.iter().map(|name| HeaderName::from_static(name));
+    names
         .zip(encoded)
         .filter_map(|(name, text)| Some((name, value(text)?)))
         .collect()

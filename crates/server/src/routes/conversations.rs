@@ -111,8 +111,14 @@ async fn batch(State(app): State<Arc<App>>, query: Query) -> Result<Json<Vec<Opt
         )));
     }
     let mut found = Vec::with_capacity(ids.len());
-    for id in ids {
-        let id = Uuid::parse_str(id).map_err(|error| Issue::bad_uuid(&["query", "ids"], id, &error))?;
+    for (index, id) in ids.into_iter().enumerate() {
+        let bad = |error| {
+            Issue::bad_uuid(&[], id, &error)
+                .beneath(index)
+                .beneath("ids")
+                .beneath("query")
+        };
+        let id = Uuid::parse_str(id).map_err(bad)?;
         found.push(info(&app, ConversationId(id), skills(&query)).await?);
     }
     Ok(Json(found))

@@ -66,8 +66,10 @@ async fn changes(
     query: Query,
 ) -> Result<Json<Vec<Change>>, Failure> {
     let (client, path) = reached(&app, scope, asked_path(&query)?).await?;
-    let changes = client.git_changes(&path, query.get("ref")).await;
-    Ok(Json(changes.map_err(|error| failed(&error))?))
+    match client.git_changes(&path, query.get("ref")).await {
+        Err(RequestError::NotFound { .. }) => Ok(Json(Vec::new())), // no repository either
+        changes => Ok(Json(changes.map_err(|error| failed(&error))?)),
+    }
 }
 
 async fn diff(State(app): State<Arc<App>>, scope: Scope, query: Query) -> Result<Json<Value>, Failure> {
@@ -119,7 +121,9 @@ async fn commits(State(app): State<Arc<App>>, scope: Scope, query: Query) -> Res
     let limit = query.limit()?;
     let (client, path) = reached(&app, scope, asked_path(&query)?).await?;
     match client.git_commits(&path, 0, limit).await {
-        Err(RequestError::NotARepository { .. }) => Ok(Json(json!({"commits": [], "has_more": false}))),
+        Err(RequestError::NotARepository { .. } | RequestError::NotFound { .. }) => {
+            Ok(Json(json!({"commits": [], "has_more": false})))
+        }
         page => Ok(Json(json!(page.map_err(|error| failed(&error))?))),
     }
 }
