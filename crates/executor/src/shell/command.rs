@@ -98,7 +98,7 @@ impl Child {
                 None => std::future::pending().await,
             }
         });
-        let (reason, status) = loop {
+        let (reason, mut status) = loop {
             tokio::select! {
                 status = self.process.wait() => break (EndReason::Exited, status.ok()),
                 () = stop.cancelled() => break (EndReason::Stopped, None),
@@ -114,7 +114,7 @@ impl Child {
             }
             let _ = tokio::time::timeout(END_GRACE, self.process.wait()).await;
             self.family.kill().await;
-            let _ = self.process.wait().await;
+            status = self.process.wait().await.ok();
         }
         if !all_read && tokio::time::timeout(DRAIN_GRACE, &mut pumped).await.is_err() {
             cut.cancel();

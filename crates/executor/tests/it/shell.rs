@@ -155,17 +155,14 @@ async fn a_command_that_takes_too_long_ends_soon_with_all_it_started() {
         "took {:?}",
         stopped.elapsed()
     );
-    let expected = Ended {
-        exit_code: -1,
-        reason: EndReason::Stopped,
-    };
     let ended = loop {
         match following.next().await.unwrap() {
             CommandUpdate::Output(_) => {} // the shell may tell of what was killed before it
             CommandUpdate::Ended(ended) => break ended,
         }
     };
-    assert_eq!(ended, expected);
+    assert_eq!(ended.reason, EndReason::Stopped);
+    assert!([-9, 137].contains(&ended.exit_code), "{ended:?}"); // it, or what it waited for, was killed
     for name in ["child", "escaped", "orphan"] {
         assert!(!is_alive(&place.file(name)), "{name} is alive");
     }

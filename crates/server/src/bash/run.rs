@@ -2,22 +2,19 @@
 
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use deft_executor::{Client, CommandUpdate, EndReason, OutputChannel, RequestError, ShellCommand};
 use deft_types::{BashOutput, Extra};
 use futures::{StreamExt as _, stream};
-use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::history::History;
 use crate::info::utc;
 
-/// Output is told in pieces of this size.
+/// Output is told in pieces of this size, and what is left when the command ends: clients take the last for all there is.
 const PIECE: usize = 1024 * 1024;
-/// A smaller piece is told when this has passed: somebody may be watching.
-const TELL_EVERY: Duration = Duration::from_millis(500);
 /// Of what is told at once when a command has ended, so much is kept; the rest is in the pieces.
 const MAX_WHOLE: usize = 8 * PIECE;
 /// What a command that could not run or took too long returns.
@@ -81,6 +78,7 @@ impl Run {
         let whole = self.output(whole, Some(code));
         BashOutput {
             id: last.id,
+            timestamp: last.timestamp,
             order: 0,
             ..whole
         }
@@ -94,14 +92,12 @@ impl Run {
     ) -> Result<i64, RequestError> {
         self.client.start_command(self.id, command).await?;
         let following = self.client.follow_command(self.id, 0).await?;
-        // As a stream, so that a tick does not drop what is just being taken.
+        // As a stream, so that a stop does not drop what is just being taken.
         let mut updates = pin!(stream::unfold(following, async |mut following| {
             let update = following.next().await;
             Some((update, following))
         }));
         let mut is_stopped = false;
-        let mut ticks = interval_at(Instant::now() + TELL_EVERY, TELL_EVERY);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let ended = loop {
             tokio::select! {
                 update = updates.next() => match update.unwrap_or(Err(RequestError::Lost))? {
@@ -116,7 +112,6 @@ impl Run {
                     }
                     CommandUpdate::Ended(ended) => break ended,
                 },
-                _ = ticks.tick() => if piece.len() > 0 { self.tell(piece).await },
                 () = self.stop.cancelled(), if !is_stopped => {
                     is_stopped = true;
                     self.client.stop_command(self.id).await?;

@@ -57,7 +57,9 @@ async fn changes_are_taken_along_as_a_patch_with_links_and_programs() {
     assert_eq!(copy.join("link").read_link().unwrap(), Path::new("a"));
     assert_eq!(copy.join("lost").read_link().unwrap(), Path::new("nowhere"));
 
-    let (status, _) = desk.ask(Method::GET, &path.replace("git-delta", "zip"), None).await;
+    let (status, _) = desk
+        .ask(Method::GET, &path.replace("git-delta", "zip"), None)
+        .await;
     assert_eq!(status, 422);
     let missing = format!("/api/git/changes?path={}/missing", here.display());
     assert_eq!(desk.get(&missing).await, json!([]), "no repository is there");

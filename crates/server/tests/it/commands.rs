@@ -57,6 +57,18 @@ async fn a_command_that_names_no_directory_runs_where_the_server_was_started() {
 }
 
 #[tokio::test]
+async fn what_a_slow_command_writes_is_told_whole_when_it_ends() {
+    let desk = Desk::new().await;
+    let command = json!({"command": "echo one; sleep 1; echo two", "cwd": "/tmp"});
+    let output = execute(&desk, command).await;
+    let id = output["command_id"].as_str().unwrap();
+    let search = format!("/api/bash/bash_events/search?command_id__eq={id}");
+    let found = desk.get(&search).await["items"].clone();
+    assert_eq!(found, json!([output]));
+    assert_eq!(output["stdout"], "one\ntwo\n");
+}
+
+#[tokio::test]
 async fn commands_are_found_again_stopped_and_forgotten() {
     let desk = Desk::new().await;
     let started = desk
@@ -85,7 +97,7 @@ async fn commands_are_found_again_stopped_and_forgotten() {
     let output = tokio::time::timeout(std::time::Duration::from_secs(30), looking)
         .await
         .unwrap();
-    assert!(output["exit_code"].as_i64().unwrap() < 0, "{output}");
+    assert_eq!(output["exit_code"], -15, "the signal that ended it");
     desk.post(&stop, json!({})).await;
     assert_eq!(desk.get(&format!("/api/bash/bash_events/{id}")).await, started);
     let dashed = uuid_with_dashes(id);
