@@ -192,6 +192,11 @@ impl Conversations {
         self.residents().values().any(|resident| resident.is_running())
     }
 
+    /// Those that are in memory.
+    pub(crate) fn in_memory(&self) -> Vec<ConversationId> {
+        self.residents().keys().copied().collect()
+    }
+
     /// How many are in memory, and how many of them run.
     pub(crate) fn load_figures(&self) -> (usize, usize) {
         let residents = self.residents();

@@ -190,16 +190,14 @@ impl Places {
         connected.map_err(|error| Failure::new(StatusCode::BAD_GATEWAY, error.to_string()))
     }
 
-    /// A way to the executor of a conversation that works in this directory, if one runs.
+    /// A way to the executor of a conversation in memory that works in this directory, if one runs.
     pub(crate) async fn at_work_in(&self, app: &App, path: &Path) -> Result<Option<Client>, Failure> {
-        let store = &app.conversations.catalog.store;
-        let recent = store.search(Search::default(), MAX_LOOKED_AT).await?;
-        for record in recent
-            .iter()
-            .filter(|record| Path::new(&record.workspace) == path)
-        {
-            let workspace = app.conversations.workspace(record.id, path)?;
-            if let Some(stream) = workspace.find().await
+        for id in app.conversations.in_memory() {
+            let Ok(site) = self.of_conversation(app, id).await else {
+                continue; // it was deleted
+            };
+            if site.workspace == path
+                && let Some(stream) = self.find(app, &site).await?
                 && let Ok(client) = Client::connect(stream).await
             {
                 return Ok(Some(client));

@@ -222,6 +222,7 @@ async fn the_skills_hooks_and_agents_of_a_project_are_told() {
 async fn a_project_is_read_by_who_works_there_or_by_an_executor_that_is_not_kept() {
     let desk = Desk::new().await;
     let talk = desk.begin(FINISH).await;
+    desk.run(&talk).await;
     let part = desk.work().join("part");
     std::fs::create_dir_all(&part).unwrap();
     for folder in [desk.work(), part] {
