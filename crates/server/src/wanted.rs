@@ -7,6 +7,9 @@ use crate::failure::Failure;
 use crate::request::not_an_object;
 use crate::validation::Issue;
 
+/// The contract's kind of workspace.
+const LOCAL: &str = "LocalWorkspace";
+
 /// Where a client wants a conversation to work.
 pub(crate) enum Wanted {
     /// In a directory of this machine.
@@ -21,9 +24,14 @@ impl Wanted {
     pub(crate) fn read(sent: &Value) -> Result<Self, Failure> {
         let refused = |error: WorkspaceNameError| Failure::refused(error.to_string());
         // The contract's kinds are written with a capital letter.
-        let is_ours = sent["kind"]
-            .as_str()
-            .is_some_and(|kind| kind.starts_with(char::is_lowercase));
+        let kind = sent["kind"].as_str();
+        let is_ours = kind.is_some_and(|kind| kind.starts_with(char::is_lowercase));
+        if let Some(kind) = kind.filter(|kind| !is_ours && *kind != LOCAL) {
+            // Who asks for a container must not get this machine.
+            let msg =
+                format!("Value error, Unknown kind '{kind}' of workspace; Expected one of: ['{LOCAL}']");
+            return Err(Issue::new("value_error", &["body", "workspace"], msg, sent).into());
+        }
         match sent.get("working_dir") {
             Some(Value::String(name)) if WorkspaceName::is_one(name) => {
                 let name = name.parse::<WorkspaceName>();
@@ -46,9 +54,9 @@ impl Wanted {
     pub(crate) fn told(&self, sent: &Value) -> Value {
         match self {
             Self::Directory(directory) if sent["working_dir"] == *directory => sent.clone(),
-            Self::Directory(directory) => json!({"working_dir": directory, "kind": "LocalWorkspace"}),
+            Self::Directory(directory) => json!({"working_dir": directory, "kind": LOCAL}),
             Self::Named(name) => {
-                json!({"working_dir": name.root(), "kind": "LocalWorkspace", "name": name})
+                json!({"working_dir": name.root(), "kind": LOCAL, "name": name})
             }
         }
     }

@@ -32,6 +32,7 @@ const STARTS: &str = r#"{"agent.tools": 3} => body.agent.tools: list_type
 {"confirmation_policy": {"kind": "ConfirmRisky", "threshold": "X"}} => body.confirmation_policy.threshold: enum
 {"security_analyzer": 3} => body.security_analyzer: model_attributes_type
 {"workspace": {"working_dir": 3}} => body.workspace.working_dir: string_type
+{"workspace": {"kind": "DockerWorkspace", "working_dir": "/tmp"}} => body.workspace: value_error
 {"worktree_options": {"x": 1}} => body.worktree_options.x: extra_forbidden
 {"agent_launch_additions": {"x": 1}} => body.agent_launch_additions.x: extra_forbidden
 {"agent_launch_additions": {"llm_profile_ref": "p"}} => body: value_error
