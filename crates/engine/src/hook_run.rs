@@ -247,9 +247,24 @@ fn execution(occasion: &Occasion, hook: &Hook) -> HookExecutionEvent {
         error: None,
         action_id: occasion.action.clone(),
         message_id: occasion.message.clone(),
-        hook_input: None,
+        hook_input: told(&occasion.input),
         extra: Extra::new(),
     }
+}
+
+/// What a hook was told of the event, for those who look at the log; nothing where that is long, for it stands there too.
+fn told(input: &Extra) -> Option<Extra> {
+    let about = ["tool_name", "tool_input", "tool_response", "message"];
+    let about = about.iter().filter_map(|name| input.get_key_value(*name));
+    let reason = input
+        .get("metadata")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten();
+    let told = about.chain(reason).filter(|(_, value)| !value.is_null());
+    let told: Extra = told.map(|(name, value)| (name.clone(), value.clone())).collect();
+    let is_short = !told.is_empty() && Value::Object(told.clone()).to_string().len() <= MAX_KEPT;
+    is_short.then_some(told)
 }
 
 fn kept(text: String) -> String {

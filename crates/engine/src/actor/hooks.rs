@@ -297,7 +297,7 @@ fn said(text: String) -> Draft {
 
 fn rejection(call: &OpenCall, reason: String) -> Draft {
     Draft::new(
-        Source::Hook,
+        Source::Environment,
         UserRejectObservation {
             tool_name: call.event.tool_name.clone(),
             tool_call_id: call.event.tool_call_id.clone(),

@@ -135,6 +135,10 @@ async fn a_call_that_a_hook_refuses_does_not_run_and_the_model_hears_why() {
     ];
     assert_eq!(told, expected);
     assert!(events.iter().any(|event| event.source == Source::Hook));
+    let heard = |hook: &HookExecutionEvent| hook.hook_input.clone().unwrap();
+    let inputs: Vec<_> = executions(&events).into_iter().map(heard).collect();
+    assert_eq!(inputs[0]["tool_input"]["command"], "echo one > one");
+    assert_eq!(inputs[2]["tool_response"]["exit_code"], 0);
     assert_eq!(desk.rebuilt().await, conversation.inspect().await.unwrap());
 }
 
