@@ -136,10 +136,7 @@ async fn delete(State(app): State<Arc<App>>, Name(name): Name) -> Result<Json<Va
         );
         return Err(Failure::new(StatusCode::CONFLICT, sentence));
     }
-    app.documents
-        .take(&key(&name))
-        .await?
-        .ok_or_else(|| no_profile(&name))?;
+    app.documents.take(&key(&name)).await?; // what is not there is as good as deleted
     rename_active(&app, &name, None).await?;
     Ok(changed(&name, &format!("Profile '{name}' deleted")))
 }

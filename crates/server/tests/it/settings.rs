@@ -254,6 +254,8 @@ async fn models_have_names_that_agents_refer_to() {
     assert_eq!(found["resolved_settings"]["llm"]["api_key"], "**********");
     let context = &found["resolved_settings"]["agent_context"];
     assert_eq!(context["load_project_skills"], true, "{context}");
+    let (status, _) = desk.ask(Method::DELETE, "/api/profiles/missing", None).await;
+    assert_eq!(status, 200);
     let (status, detail) = desk.refusal(Method::DELETE, "/api/profiles/p2", json!({})).await;
     let expected = "LLM profile is referenced by 2 agent profile(s): ap1, default";
     assert_eq!((status, detail), (409, json!(expected)));
