@@ -112,7 +112,7 @@ fn a_conversation_whose_workspace_is_gone_says_what_can_be_done() {
 }
 
 #[test]
-fn a_conversation_whose_process_was_killed_is_listed_as_paused() {
+fn a_conversation_whose_process_was_killed_is_listed_as_paused_and_shown_as_left() {
     let home = Home::new();
     let model = home.script(
         "[{text: Wait., tool_calls: [{name: terminal, arguments: {command: \"touch begun; sleep 20\"}}]}]",
@@ -123,7 +123,10 @@ fn a_conversation_whose_process_was_killed_is_listed_as_paused() {
     assert_eq!(lines(&home.run(&["list", "--json"]))[0]["status"], "running");
     run.kill().unwrap();
     run.wait().unwrap();
-    assert_eq!(lines(&home.run(&["list", "--json"]))[0]["status"], "paused");
+    let listed = lines(&home.run(&["list", "--json"]));
+    assert_eq!(listed[0]["status"], "paused");
+    let shown = home.run(&["show", listed[0]["id"].as_str().unwrap()]);
+    assert!(stderr(&shown).contains("has ended"), "{}", stderr(&shown));
 }
 
 #[test]
