@@ -40,7 +40,8 @@ const OPTIONS: &[(&[&str], &[&str])] = &[
     (&["sort"], &["--compress-program"]),
     (&["split"], &["--filter"]),
     (&["rsync"], &["-e", "--rsh", "--rsync-path"]),
-    (&["scp", "sftp"], &["-S"]),
+    (&["scp", "sftp"], &["-S", "-o"]),
+    (&["ssh"], &["-o"]),
     (&["zip"], &["-TT", "--unzip-command"]),
     (&["tcpdump"], &["-z"]),
     (&["vi", "vim", "nvim", "ex", "view"], &["-c", "--cmd"]),
@@ -85,14 +86,22 @@ pub(super) fn in_options<'w>(verb: &str, arguments: &'w [Word]) -> Vec<&'w str> 
                 Some(joined) => Some(joined),
                 None => None,
             };
-            // `exec=` is tar's, the exclamation mark that of editors.
+            // `exec=` is tar's, the next ones are ssh's, the exclamation mark is that of editors.
             found.extend(value.map(|value| {
-                let value = value.strip_prefix("exec=").unwrap_or(value);
-                value.trim_start_matches([':', '!', '|', ' '])
+                let named = ["exec=", "ProxyCommand=", "LocalCommand="];
+                let named = named.iter().find_map(|name| value.strip_prefix(name));
+                named.unwrap_or(value).trim_start_matches([':', '!', '|', ' '])
             }));
         }
     }
     found
+}
+
+/// The commands in a program of one that has a language of its own: `.shell ls`, `\! ls`, `!ls`.
+pub(super) fn in_escapes(program: &str) -> impl Iterator<Item = &str> {
+    let words = [".shell ", ".system ", "shell ", "spawn ", "\\!", "+!", ":!", "!"];
+    let lines = program.lines().map(str::trim_start);
+    lines.filter_map(move |line| words.iter().find_map(|word| line.strip_prefix(word)))
 }
 
 /// The command in a variable, if its value is run.
