@@ -123,12 +123,15 @@ impl Task {
     async fn begin(&self, order: Order<'_>) -> Result<SubAgent, String> {
         match order.resume.map(|task| self.tasks.unpark(task)) {
             Some(Some(agent)) => return Ok(agent),
-            Some(None) => {}
-            None => self.above.purse().take_agent().map_err(|reason| {
-                format!("{reason}. Do it yourself, or go on with one of them by its id.")
-            })?,
+            Some(None) => return self.agents.open(order).await,
+            None => {}
         }
-        self.agents.open(order).await
+        let purse = self.above.purse();
+        purse
+            .take_agent()
+            .map_err(|reason| format!("{reason}. Do it yourself, or go on with one of them by its id."))?;
+        let opened = self.agents.open(order).await;
+        opened.inspect_err(|_| purse.give_agent_back())
     }
 
     /// Lets it work until it stops.

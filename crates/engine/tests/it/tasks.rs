@@ -372,6 +372,7 @@ async fn agents_below_agents_end_somewhere() {
 async fn no_more_agents_are_started_than_may_be() {
     let others = Others::at(Desk::new("[{repeat: 3, text: done}]").await);
     let script = r#"
+- tool_calls: [{name: task, arguments: {prompt: none, subagent_type: unheard-of}}]
 - tool_calls: [{name: task, arguments: {prompt: one}}]
 - tool_calls: [{name: task, arguments: {prompt: two}}]
 - text: all done
@@ -384,9 +385,10 @@ async fn no_more_agents_are_started_than_may_be() {
     let conversation = opened_with(&desk, others, limits).await;
     assert_eq!(desk.run(&conversation).await.status, Status::Finished);
     let results = results(&desk).await;
-    assert_eq!(results[0].0, "completed");
+    assert!(results[0].1.contains("there is no kind"), "{results:?}");
+    assert_eq!(results[1].0, "completed", "who was not started does not count");
     assert!(
-        results[1].1.contains("as many agents as may were started"),
+        results[2].1.contains("as many agents as may were started"),
         "{results:?}"
     );
 }
