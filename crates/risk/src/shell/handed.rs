@@ -40,8 +40,16 @@ const OPTIONS: &[(&[&str], &[&str])] = &[
     (&["sort"], &["--compress-program"]),
     (&["split"], &["--filter"]),
     (&["rsync"], &["-e", "--rsh", "--rsync-path"]),
-    (&["scp", "sftp"], &["-S", "-o"]),
-    (&["ssh"], &["-o"]),
+    (&["scp", "sftp"], &["-S"]),
+    (
+        &["ssh", "scp", "sftp"],
+        &[
+            "ProxyCommand=",
+            "-oProxyCommand=",
+            "LocalCommand=",
+            "-oLocalCommand=",
+        ],
+    ),
     (&["zip"], &["-TT", "--unzip-command"]),
     (&["tcpdump"], &["-z"]),
     (&["vi", "vim", "nvim", "ex", "view"], &["-c", "--cmd"]),
@@ -86,11 +94,10 @@ pub(super) fn in_options<'w>(verb: &str, arguments: &'w [Word]) -> Vec<&'w str> 
                 Some(joined) => Some(joined),
                 None => None,
             };
-            // `exec=` is tar's, the next ones are ssh's, the exclamation mark is that of editors.
+            // `exec=` is tar's, the exclamation mark that of editors.
             found.extend(value.map(|value| {
-                let named = ["exec=", "ProxyCommand=", "LocalCommand="];
-                let named = named.iter().find_map(|name| value.strip_prefix(name));
-                named.unwrap_or(value).trim_start_matches([':', '!', '|', ' '])
+                let value = value.strip_prefix("exec=").unwrap_or(value);
+                value.trim_start_matches([':', '!', '|', ' '])
             }));
         }
     }

@@ -100,7 +100,7 @@ const LANGUAGES: &[&str] = &[
 
 /// Programs that take commands of other kinds, or start what they are given.
 const RUNNERS: &[&str] = &[
-    "eval", "source", ".", "find", "su", "script", "at", "docker", "podman",
+    "eval", "source", ".", "find", "su", "script", "at", "docker", "podman", "tmux",
 ];
 
 /// Programs with a language of their own in which commands can be run and files written.

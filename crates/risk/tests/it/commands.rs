@@ -53,6 +53,7 @@ const COMMANDS: &[(SecurityRisk, SecurityRisk, &str)] = &[
     (High, High, "set -- rm -rf /; \"$@\""),
     (Low, Low, "set -euo pipefail; set -- a b"),
     (High, High, "ssh -o ProxyCommand='rm -rf /' host"),
+    (High, High, "scp -oProxyCommand='rm -rf /' a host:"),
     (Medium, Low, "ssh -o StrictHostKeyChecking=no host ls"),
     (High, Low, "find . -name '*.o' | xargs rm"),
     (High, Low, "find / -print0 | sudo xargs -0 rm"),
