@@ -214,9 +214,9 @@ impl Task {
             }
             ended => ended?,
         };
-        let answer = state.ok().and_then(|state| {
+        let (answer, trouble) = state.map_or((None, None), |state| {
             let structured = state.structured_output().map(ToString::to_string);
-            structured.or(state.answer)
+            (structured.or(state.answer), state.trouble)
         });
         let answer = answer.unwrap_or_else(|| "It said nothing.".to_owned());
         if status == Status::Finished {
@@ -228,7 +228,8 @@ impl Task {
                 ..TaskObservation::default()
             });
         }
-        let text = format!("The agent stopped before it was done ({status}). What it said last: {answer}");
+        let why = trouble.unwrap_or_else(|| status.to_string());
+        let text = format!("The agent stopped before it was done: {why}\nWhat it said last: {answer}");
         Ok(TaskObservation {
             content: with_branch(text),
             ..failed(&agent.task_id, &kind, String::new())

@@ -331,7 +331,10 @@ async fn invariant_11_the_steps_of_an_agent_with_a_task_are_steps_of_whoever_gav
     assert_eq!(taken, 3, "one was taken above");
     assert_eq!(desk.model.asked(), 1);
     let result = &results(&desk).await[0];
-    assert!(result.1.contains("stopped before it was done"), "{result:?}");
+    assert!(
+        result.1.contains("stopped before it was done: ") && result.1.contains("steps"),
+        "{result:?}"
+    );
 
     conversation.run().await.unwrap();
     assert_eq!(
