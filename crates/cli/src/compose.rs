@@ -1,6 +1,7 @@
 //! Puts the parts together: store, model, workspace, conversation.
 
 pub(crate) mod budget;
+pub(crate) mod confirm;
 mod model;
 
 use std::collections::BTreeMap;
@@ -15,12 +16,10 @@ use deft_engine::{
 };
 use deft_mcp::TokenStore;
 use deft_server::{ClientModel, McpOutfit};
-use deft_skills::{AgentDefinition, Permission};
+use deft_skills::AgentDefinition;
 use deft_store::{ConversationRecord, Durability, NewConversation, Options, Owner, SqliteStore, Store};
 use deft_tools::{Preset, TerminalOptions, ToolContext, Toolbox};
-use deft_types::{
-    ConfirmationPolicy, ConversationId, Extra, SecurityAnalyzer, SecurityRisk, Tokens, ToolSpec,
-};
+use deft_types::{ConversationId, Extra, SecurityAnalyzer, Tokens, ToolSpec};
 use deft_workspace::{Workspace, WorkspaceName};
 use serde_json::json;
 use uuid::Uuid;
@@ -242,7 +241,10 @@ pub(crate) async fn open_as(
                 .ok()
                 .map(|most| most.saturating_sub(role.depth)),
         },
-        safety: safety(settings, definition.and_then(|definition| definition.permission)),
+        safety: Safety {
+            policy: confirm::policy(settings, definition.and_then(|definition| definition.permission)),
+            analyzer: Some(analyzer(settings)),
+        },
         memory: agents::defined::memory(settings, definition)?,
         outfit: Outfit {
             secrets: SecretSources::default(), // an agent with a task has those of whoever gave it
@@ -296,33 +298,19 @@ fn responses(definition: Option<&AgentDefinition>) -> BTreeMap<String, serde_jso
         .collect()
 }
 
-/// Everybody who can judges; nobody is asked, for there may be nobody there, unless an agent's definition wants it.
-/// Whoever names a judge wants what it finds dangerous to wait.
-fn safety(settings: &Settings, permission: Option<Permission>) -> Safety {
-    let risky = |confirm_unknown| ConfirmationPolicy::ConfirmRisky {
-        threshold: SecurityRisk::High,
-        confirm_unknown,
-    };
+/// Everybody who can judges.
+fn analyzer(settings: &Settings) -> SecurityAnalyzer {
     let mut analyzers = vec![
         SecurityAnalyzer::Model,
         SecurityAnalyzer::Pattern(Extra::new()),
         SecurityAnalyzer::PolicyRail(Extra::new()),
     ];
-    let has_judge = settings.judge_model.value.is_some();
-    if has_judge {
+    if settings.judge_model.value.is_some() {
         analyzers.push(SecurityAnalyzer::Judge(Extra::new()));
     }
-    Safety {
-        policy: match permission {
-            Some(Permission::AlwaysConfirm) => ConfirmationPolicy::AlwaysConfirm,
-            Some(Permission::ConfirmRisky) => risky(true),
-            None | Some(Permission::NeverConfirm) if has_judge => risky(false),
-            None | Some(Permission::NeverConfirm) => ConfirmationPolicy::NeverConfirm,
-        },
-        analyzer: Some(SecurityAnalyzer::Ensemble {
-            analyzers,
-            propagate_unknown: false,
-        }),
+    SecurityAnalyzer::Ensemble {
+        analyzers,
+        propagate_unknown: false,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::time::SystemTime;
 
-use deft_store::{ConversationRecord, Owner};
+use deft_store::{ConversationRecord, Owner, Store};
 use deft_types::{Status, Timestamp};
 use serde_json::{Value, json};
 
@@ -28,10 +28,8 @@ pub(crate) async fn list(args: &Listing) -> anyhow::Result<Exit> {
     {
         records.extend(page);
     }
-    let me = Owner::this_process();
     for record in &mut records {
-        // Its process died: whoever opens it finds it paused.
-        if record.status == Status::Running && !store.is_held(record.id, &me).await? {
+        if was_left(store.as_ref(), record).await? {
             record.status = Status::Paused;
         }
     }
@@ -56,6 +54,12 @@ pub(crate) async fn list(args: &Listing) -> anyhow::Result<Exit> {
         )?;
     }
     Ok(Exit::Finished)
+}
+
+/// Whether it seems to run, and the process that ran it is gone: whoever opens it finds it paused.
+pub(crate) async fn was_left(store: &dyn Store, record: &ConversationRecord) -> anyhow::Result<bool> {
+    let runs = record.status == Status::Running;
+    Ok(runs && !store.is_held(record.id, &Owner::this_process()).await?)
 }
 
 fn row(record: ConversationRecord, now: SystemTime) -> ConversationRow {

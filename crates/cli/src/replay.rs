@@ -132,6 +132,7 @@ async fn try_again(
     let mut settings = settings.clone();
     compose::budget::keep(&mut settings, store.as_ref(), id).await?;
     let conversation = compose::open(&settings, store.clone(), model, &record, mode).await?;
+    compose::confirm::keep(&settings, &conversation).await?;
     Watched {
         conversation: &conversation,
         store: store.as_ref(),

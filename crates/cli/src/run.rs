@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::Context;
-use deft_engine::{APPROVED, Goal, Mode};
+use deft_engine::{APPROVED, Goal, Mode, State};
 use deft_store::ConversationRecord;
 use deft_store::Store;
 use deft_types::{McpServerStatus, Message, Role, Status};
@@ -58,13 +58,11 @@ pub(crate) async fn run(args: Run) -> anyhow::Result<Exit> {
         );
     }
 
-    let (planned, servers_before) = match &resumed {
-        Some(record) => {
-            let state = deft_engine::load(store.as_ref(), record.id).await?;
-            (state.mode, state.servers)
-        }
-        None => (Mode::Act, Vec::new()),
+    let before = match &resumed {
+        Some(record) => deft_engine::load(store.as_ref(), record.id).await?,
+        None => State::default(),
     };
+    let planned = before.mode;
     if args.approve && planned != Mode::Plan {
         let sentence =
             "there is no plan to approve: name a conversation that was begun with --plan by --resume";
@@ -100,6 +98,7 @@ pub(crate) async fn run(args: Run) -> anyhow::Result<Exit> {
     warn_of_everything(&record.workspace.parse()?, surroundings.home.as_deref());
     compose::budget::keep(&mut settings, store.as_ref(), record.id).await?;
     let conversation = compose::open(&settings, store.clone(), model, &record, mode).await?;
+    compose::confirm::keep(&settings, &conversation).await?;
     let format = if args.json { Format::Json } else { Format::Human };
     let goal = task
         .clone()
@@ -122,7 +121,7 @@ pub(crate) async fn run(args: Run) -> anyhow::Result<Exit> {
     }
     let servers = mcp::offer::remember(&settings, store.as_ref(), record.id).await?;
     // Those that are as they were before this run are not among what it has shown.
-    let untold = |server: &&McpServerStatus| format == Format::Json || servers_before.contains(server);
+    let untold = |server: &&McpServerStatus| format == Format::Json || before.servers.contains(server);
     tell(servers.iter().filter(untold));
     Ok(exit)
 }

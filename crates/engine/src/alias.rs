@@ -11,7 +11,7 @@ const EDITOR: &str = "file_editor";
 /// called is never replaced.
 pub(crate) fn resolve(name: &str, arguments: &mut Map<String, Value>, tools: &Toolset) -> String {
     if tools.find(name).is_some() {
-        infer_editor_command(name, arguments);
+        write_out(name, arguments);
         return name.to_owned();
     }
     let bare = leading_identifier(name);
@@ -23,7 +23,7 @@ pub(crate) fn resolve(name: &str, arguments: &mut Map<String, Value>, tools: &To
     if tools.find(target).is_none() {
         return name.to_owned();
     }
-    infer_editor_command(target, arguments);
+    write_out(target, arguments);
     target.to_owned()
 }
 
@@ -92,9 +92,35 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
+/// Puts what a call can only mean into the form that the tool has.
+fn write_out(tool: &str, arguments: &mut Map<String, Value>) {
+    match tool {
+        EDITOR => infer_editor_command(arguments),
+        TERMINAL => join_command(arguments),
+        _ => {}
+    }
+}
+
+/// `["bash", "-c", "ls -l"]`: a command in words, or several commands.
+fn join_command(arguments: &mut Map<String, Value>) {
+    let Some(Value::Array(parts)) = arguments.get("command") else {
+        return;
+    };
+    let parts: Option<Vec<&str>> = parts.iter().map(Value::as_str).collect();
+    let command = match parts.as_deref() {
+        Some([first, rest @ ..]) if !rest.is_empty() && !first.contains(char::is_whitespace) => {
+            let rest: Vec<_> = rest.iter().map(|word| quoted(word)).collect();
+            format!("{first} {}", rest.join(" "))
+        }
+        Some(commands) => commands.join("\n"),
+        None => return,
+    };
+    arguments.insert("command".to_owned(), json!(command));
+}
+
 /// What a call of the editor that does not say what to do can only mean.
-fn infer_editor_command(tool: &str, arguments: &mut Map<String, Value>) {
-    if tool != EDITOR || arguments.contains_key("command") {
+fn infer_editor_command(arguments: &mut Map<String, Value>) {
+    if arguments.contains_key("command") {
         return;
     }
     let meanings = [
@@ -125,6 +151,18 @@ mod tests {
         };
         let name = resolve(call, &mut arguments, &tools);
         (name, Value::Object(arguments))
+    }
+
+    #[test]
+    fn a_command_in_parts_is_the_one_that_was_meant() {
+        for (parts, command) in [
+            (json!(["bash", "-lc", "echo it's"]), r"bash '-lc' 'echo it'\''s'"),
+            (json!(["cd src", "ls"]), "cd src\nls"),
+            (json!(["ls -l"]), "ls -l"),
+        ] {
+            let (_, arguments) = resolved(&["terminal"], "shell", json!({"command": parts}));
+            assert_eq!(arguments["command"], command);
+        }
     }
 
     #[test]

@@ -375,6 +375,16 @@ impl Purse {
         Ok(())
     }
 
+    /// Gives back one that was taken and could not be started.
+    pub(crate) fn give_agent_back(&self) {
+        let mut left = self.left();
+        left.agents = left.agents.map(|agents| agents.saturating_add(1));
+        drop(left);
+        if let Some(above) = &self.0.above {
+            above.give_agent_back();
+        }
+    }
+
     /// What the dearest call has cost, here or above or below those.
     pub(crate) fn dearest(&self) -> Money {
         let here = *self.0.dearest.lock().unwrap_or_else(PoisonError::into_inner);

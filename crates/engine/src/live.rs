@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use deft_types::{ActionId, DeltaKind, EventId, Seq};
 use deft_workspace::{Preparation, Workspace};
+use futures::{Stream, StreamExt, stream};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 
@@ -57,7 +58,7 @@ pub enum Live {
         /// The reply.
         item: EventId,
     },
-    /// The workspace is made ready.
+    /// The workspace is made ready, or servers for the agent are.
     Preparing {
         /// How far that is.
         line: String,
@@ -95,6 +96,15 @@ impl Broadcast {
         show_preparation(workspace, work, |live| self.show(live)).await
     }
 
+    /// See [`show_lines`].
+    pub(crate) async fn show_lines<T>(
+        &self,
+        lines: impl Stream<Item = String>,
+        work: impl Future<Output = T>,
+    ) -> T {
+        show_lines(lines, work, |live| self.show(live)).await
+    }
+
     pub(crate) fn subscribe(&self) -> broadcast::Receiver<Live> {
         self.0.subscribe()
     }
@@ -106,23 +116,38 @@ pub async fn show_preparation<T>(
     work: impl Future<Output = T>,
     show: impl Fn(Live),
 ) -> T {
-    let mut lines = workspace.preparation().map(Preparation::listen);
+    let heard = workspace.preparation().map(Preparation::listen);
+    let lines = stream::unfold(heard, |heard| async {
+        let mut heard = heard?;
+        loop {
+            match heard.recv().await {
+                Ok(line) => return Some((line, Some(heard))),
+                Err(RecvError::Lagged(_)) => {}
+                Err(RecvError::Closed) => return None,
+            }
+        }
+    });
+    show_lines(lines, work, show).await
+}
+
+/// Waits for something, and shows meanwhile what is told of it.
+async fn show_lines<T>(
+    lines: impl Stream<Item = String>,
+    work: impl Future<Output = T>,
+    show: impl Fn(Live),
+) -> T {
+    let mut lines = pin!(lines.fuse());
     let mut work = pin!(work);
     let mut end = None;
-    while let Some(heard) = &mut lines {
+    loop {
         tokio::select! {
             done = &mut work => return done,
-            line = heard.recv() => match line {
-                Ok(line) => {
-                    show(Live::Preparing { line });
-                    end.get_or_insert_with(|| EndShown(&show));
-                }
-                Err(RecvError::Lagged(_)) => {}
-                Err(RecvError::Closed) => lines = None,
-            },
+            Some(line) = lines.next() => {
+                show(Live::Preparing { line });
+                end.get_or_insert_with(|| EndShown(&show));
+            }
         }
     }
-    work.await
 }
 
 /// Shows the end of a preparation, also where nobody waits for it any more.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use deft_tools::Tool;
-use deft_types::{McpApprovals, McpServerStatus};
+use deft_types::{McpApprovals, McpServerState, McpServerStatus};
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
 use serde_json::Value;
@@ -19,8 +19,8 @@ pub struct Servers {
 
 /// MCP servers that are reached from beside the engine, when the model is asked for the first time.
 pub trait ServersElsewhere: Send + Sync {
-    /// Tells what they offer once each of them is ready or has failed, and whenever that changes. `taken` are the names
-    /// that other tools have; `seen` is what the conversation's log says that servers were. The servers are there as
+    /// Tells what they offer once each of them is ready or has failed, and whenever that changes; where it takes long,
+    /// first which are still waited for. `taken` are the names that other tools have; `seen` is what the conversation's log says that servers were. The servers are there as
     /// long as this stream or one of the tools is.
     fn reach(&self, taken: Vec<String>, seen: McpApprovals) -> BoxStream<'static, Reached>;
 }
@@ -35,6 +35,15 @@ pub struct Reached {
     pub tools: Vec<Arc<dyn Tool>>,
     /// Each of them.
     pub statuses: Vec<McpServerStatus>,
+}
+
+/// The servers that are still waited for, as people are told of them, if there are some.
+pub(crate) fn waited_for(servers: &[McpServerStatus]) -> Option<String> {
+    let waited = servers
+        .iter()
+        .filter(|server| server.state == McpServerState::Connecting);
+    let names: Vec<_> = waited.map(|server| server.name.as_str()).collect();
+    (!names.is_empty()).then(|| format!("waiting for MCP servers: {}", names.join(", ")))
 }
 
 /// What servers tell while a conversation is loaded.
@@ -83,6 +92,7 @@ impl ServerNews {
         loop {
             tokio::select! {
                 news = self.beside.next() => match news {
+                    Some(statuses) if waited_for(&statuses).is_some() => {} // told while it was waited for
                     Some(statuses) => return News::Beside(statuses),
                     None => self.beside = stream::pending().boxed(),
                 },

@@ -46,6 +46,8 @@ pub struct State {
     pub tags: Option<Map<String, Value>>,
     /// What the agent said last to the user, by `finish` or in plain text.
     pub answer: Option<String>,
+    /// Why the last run could not go on.
+    pub trouble: Option<String>,
     /// Which actions wait for a word, if that was changed since the conversation began.
     pub policy: Option<ConfirmationPolicy>,
     /// Who judges actions, or that nobody does, if that was changed since the conversation began.
@@ -221,13 +223,13 @@ impl State {
                 self.wants_condensation = false;
                 self.recent.make_room();
             }
+            EventBody::ConversationError(error) => self.trouble = Some(error.detail.clone()),
             EventBody::HookExecution(hook) => {
                 self.unhooked
                     .retain(|said| hook.message_id.as_ref() != Some(&said.id));
             }
             EventBody::Pause(_)
             | EventBody::CondensationSummary(_)
-            | EventBody::ConversationError(_)
             | EventBody::ServerError(_)
             | EventBody::CompletionLog(_)
             | EventBody::StreamingDelta(_)

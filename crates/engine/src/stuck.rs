@@ -20,8 +20,10 @@ const WINDOW: usize = 24;
 const SAME: usize = 4;
 /// The same for calls that fail.
 const SAME_FAILURE: usize = 4;
-/// Two calls in turn so often.
-const ALTERNATING: usize = 6;
+/// Rounds of calls that take turns.
+const ROUNDS: usize = 3;
+/// Calls of such a round.
+const MAX_ROUND: usize = 4;
 /// Replies in a row that only talk.
 const TALK: usize = 5;
 /// Replies in a row that neither say nor do anything.
@@ -165,7 +167,7 @@ impl Recent {
             step.result = Some(hash(&without_accidents(&text)));
             step.failed = failed;
         }
-        if self.repeated() < 2 && self.alternating() < 4 {
+        if self.repeated() < 2 && self.taking_turns().is_none() {
             self.told = false; // it has left the circle
         }
     }
@@ -199,14 +201,17 @@ impl Recent {
             let text = format!("The same call {what} {repeated} times: {}", last.quote);
             return self.grade(repeated >= limit, text);
         }
-        let alternating = self.alternating();
-        if alternating + 1 >= ALTERNATING {
-            let before = &self.steps[self.steps.len() - 2].quote;
+        let turns = self.taking_turns()?;
+        let limit = ROUNDS * turns.round;
+        if turns.steps + 1 >= limit {
+            let round = self.steps.iter().skip(self.steps.len() - turns.round);
+            let quotes: Vec<_> = round.map(|step| step.quote.as_str()).collect();
             let text = format!(
-                "Two calls take turns, with the same results: {before} and {}",
-                last.quote
+                "{} calls take turns, with the same results: {}",
+                turns.round,
+                quotes.join(" and ")
             );
-            return self.grade(alternating >= ALTERNATING, text);
+            return self.grade(turns.steps >= limit, text);
         }
         None
     }
@@ -214,7 +219,8 @@ impl Recent {
     /// The event before the first call of the circle, if it is one of calls.
     pub(crate) fn before_circle(&self) -> Option<&EventId> {
         let of_calls = self.no_room < NO_ROOM && self.silence < SILENCE && self.talk < TALK;
-        let length = self.repeated().max(self.alternating());
+        let turns = self.taking_turns().map_or(0, |turns| turns.steps);
+        let length = self.repeated().max(turns);
         let first = self.steps.len().checked_sub(length).filter(|_| of_calls)?;
         self.steps.get(first)?.behind.as_ref()
     }
@@ -236,21 +242,29 @@ impl Recent {
         self.steps.iter().rev().take_while(same).count()
     }
 
-    /// How many steps go back and forth between two that differ.
-    fn alternating(&self) -> usize {
-        let steps: Vec<_> = self
-            .steps
-            .iter()
-            .rev()
-            .map(|step| (step.call, step.result))
-            .collect();
-        match steps.as_slice() {
-            [last, before, ..] if last != before && last.1.is_some() => {
-                2 + steps.windows(3).take_while(|steps| steps[0] == steps[2]).count()
-            }
-            _ => 0,
-        }
+    /// The shortest round of different calls that was gone through twice at least, with the same results.
+    fn taking_turns(&self) -> Option<Turns> {
+        self.steps.back()?.result?;
+        let steps = self.steps.iter().rev().map(|step| (step.call, step.result));
+        let steps: Vec<_> = steps.collect();
+        (2..=MAX_ROUND).find_map(|round| {
+            let as_before = steps.iter().zip(steps.iter().skip(round));
+            let again = as_before.take_while(|(step, before)| step == before).count();
+            let differ = steps.iter().take(round).any(|step| *step != steps[0]);
+            (differ && again >= round).then_some(Turns {
+                round,
+                steps: round + again,
+            })
+        })
     }
+}
+
+/// Calls that take turns.
+struct Turns {
+    /// How many they are.
+    round: usize,
+    /// For how many steps they have done so.
+    steps: usize,
 }
 
 /// Whether a result is of a command that has not ended.
@@ -279,7 +293,7 @@ fn without_accidents(text: &str) -> String {
             \d{4}-\d\d-\d\d([T\ ]\d\d:\d\d(:\d\d([.,]\d+)?)?)? | \d{1,2}:\d\d:\d\d([.,]\d+)?  # dates and times
             | \b1[5-9]\d{8}(\d{3}){0,3}([.,]\d+)?\b                                               # times as numbers
             | \b\d+([.,]\d+)?\ ?(ns|µs|us|ms|s|sec|secs|seconds|min|minutes)\b              # durations
-            | \b(pid|PID|process)[\ =:]*\d+ | \[\d+\]\ \d+                                    # processes
+            | \b(pid|PID|process)[\ =:]*\d+ | \[\d+\]\ \d+ | \w\[\d{3,}\]: | \bthread\ '[^']*'\ \(\d+\) # processes
             | \b0x[0-9a-fA-F]+                                                               # addresses
             | \b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b # ids
             | (/private)?(/tmp|/var/tmp|/var/folders|/dev/shm|/run/user/\d+|/proc/\d+)/[^\s/'\x22]+

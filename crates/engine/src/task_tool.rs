@@ -123,12 +123,15 @@ impl Task {
     async fn begin(&self, order: Order<'_>) -> Result<SubAgent, String> {
         match order.resume.map(|task| self.tasks.unpark(task)) {
             Some(Some(agent)) => return Ok(agent),
-            Some(None) => {}
-            None => self.above.purse().take_agent().map_err(|reason| {
-                format!("{reason}. Do it yourself, or go on with one of them by its id.")
-            })?,
+            Some(None) => return self.agents.open(order).await,
+            None => {}
         }
-        self.agents.open(order).await
+        let purse = self.above.purse();
+        purse
+            .take_agent()
+            .map_err(|reason| format!("{reason}. Do it yourself, or go on with one of them by its id."))?;
+        let opened = self.agents.open(order).await;
+        opened.inspect_err(|_| purse.give_agent_back())
     }
 
     /// Lets it work until it stops.
@@ -211,9 +214,9 @@ impl Task {
             }
             ended => ended?,
         };
-        let answer = state.ok().and_then(|state| {
+        let (answer, trouble) = state.map_or((None, None), |state| {
             let structured = state.structured_output().map(ToString::to_string);
-            structured.or(state.answer)
+            (structured.or(state.answer), state.trouble)
         });
         let answer = answer.unwrap_or_else(|| "It said nothing.".to_owned());
         if status == Status::Finished {
@@ -225,7 +228,8 @@ impl Task {
                 ..TaskObservation::default()
             });
         }
-        let text = format!("The agent stopped before it was done ({status}). What it said last: {answer}");
+        let why = trouble.unwrap_or_else(|| status.to_string());
+        let text = format!("The agent stopped before it was done: {why}\nWhat it said last: {answer}");
         Ok(TaskObservation {
             content: with_branch(text),
             ..failed(&agent.task_id, &kind, String::new())

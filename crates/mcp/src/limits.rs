@@ -20,6 +20,8 @@ impl Default for Limits {
     }
 }
 
+/// After so long it is told which servers are still waited for.
+pub(crate) const START_PATIENCE: Duration = Duration::from_secs(2);
 /// Tools of one server; further ones are left out.
 pub(crate) const MAX_TOOLS: usize = 128;
 /// Tools of one server that are known by what was said of them first; a server could invent names for ever.

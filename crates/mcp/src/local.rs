@@ -9,10 +9,11 @@ use futures::stream::{self, BoxStream};
 use futures::{FutureExt, StreamExt};
 use serde_json::Value;
 use tokio::sync::watch;
+use tokio::time::sleep;
 
 use crate::config::ServerConfig;
 use crate::http::Network;
-use crate::limits::Limits;
+use crate::limits::{Limits, START_PATIENCE};
 use crate::link::Place;
 use crate::oauth::{NoTokens, TokenStore};
 use crate::servers::McpServers;
@@ -138,6 +139,7 @@ impl ToolServers for LocalServers {
 }
 
 /// Waits until all servers have started and are doing otherwise than was told; nothing when the workspace is closed.
+/// Who was told nothing yet is told after a while, too, which servers are waited for.
 async fn next_after(
     told: &[McpServerStatus],
     slots: &mut watch::Receiver<Slot>,
@@ -156,6 +158,7 @@ async fn next_after(
                     tokio::select! {
                         true = changes.next() => {}
                         others = slots.changed() => break others.ok()?,
+                        () = sleep(START_PATIENCE), if told.is_empty() => return Some(now),
                     }
                 }
             }

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::ServerConfig;
 use crate::known::{Known, State, States};
-use crate::limits::Limits;
+use crate::limits::{Limits, START_PATIENCE};
 use crate::link::Place;
 use crate::listing::unique_name;
 use crate::pin::target_of;
@@ -74,6 +74,11 @@ impl McpServers {
             _ = states.wait_for(settled) => {}
             () = self.stop.cancelled() => {} // nobody looks after them any more: there is nothing to wait for
         }
+    }
+
+    /// The same for as long as nobody wonders yet what is waited for.
+    pub async fn started_soon(&self) {
+        let _ = tokio::time::timeout(START_PATIENCE, self.started()).await; // their states tell
     }
 
     /// Holds servers to what was approved from now on. False: that would start one, or end it, which needs new ones.

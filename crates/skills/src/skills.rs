@@ -160,14 +160,16 @@ fn is_offered(skill: &Skill) -> bool {
     }
 }
 
-/// What is wrong with one skill: a file, or a folder with a `SKILL.md`.
+/// What is wrong with one skill: a file, or a folder with a `SKILL.md`; or with all in the folders below.
 pub fn validate(files: &impl Files, path: &str) -> Vec<Problem> {
     let path = path.trim_end_matches('/');
-    let inside = files
-        .list(path)
-        .into_iter()
-        .find(|file| is_skill_file(file) && directory_of(file) == path);
-    let file = inside.unwrap_or_else(|| path.to_owned());
+    let mut below = files.list(path);
+    below.retain(|file| is_skill_file(file) && file != path);
+    let own = below.iter().find(|file| directory_of(file) == path);
+    if own.is_none() && !below.is_empty() {
+        return below.iter().flat_map(|file| validate(files, file)).collect();
+    }
+    let file = own.map_or(path, String::as_str).to_owned();
     if files.read(&file).is_ok_and(|text| text.trim().is_empty()) {
         let fault = Fault::Empty;
         return vec![Problem { path: file, fault }];

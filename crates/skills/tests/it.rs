@@ -266,6 +266,7 @@ fn one_skill_can_be_checked_by_its_file_or_its_folder() {
     assert_eq!(validate(&tree(), "/w/.agents/skills/release/"), []);
     assert_eq!(validate(&tree(), "/w/.agents/skills/release/SKILL.md"), []);
     let problems = validate(&tree(), "/w/.agents/skills/review");
+    assert_eq!(validate(&tree(), "/w/.agents/skills").last(), problems.last());
     assert!(matches!(problems[0].fault, Fault::NotItsFolder { .. }));
     assert!(matches!(
         validate(&tree(), "/w/none")[0].fault,

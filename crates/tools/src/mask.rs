@@ -16,6 +16,9 @@ const SHORTEST_FORM: usize = 4;
 /// The same within a picture, whose letters are as good as random: to change one is to break it.
 const SHORTEST_IN_PICTURE: usize = 8;
 
+/// The same for a line that is only part of a value.
+const SHORTEST_LINE: usize = 24;
+
 /// Hides a set of values. It finds the longest form first where several begin at one place.
 #[derive(Default)]
 pub struct Mask {
@@ -242,7 +245,31 @@ fn forms_of(value: &str) -> Vec<String> {
         forms.push(core.replace('+', "-").replace('/', "_"));
         forms.push(core);
     }
+    forms.extend(lines_of(value));
     forms
+}
+
+/// The lines in which programs write a long value, and those of a value that has some itself, as keys have: each of them
+/// tells a part of it.
+fn lines_of(value: &str) -> Vec<String> {
+    let hex = written(value, |byte, text| write!(text, "{byte:02x}"));
+    let base64 = base64_core(value, 0);
+    // As `openssl`, `base64` and `xxd -p` break them.
+    let mut lines: Vec<_> = [(&base64, 64), (&base64, 76), (&hex, 60)]
+        .into_iter()
+        .filter(|(text, width)| text.len() > *width)
+        .flat_map(|(text, width)| text.as_bytes().chunks(width))
+        .map(|line| String::from_utf8_lossy(line).into_owned())
+        .collect();
+    let is_of_key = |line: &&str| {
+        let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=-_".contains(&byte);
+        line.len() < value.len() && line.bytes().all(is_letter)
+    };
+    // Within JSON the end of a line is written out.
+    let own = value.split("\\n").flat_map(str::lines);
+    lines.extend(own.filter(is_of_key).map(str::to_owned));
+    lines.retain(|line| line.len() >= SHORTEST_LINE);
+    lines
 }
 
 fn written(value: &str, mut write: impl FnMut(u8, &mut String) -> fmt::Result) -> String {

@@ -158,7 +158,10 @@ struct Following {
 
 impl Following {
     async fn next(mut self) -> Option<(Reached, Self)> {
-        self.servers.started().await;
+        match self.told {
+            None => self.servers.started_soon().await,
+            Some(_) => self.servers.started().await,
+        }
         let statuses = loop {
             let now = self.servers.statuses();
             if self.told.as_ref() != Some(&now) {

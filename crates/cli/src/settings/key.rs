@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use deft_server::{SignInSettings, Webhook};
+use deft_skills::Permission;
 use deft_types::{Money, Secret};
 use deft_workspace::WorkspaceName;
 use deft_workspace::sandbox::Tier;
@@ -133,6 +134,10 @@ settings! {
         flag: Some("judge-model"), env: ["DEFT_JUDGE_MODEL"], default: None,
         // Whoever wrote the repository must not choose who judges what is done with it.
         project: FromProject::Refused,
+    }
+    /// Which actions wait for your word: never, risky (those that rules or models find dangerous) or always
+    confirm: Permission {
+        flag: Some("confirm"), env: ["DEFT_CONFIRM"], default: Some("never"), project: FromProject::Refused,
     }
     /// The model that reviews what the agent changed before it is done, by name; it is sent back up to three times
     critic_model: Option<String> {

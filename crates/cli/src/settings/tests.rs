@@ -333,7 +333,7 @@ fn mistakes_in_a_file_are_told_with_file_line_and_remedy() {
         ),
         (
             "[llm]\nmodel = \"x\"",
-            "1: there is no setting \"llm\"; known are model, condenser_model, condenser_kind, title_model, judge_model, critic_model, agents_model, api_key, base_url, ca_file, otlp_endpoint, mcp_config, data_dir, max_steps, max_cost, max_tokens, max_time, max_agents, max_depth, \
+            "1: there is no setting \"llm\"; known are model, condenser_model, condenser_kind, title_model, judge_model, confirm, critic_model, agents_model, api_key, base_url, ca_file, otlp_endpoint, mcp_config, data_dir, max_steps, max_cost, max_tokens, max_time, max_agents, max_depth, \
              durability, connect_timeout, idle_timeout, total_timeout, model_attempts, terminal_no_change_timeout, executor_linger, \
              workspace, workspace_pool, workspace_max_age, ssh_config, remote_key, web_addresses, sandbox_network, sandbox_allow, sandbox_write, sandbox_minimum, sandbox_pids, sandbox_memory, sandbox_cpu",
         ),
@@ -468,6 +468,7 @@ fn the_settings_are_shown_as_a_file_with_sources() {
             "# condenser_kind is not set",
             "# title_model is not set",
             "# judge_model is not set",
+            "confirm = \"never\" # default",
             "# critic_model is not set",
             "# agents_model is not set",
             "api_key = \"**********\" # environment variable LLM_API_KEY",

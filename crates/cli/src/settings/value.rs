@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use deft_engine::Condenser;
+use deft_skills::Permission;
 use deft_types::{Money, Secret};
 use serde_json::json;
 
@@ -253,6 +254,28 @@ pub(crate) enum Durability {
     Process,
     /// A power cut too.
     Fsync,
+}
+
+impl Value for Permission {
+    const SHAPE: Shape = Shape::Text;
+    const EXPECTED: &'static str = "never, risky or always";
+
+    fn read(text: &str, _: &Place) -> Option<Self> {
+        match text.trim() {
+            "never" => Some(Self::NeverConfirm),
+            "risky" => Some(Self::ConfirmRisky),
+            "always" => Some(Self::AlwaysConfirm),
+            _ => None,
+        }
+    }
+
+    fn shown(&self) -> Shown {
+        match self {
+            Self::NeverConfirm => json!("never"),
+            Self::ConfirmRisky => json!("risky"),
+            Self::AlwaysConfirm => json!("always"),
+        }
+    }
 }
 
 impl Value for Durability {

@@ -117,6 +117,33 @@ fn the_demo_repairs_its_project_without_a_key() {
 }
 
 #[test]
+fn what_the_user_wants_to_be_asked_about_waits_until_it_is_allowed() {
+    let home = Home::new();
+    for (confirm, command, waits) in [
+        ("risky", "find . -name made -delete; echo did", true),
+        ("risky", "echo did", false),
+        ("always", "echo did", true),
+        ("never", "find . -name made -delete; echo did", false),
+    ] {
+        let model = home.script(&format!(
+            "- &act {{tool_calls: [{{name: terminal, arguments: {{command: '{command}'}}}}]}}\n- text: end\n- *act\n- text: end\n"
+        ));
+        let run = ["run", "-t", "x", "--model", &model, "--confirm", confirm];
+        let mut ran = home.run(&run);
+        if waits {
+            assert_eq!(ran.status.code(), Some(3), "{confirm} {}", stderr(&ran));
+            assert!(!stdout(&ran).contains("\n  did"), "{}", stdout(&ran));
+            ran = home.run(&["run", "--last", "--model", &model]);
+        }
+        assert_eq!(ran.status.code(), Some(0), "{confirm} {}", stderr(&ran));
+        assert!(stdout(&ran).contains("\n  did"), "{}", stdout(&ran));
+        let again = home.run(&["run", "--last", "-t", "again", "--model", &model]);
+        let expected = if waits { Some(3) } else { Some(0) };
+        assert_eq!(again.status.code(), expected, "{confirm}: it is kept");
+    }
+}
+
+#[test]
 fn a_task_runs_to_its_end_and_can_be_looked_at_afterwards() {
     let home = Home::new();
     let model =

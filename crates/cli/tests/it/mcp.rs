@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
@@ -168,6 +168,33 @@ fn a_run_says_which_servers_it_has_to_do_without() {
         let again = run(more);
         assert!(stderr(&again).contains(words), "{more:?}: {}", stderr(&again));
     }
+}
+
+#[test]
+fn a_run_says_which_silent_servers_it_waits_for() {
+    let home = Home::new();
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let wait = "until test -e ready; do sleep 0.1; done";
+    let servers = json!({
+        "far": {"url": format!("http://{}/mcp", silent.local_addr().unwrap())},
+        "near": {"command": "sh", "args": ["-c", wait]},
+        "gone": {"command": "no-such-program-at-all"},
+    });
+    let model = home.script("[{text: Hello.}]");
+    let mut run = home
+        .deft(&["run", "-t", "hi", "--model", &model])
+        .env("DEFT_MCP_CONFIG", set_up(&home, &servers))
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut told = BufReader::new(run.stderr.take().unwrap()).lines();
+    let mut next = || told.next().unwrap().unwrap();
+    assert_eq!(next(), "workspace: waiting for MCP servers: far");
+    drop(silent);
+    assert_eq!(next(), "workspace: waiting for MCP servers: near");
+    fs::write(home.work().join("ready"), "").unwrap();
+    assert!(run.wait().unwrap().success());
 }
 
 #[test]

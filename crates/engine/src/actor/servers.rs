@@ -2,14 +2,16 @@
 
 use deft_store::StoreError;
 use deft_types::{McpApprovals, McpPin, McpServerStatus, Source, ToolSpec};
+use futures::stream::{self, BoxStream};
 use futures::{FutureExt, StreamExt};
 use serde_json::{Map, Value, json};
 
 use super::Actor;
 use super::work::{Outcome, Work};
 use crate::command::CommandError;
+use crate::live::Broadcast;
 use crate::mode::{Mode, OF_OTHERS};
-use crate::servers::{News, Reached, Servers};
+use crate::servers::{News, Reached, Servers, waited_for};
 use crate::state::{self, key};
 use crate::turn::Draft;
 
@@ -31,11 +33,8 @@ impl Actor {
         self.host = host.only(|tool| tool.definition.action_type != OF_OTHERS);
         let taken = self.tools.names().into_iter().map(str::to_owned).collect();
         let offers = elsewhere.reach(taken, self.state.seen_servers());
-        let first = offers.into_future();
         self.work = Some(Work::Reach {
-            future: first
-                .map(|(first, later)| Outcome::Reached(first.unwrap_or_default(), later))
-                .boxed(),
+            future: reached(offers, self.live.clone()).boxed(),
         });
         true
     }
@@ -128,4 +127,14 @@ impl Actor {
         let told = state::update(key::SERVERS, json!(all));
         self.record(vec![Draft::new(Source::Environment, told)]).await
     }
+}
+
+/// Waits until each server is ready or has failed.
+async fn reached(mut offers: BoxStream<'static, Reached>, live: Broadcast) -> Outcome {
+    let mut first = offers.next().await.unwrap_or_default();
+    if let Some(line) = waited_for(&first.statuses) {
+        let told = stream::iter([line]);
+        first = live.show_lines(told, offers.next()).await.unwrap_or_default();
+    }
+    Outcome::Reached(first, offers)
 }

@@ -8,9 +8,9 @@ use deft_llm::{ModelError, OtherUse, Reply, Request, Spent};
 use deft_tools::{CheckpointId, Mask, Restored};
 use deft_types::{EventId, McpServerStatus, Seq};
 use deft_workspace::{Workspace, WorkspaceError};
-use futures::FutureExt;
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
+use futures::{FutureExt, StreamExt};
 use tokio_util::sync::CancellationToken;
 use tracing::Span;
 
@@ -33,7 +33,7 @@ use crate::judge::Judge;
 use crate::live::{Broadcast, Live};
 use crate::rerun::Rerun;
 use crate::risk::Verdict;
-use crate::servers::Reached;
+use crate::servers::{Reached, waited_for};
 use crate::state::OpenCall;
 use crate::trace;
 use crate::world::{Point, World};
@@ -169,11 +169,15 @@ pub(crate) async fn connected(workspace: &dyn Workspace) -> Result<Client, Conne
 }
 
 /// Gives an executor what it needs before its first call. Servers that fail are told, and keep nobody from working.
-pub(crate) async fn fit_out(client: &Client, outfit: Outfit) -> Option<Vec<McpServerStatus>> {
+async fn fit_out(client: &Client, outfit: Outfit, live: &Broadcast) -> Option<Vec<McpServerStatus>> {
     client.set_secrets(outfit.secrets.values).await;
     let servers = outfit.servers?;
-    let started = client.start_mcp(servers.config, servers.approvals).await;
-    started
+    let start = client.start_mcp(servers.config, servers.approvals);
+    let waiting = client
+        .mcp_changes()
+        .filter_map(async |servers| waited_for(&servers));
+    live.show_lines(waiting, start)
+        .await
         .inspect_err(|error| tracing::warn!(%error, "MCP servers could not be started"))
         .ok()
 }
@@ -209,7 +213,7 @@ impl Work {
         let connect = async move {
             let place = workspace.as_ref();
             let client = live.show_preparation(place, connected(place)).await?;
-            let servers = fit_out(&client, outfit).await;
+            let servers = fit_out(&client, outfit, &live).await;
             world.reached(Point::ExecutorConnected);
             Ok((client, servers))
         };

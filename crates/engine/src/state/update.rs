@@ -37,6 +37,9 @@ impl State {
                 if self.status == Status::Finished {
                     self.turn_checkpoint = None;
                 }
+                if self.status == Status::Running {
+                    self.trouble = None;
+                }
             }
             key::STATS => {
                 if let Ok(mut stats) = Stats::deserialize(value) {

@@ -69,7 +69,12 @@ fn a_repetition_is_told_once_and_then_it_is_a_circle_whatever_the_agent_says_abo
 
 #[test]
 fn what_differs_by_accident_does_not_count() {
-    let at = |second: u32| format!("started 12:00:{second:02} as pid {second} in 0.{second} s");
+    let at = |second: u32| {
+        format!(
+            "started 12:00:{second:02} as pid {second} in 0.{second} s\n\
+             sshd[{second}000]: thread 'main' ({second}) panicked at src/main.rs:3:5"
+        )
+    };
     let results: Vec<_> = (1..5).map(at).collect();
     let steps: Vec<_> = results.iter().map(|result| ("make", result.as_str())).collect();
     assert!(is_closed(played(&steps)));
@@ -87,6 +92,30 @@ fn two_calls_that_take_turns_are_a_circle_too() {
     let turns = [("a", "1"), ("b", "2")].repeat(3);
     assert!(matches!(played(&turns[..5]).circle(), Some(Circle::Begins(_))));
     assert!(is_closed(played(&turns)));
+}
+
+#[test]
+fn a_round_of_up_to_four_calls_that_changes_nothing_is_a_circle() {
+    let calls = [
+        ("edit", "done"),
+        ("test", "bad"),
+        ("undo", "done"),
+        ("look", "same"),
+    ];
+    for length in [3, 4] {
+        let rounds = calls[..length].repeat(ROUNDS);
+        let told_at = rounds.len() - 1;
+        assert_eq!(played(&rounds[..told_at - 1]).circle(), None);
+        assert!(
+            matches!(played(&rounds[..told_at]).circle(), Some(Circle::Begins(text)) if text.contains("test"))
+        );
+        let closed = played(&rounds);
+        assert_eq!(closed.before_circle().unwrap().0, "before a0");
+        assert!(is_closed(closed));
+    }
+    let mut progress = calls[..3].repeat(ROUNDS);
+    progress[4].1 = "better";
+    assert_eq!(played(&progress).circle(), None);
 }
 
 #[test]

@@ -331,7 +331,10 @@ async fn invariant_11_the_steps_of_an_agent_with_a_task_are_steps_of_whoever_gav
     assert_eq!(taken, 3, "one was taken above");
     assert_eq!(desk.model.asked(), 1);
     let result = &results(&desk).await[0];
-    assert!(result.1.contains("stopped before it was done"), "{result:?}");
+    assert!(
+        result.1.contains("stopped before it was done: ") && result.1.contains("steps"),
+        "{result:?}"
+    );
 
     conversation.run().await.unwrap();
     assert_eq!(
@@ -372,6 +375,7 @@ async fn agents_below_agents_end_somewhere() {
 async fn no_more_agents_are_started_than_may_be() {
     let others = Others::at(Desk::new("[{repeat: 3, text: done}]").await);
     let script = r#"
+- tool_calls: [{name: task, arguments: {prompt: none, subagent_type: unheard-of}}]
 - tool_calls: [{name: task, arguments: {prompt: one}}]
 - tool_calls: [{name: task, arguments: {prompt: two}}]
 - text: all done
@@ -384,9 +388,10 @@ async fn no_more_agents_are_started_than_may_be() {
     let conversation = opened_with(&desk, others, limits).await;
     assert_eq!(desk.run(&conversation).await.status, Status::Finished);
     let results = results(&desk).await;
-    assert_eq!(results[0].0, "completed");
+    assert!(results[0].1.contains("there is no kind"), "{results:?}");
+    assert_eq!(results[1].0, "completed", "who was not started does not count");
     assert!(
-        results[1].1.contains("as many agents as may were started"),
+        results[2].1.contains("as many agents as may were started"),
         "{results:?}"
     );
 }

@@ -7,6 +7,7 @@ use deft_types::SecurityRisk::{High, Medium, Unknown};
 use super::git::set_for_git;
 use super::operands;
 use super::sed::started_from_sed;
+use crate::place::{Place, place};
 use crate::shell::{
     Origin, Script, Simple, Word, is_decoder, is_fetcher, is_interpreter, is_shell, name_of, printed,
 };
@@ -28,11 +29,20 @@ const SHELLS_OUT: &[&str] = &[
     "rmSync",
     "unlinkSync",
     "system(",
+    "system \"",
+    "system '",
     "exec(",
+    "exec \"",
+    "exec '",
+    "qx(",
+    "qx{",
+    "%x(",
+    "%x{",
     "popen(",
     "pty.spawn",
     "FileUtils.rm",
     "unlink",
+    ".rm(",
     "`",
 ];
 
@@ -68,6 +78,16 @@ pub(super) fn judge(command: &Simple, script: &Script, whole: &Whole<'_>) -> Vec
         );
         found.extend(command.fed.iter().filter_map(run_word));
     }
+    if command.is_inner && matches!(verb, "rm" | "unlink" | "shred") {
+        let mut input = command
+            .input
+            .iter()
+            .filter_map(|index| script.commands.get(*index));
+        if input.any(|earlier| matches!(earlier.verb(), "find" | "fd")) {
+            let reason = "It deletes all files that another command finds.";
+            found.push(Finding::pattern(High, "find-delete", reason));
+        }
+    }
     if is_interpreter(verb) || matches!(verb, "source" | ".") {
         found.extend(operands(command).next().and_then(run_word));
     }
@@ -75,7 +95,11 @@ pub(super) fn judge(command: &Simple, script: &Script, whole: &Whole<'_>) -> Vec
         found.extend(command.words.iter().skip(1).filter_map(run_text));
     }
     if !is_shell(verb) && is_interpreter(verb) {
-        found.extend(inline_code(command));
+        found.extend(
+            programs(command, script)
+                .iter()
+                .flat_map(|code| inline_code(code)),
+        );
     }
     if matches!(verb, "awk" | "gawk" | "mawk" | "nawk") {
         let code = operands(command).find(|code| starts_from_awk(&code.text));
@@ -153,24 +177,42 @@ fn starts_from_awk(code: &str) -> bool {
     code.contains("system(") || code.contains("| \"") || code.contains("|\"") || code.contains("\" | getline")
 }
 
-/// `python -c …` and the like: what it says in strings may be commands as well.
-fn inline_code(command: &Simple) -> Option<Finding> {
-    let options = command.words.iter().position(|word| {
+/// The programs that an interpreter is given: `python -c …`, a text on its input.
+fn programs(command: &Simple, script: &Script) -> Vec<String> {
+    let option = command.words.iter().position(|word| {
         word.text.starts_with('-') && (word.text.ends_with(['c', 'e', 'r']) || word.text == "--eval")
     });
-    let code = options
-        .and_then(|at| command.words.get(at + 1))
-        .or(command.fed.first())?;
-    SHELLS_OUT
+    if let Some(code) = option.and_then(|at| command.words.get(at + 1)) {
+        return vec![code.text.clone()];
+    }
+    let earlier = command
+        .input
         .iter()
-        .any(|word| code.text.contains(word))
-        .then(|| started(&code.text))
+        .filter_map(|index| script.commands.get(*index));
+    let piped = earlier.filter_map(|earlier| printed(&earlier.words));
+    let fed = command.fed.iter().cloned();
+    fed.chain(piped).map(|code| code.text).collect()
+}
+
+/// What a program in another language does: what it says in strings may be commands as well, and files.
+fn inline_code(code: &str) -> Vec<Finding> {
+    let mut found = Vec::new();
+    if SHELLS_OUT.iter().any(|word| code.contains(word)) {
+        found.push(started(code));
+    }
+    let strings = code.split(['\'', '"', '`', ' ', ',', '(', ')']);
+    let mut paths = strings.filter(|text| text.contains('/'));
+    if paths.any(|path| place(path, "/", "/") == Place::Credentials) {
+        let reason = "It reads keys or passwords.";
+        found.push(Finding::pattern(High, "read-credentials", reason));
+    }
+    found
 }
 
 /// That a text in another language starts programs.
 fn started(code: &str) -> Finding {
     let destroys = [
-        "rm -r", "rmtree", "mkfs", "dd if=", "rmSync", "curl ", "wget ", "/dev/tcp", "'rm'", "\"rm\"",
+        "rm -r", "rmtree", "mkfs", "dd if=", "rmSync", ".rm(", "curl ", "wget ", "/dev/tcp", "'rm'", "\"rm\"",
     ];
     let risk = if destroys.iter().any(|word| code.contains(word)) {
         High

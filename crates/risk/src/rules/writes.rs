@@ -85,6 +85,7 @@ fn destinations(command: &Simple) -> Vec<&Word> {
             .iter()
             .filter(|word| word.text.starts_with("of="))
             .collect(),
+        "find" => behind(&["-fprint", "-fprint0", "-fprintf", "-fls"]),
         "curl" => behind(&["-o", "--output"]),
         "wget" => behind(&["-O", "--output-document", "-P"]),
         "tar" | "unzip" => behind(&["-C", "--directory", "-d"]),

@@ -41,6 +41,15 @@ const OPTIONS: &[(&[&str], &[&str])] = &[
     (&["split"], &["--filter"]),
     (&["rsync"], &["-e", "--rsh", "--rsync-path"]),
     (&["scp", "sftp"], &["-S"]),
+    (
+        &["ssh", "scp", "sftp"],
+        &[
+            "ProxyCommand=",
+            "-oProxyCommand=",
+            "LocalCommand=",
+            "-oLocalCommand=",
+        ],
+    ),
     (&["zip"], &["-TT", "--unzip-command"]),
     (&["tcpdump"], &["-z"]),
     (&["vi", "vim", "nvim", "ex", "view"], &["-c", "--cmd"]),
@@ -93,6 +102,13 @@ pub(super) fn in_options<'w>(verb: &str, arguments: &'w [Word]) -> Vec<&'w str> 
         }
     }
     found
+}
+
+/// The commands in a program of one that has a language of its own: `.shell ls`, `\! ls`, `!ls`.
+pub(super) fn in_escapes(program: &str) -> impl Iterator<Item = &str> {
+    let words = [".shell ", ".system ", "shell ", "spawn ", "\\!", "+!", ":!", "!"];
+    let lines = program.lines().map(str::trim_start);
+    lines.filter_map(move |line| words.iter().find_map(|word| line.strip_prefix(word)))
 }
 
 /// The command in a variable, if its value is run.

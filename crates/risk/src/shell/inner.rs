@@ -65,6 +65,7 @@ const WRAPPERS: &[Wrapper] = &[
     wrapper("coproc", &[], 0),
     wrapper("caffeinate", &["-t", "-w"], 0),
     wrapper("entr", &[], 0),
+    wrapper("screen", &["-S", "-c", "-e", "-h", "-p", "-s", "-t", "-T"], 0),
 ];
 
 /// Programs that run one of their arguments as a script.
@@ -99,14 +100,14 @@ const LANGUAGES: &[&str] = &[
 
 /// Programs that take commands of other kinds, or start what they are given.
 const RUNNERS: &[&str] = &[
-    "eval", "source", ".", "find", "su", "script", "at", "docker", "podman",
+    "eval", "source", ".", "find", "su", "script", "at", "docker", "podman", "tmux",
 ];
 
 /// Programs with a language of their own in which commands can be run and files written.
 const SCRIPTED: &[&str] = &[
-    "sed", "gsed", "awk", "gawk", "mawk", "nawk", "gdb", "lldb", "sqlite3", "psql", "mysql", "mariadb", "ed",
-    "ex", "vi", "vim", "nvim", "view", "vimdiff", "emacs", "nano", "less", "more", "most", "man", "ftp",
-    "sftp", "telnet", "m4", "jshell", "octave", "gnuplot", "crontab",
+    "sed", "gsed", "awk", "gawk", "mawk", "nawk", "expect", "gdb", "lldb", "sqlite3", "psql", "mysql",
+    "mariadb", "ed", "ex", "vi", "vim", "nvim", "view", "vimdiff", "emacs", "nano", "less", "more", "most",
+    "man", "ftp", "sftp", "telnet", "m4", "jshell", "octave", "gnuplot", "crontab",
 ];
 
 /// A program's name without its directory.
@@ -154,6 +155,13 @@ impl Reader<'_> {
         for script in handed::in_options(verb, arguments) {
             self.read(script);
         }
+        // What sed and awk say is no such language: `!seen[$0]++`.
+        if obeys_arguments(verb) && !verb.ends_with("sed") && !verb.ends_with("awk") {
+            let told = arguments.iter().chain(&command.fed);
+            for script in told.flat_map(|word| handed::in_escapes(&word.text)) {
+                self.read(script);
+            }
+        }
         let given = command.assignments.iter();
         let given = given.map(|(name, value)| (name.as_str(), value.text.as_str()));
         let words = arguments.iter().filter(|_| SETTERS.contains(&verb));
@@ -167,10 +175,15 @@ impl Reader<'_> {
             "eval" => {
                 self.read(&join(arguments).text);
             }
-            "trap" | "hyperfine" => {
+            "trap" | "hyperfine" | "tmux" => {
                 for word in arguments.iter().filter(|word| word.text.contains(' ')) {
                     self.read(&word.text);
                 }
+            }
+            // What `"$@"` then runs.
+            "set" => {
+                let list = arguments.iter().position(|word| word.text == "--");
+                self.add_words(list.map_or(&[], |at| &arguments[at + 1..]), command);
             }
             "alias" => {
                 for (_, script) in arguments.iter().filter_map(|word| word.text.split_once('=')) {

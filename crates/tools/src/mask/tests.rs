@@ -42,6 +42,31 @@ fn a_value_is_hidden_in_every_form() {
 }
 
 #[test]
+fn a_long_value_is_hidden_in_lines_and_a_key_line_by_line() {
+    let token: String = (0..90).map(|n: u8| char::from(b'0' + n % 60)).collect();
+    let mask = Mask::of([token.as_str()].into_iter());
+    let base64 = STANDARD.encode(format!("{token}\n"));
+    let hex = written(&token, |byte, text| write!(text, "{byte:02x}"));
+    for (text, width) in [(&base64, 64), (&base64, 76), (&hex, 60)] {
+        let lines = text.as_bytes().chunks(width).map(String::from_utf8_lossy);
+        let lines = lines.collect::<Vec<_>>().join("\n");
+        let rest = mask.hide(&lines).replace(HIDDEN, "");
+        assert!(rest.len() < 8, "{rest}");
+    }
+    let line = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC";
+    let begin = "-----BEGIN PRIVATE KEY-----";
+    let key = format!("{begin}\n{line}\n{}\n", line.to_lowercase());
+    let in_json = json!({"type": "service_account", "key": key}).to_string();
+    for value in [key, in_json] {
+        let mask = Mask::of([value.as_str()].into_iter());
+        let shown = mask
+            .hide(&format!("{begin}\r\n  {line}\r\n\"service_account\""))
+            .into_owned();
+        assert_eq!(shown, format!("{begin}\r\n  {HIDDEN}\r\n\"service_account\""));
+    }
+}
+
+#[test]
 fn the_longest_value_wins_and_short_ones_and_hidden_ones_stay() {
     let mask = Mask::of(["abcd", "abcdefgh", "secret", "xyz"].into_iter());
     assert_eq!(

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File, Metadata, Permissions};
 use std::io;
 use std::os::fd::IntoRawFd;
 use std::os::unix::fs::PermissionsExt;
@@ -118,8 +118,12 @@ impl Launch {
         fs::create_dir_all(&temporary)
             .and_then(|()| fs::set_permissions(&temporary, Permissions::from_mode(0o1777)))
             .map_err(setup("make a directory for temporary files"))?;
-        if self.plan.policy.workspace == Access::Plan {
-            make_real_directory(&self.root.join(PLANS)).map_err(setup("make a directory for the plan"))?;
+        if self.plan.policy.workspace == Access::Plan
+            && let Err(error) = make_real_directory(&self.root.join(PLANS))
+            // Where its user can only look, the agent tells its plan and writes none.
+            && !matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
+        {
+            return Err(setup("make a directory for the plan")(error));
         }
         match (self.plan.tier, &self.plan.bubblewrap) {
             (Tier::Namespaces, Some(program)) => {
@@ -207,12 +211,13 @@ impl Launch {
             Access::Change => vec![self.root.clone()],
             Access::Look => Vec::new(),
             Access::Plan => {
-                let at_the_top = self.root.join(PLAN_AT_THE_TOP);
                 // A link could lead anywhere.
-                let is_file = at_the_top.symlink_metadata().is_ok_and(|data| data.is_file());
-                let mut plans = vec![self.root.join(PLANS)];
-                plans.extend(is_file.then_some(at_the_top));
-                plans
+                let is = |path: &PathBuf, kind: fn(&Metadata) -> bool| {
+                    path.symlink_metadata().is_ok_and(|data| kind(&data))
+                };
+                let directory = Some(self.root.join(PLANS)).filter(|path| is(path, Metadata::is_dir));
+                let file = Some(self.root.join(PLAN_AT_THE_TOP)).filter(|path| is(path, Metadata::is_file));
+                directory.into_iter().chain(file).collect()
             }
         }
     }
