@@ -15,7 +15,7 @@ after(async () => {
   await server.remove();
 });
 
-test("a search shows how many hits it had, and which", async () => {
+test("a search shows how many files it found, and which", async () => {
   const steps = [
     command("Make.", "echo needle > one.txt; echo needle > two.txt"),
     { tool_calls: [{ name: "grep", arguments: { pattern: "needle" } }] },
@@ -26,10 +26,23 @@ test("a search shows how many hits it had, and which", async () => {
   const { page, close } = await open(server, `/c/${id}`);
   await status(page, "Finished");
   const search = page.getByRole("article", { name: "Search" });
-  await search.getByText("2 hits").waitFor();
+  await search.getByText("2 files").waitFor();
   await search.getByRole("button", { name: /needle/ }).click();
   await search.getByText("two.txt").waitFor();
   await checkAccess(page, "the card of a search");
+  await close();
+});
+
+test("a patch is shown file by file, in the colours of each", async () => {
+  const patch = "*** Begin Patch\n*** Add File: a.py\n+def run():\n+    return 1\n*** Add File: b.txt\n+words\n*** End Patch\n";
+  const id = await server.begin([{ tool_calls: [{ name: "apply_patch", arguments: { patch } }] }, { text: "Done." }], {}, ["apply_patch"]);
+  await server.ended(id);
+  const { page, close } = await open(server, `/c/${id}`);
+  const card = page.getByRole("article", { name: "Patch" });
+  await card.locator(".added .hljs-keyword", { hasText: "def" }).waitFor();
+  await card.getByText("+words").waitFor();
+  assert.equal(await card.locator(".marked").count(), 2);
+  await checkAccess(page, "a patch");
   await close();
 });
 

@@ -29,13 +29,15 @@ export function CallDetails({ call, command = "shown" }: Props) {
   const screenshot = observation && screenshotOf(observation);
   if (screenshot) images.push(screenshot);
   const isPlan = action?.kind === "TaskTrackerAction" && Array.isArray(action["task_list"]);
+  // That it was taken in says nothing.
+  const isSilent = (isPlan || action?.kind === "ThinkAction") && observation && !observation.is_error;
   return (
     <div className="card-body">
       <Reasoning id={call.id} text={call.event.reasoning_content} />
       {(command === "shown" || action?.kind !== "TerminalAction") && <CallRequest call={call} />}
       {change && <DiffTable change={change} />}
       {isPlan && <TaskList tasks={action["task_list"] as Task[]} />}
-      {!change && call.result && !(isPlan && observation && !observation.is_error) && <Output id={call.id} text={answerOf(call)} />}
+      {!change && call.result && !isSilent && <Output id={call.id} text={answerOf(call)} />}
       {canAct && typeof task === "string" && <ChildLink task={task} />}
       <Images urls={images} />
       {call.spent && <SpentNote spent={call.spent} />}
