@@ -23,13 +23,14 @@ const advice = (): Record<string, string> => ({
 export function FailureCard({ failure, isLast }: { failure: Item & { type: "failure" }; isLast: boolean }) {
   const { code, text, classification } = failure;
   const canAct = useDeskIfAny() !== null;
+  const words = classification && code !== SPENT ? advice()[classification.kind] : undefined;
+  const name = code || t("Error");
   return (
     <article className="failure" aria-label={t("Error")}>
       <p>
-        <strong>{code || t("Error")}</strong>
+        <strong>{words ?? name}</strong>
       </p>
       <pre className="output" tabIndex={0}>{plain(text)}</pre>
-      {classification && code !== SPENT && <p>{advice()[classification.kind]}</p>}
       {canAct && isLast && code === SPENT && <MoreBudget />}
       {canAct && isLast && (
         <div className="row">
@@ -40,6 +41,7 @@ export function FailureCard({ failure, isLast }: { failure: Item & { type: "fail
           <CopyButton text={() => `${code}\n${text}`} />
         </div>
       )}
+      {words && <p className="hint">{name}</p>}
     </article>
   );
 }
