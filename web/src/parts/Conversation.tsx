@@ -150,7 +150,7 @@ export function Conversation({ id }: { id: string }) {
         <header className="bar">
           <SidebarButton />
         </header>
-        <p className="hint">{t("This conversation does not exist (any more).")}</p>
+        <p className="note">{t("This conversation does not exist (any more).")}</p>
       </main>
     );
   }
