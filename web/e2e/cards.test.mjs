@@ -41,6 +41,8 @@ test("a patch is shown file by file, in the colours of each", async () => {
   const card = page.getByRole("article", { name: "Patch" });
   await card.locator(".added .hljs-keyword", { hasText: "def" }).waitFor();
   await card.getByText("+words").waitFor();
+  const [coloured, plain] = [await card.locator(".added").first().boundingBox(), await card.locator(".added").last().boundingBox()];
+  assert.equal(coloured.height, plain.height, "colours break no line");
   assert.equal(await card.locator(".marked").count(), 2);
   await checkAccess(page, "a patch");
   await close();

@@ -104,6 +104,32 @@ test("a part of the app that cannot be loaded says so, and the rest goes on", as
   await close();
 });
 
+test("what is typed before a dialog is loaded does not get into the message", async () => {
+  const id = await server.begin([{ text: "Done." }]);
+  const { page, close } = await open(server, `/c/${id}`);
+  await status(page, "Finished");
+  let load;
+  await page.route("**/assets/Palette-*.js", async (route) => {
+    await new Promise((resolve) => (load = resolve));
+    await route.continue();
+  });
+  const message = page.getByLabel("Message", { exact: true });
+  await message.click();
+  await page.keyboard.press("Control+k");
+  await page.getByRole("dialog", { name: "Loading…" }).getByText("Loading…").waitFor();
+  await page.keyboard.type("settings");
+  await page.keyboard.press("Enter");
+  load();
+  const palette = page.getByRole("dialog", { name: "Commands" });
+  await palette.getByPlaceholder("What next?").fill("settings");
+  await page.keyboard.press("Escape");
+  await palette.waitFor({ state: "detached" });
+  assert.equal(await message.inputValue(), "");
+  assert.ok(await message.evaluate((field) => field === document.activeElement), "what had the focus has it again");
+  assert.equal((await server.events(id)).filter(({ source }) => source === "user").length, 1);
+  await close();
+});
+
 test("what could not be sent is there after a reload, and is said once", async () => {
   const id = await server.begin([{ text: "One." }, { text: "Two." }]);
   await server.ended(id);

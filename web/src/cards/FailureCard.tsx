@@ -19,11 +19,16 @@ const advice = (): Record<string, string> => ({
   internal: t("This is a fault of the server or its machine. Its log says more."),
 });
 
+const names = (): Record<string, string> => ({
+  AgentStuckInLoop: t("Going in circles"),
+  [SPENT]: t("The budget is used up."),
+});
+
 /** What went wrong, and what to do about it. */
 export function FailureCard({ failure, isLast }: { failure: Item & { type: "failure" }; isLast: boolean }) {
   const { code, text, classification } = failure;
   const canAct = useDeskIfAny() !== null;
-  const words = classification && code !== SPENT ? advice()[classification.kind] : undefined;
+  const words = names()[code] ?? (classification ? advice()[classification.kind] : undefined);
   const name = code || t("Error");
   return (
     <article className="failure" aria-label={t("Error")}>
