@@ -6,7 +6,7 @@ import { createServer } from "node:http";
 import { once } from "node:events";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { beginInProject, browser, checkAccess, command, open, own, Server, status } from "./harness.mjs";
+import { beginInProject, browser, checkAccess, command, open, own, panel, PATIENCE, Server, status } from "./harness.mjs";
 
 const server = new Server();
 before(() => server.start());
@@ -33,18 +33,32 @@ test("a search shows how many files it found, and which", async () => {
   await close();
 });
 
-test("a patch is shown file by file, in the colours of each", async () => {
-  const patch = "*** Begin Patch\n*** Add File: a.py\n+def run():\n+    return 1\n*** Add File: b.txt\n+words\n*** End Patch\n";
-  const id = await server.begin([{ tool_calls: [{ name: "apply_patch", arguments: { patch } }] }, { text: "Done." }], {}, ["apply_patch"]);
-  await server.ended(id);
+test("a patch is shown file by file in its colours, before and after it is done, and what it changed is listed", { timeout: 4 * PATIENCE }, async () => {
+  const patch = "*** Begin Patch\n*** Add File: a.py\n+def run():\n+    return 1\n*** Delete File: b.txt\n*** End Patch\n";
+  const steps = [{ tool_calls: [{ name: "apply_patch", arguments: { patch } }] }, { text: "Done." }];
+  const id = await server.begin(steps, { confirmation_policy: { kind: "AlwaysConfirm" } }, ["apply_patch"], (folder) =>
+    writeFileSync(join(folder, "b.txt"), "words\n"),
+  );
   const { page, close } = await open(server, `/c/${id}`);
+  const question = page.getByRole("region", { name: "Waiting for your word" });
+  await question.locator(".added .hljs-keyword", { hasText: "def" }).waitFor();
+  const [first, second] = [await question.locator(".added").first().boundingBox(), await question.locator(".added").last().boundingBox()];
+  assert.equal(first.height, second.height, "colours break no line");
+  await checkAccess(page, "a patch that waits");
+  await question.getByRole("button", { name: "Allow", exact: true }).click();
+  await status(page, "Finished");
   const card = page.getByRole("article", { name: "Patch" });
   await card.locator(".added .hljs-keyword", { hasText: "def" }).waitFor();
-  await card.getByText("+words").waitFor();
-  const [coloured, plain] = [await card.locator(".added").first().boundingBox(), await card.locator(".added").last().boundingBox()];
-  assert.equal(coloured.height, plain.height, "colours break no line");
-  assert.equal(await card.locator(".marked").count(), 2);
+  await card.locator(".removed", { hasText: "words" }).first().waitFor();
   await checkAccess(page, "a patch");
+  const changes = await panel(page, "Changes");
+  await changes.getByRole("region", { name: "a.py" }).getByText("+2").waitFor();
+  const gone = changes.getByRole("region", { name: "b.txt" });
+  await gone.getByRole("button", { name: "Revert" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Revert" }).click();
+  const { body } = await server.ask("GET", `/api/conversations/${id}`);
+  const file = join(body.workspace.working_dir, "b.txt");
+  while (!existsSync(file) || readFileSync(file, "utf8") !== "words\n") await new Promise((resolve) => setTimeout(resolve, 100));
   await close();
 });
 

@@ -1,3 +1,4 @@
+import { changesOf } from "../changes";
 import { delegatesOf } from "../delegates";
 import { patchParts } from "../patch";
 import { visibleControls } from "../plain";
@@ -15,6 +16,7 @@ export function CallRequest({ call }: { call: Call }) {
     case "TerminalAction":
       return <pre className="command" tabIndex={0}>{visibleControls(text("command"))}</pre>;
     case "ApplyPatchAction":
+      if (call.result?.type === "answer" && changesOf(call.result.observation).length > 0) return null;
       return patchParts(text("patch")).map((part, index) => <MarkedLines key={index} {...part} />);
     case "FileEditorAction":
     case "PlanningFileEditorAction":

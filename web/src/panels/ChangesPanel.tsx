@@ -92,7 +92,7 @@ export default function ChangesPanel({ id, view, onSend }: Props) {
           conversation={id}
           folder={folder}
           path={change.path.startsWith(`${folder}/`) ? change.path.slice(folder.length + 1) : change.path}
-          status={change.before === null ? "ADDED" : "UPDATED"}
+          status={change.before === null ? "ADDED" : change.after === null ? "DELETED" : "UPDATED"}
           base={null}
           layout={layout}
           known={change}
