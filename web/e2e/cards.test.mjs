@@ -34,7 +34,8 @@ test("a search shows how many files it found, and which", async () => {
 });
 
 test("a patch is shown file by file in its colours, before and after it is done, and what it changed is listed", { timeout: 4 * PATIENCE }, async () => {
-  const patch = "*** Begin Patch\n*** Add File: a.py\n+def run():\n+    return 1\n*** Delete File: b.txt\n*** End Patch\n";
+  const name = "a_name_that_is_longer_than_the_screen_of_a_telephone_is_wide.py";
+  const patch = `*** Begin Patch\n*** Add File: ${name}\n+def run():\n+    return 1\n*** Delete File: b.txt\n*** End Patch\n`;
   const steps = [{ tool_calls: [{ name: "apply_patch", arguments: { patch } }] }, { text: "Done." }];
   const id = await server.begin(steps, { confirmation_policy: { kind: "AlwaysConfirm" } }, ["apply_patch"], (folder) =>
     writeFileSync(join(folder, "b.txt"), "words\n"),
@@ -45,6 +46,10 @@ test("a patch is shown file by file in its colours, before and after it is done,
   const [first, second] = [await question.locator(".added").first().boundingBox(), await question.locator(".added").last().boundingBox()];
   assert.equal(first.height, second.height, "colours break no line");
   await checkAccess(page, "a patch that waits");
+  await page.setViewportSize({ width: 360, height: 720 });
+  const [all, seen] = await question.locator(".card-title").evaluate((title) => [title.scrollWidth, title.clientWidth]);
+  assert.ok(all <= seen && seen > 200, `the names of the files have ${seen} px for ${all} px`);
+  await page.setViewportSize({ width: 1280, height: 800 });
   await question.getByRole("button", { name: "Allow", exact: true }).click();
   await status(page, "Finished");
   const card = page.getByRole("article", { name: "Patch" });
@@ -52,7 +57,7 @@ test("a patch is shown file by file in its colours, before and after it is done,
   await card.locator(".removed", { hasText: "words" }).first().waitFor();
   await checkAccess(page, "a patch");
   const changes = await panel(page, "Changes");
-  await changes.getByRole("region", { name: "a.py" }).getByText("+2").waitFor();
+  await changes.getByRole("region", { name }).getByText("+2").waitFor();
   const gone = changes.getByRole("region", { name: "b.txt" });
   await gone.getByRole("button", { name: "Revert" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Revert" }).click();
