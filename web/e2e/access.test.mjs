@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { browser, checkAccess, checkWidth, command, open, own, panel, Server, status } from "./harness.mjs";
+import { browser, checkAccess, checkInside, checkWidth, command, open, own, panel, say, Server, status } from "./harness.mjs";
 
 const server = new Server();
 before(() => server.start());
@@ -53,13 +53,24 @@ test("every panel and every part of the settings is for everyone, in light, in d
 });
 
 test("text that is written from right to left is shown so, and does not turn what stands beside it", async () => {
-  const id = await server.begin([command("שלום עולם, אני בודק.", "echo 'أهلا'"), { text: "**مرحبا** بالعالم" }]);
+  const id = await server.begin([command("שלום עולם, אני בודק.", "echo 'أهلا'"), { text: "**مرحبا** بالعالم\n\n- one\n- two" }, { text: "The end.\n\nסוף הסיפור" }]);
   const { page, close } = await open(server, `/c/${id}`, PHONE);
+  await status(page, "Finished");
+  await say(page, "And then?");
+  await page.getByText("The end.").waitFor();
   await status(page, "Finished");
   const direction = (text) => page.getByText(text).first().evaluate((found) => getComputedStyle(found).direction);
   assert.equal(await direction("שלום עולם"), "rtl");
   assert.equal(await direction("بالعالم"), "rtl");
   assert.equal(await page.locator("html").evaluate((page) => getComputedStyle(page).direction), "ltr");
+  // Words of both kinds in one text: each paragraph begins on its own side.
+  const mixed = page.getByText("סוף הסיפור");
+  const [words, paragraph] = await mixed.evaluate((found) => {
+    const range = document.createRange();
+    range.selectNodeContents(found);
+    return [range.getBoundingClientRect().right, found.getBoundingClientRect().right];
+  });
+  assert.ok(paragraph - words < 2, `the words end at ${words} px, the paragraph at ${paragraph} px`);
   // The whole page the other way round: nothing sticks out.
   await page.evaluate(() => (document.documentElement.dir = "rtl"));
   await checkWidth(page);
@@ -88,6 +99,60 @@ test("at 320 px long words and wide tables have room, and an action that waits i
   assert.ok(height < 60, "words of the table are not taken apart");
   await checkAccess(page, "a wide table on a small screen");
   await checkWidth(page);
+  await close();
+});
+
+test("on a telephone long names push nothing off the screen", async () => {
+  const name = `${"a_very_long_name_of_a_file_".repeat(4)}.txt`;
+  const id = await server.begin((folder) => [
+    command("I make a file.", `touch ${name}`),
+    { text: "Made." },
+    command("I wait.", `until [ -e ${folder}/go ]; do sleep 0.1; done`),
+    { text: "Done." },
+  ]);
+  const { page, close } = await open(server, `/c/${id}`, PHONE);
+  await status(page, "Finished");
+  const screen = page.locator("body");
+  await own(page, "Begin.").hover();
+  await own(page, "Begin.").getByRole("button", { name: "Rewind" }).click();
+  const rewind = page.getByRole("dialog", { name: "Rewind to before this message" });
+  await rewind.getByText(name).waitFor();
+  await checkInside(rewind.getByRole("button", { name: "Rewind" }), rewind);
+  await page.keyboard.press("Escape");
+
+  await page.getByRole("button", { name: "Set a budget" }).click();
+  const budget = page.getByRole("dialog", { name: "Budget" });
+  const [head, field] = [await budget.getByRole("heading").boundingBox(), await budget.getByLabel("At most: Dollars").boundingBox()];
+  assert.ok(head.y + head.height <= field.y, "what it is about stands above");
+  await checkAccess(page, "a budget on a telephone");
+  await page.keyboard.press("Escape");
+
+  const message = page.getByLabel("Message", { exact: true });
+  await message.fill("@a_very");
+  await page.getByRole("option", { name }).waitFor();
+  await checkInside(page.getByRole("listbox", { name: "Completions" }), screen);
+  await say(page, "Wait");
+  await status(page, "Working");
+  await message.fill("What is said later has many words, too: more than there is room for in one line");
+  await page.getByRole("button", { name: "Queue", exact: true }).click();
+  await checkInside(page.getByRole("button", { name: "Take out" }), screen);
+  await page.getByRole("button", { name: "Stop", exact: true }).click();
+  await close();
+});
+
+test("the way to the end lies above what has the focus", async () => {
+  const id = await server.begin([{ text: `    code\n\n${"A paragraph.\n\n".repeat(60)}` }]);
+  const { page, close } = await open(server, `/c/${id}`);
+  await status(page, "Finished");
+  await page.getByRole("log").press("Home");
+  await page.locator("pre", { hasText: "code" }).focus();
+  const way = page.getByRole("button", { name: "To the end" });
+  const isAbove = () =>
+    way.evaluate((button) => {
+      const { left, top, width, height } = button.getBoundingClientRect();
+      return button.contains(document.elementFromPoint(left + width / 2, top + height / 2));
+    });
+  assert.ok(await isAbove());
   await close();
 });
 

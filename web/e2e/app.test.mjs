@@ -254,6 +254,7 @@ test("a wrong key is asked for again", async () => {
   const { page, close } = await open(server);
   await page.goto(`${server.origin}/#key=wrong`);
   await page.getByText("This server wants a key").waitFor();
+  await page.getByRole("alert").getByText("does not accept this key").waitFor();
   await checkAccess(page, "the question for the key");
   await page.getByLabel("Key", { exact: true }).fill(server.key);
   await page.keyboard.press("Enter");

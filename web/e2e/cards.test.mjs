@@ -6,7 +6,7 @@ import { createServer } from "node:http";
 import { once } from "node:events";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { beginInProject, browser, checkAccess, command, open, own, Server, status } from "./harness.mjs";
+import { beginInProject, browser, checkAccess, command, open, own, panel, PATIENCE, Server, status } from "./harness.mjs";
 
 const server = new Server();
 before(() => server.start());
@@ -15,7 +15,7 @@ after(async () => {
   await server.remove();
 });
 
-test("a search shows how many hits it had, and which", async () => {
+test("a search shows how many files it found, and which", async () => {
   const steps = [
     command("Make.", "echo needle > one.txt; echo needle > two.txt"),
     { tool_calls: [{ name: "grep", arguments: { pattern: "needle" } }] },
@@ -26,10 +26,44 @@ test("a search shows how many hits it had, and which", async () => {
   const { page, close } = await open(server, `/c/${id}`);
   await status(page, "Finished");
   const search = page.getByRole("article", { name: "Search" });
-  await search.getByText("2 hits").waitFor();
+  await search.getByText("2 files").waitFor();
   await search.getByRole("button", { name: /needle/ }).click();
   await search.getByText("two.txt").waitFor();
   await checkAccess(page, "the card of a search");
+  await close();
+});
+
+test("a patch is shown file by file in its colours, before and after it is done, and what it changed is listed", { timeout: 4 * PATIENCE }, async () => {
+  const name = "a_name_that_is_longer_than_the_screen_of_a_telephone_is_wide.py";
+  const patch = `*** Begin Patch\n*** Add File: ${name}\n+def run():\n+    return 1\n*** Delete File: b.txt\n*** End Patch\n`;
+  const steps = [{ tool_calls: [{ name: "apply_patch", arguments: { patch } }] }, { text: "Done." }];
+  const id = await server.begin(steps, { confirmation_policy: { kind: "AlwaysConfirm" } }, ["apply_patch"], (folder) =>
+    writeFileSync(join(folder, "b.txt"), "words\n"),
+  );
+  const { page, close } = await open(server, `/c/${id}`);
+  const question = page.getByRole("region", { name: "Waiting for your word" });
+  await question.locator(".added .hljs-keyword", { hasText: "def" }).waitFor();
+  const [first, second] = [await question.locator(".added").first().boundingBox(), await question.locator(".added").last().boundingBox()];
+  assert.equal(first.height, second.height, "colours break no line");
+  await checkAccess(page, "a patch that waits");
+  await page.setViewportSize({ width: 360, height: 720 });
+  const [all, seen] = await question.locator(".card-title").evaluate((title) => [title.scrollWidth, title.clientWidth]);
+  assert.ok(all <= seen && seen > 200, `the names of the files have ${seen} px for ${all} px`);
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await question.getByRole("button", { name: "Allow", exact: true }).click();
+  await status(page, "Finished");
+  const card = page.getByRole("article", { name: "Patch" });
+  await card.locator(".added .hljs-keyword", { hasText: "def" }).waitFor();
+  await card.locator(".removed", { hasText: "words" }).first().waitFor();
+  await checkAccess(page, "a patch");
+  const changes = await panel(page, "Changes");
+  await changes.getByRole("region", { name }).getByText("+2").waitFor();
+  const gone = changes.getByRole("region", { name: "b.txt" });
+  await gone.getByRole("button", { name: "Revert" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Revert" }).click();
+  const { body } = await server.ask("GET", `/api/conversations/${id}`);
+  const file = join(body.workspace.working_dir, "b.txt");
+  while (!existsSync(file) || readFileSync(file, "utf8") !== "words\n") await new Promise((resolve) => setTimeout(resolve, 100));
   await close();
 });
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
 import { after, before, test } from "node:test";
-import { browser, command, open, own, say, Server, status } from "./harness.mjs";
+import { browser, command, open, own, panel, say, Server, status } from "./harness.mjs";
 
 const server = new Server();
 before(() => server.start());
@@ -104,6 +104,32 @@ test("a part of the app that cannot be loaded says so, and the rest goes on", as
   await close();
 });
 
+test("what is typed before a dialog is loaded does not get into the message", async () => {
+  const id = await server.begin([{ text: "Done." }]);
+  const { page, close } = await open(server, `/c/${id}`);
+  await status(page, "Finished");
+  let load;
+  await page.route("**/assets/Palette-*.js", async (route) => {
+    await new Promise((resolve) => (load = resolve));
+    await route.continue();
+  });
+  const message = page.getByLabel("Message", { exact: true });
+  await message.click();
+  await page.keyboard.press("Control+k");
+  await page.getByRole("dialog", { name: "Loading…" }).getByText("Loading…").waitFor();
+  await page.keyboard.type("settings");
+  await page.keyboard.press("Enter");
+  load();
+  const palette = page.getByRole("dialog", { name: "Commands" });
+  await palette.getByPlaceholder("What next?").fill("settings");
+  await page.keyboard.press("Escape");
+  await palette.waitFor({ state: "detached" });
+  assert.equal(await message.inputValue(), "");
+  assert.ok(await message.evaluate((field) => field === document.activeElement), "what had the focus has it again");
+  assert.equal((await server.events(id)).filter(({ source }) => source === "user").length, 1);
+  await close();
+});
+
 test("what could not be sent is there after a reload, and is said once", async () => {
   const id = await server.begin([{ text: "One." }, { text: "Two." }]);
   await server.ended(id);
@@ -122,6 +148,25 @@ test("what could not be sent is there after a reload, and is said once", async (
   await page.reload();
   await page.getByText("Two.").waitFor();
   assert.equal(await page.getByText("A precious message").count(), 1);
+  await close();
+});
+
+test("nothing is said of a conversation before something is known", async () => {
+  const id = await server.begin([{ text: "One." }]);
+  await server.ended(id);
+  const { page, close } = await open(server);
+  let answer;
+  const isOpen = new Promise((resolve) => (answer = resolve));
+  await page.route("**/api/conversations/**", (route) => isOpen.then(() => route.continue()));
+  await page.goto(`${server.origin}/c/${id}`);
+  await page.getByRole("log").getByText("Loading…").waitFor();
+  const changes = await panel(page, "Changes");
+  await changes.getByText("Loading…").waitFor();
+  assert.equal(await page.locator(".bar .status, .bar .meters").count(), 0);
+  assert.equal(await page.title(), "Conversation · Deft");
+  answer();
+  await status(page, "Finished");
+  await changes.getByText("Nothing has changed.").waitFor();
   await close();
 });
 

@@ -175,6 +175,13 @@ export async function checkWidth(page) {
   assert.deepEqual(over, [], "boxes that reach over the edge");
 }
 
+/** Something is whole within something else, from side to side. */
+export async function checkInside(inner, outer) {
+  const [box, room] = [await inner.boundingBox(), await outer.boundingBox()];
+  const isInside = box.x >= room.x - 1 && box.x + box.width <= room.x + room.width + 1;
+  assert.ok(isInside, `${box.x} to ${box.x + box.width} in ${room.x} to ${room.x + room.width}`);
+}
+
 /** Says something to the agent. */
 export const say = async (page, text) => {
   await page.getByLabel("Message", { exact: true }).fill(text);

@@ -184,10 +184,12 @@ test("a task is done, reviewed, taken further, taken back and shared", async () 
   execFileSync("git", ["-C", folder, "remote", "add", "origin", `http://${shared.host}/ann/linkcheck.git`]);
   await server.ask("PUT", "/api/settings/git_accounts", { address: `http://${shared.host}`, kind: "gitea", token: TOKEN });
   await panel(page, "Changes");
+  await changes.getByRole("region", { name: "count.py" }).waitFor();
   await changes.getByLabel("Commit message").fill("Follow up to five redirects");
   await changes.getByRole("button", { name: "Commit all" }).click();
   await changes.getByText("Committed.").waitFor();
   await changes.getByRole("button", { name: "Pull request" }).click();
+  await changes.locator('input[value="Follow up to five redirects"]').waitFor();
   await changes.getByLabel("What it does, for who reads it").fill("A link that redirects is followed now, at most five times; a circle counts as broken.");
   await changes.getByRole("button", { name: "Push and open it" }).scrollIntoViewIfNeeded();
   await picture(page, "web-push");

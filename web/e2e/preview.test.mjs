@@ -50,7 +50,7 @@ test("a served port is listed, shown in a frame that cannot get at the app, load
   const text = await found.textContent();
   assert.match(text, /parent: refused; storage: refused; app: refused; own: fresh\s*; cookies: ; origin: http:\/\/p\d+-[0-9a-f]+\.localhost:\d+$/);
   assert.equal((await server.ask("GET", `/api/conversations/${id}/ports`)).body.ports.length, 1);
-  await preview.getByText(/\d+ programs run, with \d+ MB in memory/).waitFor();
+  await preview.getByText(/Programs: \d+, with \d+ MB in memory/).waitFor();
   await checkAccess(app, "a preview");
   await picture(app, "web-preview");
   await server.ask("POST", `/api/conversations/${id}/bash/execute_bash_command`, { command: "echo again > data.txt" });

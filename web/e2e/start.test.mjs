@@ -31,6 +31,19 @@ async function openAs(preferences, path = "/") {
   return opened;
 }
 
+test("who has chosen no model is led to it", async () => {
+  const { page, close } = await openAs({});
+  await page.getByText("No model is set up yet.").waitFor();
+  await page.getByLabel("Task").fill("Say hello.");
+  await page.getByRole("button", { name: "Start", exact: true }).click();
+  const model = page.getByRole("combobox", { name: "Model", exact: true });
+  assert.ok(await model.evaluate((field) => field === document.activeElement), "its field has the focus");
+  await model.fill("openai/none");
+  await page.getByRole("button", { name: "Test the connection" }).click();
+  await page.getByLabel("Address", { exact: true }).waitFor();
+  await close();
+});
+
 test("a new conversation has every tool that suits its model", async () => {
   const { page, close } = await openAs({ model: "demo" });
   const id = await start(page, "Say hello.");

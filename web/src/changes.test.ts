@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { changeOf, diffOf, noteEarlier, sideBySide, withoutHunk, withEarlier } from "./changes";
+import { changeOf, type Change, changesOf, diffOf, noteChange, noteEarlier, sideBySide, withoutHunk, withEarlier } from "./changes";
 
 test("a diff counts its lines and numbers them", () => {
   const diff = diffOf({ path: "a", before: "one\ntwo\nthree\n", after: "one\n2\nthree\nfour\n" });
@@ -14,6 +14,27 @@ test("a new file has nothing before, and a look at a file is no change", () => {
   expect(changeOf(made)).toEqual({ path: "a", before: null, after: "x" });
   expect(changeOf({ kind: "FileEditorObservation", path: "a", prev_exist: true })).toBeNull();
   expect(changeOf({ ...made, is_error: true })).toBeNull();
+});
+
+test("a patch tells what became of each file, and a file that came and went is no change", () => {
+  const patched = (changes: object) => ({ kind: "ApplyPatchObservation", commit: { changes } });
+  const made = patched({
+    a: { type: "add", old_content: null, new_content: "x", move_path: null },
+    b: { type: "delete", old_content: "y", new_content: null, move_path: null },
+    c: { type: "update", old_content: "z", new_content: "zz", move_path: "d" },
+  });
+  expect(changesOf(made)).toEqual([
+    { path: "a", before: null, after: "x" },
+    { path: "b", before: "y", after: null },
+    { path: "c", before: "z", after: null },
+    { path: "d", before: null, after: "zz" },
+  ]);
+  const changes = new Map<string, Change>();
+  noteChange(changes, made);
+  noteChange(changes, patched({ a: { type: "delete", old_content: "x", new_content: null } }));
+  expect([...changes.keys()]).toEqual(["b", "c", "d"]);
+  expect(diffOf({ path: "b", before: "y\n", after: null })).toMatchObject({ added: 0, removed: 1 });
+  expect(changesOf({ kind: "ApplyPatchObservation", is_error: true })).toEqual([]);
 });
 
 test("what is too much to compare is not compared", () => {

@@ -8,24 +8,26 @@ export interface Change {
   path: string;
   /** Null: the file was not there. */
   before: string | null;
-  after: string;
+  /** Null: it is gone. */
+  after: string | null;
 }
 
 /** Takes an answer of an editor in; whether it changed anything. */
 export function noteChange(changes: Map<string, Change>, observation: Observation): boolean {
-  const change = changeOf(observation);
-  if (!change) return false;
-  const earlier = changes.get(change.path);
-  const before = earlier ? earlier.before : change.before;
-  if (before === change.after) changes.delete(change.path);
-  else changes.set(change.path, { ...change, before });
-  return true;
+  const made = changesOf(observation);
+  for (const change of made) {
+    const earlier = changes.get(change.path);
+    const before = earlier ? earlier.before : change.before;
+    if (before === change.after) changes.delete(change.path);
+    else changes.set(change.path, { ...change, before });
+  }
+  return made.length > 0;
 }
 
 /** Puts changes that came earlier before those that are known; whether there were any. */
 export function noteEarlier(changes: Map<string, Change>, earlier: ReadonlyMap<string, Change>): boolean {
   for (const [path, change] of earlier) {
-    const after = changes.get(path)?.after ?? change.after;
+    const { after } = changes.get(path) ?? change;
     if (change.before === after) changes.delete(path);
     else changes.set(path, { path, before: change.before, after });
   }
@@ -41,7 +43,28 @@ export function withEarlier(changes: readonly Change[], answers: readonly { obse
   return [...all.values()];
 }
 
-/** The change that an answer tells of. */
+/** The changes that an answer tells of. */
+export function changesOf(observation: Observation): Change[] {
+  if (observation.kind === "ApplyPatchObservation") return patched(observation);
+  const change = changeOf(observation);
+  return change ? [change] : [];
+}
+
+/** What a patch has made of which file. */
+interface Patched {
+  old_content?: string | null;
+  new_content?: string | null;
+  move_path?: string | null;
+}
+
+function patched(observation: Observation): Change[] {
+  const { changes = {} } = (observation["commit"] ?? {}) as { changes?: Record<string, Patched> };
+  return Object.entries(changes).flatMap(([path, { old_content: before = null, new_content: after = null, move_path: to }]) =>
+    to ? [{ path, before, after: null }, { path: to, before: null, after }] : [{ path, before, after }],
+  );
+}
+
+/** The change that an answer of an editor tells of. */
 export function changeOf(observation: Observation): Change | null {
   const path = observation["path"] ?? observation["file_path"];
   const { old_content: before, new_content: after } = observation;
@@ -74,9 +97,9 @@ const CONTEXT = 3;
 const TIMEOUT_MS = 500;
 
 function patchOf(change: Change) {
-  const before = change.before ?? "";
-  if (before.length + change.after.length > MAX_LETTERS) return undefined;
-  return structuredPatch("", "", before, change.after, "", "", { context: CONTEXT, timeout: TIMEOUT_MS });
+  const [before, after] = [change.before ?? "", change.after ?? ""];
+  if (before.length + after.length > MAX_LETTERS) return undefined;
+  return structuredPatch("", "", before, after, "", "", { context: CONTEXT, timeout: TIMEOUT_MS });
 }
 
 /** A file without one of its differences; null where the file has changed too much meanwhile. */

@@ -43,6 +43,13 @@ test("a file is replaced or removed as long as it is what was seen", async () =>
   expect(readdirSync(folder)).toEqual([]);
 });
 
+test("a file that is gone comes back, unless there is another one", async () => {
+  expect(await replaceIf(place(), null, "one\n")).toBe(true);
+  expect(readFileSync(path(), "utf8")).toBe("one\n");
+  expect(await replaceIf(place(), null, "two\n")).toBe(false);
+  expect(readFileSync(path(), "utf8")).toBe("one\n");
+});
+
 test("what was written meanwhile is not lost", async () => {
   writeFileSync(path(), "one\ntwo\n");
   meanwhile = "one\ntwo\nthree\n";

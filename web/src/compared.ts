@@ -16,8 +16,8 @@ export interface Place {
   path: string;
 }
 
-/** Gives a file another content; whether it was still what was seen. Its rights stay. */
-export async function replaceIf(place: Place, seen: string, content: string): Promise<boolean> {
+/** Gives a file another content; whether it was still what was seen (null: not there). Its rights stay. */
+export async function replaceIf(place: Place, seen: string | null, content: string): Promise<boolean> {
   const beside = `${place.path}.${freshId()}.tmp`;
   await workspace.write(place.conversation, beside, new Blob([content]));
   const [from, to] = [quoted(beside), quoted(place.path)];
@@ -25,10 +25,10 @@ export async function replaceIf(place: Place, seen: string, content: string): Pr
 }
 
 /** Removes a file; whether it was still what was seen. */
-export const removeIf = (place: Place, seen: string) => doIf(place, seen, `rm -- ${quoted(place.path)}`, "");
+export const removeIf = (place: Place, seen: string | null) => doIf(place, seen, `rm -- ${quoted(place.path)}`, "");
 
-async function doIf({ conversation, folder, path }: Place, seen: string, command: string, otherwise: string): Promise<boolean> {
-  const isSame = `[ "$(cksum < ${quoted(path)})" = '${checksum(seen)}' ]`;
+async function doIf({ conversation, folder, path }: Place, seen: string | null, command: string, otherwise: string): Promise<boolean> {
+  const isSame = seen === null ? `[ ! -e ${quoted(path)} ]` : `[ "$(cksum < ${quoted(path)})" = '${checksum(seen)}' ]`;
   const script = `if ${isSame}; then ${command} && echo ${DONE}; else ${otherwise} echo ${DIFFERS}; fi`;
   const said = await workspace.run(conversation, script, folder);
   return said.split("\n").includes(DONE); // what else is said is about a file that is gone, or a missing program

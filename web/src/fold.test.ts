@@ -6,10 +6,10 @@ import type { Event, Frame, Observation } from "./wire";
 
 let ids = 0;
 const base = (source: "agent" | "user" | "environment") => ({ id: `e${++ids}`, timestamp: "2026-01-01T00:00:00", source });
-const says = (from: "agent" | "user", text: string): Event => ({
+const says = (from: "agent" | "user" | "environment", text: string): Event => ({
   ...base(from),
   kind: "MessageEvent",
-  llm_message: { role: from, content: [{ type: "text", text }] },
+  llm_message: { role: from === "agent" ? "agent" : "user", content: [{ type: "text", text }] },
 });
 const acts = (call: string): Event => ({ ...base("agent"), kind: "ActionEvent", tool_name: "terminal", tool_call_id: call });
 const answers = (call: string, observation: Observation): Event => ({
@@ -36,6 +36,12 @@ test("what comes again after a reconnection changes nothing", () => {
   fold.apply([{ type: "sync", from_seq: 2, through_seq: 3 }, ...frames, stored(3, says("user", "three"))]);
   expect(texts(fold)).toEqual(["one", "two", "three"]);
   expect(fold.view.seq).toBe(3);
+});
+
+test("what is around the agent is not taken for the agent", () => {
+  const fold = new Fold();
+  fold.apply([stored(0, says("agent", "I try again.")), stored(1, says("environment", "Find another way."))]);
+  expect(fold.view.items.map((item) => item.type === "message" && item.from)).toEqual(["agent", "environment"]);
 });
 
 test("how far the workspace is shows until something happens in it", () => {

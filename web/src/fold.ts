@@ -210,9 +210,9 @@ export class Fold {
         break;
       case "MessageEvent": {
         const { content } = event.llm_message;
-        const from = event.source === "user" ? "user" : "agent";
+        const from = event.source === "user" || event.source === "agent" ? event.source : "environment";
         const text = textOf(content);
-        if (from === "agent") next.draft = null;
+        if (from !== "user") next.draft = null;
         const spent = from === "agent" ? this.spending.take() : {};
         const { reasoning_content: reasoning } = event.llm_message;
         this.add({ type: "message", ...base, from, text, images: imagesOf(content), ...(reasoning && { reasoning }), ...spent });

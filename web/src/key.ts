@@ -17,17 +17,28 @@ function fromAddress(): string | null {
   return key;
 }
 
-export const useKey = create<{ key: string | null }>(() => ({ key: fromAddress() ?? localStorage.getItem(PLACE) }));
+interface Key {
+  key: string | null;
+  /** The last one was not accepted. */
+  isRefused: boolean;
+}
+
+export const useKey = create<Key>(() => ({ key: fromAddress() ?? localStorage.getItem(PLACE), isRefused: false }));
 
 export function setKey(key: string): void {
   localStorage.setItem(PLACE, key);
   useKey.setState({ key });
 }
 
+export function forgetKey(): void {
+  localStorage.removeItem(PLACE);
+  useKey.setState({ key: null, isRefused: false });
+}
+
 /** The server does not know it (any more). */
 export function dropKey(): void {
-  localStorage.removeItem(PLACE);
-  useKey.setState({ key: null });
+  forgetKey();
+  useKey.setState({ isRefused: true });
 }
 
 // A ready link that is opened in a tab where the app runs already only changes what is behind the `#`.

@@ -2,7 +2,7 @@
 
 import { answerOf, describe } from "./cards/describe";
 import { plain } from "./plain";
-import type { Item } from "./view";
+import type { Item, Speaker } from "./view";
 import { textOf } from "./wire";
 import { t } from "./words";
 
@@ -13,10 +13,12 @@ interface Part {
   code: string;
 }
 
+const speakers = (): Record<Speaker, string> => ({ user: t("User"), agent: t("Agent"), environment: "Deft" });
+
 function partOf(item: Item): Part {
   switch (item.type) {
     case "message":
-      return { heading: item.from === "user" ? t("User") : t("Agent"), text: item.text, code: "" };
+      return { heading: speakers()[item.from], text: item.text, code: "" };
     case "call": {
       const { label, title, outcome } = describe(item);
       if (item.event.action?.kind === "FinishAction") {

@@ -27,8 +27,11 @@ export interface Call {
   spent?: Spent;
 }
 
+/** Who says something: what is around the agent speaks to it, too. */
+export type Speaker = "user" | "agent" | "environment";
+
 export type Item =
-  | { type: "message"; id: string; time: string; from: "user" | "agent"; text: string; images: string[]; reasoning?: string; spent?: Spent }
+  | { type: "message"; id: string; time: string; from: Speaker; text: string; images: string[]; reasoning?: string; spent?: Spent }
   | Call
   /** `more`: what there is to say about it. */
   | { type: "note"; id: string; time: string; text: string; more?: string }

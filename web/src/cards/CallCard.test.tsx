@@ -53,9 +53,9 @@ test("an edit shows its path from the folder, its counts and its lines", () => {
   expect(screen.getByRole("group", { name: /Differences/ })).toBeTruthy();
 });
 
-test("a search shows how many hits it had", () => {
+test("a search shows how many files it found", () => {
   show(call({ kind: "GrepAction", pattern: "TODO" }, { kind: "GrepObservation", matches: ["a:1", "b:2"] }, "a:1\nb:2"));
-  expect(screen.getByRole("button", { name: /TODO/ }).textContent).toContain("2 hits");
+  expect(screen.getByRole("button", { name: /TODO/ }).textContent).toContain("2 files");
 });
 
 test("a plan shows its tasks", () => {

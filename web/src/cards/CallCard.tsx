@@ -1,5 +1,6 @@
 import { ChevronRight } from "lucide-react";
 import type { Call } from "../view";
+import { Counts } from "../parts/Counts";
 import { Markdown } from "../parts/Markdown";
 import { RiskMark } from "../parts/RiskMark";
 import { useCard } from "../screen";
@@ -29,8 +30,8 @@ function openWord(status: Status): string {
 
 /** What the agent did: the point first, the rest on demand. */
 export function CallCard({ call, folder, output, status }: Props) {
-  const { label, title, outcome, tone } = describe(call, folder);
-  const [isOpen, toggle] = useCard(call.id, tone === "bad" || call.event.action?.kind === "TaskTrackerAction" || outcome.startsWith("+"));
+  const { label, title, outcome, tone, counts } = describe(call, folder);
+  const [isOpen, toggle] = useCard(call.id, tone === "bad" || call.event.action?.kind === "TaskTrackerAction" || counts !== undefined);
   const thought = textOf(call.event.thought);
   if (call.event.action?.kind === "FinishAction") {
     return (
@@ -55,7 +56,8 @@ export function CallCard({ call, folder, output, status }: Props) {
           <span className="card-label">{label}</span>
           <code className="card-title">{title}</code>
           {call.risk === "HIGH" && <RiskMark risk={call.risk} />}
-          {outcome && <span className={`outcome ${tone}`}>{call.result ? outcome : openWord(status)}</span>}
+          {counts && <Counts {...counts} />}
+          {outcome && !counts && <span className={`outcome ${tone}`}>{call.result ? outcome : openWord(status)}</span>}
           <ChevronRight className="card-arrow" />
         </button>
         {isOpen && <CallDetails call={call} command={isShort(call) ? "left out" : "shown"} />}

@@ -1,5 +1,7 @@
-import { changeOf } from "../changes";
+import { Fragment } from "react";
+import { changesOf } from "../changes";
 import { useDeskIfAny } from "../desk";
+import { visibleControls } from "../plain";
 import type { Call, Task } from "../view";
 import { imagesOf, screenshotOf } from "../wire";
 import { answerOf } from "./describe";
@@ -22,20 +24,27 @@ interface Props {
 export function CallDetails({ call, command = "shown" }: Props) {
   const { action } = call.event;
   const observation = call.result?.type === "answer" ? call.result.observation : null;
-  const change = observation && changeOf(observation);
+  const changes = observation ? changesOf(observation) : [];
   const images = imagesOf(observation?.content);
   const canAct = useDeskIfAny() !== null;
   const task = observation?.kind === "TaskObservation" ? observation["task_id"] : null;
   const screenshot = observation && screenshotOf(observation);
   if (screenshot) images.push(screenshot);
   const isPlan = action?.kind === "TaskTrackerAction" && Array.isArray(action["task_list"]);
+  // That it was taken in says nothing.
+  const isSilent = (isPlan || action?.kind === "ThinkAction") && observation && !observation.is_error;
   return (
     <div className="card-body">
       <Reasoning id={call.id} text={call.event.reasoning_content} />
       {(command === "shown" || action?.kind !== "TerminalAction") && <CallRequest call={call} />}
-      {change && <DiffTable change={change} />}
+      {changes.map((change) => (
+        <Fragment key={change.path}>
+          {changes.length > 1 && <code>{visibleControls(change.path)}</code>}
+          <DiffTable change={change} />
+        </Fragment>
+      ))}
       {isPlan && <TaskList tasks={action["task_list"] as Task[]} />}
-      {!change && call.result && !(isPlan && observation && !observation.is_error) && <Output id={call.id} text={answerOf(call)} />}
+      {(changes.length === 0 || action?.kind === "ApplyPatchAction") && call.result && !isSilent && <Output id={call.id} text={answerOf(call)} />}
       {canAct && typeof task === "string" && <ChildLink task={task} />}
       <Images urls={images} />
       {call.spent && <SpentNote spent={call.spent} />}

@@ -1,4 +1,6 @@
+import { changesOf } from "../changes";
 import { delegatesOf } from "../delegates";
+import { patchParts } from "../patch";
 import { visibleControls } from "../plain";
 import { plannedLines } from "../planned";
 import type { Call } from "../view";
@@ -14,14 +16,15 @@ export function CallRequest({ call }: { call: Call }) {
     case "TerminalAction":
       return <pre className="command" tabIndex={0}>{visibleControls(text("command"))}</pre>;
     case "ApplyPatchAction":
-      return <MarkedLines text={text("patch")} />;
+      if (call.result?.type === "answer" && changesOf(call.result.observation).length > 0) return null;
+      return patchParts(text("patch")).map((part, index) => <MarkedLines key={index} {...part} />);
     case "FileEditorAction":
     case "PlanningFileEditorAction":
     case "EditAction":
     case "WriteFileAction": {
       // The lines that differ tell more when it is done; where it was not done, this is all there is.
       const planned = call.result?.type === "answer" ? "" : plannedLines(action);
-      return planned && <MarkedLines text={planned} />;
+      return planned && <MarkedLines text={planned} path={text("path") || text("file_path")} />;
     }
     case "ThinkAction":
       return <p>{visibleControls(text("thought"))}</p>;

@@ -19,17 +19,23 @@ const advice = (): Record<string, string> => ({
   internal: t("This is a fault of the server or its machine. Its log says more."),
 });
 
+const names = (): Record<string, string> => ({
+  AgentStuckInLoop: t("Going in circles"),
+  [SPENT]: t("The budget is used up."),
+});
+
 /** What went wrong, and what to do about it. */
 export function FailureCard({ failure, isLast }: { failure: Item & { type: "failure" }; isLast: boolean }) {
   const { code, text, classification } = failure;
   const canAct = useDeskIfAny() !== null;
+  const words = names()[code] ?? (classification ? advice()[classification.kind] : undefined);
+  const name = code || t("Error");
   return (
     <article className="failure" aria-label={t("Error")}>
       <p>
-        <strong>{code || t("Error")}</strong>
+        <strong>{words ?? name}</strong>
       </p>
       <pre className="output" tabIndex={0}>{plain(text)}</pre>
-      {classification && code !== SPENT && <p>{advice()[classification.kind]}</p>}
       {canAct && isLast && code === SPENT && <MoreBudget />}
       {canAct && isLast && (
         <div className="row">
@@ -40,6 +46,7 @@ export function FailureCard({ failure, isLast }: { failure: Item & { type: "fail
           <CopyButton text={() => `${code}\n${text}`} />
         </div>
       )}
+      {words && <p className="hint">{name}</p>}
     </article>
   );
 }

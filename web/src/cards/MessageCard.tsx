@@ -5,7 +5,7 @@ import { useDesk, useDeskIfAny } from "../desk";
 import { CopyButton } from "../parts/CopyButton";
 import { Markdown } from "../parts/Markdown";
 import { go } from "../route";
-import type { Item } from "../view";
+import type { Item, Speaker } from "../view";
 import { t } from "../words";
 import { Images } from "./Images";
 import { Reasoning } from "./Reasoning";
@@ -13,14 +13,16 @@ import { SpentNote } from "./SpentNote";
 
 type Message = Item & { type: "message" };
 
+const speakers = (): Record<Speaker, string> => ({ user: t("You"), agent: t("Agent"), environment: "Deft" });
+
 /** Something that was said, and what can be done from there. */
 export function MessageCard({ message }: { message: Message }) {
   const [edit, setEdit] = useState<"never" | "open" | "closed">("never");
   const canAct = useDeskIfAny() !== null;
-  const isOwn = message.from === "user";
   if (edit === "open") return <EditForm message={message} onClose={() => setEdit("closed")} />;
   return (
-    <article className={`message from-${message.from}`} aria-label={isOwn ? t("You") : t("Agent")}>
+    <article className={`message from-${message.from}`} aria-label={speakers()[message.from]}>
+      {message.from === "environment" && <strong className="hint">{speakers().environment}</strong>}
       <Reasoning id={message.id} text={message.reasoning} />
       <Markdown text={message.text} />
       <Images urls={message.images} />

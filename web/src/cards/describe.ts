@@ -15,6 +15,8 @@ export interface Description {
   /** How it came out. */
   outcome: string;
   tone: "neutral" | "good" | "bad" | "busy";
+  /** Lines that came and went, where it is about those. */
+  counts?: { added: number; removed: number };
 }
 
 /** Files within `folder` are named as they are from there. */
@@ -114,7 +116,7 @@ const edits = (): Record<string, string> => ({
   undo_edit: t("Undo"),
 });
 
-function outcome(call: Call): Pick<Description, "outcome" | "tone"> {
+function outcome(call: Call): Omit<Description, "label" | "title"> {
   const { result } = call;
   if (result === null) return { outcome: t("open"), tone: "busy" };
   if (result.type === "error") return { outcome: t("failed"), tone: "bad" };
@@ -128,18 +130,15 @@ function outcome(call: Call): Pick<Description, "outcome" | "tone"> {
   if (observation.is_error) return { outcome: t("failed"), tone: "bad" };
   const change = changeOf(observation);
   const diff = change && diffOf(change);
-  if (diff) return { outcome: `+${diff.added} −${diff.removed}`, tone: "good" };
-  if (observation.kind === "ApplyPatchObservation") {
-    const { added, removed } = patchCounts(field(call, "patch"));
-    return { outcome: `+${added} −${removed}`, tone: "good" };
-  }
+  const counts = diff ?? (observation.kind === "ApplyPatchObservation" && patchCounts(field(call, "patch")));
+  if (counts) return { outcome: `+${counts.added} −${counts.removed}`, tone: "good", counts };
   const tasks = tasksOf(observation);
   if (tasks.length > 0) {
     const done = tasks.filter(({ status }) => status === "done").length;
     return { outcome: t("{done} of {all} done", { done, all: tasks.length }), tone: "neutral" };
   }
-  const hits = observation["matches"] ?? observation["files"];
-  if (Array.isArray(hits)) return { outcome: hits.length === 1 ? t("1 hit") : t("{n} hits", { n: hits.length }), tone: "neutral" };
+  const found = observation["matches"] ?? observation["files"];
+  if (Array.isArray(found)) return { outcome: found.length === 1 ? t("1 file") : t("{n} files", { n: found.length }), tone: "neutral" };
   return { outcome: "", tone: "neutral" };
 }
 

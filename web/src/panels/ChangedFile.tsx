@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type Change, diffOf, type Line } from "../changes";
 import { addComment, removeComment, useComments } from "../comments";
+import { Counts } from "../parts/Counts";
 import { useInView } from "../parts/in-view";
 import { visibleControls } from "../plain";
 import { revertHunk, revertKnown } from "../reverting";
@@ -73,11 +74,7 @@ export function ChangedFile({ conversation, folder, path, status, base, layout, 
             {LETTERS[status]}
           </span>
           <code className="card-title">{visibleControls(path)}</code>
-          {diff && (
-            <span className="outcome counts">
-              <span className="good">+{diff.added}</span> <span className="bad">−{diff.removed}</span>
-            </span>
-          )}
+          {diff && <Counts added={diff.added} removed={diff.removed} />}
         </button>
         <RevertFile
           path={path}

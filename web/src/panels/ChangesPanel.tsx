@@ -46,6 +46,7 @@ export default function ChangesPanel({ id, view, onSend }: Props) {
   const all = useMemo(() => withEarlier(view.changes, told.events), [view.changes, told.events]);
   const fromLog = isFolder ? all : [];
   const isKnown = commits.isSuccess && changes.isSuccess && !told.isLoading && !told.problem;
+  const problem = (changes.error ?? commits.error)?.message ?? told.problem;
   const isEmpty = isKnown && listed.length === 0 && fromLog.length === 0;
   return (
     <>
@@ -72,11 +73,12 @@ export default function ChangesPanel({ id, view, onSend }: Props) {
           ))}
         </div>
       </div>
-      {(changes.isError || commits.isError || told.problem) && (
+      {problem && (
         <p role="alert" className="problem">
-          {(changes.error ?? commits.error)?.message ?? told.problem}
+          {problem}
         </p>
       )}
+      {!isKnown && !problem && <p className="hint">{t("Loading…")}</p>}
       {isEmpty && <p className="hint">{t("Nothing has changed.")}</p>}
       {listed.slice(0, MAX_FILES).map(({ path, status }) => (
         <ChangedFile key={path} conversation={id} {...{ folder, path, status, base, layout }} />
@@ -92,7 +94,7 @@ export default function ChangesPanel({ id, view, onSend }: Props) {
           conversation={id}
           folder={folder}
           path={change.path.startsWith(`${folder}/`) ? change.path.slice(folder.length + 1) : change.path}
-          status={change.before === null ? "ADDED" : "UPDATED"}
+          status={change.before === null ? "ADDED" : change.after === null ? "DELETED" : "UPDATED"}
           base={null}
           layout={layout}
           known={change}

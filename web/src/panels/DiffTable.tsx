@@ -36,7 +36,7 @@ export function DiffTable({ change, layout = "inline", review }: Props) {
   const diff = useMemo(() => diffOf({ path, before, after }), [path, before, after]);
   const lines = useMemo(() => diff?.lines.slice(0, MAX_LINES) ?? [], [diff]);
   const shown = isMixed(lines) ? visibleControls : visibleInFile;
-  const texts = useMemo(() => ({ old: shown(before ?? ""), new: shown(after) }), [before, after, shown]);
+  const texts = useMemo(() => ({ old: shown(before ?? ""), new: shown(after ?? "") }), [before, after, shown]);
   const coloured = useDiffColours(path, texts);
   if (!diff) return <p className="hint">{t("The file is too large to compare here.")}</p>;
   if (diff.lines.length === 0) return <p className="hint">{t("Nothing differs.")}</p>;

@@ -79,7 +79,7 @@ export default function PreviewPanel({ id }: { id: string }) {
       </ul>
       {used && (
         <p className="hint used">
-          {t("{n} programs run, with {memory} MB in memory; {seconds} s of processor time so far; {free} GB of disk free", {
+          {t("Programs: {n}, with {memory} MB in memory; {seconds} s of processor time so far; {free} GB of disk free", {
             n: used.processes,
             memory: Math.round(used.memory_bytes / 1e6),
             seconds: Math.round(used.processor_ms / 1000),

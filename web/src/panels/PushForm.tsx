@@ -24,7 +24,9 @@ export function PushForm({ id, folder, title }: { id: string; folder: string; ti
 
 function Pushing({ id, target, place, title }: { id: string; target: Target; place: string; title: string }) {
   const [isAsked, setAsked] = useState(false);
-  const [name, setName] = useState(title);
+  // Until it is given another one it has that of the last commit, which may come while this is open.
+  const [named, setName] = useState<string | null>(null);
+  const name = named ?? title;
   const [text, setText] = useState("");
   const push = useMutation({ mutationFn: () => forge.push(id, target) });
   const open = useMutation({

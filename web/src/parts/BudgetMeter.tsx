@@ -12,13 +12,14 @@ export function BudgetMeter({ id, status, meter }: { id: string; status: Status;
   const [isOpen, setOpen] = useState(false);
   const queries = useQueryClient();
   const budget = useBudget(id).data;
+  const used = budget && shown(budget, meter);
   useEffect(() => void queries.invalidateQueries({ queryKey: budgetKey(id) }), [id, status, queries]);
   return (
     <div className="budget">
-      <dt>{t("Budget")}</dt>
+      <dt className={used ? "" : "visually-hidden"}>{t("Budget")}</dt>
       <dd>
         <button className="quiet tight" aria-haspopup="dialog" title={t("Set or add")} onClick={() => setOpen(true)}>
-          {(budget && shown(budget, meter)) ?? t("Set")}
+          {used ?? t("Set a budget")}
         </button>
         {isOpen && (
           <Dialog title={t("Budget")} onClose={() => setOpen(false)}>

@@ -33,7 +33,7 @@ function show(action = call.event.action ?? null) {
   const answer = vi.spyOn(api, "answer").mockResolvedValue();
   render(
     <QueryClientProvider client={new QueryClient()}>
-      <Confirm id="x" calls={[{ ...call, event: { ...call.event, action } }]} />
+      <Confirm id="x" folder="/work" calls={[{ ...call, event: { ...call.event, action } }]} />
     </QueryClientProvider>,
   );
   return answer;
@@ -56,6 +56,14 @@ test.each([
 ])("nothing of %j is hidden from who is asked", (action, shown) => {
   show(action);
   expect(screen.getByRole("list", { name: "Actions" }).textContent).toContain(shown);
+});
+
+test.each([
+  ["/work/src/a.ts", "src/a.ts"],
+  ["/etc/passwd", "/etc/passwd"],
+])("the file %s is named as it is from where the agent works", (path, shown) => {
+  show({ kind: "WriteFileAction", file_path: path, content: "x" });
+  expect(screen.getByRole("list", { name: "Actions" }).querySelector(".card-title")?.textContent).toBe(shown);
 });
 
 test("it is allowed by the button or by keys, but not by keys from where a reason is written", async () => {

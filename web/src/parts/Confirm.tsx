@@ -25,8 +25,15 @@ function isMeantForOther(target: EventTarget | null, region: HTMLElement | null)
   return target instanceof HTMLInputElement || target instanceof HTMLSelectElement || target.isContentEditable;
 }
 
+interface Props {
+  id: string;
+  calls: Call[];
+  /** Where the agent works. */
+  folder: string;
+}
+
 /** Actions that wait for a word. */
-export function Confirm({ id, calls }: { id: string; calls: Call[] }) {
+export function Confirm({ id, calls, folder }: Props) {
   const [reason, setReason] = useState("");
   /** Other words for calls, by id. */
   const [edits, setEdits] = useState<Record<string, string>>({});
@@ -73,7 +80,7 @@ export function Confirm({ id, calls }: { id: string; calls: Call[] }) {
               <CallIcon call={call} />
               <span className="card-label">{describe(call).label}</span>
               {/* A command stands below, whole. */}
-              <code className="card-title">{call.event.action?.kind !== "TerminalAction" && describe(call).title}</code>
+              <code className="card-title">{call.event.action?.kind !== "TerminalAction" && describe(call, folder).title}</code>
               <RiskMark risk={call.risk} />
               {edits[call.id] === undefined && (
                 <button className="quiet" onClick={() => setEdits({ ...edits, [call.id]: editable(call) })}>

@@ -68,15 +68,17 @@ export function Conversation({ id }: { id: string }) {
   const { status } = view;
   /** What is known of it before its stream has told the state. */
   const early = view.isCurrent ? undefined : info.data;
+  /** Undefined: nothing is known yet, and nothing is said. */
+  const known = view.isCurrent ? status : early?.execution_status;
   const title = info.data ? nameOf(info.data) : t("Conversation");
 
   useEffect(() => keepUnsent(id, view.unsent), [id, view.unsent]);
   useEffect(() => {
-    document.title = `${status === "running" ? "" : `${statusWords()[status]}: `}${title} · Deft`;
+    document.title = `${!known || known === "running" ? "" : `${statusWords()[known]}: `}${title} · Deft`;
     if (!view.isCurrent) return; // nothing has changed since it was opened
     refreshConversations(queries, "newest");
     void queries.invalidateQueries({ queryKey: ["conversation", id] });
-  }, [id, status, title, view.isCurrent, queries]);
+  }, [id, known, title, view.isCurrent, queries]);
   const last = view.items.at(-1);
   const isSpent = status === "error" && last?.type === "failure" && last.code === SPENT;
   useEffect(() => {
@@ -150,7 +152,7 @@ export function Conversation({ id }: { id: string }) {
         <header className="bar">
           <SidebarButton />
         </header>
-        <p className="hint">{t("This conversation does not exist (any more).")}</p>
+        <p className="note">{t("This conversation does not exist (any more).")}</p>
       </main>
     );
   }
@@ -164,7 +166,7 @@ export function Conversation({ id }: { id: string }) {
             <h1 title={title}>{title}</h1>
             <span className="facts">
               <span role="status" aria-live="polite">
-                <StatusMark status={early?.execution_status ?? status} />
+                {known && <StatusMark status={known} />}
               </span>
               <span className="model" title={view.model}>
                 {view.model}
@@ -174,7 +176,11 @@ export function Conversation({ id }: { id: string }) {
               </span>
             </span>
           </div>
-          <Meters meter={early ? meterOf(early.stats) : view.meter}>{view.isCurrent && <BudgetMeter id={id} status={status} meter={view.meter} />}</Meters>
+          {known && (
+            <Meters meter={early ? meterOf(early.stats) : view.meter}>
+              {view.isCurrent && <BudgetMeter id={id} status={status} meter={view.meter} />}
+            </Meters>
+          )}
           <div className="row controls">
             {isBusy && (
               <>
@@ -259,7 +265,7 @@ export function Conversation({ id }: { id: string }) {
               </p>
             )}
             <HostQuestions id={id} questions={view.hostQuestions} />
-            {status === "waiting_for_confirmation" && <Confirm id={id} calls={openCalls(view)} />}
+            {status === "waiting_for_confirmation" && <Confirm id={id} calls={openCalls(view)} folder={view.folder} />}
             {mode === "plan" && isSettled && status !== "waiting_for_confirmation" && <Plan id={id} folder={view.folder} />}
             {waiting.length > 0 && <Queue id={id} waiting={waiting} />}
             <Composer

@@ -1,12 +1,13 @@
 import { useEffect, useState } from "react";
 import { signInAddress } from "../ask";
-import { setKey } from "../key";
+import { setKey, useKey } from "../key";
 import { t } from "../words";
 
 /** Asks for the key of the server, when the address did not bring it. */
 export function KeyForm() {
   const [key, change] = useState("");
   const [signIn, found] = useState<string | null>(null);
+  const isRefused = useKey((state) => state.isRefused);
   useEffect(() => {
     void signInAddress().then(found);
   }, []);
@@ -31,6 +32,11 @@ export function KeyForm() {
           {t("Key")}
           <input type="password" autoComplete="current-password" value={key} onChange={(e) => change(e.target.value)} />
         </label>
+        {isRefused && (
+          <p role="alert" className="problem">
+            {t("The server does not accept this key (any more).")}
+          </p>
+        )}
         <button className="primary">{t("Continue")}</button>
       </form>
     </main>

@@ -6,8 +6,16 @@ import type { Answer } from "../ask";
 import { policyWords } from "../safety";
 import { t } from "../words";
 
+interface Props {
+  offer: Answer<"get", "/api/app"> | undefined;
+  /** Nothing can begin without one. */
+  isWanted?: boolean;
+  /** It was tried and could not be reached. */
+  isRefused?: boolean | undefined;
+}
+
 /** Which model answers, and how it is reached. */
-export function ModelFields({ offer }: { offer: Answer<"get", "/api/app"> | undefined }) {
+export function ModelFields({ offer, isWanted, isRefused }: Props) {
   const { model, profile, apiKey, baseUrl } = usePreferences();
   const set = usePreferences.setState;
   const profiles = useQuery({ queryKey: ["profiles"], queryFn: server.profiles });
@@ -42,6 +50,7 @@ export function ModelFields({ offer }: { offer: Answer<"get", "/api/app"> | unde
             {t("Model")}
             <input
               list="models"
+              required={isWanted}
               value={model}
               placeholder={offer?.model ?? t("such as openai/gpt-5")}
               onChange={(event) => set({ model: event.target.value })}
@@ -52,7 +61,7 @@ export function ModelFields({ offer }: { offer: Answer<"get", "/api/app"> | unde
               ))}
             </datalist>
           </label>
-          <details className="more">
+          <details className="more" open={isRefused}>
             <summary>{t("Key and address of the model")}</summary>
             <label>
               {t("Key")}

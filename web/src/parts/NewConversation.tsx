@@ -78,7 +78,7 @@ export function NewConversation() {
   const external = externalAgent(preferences.worker, preferences.command);
   const hasModel = model !== "" || profile !== "";
   const isPlaced = place.kind !== "folder" || folder !== ""; // the usual folder may not be known yet
-  const canStart = isPlaced && (external ? external["acp_command"] !== "" : hasModel);
+  const canStart = isPlaced && external?.["acp_command"] !== ""; // of a model that is missing its field tells
   const check = useMutation({
     mutationFn: () =>
       profile
@@ -205,7 +205,7 @@ export function NewConversation() {
           <WorkerFields>
             <PolicyField />
           </WorkerFields>
-          {!external && <ModelFields offer={offer.data} />}
+          {!external && <ModelFields offer={offer.data} isWanted={!hasModel} isRefused={check.data?.some(({ ok }) => !ok)} />}
           <Findings check={check} />
           {!external && (
             <div className="row">

@@ -1,4 +1,4 @@
-import { Bot, Search, Settings, SquarePen } from "lucide-react";
+import { Bot, Command, Settings, SquarePen } from "lucide-react";
 import { useEffect, useState } from "react";
 import { ago } from "../ago";
 import { nested } from "../children";
@@ -54,7 +54,7 @@ export function Sidebar({ current }: { current: string | null }) {
           title={withChord(t("Commands"), "palette")}
           onClick={() => useScreen.setState({ dialog: "palette" })}
         >
-          <Search />
+          <Command />
         </button>
         <button
           className="quiet icon-only"

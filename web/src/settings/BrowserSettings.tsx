@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { send } from "../ask";
-import { dropKey, IN_COOKIE, useKey } from "../key";
+import { forgetKey, IN_COOKIE, useKey } from "../key";
 import { beep } from "../notify";
 import { type Theme, usePreferences } from "../preferences";
 import { themeWords } from "../themes";
@@ -67,8 +67,8 @@ export function BrowserSettings({ onClose }: { onClose: () => void }) {
             type="button"
             onClick={() => {
               onClose();
-              if (isSignedIn) void send("post", "/api/auth/logout").catch(() => {}).finally(dropKey);
-              else dropKey();
+              if (isSignedIn) void send("post", "/api/auth/logout").catch(() => {}).finally(forgetKey);
+              else forgetKey();
             }}
           >
             {isSignedIn ? t("Sign out") : t("Forget the server’s key")}
