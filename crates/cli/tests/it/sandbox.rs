@@ -448,6 +448,34 @@ async fn f7_a_link_that_an_agent_leaves_does_not_lead_our_own_writing_astray() {
 }
 
 #[tokio::test]
+async fn f7_a_link_that_an_agent_leaves_does_not_become_the_next_sandboxs_temporary_directory() {
+    for tier in tiers() {
+        let place = Place::new();
+        let (own, secrets) = (place.path("state/executors/1"), place.path(".ssh"));
+        let was = fs::metadata(&secrets).unwrap().permissions();
+        let inside = place.open(tier, Network::Off).await;
+        for name in ["in/tmp", "in.tmp"] {
+            let temporary = own.join(name);
+            let replace = format!(
+                "mv {0} {0}.old; ln -s {1} {0}",
+                temporary.display(),
+                secrets.display()
+            );
+            inside.run(&replace).await;
+        }
+        inside.run("rmdir $TMPDIR; ln -s $HOME/.ssh $TMPDIR").await;
+        inside.close().await;
+        let again = place.open(tier, Network::Off).await;
+        again
+            .refuses("cat /tmp/id $TMPDIR/id; touch $TMPDIR/new && echo wo\"\"rks")
+            .await;
+        again.close().await;
+        assert_eq!(fs::metadata(&secrets).unwrap().permissions(), was, "{tier:?}");
+        assert!(!secrets.join("new").exists(), "{tier:?}");
+    }
+}
+
+#[tokio::test]
 async fn processes_are_limited_where_control_groups_are_ours() {
     if !Machine::probe().controllers.contains(&"pids") {
         return skip("cgroup v2 is not delegated with `pids`"); // which no script can change

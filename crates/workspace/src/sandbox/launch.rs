@@ -101,9 +101,10 @@ fn this_program() -> io::Result<PathBuf> {
 }
 
 impl Launch {
-    /// The directory for temporary files.
+    /// The directory for temporary files. Beside what can be changed inside, or a link in its place would lead the next
+    /// sandbox's `/tmp` anywhere.
     pub(super) fn temporary(&self) -> PathBuf {
-        self.directory.join("tmp")
+        beside(&self.directory, ".tmp")
     }
 
     /// What is done outside: by the process that was started, before it has a second thread. Gives what runs this
@@ -195,8 +196,9 @@ impl Launch {
         let mut writable = self.plan.policy.writable.clone();
         writable.extend(self.changeable());
         writable.push(self.directory.clone());
-        if self.plan.tier == Tier::Namespaces {
-            writable.extend(["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from));
+        match self.plan.tier {
+            Tier::Namespaces => writable.extend(["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from)),
+            Tier::Landlock => writable.push(self.temporary()),
         }
         writable
     }
@@ -272,7 +274,7 @@ impl Launch {
     }
 }
 
-/// A file beside a directory, out of reach from inside.
+/// A path beside a directory, which cannot be replaced from inside.
 fn beside(directory: &Path, ending: &str) -> PathBuf {
     let mut name: OsString = directory.as_os_str().to_owned();
     name.push(ending);
