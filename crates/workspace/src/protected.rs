@@ -7,9 +7,10 @@
 //! | `.git/commondir` that leads git to another configuration | one that leads nowhere is put there, see [`Guard::Placed`] |
 //! | put a copy in its place (`mv .git old`) | all that lies above it is a mount, which cannot be renamed |
 //!
-//! Not prevented: repositories that an agent makes itself, with settings of their own. And who replaces a protected file
-//! from outside while a sandbox runs takes its protection away until the next one starts; so does who makes a directory
-//! writable from outside that could only be read.
+//! Not prevented: repositories that an agent makes itself, with settings of their own, and those that lie in another one
+//! and are no submodules of it: what tests and tools have made there must be theirs to remove. And who replaces a
+//! protected file from outside while a sandbox runs takes its protection away until the next one starts; so does who
+//! makes a directory writable from outside that could only be read.
 
 mod repository;
 mod stand_ins;
@@ -51,16 +52,30 @@ pub(crate) enum Guard {
 pub(crate) fn guards(policy: &Policy, root: &Path) -> BTreeMap<PathBuf, Guard> {
     let mut guards = BTreeMap::new();
     let is_new = is_empty(root);
+    let projects = repository::below(root);
     for protected in &policy.protected {
         if protected == Path::new(GIT) {
             let mut repositories = Repositories::new(policy, root);
             repositories.add(root);
+            for project in &projects {
+                repositories.add(project);
+            }
             guards.extend(repositories.guards());
             continue;
         }
+        let is_given = |path: &Path| {
+            let given = policy.writable.iter();
+            let mut given = given.filter(|given| *given != root && given.starts_with(root));
+            given.any(|given| path.starts_with(given))
+        };
+        // Of many projects only what is there: the stand-ins for the rest would be many more.
+        for path in projects.iter().map(|project| project.join(protected)) {
+            if !is_given(&path) && path.symlink_metadata().is_ok_and(|data| !data.is_symlink()) {
+                guards.insert(path, Guard::ReadOnly);
+            }
+        }
         let path = root.join(protected);
-        let is_given = |given: &PathBuf| given != root && given.starts_with(root) && path.starts_with(given);
-        if policy.writable.iter().any(is_given) {
+        if is_given(&path) {
             continue; // the user says so
         }
         match path.symlink_metadata() {

@@ -122,6 +122,45 @@ async fn x3_hooks_and_settings_in_the_workspace_cannot_be_changed() {
     }
 }
 
+#[tokio::test]
+async fn x3_in_a_directory_of_projects_the_hooks_and_settings_of_each_are_kept() {
+    if !tiers().contains(&Tier::Namespaces) {
+        return;
+    }
+    let place = Place::new();
+    let work = place.path("work");
+    fs::remove_dir_all(work.join(".git")).unwrap();
+    for project in ["one", "group/two"] {
+        git(&work, &["init", "-q", "-b", "main", project]);
+        fs::create_dir(work.join(project).join(".vscode")).unwrap();
+        fs::write(work.join(project).join(".vscode/tasks.json"), "{}").unwrap();
+    }
+    let inside = place.open(Tier::Namespaces, Network::Off).await;
+    for project in ["one", "group/two"] {
+        for attack in [
+            "echo evil > .git/hooks/pre-commit",
+            "git config core.fsmonitor evil",
+            "mv .git old && cp -r old .git",
+            "echo evil > .vscode/tasks.json",
+            "mv ../$(basename $PWD) ../old",
+        ] {
+            inside
+                .refuses(&format!("(cd {project} && {attack}) 2>/dev/null && echo ESCAPED"))
+                .await;
+        }
+        let commit = "git -c user.name=me -c user.email=me@example.com commit -q --allow-empty -m first";
+        let worked = inside
+            .run(&format!("(cd {project} && {commit} && echo wo\"\"rked)"))
+            .await;
+        assert!(worked.contains("worked"), "{worked}");
+    }
+    inside.close().await;
+    for project in ["one", "group/two"] {
+        gone(&work.join(project).join(".git/commondir")).await;
+        assert!(git(&work.join(project), &["log", "--oneline"]).contains("first"));
+    }
+}
+
 async fn gone(path: &Path) {
     let deadline = std::time::Instant::now() + Duration::from_secs(10);
     while path.exists() {
