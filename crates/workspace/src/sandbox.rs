@@ -20,6 +20,7 @@ mod launch;
 mod machine;
 mod plan;
 mod seccomp;
+mod sockets;
 
 pub use cgroup::{GROUP_VARIABLE, remove_groups_left_behind};
 pub use denial::Denials;

@@ -4,6 +4,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -389,6 +390,30 @@ async fn x8_the_means_of_the_sandbox_cannot_be_undone() {
         }
         inside.close().await;
     }
+}
+
+#[tokio::test]
+async fn n12_services_that_listen_on_socket_files_cannot_be_talked_to() {
+    if !tiers().contains(&Tier::Namespaces) {
+        return;
+    }
+    let place = Place::new();
+    let socket = place.path("other/a service");
+    let listener = UnixListener::bind(&socket).unwrap();
+    let made_long_ago = Command::new("touch")
+        .args(["-d", "2020-01-01"])
+        .arg(&socket)
+        .status();
+    assert!(made_long_ago.unwrap().success());
+    let inside = place.open(Tier::Namespaces, Network::All).await;
+    let talk = format!(
+        "perl -MIO::Socket::UNIX -e 'IO::Socket::UNIX->new(Peer => \"{}\") and print \"ESCAPED\"'",
+        socket.display()
+    );
+    inside.refuses(&talk).await;
+    inside.close().await;
+    listener.set_nonblocking(true).unwrap();
+    assert!(listener.accept().is_err());
 }
 
 #[tokio::test]

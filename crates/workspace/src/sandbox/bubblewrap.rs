@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::Launch;
+use super::{Launch, sockets};
 use crate::policy::Network;
 use crate::protected::Guard;
 
@@ -100,7 +100,18 @@ fn mounts(launch: &Launch, guards: &BTreeMap<PathBuf, Guard>) -> BTreeMap<PathBu
     for (path, guard) in guards {
         protect(path, *guard, &mut mounts);
     }
+    for socket in sockets::of_services() {
+        hide_socket(socket, &mut mounts);
+    }
     mounts
+}
+
+/// Hides a socket that can be seen but not be written to, which would not keep anybody from talking to who listens.
+fn hide_socket(socket: PathBuf, mounts: &mut BTreeMap<PathBuf, Mount>) {
+    let nearest = socket.ancestors().find_map(|above| mounts.get(above));
+    if nearest == Some(&Mount::ReadOnly) {
+        mounts.insert(socket, Mount::EmptyFile);
+    }
 }
 
 /// Makes a path read-only, or keeps it empty. Whatever lies between it and what can be written becomes a mount too,
@@ -166,6 +177,24 @@ mod tests {
             (root.join("lib/.git"), Mount::Same),
         ];
         assert_eq!(protected(root, &guards), BTreeMap::from(expected));
+    }
+
+    #[test]
+    fn sockets_are_hidden_where_nothing_can_be_written() {
+        let mut mounts = BTreeMap::from([
+            ("/".into(), Mount::ReadOnly),
+            ("/run".into(), Mount::EmptyDirectory),
+            ("/tmp".into(), Mount::Other("/state/in.tmp".into())),
+            ("/work".into(), Mount::Same),
+        ]);
+        for socket in ["/run/a", "/tmp/b", "/work/c", "/opt/engine/d"] {
+            hide_socket(socket.into(), &mut mounts);
+        }
+        let hidden = mounts.iter().filter(|(_, mount)| **mount == Mount::EmptyFile);
+        assert_eq!(
+            hidden.map(|(path, _)| path.as_path()).collect::<Vec<_>>(),
+            [Path::new("/opt/engine/d")]
+        );
     }
 
     #[test]
