@@ -1,9 +1,9 @@
 //! Workspaces that are not a project's own folder, or not there, and settings that are nothing.
 
-use std::fs;
-use std::os::unix::fs::chown;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 use std::os::unix::process::CommandExt as _;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use crate::commands::{Home, NOBODY, lines, stderr, stdout, wait_for};
 use crate::workspaces::skip;
@@ -11,24 +11,26 @@ use crate::workspaces::skip;
 const LOOK: &str = "[{text: Look., tool_calls: [{name: terminal, arguments: {command: \"cat main.c; touch made; \
                     mkdir .vscode .git/hooks; mv .git old; echo x > .git/commondir\"}}]}]";
 
-#[test]
-fn an_agent_looks_at_a_directory_that_its_user_can_only_read() {
-    if !rustix::process::geteuid().is_root() {
-        return skip("only root has directories that others cannot write to");
-    }
+/// A repository of root's in a home of somebody else's.
+fn with_a_repository() -> Home {
     let home = Home::new();
-    let model = home.script(LOOK);
     fs::write(home.work().join("main.c"), "int main;\n").unwrap();
     fs::create_dir(home.work().join(".git")).unwrap();
     fs::write(home.work().join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
     chown(home.root.path(), Some(NOBODY), Some(NOBODY)).unwrap();
+    home
+}
+
+/// An agent of nobody's looks around.
+fn look_as_nobody(home: &Home) -> Output {
+    let model = home.script(LOOK);
     // It lies where others than root do not get to.
     let program = home.root.path().join("deft");
     fs::hard_link(env!("CARGO_BIN_EXE_deft"), &program)
         .or_else(|_| fs::copy(env!("CARGO_BIN_EXE_deft"), &program).map(drop))
         .unwrap();
     let ours = home.deft(&[]);
-    let output = Command::new(&program)
+    Command::new(&program)
         .args(["run", "-t", "x", "--model", &model])
         .env_clear()
         .envs(ours.get_envs().filter_map(|(name, value)| Some((name, value?))))
@@ -36,9 +38,12 @@ fn an_agent_looks_at_a_directory_that_its_user_can_only_read() {
         .uid(NOBODY)
         .gid(NOBODY)
         .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", stderr(&output));
-    assert!(stdout(&output).contains("int main"), "{}", stdout(&output));
+        .unwrap()
+}
+
+fn assert_it_looked_and_left_nothing(home: &Home, output: &Output) {
+    assert!(output.status.success(), "{}", stderr(output));
+    assert!(stdout(output).contains("int main"), "{}", stdout(output));
     let mut names: Vec<_> = fs::read_dir(home.work())
         .unwrap()
         .map(|entry| entry.unwrap().file_name())
@@ -46,6 +51,62 @@ fn an_agent_looks_at_a_directory_that_its_user_can_only_read() {
     names.sort();
     assert_eq!(names, [".git", "main.c"]);
     assert_eq!(fs::read_dir(home.work().join(".git")).unwrap().count(), 1);
+}
+
+#[test]
+fn an_agent_looks_at_a_directory_that_its_user_can_only_read() {
+    if !rustix::process::geteuid().is_root() {
+        return skip("only root has directories that others cannot write to");
+    }
+    let home = with_a_repository();
+    let output = look_as_nobody(&home);
+    assert_it_looked_and_left_nothing(&home, &output);
+}
+
+#[test]
+fn a_directory_that_its_owner_has_made_read_only_is_as_it_was_afterwards() {
+    if !rustix::process::geteuid().is_root() {
+        return skip("only root can be somebody else");
+    }
+    let home = with_a_repository();
+    let read_only = [home.work(), home.work().join(".git")];
+    for directory in &read_only {
+        chown(directory, Some(NOBODY), Some(NOBODY)).unwrap();
+        fs::set_permissions(directory, Permissions::from_mode(0o555)).unwrap();
+    }
+    let output = look_as_nobody(&home);
+    // Empty settings are put there for good, where there were none.
+    fs::remove_file(home.work().join(".git/config")).unwrap();
+    assert_it_looked_and_left_nothing(&home, &output);
+    for directory in &read_only {
+        assert_eq!(directory.metadata().unwrap().mode() & 0o777, 0o555);
+    }
+}
+
+#[test]
+fn an_agent_looks_at_a_read_only_file_system() {
+    if !rustix::process::geteuid().is_root() {
+        return skip("only root mounts file systems");
+    }
+    let home = with_a_repository();
+    let run = home.deft(&["run", "-t", "x", "--model", &home.script(LOOK)]);
+    // Seen by these processes alone, and gone with them.
+    let mount = "mount --bind . . && mount -o remount,bind,ro . && cd \"$PWD\" && exec \"$0\" \"$@\"";
+    let output = Command::new("unshare")
+        .args(["--mount", "sh", "-c", mount])
+        .arg(run.get_program())
+        .args(run.get_args())
+        .env_clear()
+        .envs(run.get_envs().filter_map(|(name, value)| Some((name, value?))))
+        .current_dir(home.work())
+        .output()
+        .unwrap();
+    assert!(
+        stdout(&output).contains("Read-only file system"),
+        "{}",
+        stdout(&output)
+    );
+    assert_it_looked_and_left_nothing(&home, &output);
 }
 
 #[test]
