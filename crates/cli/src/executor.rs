@@ -39,6 +39,12 @@ pub(crate) fn serve(args: ExecutorServe) -> anyhow::Result<()> {
         plan: serde_json::from_str(plan).context("the plan of the sandbox cannot be read")?,
         root: args.place.workspace.clone(),
         directory: args.place.directory.clone(),
+        seen: args
+            .seen
+            .iter()
+            .map(|seen| serde_json::from_str(seen))
+            .collect::<Result<_, _>>()
+            .context("what is mounted cannot be read")?,
     };
     if !args.inside
         && let Some(outside) = launch.prepare(INSIDE)?

@@ -69,6 +69,9 @@ pub(crate) struct ExecutorServe {
     /// Given to the process that runs inside by the one outside
     #[arg(long, requires = "plan")]
     pub(crate) inside: bool,
+    /// What that one is to find mounted (can be repeated)
+    #[arg(long, value_name = "JSON", requires = "inside")]
+    pub(crate) seen: Vec<String>,
 }
 
 #[derive(Args)]

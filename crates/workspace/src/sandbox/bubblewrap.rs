@@ -25,8 +25,27 @@ enum Mount {
     Other(PathBuf),
 }
 
+/// What stands where, by path.
+pub(super) struct View(BTreeMap<PathBuf, Mount>);
+
+impl View {
+    pub(super) fn new(launch: &Launch, guards: &BTreeMap<PathBuf, Guard>) -> Self {
+        Self(mounts(launch, guards))
+    }
+
+    /// What is mounted of a directory: itself, and what lies in it.
+    pub(super) fn mounted_of(&self, directory: &Path) -> impl Iterator<Item = &Path> {
+        let is_its = move |path: &Path| path.starts_with(directory);
+        let mounted = self.0.iter().filter_map(|(path, mount)| match mount {
+            Mount::Same | Mount::ReadOnly => Some(path.as_path()),
+            Mount::EmptyDirectory | Mount::EmptyReadOnly | Mount::EmptyFile | Mount::Other(_) => None,
+        });
+        mounted.filter(move |path| is_its(path))
+    }
+}
+
 /// The options that make the view.
-pub(super) fn options(launch: &Launch, guards: &BTreeMap<PathBuf, Guard>) -> Vec<OsString> {
+pub(super) fn options(launch: &Launch, view: View) -> Vec<OsString> {
     let mut options: Vec<OsString> = [
         "--unshare-pid",
         "--unshare-ipc",
@@ -41,7 +60,7 @@ pub(super) fn options(launch: &Launch, guards: &BTreeMap<PathBuf, Guard>) -> Vec
         Network::All => {}
     }
     // By path: what lies in another place comes after it, and so on top of it.
-    for (path, mount) in mounts(launch, guards) {
+    for (path, mount) in view.0 {
         let (option, source) = match mount {
             Mount::Same => ("--bind", Some(path.clone())),
             Mount::ReadOnly => ("--ro-bind", Some(path.clone())),

@@ -12,8 +12,9 @@ use std::process::Command;
 use rustix::io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
+use super::bubblewrap::{self, View};
 use super::cgroup::{GROUP_VARIABLE, Group};
-use super::{Plan, Tier, bubblewrap, capabilities, landlock, seccomp};
+use super::{Plan, Seen, Tier, capabilities, landlock, seccomp};
 use crate::egress::{self, Egress, EgressError};
 use crate::policy::{Access, Network, PLAN_AT_THE_TOP, PLANS};
 use crate::protected::{self, Guard, StandIns};
@@ -40,6 +41,8 @@ pub struct Launch {
     pub root: PathBuf,
     /// The executor's own directory, in which it may write too.
     pub directory: PathBuf,
+    /// What is to be found mounted inside.
+    pub seen: Vec<Seen>,
 }
 
 /// Why a process could not be shut in. It does not run then.
@@ -126,12 +129,18 @@ impl Launch {
             (Tier::Namespaces, Some(program)) => {
                 let stand_ins = StandIns::put(&self.root, self.guards())
                     .map_err(setup("keep what is protected from being made"))?;
+                let view = View::new(self, stand_ins.guards());
+                let seen = self.see(&view).map_err(setup("look at what is mounted"))?;
                 let mut command = Command::new(program);
                 command
-                    .args(bubblewrap::options(self, stand_ins.guards()))
+                    .args(bubblewrap::options(self, view))
                     .arg("--")
                     .arg(this_program().map_err(setup("find this program"))?);
-                Ok(Some(Outside::new(command, inside, Some(stand_ins), group)))
+                let mut outside = Outside::new(command, inside, Some(stand_ins), group);
+                for seen in seen {
+                    outside.command.arg("--seen").arg(seen);
+                }
+                Ok(Some(outside))
             }
             (Tier::Namespaces, None) => Err(setup("make namespaces")(io::ErrorKind::NotFound.into())),
             // Somebody must be left to remove the group.
@@ -141,6 +150,12 @@ impl Launch {
             }
             (Tier::Landlock, _) => Ok(None),
         }
+    }
+
+    /// What of the workspace is mounted, as the process inside is told of it.
+    fn see(&self, view: &View) -> io::Result<Vec<String>> {
+        let seen = view.mounted_of(&self.root).map(|path| Seen::at(path, &self.root));
+        seen.map(|seen| Ok(serde_json::to_string(&seen?)?)).collect()
     }
 
     /// What of the workspace is kept as it is.
@@ -182,6 +197,9 @@ impl Launch {
 
     /// What is done inside: restricts this process, before it has a second thread, and all that it will start.
     pub fn restrict_self(&self) -> Result<(), LaunchError> {
+        for seen in &self.seen {
+            seen.check(&self.root).map_err(setup("find what was mounted"))?;
+        }
         std::env::set_current_dir(&self.root).map_err(setup("go to the workspace"))?;
         capabilities::drop_most().map_err(|error| setup("give up capabilities")(error.into()))?;
         // What it starts runs as the same user and shall not look into it.
