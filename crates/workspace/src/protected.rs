@@ -12,6 +12,7 @@
 //! protected file from outside while a sandbox runs takes its protection away until the next one starts; so does who
 //! makes a directory writable from outside that could only be read.
 
+mod mounted;
 mod repository;
 mod stand_ins;
 
@@ -21,10 +22,11 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Access, access};
+use rustix::fs::{Access, AtFlags, CWD, StatxAttributes, StatxFlags, access, statx};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
+pub use self::mounted::{MountedError, check_mounted};
 use self::repository::Repositories;
 pub(crate) use self::stand_ins::StandIns;
 pub use self::stand_ins::remove_stand_ins;
@@ -141,13 +143,19 @@ pub fn keep_as_it_is(root: &Path) -> io::Result<Vec<Kept>> {
         if !is_real(&path) || !above.clone().all(is_real) {
             continue;
         }
-        for above in above {
+        // Where a file system is mounted there is nothing to be renamed.
+        for above in above.filter(|above| !is_mount_point(above)) {
             kept.entry(above.to_owned()).or_insert(false);
         }
         kept.insert(path, true);
     }
     let kept = kept.into_iter();
     Ok(kept.map(|(path, read_only)| Kept { path, read_only }).collect())
+}
+
+fn is_mount_point(path: &Path) -> bool {
+    let status = statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::empty());
+    status.is_ok_and(|status| status.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
 }
 
 fn is_empty(directory: &Path) -> bool {

@@ -63,6 +63,9 @@ pub(crate) struct ExecutorServe {
     /// Another directory whose files and repositories may be asked for (can be repeated)
     #[arg(long = "root", value_name = "DIR")]
     pub(crate) roots: Vec<PathBuf>,
+    /// A path that is to be mounted from its own place in the workspace (can be repeated)
+    #[arg(long, value_name = "PATH")]
+    pub(crate) kept: Vec<PathBuf>,
     /// How it is to be shut in
     #[arg(long, value_name = "JSON")]
     pub(crate) plan: Option<String>,
