@@ -192,7 +192,17 @@ pub(super) async fn x1_a_link_that_replaces_what_is_kept_does_not_lead_out_of_th
     std::fs::create_dir(files.path().join("evil")).unwrap();
     std::fs::write(files.path().join("evil/.git"), "x").unwrap();
     assert_eq!(output(&open(&workspace).await, "1", "echo fine").await, "fine");
+
+    // Or the directory itself, from a workspace around it.
+    workspace.stop().await.unwrap();
+    let aside = outside.path().join("aside");
+    std::fs::rename(files.path(), &aside).unwrap();
+    std::os::unix::fs::symlink(outside.path(), files.path()).unwrap();
+    let refused = workspace.open().await.err().unwrap().to_string();
+    assert!(refused.contains("has become a link"), "{refused}");
     workspace.remove().await.unwrap();
+    std::fs::remove_file(files.path()).unwrap();
+    std::fs::rename(&aside, files.path()).unwrap();
 }
 
 pub(super) async fn it_is_found_paused_and_stopped(engine: &Dockerd) {
