@@ -132,7 +132,9 @@ pub struct Kept {
 pub fn keep_as_it_is(root: &Path) -> io::Result<Vec<Kept>> {
     let policy = Policy::for_user(None, root);
     let mut kept = BTreeMap::new();
-    for (path, guard) in guards(&policy, root) {
+    let guards = guards(&policy, root).into_iter();
+    // Engines are told texts.
+    for (path, guard) in guards.filter(|(path, _)| path.to_str().is_some()) {
         match guard {
             Guard::Placed(text) if !text.is_empty() => stand_ins::place(&path, STAYS)?,
             Guard::Placed(_) | Guard::ReadOnly => {}

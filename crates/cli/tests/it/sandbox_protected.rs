@@ -1,6 +1,8 @@
 //! What programs outside obey, and what an agent is told that tries to change it.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
@@ -138,7 +140,12 @@ async fn x3_in_a_directory_of_projects_the_hooks_and_settings_of_each_are_kept()
         fs::create_dir(work.join(project).join(".vscode")).unwrap();
         fs::write(work.join(project).join(".vscode/tasks.json"), "{}").unwrap();
     }
+    // A name that is no text.
+    fs::create_dir_all(work.join(OsStr::from_bytes(b"na\xefve")).join(".git/hooks")).unwrap();
     let inside = place.open(Tier::Namespaces, Network::Off).await;
+    inside
+        .refuses("(echo evil > na*ve/.git/hooks/pre-commit) 2>/dev/null && echo ESCAPED")
+        .await;
     for project in ["one", "group/two"] {
         for attack in [
             "echo evil > .git/hooks/pre-commit",

@@ -145,6 +145,17 @@ fn projects_below_a_directory_are_kept_and_so_are_worktrees_in_a_repository() {
 }
 
 #[test]
+fn what_an_engine_cannot_be_told_is_not_kept_in_containers() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let root = place(&[("a/.git", "gitdir: nowhere")]);
+    let project = root.path().join(std::ffi::OsStr::from_bytes(b"na\xefve"));
+    fs::create_dir_all(project.join(".git/hooks")).unwrap();
+    let kept = keep_as_it_is(root.path()).unwrap();
+    let kept: Vec<_> = kept.iter().map(|kept| kept.path.clone()).collect();
+    assert_eq!(kept, [root.path().join("a"), root.path().join("a/.git")]);
+}
+
+#[test]
 fn what_is_not_there_is_kept_from_being_made_unless_all_is_new_or_the_user_says_so() {
     let mut policy = Policy::for_user(None, Path::new("/state"));
     let new = tempfile::tempdir().unwrap();

@@ -4,9 +4,10 @@
 //! place of a directory behind our look and take it away again behind bubblewrap's: what it leads to would then be mounted
 //! in the workspace.
 
+use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rustix::fs::{Mode, OFlags, ResolveFlags, fstat, open, openat2};
 use serde::{Deserialize, Serialize};
@@ -14,7 +15,8 @@ use serde::{Deserialize, Serialize};
 /// A file or directory of a workspace, by its name and by what it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seen {
-    path: PathBuf,
+    /// Any bytes, as names of files are.
+    path: OsString,
     device: u64,
     inode: u64,
 }
@@ -24,7 +26,7 @@ impl Seen {
     pub(super) fn at(path: &Path, root: &Path) -> io::Result<Self> {
         let status = fstat(open_real(path, root)?)?;
         Ok(Self {
-            path: path.to_owned(),
+            path: path.as_os_str().to_owned(),
             device: status.st_dev,
             inode: status.st_ino,
         })
@@ -32,10 +34,11 @@ impl Seen {
 
     /// An error if it is not there any more.
     pub(super) fn check(&self, root: &Path) -> io::Result<()> {
-        if Self::at(&self.path, root)? == *self {
+        let path = Path::new(&self.path);
+        if Self::at(path, root)? == *self {
             return Ok(());
         }
-        let what = format!("{} was replaced meanwhile, try again", self.path.display());
+        let what = format!("{} was replaced meanwhile, try again", path.display());
         Err(io::Error::other(what))
     }
 }
