@@ -16,7 +16,7 @@ use deft_executor::daemon::Daemon;
 use deft_executor::relay::{self, Received, Relay};
 use deft_tools::{TerminalOptions, ToolContext};
 use deft_workspace::sandbox::{Denials, Launch};
-use deft_workspace::{LocalWorkspace, Stream, Workspace};
+use deft_workspace::{LocalWorkspace, Stream, Workspace, check_mounted};
 use tokio::io::AsyncWriteExt;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinSet;
@@ -32,6 +32,7 @@ const INSIDE: &str = "--inside";
 /// Shuts itself in if it is to be, and serves. Nothing here may start a thread before that.
 pub(crate) fn serve(args: ExecutorServe) -> anyhow::Result<()> {
     let Some(plan) = &args.plan else {
+        check_mounted(&args.place.workspace, &args.kept)?;
         crate::keep_memory_private();
         return crate::wait(serve_calls(args.place, args.roots, None));
     };
@@ -39,6 +40,12 @@ pub(crate) fn serve(args: ExecutorServe) -> anyhow::Result<()> {
         plan: serde_json::from_str(plan).context("the plan of the sandbox cannot be read")?,
         root: args.place.workspace.clone(),
         directory: args.place.directory.clone(),
+        seen: args
+            .seen
+            .iter()
+            .map(|seen| serde_json::from_str(seen))
+            .collect::<Result<_, _>>()
+            .context("what is mounted cannot be read")?,
     };
     if !args.inside
         && let Some(outside) = launch.prepare(INSIDE)?

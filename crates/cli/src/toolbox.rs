@@ -41,9 +41,10 @@ mod tests {
     const MOST: usize = 9_000;
 
     fn tools() -> Toolbox {
+        let private = tempfile::tempdir().unwrap();
         let context = ToolContext {
             workspace: "/workspace".into(),
-            private_dir: std::env::temp_dir().join("deft-described"),
+            private_dir: private.path().to_owned(),
             env: Vec::new(),
         };
         toolbox(&context, TerminalOptions::default(), Reachable::default()).unwrap()

@@ -170,7 +170,7 @@ impl Spec<'_> {
             "User": format!("{}:{}", self.user.user, self.user.group),
             "WorkingDir": WORKSPACE,
             "Entrypoint": [format!("/{PROGRAM}")],
-            "Cmd": self.command,
+            "Cmd": self.arguments(),
             "Env": home.into_iter().chain(env).collect::<Vec<_>>(),
             "Labels": self.labels,
             "Healthcheck": {"Test": ["NONE"]}, // the image's is for the image's own program
@@ -193,6 +193,23 @@ impl Spec<'_> {
         })
     }
 
+    /// What is kept, and where it is in the container.
+    fn kept(&self) -> impl Iterator<Item = (&Kept, String)> {
+        self.kept.iter().filter_map(|kept| {
+            let Files::Directory(root) = self.files else {
+                return None; // nobody outside obeys what is on a volume
+            };
+            let target = Path::new(WORKSPACE).join(kept.path.strip_prefix(root).ok()?);
+            Some((kept, target.display().to_string()))
+        })
+    }
+
+    /// Those of our program, which looks whether what is kept is what was mounted.
+    fn arguments(&self) -> Vec<String> {
+        let kept = self.kept().flat_map(|(_, target)| ["--kept".to_owned(), target]);
+        self.command.iter().cloned().chain(kept).collect()
+    }
+
     fn mounts(&self) -> Vec<Value> {
         let bind = |source: &PathBuf, target: &str, read_only: bool| json!({"Type": "bind", "Source": source, "Target": target, "ReadOnly": read_only});
         let files = match self.files {
@@ -201,13 +218,8 @@ impl Spec<'_> {
                 json!({"Type": "volume", "Source": name, "Target": WORKSPACE})
             }
         };
-        let kept = self.kept.iter().filter_map(|kept| {
-            let Files::Directory(root) = self.files else {
-                return None; // nobody outside obeys what is on a volume
-            };
-            let target = Path::new(WORKSPACE).join(kept.path.strip_prefix(root).ok()?);
-            Some(bind(&kept.path, &target.display().to_string(), kept.read_only))
-        });
+        let kept = self.kept();
+        let kept = kept.map(|(kept, target)| bind(&kept.path, &target, kept.read_only));
         let program = self.program.map(|path| bind(path, &format!("/{PROGRAM}"), true));
         let others = self.options.mounts.iter();
         let others = others.map(|mount| bind(&mount.source, &mount.target, mount.read_only));

@@ -172,6 +172,17 @@ pub enum DockerError {
         /// The end of the build's log.
         log: String,
     },
+    /// Somebody put a link in the place of the files' directory, which could lead anywhere.
+    #[error(
+        "{} has become a link to {} since this conversation began, and is not followed; put the directory back, or \
+         begin a conversation in the other one", path.display(), to.display()
+    )]
+    Link {
+        /// The directory as it was named.
+        path: PathBuf,
+        /// Where it leads.
+        to: PathBuf,
+    },
     /// Settings in the directory that act outside cannot be kept from changes. Look at the path.
     #[error(
         "what git obeys in {} cannot be protected from the container: {reason}; see to it that you may write there, \

@@ -131,10 +131,12 @@ impl DockerWorkspace {
             "running" => {}
             "paused" => self.order(id, Order::Unpause).await?,
             "created" => {
+                self.check_directory()?;
                 self.furnish(&container).await?;
                 self.order(id, Order::Start).await?;
             }
             _ => {
+                self.check_directory()?;
                 let before = self.inspect(id).await?;
                 self.order(id, Order::Start).await?;
                 if before.oom_killed {
@@ -143,6 +145,20 @@ impl DockerWorkspace {
             }
         }
         self.attach(id).await
+    }
+
+    /// Whether the directory that the engine will mount is still what was named, which had no link in it.
+    fn check_directory(&self) -> Result<(), DockerError> {
+        let Files::Directory(path) = &self.files else {
+            return Ok(());
+        };
+        match path.canonicalize() {
+            Ok(to) if to != *path => Err(DockerError::Link {
+                path: path.clone(),
+                to,
+            }),
+            _ => Ok(()), // one that is not here is the engine's to find
+        }
     }
 
     async fn running(&self) -> Result<Option<Attached>, DockerError> {

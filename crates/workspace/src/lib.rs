@@ -31,7 +31,7 @@ pub use name::{Image, SshPlace, WorkspaceName, WorkspaceNameError};
 pub use policy::{Access, Network, Policy, ResourceLimits};
 pub use preparation::Preparation;
 pub use program::Program;
-pub use protected::{Kept, keep_as_it_is, remove_stand_ins};
+pub use protected::{Kept, MountedError, check_mounted, keep_as_it_is, remove_stand_ins};
 
 /// A byte stream to an executor.
 pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}

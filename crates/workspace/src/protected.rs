@@ -7,10 +7,12 @@
 //! | `.git/commondir` that leads git to another configuration | one that leads nowhere is put there, see [`Guard::Placed`] |
 //! | put a copy in its place (`mv .git old`) | all that lies above it is a mount, which cannot be renamed |
 //!
-//! Not prevented: repositories that an agent makes itself, with settings of their own. And who replaces a protected file
-//! from outside while a sandbox runs takes its protection away until the next one starts; so does who makes a directory
-//! writable from outside that could only be read.
+//! Not prevented: repositories that an agent makes itself, with settings of their own, and those that lie in another one
+//! and are no submodules of it: what tests and tools have made there must be theirs to remove. And who replaces a
+//! protected file from outside while a sandbox runs takes its protection away until the next one starts; so does who
+//! makes a directory writable from outside that could only be read.
 
+mod mounted;
 mod repository;
 mod stand_ins;
 
@@ -20,10 +22,11 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Access, access};
+use rustix::fs::{Access, AtFlags, CWD, StatxAttributes, StatxFlags, access, statx};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
+pub use self::mounted::{MountedError, check_mounted};
 use self::repository::Repositories;
 pub(crate) use self::stand_ins::StandIns;
 pub use self::stand_ins::remove_stand_ins;
@@ -51,16 +54,30 @@ pub(crate) enum Guard {
 pub(crate) fn guards(policy: &Policy, root: &Path) -> BTreeMap<PathBuf, Guard> {
     let mut guards = BTreeMap::new();
     let is_new = is_empty(root);
+    let projects = repository::below(root);
     for protected in &policy.protected {
         if protected == Path::new(GIT) {
             let mut repositories = Repositories::new(policy, root);
             repositories.add(root);
+            for project in &projects {
+                repositories.add(project);
+            }
             guards.extend(repositories.guards());
             continue;
         }
+        let is_given = |path: &Path| {
+            let given = policy.writable.iter();
+            let mut given = given.filter(|given| *given != root && given.starts_with(root));
+            given.any(|given| path.starts_with(given))
+        };
+        // Of many projects only what is there: the stand-ins for the rest would be many more.
+        for path in projects.iter().map(|project| project.join(protected)) {
+            if !is_given(&path) && path.symlink_metadata().is_ok_and(|data| !data.is_symlink()) {
+                guards.insert(path, Guard::ReadOnly);
+            }
+        }
         let path = root.join(protected);
-        let is_given = |given: &PathBuf| given != root && given.starts_with(root) && path.starts_with(given);
-        if policy.writable.iter().any(is_given) {
+        if is_given(&path) {
             continue; // the user says so
         }
         match path.symlink_metadata() {
@@ -115,7 +132,9 @@ pub struct Kept {
 pub fn keep_as_it_is(root: &Path) -> io::Result<Vec<Kept>> {
     let policy = Policy::for_user(None, root);
     let mut kept = BTreeMap::new();
-    for (path, guard) in guards(&policy, root) {
+    let guards = guards(&policy, root).into_iter();
+    // Engines are told texts.
+    for (path, guard) in guards.filter(|(path, _)| path.to_str().is_some()) {
         match guard {
             Guard::Placed(text) if !text.is_empty() => stand_ins::place(&path, STAYS)?,
             Guard::Placed(_) | Guard::ReadOnly => {}
@@ -126,13 +145,19 @@ pub fn keep_as_it_is(root: &Path) -> io::Result<Vec<Kept>> {
         if !is_real(&path) || !above.clone().all(is_real) {
             continue;
         }
-        for above in above {
+        // Where a file system is mounted there is nothing to be renamed.
+        for above in above.filter(|above| !is_mount_point(above)) {
             kept.entry(above.to_owned()).or_insert(false);
         }
         kept.insert(path, true);
     }
     let kept = kept.into_iter();
     Ok(kept.map(|(path, read_only)| Kept { path, read_only }).collect())
+}
+
+fn is_mount_point(path: &Path) -> bool {
+    let status = statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::empty());
+    status.is_ok_and(|status| status.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
 }
 
 fn is_empty(directory: &Path) -> bool {

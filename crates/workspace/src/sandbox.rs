@@ -20,12 +20,15 @@ mod launch;
 mod machine;
 mod plan;
 mod seccomp;
+mod seen;
+mod sockets;
 
 pub use cgroup::{GROUP_VARIABLE, remove_groups_left_behind};
 pub use denial::Denials;
 pub use launch::{Launch, LaunchError, Outside};
 pub use machine::{Machine, Unavailable};
 pub use plan::{Gap, Plan, PolicyError};
+pub use seen::Seen;
 
 use serde::{Deserialize, Serialize};
 

@@ -63,12 +63,18 @@ pub(crate) struct ExecutorServe {
     /// Another directory whose files and repositories may be asked for (can be repeated)
     #[arg(long = "root", value_name = "DIR")]
     pub(crate) roots: Vec<PathBuf>,
+    /// A path that is to be mounted from its own place in the workspace (can be repeated)
+    #[arg(long, value_name = "PATH")]
+    pub(crate) kept: Vec<PathBuf>,
     /// How it is to be shut in
     #[arg(long, value_name = "JSON")]
     pub(crate) plan: Option<String>,
     /// Given to the process that runs inside by the one outside
     #[arg(long, requires = "plan")]
     pub(crate) inside: bool,
+    /// What that one is to find mounted (can be repeated)
+    #[arg(long, value_name = "JSON", requires = "inside")]
+    pub(crate) seen: Vec<String>,
 }
 
 #[derive(Args)]

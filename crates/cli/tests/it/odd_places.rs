@@ -1,7 +1,7 @@
 //! Workspaces that are not a project's own folder, or not there, and settings that are nothing.
 
-use std::fs;
-use std::os::unix::fs::chown;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Output, Stdio};
 
@@ -11,9 +11,18 @@ use crate::workspaces::skip;
 const LOOK: &str = "[{text: Look., tool_calls: [{name: terminal, arguments: {command: \"cat main.c; touch made; \
                     mkdir .vscode .git/hooks; mv .git old; echo x > .git/commondir\"}}]}]";
 
-/// Runs it as an ordinary user, who can only read the workspace.
-fn run_by_nobody(home: &Home, args: &[&str]) -> Output {
+/// A repository of root's in a home of somebody else's.
+fn with_a_repository() -> Home {
+    let home = Home::new();
+    fs::write(home.work().join("main.c"), "int main;\n").unwrap();
+    fs::create_dir(home.work().join(".git")).unwrap();
+    fs::write(home.work().join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
     chown(home.root.path(), Some(NOBODY), Some(NOBODY)).unwrap();
+    home
+}
+
+/// Runs it as an ordinary user.
+fn run_as_nobody(home: &Home, args: &[&str]) -> Output {
     // It lies where others than root do not get to.
     let program = home.root.path().join("deft");
     fs::hard_link(env!("CARGO_BIN_EXE_deft"), &program)
@@ -31,19 +40,14 @@ fn run_by_nobody(home: &Home, args: &[&str]) -> Output {
         .unwrap()
 }
 
-#[test]
-fn an_agent_looks_at_a_directory_that_its_user_can_only_read() {
-    if !rustix::process::geteuid().is_root() {
-        return skip("only root has directories that others cannot write to");
-    }
-    let home = Home::new();
-    let model = home.script(LOOK);
-    fs::write(home.work().join("main.c"), "int main;\n").unwrap();
-    fs::create_dir(home.work().join(".git")).unwrap();
-    fs::write(home.work().join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
-    let output = run_by_nobody(&home, &["run", "-t", "x", "--model", &model]);
-    assert!(output.status.success(), "{}", stderr(&output));
-    assert!(stdout(&output).contains("int main"), "{}", stdout(&output));
+/// An agent of nobody's looks around.
+fn look_as_nobody(home: &Home) -> Output {
+    run_as_nobody(home, &["run", "-t", "x", "--model", &home.script(LOOK)])
+}
+
+fn assert_it_looked_and_left_nothing(home: &Home, output: &Output) {
+    assert!(output.status.success(), "{}", stderr(output));
+    assert!(stdout(output).contains("int main"), "{}", stdout(output));
     let mut names: Vec<_> = fs::read_dir(home.work())
         .unwrap()
         .map(|entry| entry.unwrap().file_name())
@@ -54,13 +58,42 @@ fn an_agent_looks_at_a_directory_that_its_user_can_only_read() {
 }
 
 #[test]
+fn an_agent_looks_at_a_directory_that_its_user_can_only_read() {
+    if !rustix::process::geteuid().is_root() {
+        return skip("only root has directories that others cannot write to");
+    }
+    let home = with_a_repository();
+    let output = look_as_nobody(&home);
+    assert_it_looked_and_left_nothing(&home, &output);
+}
+
+#[test]
+fn a_directory_that_its_owner_has_made_read_only_is_as_it_was_afterwards() {
+    if !rustix::process::geteuid().is_root() {
+        return skip("only root can be somebody else");
+    }
+    let home = with_a_repository();
+    let read_only = [home.work(), home.work().join(".git")];
+    for directory in &read_only {
+        chown(directory, Some(NOBODY), Some(NOBODY)).unwrap();
+        fs::set_permissions(directory, Permissions::from_mode(0o555)).unwrap();
+    }
+    let output = look_as_nobody(&home);
+    // Empty settings are put there for good, where there were none.
+    fs::remove_file(home.work().join(".git/config")).unwrap();
+    assert_it_looked_and_left_nothing(&home, &output);
+    for directory in &read_only {
+        assert_eq!(directory.metadata().unwrap().mode() & 0o777, 0o555);
+    }
+}
+
+#[test]
 fn an_agent_plans_in_a_directory_that_its_user_can_only_read() {
     if !rustix::process::geteuid().is_root() {
         return skip("only root has directories that others cannot write to");
     }
-    let home = Home::new();
+    let home = with_a_repository();
     let [plan, source] = [".agents_tmp/PLAN.md", "main.c"].map(|name| home.work().join(name));
-    fs::write(&source, "int main;\n").unwrap();
     let model = home.script(&format!(
         "- tool_calls:\n\
          \x20 - {{name: planning_file_editor, arguments: {{command: view, path: {}}}}}\n\
@@ -69,12 +102,38 @@ fn an_agent_plans_in_a_directory_that_its_user_can_only_read() {
         source.display(),
         plan.display()
     ));
-    let output = run_by_nobody(&home, &["run", "--plan", "-t", "x", "--model", &model]);
+    let output = run_as_nobody(&home, &["run", "--plan", "-t", "x", "--model", &model]);
     let shown = stdout(&output);
     assert!(output.status.success(), "{shown}{}", stderr(&output));
     for words in ["Could not write", "This is the plan."] {
         assert!(shown.contains(words), "no {words:?} in {shown}");
     }
+}
+
+#[test]
+fn an_agent_looks_at_a_read_only_file_system() {
+    if !rustix::process::geteuid().is_root() {
+        return skip("only root mounts file systems");
+    }
+    let home = with_a_repository();
+    let run = home.deft(&["run", "-t", "x", "--model", &home.script(LOOK)]);
+    // Seen by these processes alone, and gone with them.
+    let mount = "mount --bind . . && mount -o remount,bind,ro . && cd \"$PWD\" && exec \"$0\" \"$@\"";
+    let output = Command::new("unshare")
+        .args(["--mount", "sh", "-c", mount])
+        .arg(run.get_program())
+        .args(run.get_args())
+        .env_clear()
+        .envs(run.get_envs().filter_map(|(name, value)| Some((name, value?))))
+        .current_dir(home.work())
+        .output()
+        .unwrap();
+    assert!(
+        stdout(&output).contains("Read-only file system"),
+        "{}",
+        stdout(&output)
+    );
+    assert_it_looked_and_left_nothing(&home, &output);
 }
 
 #[test]
@@ -112,7 +171,7 @@ fn a_conversation_whose_workspace_is_gone_says_what_can_be_done() {
 }
 
 #[test]
-fn a_conversation_whose_process_was_killed_is_listed_as_paused_and_shown_as_left() {
+fn a_conversation_whose_process_was_killed_is_listed_as_paused() {
     let home = Home::new();
     let model = home.script(
         "[{text: Wait., tool_calls: [{name: terminal, arguments: {command: \"touch begun; sleep 20\"}}]}]",
@@ -123,10 +182,7 @@ fn a_conversation_whose_process_was_killed_is_listed_as_paused_and_shown_as_left
     assert_eq!(lines(&home.run(&["list", "--json"]))[0]["status"], "running");
     run.kill().unwrap();
     run.wait().unwrap();
-    let listed = lines(&home.run(&["list", "--json"]));
-    assert_eq!(listed[0]["status"], "paused");
-    let shown = home.run(&["show", listed[0]["id"].as_str().unwrap()]);
-    assert!(stderr(&shown).contains("has ended"), "{}", stderr(&shown));
+    assert_eq!(lines(&home.run(&["list", "--json"]))[0]["status"], "paused");
 }
 
 #[test]

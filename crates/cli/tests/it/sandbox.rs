@@ -4,6 +4,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -392,6 +393,30 @@ async fn x8_the_means_of_the_sandbox_cannot_be_undone() {
 }
 
 #[tokio::test]
+async fn n12_services_that_listen_on_socket_files_cannot_be_talked_to() {
+    if !tiers().contains(&Tier::Namespaces) {
+        return;
+    }
+    let place = Place::new();
+    let socket = place.path("other/a service");
+    let listener = UnixListener::bind(&socket).unwrap();
+    let made_long_ago = Command::new("touch")
+        .args(["-d", "2020-01-01"])
+        .arg(&socket)
+        .status();
+    assert!(made_long_ago.unwrap().success());
+    let inside = place.open(Tier::Namespaces, Network::All).await;
+    let talk = format!(
+        "perl -MIO::Socket::UNIX -e 'IO::Socket::UNIX->new(Peer => \"{}\") and print \"ESCAPED\"'",
+        socket.display()
+    );
+    inside.refuses(&talk).await;
+    inside.close().await;
+    listener.set_nonblocking(true).unwrap();
+    assert!(listener.accept().is_err());
+}
+
+#[tokio::test]
 async fn x5_nothing_is_left_when_a_sandbox_ends() {
     for tier in tiers() {
         let place = Place::new();
@@ -444,6 +469,34 @@ async fn f7_a_link_that_an_agent_leaves_does_not_lead_our_own_writing_astray() {
         assert!(again.run("echo ba\"\"ck").await.contains("back"), "{tier:?}");
         again.close().await;
         assert_eq!(fs::read_to_string(&victim).unwrap(), "readable", "{tier:?}");
+    }
+}
+
+#[tokio::test]
+async fn f7_a_link_that_an_agent_leaves_does_not_become_the_next_sandboxs_temporary_directory() {
+    for tier in tiers() {
+        let place = Place::new();
+        let (own, secrets) = (place.path("state/executors/1"), place.path(".ssh"));
+        let was = fs::metadata(&secrets).unwrap().permissions();
+        let inside = place.open(tier, Network::Off).await;
+        for name in ["in/tmp", "in.tmp"] {
+            let temporary = own.join(name);
+            let replace = format!(
+                "mv {0} {0}.old; ln -s {1} {0}",
+                temporary.display(),
+                secrets.display()
+            );
+            inside.run(&replace).await;
+        }
+        inside.run("rmdir $TMPDIR; ln -s $HOME/.ssh $TMPDIR").await;
+        inside.close().await;
+        let again = place.open(tier, Network::Off).await;
+        again
+            .refuses("cat /tmp/id $TMPDIR/id; touch $TMPDIR/new && echo wo\"\"rks")
+            .await;
+        again.close().await;
+        assert_eq!(fs::metadata(&secrets).unwrap().permissions(), was, "{tier:?}");
+        assert!(!secrets.join("new").exists(), "{tier:?}");
     }
 }
 

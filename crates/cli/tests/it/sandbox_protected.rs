@@ -1,8 +1,13 @@
 //! What programs outside obey, and what an agent is told that tries to change it.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use deft_executor::Client;
@@ -122,6 +127,50 @@ async fn x3_hooks_and_settings_in_the_workspace_cannot_be_changed() {
     }
 }
 
+#[tokio::test]
+async fn x3_in_a_directory_of_projects_the_hooks_and_settings_of_each_are_kept() {
+    if !tiers().contains(&Tier::Namespaces) {
+        return;
+    }
+    let place = Place::new();
+    let work = place.path("work");
+    fs::remove_dir_all(work.join(".git")).unwrap();
+    for project in ["one", "group/two"] {
+        git(&work, &["init", "-q", "-b", "main", project]);
+        fs::create_dir(work.join(project).join(".vscode")).unwrap();
+        fs::write(work.join(project).join(".vscode/tasks.json"), "{}").unwrap();
+    }
+    // A name that is no text.
+    fs::create_dir_all(work.join(OsStr::from_bytes(b"na\xefve")).join(".git/hooks")).unwrap();
+    let inside = place.open(Tier::Namespaces, Network::Off).await;
+    inside
+        .refuses("(echo evil > na*ve/.git/hooks/pre-commit) 2>/dev/null && echo ESCAPED")
+        .await;
+    for project in ["one", "group/two"] {
+        for attack in [
+            "echo evil > .git/hooks/pre-commit",
+            "git config core.fsmonitor evil",
+            "mv .git old && cp -r old .git",
+            "echo evil > .vscode/tasks.json",
+            "mv ../$(basename $PWD) ../old",
+        ] {
+            inside
+                .refuses(&format!("(cd {project} && {attack}) 2>/dev/null && echo ESCAPED"))
+                .await;
+        }
+        let commit = "git -c user.name=me -c user.email=me@example.com commit -q --allow-empty -m first";
+        let worked = inside
+            .run(&format!("(cd {project} && {commit} && echo wo\"\"rked)"))
+            .await;
+        assert!(worked.contains("worked"), "{worked}");
+    }
+    inside.close().await;
+    for project in ["one", "group/two"] {
+        gone(&work.join(project).join(".git/commondir")).await;
+        assert!(git(&work.join(project), &["log", "--oneline"]).contains("first"));
+    }
+}
+
 async fn gone(path: &Path) {
     let deadline = std::time::Instant::now() + Duration::from_secs(10);
     while path.exists() {
@@ -209,4 +258,54 @@ async fn x3_git_outside_runs_nothing_that_an_agent_has_left_and_git_inside_works
         .refuses("echo 'gitdir: ev' > evil; mv evil .git 2>/dev/null && echo ESCAPED")
         .await;
     inside.close().await;
+}
+
+/// As somebody in another sandbox would: puts a link to the keys in the place of a repository and takes it away again.
+fn swap(work: &Path) {
+    let [repository, aside] = ["evil", "aside"].map(|name| work.join(name));
+    let pause = || std::thread::sleep(Duration::from_micros(500));
+    fs::rename(&repository, &aside).unwrap();
+    symlink("../.ssh", &repository).unwrap();
+    pause();
+    fs::remove_file(&repository).unwrap();
+    fs::rename(&aside, &repository).unwrap();
+    pause();
+}
+
+#[tokio::test]
+async fn x1_a_link_that_is_swapped_while_a_sandbox_starts_is_not_mounted_there() {
+    if !tiers().contains(&Tier::Namespaces) {
+        return;
+    }
+    let place = Place::new();
+    let work = place.path("work");
+    fs::remove_dir_all(work.join(".git")).unwrap();
+    fs::create_dir(work.join("evil")).unwrap();
+    for git in [".ssh/.git", "work/evil/.git"] {
+        fs::write(place.path(git), "x").unwrap();
+    }
+    let goes_on = Arc::new(AtomicBool::new(true));
+    let swapping = std::thread::spawn({
+        let goes_on = Arc::clone(&goes_on);
+        move || {
+            while goes_on.load(Ordering::Relaxed) {
+                swap(&work);
+            }
+        }
+    });
+    for number in 1..=40 {
+        let mut workspace = place.workspace(None);
+        workspace.directory = place.path(&format!("state/executors/{number}"));
+        let policy = place.policy(Network::Off);
+        workspace.sandbox = Some(Plan::new(policy, &machine(Tier::Namespaces), &workspace.root).unwrap());
+        // Often it cannot be started, for it is noticed that somebody is at work.
+        let Ok(stream) = workspace.open().await else {
+            continue;
+        };
+        let inside = Inside(Client::connect(stream).await.unwrap());
+        inside.refuses("cat evil/id aside/id 2>/dev/null").await;
+        inside.close().await;
+    }
+    goes_on.store(false, Ordering::Relaxed);
+    swapping.join().unwrap();
 }

@@ -45,8 +45,11 @@ impl DockerWorkspace {
             "Cmd": [format!("/{PROGRAM}"), "executor", "join", "--directory", directory],
         }));
         let exec: Created = match self.docker.ask(exec).await {
+            // Podman says so with its general status.
             Err(DockerError::Refused {
-                status: 409, message, ..
+                status: 409 | 500,
+                message,
+                ..
             }) => {
                 return Err(self.why_ended(id, message).await);
             }

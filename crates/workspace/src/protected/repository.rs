@@ -1,6 +1,6 @@
 //! Everything in a repository that tells git to run something, or where to look for what tells it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -9,6 +9,9 @@ use crate::Policy;
 
 /// Repositories of one workspace that are looked into. Those beyond are read-only as a whole.
 const MAX_REPOSITORIES: usize = 100;
+/// Directories that are looked into for repositories, and how deep they lie at most: as in `host/owner/name`.
+const MAX_DIRECTORIES: usize = 1000;
+const MAX_DEPTH: usize = 3;
 /// Bytes of a file of git's that are read.
 const MAX_FILE: u64 = 1024 * 1024;
 /// To be the repository oneself is the same as to name no other one.
@@ -95,6 +98,10 @@ impl<'a> Repositories<'a> {
         };
         self.guard(hooks, guard);
         for worktree in directories(&directory.join("worktrees")) {
+            let link = worktree.join(read(&worktree.join("gitdir")).trim());
+            if let Some(link) = link.canonicalize().ok().filter(|link| link.is_file()) {
+                self.guard(link, Guard::ReadOnly);
+            }
             self.add_directory(&worktree);
         }
         self.add_modules(&directory.join("modules"));
@@ -148,6 +155,25 @@ impl<'a> Repositories<'a> {
             self.guards.insert(path, guard);
         }
     }
+}
+
+/// The repositories below a directory that is none itself, but holds projects: the tops of their files.
+pub(super) fn below(root: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut waiting = VecDeque::from([(root.to_owned(), 0)]);
+    for _ in 0..MAX_DIRECTORIES {
+        let Some((directory, depth)) = waiting.pop_front() else {
+            break;
+        };
+        if directory.join(".git").symlink_metadata().is_ok() {
+            found.push(directory);
+        } else if depth < MAX_DEPTH {
+            let inner = directories(&directory).into_iter();
+            waiting.extend(inner.map(|inner| (inner, depth + 1)));
+        }
+    }
+    found.retain(|top| top != root);
+    found
 }
 
 /// The directories in a directory, links aside.

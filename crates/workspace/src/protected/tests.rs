@@ -108,6 +108,54 @@ fn a_linked_worktree_keeps_its_link_and_the_repository_where_that_can_be_written
 }
 
 #[test]
+fn projects_below_a_directory_are_kept_and_so_are_worktrees_in_a_repository() {
+    let root = place(&[
+        ("a/.git/config", ""),
+        ("a/.vscode/tasks.json", ""),
+        ("a/vendored/.git/config", ""),
+        ("host/owner/name/.git/config", ""),
+        ("host/owner/name/deeper/still/.git/config", ""),
+        ("notes/.vscode/tasks.json", ""),
+    ]);
+    let placed = Guard::Placed(".\n");
+    let expected = [
+        ("a/.git/commondir", placed),
+        ("a/.git/config", Guard::Placed("")),
+        ("a/.git/hooks", Guard::Absent),
+        ("a/.vscode", Guard::ReadOnly),
+        ("host/owner/name/.git/commondir", placed),
+        ("host/owner/name/.git/config", Guard::Placed("")),
+        ("host/owner/name/.git/hooks", Guard::Absent),
+    ];
+    assert_eq!(of_git(root.path()), owned(&expected));
+    let mut policy = Policy::for_user(None, Path::new("/state"));
+    policy.writable = vec![root.path().join("a/.vscode")];
+    assert!(!guards(&policy, root.path()).contains_key(&policy.writable[0]));
+
+    let root = place(&[
+        (".git/config", ""),
+        (".git/worktrees/w/commondir", "../..\n"),
+        (".git/worktrees/w/gitdir", "../../../trees/w/.git\n"),
+        ("trees/w/.git", "gitdir: ../../.git/worktrees/w\n"),
+        ("left/by/tests/.git/config", ""),
+    ]);
+    let guards = of_git(root.path());
+    assert!(guards.contains(&("trees/w/.git".to_owned(), Guard::ReadOnly)));
+    assert!(!guards.iter().any(|(path, _)| path.starts_with("left")));
+}
+
+#[test]
+fn what_an_engine_cannot_be_told_is_not_kept_in_containers() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let root = place(&[("a/.git", "gitdir: nowhere")]);
+    let project = root.path().join(std::ffi::OsStr::from_bytes(b"na\xefve"));
+    fs::create_dir_all(project.join(".git/hooks")).unwrap();
+    let kept = keep_as_it_is(root.path()).unwrap();
+    let kept: Vec<_> = kept.iter().map(|kept| kept.path.clone()).collect();
+    assert_eq!(kept, [root.path().join("a"), root.path().join("a/.git")]);
+}
+
+#[test]
 fn what_is_not_there_is_kept_from_being_made_unless_all_is_new_or_the_user_says_so() {
     let mut policy = Policy::for_user(None, Path::new("/state"));
     let new = tempfile::tempdir().unwrap();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::Launch;
+use super::{Launch, sockets};
 use crate::policy::Network;
 use crate::protected::Guard;
 
@@ -25,8 +25,27 @@ enum Mount {
     Other(PathBuf),
 }
 
+/// What stands where, by path.
+pub(super) struct View(BTreeMap<PathBuf, Mount>);
+
+impl View {
+    pub(super) fn new(launch: &Launch, guards: &BTreeMap<PathBuf, Guard>) -> Self {
+        Self(mounts(launch, guards))
+    }
+
+    /// What is mounted of a directory: itself, and what lies in it.
+    pub(super) fn mounted_of(&self, directory: &Path) -> impl Iterator<Item = &Path> {
+        let is_its = move |path: &Path| path.starts_with(directory);
+        let mounted = self.0.iter().filter_map(|(path, mount)| match mount {
+            Mount::Same | Mount::ReadOnly => Some(path.as_path()),
+            Mount::EmptyDirectory | Mount::EmptyReadOnly | Mount::EmptyFile | Mount::Other(_) => None,
+        });
+        mounted.filter(move |path| is_its(path))
+    }
+}
+
 /// The options that make the view.
-pub(super) fn options(launch: &Launch, guards: &BTreeMap<PathBuf, Guard>) -> Vec<OsString> {
+pub(super) fn options(launch: &Launch, view: View) -> Vec<OsString> {
     let mut options: Vec<OsString> = [
         "--unshare-pid",
         "--unshare-ipc",
@@ -41,7 +60,7 @@ pub(super) fn options(launch: &Launch, guards: &BTreeMap<PathBuf, Guard>) -> Vec
         Network::All => {}
     }
     // By path: what lies in another place comes after it, and so on top of it.
-    for (path, mount) in mounts(launch, guards) {
+    for (path, mount) in view.0 {
         let (option, source) = match mount {
             Mount::Same => ("--bind", Some(path.clone())),
             Mount::ReadOnly => ("--ro-bind", Some(path.clone())),
@@ -100,7 +119,18 @@ fn mounts(launch: &Launch, guards: &BTreeMap<PathBuf, Guard>) -> BTreeMap<PathBu
     for (path, guard) in guards {
         protect(path, *guard, &mut mounts);
     }
+    for socket in sockets::of_services() {
+        hide_socket(socket, &mut mounts);
+    }
     mounts
+}
+
+/// Hides a socket that can be seen but not be written to, which would not keep anybody from talking to who listens.
+fn hide_socket(socket: PathBuf, mounts: &mut BTreeMap<PathBuf, Mount>) {
+    let nearest = socket.ancestors().find_map(|above| mounts.get(above));
+    if nearest == Some(&Mount::ReadOnly) {
+        mounts.insert(socket, Mount::EmptyFile);
+    }
 }
 
 /// Makes a path read-only, or keeps it empty. Whatever lies between it and what can be written becomes a mount too,
@@ -166,6 +196,24 @@ mod tests {
             (root.join("lib/.git"), Mount::Same),
         ];
         assert_eq!(protected(root, &guards), BTreeMap::from(expected));
+    }
+
+    #[test]
+    fn sockets_are_hidden_where_nothing_can_be_written() {
+        let mut mounts = BTreeMap::from([
+            ("/".into(), Mount::ReadOnly),
+            ("/run".into(), Mount::EmptyDirectory),
+            ("/tmp".into(), Mount::Other("/state/in.tmp".into())),
+            ("/work".into(), Mount::Same),
+        ]);
+        for socket in ["/run/a", "/tmp/b", "/work/c", "/opt/engine/d"] {
+            hide_socket(socket.into(), &mut mounts);
+        }
+        let hidden = mounts.iter().filter(|(_, mount)| **mount == Mount::EmptyFile);
+        assert_eq!(
+            hidden.map(|(path, _)| path.as_path()).collect::<Vec<_>>(),
+            [Path::new("/opt/engine/d")]
+        );
     }
 
     #[test]

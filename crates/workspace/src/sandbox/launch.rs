@@ -12,8 +12,9 @@ use std::process::Command;
 use rustix::io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
+use super::bubblewrap::{self, View};
 use super::cgroup::{GROUP_VARIABLE, Group};
-use super::{Plan, Tier, bubblewrap, capabilities, landlock, seccomp};
+use super::{Plan, Seen, Tier, capabilities, landlock, seccomp};
 use crate::egress::{self, Egress, EgressError};
 use crate::policy::{Access, Network, PLAN_AT_THE_TOP, PLANS};
 use crate::protected::{self, Guard, StandIns};
@@ -40,6 +41,8 @@ pub struct Launch {
     pub root: PathBuf,
     /// The executor's own directory, in which it may write too.
     pub directory: PathBuf,
+    /// What is to be found mounted inside.
+    pub seen: Vec<Seen>,
 }
 
 /// Why a process could not be shut in. It does not run then.
@@ -101,9 +104,10 @@ fn this_program() -> io::Result<PathBuf> {
 }
 
 impl Launch {
-    /// The directory for temporary files.
+    /// The directory for temporary files. Beside what can be changed inside, or a link in its place would lead the next
+    /// sandbox's `/tmp` anywhere.
     pub(super) fn temporary(&self) -> PathBuf {
-        self.directory.join("tmp")
+        beside(&self.directory, ".tmp")
     }
 
     /// What is done outside: by the process that was started, before it has a second thread. Gives what runs this
@@ -129,12 +133,18 @@ impl Launch {
             (Tier::Namespaces, Some(program)) => {
                 let stand_ins = StandIns::put(&self.root, self.guards())
                     .map_err(setup("keep what is protected from being made"))?;
+                let view = View::new(self, stand_ins.guards());
+                let seen = self.see(&view).map_err(setup("look at what is mounted"))?;
                 let mut command = Command::new(program);
                 command
-                    .args(bubblewrap::options(self, stand_ins.guards()))
+                    .args(bubblewrap::options(self, view))
                     .arg("--")
                     .arg(this_program().map_err(setup("find this program"))?);
-                Ok(Some(Outside::new(command, inside, Some(stand_ins), group)))
+                let mut outside = Outside::new(command, inside, Some(stand_ins), group);
+                for seen in seen {
+                    outside.command.arg("--seen").arg(seen);
+                }
+                Ok(Some(outside))
             }
             (Tier::Namespaces, None) => Err(setup("make namespaces")(io::ErrorKind::NotFound.into())),
             // Somebody must be left to remove the group.
@@ -144,6 +154,12 @@ impl Launch {
             }
             (Tier::Landlock, _) => Ok(None),
         }
+    }
+
+    /// What of the workspace is mounted, as the process inside is told of it.
+    fn see(&self, view: &View) -> io::Result<Vec<String>> {
+        let seen = view.mounted_of(&self.root).map(|path| Seen::at(path, &self.root));
+        seen.map(|seen| Ok(serde_json::to_string(&seen?)?)).collect()
     }
 
     /// What of the workspace is kept as it is.
@@ -185,6 +201,9 @@ impl Launch {
 
     /// What is done inside: restricts this process, before it has a second thread, and all that it will start.
     pub fn restrict_self(&self) -> Result<(), LaunchError> {
+        for seen in &self.seen {
+            seen.check(&self.root).map_err(setup("find what was mounted"))?;
+        }
         std::env::set_current_dir(&self.root).map_err(setup("go to the workspace"))?;
         capabilities::drop_most().map_err(|error| setup("give up capabilities")(error.into()))?;
         // What it starts runs as the same user and shall not look into it.
@@ -199,8 +218,9 @@ impl Launch {
         let mut writable = self.plan.policy.writable.clone();
         writable.extend(self.changeable());
         writable.push(self.directory.clone());
-        if self.plan.tier == Tier::Namespaces {
-            writable.extend(["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from));
+        match self.plan.tier {
+            Tier::Namespaces => writable.extend(["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from)),
+            Tier::Landlock => writable.push(self.temporary()),
         }
         writable
     }
@@ -277,7 +297,7 @@ impl Launch {
     }
 }
 
-/// A file beside a directory, out of reach from inside.
+/// A path beside a directory, which cannot be replaced from inside.
 fn beside(directory: &Path, ending: &str) -> PathBuf {
     let mut name: OsString = directory.as_os_str().to_owned();
     name.push(ending);

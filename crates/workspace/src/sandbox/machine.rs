@@ -12,11 +12,14 @@ use super::landlock::{self, Abi};
 use super::seccomp;
 
 /// Sockets through which all of a machine can be had.
-const ENGINE_SOCKETS: [&str; 4] = [
+const ENGINE_SOCKETS: [&str; 7] = [
     "/run/docker.sock",
     "/run/podman/podman.sock",
     "/run/containerd/containerd.sock",
     "/run/crio/crio.sock",
+    "/var/lib/incus/unix.socket",
+    "/var/lib/lxd/unix.socket",
+    "/var/snap/lxd/common/lxd/unix.socket",
 ];
 
 /// What was found. Nothing of it is remembered between runs: kernels and packages change.

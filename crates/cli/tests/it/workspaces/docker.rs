@@ -31,6 +31,7 @@ async fn a_container_conforms_and_is_kept_within_its_limits() {
     super::killed::a_container_out_of_memory_goes_on(&engine);
     it_can_do_nothing_but_its_work(&engine).await;
     x3_s2_it_leaves_nothing_that_acts_outside_and_cannot_look_into_the_executor(&engine).await;
+    x1_a_link_that_replaces_what_is_kept_does_not_lead_out_of_the_directory(&engine).await;
     it_is_found_paused_and_stopped(&engine).await;
     a_volume_and_a_copied_program_do_as_well(&engine).await;
     an_image_that_is_not_here_is_pulled(&engine).await;
@@ -165,6 +166,43 @@ pub(super) async fn x3_s2_it_leaves_nothing_that_acts_outside_and_cannot_look_in
         .output();
     let others = String::from_utf8(theirs.unwrap().stdout).unwrap();
     assert_eq!(others, "", "nothing of root's is left there");
+}
+
+/// As an agent in another container with the same files could leave it.
+pub(super) async fn x1_a_link_that_replaces_what_is_kept_does_not_lead_out_of_the_directory(
+    engine: &Dockerd,
+) {
+    let files = somebodys_directory();
+    let outside = somebodys_directory();
+    for place in [files.path().join("evil"), outside.path().to_owned()] {
+        std::fs::create_dir_all(&place).unwrap();
+        std::fs::write(place.join(".git"), "x").unwrap();
+    }
+    let workspace = container(engine, Files::Directory(files.path().to_owned()));
+    drop(open(&workspace).await);
+    workspace.stop().await.unwrap();
+    std::fs::remove_dir_all(files.path().join("evil")).unwrap();
+    std::os::unix::fs::symlink(outside.path(), files.path().join("evil")).unwrap();
+    let refused = workspace.open().await.err().unwrap().to_string();
+    assert!(
+        refused.contains("/workspace/evil is not mounted from the workspace"),
+        "{refused}"
+    );
+    std::fs::remove_file(files.path().join("evil")).unwrap();
+    std::fs::create_dir(files.path().join("evil")).unwrap();
+    std::fs::write(files.path().join("evil/.git"), "x").unwrap();
+    assert_eq!(output(&open(&workspace).await, "1", "echo fine").await, "fine");
+
+    // Or the directory itself, from a workspace around it.
+    workspace.stop().await.unwrap();
+    let aside = outside.path().join("aside");
+    std::fs::rename(files.path(), &aside).unwrap();
+    std::os::unix::fs::symlink(outside.path(), files.path()).unwrap();
+    let refused = workspace.open().await.err().unwrap().to_string();
+    assert!(refused.contains("has become a link"), "{refused}");
+    workspace.remove().await.unwrap();
+    std::fs::remove_file(files.path()).unwrap();
+    std::fs::rename(&aside, files.path()).unwrap();
 }
 
 pub(super) async fn it_is_found_paused_and_stopped(engine: &Dockerd) {
