@@ -200,6 +200,7 @@ pub(crate) async fn open_as(
     role: Role<'_>,
 ) -> anyhow::Result<Conversation> {
     let definition = role.definition;
+    let policy = confirm::of_role(settings, &role);
     let place = workspace::open_in(role.mode, &record.workspace, settings, record.id)?;
     for gap in place.gaps.iter().copied() {
         tell(gap);
@@ -242,7 +243,7 @@ pub(crate) async fn open_as(
                 .map(|most| most.saturating_sub(role.depth)),
         },
         safety: Safety {
-            policy: confirm::policy(settings, definition.and_then(|definition| definition.permission)),
+            policy,
             analyzer: Some(analyzer(settings)),
         },
         memory: agents::defined::memory(settings, definition)?,

@@ -112,8 +112,8 @@ fn join_command(arguments: &mut Map<String, Value>) {
             let rest: Vec<_> = rest.iter().map(|word| quoted(word)).collect();
             format!("{first} {}", rest.join(" "))
         }
-        Some(commands) => commands.join("\n"),
-        None => return,
+        Some(commands) if !commands.is_empty() => commands.join("\n"),
+        Some(_) | None => return,
     };
     arguments.insert("command".to_owned(), json!(command));
 }

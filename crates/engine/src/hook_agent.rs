@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use deft_llm::{Messages, Reply, Request};
 use deft_types::{Content, Extra, Message, Role, ToolSpec, text_of};
-use serde_json::Value;
 
 use crate::hook_run::{Occasion, Runner, SPENT};
 use crate::hooks::Said;
@@ -56,7 +55,7 @@ impl Runner {
 
     async fn look_and_judge(&self, agent: &HookAgent, occasion: &Occasion) -> Result<(String, Said), String> {
         let tools = self.tools_of(agent);
-        let happens = Value::Object(occasion.input.clone()).to_string();
+        let happens = occasion.in_words();
         let mut messages: Messages = vec![
             Arc::new(Message::text(
                 Role::System,

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use deft_executor::{Client, EndReason, ShellCommand};
 use deft_llm::{Model, Request};
-use deft_types::{ActionId, EventId, Extra, HookExecutionEvent, Message, Role};
-use serde_json::Value;
+use deft_types::{ActionId, EventId, Extra, HookExecutionEvent, Message, Observation, Role, text_of};
+use serde::Deserialize as _;
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::budget::Purse;
@@ -34,6 +35,20 @@ pub(crate) struct Occasion {
     pub(crate) message: Option<EventId>,
     /// What the hooks are told.
     pub(crate) input: Extra,
+}
+
+impl Occasion {
+    /// The same for a model, which is told of a result in words: whole, it may hold files and pictures.
+    pub(crate) fn in_words(&self) -> String {
+        let mut input = self.input.clone();
+        if let Some(response) = input.get_mut("tool_response")
+            && let Ok(observation) = Observation::deserialize(&*response)
+        {
+            let text = kept(text_of(&observation.content()));
+            *response = json!({"kind": observation.kind(), "text": text});
+        }
+        Value::Object(input).to_string()
+    }
 }
 
 /// What came of it.
@@ -158,7 +173,7 @@ impl Runner {
         let Some(model) = self.model_to_pay() else {
             return failed(occasion, hook, SPENT.to_owned());
         };
-        let question = format!("{prompt}\n\n{}", Value::Object(occasion.input.clone()));
+        let question = format!("{prompt}\n\n{}", occasion.in_words());
         let request = Request {
             messages: vec![
                 Arc::new(Message::text(Role::System, PROMPT)),

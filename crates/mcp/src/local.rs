@@ -158,7 +158,7 @@ async fn next_after(
                     tokio::select! {
                         true = changes.next() => {}
                         others = slots.changed() => break others.ok()?,
-                        () = sleep(START_PATIENCE), if told.is_empty() => return Some(now),
+                        () = sleep(START_PATIENCE), if told.is_empty() && !now.is_empty() => return Some(now),
                     }
                 }
             }

@@ -108,6 +108,8 @@ impl AsyncWrite for Lingering {
                 break; // the client is done
             }
         }
+        this.closing = None;
+        this.unread.0.store(false, Ordering::Relaxed); // whoever asks again is done at once
         Poll::Ready(Ok(()))
     }
 }

@@ -263,7 +263,8 @@ fn lines_of(value: &str) -> Vec<String> {
         .collect();
     let is_of_key = |line: &&str| {
         let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=-_".contains(&byte);
-        line.len() < value.len() && line.bytes().all(is_letter)
+        let is_rule = !line.bytes().any(|byte| byte.is_ascii_alphanumeric());
+        line.len() < value.len() && !is_rule && line.bytes().all(is_letter)
     };
     // Within JSON the end of a line is written out.
     let own = value.split("\\n").flat_map(str::lines);

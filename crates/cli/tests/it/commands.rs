@@ -144,6 +144,28 @@ fn what_the_user_wants_to_be_asked_about_waits_until_it_is_allowed() {
 }
 
 #[test]
+fn what_a_file_says_of_being_asked_counts_as_it_says_it_now() {
+    let home = Home::new();
+    let model = home.script(
+        "- &act {tool_calls: [{name: terminal, arguments: {command: echo did}}]}\n- text: end\n- *act\n",
+    );
+    let say = |confirm: &str| {
+        fs::create_dir_all(home.root.path().join(".deft")).unwrap();
+        fs::write(
+            home.root.path().join(".deft/deft.toml"),
+            format!("confirm = {confirm:?}\n"),
+        )
+        .unwrap();
+    };
+    say("risky");
+    let ran = home.run(&["run", "-t", "x", "--model", &model]);
+    assert_eq!(ran.status.code(), Some(0), "{}", stderr(&ran));
+    say("always");
+    let ran = home.run(&["run", "--last", "-t", "again", "--model", &model]);
+    assert_eq!(ran.status.code(), Some(3), "{}", stdout(&ran));
+}
+
+#[test]
 fn a_task_runs_to_its_end_and_can_be_looked_at_afterwards() {
     let home = Home::new();
     let model =

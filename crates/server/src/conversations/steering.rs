@@ -101,8 +101,13 @@ impl Conversations {
             )),
             moved => {
                 self.checked(resident, moved)?;
-                let state = self.catalog.snapshot(resident.id).await?;
-                resident.show_place(state); // moving is no event that watchers hear of
+                // Moving is no event that watchers hear of. It is done, also where they cannot be told.
+                match self.catalog.snapshot(resident.id).await {
+                    Ok(state) => resident.show_place(state),
+                    Err(error) => {
+                        tracing::warn!(conversation = %resident.id, ?error, "cannot tell the state");
+                    }
+                }
                 Ok(())
             }
         }
