@@ -206,7 +206,8 @@ impl Spec<'_> {
 
     /// Those of our program, which looks whether what is kept is what was mounted.
     fn arguments(&self) -> Vec<String> {
-        let kept = self.kept().flat_map(|(_, target)| ["--kept".to_owned(), target]);
+        let kept = self.kept().filter(|(kept, _)| kept.is_of_its_place);
+        let kept = kept.flat_map(|(_, target)| ["--kept".to_owned(), target]);
         self.command.iter().cloned().chain(kept).collect()
     }
 

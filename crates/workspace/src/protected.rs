@@ -7,8 +7,10 @@
 //! | `.git/commondir` that leads git to another configuration | one that leads nowhere is put there, see [`Guard::Placed`] |
 //! | put a copy in its place (`mv .git old`) | all that lies above it is a mount, which cannot be renamed |
 //!
-//! Not prevented: repositories that an agent makes itself, with settings of their own, and those that lie in another one
-//! and are no submodules of it: what tests and tools have made there must be theirs to remove. And who replaces a
+//! Not prevented: repositories that an agent makes itself, with settings of their own, and those that lie in another
+//! one and are no submodules of it: what tests and tools have made there must be theirs to remove. Nor anything in
+//! those projects of a directory that come after [`MAX_OF_PROJECTS`], or that somebody inside has crowded out for the
+//! next sandbox, with old files by the name `.git` or with more directories than are looked into. And who replaces a
 //! protected file from outside while a sandbox runs takes its protection away until the next one starts; so does who
 //! makes a directory writable from outside that could only be read.
 
@@ -34,6 +36,9 @@ use crate::Policy;
 
 /// The path that stands for all that git obeys.
 const GIT: &str = ".git";
+/// Once so many paths are kept in the projects below a directory, no further project is looked into: ten plain ones. Each
+/// path is one mount or two, and the time that a sandbox takes to start grows with their square.
+const MAX_OF_PROJECTS: usize = 30;
 /// The text of a [`Guard::Placed`] that no sandbox takes away: a container may have it still.
 const STAYS: &str = "./\n";
 
@@ -54,28 +59,38 @@ pub(crate) enum Guard {
 pub(crate) fn guards(policy: &Policy, root: &Path) -> BTreeMap<PathBuf, Guard> {
     let mut guards = BTreeMap::new();
     let is_new = is_empty(root);
-    let projects = repository::below(root);
-    for protected in &policy.protected {
-        if protected == Path::new(GIT) {
-            let mut repositories = Repositories::new(policy, root);
-            repositories.add(root);
-            for project in &projects {
-                repositories.add(project);
-            }
-            guards.extend(repositories.guards());
-            continue;
+    let is_given = |path: &Path| {
+        let given = policy.writable.iter();
+        let mut given = given.filter(|given| *given != root && given.starts_with(root));
+        given.any(|given| path.starts_with(given))
+    };
+    let (git, others): (Vec<&Path>, Vec<&Path>) = policy
+        .protected
+        .iter()
+        .map(PathBuf::as_path)
+        .partition(|protected| *protected == Path::new(GIT));
+    let mut repositories = Repositories::new(policy, root);
+    if !git.is_empty() {
+        repositories.add(root);
+    }
+    for project in repository::below(root) {
+        if repositories.len() + guards.len() >= MAX_OF_PROJECTS {
+            break;
         }
-        let is_given = |path: &Path| {
-            let given = policy.writable.iter();
-            let mut given = given.filter(|given| *given != root && given.starts_with(root));
-            given.any(|given| path.starts_with(given))
-        };
-        // Of many projects only what is there: the stand-ins for the rest would be many more.
-        for path in projects.iter().map(|project| project.join(protected)) {
-            if !is_given(&path) && path.symlink_metadata().is_ok_and(|data| !data.is_symlink()) {
-                guards.insert(path, Guard::ReadOnly);
-            }
+        if !git.is_empty() {
+            repositories.add(&project);
         }
+        // Of projects only what is there: the stand-ins for the rest would be many more.
+        let there = others.iter().map(|protected| project.join(protected));
+        let there = there.filter(|path| path.symlink_metadata().is_ok_and(|data| !data.is_symlink()));
+        guards.extend(
+            there
+                .filter(|path| !is_given(path))
+                .map(|path| (path, Guard::ReadOnly)),
+        );
+    }
+    guards.extend(repositories.guards());
+    for protected in others {
         let path = root.join(protected);
         if is_given(&path) {
             continue; // the user says so
@@ -125,6 +140,9 @@ pub struct Kept {
     pub path: PathBuf,
     /// Whether it must stay as it is; else it only must not be renamed.
     pub read_only: bool,
+    /// Whether it is of the file system around it, so that [`check_mounted`] can tell. Where another one is mounted nobody
+    /// in a container can put a link.
+    pub is_of_its_place: bool,
 }
 
 /// What to mount in a container that has a directory of this machine: that which is there, and is obeyed outside. What is
@@ -151,8 +169,12 @@ pub fn keep_as_it_is(root: &Path) -> io::Result<Vec<Kept>> {
         }
         kept.insert(path, true);
     }
-    let kept = kept.into_iter();
-    Ok(kept.map(|(path, read_only)| Kept { path, read_only }).collect())
+    let kept = kept.into_iter().map(|(path, read_only)| Kept {
+        is_of_its_place: !is_mount_point(&path),
+        path,
+        read_only,
+    });
+    Ok(kept.collect())
 }
 
 fn is_mount_point(path: &Path) -> bool {

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use deft_executor::{Client, Outcome, Update};
 use deft_types::{Action, EditorCommand, FileEditorAction, Observation, TerminalAction};
-use deft_workspace::sandbox::{Machine, Plan, Tier, Unavailable};
+use deft_workspace::sandbox::{Gap, Machine, Plan, Tier, Unavailable};
 use deft_workspace::{Access, LocalWorkspace, Network, Policy, Workspace, WorkspaceError};
 use tempfile::TempDir;
 
@@ -552,6 +552,16 @@ fn a_policy_that_cannot_be_enforced_is_refused_with_what_to_do() {
         ..machine.clone()
     };
     assert!(refusal(place.policy(Network::Off), &docker, "work").contains("/run/docker.sock"));
+
+    // What an old bubblewrap leaves open is said too.
+    let old = Machine {
+        landlock: 6,
+        bubblewrap: Ok("/usr/bin/bwrap".into()),
+        hides_sockets: false,
+        ..machine.clone()
+    };
+    let plan = Plan::new(place.policy(Network::Off), &old, &place.path("work")).unwrap();
+    assert_eq!(plan.gaps, [Gap::SocketsElsewhere]);
 
     // An allow-list becomes something stricter, and that is said.
     let plan = Plan::new(place.policy(Network::default()), &machine, &place.path("work")).unwrap();

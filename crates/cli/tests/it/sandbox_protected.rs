@@ -171,6 +171,36 @@ async fn x3_in_a_directory_of_projects_the_hooks_and_settings_of_each_are_kept()
     }
 }
 
+#[tokio::test]
+async fn x3_of_many_projects_the_oldest_are_kept_and_all_can_be_worked_in() {
+    if !tiers().contains(&Tier::Namespaces) {
+        return;
+    }
+    let place = Place::new();
+    let work = place.path("work");
+    fs::remove_dir_all(work.join(".git")).unwrap();
+    for number in 0..30 {
+        git(&work, &["init", "-q", "-b", "main", &number.to_string()]);
+    }
+    let inside = place.open(Tier::Namespaces, Network::Off).await;
+    inside
+        .refuses("(echo evil > 0/.git/hooks/pre-commit) 2>/dev/null && echo ESCAPED")
+        .await;
+    let commit = "git -c user.name=me -c user.email=me@example.com commit -q --allow-empty -m first";
+    let worked = inside
+        .run(&format!(
+            "for number in $(seq 0 29); do (cd $number && {commit}) || break; done && git -C 29 log --oneline"
+        ))
+        .await;
+    assert!(worked.contains("first"), "{worked}");
+    let mounts = "grep -c \" $PWD/\" /proc/self/mountinfo";
+    let counted = inside
+        .run(&format!("{mounts}; [ $({mounts}) -lt 80 ] && echo fe\"\"w"))
+        .await;
+    assert!(counted.contains("few"), "{counted}");
+    inside.close().await;
+}
+
 async fn gone(path: &Path) {
     let deadline = std::time::Instant::now() + Duration::from_secs(10);
     while path.exists() {

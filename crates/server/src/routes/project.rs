@@ -140,7 +140,8 @@ pub(super) struct Project {
 
 /// The project that a request names. None: it names none, or there is nothing there.
 ///
-/// It is read by the executor of a conversation that works there, or else by one that is not kept.
+/// It is read by the executor of a conversation that works there, or else by one that is not kept. The one around it is
+/// that of the routes for files: it is one for all projects.
 pub(super) async fn project_of(app: &App, body: &Value) -> Result<Option<Project>, Failure> {
     let fields = fields::read_body(body, PROJECT, Others::Kept)?;
     let Some(directory) = given(&fields, "project_dir").and_then(Value::as_str) else {
@@ -153,9 +154,11 @@ pub(super) async fn project_of(app: &App, body: &Value) -> Result<Option<Project
     }
     if around.root != path {
         // Only who is around it can tell that no link leads elsewhere.
-        let named = path.display().to_string();
-        let look = async |client: &Client| client.stat(&named).await.is_ok();
-        if !app.places.briefly(app, &around.root, look).await? {
+        let client = match app.places.at_work_in(app, &around.root).await? {
+            Some(client) => client,
+            None => app.places.reach(app, &around).await?,
+        };
+        if client.stat(&path.display().to_string()).await.is_err() {
             return Ok(None);
         }
     }

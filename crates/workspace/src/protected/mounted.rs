@@ -26,7 +26,8 @@ pub fn check_mounted(root: &Path, kept: &[PathBuf]) -> Result<(), MountedError> 
     if kept.is_empty() {
         return Ok(());
     }
-    let listed = fs::read_to_string("/proc/self/mountinfo")?;
+    let listed = fs::read("/proc/self/mountinfo")?;
+    let listed = String::from_utf8_lossy(&listed); // others' names may be no text
     let mounts: Vec<Mounted> = listed.lines().filter_map(Mounted::parse).collect();
     match kept.iter().find(|path| !is_of_its_place(path, root, &mounts)) {
         Some(other) => Err(MountedError::Other(other.clone())),
@@ -38,7 +39,7 @@ pub fn check_mounted(root: &Path, kept: &[PathBuf]) -> Result<(), MountedError> 
 #[derive(Debug, PartialEq, Eq)]
 struct Mounted {
     device: String,
-    /// What of its file system is mounted.
+    /// What is mounted: a path in its file system, or on a server.
     source: PathBuf,
     place: PathBuf,
 }
@@ -46,10 +47,18 @@ struct Mounted {
 impl Mounted {
     fn parse(line: &str) -> Option<Self> {
         let mut words = line.split(' ').skip(2);
+        let [device, source, place] = [words.next()?, words.next()?, words.next()?];
+        // Behind a mark, because what is before it varies.
+        let mut described = words.skip_while(|word| *word != "-").skip(1);
+        let source = match described.next()? {
+            // Its root is always told as `/`; what is mounted stands in the name of the device: `server:/export/directory`.
+            "nfs" | "nfs4" => described.next()?,
+            _ => source,
+        };
         Some(Self {
-            device: words.next()?.to_owned(),
-            source: unescaped(words.next()?),
-            place: unescaped(words.next()?),
+            device: device.to_owned(),
+            source: unescaped(source),
+            place: unescaped(place),
         })
     }
 }
@@ -92,13 +101,16 @@ mod tests {
 5 2 8:1 /home/me/.ssh /workspace/evil rw - ext4 /dev/sda rw
 6 2 8:2 / /workspace/disk rw - ext4 /dev/sdb rw
 7 6 8:2 /repository/.git /workspace/disk/repository/.git ro - ext4 /dev/sdb rw
-8 2 8:2 /home/me/my\\040work/other /workspace/other rw - ext4 /dev/sdb rw";
+8 2 8:2 /home/me/my\\040work/other /workspace/other rw - ext4 /dev/sdb rw
+9 2 0:50 / /workspace/shared rw shared:1 master:2 - nfs4 server:/export/my\\040work rw
+10 9 0:50 / /workspace/shared/.git ro shared:1 - nfs4 server:/export/my\\040work/.git rw
+11 9 0:50 / /workspace/shared/evil ro shared:1 - nfs4 server:/export/keys rw";
         let mounts: Vec<_> = listed.lines().filter_map(Mounted::parse).collect();
         let is_fine = |path: &str| is_of_its_place(Path::new(path), Path::new("/workspace"), &mounts);
-        for fine in [".git", ".git/config", "disk/repository/.git"] {
+        for fine in [".git", ".git/config", "disk/repository/.git", "shared/.git"] {
             assert!(is_fine(&format!("/workspace/{fine}")), "{fine}");
         }
-        for wrong in ["evil", "other", "not-mounted"] {
+        for wrong in ["evil", "other", "not-mounted", "shared/evil"] {
             assert!(!is_fine(&format!("/workspace/{wrong}")), "{wrong}");
         }
     }

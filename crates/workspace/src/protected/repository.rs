@@ -1,16 +1,20 @@
 //! Everything in a repository that tells git to run something, or where to look for what tells it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::fs;
+use std::fs::{self, DirEntry};
 use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 
 use super::Guard;
 use crate::Policy;
 
 /// Repositories of one workspace that are looked into. Those beyond are read-only as a whole.
 const MAX_REPOSITORIES: usize = 100;
-/// Directories that are looked into for repositories, and how deep they lie at most: as in `host/owner/name`.
+/// Directories that are looked into for repositories, what is read of them together, and how deep they lie at most: as in
+/// `host/owner/name`.
 const MAX_DIRECTORIES: usize = 1000;
+const MAX_ENTRIES: usize = 10_000;
 const MAX_DEPTH: usize = 3;
 /// Bytes of a file of git's that are read.
 const MAX_FILE: u64 = 1024 * 1024;
@@ -36,6 +40,11 @@ impl<'a> Repositories<'a> {
 
     pub(super) fn guards(self) -> BTreeMap<PathBuf, Guard> {
         self.guards
+    }
+
+    /// So many paths are kept.
+    pub(super) fn len(&self) -> usize {
+        self.guards.len()
     }
 
     /// The repository whose files are in a directory, and its submodules.
@@ -157,32 +166,50 @@ impl<'a> Repositories<'a> {
     }
 }
 
-/// The repositories below a directory that is none itself, but holds projects: the tops of their files.
+/// The repositories below a directory that is none itself, but holds projects: the tops of their files. Those that have
+/// been there for longest come first, so that the same ones do in every sandbox, whatever is cloned meanwhile.
 pub(super) fn below(root: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut waiting = VecDeque::from([(root.to_owned(), 0)]);
-    for _ in 0..MAX_DIRECTORIES {
-        let Some((directory, depth)) = waiting.pop_front() else {
-            break;
-        };
-        if directory.join(".git").symlink_metadata().is_ok() {
-            found.push(directory);
-        } else if depth < MAX_DEPTH {
-            let inner = directories(&directory).into_iter();
-            waiting.extend(inner.map(|inner| (inner, depth + 1)));
+    let (mut known, mut entries) = (1, 0);
+    while let Some((directory, depth)) = waiting.pop_front() {
+        if let Some(made) = made(&directory.join(".git")) {
+            found.push((made, directory));
+            continue;
+        }
+        if depth == MAX_DEPTH {
+            continue;
+        }
+        for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
+            if known == MAX_DIRECTORIES || entries == MAX_ENTRIES {
+                break;
+            }
+            entries += 1;
+            if is_directory(&entry) {
+                known += 1;
+                waiting.push_back((entry.path(), depth + 1));
+            }
         }
     }
-    found.retain(|top| top != root);
-    found
+    found.sort();
+    let tops = found.into_iter().map(|(_, top)| top);
+    tops.filter(|top| top != root).collect()
+}
+
+/// When something was made, as far as its file system knows: seconds and their fractions. None if it is not there.
+fn made(path: &Path) -> Option<(i64, u32)> {
+    let status = statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::BTIME).ok()?;
+    Some((status.stx_btime.tv_sec, status.stx_btime.tv_nsec))
 }
 
 /// The directories in a directory, links aside.
 fn directories(directory: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    entries
-        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
-        .map(|entry| entry.path())
-        .collect()
+    entries.filter(is_directory).map(|entry| entry.path()).collect()
+}
+
+fn is_directory(entry: &DirEntry) -> bool {
+    entry.file_type().is_ok_and(|kind| kind.is_dir())
 }
 
 /// The text of a small file; nothing if it is none.

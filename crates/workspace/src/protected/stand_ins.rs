@@ -5,11 +5,19 @@ use std::fs::{self, File, Permissions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
+use rustix::process::geteuid;
 
 use super::Guard;
 use crate::Policy;
+
+/// How often a directory is opened that others close at the same time, and the pause between.
+const MAX_TRIES: usize = 20;
+const PAUSE: Duration = Duration::from_millis(1);
+const OWNER_WRITES: u32 = 0o200;
 
 /// Holds them in place. Whoever is the last to work in the workspace takes them away, also those of one that died.
 #[derive(Debug)]
@@ -80,7 +88,8 @@ pub(super) fn place(path: &Path, text: &str) -> io::Result<()> {
 }
 
 /// Changes what is in the directory of a path, also in one of our own to which its owner cannot write. That is as it was
-/// afterwards.
+/// afterwards, also where several do so at once: only who has found it closed closes it again. A lock would not do, for
+/// whoever works inside could hold it for ever.
 fn in_its_directory<T>(path: &Path, change: impl Fn() -> io::Result<T>) -> io::Result<T> {
     let refused = match change() {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => error,
@@ -93,15 +102,61 @@ fn in_its_directory<T>(path: &Path, change: impl Fn() -> io::Result<T>) -> io::R
     let Some(Ok(directory)) = directory.map(|opened| opened.map(File::from)) else {
         return Err(refused);
     };
-    let mode = directory.metadata()?.mode();
-    let writable = Permissions::from_mode(mode | 0o200);
-    directory.set_permissions(writable).map_err(|_| refused)?;
-    let outcome = change();
-    let _ = directory.set_permissions(Permissions::from_mode(mode));
-    outcome
+    if directory.metadata()?.uid() != geteuid().as_raw() {
+        return Err(refused);
+    }
+    for _ in 0..MAX_TRIES {
+        let mode = directory.metadata()?.mode();
+        let is_closed = mode & OWNER_WRITES == 0;
+        if is_closed {
+            let writable = Permissions::from_mode(mode | OWNER_WRITES);
+            if directory.set_permissions(writable).is_err() {
+                break;
+            }
+        }
+        let outcome = change();
+        if is_closed {
+            let _ = directory.set_permissions(Permissions::from_mode(mode));
+        }
+        match outcome {
+            // Another one has closed it meanwhile.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => thread::sleep(PAUSE),
+            outcome => return outcome,
+        }
+    }
+    Err(refused)
 }
 
 fn is_file_with(path: &Path, text: &str) -> bool {
     path.symlink_metadata().is_ok_and(|data| data.is_file())
         && fs::read(path).is_ok_and(|bytes| bytes == text.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_is_as_closed_as_before_when_several_have_changed_it_at_once() {
+        let place = tempfile::tempdir().unwrap();
+        let directory = place.path().join("closed");
+        fs::create_dir(&directory).unwrap();
+        fs::set_permissions(&directory, Permissions::from_mode(0o555)).unwrap();
+        let mode = || directory.metadata().unwrap().mode() & 0o777;
+        // As for somebody who is not root.
+        let change = || match mode() & OWNER_WRITES {
+            0 => Err(io::ErrorKind::PermissionDenied.into()),
+            _ => Ok(()),
+        };
+        thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    for _ in 0..100 {
+                        in_its_directory(&directory.join("file"), change).unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(mode(), 0o555);
+    }
 }

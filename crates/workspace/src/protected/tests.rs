@@ -72,7 +72,12 @@ fn all_that_git_obeys_is_kept_in_a_repository_and_its_submodules() {
         ("lib/.git", true),
     ] {
         let path = root.path().join(path);
-        assert!(kept.contains(&Kept { path, read_only }), "{kept:?}");
+        let expected = Kept {
+            path,
+            read_only,
+            is_of_its_place: true,
+        };
+        assert!(kept.contains(&expected), "{kept:?}");
     }
     assert_eq!(
         fs::read_to_string(root.path().join(".git/commondir")).unwrap(),
@@ -142,6 +147,24 @@ fn projects_below_a_directory_are_kept_and_so_are_worktrees_in_a_repository() {
     let guards = of_git(root.path());
     assert!(guards.contains(&("trees/w/.git".to_owned(), Guard::ReadOnly)));
     assert!(!guards.iter().any(|(path, _)| path.starts_with("left")));
+}
+
+#[test]
+fn of_many_projects_those_are_kept_that_were_there_first() {
+    let root = tempfile::tempdir().unwrap();
+    let names: Vec<_> = (0..100).rev().map(|number| format!("{number:02}")).collect();
+    for name in &names {
+        fs::create_dir_all(root.path().join(name).join(".git")).unwrap();
+    }
+    let guards = of_git(root.path());
+    assert_eq!(guards.len(), MAX_OF_PROJECTS);
+    let made = repository::below(root.path());
+    assert_eq!(made.len(), names.len());
+    for project in &made[..MAX_OF_PROJECTS / 3] {
+        let config = project.strip_prefix(root.path()).unwrap().join(".git/config");
+        let config = (config.display().to_string(), Guard::Placed(""));
+        assert!(guards.contains(&config), "{config:?} {guards:?}");
+    }
 }
 
 #[test]

@@ -8,6 +8,9 @@ use super::{Launch, sockets};
 use crate::policy::Network;
 use crate::protected::Guard;
 
+/// Sockets that are hidden one by one. The time that a sandbox takes to start grows with the square of its mounts.
+const MAX_SOCKETS: usize = 64;
+
 /// What stands at a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Mount {
@@ -119,18 +122,20 @@ fn mounts(launch: &Launch, guards: &BTreeMap<PathBuf, Guard>) -> BTreeMap<PathBu
     for (path, guard) in guards {
         protect(path, *guard, &mut mounts);
     }
-    for socket in sockets::of_services() {
-        hide_socket(socket, &mut mounts);
+    if launch.plan.hides_sockets {
+        hide_sockets(sockets::of_services(), &mut mounts);
     }
     mounts
 }
 
-/// Hides a socket that can be seen but not be written to, which would not keep anybody from talking to who listens.
-fn hide_socket(socket: PathBuf, mounts: &mut BTreeMap<PathBuf, Mount>) {
-    let nearest = socket.ancestors().find_map(|above| mounts.get(above));
-    if nearest == Some(&Mount::ReadOnly) {
-        mounts.insert(socket, Mount::EmptyFile);
-    }
+/// Hides sockets that can be seen but not be written to, which would not keep anybody from talking to who listens.
+fn hide_sockets(sockets: Vec<PathBuf>, mounts: &mut BTreeMap<PathBuf, Mount>) {
+    let nearest = |socket: &Path| socket.ancestors().find_map(|above| mounts.get(above));
+    let seen = sockets
+        .into_iter()
+        .filter(|socket| nearest(socket) == Some(&Mount::ReadOnly));
+    let hidden: Vec<_> = seen.take(MAX_SOCKETS).collect();
+    mounts.extend(hidden.into_iter().map(|socket| (socket, Mount::EmptyFile)));
 }
 
 /// Makes a path read-only, or keeps it empty. Whatever lies between it and what can be written becomes a mount too,
@@ -206,14 +211,13 @@ mod tests {
             ("/tmp".into(), Mount::Other("/state/in.tmp".into())),
             ("/work".into(), Mount::Same),
         ]);
-        for socket in ["/run/a", "/tmp/b", "/work/c", "/opt/engine/d"] {
-            hide_socket(socket.into(), &mut mounts);
-        }
-        let hidden = mounts.iter().filter(|(_, mount)| **mount == Mount::EmptyFile);
-        assert_eq!(
-            hidden.map(|(path, _)| path.as_path()).collect::<Vec<_>>(),
-            [Path::new("/opt/engine/d")]
-        );
+        let elsewhere = ["/run/a", "/tmp/b", "/work/c"].map(PathBuf::from);
+        let elsewhere = elsewhere.iter().cycle().take(2 * MAX_SOCKETS).cloned();
+        let seen = (0..=MAX_SOCKETS).map(|number| PathBuf::from(format!("/opt/{number}")));
+        hide_sockets(elsewhere.chain(seen.clone()).collect(), &mut mounts);
+        mounts.retain(|_, mount| *mount == Mount::EmptyFile);
+        let hidden = seen.take(MAX_SOCKETS).map(|socket| (socket, Mount::EmptyFile));
+        assert_eq!(mounts, hidden.collect());
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::landlock::{self, Abi};
 use super::seccomp;
 
 /// Sockets through which all of a machine can be had.
-const ENGINE_SOCKETS: [&str; 7] = [
+pub(super) const ENGINE_SOCKETS: [&str; 7] = [
     "/run/docker.sock",
     "/run/podman/podman.sock",
     "/run/containerd/containerd.sock",
@@ -21,6 +21,11 @@ const ENGINE_SOCKETS: [&str; 7] = [
     "/var/lib/lxd/unix.socket",
     "/var/snap/lxd/common/lxd/unix.socket",
 ];
+
+/// The first two numbers of a version.
+type Version = (u32, u32);
+/// The first bubblewrap that binds over what is no plain file.
+const HIDES_SOCKETS: Version = (0, 5);
 
 /// What was found. Nothing of it is remembered between runs: kernels and packages change.
 #[derive(Clone, Debug)]
@@ -31,6 +36,8 @@ pub struct Machine {
     pub seccomp: bool,
     /// The bubblewrap program, if it works here.
     pub bubblewrap: Result<PathBuf, Unavailable>,
+    /// Whether it can hide a socket: older ones put something over plain files and directories only.
+    pub hides_sockets: bool,
     /// The controllers of cgroup v2 that can be used for groups of our own.
     pub controllers: Vec<&'static str>,
     /// Sockets of container engines that this user may talk to.
@@ -53,18 +60,24 @@ pub enum Unavailable {
 impl Machine {
     /// Looks, and tries what only a trial can tell.
     pub fn probe() -> Self {
+        let (bubblewrap, hides_sockets) = match bubblewrap() {
+            Ok((program, version)) => (Ok(program), version >= HIDES_SOCKETS),
+            Err(reason) => (Err(reason), false),
+        };
         let sockets = ENGINE_SOCKETS.iter().map(PathBuf::from).chain(users_podman());
         Self {
             landlock: landlock::supported().map_or(0, Abi::number),
             seccomp: seccomp::is_supported(),
-            bubblewrap: bubblewrap(),
+            bubblewrap,
+            hides_sockets,
             controllers: cgroup::controllers(),
             engine_sockets: sockets.filter(|path| is_open_socket(path)).collect(),
         }
     }
 }
 
-fn bubblewrap() -> Result<PathBuf, Unavailable> {
+/// The program and its version.
+fn bubblewrap() -> Result<(PathBuf, Version), Unavailable> {
     let program = find("bwrap").ok_or(Unavailable::NotInstalled)?;
     // The very namespaces and mounts that a sandbox needs: containers often forbid one of them.
     let trial = Command::new(&program)
@@ -85,11 +98,19 @@ fn bubblewrap() -> Result<PathBuf, Unavailable> {
         .output()
         .map_err(|error| Unavailable::Fails(error.to_string()))?;
     if trial.status.success() {
-        return Ok(program);
+        let said = String::from_utf8_lossy(&trial.stdout);
+        return Ok((program, version(&said)));
     }
     let said = String::from_utf8_lossy(&trial.stderr);
     let line = said.lines().next().unwrap_or("it says nothing").trim();
     Err(Unavailable::Fails(line.chars().take(200).collect()))
+}
+
+/// What it says of itself, as in `bubblewrap 0.8.0`. Who says something else is taken for an old one.
+fn version(said: &str) -> Version {
+    let numbers = said.split_whitespace().nth(1).unwrap_or_default().split('.');
+    let mut numbers = numbers.map(|number| number.parse().unwrap_or(0));
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
 }
 
 /// The first program of this name on the search path.
@@ -108,4 +129,23 @@ fn users_podman() -> Option<PathBuf> {
 
 fn is_open_socket(path: &Path) -> bool {
     path.metadata().is_ok_and(|data| data.file_type().is_socket()) && access(path, Access::WRITE_OK).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn old_versions_of_bubblewrap_hide_no_sockets() {
+        for (said, hides) in [
+            ("bubblewrap 0.4.1\n", false),
+            ("bubblewrap 0.5.0\n", true),
+            ("bubblewrap 0.11.0\n", true),
+            ("bubblewrap 1.0\n", true),
+            ("something else\n", false),
+            ("", false),
+        ] {
+            assert_eq!(version(said) >= HIDES_SOCKETS, hides, "{said}");
+        }
+    }
 }

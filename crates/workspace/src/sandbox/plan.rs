@@ -25,6 +25,8 @@ pub struct Plan {
     pub landlock: u8,
     /// The bubblewrap program.
     pub bubblewrap: Option<PathBuf>,
+    /// Whether it can hide sockets.
+    pub hides_sockets: bool,
     /// What is left open, or stricter than asked for.
     pub gaps: Vec<Gap>,
 }
@@ -53,6 +55,12 @@ pub enum Gap {
         "services of this machine that listen on socket files can be talked to: bubblewrap prevents that"
     )]
     Sockets,
+    /// The same for those that do not lie in `/run` or `/tmp`.
+    #[error(
+        "services of this machine that listen on socket files outside of /run and /tmp can be talked to: \
+         bubblewrap 0.5 or newer prevents that"
+    )]
+    SocketsElsewhere,
 }
 
 /// Why a policy cannot be enforced. It is then not run at all.
@@ -125,7 +133,10 @@ impl Plan {
             .filter_map(|path| path.canonicalize().ok())
             .collect();
         let (tier, gaps) = match &machine.bubblewrap {
-            Ok(_) => (Tier::Namespaces, Vec::new()),
+            Ok(_) if machine.hides_sockets || machine.landlock >= LANDLOCK_SOCKETS => {
+                (Tier::Namespaces, Vec::new())
+            }
+            Ok(_) => (Tier::Namespaces, vec![Gap::SocketsElsewhere]),
             Err(reason) if policy.minimum == Tier::Namespaces => {
                 return Err(PolicyError::Tier(reason.clone()));
             }
@@ -149,6 +160,7 @@ impl Plan {
             tier,
             landlock: machine.landlock,
             bubblewrap: machine.bubblewrap.clone().ok(),
+            hides_sockets: machine.hides_sockets,
             gaps,
         })
     }

@@ -1,26 +1,50 @@
 //! The sockets in the file system by which programs of this machine can be talked to.
 
+use std::collections::BTreeSet;
 use std::fs::{self, Metadata};
-use std::os::unix::fs::FileTypeExt;
-use std::path::PathBuf;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Sockets that are told; a machine with more has mostly those of one service.
-const MAX_SOCKETS: usize = 1000;
+use rustix::fs::{Access, access};
+use rustix::process::geteuid;
+
+use super::machine::ENGINE_SOCKETS;
+
+/// Where names of users are asked for: without it programs do not know who they run as.
+const NAME_SERVICE: &str = "/var/lib/sss/pipes";
 /// A younger one may be gone again before it is hidden, and then there would be no sandbox.
 const SETTLED: Duration = Duration::from_secs(60);
 /// The columns before the path in the kernel's list.
 const COLUMNS: usize = 7;
 
-/// Those that somebody has listened to for a while, by the paths that they were bound to.
+/// Those that somebody has listened to for a while and that this user may talk to, by the paths that they were bound to.
+/// First those of container engines, then the user's own.
 pub(super) fn of_services() -> Vec<PathBuf> {
     let listed = fs::read("/proc/self/net/unix").unwrap_or_default();
     let listed = String::from_utf8_lossy(&listed);
-    let paths = listed.lines().filter_map(path).map(PathBuf::from);
-    let settled = paths.filter(|path| path.symlink_metadata().is_ok_and(|data| is_settled(&data)));
+    // Each connection is listed by the path too.
+    let paths: BTreeSet<&Path> = listed.lines().filter_map(path).map(Path::new).collect();
+    let settled = paths
+        .into_iter()
+        .filter(|path| path.symlink_metadata().is_ok_and(|data| is_settled(&data)))
+        .filter(|path| access(*path, Access::WRITE_OK).is_ok());
     // Mounts are made by names without links.
-    let sockets = settled.filter_map(|path| path.canonicalize().ok());
-    sockets.take(MAX_SOCKETS).collect()
+    let sockets: BTreeSet<_> = settled.filter_map(|path| path.canonicalize().ok()).collect();
+    let others = sockets.into_iter().filter(|path| !path.starts_with(NAME_SERVICE));
+    let mut sockets: Vec<_> = others.collect();
+    sockets.sort_by_cached_key(|path| (!is_engine(path), !is_ours(path)));
+    sockets
+}
+
+fn is_engine(socket: &Path) -> bool {
+    ENGINE_SOCKETS.iter().any(|engine| socket == Path::new(engine))
+}
+
+fn is_ours(socket: &Path) -> bool {
+    socket
+        .metadata()
+        .is_ok_and(|data| data.uid() == geteuid().as_raw())
 }
 
 fn is_settled(data: &Metadata) -> bool {
