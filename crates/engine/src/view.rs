@@ -105,6 +105,7 @@ impl View {
             .map(|(_, index)| *index);
         if let Some(first) = late.min() {
             self.waiting.extend(self.entries.split_off(first));
+            self.fresh.retain(|(_, index)| *index < first);
         }
     }
 
@@ -348,4 +349,30 @@ fn boundary(entries: &[Entry], events: usize) -> usize {
         before += segment.iter().map(|entry| entry.events.len()).sum::<usize>();
     }
     position
+}
+
+#[cfg(test)]
+mod tests {
+    use deft_types::{MessageEvent, Timestamp};
+
+    use super::*;
+
+    #[test]
+    fn what_is_behind_a_reply_already_can_be_named_once_more() {
+        let mut view = View::default();
+        let ids = ["one", "two"].map(|id| EventId(id.to_owned()));
+        for id in &ids {
+            let event = Event {
+                id: id.clone(),
+                timestamp: Timestamp("2026-01-01T00:00:00".to_owned()),
+                source: Source::User,
+                parent_id: None,
+                body: MessageEvent::new(Message::text(Role::User, "do it")).into(),
+            };
+            view.apply(&event, &HashSet::new());
+        }
+        view.postpone(&ids[..1]);
+        view.postpone(&ids[1..]);
+        assert_eq!(view.coming().count(), 2);
+    }
 }
