@@ -61,8 +61,12 @@ impl Actor {
         }
         self.seek_extensions();
         if self.state.status == Status::WaitingForConfirmation {
-            // What waits has not run anywhere.
-            self.unsent = self.state.open_calls.iter().map(|call| call.id.clone()).collect();
+            // What waits has not run anywhere. Where an agent with a task waits, others of its reply may have run in a
+            // process that is gone.
+            let for_tasks = self.asks_for_tasks();
+            let open = self.state.open_calls.iter();
+            let waits = open.filter(|call| !for_tasks || !call.waiting.is_empty());
+            self.unsent.extend(waits.map(|call| call.id.clone()));
         }
         let begin = self
             .model_in_use()

@@ -135,9 +135,12 @@ impl Actor {
             return Err(CommandError::NotWaiting(id.clone()));
         }
         let (mut drafts, mut rejected, mut unsent) = (Vec::new(), Vec::new(), Vec::new());
+        let for_tasks = self.asks_for_tasks();
+        let mut goes_on = false;
         for call in &pending {
             match answers.get(&call.id) {
-                None if call.waiting.is_empty() && self.asks_for_tasks() => unsent.push(call.id.clone()), // was decided before
+                // Was decided before, and may have run.
+                None | Some(Answer::Approve) if for_tasks && call.waiting.is_empty() => goes_on = true,
                 None => return Err(CommandError::Undecided(call.id.clone())),
                 Some(Answer::Approve) => unsent.push(call.id.clone()),
                 Some(Answer::Reject { reason }) => rejected.push(rejection(call, reason.clone())),
@@ -152,7 +155,7 @@ impl Actor {
         }
         // A changed call is stored while its reply still has calls open: it becomes one of them.
         drafts.extend(rejected);
-        let goes_on = !unsent.is_empty();
+        goes_on |= !unsent.is_empty();
         let trigger = if goes_on { Trigger::Run } else { Trigger::Reject };
         drafts.extend(self.status_after(trigger));
         self.record(drafts).await?;
