@@ -2,22 +2,12 @@
 
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
-use std::process::Command;
 
 use reqwest::Method;
 use serde_json::json;
 
 use crate::desk::{Desk, KEY};
-
-fn git(directory: &Path, arguments: &[&str]) {
-    let done = Command::new("git")
-        .args(["-c", "user.name=a", "-c", "user.email=a@b"])
-        .args(arguments)
-        .current_dir(directory)
-        .output()
-        .unwrap();
-    assert!(done.status.success(), "{done:?}");
-}
+use crate::workspaces::git;
 
 #[tokio::test]
 async fn changes_are_taken_along_as_a_patch_with_links_and_programs() {

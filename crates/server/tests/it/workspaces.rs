@@ -28,7 +28,7 @@ async fn refusal(answer: Response) -> (u16, Value) {
     (status, body["detail"].clone())
 }
 
-fn git(directory: &Path, arguments: &[&str]) {
+pub(crate) fn git(directory: &Path, arguments: &[&str]) {
     let done = Command::new("git")
         .args(["-c", "user.name=a", "-c", "user.email=a@b"])
         .args(arguments)
