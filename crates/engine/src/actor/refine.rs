@@ -115,8 +115,11 @@ impl Actor {
             }
         }
         self.reviewing.criticism = reply.result().map(|_| criticism);
-        self.store_reply(Vec::new(), reply).await?;
-        self.reviewing.reply = None;
+        match self.store_reply(Vec::new(), reply).await {
+            // A store that said it had failed had stored it, and the state was taken from the log since.
+            Ok(()) | Err(StoreError::Duplicate { .. }) => self.reviewing.reply = None,
+            Err(error) => return Err(error),
+        }
         Ok(())
     }
 

@@ -112,7 +112,7 @@ fn play_all(first: u64, more: impl Fn(u64) -> bool + Sync) -> u64 {
     next.into_inner() - first
 }
 
-fn variable(name: &str) -> Option<u64> {
+pub(crate) fn variable(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().unwrap())
 }
 

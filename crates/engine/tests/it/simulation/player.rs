@@ -242,8 +242,12 @@ impl Player {
                 .await?;
             for _ in 0..10 {
                 conversation.run().await?;
-                if conversation.settled().await.status == Status::Finished {
+                let settled = conversation.settled().await;
+                if settled.status == Status::Finished {
                     break;
+                }
+                if let Some(fault) = settled.fault {
+                    self.scene.tell(format!("the run halts: {fault}"));
                 }
             }
             conversation.inspect().await
