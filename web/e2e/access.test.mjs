@@ -140,6 +140,34 @@ test("on a telephone long names push nothing off the screen", async () => {
   await close();
 });
 
+for (const language of ["en", "de", "fr"]) {
+  test(`on a telephone the meters and the buttons of a run have one row each, however much was used, in ${language}`, async () => {
+    const usage = { prompt: 12_345_678, completion: 345_678, cache_read: 11_234_567 };
+    const id = await server.begin([{ ...command("I look.", "ls"), usage, cost: 123.45 }, { delay_ms: 3_600_000, text: "Never." }]);
+    const { page, close } = await open(server, `/c/${id}`, PHONE);
+    await page.evaluate((language) => localStorage.setItem("deft.preferences", JSON.stringify({ state: { language }, version: 0 })), language);
+    await page.reload();
+    const meters = page.locator(".meters");
+    await meters.getByText("123").waitFor();
+    const buttons = page.locator(".bar .controls");
+    const checkRows = async () => {
+      await buttons.getByRole("button").nth(2).waitFor();
+      assert.ok((await meters.boundingBox()).height < 32, "the meters have one row");
+      const [title, first] = [await page.locator(".bar-title").boundingBox(), await buttons.boundingBox()];
+      assert.ok(first.y < title.y + title.height, "the buttons stand beside the title");
+      await checkWidth(page);
+      await checkAccess(page, "a run on a telephone");
+    };
+    await checkRows();
+    await server.ask("PUT", `/api/conversations/${id}/budget`, { cost: 250 });
+    await page.reload();
+    await meters.getByRole("button", { name: "250" }).waitFor();
+    await checkRows();
+    await server.ask("POST", `/api/conversations/${id}/interrupt`);
+    await close();
+  });
+}
+
 test("the way to the end lies above what has the focus", async () => {
   const id = await server.begin([{ text: `    code\n\n${"A paragraph.\n\n".repeat(60)}` }]);
   const { page, close } = await open(server, `/c/${id}`);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { browser, checkAccess, checkWidth, command, open, PATIENCE, panel, picture, Server, status } from "./harness.mjs";
@@ -167,6 +167,14 @@ test("an error says what happened and what to do", async () => {
   await page.getByText(/did not accept the key/).first().waitFor();
   await page.getByRole("button", { name: "Try again" }).waitFor();
   await checkAccess(page, "an error");
+  const other = join(server.data, "other.json");
+  writeFileSync(other, JSON.stringify([{ text: "The other one answers." }]));
+  const failure = page.getByRole("article", { name: "Error" });
+  await failure.getByLabel("Model").fill(`script:${other}`);
+  await failure.getByRole("button", { name: "Go on with it" }).click();
+  await page.getByText("The other one answers.").waitFor();
+  await status(page, "Finished");
+  assert.equal(await failure.getByLabel("Model").count(), 0, "what is past offers nothing");
   await close();
 });
 
@@ -200,6 +208,22 @@ test("conversations are found, renamed, deleted and reached by keyboard", async 
   await close();
 });
 
+test("what runs is stopped by a command, which is offered then", async () => {
+  const id = await server.begin([{ delay_ms: 3_600_000, text: "Never." }]);
+  const { page, close } = await open(server, `/c/${id}`);
+  await status(page, "Working");
+  await page.getByText("Thinking…").waitFor();
+  await page.keyboard.press("Control+k");
+  await page.getByRole("option", { name: "Stop now" }).waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByLabel("Message", { exact: true }).fill("/sto");
+  await page.getByRole("option", { name: "/stop" }).click();
+  await page.keyboard.press("Enter");
+  await status(page, "Paused");
+  assert.equal(await page.getByText("Thinking…").count(), 0);
+  await close();
+});
+
 test("what runs is stopped from the list, too", async () => {
   const id = await server.begin([command("I wait.", "sleep 300"), { text: "Never." }]);
   await server.ask("PATCH", `/api/conversations/${id}`, { title: "A long wait" });
@@ -225,8 +249,18 @@ test("what can be done with a conversation is found by name", async () => {
   await page.keyboard.press("Enter");
   await page.getByRole("dialog", { name: "Settings" }).waitFor();
   await page.keyboard.press("Escape");
+  const message = page.getByLabel("Message", { exact: true });
+  await message.fill("/sto");
+  assert.equal(await page.getByRole("option", { name: "/stop" }).count(), 0, "nothing runs");
+  await message.fill("/stop");
+  await page.keyboard.press("Enter");
+  await page.getByText("Nothing is under way.").waitFor();
+  await page.keyboard.press("Control+k");
+  await page.getByRole("option", { name: "Go on in a copy" }).waitFor();
+  assert.equal(await page.getByRole("option", { name: "Stop now" }).count(), 0);
+  await page.keyboard.press("Escape");
   const sentence = "/changes in a.txt are wrong";
-  await page.getByLabel("Message", { exact: true }).fill(sentence);
+  await message.fill(sentence);
   await page.keyboard.press("Enter");
   await page.getByText(sentence).waitFor();
   await close();
@@ -237,7 +271,6 @@ test("settings last, but the key of a model does not", async () => {
   await page.getByRole("button", { name: "Settings" }).click();
   const dialog = page.getByRole("dialog", { name: "Settings" });
   await dialog.getByLabel("Model", { exact: true }).fill("openai/some");
-  await dialog.getByText("Key and address of the model").click();
   await dialog.getByLabel("Key", { exact: true }).fill("sk-secret");
   await dialog.getByRole("tab", { name: "This browser" }).click();
   await dialog.getByLabel("Appearance").selectOption("dark");

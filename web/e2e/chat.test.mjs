@@ -219,7 +219,7 @@ test("who looks elsewhere is told when it is done", async () => {
   await close();
 });
 
-test("the end of a conversation is shown before its stream begins", async () => {
+test("the end of a conversation is shown before its stream begins, and files find its folder", async () => {
   const id = await server.begin([{ repeat: 60, tool_calls: [{ name: "think", arguments: { thought: "{{n}}" } }] }, { text: "The end." }]);
   await server.ended(id);
   const { page, close } = await open(server, "/");
@@ -232,6 +232,10 @@ test("the end of a conversation is shown before its stream begins", async () => 
   await page.goto(`${server.origin}/c/${id}`);
   await page.getByText("The end.").waitFor();
   assert.equal(await page.getByText("Loading…").count(), 0);
+  await page.getByLabel("Pictures and files").setInputFiles({ name: "a.pdf", mimeType: "application/pdf", buffer: Buffer.from("x") });
+  await page.waitForFunction(() => document.querySelector(".composer textarea").value === "@uploads/a.pdf ");
+  const { body } = await server.ask("GET", `/api/conversations/${id}`);
+  assert.ok(existsSync(join(body.workspace.working_dir, "uploads/a.pdf")));
   await close();
 });
 

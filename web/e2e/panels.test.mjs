@@ -118,7 +118,10 @@ test("where there is no repository nothing is overwritten that came since", asyn
   assert.equal(readFileSync(file, "utf8"), "mine\n");
   writeFileSync(file, "agent\n");
   await revert(page, changes, "a.txt");
-  while (existsSync(file)) await new Promise((resolve) => setTimeout(resolve, 50));
+  await changes.getByText("Nothing has changed.").waitFor();
+  assert.ok(!existsSync(file));
+  await page.reload();
+  await (await panel(page, "Changes")).getByText("Nothing has changed.").waitFor();
   await close();
 });
 

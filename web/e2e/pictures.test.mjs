@@ -187,7 +187,8 @@ test("a task is done, reviewed, taken further, taken back and shared", async () 
   await changes.getByRole("region", { name: "count.py" }).waitFor();
   await changes.getByLabel("Commit message").fill("Follow up to five redirects");
   await changes.getByRole("button", { name: "Commit all" }).click();
-  await changes.getByText("Committed.").waitFor();
+  const told = changes.getByText("Committed.").or(changes.getByRole("alert"));
+  assert.equal(await told.textContent(), "Committed.");
   await changes.getByRole("button", { name: "Pull request" }).click();
   await changes.locator('input[value="Follow up to five redirects"]').waitFor();
   await changes.getByLabel("What it does, for who reads it").fill("A link that redirects is followed now, at most five times; a circle counts as broken.");

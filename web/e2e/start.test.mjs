@@ -62,7 +62,7 @@ test("a new conversation has the budget that the settings name, before it says a
   await server.ask("PATCH", "/api/settings", { misc_settings_diff: { budget: { cost: 3, tokens: 1_000_000 } } });
   const { page, close } = await openAs({ model: `script:${script}` });
   const id = await start(page, "Say hello.");
-  await page.getByText("Hello.").waitFor();
+  await page.getByText("Hello.", { exact: true }).waitFor();
   const { limits } = (await server.ask("GET", `/api/conversations/${id}/budget`)).body;
   assert.equal(Number(limits.cost), 3);
   assert.equal(limits.tokens, 1_000_000);

@@ -192,6 +192,8 @@ export const api = {
   condense: (id: string) => ask("post", "/api/conversations/{conversation_id}/condense", { ...on(id), isLong: true }),
   askAside: (id: string, question: string) =>
     ask("post", "/api/conversations/{conversation_id}/ask_agent", { ...on(id), body: { question }, isLong: true }),
+  switchModel: (id: string, llm: Fields) =>
+    ask("post", "/api/conversations/{conversation_id}/switch_llm", { ...on(id), body: { llm } }),
   switchProfile: (id: string, name: string) =>
     ask("post", "/api/conversations/{conversation_id}/switch_profile", { ...on(id), body: { profile_name: name } }),
 };

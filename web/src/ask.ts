@@ -5,6 +5,16 @@ import type { paths } from "./generated/api";
 import { dropKey, useKey } from "./key";
 import { t } from "./words";
 
+/** What the server refused, and how it says so in a number. */
+export class Refused extends Error {
+  constructor(
+    sentence: string,
+    readonly status: number,
+  ) {
+    super(sentence);
+  }
+}
+
 /** How long an answer may take, unless it is asked for with `isLong`. */
 const LIMIT_MS = 60_000;
 
@@ -110,7 +120,7 @@ export async function request(address: string, sent: RequestInit, onRefused = ()
   if (answer.status === 401) onRefused();
   if (answer.ok) return answer;
   const found: unknown = await answer.json().catch(() => null);
-  throw new Error(sentence(found) ?? t("The server answered {status}.", { status: answer.status }));
+  throw new Refused(sentence(found) ?? t("The server answered {status}.", { status: answer.status }), answer.status);
 }
 
 /** Why no answer came. */

@@ -12,6 +12,8 @@ export interface Command {
   help: string;
   /** Whether it says nothing without words behind it. */
   needsWords?: true;
+  /** Whether there must be something under way. */
+  needsRun?: true;
   /** In a conversation; gives words to show, if there are any. */
   run: (id: string, words: string) => Promise<string | void>;
 }
@@ -28,7 +30,7 @@ export function commands(): Command[] {
     run: async () => showPanel(name),
   });
   return [
-    { name: "stop", help: t("Stop now"), run: async (id) => void (await api.stop(id)) },
+    { name: "stop", help: t("Stop now"), needsRun: true, run: async (id) => void (await api.stop(id)) },
     { name: "compact", help: t("Summarise earlier steps to make room"), run: async (id) => void (await api.condense(id)) },
     { name: "fork", help: t("Go on in a copy"), run: async (id) => go((await api.fork(id, null)).id) },
     {
@@ -66,6 +68,9 @@ export function commands(): Command[] {
     ...PANELS.map(panel),
   ];
 }
+
+/** Those that would do something now. */
+export const offeredCommands = (isBusy: boolean) => commands().filter(({ needsRun }) => isBusy || !needsRun);
 
 /** The command that a text is, and what stands behind it. A sentence that only begins like one is none. */
 export function commandOf(text: string): { command: Command; rest: string } | null {

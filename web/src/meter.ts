@@ -53,8 +53,11 @@ export function dollars(meter: Cost): string {
   return `${meter.isCostKnown ? "" : "≥ "}${money[digits](meter.cost)}`;
 }
 
-const inDollars = (digits: number) =>
-  numbers({ style: "currency", currency: "USD", currencyDisplay: "narrowSymbol", minimumFractionDigits: digits, maximumFractionDigits: digits });
+const US_DOLLARS = { style: "currency", currency: "USD", currencyDisplay: "narrowSymbol" } as const;
+const inDollars = (digits: number) => numbers({ ...US_DOLLARS, minimumFractionDigits: digits, maximumFractionDigits: digits });
 const money = { 2: inDollars(2), 4: inDollars(4) };
 
 export const short = numbers({ notation: "compact", maximumFractionDigits: 1 });
+
+/** What somebody has set, which mostly is a round sum. */
+export const limitInDollars = numbers({ ...US_DOLLARS, trailingZeroDisplay: "stripIfInteger" });

@@ -12,12 +12,13 @@ interface Named {
 
 const NONE: Named[] = [];
 
-/** Those that count in a folder. */
-export function useSkillCommands(folder: string, isWanted: boolean): Named[] {
+/** Those that count in a folder, or where a conversation works: its folder may be on another machine. */
+export function useSkillCommands(folder: string, conversation: string | null, isWanted: boolean): Named[] {
   const found = useQuery({
-    queryKey: ["skills", folder],
+    queryKey: ["skills", folder, conversation],
     queryFn: async () => {
-      const { skills } = await ask("post", "/api/skills", { body: { project_dir: folder } });
+      const body = { project_dir: folder, conversation_id: conversation };
+      const { skills } = await ask("post", "/api/skills", { body });
       return skills.flatMap((skill) => {
         const said = Array.isArray(skill["triggers"]) ? (skill["triggers"] as unknown[]) : [];
         const names = said.filter((word): word is string => typeof word === "string" && /^\/[\w:-]+$/.test(word));

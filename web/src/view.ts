@@ -145,3 +145,8 @@ export const EMPTY: View = {
 export function openCalls(view: View): Call[] {
   return view.items.filter((item): item is Call => item.type === "call" && item.result === null && !item.isExternal);
 }
+
+/** Whether the model is awaited: it works, and nothing else tells what it does. */
+export function isThinking({ isCurrent, status, preparing, items }: View): boolean {
+  return isCurrent && status === "running" && !preparing && !items.some((item) => item.type === "call" && item.result === null);
+}

@@ -4,6 +4,7 @@ import { api } from "../api";
 import { SPENT, spentOf, useBudget } from "../budget";
 import { useDesk, useDeskIfAny } from "../desk";
 import { AddBudget } from "../parts/AddBudget";
+import { OtherModel } from "../parts/OtherModel";
 import { CopyButton } from "../parts/CopyButton";
 import type { Item } from "../view";
 import { t } from "../words";
@@ -14,7 +15,7 @@ const advice = (): Record<string, string> => ({
   auth: t("The provider did not accept the key. Enter another one, or set it where the server runs."),
   quota: t("Nothing is left to spend with the provider. Add credit, or choose another model."),
   rate_limit: t("The provider is asked too often. Wait a little and try again."),
-  config: t("A setting of the model is wrong. Mend it and begin again."),
+  config: t("A setting of the model is wrong. Mend it and go on."),
   transient: t("The network or the provider failed for the moment. Try again."),
   internal: t("This is a fault of the server or its machine. Its log says more."),
 });
@@ -29,6 +30,7 @@ export function FailureCard({ failure, isLast }: { failure: Item & { type: "fail
   const { code, text, classification } = failure;
   const canAct = useDeskIfAny() !== null;
   const words = names()[code] ?? (classification ? advice()[classification.kind] : undefined);
+  const isOfModel = classification && classification.kind !== "internal" && code !== "WorkspaceError" && !names()[code];
   const name = code || t("Error");
   return (
     <article className="failure" aria-label={t("Error")}>
@@ -37,6 +39,7 @@ export function FailureCard({ failure, isLast }: { failure: Item & { type: "fail
       </p>
       <pre className="output" tabIndex={0}>{plain(text)}</pre>
       {canAct && isLast && code === SPENT && <MoreBudget />}
+      {canAct && isLast && isOfModel && <OtherModel isOpen={classification?.user_action === "settings"} />}
       {canAct && isLast && (
         <div className="row">
           {classification?.user_action === "settings" && (

@@ -3,6 +3,7 @@ import { useEffect, useMemo, useState } from "react";
 import { withEarlier } from "../changes";
 import { usePreferences } from "../preferences";
 import { EDITORS, useTold } from "../told";
+import { undone, without } from "../undone";
 import type { View } from "../view";
 import { t } from "../words";
 import { type GitChange, workspace } from "../workspace";
@@ -44,10 +45,19 @@ export default function ChangesPanel({ id, view, onSend }: Props) {
   const isFolder = commits.isSuccess && changes.isSuccess && !isRepository;
   const told = useTold(id, EDITORS, isFolder && view.hasEarlier);
   const all = useMemo(() => withEarlier(view.changes, told.events), [view.changes, told.events]);
-  const fromLog = isFolder ? all : [];
-  const isKnown = commits.isSuccess && changes.isSuccess && !told.isLoading && !told.problem;
+  const noted = isFolder ? all : [];
+  const gone = useQuery({
+    queryKey: ["changes", id, "undone", noted.length],
+    queryFn: () => undone(id, noted.slice(0, MAX_FILES)),
+    // Each of them is read, so not at each step of the agent.
+    enabled: noted.length > 0 && view.status !== "running",
+    placeholderData: (before) => before,
+  });
+  const fromLog = gone.isLoading ? [] : without(noted, gone.data ?? []);
+  const isKnown = commits.isSuccess && changes.isSuccess && !told.isLoading && !told.problem && !gone.isLoading;
   const problem = (changes.error ?? commits.error)?.message ?? told.problem;
   const isEmpty = isKnown && listed.length === 0 && fromLog.length === 0;
+  const more = Math.max(listed.length, fromLog.length) - MAX_FILES;
   return (
     <>
       <div className="row tools">
@@ -83,12 +93,11 @@ export default function ChangesPanel({ id, view, onSend }: Props) {
       {listed.slice(0, MAX_FILES).map(({ path, status }) => (
         <ChangedFile key={path} conversation={id} {...{ folder, path, status, base, layout }} />
       ))}
-      {listed.length > MAX_FILES && <p className="hint">{t("{n} more files changed.", { n: listed.length - MAX_FILES })}</p>}
       {fromLog.length > 0 && (
         <p className="hint">{t("The folder is no repository: only what the agent’s editor changed is listed.")}</p>
       )}
       {told.isCut && <p className="hint">{t("The conversation is long: its first changes were not looked at.")}</p>}
-      {fromLog.map((change) => (
+      {fromLog.slice(0, MAX_FILES).map((change) => (
         <ChangedFile
           key={change.path}
           conversation={id}
@@ -100,6 +109,7 @@ export default function ChangesPanel({ id, view, onSend }: Props) {
           known={change}
         />
       ))}
+      {more > 0 && <p className="hint">{t("{n} more files changed.", { n: more })}</p>}
       <div className="feet">
         <SendComments id={id} isAsked={view.status === "waiting_for_confirmation"} onSend={onSend} />
         {listed.length > 0 && <CommitForm id={id} folder={folder} />}

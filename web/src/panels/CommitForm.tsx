@@ -29,7 +29,7 @@ export function CommitForm({ id, folder }: { id: string; folder: string }) {
         value={message}
         onChange={(event) => setMessage(event.target.value)}
       />
-      <button disabled={!message.trim() || commit.isPending}>{t("Commit all")}</button>
+      <button disabled={!message.trim() || commit.isPending}>{commit.isPending ? t("Committing…") : t("Commit all")}</button>
       {commit.isError && (
         <p role="alert" className="problem">
           {commit.error.message}

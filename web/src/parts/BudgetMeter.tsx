@@ -1,7 +1,8 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { Wallet } from "lucide-react";
 import { useEffect, useState } from "react";
 import { type Budget, budgetKey, budgets, KINDS, kindWords, type Limits, totalOf, useBudget } from "../budget";
-import { dollars, type Meter, short } from "../meter";
+import { dollars, limitInDollars, type Meter, short } from "../meter";
 import type { Status } from "../wire";
 import { t } from "../words";
 import { AddBudget } from "./AddBudget";
@@ -15,11 +16,12 @@ export function BudgetMeter({ id, status, meter }: { id: string; status: Status;
   const used = budget && shown(budget, meter);
   useEffect(() => void queries.invalidateQueries({ queryKey: budgetKey(id) }), [id, status, queries]);
   return (
-    <div className="budget">
+    <div className={budget && totalOf(budget, "cost") !== null ? "budget of-cost" : "budget"}>
       <dt className={used ? "" : "visually-hidden"}>{t("Budget")}</dt>
       <dd>
         <button className="quiet tight" aria-haspopup="dialog" title={t("Set or add")} onClick={() => setOpen(true)}>
-          {used ?? t("Set a budget")}
+          {used ? <span className="in-signs" aria-hidden="true">{`${used.used}/${used.limit}`}</span> : <Wallet className="in-signs" />}
+          <span className="in-words">{used ? t("{used} of {limit}", used) : t("Set a budget")}</span>
         </button>
         {isOpen && (
           <Dialog title={t("Budget")} onClose={() => setOpen(false)}>
@@ -32,13 +34,11 @@ export function BudgetMeter({ id, status, meter }: { id: string; status: Status;
 }
 
 /** What is used of what may be; null: there is no limit. */
-function shown(budget: Budget, meter: Meter): string | null {
+function shown(budget: Budget, meter: Meter): { used: string; limit: string } | null {
   const cost = totalOf(budget, "cost");
   const tokens = totalOf(budget, "tokens");
-  if (cost !== null) {
-    return t("{used} of {limit}", { used: dollars(meter), limit: dollars({ cost, isCostKnown: true }) });
-  }
-  if (tokens !== null) return t("{used} of {limit}", { used: short(meter.input + meter.output), limit: short(tokens) });
+  if (cost !== null) return { used: dollars(meter), limit: limitInDollars(cost) };
+  if (tokens !== null) return { used: short(meter.input + meter.output), limit: short(tokens) };
   return null;
 }
 

@@ -17,6 +17,8 @@ export interface Names {
   /** Whose files they are. */
   scope: string;
   folder: string;
+  /** The conversation that works there, if one does already. */
+  conversation: string | null;
   /** Commands beside those of skills. */
   commands: readonly Choice[];
   models: readonly Choice[];
@@ -39,7 +41,7 @@ export function useCompletion(
   text: string,
   write: (text: string) => void,
   area: RefObject<HTMLTextAreaElement | null>,
-  { scope, folder, commands, models, find }: Names,
+  { scope, folder, conversation, commands, models, find }: Names,
 ): Completion {
   const [caret, setCaret] = useState(0);
   const [chosen, setChosen] = useState(0);
@@ -52,7 +54,7 @@ export function useCompletion(
     placeholderData: (before) => before,
     retry: false,
   });
-  const skills = useSkillCommands(folder, word?.kind === "command");
+  const skills = useSkillCommands(folder, conversation, word?.kind === "command");
   const offered = found().slice(0, MAX_CHOICES);
   const onCaret = (at: number, isNewText: boolean) => {
     setCaret(at);

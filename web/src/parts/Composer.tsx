@@ -1,7 +1,8 @@
 import { ArrowUp, ListPlus, X } from "lucide-react";
 import { type ReactNode, useEffect, useRef, useState } from "react";
+import { api } from "../api";
 import { attach, naming } from "../attachments";
-import { commandOf, commands, shellCommandOf } from "../commands";
+import { commandOf, offeredCommands, shellCommandOf } from "../commands";
 import type { Desk } from "../desk";
 import { draftOf, keepDraft } from "../drafts";
 import { chordFor, chordWords, isKey, withChord } from "../keys";
@@ -56,10 +57,13 @@ export function Composer({ desk, isBusy, isAsked, canWait, onReady, children }: 
       area.current?.focus();
     });
   }, [id, onReady]);
-  const add = async (files: FileList) => {
+  const add = async (given: FileList) => {
+    const files = [...given]; // the field's list is emptied for the next choice
     if (files.length === 0) return;
     try {
-      const added = await attach(id, desk.stream.fold.view.folder, files, pictures.length);
+      // Until the stream tells the folder, the conversation does.
+      const folder = desk.stream.fold.view.folder || (await api.get(id)).workspace.working_dir;
+      const added = await attach(id, folder, files, pictures.length);
       setRefused(added.refused);
       setPictures((before) => [...before, ...added.pictures]);
       if (added.files.length > 0) change(`${naming(draftOf(id), added.files)} `);
@@ -70,8 +74,9 @@ export function Composer({ desk, isBusy, isAsked, canWait, onReady, children }: 
 
   const names = {
     scope: id,
+    conversation: id,
     folder: desk.stream.fold.view.folder,
-    commands: commands(),
+    commands: offeredCommands(isBusy),
     models: useProfiles().map(({ name, model }) => ({ name, help: model ?? "" })),
     find: (name: string) => workspace.find(id, name),
   };
@@ -86,6 +91,10 @@ export function Composer({ desk, isBusy, isAsked, canWait, onReady, children }: 
     if (shell) {
       showPanel("terminal");
       runInShell(id, shell);
+      return;
+    }
+    if (command?.command.needsRun && !isBusy) {
+      setSaid(t("Nothing is under way."));
       return;
     }
     if (command) {
@@ -179,7 +188,7 @@ export function Composer({ desk, isBusy, isAsked, canWait, onReady, children }: 
                 title={withChord(t("Said when this turn ends"), "queue")}
                 onClick={() => void submit("later")}
               >
-                <ListPlus /> {t("Queue")}
+                <ListPlus /> <span className="in-words">{t("Queue")}</span>
               </button>
             )}
             <button className="primary" disabled={isEmpty}>
@@ -198,7 +207,7 @@ export function Composer({ desk, isBusy, isAsked, canWait, onReady, children }: 
 
   function invitation(): string {
     if (isAsked) return t("Say what to do instead. What waits is not done then");
-    const later = chordFor("queue");
+    const later = isTouched() ? null : chordFor("queue");
     if (isBusy && later) return t("Steer it: read at the next step. {keys}: at the end of the turn", { keys: chordWords(later) });
     if (isBusy) return t("Steer it: read at the next step");
     return t("Say what comes next. @ names a file, / a command, ! runs one in your shell");

@@ -185,10 +185,10 @@ export function Conversation({ id }: { id: string }) {
             {isBusy && (
               <>
                 <button onClick={() => order.mutate("pause")} title={t("Stop after the step under way")}>
-                  <Pause /> {t("Pause")}
+                  <Pause /> <span className="in-words">{t("Pause")}</span>
                 </button>
                 <button className="danger" onClick={() => order.mutate("stop")} title={withChord(t("Stop now"), "stop")}>
-                  <Square /> {t("Stop")}
+                  <Square /> <span className="in-words">{t("Stop")}</span>
                 </button>
               </>
             )}
@@ -199,9 +199,10 @@ export function Conversation({ id }: { id: string }) {
             )}
             <button
               aria-pressed={panel !== null}
+              title={t("Panels")}
               onClick={() => (panel ? useScreen.setState({ panel: null }) : showPanel("changes"))}
             >
-              <PanelRight /> {t("Panels")}
+              <PanelRight /> <span className="in-words">{t("Panels")}</span>
             </button>
           </div>
         </header>

@@ -1,3 +1,4 @@
+import { ArrowDown, ArrowUp, Database } from "lucide-react";
 import type { ReactNode } from "react";
 import { dollars, type Meter, short } from "../meter";
 import { t } from "../words";
@@ -7,7 +8,7 @@ export function Meters({ meter, children }: { meter: Meter; children?: ReactNode
   const share = meter.context === null ? null : Math.ceil(meter.context * 100);
   return (
     <dl className="meters" aria-label={t("Used so far")}>
-      <div>
+      <div className="cost">
         <dt>{t("Cost")}</dt>
         <dd>{dollars(meter)}</dd>
       </div>
@@ -19,8 +20,19 @@ export function Meters({ meter, children }: { meter: Meter; children?: ReactNode
         })}>
         <dt>{t("Tokens")}</dt>
         <dd>
-          {t("{in} in · {out} out", { in: short(meter.input), out: short(meter.output) })}
-          {meter.cached > 0 && ` · ${t("{n} cached", { n: short(meter.cached) })}`}
+          <span className="in-words">
+            {t("{in} in · {out} out", { in: short(meter.input), out: short(meter.output) })}
+            {meter.cached > 0 && ` · ${t("{n} cached", { n: short(meter.cached) })}`}
+          </span>
+          <span className="in-signs" aria-hidden="true">
+            <ArrowUp /> {short(meter.input)} <ArrowDown /> {short(meter.output)}
+            {meter.cached > 0 && (
+              <>
+                {" "}
+                <Database /> {short(meter.cached)}
+              </>
+            )}
+          </span>
         </dd>
       </div>
       {share !== null && (

@@ -23,6 +23,7 @@ export function ModelFields({ offer, isWanted, isRefused }: Props) {
   const near = local.data?.flatMap((place) => place.models) ?? [];
   const known = [...near, ...(offer?.model ? [offer.model] : []), ...(offer?.models ?? []), "demo"];
   const names = profiles.data?.profiles.map(({ name }) => name) ?? [];
+  const isFirst = offer !== undefined && !offer.model && profiles.isSuccess && names.length === 0;
   // One that was remembered may be gone: it must not stand in the way of the model that is written here. One that was
   // just made is in the list when that has been loaded anew.
   const { data, isFetching } = profiles;
@@ -61,7 +62,7 @@ export function ModelFields({ offer, isWanted, isRefused }: Props) {
               ))}
             </datalist>
           </label>
-          <details className="more" open={isRefused}>
+          <details className="more" open={isRefused || isFirst}>
             <summary>{t("Key and address of the model")}</summary>
             <label>
               {t("Key")}

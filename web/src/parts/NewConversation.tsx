@@ -73,7 +73,8 @@ export function NewConversation() {
   const area = useRef<HTMLTextAreaElement>(null);
   // What is in a repository or another workspace is known when it is there.
   const known = place.kind === "folder" && !isWorkspaceName(folder) ? folder : "";
-  const names = { scope: known, folder: known, commands: [], models: [], find: (name: string) => folders.named(known, name) };
+  const find = (name: string) => folders.named(known, name);
+  const names = { scope: known, folder: known, conversation: null, commands: [], models: [], find };
   const completion = useCompletion(message, write, area, names);
   const external = externalAgent(preferences.worker, preferences.command);
   const hasModel = model !== "" || profile !== "";

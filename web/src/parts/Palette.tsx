@@ -1,7 +1,7 @@
-import { useMutation } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { Command } from "cmdk";
 import { api } from "../api";
-import { commands } from "../commands";
+import { offeredCommands } from "../commands";
 import { useConversations } from "../conversations";
 import { nameOf } from "../name";
 import { usePreferences } from "../preferences";
@@ -16,6 +16,11 @@ import { Dialog } from "./Dialog";
 export default function Palette() {
   const list = useConversations();
   const current = useRoute();
+  const open = useQuery({
+    queryKey: ["conversation", current],
+    queryFn: () => (current ? api.get(current) : null),
+    retry: false,
+  });
   const profiles = useProfiles();
   // What was chosen may have opened another dialog.
   const close = () => useScreen.setState(({ dialog }) => (dialog === "palette" ? { dialog: null } : {}));
@@ -40,7 +45,7 @@ export default function Palette() {
           <Command.Group heading={t("Do")}>
             {command(t("New conversation"), () => go(null))}
             {current &&
-              commands()
+              offeredCommands(open.data?.execution_status === "running")
                 .filter(({ needsWords }) => !needsWords)
                 .map(({ help, run }) => command(help, () => run(current, "")))}
             {current &&

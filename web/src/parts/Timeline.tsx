@@ -6,7 +6,7 @@ import { ItemCard } from "../cards/ItemCard";
 import { type Settle, UnsentCard } from "../cards/UnsentCard";
 import { evidenceOf } from "../evidence";
 import type { Stream } from "../stream";
-import type { View } from "../view";
+import { isThinking, type View } from "../view";
 import { t } from "../words";
 
 /** About as high as most cards are: what is guessed well need not be drawn twice. */
@@ -21,7 +21,8 @@ const ROWS_ABOVE = 10;
 export function Timeline({ view, stream, onSettle }: { view: View; stream: Stream; onSettle: Settle }) {
   const scroller = useRef<HTMLDivElement>(null);
   const { items, draft, unsent } = view;
-  const drafts = draft ? 1 : 0;
+  const isWriting = draft !== null || isThinking(view);
+  const drafts = isWriting ? 1 : 0;
   const count = items.length + drafts + unsent.length;
   const rows = useVirtualizer({
     count,
@@ -77,7 +78,7 @@ export function Timeline({ view, stream, onSettle }: { view: View; stream: Strea
         />
       );
     }
-    if (draft && index === items.length) return <Draft draft={draft} />;
+    if (isWriting && index === items.length) return <Draft draft={draft} />;
     const message = unsent[index - items.length - drafts];
     return message && <UnsentCard message={message} onSettle={onSettle} />;
   };
