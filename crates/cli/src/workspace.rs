@@ -17,6 +17,7 @@ use anyhow::Context;
 use deft_engine::Mode;
 use deft_executor::Client;
 use deft_types::ConversationId;
+use deft_workspace::egress::forges;
 use deft_workspace::sandbox::{Gap, Machine, Plan, remove_groups_left_behind};
 use deft_workspace::{
     Access, LocalWorkspace, Network, Policy, ResourceLimits, Workspace, WorkspaceError, WorkspaceName,
@@ -33,6 +34,8 @@ use crate::settings::{NetworkMode, Settings, WebAddresses};
 const OWN_PROGRAM: &str = "/proc/self/exe";
 /// Where executors have their own directories, in the data directory.
 const EXECUTORS: &str = "executors";
+/// Where it is noted in which directories agents could begin a repository, in the data directory.
+const BEGUN: &str = "begun";
 /// A Unix socket's path has at most 108 bytes with its end mark.
 const MAX_SOCKET_PATH: usize = 107;
 /// What a sandboxed executor's socket has before its name.
@@ -64,8 +67,9 @@ pub(crate) fn resolve(name: WorkspaceName) -> anyhow::Result<WorkspaceName> {
         let found = path.canonicalize().ok().filter(|path| path.is_dir());
         let found = found.with_context(|| {
             format!(
-                "the workspace {} does not exist or is not a directory",
-                path.display()
+                "the workspace {} does not exist or is not a directory; create it or name another one{}",
+                path.display(),
+                kinds(path)
             )
         })?;
         anyhow::ensure!(
@@ -84,6 +88,18 @@ pub(crate) fn resolve(name: WorkspaceName) -> anyhow::Result<WorkspaceName> {
             kubernetes::checked(&image).map(|_| WorkspaceName::Kubernetes(image))
         }
         WorkspaceName::Remote(url) => remote::checked(&url).map(|_| WorkspaceName::Remote(url)),
+    }
+}
+
+/// What a path may have been meant for that looks like a kind of workspace.
+fn kinds(path: &Path) -> &'static str {
+    let name = path.to_string_lossy();
+    let is_word = |word: &str| !word.is_empty() && word.chars().all(|letter| letter.is_ascii_alphanumeric());
+    match name.split_once(':') {
+        Some((kind, _)) if is_word(kind) => {
+            " (kinds of workspaces are local:, sandbox:, docker:, k8s:, ssh: and remote:)"
+        }
+        _ => "",
     }
 }
 
@@ -117,13 +133,20 @@ pub(crate) fn open_in(
     let sandbox = match name {
         WorkspaceName::Local(_) => None,
         WorkspaceName::Sandbox(_) => {
-            let policy = Policy {
+            let mut policy = Policy {
                 workspace: match mode {
                     Mode::Act => Access::Change,
                     Mode::Plan => Access::Plan,
                 },
                 ..policy(settings)?
             };
+            // Noted whatever the network is now: it may be another one next time.
+            let notes = settings.data_dir.value.join(BEGUN);
+            let forges = forges(&root, &notes)
+                .with_context(|| format!("cannot note in {} what an agent begins", notes.display()))?;
+            if let Network::AllowList { hosts } = &mut policy.network {
+                hosts.extend(forges);
+            }
             Some(Plan::new(policy, &Machine::probe(), &root)?)
         }
         WorkspaceName::Docker(image) => {

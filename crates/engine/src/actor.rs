@@ -10,6 +10,7 @@ mod calls;
 mod circle;
 mod condense;
 mod confirm;
+mod connect;
 mod egress;
 mod execute;
 mod external;
@@ -85,48 +86,34 @@ use crate::world::World;
 
 /// See the module.
 pub(crate) struct Actor {
+    // Where everything is kept and told.
     pub(crate) store: Arc<dyn Store>,
     pub(crate) lease: Lease,
+    pub(crate) state: State,
+    pub(crate) log_end: LogEnd,
+    pub(crate) progress: watch::Sender<Progress>,
+    pub(crate) live: Broadcast,
+    pub(crate) world: Arc<dyn World>,
+    pub(crate) trace: Trace,
+
+    // What is asked of it.
+    pub(crate) inbox: mpsc::Receiver<Envelope>,
+    /// What waits until files are what they are to be.
+    pub(crate) held: Vec<Envelope>,
+    /// What the client calls the command that is carried out, and what it is, until that is noted.
+    pub(crate) request: Option<(EventId, &'static str)>,
+    /// Who waits for room to be made.
+    pub(crate) condensed: Vec<Done<()>>,
+    /// Those who look what going back would change.
+    pub(crate) previews: JoinSet<()>,
+
+    // Who answers.
     pub(crate) model: Arc<dyn Model>,
-    /// Calls of models that are to be told whole.
-    pub(crate) logged: CallLog,
     pub(crate) model_name: String,
     pub(crate) models: Option<Arc<dyn Models>>,
-    /// What tools have spent on models.
-    pub(crate) spending: Spending,
-    /// What tools may look at.
-    pub(crate) images: Images,
-    /// What a tool may know of what was said.
-    pub(crate) said: Said,
-    /// What may still be used.
-    pub(crate) purse: Purse,
-    /// What is kept of it for the model call that is under way.
-    pub(crate) kept_for_call: Option<KeptForCall>,
-    /// Who gave the task, where it is one.
-    pub(crate) above: Option<Above>,
-    /// The secrets there, as they were last heeded.
-    pub(crate) secrets_above: SecretSet,
-    /// What those have from this one that it gives tasks to.
-    pub(crate) below: Above,
-    /// The tasks it has given.
-    pub(crate) tasks: Tasks,
-    pub(crate) workspace: Arc<dyn deft_workspace::Workspace>,
-    pub(crate) directory: String,
-    pub(crate) tools: Toolset,
-    /// The tools that run here, and not beside the files.
-    pub(crate) host: Toolbox,
-    pub(crate) world: Arc<dyn World>,
-    pub(crate) limits: Limits,
-    /// As the conversation began.
-    pub(crate) safety: Safety,
-    /// What was allowed in the whole project.
-    pub(crate) project_rules: ProjectRules,
-    /// Where hosts are asked for.
-    pub(crate) hosts: HostDesk,
-    /// Whether and how results are criticised.
-    pub(crate) refinement: Option<Refinement>,
-    /// What is to be criticised, and what came of it.
-    pub(crate) reviewing: Reviewing,
+    /// Calls of models that are to be told whole.
+    pub(crate) logged: CallLog,
+    pub(crate) memory: Memory,
     /// Who judges, where it is not the model that answers.
     pub(crate) judge_model: Option<Arc<dyn Model>>,
     /// A service that judges actions, asked like a model.
@@ -135,58 +122,92 @@ pub(crate) struct Actor {
     pub(crate) titles: Option<Arc<dyn Model>>,
     pub(crate) title_prompt: Option<String>,
     pub(crate) titling: Option<Titling>,
-    pub(crate) inbox: mpsc::Receiver<Envelope>,
-    /// What waits until files are what they are to be.
-    pub(crate) held: Vec<Envelope>,
-    /// Those who look what going back would change.
-    pub(crate) previews: JoinSet<()>,
-    /// What the client calls the command that is carried out, and what it is, until that is noted.
-    pub(crate) request: Option<(EventId, &'static str)>,
-    pub(crate) progress: watch::Sender<Progress>,
-    pub(crate) live: Broadcast,
-    pub(crate) state: State,
-    pub(crate) executor: Option<Client>,
+    /// The program that makes the turns, where it is not our own agent.
+    pub(crate) external: Option<External>,
+
+    // The run.
     pub(crate) work: Option<Work>,
     /// Whether a pause came in the middle of a step, whose calls still run.
     pub(crate) ends_step: bool,
-    /// Actions stored by this actor that no executor has been asked for yet.
-    pub(crate) unsent: HashSet<ActionId>,
     /// When the run began.
     pub(crate) began: Instant,
     /// What the user said since the model was asked.
     pub(crate) unseen: Vec<EventId>,
-    pub(crate) memory: Memory,
+    /// Actions stored by this actor that no executor has been asked for yet.
+    pub(crate) unsent: HashSet<ActionId>,
+    /// Whether the workspace was recorded since the user said something.
+    pub(crate) turn_recorded: bool,
+    pub(crate) trouble: Trouble,
+    /// How many tokens the last request had by our estimate, and how wrong such estimates were.
+    pub(crate) asked: Tokens,
+    pub(crate) meter: TokenMeter,
+
+    // What may be used.
+    pub(crate) limits: Limits,
+    /// What may still be used.
+    pub(crate) purse: Purse,
+    /// What is kept of it for the model call that is under way.
+    pub(crate) kept_for_call: Option<KeptForCall>,
+    /// What tools have spent on models.
+    pub(crate) spending: Spending,
+
+    // Where the agent works, and with what.
+    pub(crate) workspace: Arc<dyn deft_workspace::Workspace>,
+    pub(crate) directory: String,
+    pub(crate) executor: Option<Client>,
+    pub(crate) tools: Toolset,
+    /// The tools that run here, and not beside the files.
+    pub(crate) host: Toolbox,
+    /// What tools may look at.
+    pub(crate) images: Images,
+    /// What a tool may know of what was said.
+    pub(crate) said: Said,
     pub(crate) outfit: Outfit,
     /// The servers of the outfit without those of plugins.
     pub(crate) own_servers: Option<Servers>,
+    /// What MCP servers have told, and will tell.
+    pub(crate) news: ServerNews,
     /// What is hidden in all that is stored and shown.
     pub(crate) secrets: Secrets,
     /// The secrets that others keep and were asked for.
     pub(crate) asked_secrets: HashMap<String, Asked>,
-    /// What MCP servers have told, and will tell.
-    pub(crate) news: ServerNews,
+    /// Whether the agent works, or only plans.
+    pub(crate) mode: Mode,
+
+    // What it may do unasked.
+    /// As the conversation began.
+    pub(crate) safety: Safety,
+    /// What was allowed in the whole project.
+    pub(crate) project_rules: ProjectRules,
+    /// Where hosts are asked for.
+    pub(crate) hosts: HostDesk,
+
+    // Who judges what it did.
+    /// Whether and how results are criticised.
+    pub(crate) refinement: Option<Refinement>,
+    /// What is to be criticised, and what came of it.
+    pub(crate) reviewing: Reviewing,
+
+    // What people have added.
     pub(crate) extensions: Extensions,
     pub(crate) hooks: HookConfig,
     pub(crate) hooked: Hooked,
     /// The skills, once they were found.
     pub(crate) shelf: Shelf,
     pub(crate) seeking: Option<Seeking>,
-    /// Whether the agent works, or only plans.
-    pub(crate) mode: Mode,
-    /// Whether the workspace was recorded since the user said something.
-    pub(crate) turn_recorded: bool,
-    /// How many tokens the last request had by our estimate, and how wrong such estimates were.
-    pub(crate) asked: Tokens,
-    pub(crate) meter: TokenMeter,
-    pub(crate) trouble: Trouble,
-    /// Who waits for room to be made.
-    pub(crate) condensed: Vec<Done<()>>,
-    pub(crate) trace: Trace,
-    /// The program that makes the turns, where it is not our own agent.
-    pub(crate) external: Option<External>,
+
+    // Agents that give tasks, and those that have them.
+    /// Who gave the task, where it is one.
+    pub(crate) above: Option<Above>,
+    /// The secrets there, as they were last heeded.
+    pub(crate) secrets_above: SecretSet,
+    /// What those have from this one that it gives tasks to.
+    pub(crate) below: Above,
+    /// The tasks it has given.
+    pub(crate) tasks: Tasks,
 }
 
-/// What has gone wrong again and again.
+/// What has gone wrong again and again in this run.
 #[derive(Default)]
 pub(crate) struct Trouble {
     /// How often room was made since the last reply, or since the model found a request too long.
@@ -199,8 +220,13 @@ pub(crate) struct Trouble {
     refusals: u32,
     /// How often in a row the executor was lost in the middle of a call.
     losses: u32,
+}
+
+/// What is known of the end of the log. Unlike trouble it does not end with a run.
+#[derive(Default)]
+pub(crate) struct LogEnd {
     /// Where the next event is put, once this actor has stored one.
-    log_end: Option<Seq>,
+    next: Option<Seq>,
     /// Why nobody knows whether the log has what was to be stored last.
     doubt: Option<StoreError>,
 }

@@ -186,7 +186,7 @@ impl Found {
                 continue;
             }
             let parsed = serde_json::from_str(&text).map_err(|error| error.to_string());
-            match parsed.and_then(|value| HookConfig::parse(&value).map_err(|error| error.to_string())) {
+            match parsed.and_then(|value| HookConfig::parse_kept(&value).map_err(|error| error.to_string())) {
                 Ok(hooks) => self.hooks = std::mem::take(&mut self.hooks).and(hooks),
                 Err(error) => {
                     tracing::warn!(%error, path, "hooks of the project cannot be used");

@@ -191,6 +191,31 @@ struct WrittenHook {
 impl HookConfig {
     /// Reads what people write, with or without `hooks` around it.
     pub fn parse(value: &Value) -> Result<Self, BadHooks> {
+        let config = Self::with_blank(value)?;
+        let mut hooks = config.groups.values().flatten().flat_map(|group| &group.hooks);
+        match hooks.find_map(Hook::blank_field) {
+            Some(field) => Err(missing(field)),
+            None => Ok(config),
+        }
+    }
+
+    /// The same of what nobody can be asked about, a file or what was accepted long ago: a hook whose command or
+    /// question is blank is left out, so that the others still guard.
+    pub fn parse_kept(value: &Value) -> Result<Self, BadHooks> {
+        let mut config = Self::with_blank(value)?;
+        for group in config.groups.values_mut().flatten() {
+            group.hooks.retain(|hook| {
+                let blank = hook.blank_field();
+                if let Some(field) = blank {
+                    tracing::warn!(field, "a hook that is blank was left out");
+                }
+                blank.is_none()
+            });
+        }
+        Ok(config)
+    }
+
+    fn with_blank(value: &Value) -> Result<Self, BadHooks> {
         let no_object = || BadHooks::Shape("this is no object".to_owned());
         let fields = value.as_object().ok_or_else(no_object)?;
         let fields = match fields.get("hooks") {
@@ -306,9 +331,12 @@ impl Matcher {
     }
 }
 
+fn missing(field: &str) -> BadHooks {
+    BadHooks::Shape(format!("a hook has no `{field}`"))
+}
+
 impl Hook {
     fn read(written: WrittenHook) -> Result<Self, BadHooks> {
-        let missing = |field: &str| BadHooks::Shape(format!("a hook has no `{field}`"));
         match written.kind.as_deref().unwrap_or("command") {
             "command" => {
                 let seconds = written.timeout.unwrap_or(DEFAULT_TIMEOUT);
@@ -334,6 +362,15 @@ impl Hook {
                     .clamp(1, MAX_STEPS),
             })),
             other => Err(BadHooks::Kind(other.to_owned())),
+        }
+    }
+
+    /// What says nothing, so that nothing would run.
+    fn blank_field(&self) -> Option<&'static str> {
+        match self {
+            Self::Command { command, .. } if command.trim().is_empty() => Some("command"),
+            Self::Prompt { prompt } if prompt.trim().is_empty() => Some("prompt"),
+            Self::Command { .. } | Self::Prompt { .. } | Self::Agent(_) => None,
         }
     }
 

@@ -85,24 +85,20 @@ pub(crate) fn judge(
     }
 }
 
-/// The highest risk; not knowing counts less than any other, or more than all of them.
+/// The highest risk; not knowing counts less than any other, or more than all but the highest there is: that one analyser
+/// does not know hides no danger that another has seen.
 fn highest(verdicts: Vec<Verdict>, propagate_unknown: bool) -> Verdict {
-    let unknown = || Verdict {
+    let weight = |verdict: &Verdict| match verdict.risk {
+        SecurityRisk::Unknown if propagate_unknown => 3,
+        SecurityRisk::Unknown => 0,
+        SecurityRisk::Low => 1,
+        SecurityRisk::Medium => 2,
+        SecurityRisk::High => 4,
+    };
+    verdicts.into_iter().max_by_key(weight).unwrap_or(Verdict {
         risk: SecurityRisk::Unknown,
         reason: None,
-    };
-    if propagate_unknown
-        && verdicts
-            .iter()
-            .any(|verdict| verdict.risk == SecurityRisk::Unknown)
-    {
-        return unknown();
-    }
-    // `Unknown` is the least of them in order.
-    verdicts
-        .into_iter()
-        .max_by_key(|verdict| verdict.risk)
-        .unwrap_or_else(unknown)
+    })
 }
 
 #[cfg(test)]
@@ -141,7 +137,7 @@ mod tests {
 
     #[test]
     fn the_highest_verdict_wins_and_not_knowing_only_when_it_is_to() {
-        use SecurityRisk::{High, Low, Unknown};
+        use SecurityRisk::{High, Low, Medium, Unknown};
         let verdicts = |risks: &[SecurityRisk]| -> Vec<_> {
             let verdict = |risk: &SecurityRisk| Verdict {
                 risk: *risk,
@@ -151,7 +147,8 @@ mod tests {
         };
         assert_eq!(highest(verdicts(&[Low, High, Unknown]), false).risk, High);
         assert_eq!(highest(verdicts(&[Low, Unknown]), false).risk, Low);
-        assert_eq!(highest(verdicts(&[Low, High, Unknown]), true).risk, Unknown);
+        assert_eq!(highest(verdicts(&[Low, Medium, Unknown]), true).risk, Unknown);
+        assert_eq!(highest(verdicts(&[Low, High, Unknown]), true).risk, High);
         assert_eq!(highest(verdicts(&[]), false).risk, Unknown);
     }
 }

@@ -37,9 +37,10 @@ struct Batch {
     open: Vec<OpenId>,
 }
 
-/// The id of a call without a result, in the log and as it is shown.
+/// A call without a result: its event, and its id in the log and as it is shown.
 #[derive(Clone, Debug, PartialEq)]
 struct OpenId {
+    event: EventId,
     logged: String,
     shown: String,
 }
@@ -119,14 +120,18 @@ impl View {
                 self.say(message, event);
             }
             EventBody::Action(action) => self.add_call(&event.id, action, taken),
+            // By the same marks as the state: a call that is open here alone would be waited for without end.
             EventBody::Observation(result) => {
-                self.add_result(&event.id, &result.tool_call_id, |id| observed(id, result));
+                let answers = |open: &OpenId| open.event == result.action_id;
+                self.add_result(&event.id, answers, |id| observed(id, result));
             }
             EventBody::AgentError(error) => {
-                self.add_result(&event.id, &error.tool_call_id, |id| failed(id, error));
+                let answers = |open: &OpenId| open.logged == error.tool_call_id;
+                self.add_result(&event.id, answers, |id| failed(id, error));
             }
             EventBody::UserReject(rejection) => {
-                self.add_result(&event.id, &rejection.tool_call_id, |id| rejected(id, rejection));
+                let answers = |open: &OpenId| open.event == rejection.action_id;
+                self.add_result(&event.id, answers, |id| rejected(id, rejection));
             }
             EventBody::Condensation(condensation) => self.condense(&event.id, condensation),
             EventBody::Pause(_)
@@ -193,6 +198,7 @@ impl View {
         self.fresh.clear();
         let call = turn::presentable(&action.tool_call, &action.tool_call_id, event, taken);
         let id = OpenId {
+            event: event.clone(),
             logged: action.tool_call_id.clone(),
             shown: call.id.clone(),
         };
@@ -233,9 +239,14 @@ impl View {
     }
 
     /// The first result of a call counts; any other is ignored.
-    fn add_result(&mut self, event: &EventId, call: &str, message: impl FnOnce(&str) -> Message) {
+    fn add_result(
+        &mut self,
+        event: &EventId,
+        answers: impl Fn(&OpenId) -> bool,
+        message: impl FnOnce(&str) -> Message,
+    ) {
         let Some(batch) = self.batch.as_mut() else { return };
-        let Some(position) = batch.open.iter().position(|open| open.logged == call) else {
+        let Some(position) = batch.open.iter().position(answers) else {
             return;
         };
         let id = batch.open.remove(position);

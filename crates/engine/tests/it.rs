@@ -21,6 +21,8 @@ mod hostile;
 mod judging;
 #[path = "it/loop_quality.rs"]
 mod loop_quality;
+#[path = "it/lost_answers.rs"]
+mod lost_answers;
 #[path = "it/memory.rs"]
 mod memory;
 #[path = "it/models.rs"]

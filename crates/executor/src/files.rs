@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use gather::{GatheredFile, GatheredFiles};
+pub use pattern::is_left_out;
 pub(crate) use roots::{Roots, real_path, shown, through_fd};
 
 use crate::frame::Reply;

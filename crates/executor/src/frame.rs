@@ -23,7 +23,7 @@ use crate::stream::Signal;
 use crate::work::Work;
 
 /// Both ends must speak the same version.
-pub const PROTOCOL_VERSION: u32 = 8;
+pub const PROTOCOL_VERSION: u32 = 9;
 
 /// A longer frame ends the connection: nothing we send comes near it.
 pub const MAX_FRAME_BYTES: usize = 64 * 1024 * 1024;

@@ -5,11 +5,12 @@
 mod changes;
 mod commits;
 mod diff;
+mod patch;
 mod program;
 mod repository;
 mod review;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -42,6 +43,15 @@ pub enum GitRequest {
     Review {
         /// The file, which need not exist any more.
         path: String,
+        /// The commit to compare with; without, the one that people mean.
+        revision: Option<String>,
+    },
+    /// What has become of a file, as git tells it. Answered with a patch that has a letter for each byte.
+    Patch {
+        /// A directory, where the names in the patch begin.
+        path: String,
+        /// The file in it, as [`Change`]s name it.
+        file: String,
         /// The commit to compare with; without, the one that people mean.
         revision: Option<String>,
     },
@@ -202,6 +212,12 @@ impl Git {
             GitRequest::Diff { path, against } => value(self.diff(&self.path(&path)?, &against).await?),
             GitRequest::Review { path, revision } => {
                 value(self.review(&self.path(&path)?, revision.as_deref()).await?)
+            }
+            GitRequest::Patch { path, file, revision } => {
+                let path = self.path(&path)?;
+                let bytes = self.patch(&path, Path::new(&file), revision.as_deref()).await?;
+                // A letter for each: a list of numbers would take a hundred times the room.
+                value(bytes.into_iter().map(char::from).collect::<String>())
             }
             GitRequest::Revert {
                 path,

@@ -38,7 +38,7 @@ pub use client::{
 pub use console::{Console, ConsoleInput, ConsoleSize};
 pub use executor::Executor;
 pub use figures::Figures;
-pub use files::{Entry, EntryKind, EntryPage, FileRequest, GatheredFile, GatheredFiles, Page};
+pub use files::{Entry, EntryKind, EntryPage, FileRequest, GatheredFile, GatheredFiles, Page, is_left_out};
 pub use frame::{Hello, Outcome};
 pub use git::{
     Against, Change, ChangeStatus, Commit, CommitPage, FileDiff, FileReview, GitRequest, RepositoryInfo,

@@ -20,6 +20,7 @@ mod outputs;
 mod pin;
 mod process;
 mod relist;
+mod rest;
 mod result;
 mod server;
 mod servers;

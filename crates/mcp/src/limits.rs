@@ -52,5 +52,9 @@ pub(crate) const CANCEL_GRACE: Duration = Duration::from_secs(1);
 pub(crate) const RELIST_PAUSE: Duration = Duration::from_secs(1);
 /// The same when it does not stop.
 pub(crate) const MAX_RELIST_PAUSE: Duration = Duration::from_secs(60);
+/// How long a server is left alone that could not be started; twice as long after each failure.
+pub(crate) const FIRST_REST: Duration = Duration::from_secs(1);
+/// How often it is tried again without being asked for: in a minute, all in all.
+pub(crate) const MAX_RESTARTS: u32 = 6;
 /// Calls that wait for one server to be started again.
 pub(crate) const MAX_WAITING: usize = 32;

@@ -13,6 +13,7 @@ use crate::link::{Line, Link, List, Place};
 use crate::outputs::Outputs;
 use crate::pin::target_of;
 use crate::relist::Relist;
+use crate::rest::Rest;
 use crate::result::failed;
 use crate::text::visible;
 
@@ -49,6 +50,7 @@ impl Server {
             place,
             requests,
             states: states.clone(),
+            rest: Rest::default(),
         };
         (server, keeper)
     }
@@ -79,6 +81,7 @@ pub(crate) struct Keeper {
     place: Place,
     requests: mpsc::Receiver<oneshot::Sender<Result<Line, String>>>,
     states: watch::Sender<States>,
+    rest: Rest,
 }
 
 impl Keeper {
@@ -96,6 +99,7 @@ impl Keeper {
                         let living = self.living(&mut link, &news).await;
                         let _ = answer.send(living); // the call may have been cancelled
                     }
+                    () = self.rest.over() => link = self.open(&news).await.ok(),
                     Some(()) = changed.recv() => relist.want(),
                     () = relist.due() => {
                         if let Some(link) = &link {
@@ -115,13 +119,17 @@ impl Keeper {
         }
     }
 
-    /// The line of the connection there is, or of a new one if that is dead. It is tried once.
+    /// The line of the connection there is, or of a new one if that is dead. It is tried once, and not right after that
+    /// has failed.
     async fn living(&mut self, link: &mut Option<Link>, news: &mpsc::Sender<()>) -> Result<Line, String> {
         if let Some(link) = link.as_ref().filter(|link| !link.line().is_dead()) {
             return Ok(link.line().clone());
         }
         if let Some(dead) = link.take() {
             dead.close().await;
+        }
+        if let Some(reason) = self.rest.reason() {
+            return Err(reason);
         }
         let opened = self.open(news).await?;
         Ok(link.insert(opened).line().clone())
@@ -131,11 +139,13 @@ impl Keeper {
         let server = self.server.clone();
         match Link::open(&server.config, &self.place, server.limits.start, news.clone()).await {
             Ok((link, list)) => {
+                self.rest = Rest::default();
                 self.offer(list);
                 Ok(link)
             }
             Err(reason) => {
                 let reason = server.config.redact(visible(&reason));
+                self.rest.begin(&reason);
                 self.know(|known| known.fail(reason.clone()));
                 Err(reason)
             }

@@ -118,7 +118,7 @@ pub fn allows(rules: &[AllowRule], action: &ActionEvent, workspace: &str) -> boo
     risk_of(&terminal.command, workspace) <= worst_named
 }
 
-/// Whether all its words are as they are written: no substitution, no variable; and no text is fed to it.
+/// Whether all its words are as they are written: no substitution, no variable; and no text is fed to it or run by it.
 fn is_plain(command: &Simple) -> bool {
     let plain = |word: &Word| word.origin == Origin::Written;
     command.words.iter().all(plain)
@@ -126,4 +126,5 @@ fn is_plain(command: &Simple) -> bool {
         && command.redirects.iter().all(|redirect| plain(&redirect.target))
         && command.assignments.iter().all(|(_, value)| plain(value))
         && command.fed.is_empty()
+        && command.program.is_empty()
 }

@@ -1,7 +1,8 @@
 //! From the text of a command to the programs it would start.
 //!
 //! `walk.rs` reads the tree that tree-sitter makes of the text, `flat.rs` is there for text that it does not
-//! understand, `word.rs` makes words of arguments, and `inner.rs` finds the commands that commands run.
+//! understand, `word.rs` makes words of arguments, `inner.rs` finds the commands that commands run, and `written.rs` those
+//! in files that the script itself has written.
 
 mod flat;
 mod handed;
@@ -10,6 +11,7 @@ mod printed;
 mod scan;
 mod walk;
 mod word;
+mod written;
 
 use std::collections::HashMap;
 use std::ops::{ControlFlow, Range};
@@ -20,6 +22,7 @@ use tree_sitter::{ParseOptions, Parser};
 pub(crate) use self::inner::{is_interpreter, is_shell, is_wrapper, name_of, obeys_arguments, runs_others};
 pub(crate) use self::printed::printed;
 pub(crate) use self::word::{is_decoder, is_fetcher};
+use self::written::Written;
 use crate::place;
 
 /// Text that is parsed at once. The rest of a longer one is parsed by itself.
@@ -34,6 +37,8 @@ const MAX_INPUT: usize = 256;
 const MAX_SEPARATORS: usize = 32;
 /// How deep constructs, substitutions and shells may stand in one another.
 const MAX_NESTING: usize = 80;
+/// Times that a script is read again, each time with what was found to be written into files.
+const MAX_PASSES: usize = 3;
 /// How long text is parsed. A text of everyday size takes milliseconds; there are some that take the parser for ever,
 /// and those are read in the plain way alone.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -60,6 +65,8 @@ pub(crate) struct Simple {
     pub(crate) input: Vec<usize>,
     /// Texts that it is given to read.
     pub(crate) fed: Vec<Word>,
+    /// What stands in the file that it runs, where the script itself has written that.
+    pub(crate) program: Vec<Word>,
     /// The directory it runs in; none where that is not known.
     pub(crate) directory: Option<String>,
     /// Run by another command of the script, such as `sudo`.
@@ -114,20 +121,18 @@ impl Simple {
 
 /// Reads a command line.
 pub(crate) fn read(text: &str, workspace: &str) -> Script {
-    let mut reader = Reader {
-        script: Script::default(),
-        variables: HashMap::from([
-            ("HOME".to_owned(), Word::from(place::home(workspace))),
-            ("PWD".to_owned(), Word::from(workspace.to_owned())),
-        ]),
-        separators: String::new(),
-        directory: Some(workspace.to_owned()),
-        workspace,
-        nesting: 0,
-        text_left: MAX_TEXT,
-        deadline: Instant::now() + PATIENCE,
-    };
+    let deadline = Instant::now() + PATIENCE;
+    let mut reader = Reader::new(Vec::new(), workspace, deadline);
     reader.read(text);
+    // What is written may have been run before, in a function or a loop; and what is run may write.
+    for _ in 0..MAX_PASSES {
+        if !reader.found_files() {
+            return reader.script;
+        }
+        reader = Reader::new(reader.written, workspace, deadline);
+        reader.read(text);
+    }
+    reader.script.unseen |= reader.found_files();
     reader.script
 }
 
@@ -141,9 +146,42 @@ struct Reader<'a> {
     nesting: usize,
     text_left: usize,
     deadline: Instant,
+    /// What goes into files, also by what an earlier reading found.
+    written: Vec<Written>,
+    /// How much of that was known before this reading.
+    written_before: usize,
+    /// Bytes of it that commands may still be given.
+    feed_left: usize,
+    /// The texts that are being read as programs, each in the one before it.
+    reading: Vec<String>,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    fn new(written: Vec<Written>, workspace: &'a str, deadline: Instant) -> Self {
+        Self {
+            script: Script::default(),
+            variables: HashMap::from([
+                ("HOME".to_owned(), Word::from(place::home(workspace))),
+                ("PWD".to_owned(), Word::from(workspace.to_owned())),
+            ]),
+            separators: String::new(),
+            directory: Some(workspace.to_owned()),
+            workspace,
+            nesting: 0,
+            text_left: MAX_TEXT,
+            deadline,
+            written_before: written.len(),
+            written,
+            feed_left: MAX_TEXT,
+            reading: Vec::new(),
+        }
+    }
+
+    /// Whether this reading knows more of what is written than it began with.
+    fn found_files(&self) -> bool {
+        self.written.len() > self.written_before
+    }
+
     /// Adds the commands of a text, and says which they are.
     fn read(&mut self, text: &str) -> Range<usize> {
         let start = self.script.commands.len();
@@ -203,6 +241,8 @@ impl Reader<'_> {
             command.input.truncate(MAX_INPUT);
         }
         command.directory.clone_from(&self.directory);
+        self.feed_written(&mut command);
+        self.remember_written(&command);
         self.script.commands.push(command.clone());
         self.nested(|reader| reader.add_inner(&command));
         self.forget_read(&command);

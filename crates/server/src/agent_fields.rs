@@ -56,6 +56,8 @@ pub(crate) const SETTINGS: &Table = &[
     ("verification", Kind::Object(&VERIFICATION), Gap::Null),
     ("acp_command", Kind::TextOr(&TEXTS), Gap::Null),
     ("acp_args", TEXTS, Gap::Null),
+    ("acp_prompt_timeout", Kind::Positive, Gap::Absent),
+    ("acp_startup_timeout", Kind::Positive, Gap::Absent),
 ];
 
 /// `llm` is what the first kind was called once.
@@ -98,8 +100,8 @@ pub(crate) const EXTERNAL_PROFILE: &Table = &[
     ("acp_server", Kind::Text, Gap::Absent),
     ("acp_model", Kind::Text, Gap::Null),
     ("acp_session_mode", Kind::Text, Gap::Null),
-    ("acp_prompt_timeout", AMOUNT, Gap::Absent),
-    ("acp_startup_timeout", AMOUNT, Gap::Absent),
+    ("acp_prompt_timeout", Kind::Positive, Gap::Absent),
+    ("acp_startup_timeout", Kind::Positive, Gap::Absent),
     ("acp_command", Kind::TextOr(&TEXTS), Gap::Null),
     ("acp_args", TEXTS, Gap::Null),
 ];

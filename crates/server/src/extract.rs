@@ -73,7 +73,11 @@ impl<S: Send + Sync> FromRequestParts<S> for Scope {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
-        if path_parameter(parts, state, "conversation_id").await.is_empty() {
+        // A path that cannot be read must not count as one that names no conversation.
+        let Ok(parameters) = RawPathParams::from_request_parts(parts, state).await else {
+            return Err(Failure::not_found());
+        };
+        if !parameters.iter().any(|(name, _)| name == "conversation_id") {
             return Ok(Self(None));
         }
         let Id(id) = Id::from_request_parts(parts, state).await?;

@@ -26,12 +26,16 @@ pub(crate) enum Kind {
     Number {
         most: Option<f64>,
     },
+    /// A number above nothing.
+    Positive,
     Switch,
     OneOf(&'static [&'static str]),
     /// The same, where the contract has another word for what is wrong.
     EnumOf(&'static [&'static str]),
     /// Names and whatever.
     Map,
+    /// The JSON schema of an object.
+    Schema,
     /// Names and values of one kind.
     Each(&'static Kind),
     List(&'static Kind),
@@ -168,6 +172,7 @@ impl Kind {
             }
             Self::Integer { least } => plain::integer(value, least),
             Self::Number { most } => plain::number(value, most),
+            Self::Positive => plain::positive(value),
             Self::Switch => plain::switch(value),
             Self::OneOf(words) | Self::EnumOf(words) if words.iter().any(|word| value == word) => {
                 Ok(value.clone())
@@ -175,6 +180,7 @@ impl Kind {
             Self::OneOf(words) => Err(choice("literal_error", words, value)),
             Self::EnumOf(words) => Err(choice("enum", words, value)),
             Self::Map => plain::map(value).map(|_| value.clone()),
+            Self::Schema => plain::schema(value),
             Self::Each(kind) => return each(kind, value),
             Self::List(kind) => return list(kind, value),
             Self::Object(object) => return object.read(value),

@@ -159,7 +159,7 @@ impl Described {
             "secret_registry": self.secret_registry(),
             "tags": self.tags,
             "agent_state": self.summary.agent_state(),
-            "hook_config": self.said("hook_config", Value::Null),
+            "hook_config": self.asked_hooks().map(hooks::told),
         });
         without_nulls(&mut state);
         state

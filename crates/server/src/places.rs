@@ -10,7 +10,7 @@ use deft_engine::show_preparation;
 use deft_executor::Client;
 use deft_store::Search;
 use deft_types::ConversationId;
-use deft_workspace::{Policy, Stream, WorkspaceError};
+use deft_workspace::{Policy, Stream, WorkspaceError, WorkspaceName};
 use ring::digest;
 use serde_json::Value;
 use uuid::Uuid;
@@ -54,6 +54,12 @@ impl Site {
             root: path.to_owned(),
             workspace: path.to_owned(),
         }
+    }
+
+    /// Whether its files are on this machine, where a path means the same to everybody.
+    pub(crate) fn is_here(&self) -> bool {
+        let name = self.workspace.to_string_lossy().parse::<WorkspaceName>();
+        matches!(name, Ok(WorkspaceName::Local(_) | WorkspaceName::Sandbox(_)))
     }
 }
 
@@ -197,13 +203,20 @@ impl Places {
                 continue; // it was deleted
             };
             if site.workspace == path
-                && let Some(stream) = self.find(app, &site).await?
-                && let Ok(client) = Client::connect(stream).await
+                && let Some(client) = self.at_work_on(app, &site).await?
             {
                 return Ok(Some(client));
             }
         }
         Ok(None)
+    }
+
+    /// A way to the executor there, if one runs.
+    pub(crate) async fn at_work_on(&self, app: &App, site: &Site) -> Result<Option<Client>, Failure> {
+        let Some(stream) = self.find(app, site).await? else {
+            return Ok(None);
+        };
+        Ok(Client::connect(stream).await.ok())
     }
 
     /// Has something done by an executor in this directory that ends behind it.

@@ -51,7 +51,7 @@ pub(crate) fn add(plugin: &Plugin, request: &mut Map<String, Value>) {
     append(request.entry("agent_definitions").or_insert(Value::Null), agents);
     if let Some(written) = &plugin.hooks {
         let hooks = request.entry("hook_config").or_insert(Value::Null);
-        *hooks = both(&hooks::shown(hooks), &hooks::shown(written));
+        *hooks = both(&hooks::shown(hooks), &hooks::of_file(written));
     }
     let Some(agent) = request.get_mut("agent").filter(|agent| agent.is_object()) else {
         return; // refused with the reason when it is read

@@ -155,8 +155,10 @@ fn refuse_what_would_be_ignored(fields: &Map<String, Value>) -> Result<(), Failu
     readable::<ConfirmationPolicy>(fields, "confirmation_policy")?;
     readable::<SecurityAnalyzer>(fields, "security_analyzer")?;
     readable::<Vec<ClientToolSpec>>(fields, "client_tools")?;
-    if let Some(Err(error)) = given(fields, "hook_config").map(HookConfig::parse) {
-        return Err(Failure::refused(format!("`hook_config` cannot be used: {error}")));
+    if let Some(written) = given(fields, "hook_config")
+        && let Err(error) = HookConfig::parse(written)
+    {
+        return Err(Issue::rule(&["body", "hook_config"], &error.to_string(), written).into());
     }
     Ok(())
 }

@@ -135,7 +135,7 @@ const CLIENT_TOOLS: Kind = Kind::List(&Kind::Object(&Object {
     fields: &[
         ("name", Kind::Text, Gap::None),
         ("description", Kind::Text, Gap::None),
-        ("parameters", Kind::Map, Gap::Absent),
+        ("parameters", Kind::Schema, Gap::Absent),
         ("annotations", Kind::Map, Gap::Null),
     ],
     others: Others::Kept,

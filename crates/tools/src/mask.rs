@@ -1,5 +1,7 @@
 //! Finds the values of secrets in text, in every form they commonly take, and hides them.
 
+mod dumps;
+
 use std::borrow::Cow;
 use std::fmt;
 use std::fmt::Write;
@@ -18,6 +20,9 @@ const SHORTEST_IN_PICTURE: usize = 8;
 
 /// The same for a line that is only part of a value.
 const SHORTEST_LINE: usize = 24;
+
+/// Bytes of values that are looked for in dumps as well, which have very many forms.
+const DUMPED_LIMIT: usize = 8 * 1024;
 
 /// Hides a set of values. It finds the longest form first where several begin at one place.
 #[derive(Default)]
@@ -38,8 +43,17 @@ impl fmt::Debug for Mask {
 impl Mask {
     /// A mask for some values.
     pub(crate) fn of<'a>(values: impl Iterator<Item = &'a str>) -> Self {
+        let mut dumped_left = DUMPED_LIMIT;
         let mut forms: Vec<Vec<u8>> = values
-            .flat_map(forms_of)
+            .filter(|value| value.len() >= SHORTEST_FORM)
+            .flat_map(|value| {
+                let mut forms = forms_of(value);
+                if let Some(left) = dumped_left.checked_sub(value.len()) {
+                    dumped_left = left;
+                    forms.extend(dumps::forms_of(value));
+                }
+                forms
+            })
             .filter(|form| form.len() >= SHORTEST_FORM)
             .map(String::into_bytes)
             .collect();
@@ -215,9 +229,6 @@ impl MaskedStream {
 
 /// A value as it is and as programs like to write it.
 fn forms_of(value: &str) -> Vec<String> {
-    if value.len() < SHORTEST_FORM {
-        return Vec::new();
-    }
     let json = Value::from(value).to_string();
     let hex = written(value, |byte, text| write!(text, "{byte:02x}"));
     let url = written(value, |byte, text| match byte {

@@ -15,6 +15,7 @@ mod record;
 mod request;
 mod rule;
 
+pub use forge::forges;
 pub use forward::Forwarder;
 pub use proxy::{Egress, Proxy};
 pub use question::{AskedHost, HostNews, HostQuestions, HostVerdict};

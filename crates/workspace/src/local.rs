@@ -53,6 +53,9 @@ pub const PASSED_ON: &[&str] = &[
 /// it: a link that an agent put in its place would otherwise lead our writing anywhere.
 const INSIDE: &str = "in";
 
+/// What the words of bubblewrap begin with when it does not start.
+const BUBBLEWRAP_SAYS: &str = "bwrap: ";
+
 /// A directory of this machine.
 #[derive(Clone, Debug)]
 pub struct LocalWorkspace {
@@ -97,7 +100,15 @@ impl LocalWorkspace {
         let directory = self.directory.clone();
         let ended = tokio::task::spawn_blocking(move || end_left_behind(&directory)).await;
         ended.map_err(|error| failed(error.to_string()))?;
-        self.start(&log).await.map_err(failed)?;
+        let mut started = self.start(&log).await;
+        // What was looked at may be gone when it is mounted, such as the socket of a service that ends in that moment.
+        if started
+            .as_ref()
+            .is_err_and(|reason| reason.starts_with(BUBBLEWRAP_SAYS))
+        {
+            started = self.start(&log).await;
+        }
+        started.map_err(failed)?;
         self.running()
             .await
             .ok_or_else(|| failed("it ended as soon as it had started".to_owned()))

@@ -1,12 +1,15 @@
 //! What an executor and all it starts may do: one value, which each kind of workspace compiles to its own means.
 
+mod homes;
 mod places;
 
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{Access as Rights, access};
 use serde::{Deserialize, Serialize};
 
 use crate::egress::HostRule;
+use crate::protected::hooks_everywhere;
 use crate::sandbox::Tier;
 
 /// What is allowed. Beside what it says, the workspace's directory and a private one for temporary files can be
@@ -63,9 +66,9 @@ pub(crate) const PLAN_AT_THE_TOP: &str = "PLAN.md";
 pub enum Network {
     /// Nothing.
     Off,
-    /// Well-known package registries, the repository's own forge, and these, by HTTP and HTTPS.
+    /// Well-known package registries, and these, by HTTP and HTTPS.
     AllowList {
-        /// More hosts.
+        /// More hosts: those of the settings, and [the repository's own forge](crate::egress::forges).
         #[serde(default)]
         hosts: Vec<HostRule>,
     },
@@ -98,19 +101,22 @@ impl Policy {
     /// The default for a user: all of the machine can be read but for keys, credentials, browsers' profiles and
     /// our own state.
     pub fn for_user(home: Option<&Path>, state: &Path) -> Self {
-        let of_home = home.into_iter().flat_map(Self::secrets_of_home);
+        let mut homes = homes::of_user();
+        homes.extend(home.map(Path::to_owned));
+        let of_home = homes.iter().flat_map(|home| Self::secrets_of_home(home));
         let named = places::NAME_SECRETS.iter().filter_map(std::env::var_os);
         let named = named.flat_map(|paths| std::env::split_paths(&paths).collect::<Vec<_>>());
         let named = named.filter(|path| path.is_absolute() && path.parent().is_some());
-        let hidden = places::SECRETS_OF_THE_MACHINE
-            .iter()
-            .map(PathBuf::from)
-            .chain(named);
+        // A mount for each that nobody could read anyway would only take time.
+        let of_machine = places::SECRETS_OF_THE_MACHINE.iter().map(PathBuf::from);
+        let of_machine = of_machine.filter(|path| access(path, Rights::READ_OK).is_ok());
+        let hidden = of_machine.chain(named);
+        let hooks = home.map(hooks_everywhere).unwrap_or_default();
         Self {
             readable: everything(),
             writable: Vec::new(),
             hidden: of_home.chain(hidden).chain([state.to_owned()]).collect(),
-            protected: Self::protected_paths(),
+            protected: Self::protected_paths().into_iter().chain(hooks).collect(),
             workspace: Access::default(),
             network: Network::default(),
             limits: ResourceLimits::default(),

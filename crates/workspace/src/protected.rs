@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{Access, AtFlags, CWD, StatxAttributes, StatxFlags, access, statx};
 use rustix::io::Errno;
@@ -131,6 +131,25 @@ fn nothing_can_be_made_in(directory: &Path) -> bool {
             .is_ok_and(|data| data.uid() != geteuid().as_raw()),
         _ => false,
     }
+}
+
+/// Where git looks for hooks in every repository, by the settings in a home: the names that lead below its top.
+pub(crate) fn hooks_everywhere(home: &Path) -> Vec<PathBuf> {
+    // Often a link: into a repository of such files.
+    let settings = [".gitconfig", ".config/git/config"].map(|path| {
+        let file = home.join(path).canonicalize().unwrap_or_default();
+        repository::read(&file)
+    });
+    let named = settings
+        .iter()
+        .flat_map(|settings| repository::values(settings, "hooksPath"));
+    let below = named.filter(|name| !name.starts_with('~')).map(Path::new);
+    let is_plain = |path: &&Path| path.components().all(|part| matches!(part, Component::Normal(_)));
+    below
+        .filter(is_plain)
+        .filter(|path| !path.as_os_str().is_empty())
+        .map(Path::to_owned)
+        .collect()
 }
 
 /// A path to mount over itself.

@@ -28,8 +28,13 @@ pub(crate) fn event_line(seq: Seq, event: &Event) -> String {
 
 /// The text on one line, with nothing in it that could control the terminal, cut where it gets long.
 pub(crate) fn one_line(text: &str) -> String {
+    one_line_of(text, MAX_CHARS)
+}
+
+/// The same with room for so many characters.
+pub(super) fn one_line_of(text: &str, max: usize) -> String {
     let flat = without_escapes(text).replace(['\n', '\r', '\t'], " ");
-    match flat.char_indices().nth(MAX_CHARS) {
+    match flat.char_indices().nth(max) {
         Some((end, _)) => format!("{}…", &flat[..end]),
         None => flat,
     }

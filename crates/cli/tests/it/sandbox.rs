@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -453,6 +453,34 @@ fn processes_with(words: &[&str]) -> Vec<String> {
 }
 
 #[tokio::test]
+async fn a_sandbox_starts_though_what_it_hides_goes_in_that_moment() {
+    for tier in tiers() {
+        let Ok(program) = machine(tier).bubblewrap else {
+            continue;
+        };
+        let place = Place::new();
+        let script = place.path("bwrap");
+        let text = format!(
+            "#!/bin/sh\nmkdir \"$0.tried\" 2>/dev/null || exec {} \"$@\"\n\
+             echo \"bwrap: Can't mkdir parents for /gone/socket: Read-only file system\" >&2\nexit 1\n",
+            program.display()
+        );
+        fs::write(&script, text).unwrap();
+        fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+        let plan = Plan::new(place.policy(Network::Off), &machine(tier), &place.path("work")).unwrap();
+        let plan = Plan {
+            bubblewrap: Some(script),
+            ..plan
+        };
+        let stream = place.workspace(Some(plan)).open().await.unwrap();
+        let inside = Inside(Client::connect(stream).await.unwrap());
+        assert!(inside.run("echo wo\"\"rks").await.contains("works"));
+        assert!(place.path("bwrap.tried").is_dir());
+        inside.close().await;
+    }
+}
+
+#[tokio::test]
 async fn f7_a_link_that_an_agent_leaves_does_not_lead_our_own_writing_astray() {
     for tier in tiers() {
         let place = Place::new();
@@ -562,6 +590,18 @@ fn a_policy_that_cannot_be_enforced_is_refused_with_what_to_do() {
     };
     let plan = Plan::new(place.policy(Network::Off), &old, &place.path("work")).unwrap();
     assert_eq!(plan.gaps, [Gap::SocketsElsewhere]);
+    // And what an old kernel does, where the network is the machine's.
+    let older = Machine {
+        landlock: 5,
+        hides_sockets: true,
+        ..old
+    };
+    let gaps = |network| {
+        let plan = Plan::new(place.policy(network), &older, &place.path("work"));
+        plan.unwrap().gaps
+    };
+    assert_eq!(gaps(Network::All), [Gap::AbstractSockets]);
+    assert!(gaps(Network::default()).is_empty());
 
     // An allow-list becomes something stricter, and that is said.
     let plan = Plan::new(place.policy(Network::default()), &machine, &place.path("work")).unwrap();

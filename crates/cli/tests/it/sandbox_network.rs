@@ -197,6 +197,48 @@ async fn what_is_served_inside_is_reached_by_way_of_the_executor_alone() {
 }
 
 #[test]
+fn n12_a_repository_that_an_agent_has_made_opens_the_network_to_no_host() {
+    if !tiers().contains(&Tier::Namespaces) {
+        return;
+    }
+    let home = Home::new();
+    let begin = "mkdir .git; printf '[remote \"o\"]\\nurl = https://forge.localhost/x\\n' > .git/config";
+    let ask = "exec 3<>/dev/tcp/127.0.0.1/${http_proxy##*:}; printf 'GET http://forge.localhost/ HTTP/1.1\\r\\n\\r\\n' >&3; \
+               timeout 20 cat <&3; echo answered";
+    // The executor, without which another one is started.
+    let commands = [begin, "kill -9 $PPID", ask];
+    let calls = commands
+        .map(|command| json!({"tool_calls": [{"name": "terminal", "arguments": {"command": command}}]}));
+    let script = home.script(&json!(calls).to_string());
+    for _ in 0..2 {
+        let ran = home.run(&["run", "-t", "ask", "--model", &script]);
+        assert!(ran.status.success(), "{}", stderr(&ran));
+        let shown = stdout(&ran);
+        assert!(
+            shown.contains("answered") && shown.contains("403 Forbidden"),
+            "{shown}"
+        );
+        assert!(
+            shown.contains("forge.localhost:80 is not on the allow-list"),
+            "{shown}"
+        );
+    }
+    // The same repository where it was made outside, before: the host is looked up.
+    let other = Home::new();
+    std::process::Command::new("cp")
+        .arg("-r")
+        .args([home.work().join(".git"), other.work().join(".git")])
+        .status()
+        .unwrap();
+    let ran = other.run(&["run", "-t", "ask", "--model", &script]);
+    let shown = stdout(&ran);
+    assert!(
+        shown.contains("forge.localhost leads to an address of a private network"),
+        "{shown}"
+    );
+}
+
+#[test]
 fn requests_to_the_network_become_events_of_the_conversation() {
     if !tiers().contains(&Tier::Namespaces) {
         return;

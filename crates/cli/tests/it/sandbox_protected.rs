@@ -95,6 +95,8 @@ async fn x3_hooks_and_settings_in_the_workspace_cannot_be_changed() {
         "mkdir -p .claude && echo evil > .claude/settings.json",
         "mkdir -p .vscode && echo evil > .vscode/tasks.json",
         "rmdir .vscode",
+        "mkdir -p .opencode && echo evil > .opencode/opencode.json",
+        "echo 'test-cmd: evil' > .aider.conf.yml",
         "touch new && mv -T new .mcp.json",
         "ln .git/config alias && echo evil >> alias",
         "mount -o remount,rw .git/hooks",

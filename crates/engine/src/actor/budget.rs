@@ -125,9 +125,7 @@ impl Actor {
             let told = state::update(key::LIMITS, json!(limits));
             self.record(vec![Draft::new(Source::Environment, told)]).await?;
             self.limits = limits;
-            if matches!(self.work, Some(Work::Calls(_))) {
-                self.purse.set_beside_others(self.left());
-            }
+            self.purse.set_beside_others(self.left());
         }
         Ok(())
     }
@@ -186,8 +184,8 @@ impl Actor {
         }
     }
 
-    /// Tells those above what was used since `before`, by itself and by those below.
-    pub(super) fn tell_above(&self, (own, of_tasks): (Used, Used)) {
+    /// Tells the purse, and so those above, what was used since `before`, by itself and by those below.
+    pub(super) fn tell_purse(&self, (own, of_tasks): (Used, Used)) {
         let (own_now, of_tasks_now) = used(&self.state.stats);
         self.purse.spent(own_now.less(own));
         self.purse.counted(of_tasks_now.less(of_tasks));

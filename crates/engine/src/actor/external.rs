@@ -208,7 +208,7 @@ impl Actor {
         let item = EventId::from(self.world.new_id());
         self.live.show(Live::ReplyStarted {
             item: item.clone(),
-            log_end: self.trouble.log_end,
+            log_end: self.log_end.next,
         });
         let limit = self
             .external

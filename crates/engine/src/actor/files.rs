@@ -33,22 +33,6 @@ const UNREACHED: &str =
     "the workspace does not answer; look whether its machine or container is there, and try again";
 
 impl Actor {
-    /// Begins to reach the executor.
-    pub(crate) fn connect(&mut self) {
-        self.news.beside_again = false;
-        let mut outfit = self.outfit.clone();
-        if let Some(servers) = &mut outfit.servers {
-            let approved = std::mem::replace(&mut servers.approvals, self.state.seen_servers());
-            servers.approvals.extend(approved);
-        }
-        self.work = Some(Work::connect(
-            self.workspace.clone(),
-            outfit,
-            self.live.clone(),
-            self.world.clone(),
-        ));
-    }
-
     /// Begins to record the workspace before the first calls of a turn that may change it; whether it has.
     pub(crate) fn record_turn(&mut self, client: &Client, calls: &[OpenCall]) -> bool {
         let changes = |call: &OpenCall| {

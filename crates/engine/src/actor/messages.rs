@@ -8,6 +8,7 @@ use super::work::Work;
 use super::{Actor, external};
 use crate::command::CommandError;
 use crate::prompt;
+use crate::queue::{self, QueueChange};
 use crate::state::{self, key};
 use crate::status::Trigger;
 use crate::turn::Draft;
@@ -19,6 +20,13 @@ impl Actor {
         let text = self.secrets.mask().hide(&message.plain_text()).into_owned();
         let is_first = self.state.last_user_message_id.is_none();
         drafts.extend(self.status_after(Trigger::Message));
+        // One that waited to be said is said now, and only once: it waits no more, and has no turn of its own.
+        if let Ok(waiting) = queue::changed(&self.state.queue, QueueChange::Remove(id.clone())) {
+            drafts.push(Draft::new(
+                Source::Environment,
+                state::update(key::QUEUE, json!(waiting)),
+            ));
+        }
         drafts.push(self.said(id.clone(), message));
         drafts.push(Draft::new(
             Source::Environment,

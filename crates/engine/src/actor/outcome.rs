@@ -2,9 +2,7 @@
 
 use deft_llm::{FinishReason, ModelError, ModelProfile, Reply, Request, Spent};
 use deft_store::StoreError;
-use deft_types::{
-    Classification, EventId, FailureKind, Message, MessageEvent, Role, Source, Stats, Tokens, ToolSpec,
-};
+use deft_types::{EventId, Message, MessageEvent, Role, Source, Stats, Tokens};
 use serde_json::json;
 
 use super::Actor;
@@ -87,7 +85,7 @@ impl Actor {
             Tally::new(spending::USAGE_ID, self.model.clone(), self.asked),
             self.trace.model_call(&self.model.profile().name),
             request,
-            (item, self.trouble.log_end),
+            (item, self.log_end.next),
             self.judge(),
             (self.live.clone(), self.secrets.mask()),
             self.world.clone(),
@@ -138,44 +136,7 @@ impl Actor {
                 criticism,
                 used,
             } => self.take_review(behind, criticism, used).await,
-            Outcome::Connected(Ok((client, servers))) => {
-                if let Some(servers) = servers {
-                    self.news.beside = client.mcp_changes();
-                    self.take_servers(servers).await?;
-                }
-                let offered = |name: &&str| client.hello().tools.iter().any(|tool| tool.name() == *name);
-                if let Some(missing) = self
-                    .tools
-                    .of_executor()
-                    .iter()
-                    .map(ToolSpec::name)
-                    .find(|name| !offered(name))
-                {
-                    let detail = format!(
-                        "The executor has no tool '{missing}': it is of another version. End it and run again."
-                    );
-                    return self
-                        .fail("WorkspaceError", detail, Classification::of(FailureKind::Config))
-                        .await;
-                }
-                let instance = client.hello().instance;
-                // Stored before the first call: whoever finds that call open later knows where to ask.
-                if self.state.executor != Some(instance) {
-                    self.record_executor(instance).await?;
-                }
-                client.set_secrets(self.outfit.secrets.values.clone()).await; // others may have come meanwhile
-                self.executor = Some(client);
-                self.hear_questions().await;
-                Ok(())
-            }
-            Outcome::Connected(Err(error)) => {
-                self.fail(
-                    "WorkspaceError",
-                    error.to_string(),
-                    Classification::of(FailureKind::Config),
-                )
-                .await
-            }
+            Outcome::Connected(connected) => self.take_connection(connected).await,
             Outcome::Begun(begun) => self.take_session(begun).await,
             Outcome::Told(told) => self.take_told(told).await,
             Outcome::TurnEnded(end) => self.take_turn_end(end).await,

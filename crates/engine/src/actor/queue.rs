@@ -1,7 +1,7 @@
 //! Messages that wait for the end of the turn.
 
 use deft_store::StoreError;
-use deft_types::{Source, Status};
+use deft_types::{Event, Source, Status};
 use serde_json::json;
 
 use super::Actor;
@@ -59,19 +59,21 @@ impl Actor {
     }
 
     /// The next message that waits, or the end of the run.
-    pub(super) fn close_turn(&mut self) -> Vec<Draft> {
+    pub(super) fn close_turn(&self) -> Vec<Draft> {
         let Some((next, rest)) = self.state.queue.split_first() else {
             return self.status_after(Trigger::Finish).into_iter().collect();
         };
         let (id, message) = (next.id.clone(), next.message.clone());
         let update = |key: &str, value| Draft::new(Source::Environment, state::update(key, value));
-        let drafts = vec![
+        vec![
             self.said(id.clone(), message),
             update(key::LAST_USER_MESSAGE, json!(id)),
             update(key::QUEUE, json!(rest)),
-        ];
-        self.purse.begin_run();
-        self.turn_recorded = false;
-        drafts
+        ]
+    }
+
+    /// Whether this is a message that has waited until now: it has a turn of its own.
+    pub(super) fn begins_turn(&self, event: &Event) -> bool {
+        self.state.queue.iter().any(|queued| queued.id == event.id)
     }
 }

@@ -3,7 +3,7 @@
 use deft_store::StoreError;
 use deft_types::{Classification, ConversationErrorEvent, Event, EventBody, Extra, Seq, Source, Timestamp};
 
-use super::{Actor, budget};
+use super::{Actor, LogEnd, budget};
 use crate::conversation::load;
 use crate::hidden::without_secrets;
 use crate::state;
@@ -17,7 +17,7 @@ impl Actor {
         if drafts.is_empty() {
             return Ok(());
         }
-        if let Some(error) = &self.trouble.doubt {
+        if let Some(error) = &self.log_end.doubt {
             return Err(error.clone());
         }
         let mask = self.secrets.mask();
@@ -42,15 +42,19 @@ impl Actor {
         }
         self.world.reached(Point::BeforeAppend);
         match self.store.append(&self.lease, events.clone()).await {
-            Ok(stored) => self.trouble.log_end = Some(stored.end),
+            Ok(stored) => self.log_end.next = Some(stored.end),
             Err(error) => self.look_for(&events, error).await?,
         }
         self.world.reached(Point::AfterAppend);
         let before = budget::used(&self.state.stats);
         for event in &events {
+            if self.begins_turn(event) {
+                self.purse.begin_run();
+                self.turn_recorded = false;
+            }
             self.state.apply(event);
         }
-        self.tell_above(before);
+        self.tell_purse(before);
         self.publish_progress(None);
         Ok(())
     }
@@ -65,14 +69,14 @@ impl Actor {
             return Err(error);
         };
         let found = self.store.position(self.lease.conversation(), &first.id).await;
-        match (found, self.trouble.log_end) {
+        match (found, self.log_end.next) {
             (Ok(Some(seq)), Some(end)) if seq >= end => {
-                self.trouble.log_end = Some(Seq(seq.0 + events.len() as u64));
+                self.log_end.next = Some(Seq(seq.0 + events.len() as u64));
                 Ok(())
             }
             (Ok(None), _) | (Ok(Some(_)), Some(_)) => Err(error), // under this id something was stored before
             (Ok(Some(_)), None) | (Err(_), _) => {
-                self.trouble.doubt = Some(error.clone());
+                self.log_end.doubt = Some(error.clone());
                 Err(error)
             }
         }
@@ -80,14 +84,14 @@ impl Actor {
 
     /// Takes the state from the log where nobody knew whether something was stored; until that is done, nothing more is.
     pub(super) async fn settle_doubt(&mut self) {
-        if self.trouble.doubt.is_none() {
+        if self.log_end.doubt.is_none() {
             return;
         }
         match load(self.store.as_ref(), self.lease.conversation()).await {
             Ok(state) => {
                 let before = budget::used(&self.state.stats);
-                (self.state, self.trouble.doubt, self.trouble.log_end) = (state, None, None);
-                self.tell_above(before);
+                (self.state, self.log_end) = (state, LogEnd::default());
+                self.tell_purse(before);
                 let fault = self.progress.borrow().fault.clone();
                 self.publish_progress(fault);
             }

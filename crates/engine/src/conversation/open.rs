@@ -6,14 +6,14 @@ use std::sync::Arc;
 use deft_llm::TokenMeter;
 use deft_store::{Store, StoreError};
 use deft_tools::{SecretSet, Secrets, Tool, Toolbox};
-use deft_types::{Action, ConversationId, Status, Tokens};
+use deft_types::{Action, ConversationId, Status, Tokens, ToolSpec};
 use deft_workspace::Workspace;
 use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 
 use super::{Conversation, MAX_QUEUED_COMMANDS, OpenError, Outfit, Parts, Progress, load};
 use crate::above::Above;
-use crate::actor::{Actor, External, Hooked, Reviewing, Trouble};
+use crate::actor::{Actor, External, Hooked, LogEnd, Reviewing, Trouble};
 use crate::allow_rules::{COMMANDS, HOSTS, ProjectRules};
 use crate::aside::Turns;
 use crate::delegate_tool::Delegate;
@@ -21,6 +21,7 @@ use crate::extensions::Extensions;
 use crate::hosts::HostDesk;
 use crate::invoke_skill::InvokeSkill;
 use crate::live::Broadcast;
+use crate::mode::Mode;
 use crate::model_tools::{self, Images, Spending};
 use crate::route_task::Said;
 use crate::servers::ServerNews;
@@ -56,9 +57,8 @@ impl Conversation {
         let hosts = HostDesk::new(attendance.clone(), project_hosts, arriving);
         let mode = parts.supervision.mode;
         let host = added.into_iter().fold(parts.host, Toolbox::with);
-        let host = host.only(|tool| mode.allows(tool));
-        let offered = parts.tools.into_iter().filter(|tool| mode.allows(tool));
-        let tools = asked_for(Toolset::new(offered.collect(), host.specs()), parts.responses)?;
+        let (host, tools) = allowed(mode, host, parts.tools);
+        let tools = asked_for(tools, parts.responses)?;
         // It is large, and held while the log is written.
         let mut actor = Box::new(Actor {
             store: parts.store,
@@ -122,6 +122,7 @@ impl Conversation {
             asked: Tokens::ZERO,
             meter: TokenMeter::new(),
             trouble: Trouble::default(),
+            log_end: LogEnd::default(),
             condensed: Vec::new(),
             external: parts.external.map(External::new),
         });
@@ -269,6 +270,14 @@ fn hidden(outfit: &Outfit) -> Secrets {
     let secrets = Secrets::default();
     secrets.set(outfit.secrets.values.clone());
     secrets
+}
+
+/// The tools that run here and all that there are, as far as the agent may use them in its mode.
+fn allowed(mode: Mode, host: Toolbox, of_executor: Vec<ToolSpec>) -> (Toolbox, Toolset) {
+    let host = host.only(|tool| mode.allows(tool));
+    let of_executor = of_executor.into_iter().filter(|tool| mode.allows(tool));
+    let tools = Toolset::new(of_executor.collect(), host.specs());
+    (host, tools)
 }
 
 /// The tools, some of whose calls have to carry an answer.

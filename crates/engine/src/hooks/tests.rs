@@ -46,11 +46,29 @@ fn what_cannot_run_is_refused_with_a_reason() {
             json!({"Stop": [{"hooks": [{"type": "command"}]}]}),
             "no `command`",
         ),
+        (json!({"Stop": [{"hooks": [{"command": " "}]}]}), "no `command`"),
+        (
+            json!({"Stop": [{"hooks": [{"type": "prompt", "prompt": ""}]}]}),
+            "no `prompt`",
+        ),
         (json!({"Stop": [{"matcher": "(", "hooks": []}]}), "no pattern"),
     ] {
         let error = HookConfig::parse(&written).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     }
+}
+
+#[test]
+fn only_a_blank_hook_of_a_file_is_left_out() {
+    let written = json!({"PreToolUse": [
+        {"hooks": [{"command": " "}, {"command": "guard"}, {"type": "prompt", "prompt": ""}]},
+    ]});
+    let hooks = HookConfig::parse_kept(&written)
+        .unwrap()
+        .of(HookEvent::PreToolUse, None);
+    assert_eq!(hooks.iter().map(Hook::text).collect::<Vec<_>>(), ["guard"]);
+    let nameless = json!({"Stop": [{"hooks": [{"type": "command"}]}]});
+    assert!(HookConfig::parse_kept(&nameless).is_err());
 }
 
 #[test]

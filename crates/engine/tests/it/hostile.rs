@@ -23,20 +23,15 @@ use crate::simulation::store::SimulatedStore;
 use crate::simulation::well_formed::well_formed;
 use crate::simulation::{log_of, soak_time, variable};
 
-const ID: ConversationId = ConversationId(Uuid::from_u128(1));
+pub(crate) const ID: ConversationId = ConversationId(Uuid::from_u128(1));
 /// Damaged logs that every run of the tests tries.
 const ROUNDS: u64 = 1_000;
 /// Stories whose logs every run of the tests damages.
 const OWN_LOGS: u64 = 100;
 
-/// Opens a conversation on this log, says something, and gives back what the model was asked at last.
-async fn continued(events: Vec<Event>) -> Result<(Status, Messages), String> {
-    let scene = Arc::new(Scene::new(0));
+/// What a conversation on a log of the simulation consists of, in a world in which nothing goes wrong.
+pub(crate) async fn parts_on(scene: Arc<Scene>, logs: Arc<Logs>) -> Parts {
     scene.calm_down();
-    let logs = Arc::new(Logs::default());
-    logs.create(ID, Value::Null).unwrap();
-    let fencing = logs.acquire(ID).unwrap();
-    logs.append(ID, fencing, events).unwrap();
     let life = Arc::new(Life::new(Desk::limits(), None));
     let place = Arc::new(Place::new(scene.clone(), logs.clone(), ID, tools()));
     let store = Arc::new(SimulatedStore {
@@ -46,7 +41,7 @@ async fn continued(events: Vec<Event>) -> Result<(Status, Messages), String> {
     });
     let lease = store.acquire(ID, &Owner::this_process()).await.unwrap();
     life.fencing.set(lease.fencing()).unwrap();
-    let opened = Conversation::open(Parts {
+    Parts {
         store,
         lease,
         model: Arc::new(SimulatedModel {
@@ -76,7 +71,17 @@ async fn continued(events: Vec<Event>) -> Result<(Status, Messages), String> {
         extensions: Extensions::default(),
         supervision: Supervision::default(),
         external: None,
-    });
+    }
+}
+
+/// Opens a conversation on this log, says something, and gives back what the model was asked at last.
+async fn continued(events: Vec<Event>) -> Result<(Status, Messages), String> {
+    let scene = Arc::new(Scene::new(0));
+    let logs = Arc::new(Logs::default());
+    logs.create(ID, Value::Null).unwrap();
+    let fencing = logs.acquire(ID).unwrap();
+    logs.append(ID, fencing, events).unwrap();
+    let opened = Conversation::open(parts_on(scene, logs).await);
     let conversation = opened.await.map_err(|error| error.to_string())?;
     let last = Message::text(Role::User, "and now?");
     let sent = conversation.send(EventId::from("the last message"), last).await;
@@ -142,7 +147,7 @@ fn samples() -> Vec<(String, Vec<Value>)> {
 }
 
 /// Runs something in simulated time, so that nothing takes long.
-fn simulated<T>(work: impl Future<Output = T>) -> T {
+pub(crate) fn simulated<T>(work: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
@@ -179,6 +184,16 @@ fn a_call_that_another_program_left_open_is_not_run_on_a_guess() {
         result.plain_text().contains("look before you repeat it"),
         "{result:?}"
     );
+}
+
+#[test]
+fn results_that_have_lost_the_ids_of_their_calls_hold_no_message_back() {
+    for (name, mut events) in samples() {
+        let results = events.iter_mut().filter(|event| event["action_id"].is_string());
+        results.for_each(|result| result["tool_call_id"] = json!(""));
+        let read = events.iter().map(read).collect();
+        simulated(check(read)).unwrap_or_else(|wrong| panic!("{name}: {wrong}"));
+    }
 }
 
 #[test]

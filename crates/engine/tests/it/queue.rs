@@ -96,3 +96,16 @@ async fn a_message_for_later_is_said_at_once_where_no_turn_is_under_way() {
     conversation.run().await.unwrap();
     assert_eq!(settled(&conversation).await.status, Status::Finished);
 }
+
+#[tokio::test]
+async fn a_message_that_waits_and_is_said_now_waits_no_more() {
+    let desk = Desk::new(WAITS).await;
+    let conversation = begun(&desk).await;
+    add(&conversation, "a", "second").await;
+    let now = Message::text(Role::User, "second, now");
+    conversation.send(EventId("a".to_owned()), now).await.unwrap();
+    assert_eq!(conversation.inspect().await.unwrap().queue, []);
+    std::fs::write(desk.executors.work.join("go"), "").unwrap();
+    assert_eq!(settled(&conversation).await.status, Status::Finished);
+    assert_eq!(said(&desk).await, ["first", "second, now"]);
+}

@@ -171,7 +171,7 @@ async fn what_was_said_is_kept_by_an_interrupt_behind_a_pause_and_so_is_what_was
 async fn an_interrupt_stops_a_command_and_every_call_has_its_result() {
     let script = r#"
 - tool_calls:
-  - {name: terminal, arguments: {command: "echo begun > begun; sleep 600"}}
+  - {name: terminal, arguments: {command: "sh -c 'echo $$ > begun; exec sleep 600'"}}
   - {name: terminal, arguments: {command: echo never > never}}
 - text: fine
 "#;
@@ -180,8 +180,14 @@ async fn an_interrupt_stops_a_command_and_every_call_has_its_result() {
     say(&conversation, "do it").await;
     conversation.run().await.unwrap();
     desk.wait_for_file("begun").await;
+    let status = format!("/proc/{}/status", desk.file("begun").trim());
+    let lives = || std::fs::read_to_string(&status).is_ok_and(|status| !status.contains("State:\tZ"));
+    assert!(lives());
     let start = Instant::now();
     conversation.interrupt().await.unwrap();
+    while lives() && start.elapsed() < Duration::from_secs(3) {
+        tokio::task::yield_now().await;
+    }
     assert!(
         start.elapsed() < Duration::from_secs(3),
         "took {:?}",

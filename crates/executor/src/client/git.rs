@@ -25,6 +25,24 @@ impl Client {
         self.ask(Work::Git(GitRequest::Review { path, revision })).await
     }
 
+    /// What has become of a file in a directory, compared with a commit or with the one that people mean: a patch in
+    /// which names begin at the directory.
+    pub async fn git_patch(
+        &self,
+        path: &str,
+        file: &str,
+        revision: Option<&str>,
+    ) -> Result<Vec<u8>, RequestError> {
+        let (path, file) = (path.to_owned(), file.to_owned());
+        let revision = revision.map(str::to_owned);
+        let request = GitRequest::Patch { path, file, revision };
+        let letters: String = self.ask(Work::Git(request)).await?;
+        Ok(letters
+            .chars()
+            .filter_map(|letter| u8::try_from(letter).ok())
+            .collect())
+    }
+
     /// Makes a file what it was, if it is still in the state of this version.
     pub async fn git_revert(
         &self,

@@ -14,6 +14,13 @@ pub(super) fn names(pattern: &str, path: &Path) -> bool {
     text.is_some_and(|text| fits(pattern.as_bytes(), text.as_encoded_bytes()))
 }
 
+/// Whether one of the patterns names a path, or a directory that it is in.
+pub fn is_left_out(path: &Path, patterns: &[String]) -> bool {
+    let above = path.ancestors().filter(|above| !above.as_os_str().is_empty());
+    let mut places = above.flat_map(|above| patterns.iter().map(move |pattern| (pattern, above)));
+    places.any(|(pattern, above)| names(pattern, above))
+}
+
 /// `*` stands for any bytes but `/`. Takes time in proportion to the product of the lengths at most.
 fn fits(pattern: &[u8], text: &[u8]) -> bool {
     let (mut at, mut in_text) = (0, 0);
@@ -56,6 +63,20 @@ mod tests {
             ("*", "anything", true),
         ] {
             assert_eq!(names(pattern, Path::new(path)), expected, "{pattern} {path}");
+        }
+    }
+
+    #[test]
+    fn what_is_in_a_directory_that_is_left_out_is_left_out() {
+        let patterns = ["target/".to_owned(), "*.log".to_owned(), "a/b".to_owned()];
+        for (path, expected) in [
+            ("x/target/debug/y", true),
+            ("x/y.log", true),
+            ("a/b/c", true),
+            ("c/a/b", false),
+            ("targets/x", false),
+        ] {
+            assert_eq!(is_left_out(Path::new(path), &patterns), expected, "{path}");
         }
     }
 }

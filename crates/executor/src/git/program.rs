@@ -6,7 +6,7 @@
 //! | --- | --- |
 //! | hooks, `core.hooksPath` | overridden; and no command that we use has hooks |
 //! | `core.fsmonitor` | overridden |
-//! | `diff.external`, `diff.*.command`, `diff.*.textconv` | `--no-ext-diff --no-textconv`, and no patch is ever asked for |
+//! | `diff.external`, `diff.*.command`, `diff.*.textconv` | `--no-ext-diff --no-textconv` |
 //! | `filter.*.clean`, `.smudge`, `.process` | every one that the configuration names is overridden by nothing |
 //! | `core.sshCommand`, `ext::` remotes, credential helpers (a partial clone fetches on its own) | no lazy fetches, no protocol allowed |
 //! | `core.pager`, `core.editor`, `core.askPass`, `gpg.program` | no pager, no terminal, signatures never looked at |
@@ -17,7 +17,7 @@
 //! Configuration of the user and the machine is not read, the environment is not passed on.
 
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -45,6 +45,7 @@ const SETTINGS: &[(&str, &str)] = &[
     ("core.fsmonitor", "false"),
     ("core.hooksPath", "/dev/null"),
     ("core.pager", "cat"),
+    ("core.splitIndex", "false"), // or an index elsewhere would have its larger part in the repository
     ("core.sshCommand", "false"),
     ("credential.helper", ""),
     ("diff.renames", "false"),
@@ -79,6 +80,8 @@ pub(super) struct Place<'a> {
     pub(super) directory: &'a Path,
     /// Names of filters to override.
     pub(super) filters: &'a [String],
+    /// Another index than that of the repository.
+    pub(super) index: Option<PathBuf>,
 }
 
 /// How it answered.
@@ -168,6 +171,7 @@ impl Program {
             .env("GIT_DIR", place.git_dir)
             .env("GIT_WORK_TREE", place.top)
             .envs(ENVIRONMENT.iter().copied())
+            .envs(place.index.iter().map(|index| ("GIT_INDEX_FILE", index)))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

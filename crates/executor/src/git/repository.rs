@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FileType, OFlags, fstat};
+use tempfile::TempDir;
 
 use super::Git;
 use super::program::{Answer, Place};
@@ -26,6 +27,8 @@ pub(super) struct Repository<'a> {
     /// Whether it was found in a directory that was asked about, instead of around it.
     pub(super) nested: bool,
     filters: Vec<String>,
+    /// Where an index is that is asked instead of the repository's.
+    pub(super) index: Option<TempDir>,
 }
 
 impl Git {
@@ -46,6 +49,7 @@ impl Git {
             directory,
             nested: false,
             filters: Vec::new(),
+            index: None,
         };
         repository.check_place().await?;
         repository.filters = repository.filters().await?;
@@ -97,7 +101,7 @@ fn top_of(roots: &Roots, directory: &Path) -> Result<Option<PathBuf>, RequestErr
     Ok(None)
 }
 
-fn has_git(roots: &Roots, directory: &Path) -> bool {
+pub(super) fn has_git(roots: &Roots, directory: &Path) -> bool {
     let opened = roots.open(&directory.join(".git"), OFlags::PATH | OFlags::NOFOLLOW);
     let kind = opened.ok().and_then(|opened| fstat(&opened).ok());
     let kind = kind.map(|status| FileType::from_raw_mode(status.st_mode));
@@ -112,6 +116,7 @@ impl Repository<'_> {
             top: &self.top,
             directory: &self.directory,
             filters: &self.filters,
+            index: self.index.as_ref().map(|index| index.path().join("index")),
         };
         let arguments: Vec<&OsStr> = arguments.iter().map(AsRef::as_ref).collect();
         self.git.program.run(&place, &arguments).await

@@ -263,6 +263,9 @@ async fn ask_everything(client: &Client) {
     ] {
         let _ = client.git_diff("repo/file", against).await;
     }
+    for file in ["file", "new"] {
+        let _ = client.git_patch("repo", file, None).await;
+    }
     if let Ok(review) = client.git_review("repo/file", None).await {
         let _ = client.git_revert("repo/file", None, &review.version).await;
     }
@@ -326,6 +329,7 @@ async fn nothing_that_a_hostile_repository_names_is_run() {
         git(&root, &["config", key, value]);
     }
     fs::write(root.join("file"), "2\n").unwrap();
+    fs::write(root.join("new"), "3\n").unwrap();
     // The trap works: without our care it runs.
     let careless = Command::new("git")
         .args(["diff", "HEAD"])
@@ -337,6 +341,10 @@ async fn nothing_that_a_hostile_repository_names_is_run() {
 
     ask_everything(&client).await;
     assert!(!canary.exists(), "{}", fs::read_to_string(&canary).unwrap());
+    let patch = client.git_patch("repo", "new", None).await.unwrap();
+    assert!(String::from_utf8(patch).unwrap().ends_with("\n+3\n"));
+    let gone = client.git_patch("repo", "never", None).await.unwrap();
+    assert!(gone.is_empty(), "what vanished meanwhile has no patch");
     let seen = changes(&client, "repo").await;
     assert!(seen.contains(&"Updated file".to_owned()), "{seen:?}");
     let diff = client.git_diff("repo/file", Against::Base).await.unwrap();

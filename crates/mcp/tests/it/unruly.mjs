@@ -1,5 +1,5 @@
 // An MCP server that misbehaves as its arguments say.
-import { appendFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, writeFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { spawn } from "node:child_process";
 
@@ -19,6 +19,8 @@ if (has("dies-at-once")) {
   process.stderr.write(`\u001b[31mno config\u001b[0m for ${process.env.TOKEN}\n`);
   process.exit(3);
 }
+appendFileSync("starts", "started\n");
+if (existsSync("broken")) process.exit(3);
 if (has("child")) {
   const child = spawn("sleep", ["1000"], { stdio: "ignore" });
   writeFileSync("pids", `${process.pid} ${child.pid}`);

@@ -4,10 +4,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use deft_mcp::{Limits, fingerprint};
+use deft_tools::Call;
 use deft_types::{McpApprovals, McpChange, McpServerState};
 use serde_json::{Value, json};
 
-use crate::{PATIENCE, Started, eventually, limits};
+use crate::{PATIENCE, Started, action, eventually, limits, run};
 
 fn server(ways: &[&str]) -> Value {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/unruly.mjs");
@@ -63,6 +64,27 @@ async fn a_server_that_dies_in_a_call_fails_that_call_once_and_is_started_again_
     assert_eq!(started.text("wild_say", json!({})).await, "something");
     let deaths = std::fs::read_to_string(started.workspace.path().join("deaths")).unwrap();
     assert_eq!(deaths, "died\n", "the call must not be repeated");
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_be_started_is_left_alone_for_a_while_and_comes_back_when_it_can() {
+    let started = unruly(&[]).await;
+    let say = started.tool("wild_say");
+    let call = || run(say.as_ref(), Call::of(action(json!({}))));
+    let broken = started.workspace.path().join("broken");
+    std::fs::write(&broken, "").unwrap();
+    started.text("wild_die", json!({})).await;
+    for _ in 0..2 {
+        let failed = deft_types::text_of(&call().await.content);
+        assert!(failed.contains("exit status: 3"), "{failed}");
+    }
+    let starts = std::fs::read_to_string(started.workspace.path().join("starts")).unwrap();
+    assert_eq!(starts.lines().count(), 2, "the second call must not start it");
+    assert!(started.failure("wild").contains("exit status: 3"));
+    std::fs::remove_file(broken).unwrap();
+    let is_there = || started.names().contains(&"wild_say".to_owned());
+    eventually("it is offered again", is_there).await;
+    assert_eq!(started.text("wild_say", json!({})).await, "something");
 }
 
 #[tokio::test]

@@ -78,6 +78,7 @@ pub(super) fn judge(command: &Simple, script: &Script, whole: &Whole<'_>) -> Vec
         );
         found.extend(command.fed.iter().filter_map(run_word));
     }
+    found.extend(command.program.iter().filter_map(run_word));
     if command.is_inner && matches!(verb, "rm" | "unlink" | "shred") {
         let mut input = command
             .input
@@ -190,8 +191,8 @@ fn programs(command: &Simple, script: &Script) -> Vec<String> {
         .iter()
         .filter_map(|index| script.commands.get(*index));
     let piped = earlier.filter_map(|earlier| printed(&earlier.words));
-    let fed = command.fed.iter().cloned();
-    fed.chain(piped).map(|code| code.text).collect()
+    let given = command.program.iter().chain(&command.fed).cloned();
+    given.chain(piped).map(|code| code.text).collect()
 }
 
 /// What a program in another language does: what it says in strings may be commands as well, and files.

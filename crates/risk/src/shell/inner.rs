@@ -171,6 +171,7 @@ impl Reader<'_> {
                 self.read(script);
             }
         }
+        self.add_started(command);
         match verb {
             "eval" => {
                 self.read(&join(arguments).text);
@@ -188,6 +189,11 @@ impl Reader<'_> {
             "alias" => {
                 for (_, script) in arguments.iter().filter_map(|word| word.text.split_once('=')) {
                     self.read(script);
+                }
+            }
+            "source" | "." => {
+                for script in &command.program {
+                    self.read_program(&script.text);
                 }
             }
             "find" | "fd" => self.add_found(arguments, command),
@@ -274,7 +280,8 @@ impl Reader<'_> {
             }
             return;
         }
-        let mut texts: Vec<String> = command.fed.iter().map(|fed| fed.text.clone()).collect();
+        let given = command.program.iter().chain(&command.fed);
+        let mut texts: Vec<String> = given.map(|text| text.text.clone()).collect();
         for index in &command.input {
             let Some(earlier) = self.script.commands.get(*index) else {
                 continue;
@@ -285,11 +292,11 @@ impl Reader<'_> {
             }
         }
         for text in texts {
-            self.read(&text);
+            self.read_program(&text);
         }
     }
 
-    fn add_words(&mut self, words: &[Word], around: &Simple) {
+    pub(super) fn add_words(&mut self, words: &[Word], around: &Simple) {
         match words {
             [] => return,
             // A whole script, as `ssh` and `watch` take it.

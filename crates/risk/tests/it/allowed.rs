@@ -13,12 +13,14 @@ fn a_rule_allows_what_begins_with_its_words_and_nothing_else() {
         "timeout 60 make",
         "CI=1 npm test",
         "ls > files.txt",
+        "echo > a.sh",
+        "sh a.sh",
         "find",
     ]
     .iter()
     .filter_map(|rule| AllowRule::parse(rule).ok())
     .collect();
-    assert_eq!(rules.len(), 5, "`find` runs whatever it is told to");
+    assert_eq!(rules.len(), 7, "`find` runs whatever it is told to");
     for (expected, command) in [
         (true, "git commit"),
         (true, "git commit -m 'a message; with | signs'"),
@@ -28,6 +30,9 @@ fn a_rule_allows_what_begins_with_its_words_and_nothing_else() {
         (true, "make all"),
         (true, "CI=1 npm test"),
         (true, "ls > files.txt"),
+        (true, "echo evil > a.sh"),
+        (true, "sh a.sh"),
+        (false, "echo evil > a.sh; sh a.sh"),
         (false, "git commit-tree x"),
         (false, "git committed"),
         (false, "git push"),

@@ -62,6 +62,8 @@ const PIECES: &[&str] = &[
     "#",
     "{a,b}",
     "cat <<'X' | ",
+    " > f; ",
+    " >> f; bash f; ",
     "\\x41",
     "$'",
     "echo ",
@@ -108,4 +110,10 @@ fn long_texts_of_every_piece_are_judged_in_time() {
         "$A$A$A$A$A$A$A$A ".repeat(1700)
     ));
     judged(&"{a,b}{c,d}".repeat(3000));
+    judged(&"echo bash f f f >> f; bash f; ".repeat(1000));
+    judged(&format!(
+        "cat > f <<X\n{}X\n{}",
+        "bash f\n".repeat(2000),
+        "bash f; ".repeat(2000)
+    ));
 }

@@ -213,7 +213,7 @@ fn title_prompt(described: &Described) -> Option<String> {
 fn hooks_of(described: &Described) -> HookConfig {
     described
         .asked_hooks()
-        .and_then(|config| HookConfig::parse(config).ok())
+        .and_then(|config| HookConfig::parse_kept(config).ok())
         .unwrap_or_default()
 }
 

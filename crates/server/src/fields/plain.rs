@@ -29,6 +29,16 @@ pub(super) fn map(value: &Value) -> Result<&Map<String, Value>, Issue> {
     value.as_object().ok_or_else(fault)
 }
 
+/// What arguments are held to, and what providers insist on.
+pub(super) fn schema(value: &Value) -> Result<Value, Issue> {
+    if map(value)?.get("type").is_some_and(|kind| kind == "object") {
+        return Ok(value.clone());
+    }
+    let sentence =
+        "it must be the JSON schema of an object, such as {\"type\": \"object\", \"properties\": {…}}";
+    Err(Issue::rule(&[], sentence, value))
+}
+
 pub(super) fn integer(value: &Value, least: Option<i64>) -> Result<Value, Issue> {
     let number = match value {
         Value::Bool(is_set) => (*is_set).into(),
@@ -85,6 +95,15 @@ pub(super) fn number(value: &Value, most: Option<f64>) -> Result<Value, Issue> {
         _ if value.is_number() => Ok(value.clone()),
         _ => Ok(Number::from_f64(number).map_or(Value::Null, Value::Number)),
     }
+}
+
+pub(super) fn positive(value: &Value) -> Result<Value, Issue> {
+    let read = number(value, None)?;
+    if read.as_f64() == Some(0.0) {
+        let sentence = "Input should be greater than 0";
+        return Err(Issue::new("greater_than", &[], sentence, value).with(json!({ "gt": 0.0 })));
+    }
+    Ok(read)
 }
 
 fn too_small(least: i64, ctx: &Value, input: &Value) -> Issue {

@@ -59,12 +59,20 @@ pub(crate) fn table() -> Vec<Route> {
 async fn archive(State(app): State<Arc<App>>, scope: Scope, query: Query) -> Result<Response, Failure> {
     let format = query.choice("format", &FORMATS)?.unwrap_or(Format::Patch);
     let (client, path) = reached(&app, scope, asked_path(&query)?).await?;
+    let mut exclude: Vec<_> = query.all("exclude").map(str::to_owned).collect();
+    if query.get("use_default_excludes").is_none() || query.is_set("use_default_excludes") {
+        exclude.extend(NOT_ARCHIVED.map(str::to_owned));
+    }
+    let path = match format {
+        Format::Patch => patch::meant(&client, &path).await?,
+        Format::TarGz => path,
+    };
     let name = Path::new(&path).file_name().unwrap_or_default();
     let name = name.to_string_lossy();
     let (ending, kind, origin, body) = match format {
         Format::Patch => {
             let base = query.get("base_ref");
-            let text = patch::of(&client, &path, base).await?;
+            let text = patch::of(&client, &path, base, &exclude).await?;
             let mut origin = origin(&client, &path).await;
             if let Some(base) = base {
                 let asked = GitCommand::new(BASE, &path, ORIGIN_LIMIT_MS).with([("DEFT_BASE", base)]);
@@ -73,10 +81,6 @@ async fn archive(State(app): State<Arc<App>>, scope: Scope, query: Query) -> Res
             ("patch", "text/x-patch; charset=utf-8", origin, Body::from(text))
         }
         Format::TarGz => {
-            let mut exclude: Vec<_> = query.all("exclude").map(str::to_owned).collect();
-            if query.get("use_default_excludes").is_none() || query.is_set("use_default_excludes") {
-                exclude.extend(NOT_ARCHIVED.map(str::to_owned));
-            }
             client.stat(&path).await.map_err(|error| refused(&error))?; // while it can still be said
             let origin = origin(&client, &path).await;
             let content = client.archive(&path, exclude).await;

@@ -8,12 +8,13 @@ use axum::extract::State;
 use deft_types::{MCPToolObservation, McpServerState};
 use serde_json::{Value, json};
 
+use crate::agent_fields::SERVER;
 use crate::app::App;
 use crate::composition::{McpCall, McpTrial, McpTried};
 use crate::exposure::unseal;
 use crate::extract::JsonBody;
 use crate::failure::Failure;
-use crate::request::object;
+use crate::fields::{self, Gap, Kind, Object, Others, Table};
 use crate::router::Route;
 use crate::validation::Issue;
 
@@ -23,22 +24,27 @@ pub(super) const USUAL_NAME: &str = "test-server";
 /// How long a test may take where nobody says, and at most.
 const USUAL_LIMIT: Duration = Duration::from_secs(15);
 const MAX_LIMIT: Duration = Duration::from_secs(120);
+/// What is tried.
+const TRIED: &Table = &[("server", Kind::Object(&TRIED_SERVER), Gap::None)];
+const TRIED_SERVER: Object = Object {
+    class: None,
+    fields: SERVER,
+    others: Others::Kept,
+};
 
 pub(crate) fn table() -> Vec<Route> {
     vec![Route::post("/api/mcp/test", test)]
 }
 
 /// The call that a server is to be tried with, if one is named.
-pub(super) fn checked(body: &Value) -> Result<Option<McpCall>, Issue> {
-    if object(body)?.get("server").is_none() {
-        return Err(Issue::missing(&["body", "server"], body));
-    }
+pub(super) fn checked(body: &Value) -> Result<Option<McpCall>, Failure> {
+    fields::read_body(body, TRIED, Others::Kept)?;
     let call = &body["tool_call"];
     let wrong = |_| {
         let error = "tool_call must have a name, and may have arguments by their names";
         Issue::rule(&["body", "tool_call"], error, call)
     };
-    serde_json::from_value(call.clone()).map_err(wrong)
+    Ok(serde_json::from_value(call.clone()).map_err(wrong)?)
 }
 
 /// A server as somebody wrote it, or as we gave it out with its secrets sealed.

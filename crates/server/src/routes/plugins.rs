@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use deft_skills::{Kind, Plugin};
+use deft_skills::{Kind as SkillKind, Plugin};
 use serde_json::{Map, Value, json};
 
 use super::packages::source_of;
@@ -15,13 +15,16 @@ use super::success;
 use crate::app::App;
 use crate::extract::{Id, JsonBody};
 use crate::failure::Failure;
+use crate::fields::{self, Gap, Kind, Others, Table};
 use crate::packages::{PackageError, PackageKind, PackageSource};
 use crate::plugins::{FETCH_LIMIT, keeper};
 use crate::request::{given, object, text};
 use crate::router::Route;
+use crate::validation::Issue;
 
 /// The longest that a client may want to wait for one.
 const MAX_FETCH: u64 = 600;
+const WAIT: &Table = &[("timeout", Kind::Integer { least: Some(1) }, Gap::Absent)];
 
 pub(crate) fn table() -> Vec<Route> {
     vec![
@@ -68,10 +71,7 @@ fn shown(plugin: &Plugin) -> Value {
 /// Brings a plugin here, so that a conversation can be begun with it, and tells what is in it.
 async fn fetch(State(app): State<Arc<App>>, JsonBody(body): JsonBody) -> Result<Json<Value>, Failure> {
     let asked = source_of(&body)?;
-    let limit = given(object(&body)?, "timeout").and_then(Value::as_u64);
-    let limit = limit.map_or(FETCH_LIMIT, |seconds| {
-        Duration::from_secs(seconds.clamp(1, MAX_FETCH))
-    });
+    let limit = limit_of(&body)?;
     let secrets = secrets_of(&body);
     let from = PackageSource {
         source: with_values(&asked.source, &secrets),
@@ -83,8 +83,8 @@ async fn fetch(State(app): State<Arc<App>>, JsonBody(body): JsonBody) -> Result<
     let plugin = &fetched.plugin;
     let names = |is_command: bool| -> Vec<&str> {
         let skills = plugin.skills.iter();
-        let wanted =
-            skills.filter(|skill| (skill.kind == Kind::Knowledge && skill.name.contains(':')) == is_command);
+        let wanted = skills
+            .filter(|skill| (skill.kind == SkillKind::Knowledge && skill.name.contains(':')) == is_command);
         wanted.map(|skill| &*skill.name).collect()
     };
     Ok(Json(json!({
@@ -96,6 +96,20 @@ async fn fetch(State(app): State<Arc<App>>, JsonBody(body): JsonBody) -> Result<
         "skills": names(false),
         "commands": names(true),
     })))
+}
+
+/// How long a client wants to wait for one.
+fn limit_of(body: &Value) -> Result<Duration, Failure> {
+    let fields = fields::read_body(body, WAIT, Others::Kept)?;
+    let Some(seconds) = fields.get("timeout").and_then(Value::as_u64) else {
+        return Ok(FETCH_LIMIT);
+    };
+    if seconds > MAX_FETCH {
+        let sentence = format!("Input should be less than or equal to {MAX_FETCH}");
+        let issue = Issue::new("less_than_equal", &["body", "timeout"], sentence, &seconds.into());
+        return Err(issue.with(json!({ "le": MAX_FETCH })).into());
+    }
+    Ok(Duration::from_secs(seconds))
 }
 
 /// Secrets that may stand in an address, by their names.

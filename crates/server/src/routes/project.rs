@@ -18,11 +18,14 @@ use crate::extract::JsonBody;
 use crate::failure::Failure;
 use crate::fields::{self, Gap, Kind as Field, Object, Others, Table};
 use crate::hooks;
-use crate::request::given;
+use crate::request::{given, id_of};
 use crate::router::Route;
 
 /// The project that is meant.
-const PROJECT: &Table = &[("project_dir", Field::Text, Gap::Null)];
+const PROJECT: &Table = &[
+    ("project_dir", Field::Text, Gap::Null),
+    ("conversation_id", Field::Text, Gap::Null),
+];
 /// Whose skills are wanted. Marketplaces and organisations are not asked for any.
 #[rustfmt::skip]
 const WANTED_SKILLS: &Table = &[
@@ -140,14 +143,27 @@ pub(super) struct Project {
 
 /// The project that a request names. None: it names none, or there is nothing there.
 ///
-/// It is read by the executor of a conversation that works there, or else by one that is not kept. The one around it is
-/// that of the routes for files: it is one for all projects.
+/// By the name of a conversation it is the one that it works on, wherever that is. A workspace that is elsewhere is not
+/// woken for this.
+///
+/// By its directory it is read by the executor of a conversation that works there, or else by one that is not kept. The one
+/// around it is that of the routes for files: it is one for all projects.
 pub(super) async fn project_of(app: &App, body: &Value) -> Result<Option<Project>, Failure> {
     let fields = fields::read_body(body, PROJECT, Others::Kept)?;
-    let Some(directory) = given(&fields, "project_dir").and_then(Value::as_str) else {
+    let path = if let Some(id) = id_of(&fields, "conversation_id")? {
+        let site = app.places.of_conversation(app, id).await?;
+        if let Some(client) = app.places.at_work_on(app, &site).await? {
+            return Project::read(&client).await.map(Some);
+        }
+        if !site.is_here() {
+            return Ok(None);
+        }
+        site.root
+    } else if let Some(directory) = given(&fields, "project_dir").and_then(Value::as_str) {
+        app.places.resolved(app, None, directory).await?
+    } else {
         return Ok(None);
     };
-    let path = app.places.resolved(app, None, directory).await?;
     let around = app.places.site(app, None, &path, "project_dir").await?;
     if let Some(client) = app.places.at_work_in(app, &path).await? {
         return Project::read(&client).await.map(Some);
@@ -197,8 +213,8 @@ impl Project {
         let path = Path::new(&self.root).join(HOOKS_FILE);
         let text = self.files.read(&path.display().to_string()).ok()?;
         let written: Value = serde_json::from_str(&text).ok()?;
-        match HookConfig::parse(&written) {
-            Ok(_) => Some(hooks::shown(&written)).filter(hooks::has_any),
+        match HookConfig::parse_kept(&written) {
+            Ok(_) => Some(hooks::of_file(&written)).filter(hooks::has_any),
             Err(error) => {
                 tracing::warn!(%error, project = self.root, "the hooks of a project cannot be used");
                 None

@@ -255,6 +255,9 @@ async fn f1_whatever_a_name_in_an_address_looks_like_it_is_only_a_name() {
         }
     }
     assert!(tried > 100, "{tried}");
+    // A path that cannot be read is none without a conversation, which other directories are open to.
+    let path = talk.path("/git/commits/%ff/changes?path=/tmp");
+    assert_eq!(desk.refusal(Method::GET, &path, json!({})).await.0, 404);
     assert_eq!(files(), before, "nothing was written beside the store");
 }
 

@@ -49,6 +49,10 @@ const DIFFERENCES: &[(&str, &str)] = &[
         "a message that says no to what waits, in one request",
     ),
     (
+        "what is sent: field conversation_id is ours alone",
+        "the project that a conversation works on, which can be where paths mean nothing here",
+    ),
+    (
         "are always in answers of ours",
         "the contract leaves fields out of `required` that its server always sends",
     ),

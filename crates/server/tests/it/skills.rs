@@ -1,9 +1,13 @@
 //! Skills, hooks and allow rules, as clients ask for them.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use deft_types::ConversationId;
 use reqwest::Method;
+use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use serde_json::{Value, json};
 
-use crate::desk::{Desk, FINISH};
+use crate::desk::{Desk, FINISH, Talk};
 
 fn of_kind<'a>(events: &'a [Value], kind: &str) -> Vec<&'a Value> {
     events.iter().filter(|event| event["kind"] == kind).collect()
@@ -65,6 +69,13 @@ async fn hooks_of_a_client_run_and_are_told() {
     let info = desk.run(&talk).await;
     assert_eq!(info["execution_status"], "finished");
     assert_eq!(info["hook_config"]["pre_tool_use"][0]["hooks"][0]["timeout"], 60);
+    let path = format!("/sockets/events/{}", talk.0);
+    let state = desk.socket(&path).await.next().await;
+    let told = &state["value"]["hook_config"];
+    let whole = json!({"type": "command", "command": "echo no >&2; exit 2", "tools": [], "timeout": 60,
+        "max_iterations": 3, "async_": false});
+    assert_eq!(told["pre_tool_use"][0]["hooks"], json!([whole]));
+    assert_eq!(told["session_end"], json!([]));
     assert!(!desk.work().join("one").exists());
     let events = desk.events(&talk).await;
     let ran = of_kind(&events, "HookExecutionEvent");
@@ -77,6 +88,54 @@ async fn hooks_of_a_client_run_and_are_told() {
         of_kind(&events, "UserRejectObservation")[0]["rejection_source"],
         "hook"
     );
+}
+
+/// Does to what is kept of a conversation's beginning what an older server would have done. The server is stopped.
+async fn rewrite_beginning(desk: &Desk, talk: &Talk, edit: impl FnOnce(&mut Value)) {
+    let id = ConversationId(talk.0.parse().unwrap());
+    let text = std::fs::read_to_string(desk.root.path().join("vault-key")).unwrap();
+    let key = UnboundKey::new(&CHACHA20_POLY1305, &BASE64.decode(text.trim()).unwrap()).unwrap();
+    let (key, place) = (LessSafeKey::new(key), talk.0.replace('-', ""));
+    let settings = desk.store().settings(id).await.unwrap().unwrap();
+    let sealed = BASE64.decode(settings["request"].as_str().unwrap()).unwrap();
+    let (nonce, text) = sealed.split_at(NONCE_LEN);
+    let numbered = || Nonce::try_assume_unique_for_key(nonce).unwrap();
+    let mut text = text.to_vec();
+    let plain = key
+        .open_in_place(numbered(), Aad::from(place.as_bytes()), &mut text)
+        .unwrap();
+    let mut request = serde_json::from_slice(plain).unwrap();
+    edit(&mut request);
+    let mut text = request.to_string().into_bytes();
+    key.seal_in_place_append_tag(numbered(), Aad::from(place.as_bytes()), &mut text)
+        .unwrap();
+    let sealed = BASE64.encode([nonce, &text].concat());
+    let fields = serde_json::Map::from_iter([("request".to_owned(), sealed.into())]);
+    desk.store().change_settings(id, fields).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_hook_still_guards_a_conversation_whose_older_server_took_blank_ones() {
+    let mut desk = Desk::new().await;
+    let script =
+        format!("- tool_calls: [{{name: terminal, arguments: {{command: echo one > one}}}}]\n{FINISH}");
+    let mut request = desk.start_request(&desk.script("hooks.yaml", &script));
+    let hook = json!({"type": "command", "command": "echo no >&2; exit 2"});
+    request["hook_config"] = json!({"pre_tool_use": [{"matcher": "terminal", "hooks": [hook]}]});
+    let talk = desk.begin_with(request).await;
+    desk.stop().await;
+    rewrite_beginning(&desk, &talk, |request| {
+        request["hook_config"]["stop"] = json!([{"hooks": [{"command": ""}]}]);
+        let guarding = request["hook_config"]["pre_tool_use"][0]["hooks"].as_array_mut();
+        guarding.unwrap().push(json!({"type": "prompt", "prompt": " "}));
+    })
+    .await;
+    desk.start(|_| {}).await;
+    desk.run(&talk).await;
+    let events = desk.events(&talk).await;
+    let ran = of_kind(&events, "HookExecutionEvent");
+    assert_eq!((ran.len(), &ran[0]["blocked"]), (1, &json!(true)));
+    assert!(!desk.work().join("one").exists());
 }
 
 #[tokio::test]
@@ -165,7 +224,8 @@ async fn the_skills_hooks_and_agents_of_a_project_are_told() {
         "---\ndescription: Greets\n---\nSay hello.",
     )
     .unwrap();
-    let hooks = json!({"hooks": {"PreToolUse": [{"hooks": [{"command": "true", "timeout": 5}]}]}});
+    let hooks =
+        json!({"hooks": {"PreToolUse": [{"hooks": [{"command": "true", "timeout": 5}, {"command": " "}]}]}});
     std::fs::write(project.join(".openhands/hooks.json"), hooks.to_string()).unwrap();
 
     let found = desk.post("/api/skills", json!({"project_dir": project})).await;
@@ -243,6 +303,26 @@ async fn a_project_behind_a_link_is_not_read() {
     std::os::unix::fs::symlink(outside.path(), &link).unwrap();
     let found = desk.post("/api/skills", json!({"project_dir": link})).await;
     assert_eq!(found["skills"], json!([]));
+}
+
+#[tokio::test]
+async fn by_its_name_a_conversation_tells_of_the_project_it_works_on_wherever_that_is() {
+    let desk = Desk::new().await;
+    let script = format!("- tool_calls: [{{name: terminal, arguments: {{command: 'true'}}}}]\n{FINISH}");
+    let talk = desk.begin(&script).await;
+    std::fs::write(desk.work().join("AGENTS.md"), "Run the tests.").unwrap();
+    // The directory is called so where the files are, and nothing here.
+    let asked = json!({"project_dir": "/elsewhere", "conversation_id": talk.0});
+    for _ in ["while nothing runs", "by its executor"] {
+        let found = desk.post("/api/skills", asked.clone()).await;
+        assert_eq!(found["sources"]["project"], 1, "{found}");
+        desk.run(&talk).await;
+    }
+    let nobodys = json!({"conversation_id": "5f2db4c4-8cfa-49a1-a27b-86e676852866"});
+    for (body, expected) in [(nobodys, 404), (json!({"conversation_id": "x"}), 422)] {
+        let (status, _) = desk.refusal(Method::POST, "/api/skills", body).await;
+        assert_eq!(status, expected);
+    }
 }
 
 #[tokio::test]

@@ -26,6 +26,9 @@ const STARTS: &str = r#"{"agent.tools": 3} => body.agent.tools: list_type
 {"secrets": {"A": {"kind": "X"}}} => body.secrets.A: value_error
 {"client_tools": 3} => body.client_tools: list_type
 {"client_tools": [{"name": "a"}]} => body.client_tools.0.description: missing
+{"client_tools": [{"name": "a", "description": "b", "parameters": {"type": "string"}}, {"name": "a", "description": "b", "parameters": {}}]} => body.client_tools.0.parameters: value_error, body.client_tools.1.parameters: value_error
+{"hook_config": {"pre_tool_use": [{"command": "x"}]}} => body.hook_config: value_error
+{"hook_config": {"stop": [{"hooks": [{"command": ""}]}]}} => body.hook_config: value_error
 {"plugins": 3} => body.plugins: list_type
 {"plugins": [{"source": 3}]} => body.plugins.0.source: string_type
 {"confirmation_policy": {"kind": "X"}} => body.confirmation_policy: value_error
@@ -64,10 +67,15 @@ POST /api/meta-profiles/m {"classifier_model": "x", "classes": 3, "model_table":
 POST /api/agent-profiles/p {"condenser": 3, "tools": 3, "revision": 1} => openhands.tools: list_type, openhands.condenser: model_type
 POST /api/agent-profiles/p {"llm_profile_ref": "m", "acp_model": "x"} => openhands.acp_model: extra_forbidden
 POST /api/agent-profiles/p {"agent_kind": "acp", "llm_profile_ref": "m"} => acp.llm_profile_ref: extra_forbidden
+POST /api/agent-profiles/p {"agent_kind": "acp", "acp_prompt_timeout": 0, "acp_startup_timeout": -1} => acp.acp_prompt_timeout: greater_than, acp.acp_startup_timeout: greater_than_equal
+POST /api/plugins/fetch {"source": "/nowhere", "timeout": 0} => body.timeout: greater_than_equal
+POST /api/plugins/fetch {"source": "/nowhere", "timeout": 601} => body.timeout: less_than_equal
 POST /api/agent-profiles/p {} => openhands.llm_profile_ref: missing
 POST /api/profiles/p {"llm": {"model": "m"}, "include_secrets": 5} => body.include_secrets: bool_parsing
 POST /api/agent-profiles/p/materialize {"profile": 3} => body.profile: dict_type
 POST /api/settings/mcp/x {"command": 3} => body.command: string_type
+POST /api/mcp/test {"server": "x"} => body.server: model_attributes_type
+POST /api/mcp/oauth/start {"server": {"url": 3}} => body.server.url: string_type
 POST TALK/switch_llm {"llm": 3} => body.llm: model_attributes_type
 PATCH /api/settings {"agent_settings_diff": 3, "active_profile": 3} => body.agent_settings_diff: dict_type, body.active_profile: string_type"#;
 

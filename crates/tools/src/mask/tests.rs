@@ -67,6 +67,65 @@ fn a_long_value_is_hidden_in_lines_and_a_key_line_by_line() {
 }
 
 #[test]
+fn a_value_is_hidden_in_dumps_of_its_bytes() {
+    let token = "p@ss/w+rd1234567890abc";
+    let mask = Mask::of([token].into_iter());
+    // As the programs show it behind nothing and behind `T=`.
+    let dumps = [
+        (
+            "od -An -tx1",
+            " 70 40 73 73 2f 77 2b 72 64 31 32 33 34 35 36 37\n 38 39 30 61 62 63 0a\n",
+        ),
+        (
+            "od -An -tx1",
+            " 54 3d 70 40 73 73 2f 77 2b 72 64 31 32 33 34 35\n 36 37 38 39 30 61 62 63 0a\n",
+        ),
+        (
+            "od -An -x",
+            " 4070 7373 772f 722b 3164 3332 3534 3736\n 3938 6130 6362 000a\n",
+        ),
+        (
+            "openssl",
+            "70:40:73:73:2F:77:2B:72:64:31:32:33:34:35:\n    36:37:38:39:30:61:62:63",
+        ),
+        (
+            "xxd -c 7",
+            "00000000: 543d 7040 7373 2f\n00000007: 772b 7264 3132 33\n0000000e: 3435 3637 3839 30\n",
+        ),
+        (
+            "xxd",
+            "00000000: 7040 7373 2f77 2b72 6431 3233 3435 3637  p@ss/w+rd1234567\n\
+          00000010: 3839 3061 6263 0a                        890abc.\n",
+        ),
+        (
+            "hexdump -C",
+            "00000000  70 40 73 73 2f 77 2b 72  64 31 32 33 34 35 36 37  |p@ss/w+rd1234567|\n\
+          00000010  38 39 30 61 62 63                                 |890abc|\n",
+        ),
+    ];
+    for (program, dump) in dumps {
+        let shown = mask.hide(dump).into_owned();
+        let pieces: Vec<&[u8]> = dump.as_bytes().chunks(5).collect();
+        assert_eq!(streamed(&mask, &pieces), shown, "{program}");
+        for line in shown.lines() {
+            let is_of_others = |part: &&str| {
+                let is_place = part.len() == 8 && part.starts_with("000000");
+                is_place || ["54", "3d", "543d", "0a", "000a"].contains(part)
+            };
+            let left = line.replace(HIDDEN, "");
+            let left: String = left
+                .split([' ', ':'])
+                .filter(|part| !is_of_others(part))
+                .collect();
+            assert!(
+                left.len() <= 6,
+                "{program}: three bytes at most, not {left} of\n{shown}"
+            );
+        }
+    }
+}
+
+#[test]
 fn the_longest_value_wins_and_short_ones_and_hidden_ones_stay() {
     let mask = Mask::of(["abcd", "abcdefgh", "secret", "xyz"].into_iter());
     assert_eq!(

@@ -1,18 +1,47 @@
 //! The forge that a repository comes from.
+//!
+//! Its settings are believed only if no agent that worked there can have written them. Where a directory is no
+//! repository, somebody inside can make one that names any host as its forge: that this was so once is noted outside, for
+//! good. A repository that an agent makes below its directory is not known as such: see docs/workspaces.md.
 
-use std::fs::File;
-use std::io::Read;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+use ring::digest::{SHA256, digest};
 use rustix::fs::{Mode, OFlags, open};
 use url::{Host, Url};
+
+use super::rule::HostRule;
 
 /// How much of git's settings is read.
 const MAX_CONFIG: u64 = 64 * 1024;
 
-/// The hosts of the remotes of the repository that a directory belongs to. Its settings are read as data: neither links
-/// nor includes are followed.
-pub(super) fn hosts(root: &Path) -> Vec<String> {
+/// The hosts of the remotes of the repository that a directory belongs to, unless an agent can have made it. To be asked
+/// for before a sandbox is made there: `notes` is a directory of ours in which it is noted where one can be made.
+pub fn forges(root: &Path, notes: &Path) -> io::Result<Vec<HostRule>> {
+    let note = |directory: &Path| {
+        let hash = digest(&SHA256, directory.as_os_str().as_bytes());
+        let name: String = hash.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+        notes.join(name)
+    };
+    let top = root.ancestors().find(|above| directory_of_git(above).is_some());
+    if top != Some(root) {
+        fs::create_dir_all(notes)?;
+        File::create(note(root))?;
+    }
+    // One above can have been made by an agent that worked there.
+    match top {
+        Some(top) if !note(top).try_exists()? => {
+            Ok(hosts(root).iter().map(|host| HostRule::name(host)).collect())
+        }
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// Its settings are read as data: neither links nor includes are followed.
+fn hosts(root: &Path) -> Vec<String> {
     let directory = root.ancestors().find_map(directory_of_git);
     let config = directory.and_then(|directory| read(&directory.join("config")));
     config.map(|config| hosts_in(&config)).unwrap_or_default()
@@ -122,6 +151,38 @@ mod tests {
         for root in ["main", "main/part", "w"] {
             assert_eq!(hosts(&place.path().join(root)), ["forge.example"], "{root}");
         }
+    }
+
+    #[test]
+    fn a_repository_that_an_agent_can_have_made_has_no_forge() {
+        let place = tempfile::tempdir().unwrap();
+        let notes = place.path().join("state/begun");
+        let repository = |path: &str| {
+            let root = place.path().join(path);
+            fs::create_dir_all(root.join(".git")).unwrap();
+            let config = "[remote \"o\"]\nurl = https://forge.example/a\n";
+            fs::write(root.join(".git/config"), config).unwrap();
+            root
+        };
+        let theirs = [HostRule::name("forge.example")];
+        let cloned = repository("cloned");
+        for _ in 0..2 {
+            assert_eq!(forges(&cloned, &notes).unwrap(), theirs);
+        }
+        let empty = place.path().join("empty");
+        fs::create_dir(&empty).unwrap();
+        assert!(forges(&empty, &notes).unwrap().is_empty());
+        repository("empty");
+        assert!(forges(&empty, &notes).unwrap().is_empty());
+        let below = empty.join("below");
+        fs::create_dir(&below).unwrap();
+        assert!(forges(&below, &notes).unwrap().is_empty());
+        // A part of a repository: the settings above it cannot be written, those of one in it could be.
+        let part = cloned.join("part");
+        fs::create_dir(&part).unwrap();
+        assert_eq!(forges(&part, &notes).unwrap(), theirs);
+        repository("cloned/part");
+        assert!(forges(&part, &notes).unwrap().is_empty());
     }
 
     #[test]

@@ -14,12 +14,12 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use url::Host;
 
+use super::EgressError;
 use super::desk::{Desk, PATIENCE};
 use super::question::HostVerdict;
 use super::record::{Outcome, Record};
 use super::request::{self, Kind, Request};
 use super::rule::{HostRule, REGISTRIES};
-use super::{EgressError, forge};
 
 /// Requests at the same time; others wait.
 const MAX_CONNECTIONS: usize = 256;
@@ -42,14 +42,11 @@ pub struct Egress {
 }
 
 impl Egress {
-    /// Package registries, the forge of the repository in a directory, and more hosts.
-    pub fn new(hosts: &[HostRule], root: &Path, record: PathBuf) -> Self {
+    /// Package registries, and more hosts.
+    pub fn new(hosts: &[HostRule], record: PathBuf) -> Self {
         let registries = REGISTRIES.iter().filter_map(|host| host.parse().ok());
-        let forges = forge::hosts(root);
-        let forges = forges.iter().map(|host| HostRule::name(host));
-        let rules = registries.chain(forges).chain(hosts.iter().cloned()).collect();
         Self {
-            rules,
+            rules: registries.chain(hosts.iter().cloned()).collect(),
             record,
             patience: PATIENCE,
         }

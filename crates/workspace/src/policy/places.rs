@@ -12,6 +12,7 @@ pub(super) const SECRETS_OF_A_HOME: &[&str] = &[
     ".pypirc",
     ".git-credentials",
     ".pgpass",
+    ".pulumi/credentials.json",
     ".password-store",
     ".bash_history",
     ".zsh_history",
@@ -27,6 +28,10 @@ pub(super) const SECRETS_OF_A_HOME: &[&str] = &[
     ".boto",
     ".s3cfg",
     ".my.cnf",
+    ".bitcoin",
+    ".electrum",
+    ".ethereum",
+    ".config/solana",
     ".vault-token",
     ".terraform.d/credentials.tfrc.json",
     ".m2/settings.xml",
@@ -38,6 +43,7 @@ pub(super) const SECRETS_OF_A_HOME: &[&str] = &[
     ".cargo/credentials.toml",
     ".config/gcloud",
     ".config/gh",
+    ".config/github-copilot",
     ".config/git/credentials",
     ".config/glab-cli",
     ".config/op",
@@ -46,6 +52,10 @@ pub(super) const SECRETS_OF_A_HOME: &[&str] = &[
     ".config/hub",
     ".config/ngrok",
     ".config/pip",
+    ".config/1Password",
+    ".config/Bitwarden",
+    ".config/keepassxc",
+    ".config/Code/User/globalStorage",
     ".databrickscfg",
     ".gradle/gradle.properties",
     ".huggingface",
@@ -89,7 +99,24 @@ pub(super) const NAME_SECRETS: &[&str] = &[
 ];
 
 /// Of the machine: only an executor that runs as root could read them at all.
-pub(super) const SECRETS_OF_THE_MACHINE: &[&str] = &["/etc/shadow", "/etc/gshadow", "/run/secrets"];
+pub(super) const SECRETS_OF_THE_MACHINE: &[&str] = &[
+    "/etc/shadow",
+    "/etc/gshadow",
+    "/etc/shadow-",
+    "/etc/gshadow-",
+    "/etc/ssh/ssh_host_dsa_key",
+    "/etc/ssh/ssh_host_ecdsa_key",
+    "/etc/ssh/ssh_host_ed25519_key",
+    "/etc/ssh/ssh_host_rsa_key",
+    "/etc/ssl/private",
+    "/etc/letsencrypt",
+    "/etc/krb5.keytab",
+    "/etc/wireguard",
+    "/etc/NetworkManager/system-connections",
+    "/etc/kubernetes",
+    "/etc/rancher",
+    "/run/secrets",
+];
 
 /// In a workspace: what git, editors, shells and agents run or obey, ours too. Of `.git` that is only a part.
 pub(super) const PROTECTED: &[&str] = &[
@@ -102,8 +129,16 @@ pub(super) const PROTECTED: &[&str] = &[
     ".codex",
     ".cursor",
     ".gemini",
+    ".qwen",
+    ".opencode",
+    "opencode.json",
+    ".windsurf",
+    ".kiro",
+    ".roo",
+    ".aider.conf.yml",
     ".mcp.json",
     ".vscode",
     ".idea",
+    ".zed",
     ".envrc",
 ];

@@ -16,6 +16,11 @@ const MAX_REPOSITORIES: usize = 100;
 const MAX_DIRECTORIES: usize = 1000;
 const MAX_ENTRIES: usize = 10_000;
 const MAX_DEPTH: usize = 3;
+/// Files that the settings of one repository include, those in included ones as well, as far as we look. Somebody inside
+/// may have written them, so that they include each other without end.
+const MAX_INCLUDES: usize = 32;
+/// There are not more hooks that git knows.
+const MAX_LINKED_HOOKS: usize = 32;
 /// Bytes of a file of git's that are read.
 const MAX_FILE: u64 = 1024 * 1024;
 /// To be the repository oneself is the same as to name no other one.
@@ -97,7 +102,8 @@ impl<'a> Repositories<'a> {
         }
         self.guard(common, Guard::Placed(ITSELF));
         self.keep_own_settings(directory, &config);
-        self.keep_what_is_named(directory, &read(&config));
+        let mut left = MAX_INCLUDES;
+        self.keep_what_is_named(directory, directory, &read(&config), &mut left);
         self.guard(config, Guard::Placed(""));
         let hooks = directory.join("hooks");
         let guard = if hooks.exists() {
@@ -105,6 +111,7 @@ impl<'a> Repositories<'a> {
         } else {
             Guard::Absent
         };
+        self.keep_hooks_elsewhere(&hooks);
         self.guard(hooks, guard);
         for worktree in directories(&directory.join("worktrees")) {
             let link = worktree.join(read(&worktree.join("gitdir")).trim());
@@ -136,15 +143,50 @@ impl<'a> Repositories<'a> {
         }
     }
 
-    /// Files whose settings count as well, and another place for hooks, which is named from the files' directory.
-    fn keep_what_is_named(&mut self, directory: &Path, settings: &str) {
-        let included = values(settings, "path").map(|path| directory.join(path));
-        let files = directory.parent().unwrap_or(directory);
-        let hooks = values(settings, "hooksPath").map(|path| files.join(path));
-        for named in included.chain(hooks) {
-            if let Ok(path) = named.canonicalize() {
-                self.guard(path, Guard::ReadOnly);
+    /// Files whose settings count as well, which are named from the file that includes them, and what they name. And
+    /// another place for hooks, which is named from the files' directory.
+    fn keep_what_is_named(&mut self, git: &Path, place: &Path, settings: &str, left: &mut usize) {
+        // The last one counts.
+        if let Some(hooks) = values(settings, "hooksPath").last() {
+            let top = git.parent().unwrap_or(git);
+            let hooks = top.join(hooks);
+            // Husky's own directory only calls what lies beside it.
+            let beside = hooks.parent().filter(|_| hooks.ends_with("_"));
+            self.keep_if_there(beside.filter(|beside| *beside != top).unwrap_or(&hooks));
+            self.keep_hooks_elsewhere(&hooks);
+        }
+        for included in values(settings, "path").map(|path| place.join(path)) {
+            let Some(fewer) = left.checked_sub(1) else { return };
+            *left = fewer;
+            self.keep_if_there(&included);
+            let place = included.parent().unwrap_or(place);
+            self.keep_what_is_named(git, place, &read(&included), left);
+        }
+    }
+
+    /// Where links in the place of hooks lead: to scripts of the project, mostly.
+    fn keep_hooks_elsewhere(&mut self, hooks: &Path) {
+        let entries = fs::read_dir(hooks).into_iter().flatten().flatten();
+        let entries = entries.take(MAX_ENTRIES);
+        let links = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
+        for link in links.take(MAX_LINKED_HOOKS).map(|link| link.path()) {
+            if link.is_file() {
+                self.keep_if_there(&link);
             }
+        }
+    }
+
+    fn keep_if_there(&mut self, path: &Path) {
+        let Ok(path) = path.canonicalize() else {
+            return;
+        };
+        // All of the workspace is no place for hooks, but for work.
+        if !self
+            .changeable
+            .iter()
+            .any(|changeable| changeable.starts_with(&path))
+        {
+            self.guard(path, Guard::ReadOnly);
         }
     }
 
@@ -213,7 +255,7 @@ fn is_directory(entry: &DirEntry) -> bool {
 }
 
 /// The text of a small file; nothing if it is none.
-fn read(path: &Path) -> String {
+pub(super) fn read(path: &Path) -> String {
     let is_small = path
         .symlink_metadata()
         .is_ok_and(|data| data.is_file() && data.len() <= MAX_FILE);
@@ -222,10 +264,12 @@ fn read(path: &Path) -> String {
 }
 
 /// The values of a key in a file of git's settings, as far as we must understand those.
-fn values<'a>(settings: &'a str, key: &'a str) -> impl Iterator<Item = &'a str> {
+pub(super) fn values<'a>(settings: &'a str, key: &'a str) -> impl Iterator<Item = &'a str> {
     settings
         .lines()
         .filter_map(|line| line.split_once('='))
+        // The first of a section may stand behind its name: `[core] hooksPath = x`.
+        .map(|(name, value)| (name.rsplit(']').next().unwrap_or(name), value))
         .filter(move |(name, _)| name.trim().eq_ignore_ascii_case(key))
         .map(|(_, value)| value.trim().trim_matches('"'))
 }

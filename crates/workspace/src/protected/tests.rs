@@ -86,6 +86,67 @@ fn all_that_git_obeys_is_kept_in_a_repository_and_its_submodules() {
 }
 
 #[test]
+fn hooks_that_others_call_and_settings_that_others_include_are_kept() {
+    let root = place(&[
+        (
+            ".git/config",
+            "[core] hooksPath = .husky/_\n[include]\n\tpath = ../git/team\n",
+        ),
+        (".husky/_/pre-commit", ""),
+        (".husky/pre-commit", ""),
+        ("git/team", "[include]\n\tpath = more\n"),
+        (
+            "git/more",
+            "[core]\n\thooksPath = scripts\n[include]\n\tpath = more\n",
+        ),
+        ("scripts/pre-commit", ""),
+        (".git/hooks/pre-push.sample", ""),
+        ("tools/check.sh", ""),
+    ]);
+    std::os::unix::fs::symlink("../../tools/check.sh", root.path().join(".git/hooks/pre-push")).unwrap();
+    let guards = guards(&Policy::for_user(None, Path::new("/state")), root.path());
+    for kept in [".husky", "git/team", "git/more", "scripts", "tools/check.sh"] {
+        assert_eq!(
+            guards.get(&root.path().join(kept)),
+            Some(&Guard::ReadOnly),
+            "{kept}"
+        );
+    }
+}
+
+#[test]
+fn a_workspace_that_is_named_as_a_place_for_hooks_can_be_worked_in() {
+    let root = place(&[
+        (".git/config", "[core]\n\thooksPath = .\n"),
+        (".git/hooks/a.sample", ""),
+    ]);
+    std::os::unix::fs::symlink("../..", root.path().join(".git/hooks/pre-push")).unwrap();
+    let guards = guards(&Policy::for_user(None, Path::new("/state")), root.path());
+    assert!(!guards.contains_key(root.path()), "{guards:?}");
+}
+
+#[test]
+fn hooks_of_every_repository_are_kept_where_a_user_has_named_them() {
+    let home = place(&[
+        (".gitconfig", "[core]\n\thooksPath = .githooks\n"),
+        (
+            ".config/git/config",
+            "[core]\n\thooksPath = ../out\n\thooksPath = /etc/hooks\n\thooksPath = ~/h\n",
+        ),
+    ]);
+    let policy = Policy::for_user(Some(home.path()), Path::new("/state"));
+    let named: Vec<_> = policy
+        .protected
+        .iter()
+        .filter(|path| path.to_string_lossy().contains("hooks"))
+        .collect();
+    assert_eq!(named, [Path::new(".githooks")]);
+    let root = place(&[("main.c", "")]);
+    let guards = guards(&policy, root.path());
+    assert_eq!(guards[&root.path().join(".githooks")], Guard::Absent);
+}
+
+#[test]
 fn a_linked_worktree_keeps_its_link_and_the_repository_where_that_can_be_written() {
     let elsewhere = place(&[
         (".git/HEAD", ""),

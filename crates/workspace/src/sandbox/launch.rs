@@ -181,7 +181,7 @@ impl Launch {
             let ended = command.status().map_err(setup("start the sandbox"));
             return ended.map(drop);
         };
-        let egress = Egress::new(hosts, &self.root, Self::egress_log(&self.directory));
+        let egress = Egress::new(hosts, Self::egress_log(&self.directory));
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()

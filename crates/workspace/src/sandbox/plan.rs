@@ -61,6 +61,12 @@ pub enum Gap {
          bubblewrap 0.5 or newer prevents that"
     )]
     SocketsElsewhere,
+    /// The same for those in no file system: with the machine's network comes their space of names.
+    #[error(
+        "services of this machine that listen on abstract sockets, as X servers do, can be talked to while \
+         sandbox_network is all: a newer kernel (6.12) prevents that"
+    )]
+    AbstractSockets,
 }
 
 /// Why a policy cannot be enforced. It is then not run at all.
@@ -133,10 +139,7 @@ impl Plan {
             .filter_map(|path| path.canonicalize().ok())
             .collect();
         let (tier, gaps) = match &machine.bubblewrap {
-            Ok(_) if machine.hides_sockets || machine.landlock >= LANDLOCK_SOCKETS => {
-                (Tier::Namespaces, Vec::new())
-            }
-            Ok(_) => (Tier::Namespaces, vec![Gap::SocketsElsewhere]),
+            Ok(_) => (Tier::Namespaces, gaps_of_namespaces(&policy, machine)),
             Err(reason) if policy.minimum == Tier::Namespaces => {
                 return Err(PolicyError::Tier(reason.clone()));
             }
@@ -205,6 +208,17 @@ fn check_alone(
         }
     }
     Ok(())
+}
+
+fn gaps_of_namespaces(policy: &Policy, machine: &Machine) -> Vec<Gap> {
+    let mut gaps = Vec::new();
+    if !machine.hides_sockets && machine.landlock < LANDLOCK_SOCKETS {
+        gaps.push(Gap::SocketsElsewhere);
+    }
+    if policy.network == Network::All && machine.landlock < LANDLOCK_SCOPES {
+        gaps.push(Gap::AbstractSockets);
+    }
+    gaps
 }
 
 fn gaps_of_landlock(policy: &Policy, landlock: u8) -> Vec<Gap> {

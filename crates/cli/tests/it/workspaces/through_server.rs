@@ -37,6 +37,14 @@ fn works_in(served: &Served, workspace: &Value, files: &Path, root: &str) -> Str
     assert_eq!((status, &ran["exit_code"]), (200, &json!(0)), "{ran}");
     assert_eq!(ran["stdout"].as_str().unwrap().trim(), root);
     assert_eq!(std::fs::read_to_string(files.join("made")).unwrap(), "made\n");
+    std::fs::write(files.join("AGENTS.md"), "Run the tests.").unwrap();
+    let project = json!({"project_dir": root, "conversation_id": id});
+    let (status, found) = served.post("/api/skills", KEY, &project);
+    assert_eq!(
+        (status, &found["sources"]["project"]),
+        (200, &json!(1)),
+        "{found}"
+    );
     id
 }
 

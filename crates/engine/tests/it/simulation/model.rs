@@ -78,8 +78,9 @@ impl SimulatedModel {
         let affordable = limits.max_cost.is_none_or(|most| cost < most);
         scene.demand(affordable, || {
             format!(
-                "invariant 11: the model is asked although {cost} of {:?} is spent",
-                limits.max_cost
+                "invariant 11: the model is asked although {cost} of {:?} is spent: {:?}",
+                limits.max_cost,
+                request.messages.iter().last()
             )
         });
         if request.cache_key.is_none() {

@@ -66,6 +66,8 @@ pub(crate) struct Scene {
     pub(crate) hooked: AtomicBool,
     /// Whether the store has said that it failed although it had done what it was asked, since somebody looked.
     pub(crate) lied: AtomicBool,
+    /// Whether every answer of the store is lost: it does what it is told, and nobody learns of it.
+    pub(crate) deaf: AtomicBool,
     began: Instant,
     violations: Mutex<Vec<String>>,
     story: Mutex<Vec<String>>,
@@ -79,6 +81,7 @@ impl Scene {
             calm: AtomicBool::new(false),
             hooked: AtomicBool::new(false),
             lied: AtomicBool::new(false),
+            deaf: AtomicBool::new(false),
             began: Instant::now(),
             violations: Mutex::default(),
             story: Mutex::default(),

@@ -66,6 +66,9 @@ impl SimulatedStore {
         self.failure(chances)?;
         let done = work(&self.logs);
         self.slowly().await;
+        if self.scene.deaf.load(Ordering::Relaxed) {
+            return Err(StoreError::Io("the answer is lost".to_owned()));
+        }
         done
     }
 }

@@ -23,7 +23,7 @@ impl Stand {
     fn with_rules(rules: &[HostRule], patience: Duration) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let path = |name: &str| directory.path().join(name);
-        let mut egress = Egress::new(rules, directory.path(), path("record"));
+        let mut egress = Egress::new(rules, path("record"));
         egress.patience = patience;
         let proxy = egress.bind(&path("proxy"), &path("asks")).unwrap();
         Self {

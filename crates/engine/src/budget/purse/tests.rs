@@ -1,11 +1,12 @@
 use super::*;
+use crate::budget::Limit;
 
 fn dollars(text: &str) -> Option<Money> {
     text.parse().ok()
 }
 
 #[test]
-fn what_one_below_uses_is_missing_above_and_to_those_beside_it() {
+fn what_one_uses_is_missing_to_it_and_above_and_to_those_beside_it() {
     let top = Purse::default();
     top.set(Left {
         cost: dollars("1"),
@@ -13,6 +14,10 @@ fn what_one_below_uses_is_missing_above_and_to_those_beside_it() {
         ..Left::default()
     });
     let (one, two) = (Purse::below(Some(top.clone())), Purse::below(Some(top.clone())));
+    one.set(Left {
+        cost: dollars("0.5"),
+        ..Left::default()
+    });
     assert_eq!(two.reached(Instant::now()), None);
     one.spent(Used {
         cost: dollars("0.4").unwrap(),
@@ -21,6 +26,7 @@ fn what_one_below_uses_is_missing_above_and_to_those_beside_it() {
     assert_eq!(two.reached(Instant::now()), Some(Reached::Above(Limit::Tokens)));
     assert_eq!(top.reached(Instant::now()), Some(Reached::Here(Limit::Tokens)));
     assert_eq!(top.left().cost, dollars("0.6"));
+    assert_eq!(one.left().cost, dollars("0.1"));
 }
 
 #[test]
