@@ -296,12 +296,19 @@ async fn x3_git_outside_runs_nothing_that_an_agent_has_left_and_git_inside_works
 fn swap(work: &Path) {
     let [repository, aside] = ["evil", "aside"].map(|name| work.join(name));
     let pause = || std::thread::sleep(Duration::from_micros(500));
-    fs::rename(&repository, &aside).unwrap();
-    symlink("../.ssh", &repository).unwrap();
+    put(&repository, &aside);
+    // Not where a sandbox that starts was quicker, which makes anew what it finds gone.
+    let _ = symlink("../.ssh", &repository);
     pause();
-    fs::remove_file(&repository).unwrap();
-    fs::rename(&aside, &repository).unwrap();
+    put(&aside, &repository);
     pause();
+}
+
+/// Renames something that is there, whatever stands in the way.
+fn put(from: &Path, to: &Path) {
+    while fs::rename(from, to).is_err() {
+        let _ = fs::remove_file(to).or_else(|_| fs::remove_dir_all(to));
+    }
 }
 
 #[tokio::test]
